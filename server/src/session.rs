@@ -207,6 +207,11 @@ impl Session {
         }
     }
 
+    /// Lets the processor load what telling the client of a tick needs.
+    pub fn expect(&self) {
+        self.movement.expect();
+    }
+
     /// The client's row, once it has an entity.
     pub fn client(&self) -> Option<ClientRow> {
         self.player.map(|player| player.client)

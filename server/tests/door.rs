@@ -23,7 +23,7 @@ async fn strangers_of_one_address_keep_nobody_else_out() {
     assert!(strangers.len() > 100, "only {} got in", strangers.len());
     Player::join(&server).await;
     // They are sent away, and their places are free again.
-    let reason = ended_as(&strangers[0].connection, Close::Refused).await;
+    let reason = ended_as(&strangers[0].connection, Close::TooSlow).await;
     assert_eq!(reason, "no hello within 5 seconds");
     for stranger in &strangers {
         stranger.closed().await;

@@ -100,6 +100,7 @@ mod tests {
         assert!(!is_worth_a_retry(u64::from(Close::Refused.code())));
         assert!(!is_worth_a_retry(u64::from(Close::Resumed.code())));
         assert!(is_worth_a_retry(u64::from(Close::Full.code())));
+        assert!(is_worth_a_retry(u64::from(Close::TooSlow.code())));
         assert!(is_worth_a_retry(u64::from(Close::Shutdown.code())));
     }
 }

@@ -77,6 +77,13 @@ impl Bot {
         }
     }
 
+    /// Lets the processor load it.
+    pub fn expect(&self) {
+        if let Stage::Playing(playing) = &self.stage {
+            quic::prefetch(&**playing);
+        }
+    }
+
     /// The connection stands: says hello.
     pub fn greet(&mut self, link: &mut Link<'_>) {
         if let Stage::Joining(handshake) = &self.stage {

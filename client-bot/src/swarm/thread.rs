@@ -155,7 +155,7 @@ impl Thread {
                 Ok(server) => server,
                 Err(error) => {
                     self.bots
-                        .try_again(Bot::new(attempt, &self.bots.options), false, &error);
+                        .try_again(Bot::new(attempt, &self.bots.options), &error);
                     continue;
                 }
             };
@@ -235,11 +235,11 @@ impl Thread {
 
 impl Bots {
     /// Lets a bot without a connection try again, if it may.
-    fn try_again(&mut self, bot: Bot, is_refused: bool, error: &ClientError) {
+    fn try_again(&mut self, bot: Bot, error: &ClientError) {
         let phase = self.state.phase();
         let again = match phase {
-            // In a crowd at the door, some are not heard.
-            Phase::Connect if is_refused => None,
+            Phase::Connect if matches!(error, ClientError::Refused(_)) => None,
+            // In a crowd at the door, some are not heard, or not in time.
             Phase::Connect => bot.next_join(self.options.seed),
             Phase::Play => bot.way_back(&self.options, error),
             Phase::Rest | Phase::Compare | Phase::Leave => None,
@@ -273,6 +273,10 @@ impl Application for Bots {
         Open::Ignore
     }
 
+    fn expect(&self, bot: &Bot) {
+        bot.expect();
+    }
+
     fn event(&mut self, event: Event, link: &mut Link<'_>, bot: &mut Bot) {
         let taken = match event {
             Event::Connected => {
@@ -296,7 +300,6 @@ impl Application for Bots {
         if let Some(wake) = self.wakes.get_mut(handle.index()) {
             *wake = None;
         }
-        let is_refused = matches!(reason, ConnectionError::ApplicationClosed(_));
         let error = match reason {
             ConnectionError::LocallyClosed => ClientError::TimedOut {
                 server: self.options.server,
@@ -304,7 +307,7 @@ impl Application for Bots {
             },
             reason => ended(reason),
         };
-        self.try_again(bot, is_refused, &error);
+        self.try_again(bot, &error);
     }
 }
 

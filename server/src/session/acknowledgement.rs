@@ -71,6 +71,11 @@ enum Word {
 }
 
 impl PendingMovement {
+    /// Lets the processor load it.
+    pub fn expect(&self) {
+        quic::prefetch(self.entities.as_slice());
+    }
+
     /// Forgets the movement that has arrived.
     pub fn acknowledge(&mut self, new: &Acknowledgement) {
         self.entities.retain_mut(|p| {

@@ -138,6 +138,12 @@ impl Application for Shard {
         }))
     }
 
+    fn expect(&self, client: &Client) {
+        if let Client::Player(player) = client {
+            quic::prefetch(&**player);
+        }
+    }
+
     fn event(&mut self, event: Event, link: &mut Link<'_>, client: &mut Client) {
         match event {
             Event::Connected => {}
@@ -337,7 +343,8 @@ impl Shard {
         } else {
             return;
         };
-        close(link, Close::Refused, &reason);
+        // Not for good: their packets may have waited, in a network or for a busy server.
+        close(link, Close::TooSlow, &reason);
     }
 }
 

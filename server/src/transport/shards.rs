@@ -246,9 +246,7 @@ impl Thread {
                 self.first = handle.index();
                 return told;
             }
-            if let Some(&next) = clients.get(told + VISITS_AHEAD) {
-                self.endpoint.expect(next);
-            }
+            self.expect(&clients[told..]);
             self.endpoint
                 .visit(handle, &mut self.shard, now, |shard, link, client| {
                     shard.tell(view, link, client);
@@ -263,13 +261,35 @@ impl Thread {
         clients.len()
     }
 
+    /// Lets the processor load what the next clients need that are to be told, step by step.
+    fn expect(&mut self, clients: &[Handle]) {
+        if let Some(&handle) = clients.get(CONNECTIONS_AHEAD) {
+            self.endpoint.expect(handle);
+        }
+        self.expect_sessions(clients);
+    }
+
+    fn expect_sessions(&mut self, clients: &[Handle]) {
+        if let Some(&handle) = clients.get(SESSIONS_AHEAD)
+            && let Some(Client::Player(player)) = self.endpoint.session(handle)
+        {
+            quic::prefetch(&**player);
+        }
+        if let Some(&handle) = clients.get(MOVEMENT_AHEAD)
+            && let Some(Client::Player(player)) = self.endpoint.session(handle)
+        {
+            player.session.expect();
+        }
+    }
+
     /// Takes in a tick for clients that are told nothing of it. Gives the number of players.
     fn put_off(&mut self, clients: &[Handle], view: TickView<'_>, budget: &mut Budget) -> usize {
         let mut all = 0;
         for some in clients.chunks(PUT_OFF_AT_ONCE) {
             let begun = Instant::now();
             let mut players = 0;
-            for &handle in some {
+            for (at, &handle) in some.iter().enumerate() {
+                self.expect_sessions(&some[at..]);
                 // The connection is left alone, which takes most of the time.
                 if let Some(client) = self.endpoint.session(handle) {
                     players += usize::from(self.shard.put_off(view, client));
@@ -368,7 +388,9 @@ const PACKETS_MAX: usize = 1024;
 const RECEIVE_PERIOD: Duration = Duration::from_millis(10);
 const PACKETS_BETWEEN: usize = 256;
 /// So many visits ahead, a connection's memory is loaded.
-const VISITS_AHEAD: usize = 2;
+const CONNECTIONS_AHEAD: usize = 4;
+const SESSIONS_AHEAD: usize = 3;
+const MOVEMENT_AHEAD: usize = 1;
 /// Clients that are told nothing, between two looks for packets.
 const PUT_OFF_AT_ONCE: usize = 1024;
 /// An acknowledgement waits for a word, but not for longer than for so many ticks.

@@ -55,7 +55,7 @@ async fn connections_that_never_say_hello_keep_nobody_out() {
     ] {
         let is_told = |connection: &Connection| match connection.close_reason() {
             Some(ConnectionError::ApplicationClosed(close)) => {
-                let code = u64::from(Close::Refused.code());
+                let code = u64::from(Close::TooSlow.code());
                 close.error_code.into_inner() == code && close.reason == expected.as_bytes()
             }
             _ => false,

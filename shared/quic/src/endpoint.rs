@@ -35,6 +35,10 @@ pub trait Application {
     /// Something has happened to a connection.
     fn event(&mut self, event: Event, link: &mut Link<'_>, session: &mut Self::Session);
 
+    /// Packets for a session are about to be taken in: what that needs may be loaded
+    /// ([`crate::prefetch`]) while others are taken in.
+    fn expect(&self, _session: &Self::Session) {}
+
     /// All that a batch of packets has brought is passed on.
     fn settled(&mut self, _link: &mut Link<'_>, _session: &mut Self::Session) {}
 
@@ -603,6 +607,14 @@ impl<S> Endpoint<S> {
         now: Instant,
     ) {
         let mut sorted = std::mem::take(&mut self.sorted);
+        for event in &sorted {
+            if let DatagramEvent::ConnectionEvent(handle, _) = event
+                && let Some(Some(peer)) = self.peers.get(handle.0)
+                && let Some(session) = &peer.session
+            {
+                application.expect(session);
+            }
+        }
         for event in sorted.drain(..) {
             match event {
                 DatagramEvent::ConnectionEvent(handle, event) => {
@@ -834,12 +846,12 @@ impl<S> Endpoint<S> {
     }
 }
 
-/// Lets the processor load a value into its caches.
+/// Lets the processor load a value into its caches, while it does other work.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
-fn prefetch<T>(value: &T) {
+pub fn prefetch<T: ?Sized>(value: &T) {
     use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-    for offset in (0..size_of::<T>()).step_by(CACHE_LINE) {
+    for offset in (0..size_of_val(value)).step_by(CACHE_LINE) {
         let line = std::ptr::from_ref(value).cast::<i8>().wrapping_add(offset);
         // SAFETY: a prefetch reads nothing that the program sees, and does not fault.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(line) };
@@ -847,7 +859,7 @@ fn prefetch<T>(value: &T) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn prefetch<T>(_: &T) {}
+pub fn prefetch<T: ?Sized>(_: &T) {}
 
 /// Lets a connection and the endpoint tell each other what is new.
 fn exchange(protocol: &mut quinn_proto::Endpoint, connection: &mut Connection, index: usize) {

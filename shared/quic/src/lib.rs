@@ -41,7 +41,7 @@ pub mod web;
 
 pub use congestion::{ThinFlowConfig, Turns};
 pub use drops::Drops;
-pub use endpoint::{Application, Endpoint, Event, Handle, Load, Open, Wait};
+pub use endpoint::{Application, Endpoint, Event, Handle, Load, Open, Wait, prefetch};
 pub use faults::Faults;
 pub use link::{DATAGRAM_BUFFER_BYTES, Link};
 pub use quinn_proto as proto;

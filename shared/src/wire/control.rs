@@ -179,7 +179,7 @@ pub enum Close {
     Full = 2,
     /// The peer sent bytes that can't be read.
     Malformed = 3,
-    /// The peer did not read its stream.
+    /// The client did not say hello in time, or did not read its stream.
     TooSlow = 4,
     /// The session goes on in another connection.
     Resumed = 5,
