@@ -48,6 +48,13 @@ impl Client {
             Client::Player(player) => Some(player),
         }
     }
+
+    /// Lets the processor load it.
+    pub fn expect(&self) {
+        if let Client::Player(player) = self {
+            quic::prefetch(&**player);
+        }
+    }
 }
 
 impl Player {

@@ -139,9 +139,7 @@ impl Application for Shard {
     }
 
     fn expect(&self, client: &Client) {
-        if let Client::Player(player) = client {
-            quic::prefetch(&**player);
-        }
+        client.expect();
     }
 
     fn event(&mut self, event: Event, link: &mut Link<'_>, client: &mut Client) {

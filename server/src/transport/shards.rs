@@ -271,9 +271,9 @@ impl Thread {
 
     fn expect_sessions(&mut self, clients: &[Handle]) {
         if let Some(&handle) = clients.get(SESSIONS_AHEAD)
-            && let Some(Client::Player(player)) = self.endpoint.session(handle)
+            && let Some(client) = self.endpoint.session(handle)
         {
-            quic::prefetch(&**player);
+            client.expect();
         }
         if let Some(&handle) = clients.get(MOVEMENT_AHEAD)
             && let Some(Client::Player(player)) = self.endpoint.session(handle)
@@ -387,7 +387,8 @@ const PACKETS_MAX: usize = 1024;
 /// A fan-out that takes long lets packets in now and then, so that none are lost.
 const RECEIVE_PERIOD: Duration = Duration::from_millis(10);
 const PACKETS_BETWEEN: usize = 256;
-/// So many visits ahead, a connection's memory is loaded.
+/// So many visits ahead, the memory of a connection is loaded, then that of its session, which
+/// tells where the session's movement is.
 const CONNECTIONS_AHEAD: usize = 4;
 const SESSIONS_AHEAD: usize = 3;
 const MOVEMENT_AHEAD: usize = 1;
