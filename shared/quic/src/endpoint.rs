@@ -18,6 +18,7 @@ use crate::link::Link;
 use crate::rejection::{NO_ERROR, Rejection};
 use crate::socket::{Packet, Socket, SocketCounts};
 use crate::steering::Steering;
+use crate::table::Table;
 use crate::web::{Web, WebOptions};
 
 /// A connection's number in its endpoint. It is used again after the connection has ended.
@@ -95,7 +96,7 @@ pub struct Endpoint<S> {
     events: Events,
     waker: Arc<Waker>,
     /// By handle.
-    peers: Vec<Option<Box<Peer<S>>>>,
+    peers: Table<Peer<S>>,
     /// By handle: when the peer's next timer is due. Apart from the peers, since it is
     /// looked through often.
     deadlines: Vec<Option<Instant>>,
@@ -321,7 +322,7 @@ impl<S> Endpoint<S> {
             poll,
             events: Events::with_capacity(1024),
             waker,
-            peers: vec![],
+            peers: Table::new(),
             deadlines: vec![],
             load: Load::default(),
             packets: vec![],
@@ -495,7 +496,7 @@ impl<S> Endpoint<S> {
             return;
         }
         self.looked_through = now;
-        for index in 0..self.peers.len() {
+        for index in 0..self.deadlines.len() {
             let is_due = self.deadlines[index].is_some_and(|deadline| deadline <= now);
             if is_due {
                 self.run_timers(index, application, now);
@@ -512,7 +513,7 @@ impl<S> Endpoint<S> {
         now: Instant,
         speak: impl FnOnce(&mut A, &mut Link<'_>, &mut S) -> R,
     ) -> Option<R> {
-        let peer = self.peers.get_mut(handle.0)?.as_mut()?;
+        let peer = self.peers.get_mut(handle.0)?;
         let mut is_urgent = peer.run_timers(now, self.ack_wait);
         let (mut link, session) = peer.link(handle.0, &mut self.sockets, now, &mut is_urgent);
         let session = session.as_mut()?;
@@ -523,19 +524,19 @@ impl<S> Endpoint<S> {
 
     /// Lets the processor load what a visit to a connection needs, while it does other work.
     pub fn expect(&self, handle: Handle) {
-        if let Some(Some(peer)) = self.peers.get(handle.0) {
-            prefetch(&**peer);
+        if let Some(peer) = self.peers.get(handle.0) {
+            prefetch(peer);
         }
     }
 
     /// The handles that may be in use.
     pub fn handles(&self) -> impl Iterator<Item = Handle> + use<S> {
-        (0..self.peers.len()).map(Handle)
+        (0..self.deadlines.len()).map(Handle)
     }
 
     /// What the application keeps of a connection; `None` if that has ended.
     pub fn session(&mut self, handle: Handle) -> Option<&mut S> {
-        self.peers.get_mut(handle.0)?.as_mut()?.session.as_mut()
+        self.peers.get_mut(handle.0)?.session.as_mut()
     }
 
     /// Sends all packets that are ready.
@@ -545,20 +546,18 @@ impl<S> Endpoint<S> {
 
     /// Whether every connection has ended and its last packets are sent.
     pub fn is_idle(&self) -> bool {
-        let mut peers = self.peers.iter().flatten();
-        peers.all(|peer| peer.connection.is_closed())
+        self.peers.iter().all(|peer| peer.connection.is_closed())
     }
 
     fn insert(&mut self, handle: ConnectionHandle, connection: Connection, socket: usize, s: S) {
-        if self.peers.len() <= handle.0 {
-            self.peers.resize_with(handle.0 + 1, || None);
+        if self.deadlines.len() <= handle.0 {
             self.deadlines.resize(handle.0 + 1, None);
         }
         // The handle of a connection that has ended in this batch of packets is free already.
         self.remove(handle.0);
         self.load.connections += 1;
         self.load.handshakes += 1;
-        self.peers[handle.0] = Some(Box::new(Peer {
+        let peer = Peer {
             connection,
             web: None,
             ends: None,
@@ -568,7 +567,8 @@ impl<S> Endpoint<S> {
             unanswered: None,
             asked: 0,
             touched: None,
-        }));
+        };
+        self.peers.insert(handle.0, peer);
     }
 
     /// Finds out what a packet is for, and lets the processor load that. Packets are taken in by
@@ -609,7 +609,7 @@ impl<S> Endpoint<S> {
         let mut sorted = std::mem::take(&mut self.sorted);
         for event in &sorted {
             if let DatagramEvent::ConnectionEvent(handle, _) = event
-                && let Some(Some(peer)) = self.peers.get(handle.0)
+                && let Some(peer) = self.peers.get(handle.0)
                 && let Some(session) = &peer.session
             {
                 application.expect(session);
@@ -618,7 +618,7 @@ impl<S> Endpoint<S> {
         for event in sorted.drain(..) {
             match event {
                 DatagramEvent::ConnectionEvent(handle, event) => {
-                    let Some(Some(peer)) = self.peers.get_mut(handle.0) else {
+                    let Some(peer) = self.peers.get_mut(handle.0) else {
                         continue;
                     };
                     let is_asked = peer.take(event, now);
@@ -626,7 +626,7 @@ impl<S> Endpoint<S> {
                     // A client's own socket may be another one of several.
                     peer.socket = number;
                     self.pass_events(handle.0, application, now, &mut is_urgent);
-                    if let Some(peer) = &mut self.peers[handle.0] {
+                    if let Some(peer) = self.peers.get_mut(handle.0) {
                         if peer.touched.is_none() {
                             self.touched.push(handle.0);
                         }
@@ -686,7 +686,7 @@ impl<S> Endpoint<S> {
         application: &mut A,
         now: Instant,
     ) {
-        let Some(peer) = &mut self.peers[index] else {
+        let Some(peer) = self.peers.get_mut(index) else {
             self.deadlines[index] = None;
             return;
         };
@@ -698,7 +698,7 @@ impl<S> Endpoint<S> {
     fn settle<A: Application<Session = S>>(&mut self, application: &mut A, now: Instant) {
         let mut touched = std::mem::take(&mut self.touched);
         for index in touched.drain(..) {
-            let Some(peer) = &mut self.peers[index] else {
+            let Some(peer) = self.peers.get_mut(index) else {
                 continue;
             };
             let mut is_urgent = peer.touched.take().unwrap_or(false);
@@ -731,7 +731,7 @@ impl<S> Endpoint<S> {
         now: Instant,
         is_urgent: &mut bool,
     ) {
-        let Some(peer) = &mut self.peers[index] else {
+        let Some(peer) = self.peers.get_mut(index) else {
             return;
         };
         exchange(&mut self.protocol, &mut peer.connection, index);
@@ -779,7 +779,7 @@ impl<S> Endpoint<S> {
         now: Instant,
         mut is_urgent: bool,
     ) {
-        let Some(peer) = &mut self.peers[index] else {
+        let Some(peer) = self.peers.get_mut(index) else {
             return;
         };
         if peer.is_closed() {
@@ -801,7 +801,7 @@ impl<S> Endpoint<S> {
 
     /// Sends what a connection has to send, and removes it once it has ended for good.
     fn transmit(&mut self, index: usize, now: Instant) {
-        let Some(peer) = &mut self.peers[index] else {
+        let Some(peer) = self.peers.get_mut(index) else {
             return;
         };
         let socket = &mut self.sockets[peer.socket];
@@ -817,14 +817,15 @@ impl<S> Endpoint<S> {
     }
 
     fn remove(&mut self, index: usize) {
-        if let Some(peer) = self.peers[index].take() {
+        let is_handshake = (self.peers.get(index)).is_some_and(|peer| !peer.is_established);
+        if self.peers.remove(index) {
             self.load.connections -= 1;
-            self.load.handshakes -= usize::from(!peer.is_established);
+            self.load.handshakes -= usize::from(is_handshake);
         }
     }
 
     fn schedule(&mut self, index: usize, now: Instant) {
-        self.deadlines[index] = self.peers[index].as_mut().and_then(|peer| {
+        self.deadlines[index] = self.peers.get_mut(index).and_then(|peer| {
             let next = peer.connection.poll_timeout();
             let next = next.into_iter().chain(peer.ends).min()?;
             if !peer.is_established || peer.session.is_none() {

@@ -20,6 +20,7 @@
 //! | [`congestion`] | what a thin flow may send |
 //! | [`rejection`] | why a browser's session is not accepted |
 //! | [`streams`] | bytes of streams |
+//! | `table` | connections by number, many to a piece of memory |
 //! | [`web`] | WebTransport, for browsers; with the feature `web` |
 //!
 //! Acknowledgements ride on data: a connection sends when the application speaks, or after
@@ -36,6 +37,7 @@ pub mod rejection;
 pub mod socket;
 pub mod steering;
 pub mod streams;
+mod table;
 #[cfg_attr(not(feature = "web"), path = "web/absent.rs")]
 pub mod web;
 

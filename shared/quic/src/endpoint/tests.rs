@@ -37,7 +37,7 @@ fn a_connection_with_the_handle_of_one_that_has_just_ended_is_counted_once() {
     let (mut endpoint, now) = (endpoint(), Instant::now());
     let first = connect(&mut endpoint, now);
     // As by a packet that resets it: what it brings is passed on before it is settled.
-    let peer = endpoint.peers[first.index()].as_mut().expect("a peer");
+    let peer = endpoint.peers.get_mut(first.index()).expect("a peer");
     peer.connection
         .handle_timeout(now + Duration::from_secs(3600));
     endpoint.pass_events(first.index(), &mut Silent, now, &mut false);
