@@ -160,7 +160,7 @@ impl Thread {
                 }
             };
             let Bots { options, state, .. } = &self.bots;
-            let socket = self.connected % self.endpoint.sockets().len();
+            let socket = self.connected / NEIGHBOURS % self.endpoint.sockets().len();
             self.connected += 1;
             let (number, patience) = (attempt.number, attempt.patience());
             let connecting = self.endpoint.connect(
@@ -327,6 +327,9 @@ fn sockets(thread: usize, options: &SwarmOptions) -> std::io::Result<Vec<Socket>
 const JOIN_WAIT: Duration = Duration::from_secs(10);
 /// Handshakes take one core of the server each; more at once would only time out.
 const HANDSHAKES_MAX: usize = 64;
+/// So many bots, one after the other, share a socket: a server tells them at about the same
+/// time, so their packets travel in batches.
+const NEIGHBOURS: usize = 8;
 const PACKETS_MAX: usize = 1024;
 /// How exactly bots keep their times.
 const LOOK_PERIOD: Duration = Duration::from_millis(2);

@@ -72,11 +72,16 @@ struct FaultyLink {
 }
 
 impl Socket {
-    /// Takes over a bound socket.
+    /// Takes over a bound socket. It answers from the address that was asked.
     pub fn new(socket: UdpSocket) -> io::Result<Socket> {
+        let is_on_all_addresses = socket.local_addr()?.ip().is_unspecified();
+        let system = system::Batches::answering(&socket, is_on_all_addresses)?;
+        Socket::with(socket, system)
+    }
+
+    fn with(socket: UdpSocket, system: system::Batches) -> io::Result<Socket> {
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?;
-        let system = system::Batches::new(&socket, address.ip().is_unspecified())?;
         let empty = Outgoing {
             data: Vec::with_capacity(PACKET_BYTES_MAX),
             to: address,
@@ -99,7 +104,7 @@ impl Socket {
             SocketAddr::V4(_) => [0u8; 4].into(),
             SocketAddr::V6(_) => [0u16; 8].into(),
         };
-        Socket::new(bind(SocketAddr::new(any, 0))?)
+        Socket::with(bind(SocketAddr::new(any, 0))?, system::Batches::asking())
     }
 
     /// Loses, delays and doubles packets on purpose from now on.
@@ -162,7 +167,7 @@ impl Socket {
         self.counts.send_errors += packets.len() as u64 - sent;
     }
 
-    /// Appends a batch of packets that have arrived to `packets`. False if there was none.
+    /// Appends a batch of packets that have arrived to `packets`. False if no more have.
     pub fn receive(&mut self, packets: &mut Vec<Packet>, now: Instant) -> bool {
         let before = packets.len();
         match &mut self.faults {
@@ -178,7 +183,7 @@ impl Socket {
         let new = &packets[before..];
         self.counts.received += new.len() as u64;
         self.counts.received_bytes += new.iter().map(|p| p.data.len() as u64).sum::<u64>();
-        !new.is_empty()
+        new.len() >= BATCH
     }
 
     /// Moves delayed packets on, and gives the time when the next one has to move.

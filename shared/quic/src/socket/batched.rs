@@ -44,7 +44,8 @@ thread_local! {
 }
 
 impl Batches {
-    pub fn new(socket: &UdpSocket, is_on_all_addresses: bool) -> io::Result<Batches> {
+    /// For a socket that answers from the address that was asked.
+    pub fn answering(socket: &UdpSocket, is_on_all_addresses: bool) -> io::Result<Batches> {
         if is_on_all_addresses {
             if socket.local_addr()?.is_ipv4() {
                 setsockopt(socket, sockopt::Ipv4PacketInfo, &true)?;
@@ -55,6 +56,11 @@ impl Batches {
         Ok(Batches {
             has_sources: is_on_all_addresses,
         })
+    }
+
+    /// For a socket that asks: it has packets from wherever the system picks.
+    pub fn asking() -> Batches {
+        Batches { has_sources: false }
     }
 
     /// Sends packets. Gives how many the system took, and their bytes.

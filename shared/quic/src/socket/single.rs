@@ -12,10 +12,14 @@ pub struct Batches {
 }
 
 impl Batches {
-    pub fn new(_: &UdpSocket, _is_on_all_addresses: bool) -> io::Result<Batches> {
-        Ok(Batches {
+    pub fn answering(_: &UdpSocket, _is_on_all_addresses: bool) -> io::Result<Batches> {
+        Ok(Batches::asking())
+    }
+
+    pub fn asking() -> Batches {
+        Batches {
             buffer: vec![0; PACKET_BYTES_MAX],
-        })
+        }
     }
 
     /// Sends packets. Gives how many the system took, and their bytes.
@@ -31,8 +35,11 @@ impl Batches {
     /// Appends a batch of packets that have arrived.
     pub fn receive(&mut self, socket: &UdpSocket, packets: &mut Vec<Packet>) {
         for _ in 0..BATCH {
-            let Ok((length, from)) = socket.recv_from(&mut self.buffer) else {
-                return;
+            let (length, from) = match socket.recv_from(&mut self.buffer) {
+                Ok(received) => received,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // An earlier packet could not be delivered.
+                Err(_) => continue,
             };
             packets.push(Packet {
                 data: BytesMut::from(&self.buffer[..length]),
