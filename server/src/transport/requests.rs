@@ -13,6 +13,8 @@ pub struct Requests {
     /// Room for requests that wait for their answers: as many as a client may send in a
     /// second.
     room: u32,
+    /// The stream was not read to the last byte that has arrived.
+    is_readable: bool,
     /// Nothing more can come.
     is_ended: bool,
 }
@@ -32,14 +34,20 @@ impl Requests {
             reader: RequestReader::default(),
             pace: Pace::new(per_second, now),
             room: per_second,
+            is_readable: true,
             is_ended: false,
         }
+    }
+
+    /// More bytes have arrived.
+    pub fn note_readable(&mut self) {
+        self.is_readable = true;
     }
 
     /// The next request that has arrived, if the client may send one now.
     pub fn next(&mut self, link: &mut Link<'_>) -> Result<Option<Request>, DecodeError> {
         let now = link.now();
-        while self.room > 0 && self.pace.next() <= now {
+        while self.is_readable && self.room > 0 && self.pace.next() <= now {
             match self.reader.next_request() {
                 Ok(Some(request)) => {
                     self.pace.take(now);
@@ -61,9 +69,7 @@ impl Requests {
                 is_new = true;
             });
             self.is_ended = end == StreamEnd::Finished;
-            if end == StreamEnd::Waiting && !is_new {
-                break;
-            }
+            self.is_readable = end != StreamEnd::Waiting || is_new;
         }
         Ok(None)
     }

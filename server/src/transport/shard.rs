@@ -163,6 +163,7 @@ impl Application for Shard {
                     }
                 }
                 if let Client::Player(player) = client {
+                    player.requests.note_readable();
                     self.take_requests(link, player);
                 }
             }

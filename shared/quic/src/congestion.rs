@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use quinn_proto::RttEstimator;
-use quinn_proto::congestion::{Controller, ControllerFactory, CubicConfig};
+use quinn_proto::congestion::{Controller, ControllerFactory, Cubic, CubicConfig};
 
 /// Counts the turns of all connections of an endpoint. A turn that begins lets each of them
 /// send a packet.
@@ -32,10 +32,11 @@ pub struct ThinFlowConfig {
     beyond: Arc<CubicConfig>,
 }
 
+#[derive(Clone)]
 struct ThinFlow {
     turns: Turns,
     /// Bounds what goes beyond one packet a turn.
-    beyond: Box<dyn Controller>,
+    beyond: Cubic,
     mtu: u64,
     in_flight: u64,
     /// The last turn in which something was sent.
@@ -66,7 +67,7 @@ impl ControllerFactory for ThinFlowConfig {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
         Box::new(ThinFlow {
             turns: self.turns.clone(),
-            beyond: self.beyond.clone().build(now, mtu),
+            beyond: Cubic::new(self.beyond.clone(), now, mtu),
             mtu: u64::from(mtu),
             in_flight: 0,
             sent: self.turns.current(),
@@ -133,13 +134,7 @@ impl Controller for ThinFlow {
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(ThinFlow {
-            turns: self.turns.clone(),
-            beyond: self.beyond.clone_box(),
-            mtu: self.mtu,
-            in_flight: self.in_flight,
-            sent: self.sent,
-        })
+        Box::new(self.clone())
     }
 
     fn initial_window(&self) -> u64 {
