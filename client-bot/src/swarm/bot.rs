@@ -97,7 +97,7 @@ impl Bot {
     pub fn take_datagram(&mut self, bytes: &[u8], bots: &mut Bots) -> Result<(), ClientError> {
         if let Stage::Playing(bot) = &mut self.stage {
             bot.heard = Instant::now();
-            let mut log = bot.log.of(bots);
+            let mut log = bot.log.of(bots, bot.heard);
             bot.session.handle_datagram(bytes, &mut log)?;
         }
         // The server says again what it said before the welcome.
@@ -130,7 +130,7 @@ impl Bot {
             }
             Stage::Playing(bot) => {
                 bot.heard = Instant::now();
-                let mut log = bot.log.of(bots);
+                let mut log = bot.log.of(bots, bot.heard);
                 bot.session.handle_stream(bytes, &mut log)?;
                 self.attempt.route.tell(bot.session.standby());
                 Ok(())
@@ -501,20 +501,26 @@ struct Log {
 struct SharedLog<'a> {
     log: &'a mut Log,
     bots: &'a mut Bots,
+    now: Instant,
 }
 
 impl Log {
-    fn of<'a>(&'a mut self, bots: &'a mut Bots) -> SharedLog<'a> {
-        SharedLog { log: self, bots }
+    fn of<'a>(&'a mut self, bots: &'a mut Bots, now: Instant) -> SharedLog<'a> {
+        SharedLog {
+            log: self,
+            bots,
+            now,
+        }
     }
 }
 
 impl EventHandler for SharedLog<'_> {
     fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
-        let now = Instant::now();
         let us = &mut self.bots.tally.latencies_us;
         let take = |latency: Duration| us.push(latency.as_micros() as u64);
-        self.log.unprocessed.process(view.processed(), now, take);
+        self.log
+            .unprocessed
+            .process(view.processed(), self.now, take);
         if summary.is_complete {
             self.log.is_whole = summary.is_whole;
         }
