@@ -170,20 +170,21 @@ impl Socket {
     /// Appends a batch of packets that have arrived to `packets`. False if no more have.
     pub fn receive(&mut self, packets: &mut Vec<Packet>, now: Instant) -> bool {
         let before = packets.len();
-        match &mut self.faults {
+        let has_more = match &mut self.faults {
             None => self.system.receive(&self.socket, packets),
             Some(faults) => {
-                self.system.receive(&self.socket, &mut faults.received);
+                let has_more = self.system.receive(&self.socket, &mut faults.received);
                 for packet in faults.received.drain(..) {
                     faults.incoming.push(packet, now);
                 }
                 packets.extend(std::iter::from_fn(|| faults.incoming.pop(now)));
+                has_more
             }
-        }
+        };
         let new = &packets[before..];
         self.counts.received += new.len() as u64;
         self.counts.received_bytes += new.iter().map(|p| p.data.len() as u64).sum::<u64>();
-        new.len() >= BATCH
+        has_more
     }
 
     /// Moves delayed packets on, and gives the time when the next one has to move.
@@ -205,6 +206,12 @@ impl Socket {
 /// gives.
 pub fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
     bind_with(address, |_| Ok(()))
+}
+
+/// Lets this process open so many sockets, as far as the system allows. Many systems allow a
+/// thousand files where a process does not ask for more.
+pub fn make_room(sockets: usize) {
+    system::make_room(sockets);
 }
 
 /// Lets sockets of [`bind_beside`] have the address of `first`, too: the system spreads
@@ -299,6 +306,37 @@ mod tests {
         }
         assert_eq!(a.counts().sent, 200);
         assert_eq!(a.counts().sent_bytes, b.counts().received_bytes);
+    }
+
+    #[test]
+    fn packets_of_a_socket_that_asks_arrive_one_by_one() {
+        let mut server = Socket::new(bind("127.0.0.1:0".parse().unwrap()).unwrap()).unwrap();
+        let mut client = Socket::towards(server.local_address()).unwrap();
+        let now = Instant::now();
+        // Some of one size in a row, some alone, and more in a row than the system takes as one.
+        let sizes = [
+            vec![60; 9],
+            vec![61],
+            vec![60; 2],
+            vec![59, 58],
+            vec![1500; 130],
+        ]
+        .concat();
+        for (i, &size) in sizes.iter().enumerate() {
+            client.buffer().resize(size, i as u8);
+            client.commit(server.local_address(), None, now);
+        }
+        client.flush();
+        let packets = receive(&mut server, sizes.len());
+        let found: Vec<_> = packets.iter().map(|packet| packet.data.to_vec()).collect();
+        let sent = sizes.iter().enumerate();
+        let sent: Vec<_> = sent.map(|(i, &size)| vec![i as u8; size]).collect();
+        assert_eq!(found, sent);
+        let port = client.local_address().port();
+        assert!(packets.iter().all(|packet| packet.from.port() == port));
+        let (sent, received) = (client.counts(), server.counts());
+        assert_eq!((sent.sent, sent.send_errors), (sizes.len() as u64, 0));
+        assert_eq!(sent.sent_bytes, received.received_bytes);
     }
 
     #[test]

@@ -1,4 +1,8 @@
 //! Many packets in a system call: `sendmmsg` and `recvmmsg`.
+//!
+//! A socket that asks has one peer, so packets of one size often follow each other. They go to
+//! the system as one (`UDP_SEGMENT`), as those of many connections do that share the socket. A
+//! socket that answers takes such packets as one, too (`UDP_GRO`).
 
 use std::cell::RefCell;
 use std::io::{IoSlice, IoSliceMut};
@@ -11,17 +15,21 @@ use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::libc::{in_addr, in_pktinfo, in6_addr, in6_pktinfo};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg,
-    sendmmsg, setsockopt, sockopt,
+    sendmmsg, sendmsg, setsockopt, sockopt,
 };
 
-use super::{BATCH, Outgoing, PACKET_BYTES_MAX, Packet};
+use super::{BATCH, Outgoing, Packet};
 
 /// A socket's way of sending and receiving batches.
 pub struct Batches {
-    /// Whether the socket has several addresses: then packets leave from chosen ones.
-    has_sources: bool,
+    /// Whether the system says more of what has arrived than its sender: the address that it was
+    /// sent to, or that it holds several packets.
+    is_described: bool,
+    /// Whether packets of one size are sent as one.
+    are_joined: bool,
 }
 
 /// Headers and buffers for batches. All sockets of a thread share them: they hold something
@@ -31,15 +39,15 @@ struct Scratch {
     /// For packets that leave from a chosen address.
     with_source: MultiHeaders<SockaddrStorage>,
     receive: MultiHeaders<SockaddrStorage>,
-    buffer: Vec<u8>,
+    buffers: Vec<u8>,
 }
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch {
         plain: MultiHeaders::preallocate(BATCH, None),
         with_source: headers_with_source(),
-        receive: MultiHeaders::preallocate(BATCH, None),
-        buffer: vec![0; BATCH * PACKET_BYTES_MAX],
+        receive: MultiHeaders::preallocate(MESSAGES, None),
+        buffers: vec![0; MESSAGES * BUFFER_STRIDE],
     });
 }
 
@@ -53,24 +61,75 @@ impl Batches {
                 setsockopt(socket, sockopt::Ipv6RecvPacketInfo, &true)?;
             }
         }
+        // An old system does without.
+        let _ = setsockopt(socket, sockopt::UdpGroSegment, &true);
         Ok(Batches {
-            has_sources: is_on_all_addresses,
+            is_described: true,
+            are_joined: false,
         })
     }
 
     /// For a socket that asks: it has packets from wherever the system picks.
     pub fn asking() -> Batches {
-        Batches { has_sources: false }
+        Batches {
+            is_described: false,
+            are_joined: true,
+        }
     }
 
     /// Sends packets. Gives how many the system took, and their bytes.
     pub fn send(&mut self, socket: &UdpSocket, packets: &[Outgoing]) -> (u64, u64) {
-        SCRATCH.with_borrow_mut(|scratch| scratch.send(socket, packets))
+        if !self.are_joined {
+            return SCRATCH.with_borrow_mut(|scratch| scratch.send(socket, packets));
+        }
+        let (mut sent, mut rest) = ((0, 0), packets);
+        while !rest.is_empty() {
+            let (some, are_alike) = first_packets(rest);
+            rest = &rest[some.len()..];
+            let bytes = some.iter().map(|packet| packet.data.len() as u64).sum();
+            let is_sent = are_alike && self.are_joined && self.send_joined(socket, some);
+            let (count, bytes) = match is_sent {
+                true => (some.len() as u64, bytes),
+                false => SCRATCH.with_borrow_mut(|scratch| scratch.send(socket, some)),
+            };
+            sent = (sent.0 + count, sent.1 + bytes);
+        }
+        sent
     }
 
-    /// Appends a batch of packets that have arrived.
-    pub fn receive(&mut self, socket: &UdpSocket, packets: &mut Vec<Packet>) {
-        SCRATCH.with_borrow_mut(|scratch| scratch.receive(socket, packets, self.has_sources));
+    /// Sends packets of one size to one address. False if they are not sent, as the system can't
+    /// do that or has no room.
+    fn send_joined(&mut self, socket: &UdpSocket, packets: &[Outgoing]) -> bool {
+        let [first, ..] = packets else {
+            return true;
+        };
+        let Ok(size) = u16::try_from(first.data.len()) else {
+            return false;
+        };
+        let slices: [IoSlice<'_>; BATCH] =
+            array::from_fn(|i| IoSlice::new(packets.get(i).map_or(&[], |p| &p.data[..])));
+        let address = SockaddrStorage::from(first.to);
+        let segments = [ControlMessage::UdpGsoSegments(&size)];
+        let (fd, flags) = (socket.as_raw_fd(), MsgFlags::MSG_DONTWAIT);
+        match sendmsg(
+            fd,
+            &slices[..packets.len()],
+            &segments,
+            flags,
+            Some(&address),
+        ) {
+            Ok(_) => true,
+            Err(Errno::EINTR | Errno::EAGAIN) => false,
+            Err(_) => {
+                self.are_joined = false;
+                false
+            }
+        }
+    }
+
+    /// Appends a batch of packets that have arrived. False if no more have.
+    pub fn receive(&mut self, socket: &UdpSocket, packets: &mut Vec<Packet>) -> bool {
+        SCRATCH.with_borrow_mut(|scratch| scratch.receive(socket, packets, self.is_described))
     }
 }
 
@@ -141,44 +200,79 @@ impl Scratch {
         }
     }
 
-    fn receive(&mut self, socket: &UdpSocket, packets: &mut Vec<Packet>, has_sources: bool) {
+    fn receive(
+        &mut self,
+        socket: &UdpSocket,
+        packets: &mut Vec<Packet>,
+        is_described: bool,
+    ) -> bool {
         // A receive writes over the room for control messages, so that serves once.
-        let mut with_source = has_sources.then(headers_with_source);
-        let headers = with_source.as_mut().unwrap_or(&mut self.receive);
-        let mut buffers = self.buffer.chunks_exact_mut(PACKET_BYTES_MAX);
-        let mut slices: [[IoSliceMut<'_>; 1]; BATCH] =
+        let mut described = is_described.then(described_headers);
+        let headers = described.as_mut().unwrap_or(&mut self.receive);
+        let mut buffers = self.buffers.chunks_exact_mut(BUFFER_STRIDE);
+        let mut slices: [[IoSliceMut<'_>; 1]; MESSAGES] =
             array::from_fn(|_| [IoSliceMut::new(buffers.next().unwrap_or_default())]);
         let flags = MsgFlags::MSG_DONTWAIT;
         let Ok(received) = recvmmsg(socket.as_raw_fd(), headers, slices.iter_mut(), flags, None)
         else {
             // Nothing is there, or an earlier packet could not be delivered.
-            return;
+            return false;
         };
-        packets.extend(received.filter_map(|message| {
-            let from = message.address.as_ref().and_then(socket_address)?;
-            let data = message.iovs().next()?;
-            let to = message.cmsgs().ok()?.find_map(|message| match message {
-                ControlMessageOwned::Ipv4PacketInfo(info) => {
-                    let bytes = info.ipi_addr.s_addr.to_ne_bytes();
-                    Some(IpAddr::V4(Ipv4Addr::from(bytes)))
+        let mut messages = 0;
+        for message in received {
+            messages += 1;
+            let from = message.address.as_ref().and_then(socket_address);
+            let (Some(from), Some(data)) = (from, message.iovs().next()) else {
+                continue;
+            };
+            let (mut to, mut size) = (None, data.len().max(1));
+            for described in message.cmsgs().into_iter().flatten() {
+                match described {
+                    ControlMessageOwned::Ipv4PacketInfo(info) => {
+                        let bytes = info.ipi_addr.s_addr.to_ne_bytes();
+                        to = Some(IpAddr::V4(Ipv4Addr::from(bytes)));
+                    }
+                    ControlMessageOwned::Ipv6PacketInfo(info) => {
+                        to = Some(IpAddr::from(info.ipi6_addr.s6_addr));
+                    }
+                    ControlMessageOwned::UdpGroSegments(bytes) => {
+                        size = usize::try_from(bytes).unwrap_or(size).max(1);
+                    }
+                    _ => {}
                 }
-                ControlMessageOwned::Ipv6PacketInfo(info) => {
-                    Some(IpAddr::from(info.ipi6_addr.s6_addr))
-                }
-                _ => None,
-            });
-            Some(Packet {
+            }
+            packets.extend(data.chunks(size).map(|data| Packet {
                 data: BytesMut::from(data),
                 from,
                 to,
-            })
-        }));
+            }));
+        }
+        messages == MESSAGES
     }
 }
 
-/// Headers with room for the address that a packet leaves from or was sent to.
+/// The first packets of which each is of the size of the one before and goes to the same address,
+/// and true; or those before such packets, and false.
+fn first_packets(packets: &[Outgoing]) -> (&[Outgoing], bool) {
+    let are_alike = |a: &Outgoing, b: &Outgoing| a.to == b.to && a.data.len() == b.data.len();
+    let pairs = || packets.windows(2).map(|pair| are_alike(&pair[0], &pair[1]));
+    let alike = 1 + pairs().take_while(|&is| is).count();
+    if alike > 1 {
+        let bytes = packets[0].data.len().max(1);
+        return (&packets[..alike.min(JOINED_BYTES_MAX / bytes)], true);
+    }
+    let apart = pairs().position(|is| is).unwrap_or(packets.len());
+    (&packets[..apart], false)
+}
+
+/// Headers of packets that leave from a chosen address.
 fn headers_with_source() -> MultiHeaders<SockaddrStorage> {
     MultiHeaders::preallocate(BATCH, Some(cmsg_space!(in6_pktinfo)))
+}
+
+/// Headers with room for the address that a packet was sent to, and for the size of several.
+fn described_headers() -> MultiHeaders<SockaddrStorage> {
+    MultiHeaders::preallocate(MESSAGES, Some(cmsg_space!(in6_pktinfo, i32)))
 }
 
 fn socket_address(address: &SockaddrStorage) -> Option<SocketAddr> {
@@ -202,4 +296,23 @@ pub fn force_buffers(socket: &socket2::Socket, bytes: usize) {
     let _ = setsockopt(socket, sockopt::SndBufForce, &bytes);
 }
 
+/// Lets this process open so many sockets beside its other files, as far as the system allows.
+pub fn make_room(sockets: usize) {
+    let wanted = sockets as u64 + OTHER_FILES;
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < wanted
+    {
+        // Where it is not allowed, opening a socket says so.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted.min(hard), hard);
+    }
+}
+
+const OTHER_FILES: u64 = 256;
 const WRITABLE_WAIT_MS: u8 = 5;
+/// What a receive takes: each may hold many packets.
+const MESSAGES: usize = 16;
+/// Room for the largest message. Not a power of two: the beginnings of all would share the few
+/// places that a processor's cache has for one such address.
+const BUFFER_STRIDE: usize = (64 << 10) + 9 * 64;
+/// What a datagram of UDP can hold.
+const JOINED_BYTES_MAX: usize = 65_000;

@@ -32,12 +32,12 @@ impl Batches {
         })
     }
 
-    /// Appends a batch of packets that have arrived.
-    pub fn receive(&mut self, socket: &UdpSocket, packets: &mut Vec<Packet>) {
+    /// Appends a batch of packets that have arrived. False if no more have.
+    pub fn receive(&mut self, socket: &UdpSocket, packets: &mut Vec<Packet>) -> bool {
         for _ in 0..BATCH {
             let (length, from) = match socket.recv_from(&mut self.buffer) {
                 Ok(received) => received,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
                 // An earlier packet could not be delivered.
                 Err(_) => continue,
             };
@@ -47,7 +47,10 @@ impl Batches {
                 to: None,
             });
         }
+        true
     }
 }
+
+pub fn make_room(_sockets: usize) {}
 
 pub fn force_buffers(_: &socket2::Socket, _bytes: usize) {}
