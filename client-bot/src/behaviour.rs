@@ -128,6 +128,17 @@ impl BehaviourKind {
         matches!(self, BehaviourKind::Survey | BehaviourKind::Listen)
     }
 
+    /// Whether its bots need to know of others.
+    pub fn looks_around(self) -> bool {
+        match self {
+            BehaviourKind::Wander | BehaviourKind::Stroll | BehaviourKind::Crowd => false,
+            BehaviourKind::Fight
+            | BehaviourKind::Survey
+            | BehaviourKind::Listen
+            | BehaviourKind::Any => true,
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             BehaviourKind::Wander => "wander",

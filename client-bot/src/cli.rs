@@ -41,6 +41,10 @@ pub struct Arguments {
     /// Check what bots are told against each other, in play and at rest
     #[arg(long)]
     verify: bool,
+    /// Let one bot of so many keep a view of all that it is told, and verify that one; the
+    /// others know only themselves and cost less, for wander, stroll and crowd
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
+    view_every: usize,
     /// Print the report as one JSON object, alone on standard output
     #[arg(long)]
     json: bool,
@@ -128,6 +132,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         seed: arguments.seed,
         faults: arguments.network.faults(),
         verify: arguments.verify,
+        view_every: arguments.view_every,
     };
     let report = play(options, Duration::from_secs_f64(arguments.seconds))?;
     say!("Bots against {}:", arguments.server);

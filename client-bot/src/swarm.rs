@@ -45,6 +45,9 @@ pub struct Progress {
 impl Swarm {
     /// Starts the threads; bots begin to connect.
     pub fn start(options: SwarmOptions) -> std::io::Result<Swarm> {
+        let wrong = |what| std::io::Error::new(std::io::ErrorKind::InvalidInput, what);
+        options.check().map_err(wrong)?;
+        quic::socket::make_room(options.sockets);
         let state = Arc::new(SwarmState::new());
         let threads = (0..options.threads.max(1))
             .map(|thread| thread::spawn(thread, options.clone(), state.clone()))
@@ -101,7 +104,7 @@ impl Swarm {
         self.wait_for_rest();
         self.state.set_phase(Phase::Compare);
         let asked = Instant::now();
-        while !self.state.has_all_views() && asked.elapsed() < VIEWS_WAIT {
+        while !self.state.is_done() && asked.elapsed() < VIEWS_WAIT {
             std::thread::sleep(POLL);
         }
         self.state.set_phase(Phase::Leave);
@@ -148,8 +151,8 @@ impl Swarm {
         let updates = state.updates_delivered.load(Relaxed);
         let bytes = state.payload_bytes.load(Relaxed) as f64;
         let seconds = self.played.as_secs_f64();
-        let turns = state.turns.load(Relaxed).max(1);
-        let visible_mean = state.visible_sum.load(Relaxed) as f64 / turns as f64;
+        let views = state.views_seen.load(Relaxed).max(1);
+        let visible_mean = state.visible_sum.load(Relaxed) as f64 / views as f64;
         let per_client = bytes / (connected.max(1) as f64 * seconds.max(1e-9));
         SwarmReport {
             behaviour: self.options.behaviour_name().to_owned(),

@@ -84,6 +84,7 @@ fn bots(address: SocketAddr, clients: usize, seed: u64) -> Swarm {
         seed,
         faults: Faults::default(),
         verify: false,
+        view_every: 1,
     })
     .expect("the bots start")
 }

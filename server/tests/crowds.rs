@@ -2,8 +2,8 @@
 
 mod common;
 
-use client_bot::BehaviourKind;
-use common::{Bots, start, ticks};
+use client_bot::{BehaviourKind, Swarm, SwarmOptions};
+use common::{Bots, start, swarm_options, ticks};
 
 /// A world in which everybody sees everybody, and is told so many bytes a tick.
 fn crowd(limits: &str) -> String {
@@ -34,4 +34,28 @@ async fn hits_in_a_crowd_are_told_in_the_end() {
     let bots = Bots::start(&server, 40, BehaviourKind::Fight).await;
     ticks(&server, 150).await;
     bots.verify(&server).await;
+}
+
+#[tokio::test]
+async fn of_a_crowd_some_are_verified_and_the_others_play_all_the_same() {
+    let server = start(&crowd(""));
+    let bots = Bots::start_with(&server, 40, BehaviourKind::Wander, |options| {
+        options.view_every = 4;
+    });
+    let bots = bots.await;
+    ticks(&server, 150).await;
+    let report = bots.verify(&server).await;
+    // All of them, once a tick.
+    assert!(report.commands_sent > 40 * 100, "{}", report.commands_sent);
+}
+
+#[tokio::test]
+async fn bots_that_look_for_others_need_to_see_them() {
+    let server = start(&crowd(""));
+    let options = SwarmOptions {
+        view_every: 2,
+        ..swarm_options(&server, 4, BehaviourKind::Fight)
+    };
+    let refused = Swarm::start(options).err().map(|error| error.to_string());
+    assert!(refused.is_some_and(|why| why.contains("fight look at others")));
 }

@@ -32,6 +32,8 @@ pub struct Options {
     #[arg(long)]
     pub sockets: usize,
     #[arg(long)]
+    pub view_every: usize,
+    #[arg(long)]
     pub seed: u64,
 }
 
@@ -138,6 +140,7 @@ impl Options {
             ("--behaviour", behaviour),
             ("--threads", self.threads.to_string()),
             ("--sockets", self.sockets.to_string()),
+            ("--view-every", self.view_every.to_string()),
             ("--seed", self.seed.to_string()),
         ];
         let words = values.map(|(name, value)| [name.to_owned(), value]);
@@ -174,6 +177,7 @@ pub fn run(matches: &ArgMatches) -> anyhow::Result<()> {
         seed: options.seed,
         faults: Default::default(),
         verify: true,
+        view_every: options.view_every,
     })?;
     while !swarm.is_settled() {
         std::thread::sleep(POLL);

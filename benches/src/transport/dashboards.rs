@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, value_parser};
-use client_bot::BehaviourKind;
+use client_bot::{BehaviourKind, SwarmOptions};
 use server::commands::demo::world::demo_world;
 use server::metrics::stats::Figures;
 use server::server::WebServing;
@@ -111,7 +111,8 @@ fn measure(options: &Options, cores: &Cores) -> anyhow::Result<[Row; 2]> {
         clients: options.clients as usize,
         behaviour: BehaviourKind::Wander,
         threads: cores.bots.len(),
-        sockets: cores.server.len() * SOCKETS_PER_SHARD,
+        sockets: SwarmOptions::sockets_for(options.clients as usize, cores.server.len()),
+        view_every: 1,
         seed,
     })?;
     let begun = Instant::now();
@@ -272,7 +273,6 @@ fn ask(page: SocketAddr, path: &str) -> anyhow::Result<Vec<u8>> {
 
 const NAME: &str = "dashboards";
 const ASK_PERIOD: Duration = Duration::from_millis(500);
-const SOCKETS_PER_SHARD: usize = 128;
 const JOIN_WAIT: Duration = Duration::from_secs(120);
 /// After dashboards have opened or closed.
 const WARM_UP: Duration = Duration::from_secs(4);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::{Args, value_parser};
-use client_bot::BehaviourKind;
+use client_bot::{BehaviourKind, SwarmOptions};
 use server::commands::demo::world::demo_world;
 use server::metrics::machine;
 use server::metrics::steps::Step;
@@ -45,6 +45,9 @@ pub struct Options {
     /// Cores of the server [default: half of them]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     server_cores: Option<usize>,
+    /// One bot of so many keeps a view of all that it is told, and is verified
+    #[arg(long, default_value = "1", value_name = "N", value_parser = at_least_one)]
+    view_every: usize,
     /// Seconds of play that are measured
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = value_parser!(u32).range(1..=3600))]
     seconds: u32,
@@ -89,7 +92,7 @@ fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// Title, parameter, whether it is a whole number.
-const COLUMNS: [(&str, &str, bool); 21] = [
+const COLUMNS: [(&str, &str, bool); 22] = [
     ("backend", "backend", false),
     ("bots", "behaviour", false),
     ("clients", "clients", true),
@@ -97,6 +100,7 @@ const COLUMNS: [(&str, &str, bool); 21] = [
     ("cores", "server_cores", true),
     ("joined in, s", "join_seconds", false),
     ("lost", "lost", true),
+    ("views of, 1 in", "view_every", true),
     ("checks", "verify_checked", true),
     ("errors", "verify_errors", true),
     ("latency p50, ms", "latency_ms_p50", false),
@@ -138,7 +142,8 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
         clients: clients as usize,
         behaviour: options.behaviour,
         threads: cores.bots.len(),
-        sockets: cores.server.len() * SOCKETS_PER_SHARD,
+        sockets: SwarmOptions::sockets_for(clients as usize, cores.server.len()),
+        view_every: options.view_every,
         seed: world.seed,
     })?;
     let mut said = Duration::ZERO;
@@ -197,6 +202,7 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     row.put("tick_hz", options.tick_hz);
     row.put("server_cores", cores.server.len());
     row.put("bots_cores", cores.bots.len());
+    row.put("view_every", options.view_every as u64);
     row.put("join_seconds", joined.as_secs_f64());
     // Those who never came in are lost, too.
     let absent = report.clients.saturating_sub(report.clients_connected);
@@ -266,8 +272,6 @@ fn is_of_server(name: &str) -> bool {
 const NAME: &str = "swarm";
 /// Long joins say how far they are.
 const SAY_PERIOD: Duration = Duration::from_secs(5);
-/// All packets of a socket go to one shard, so that few sockets would be spread unevenly.
-const SOCKETS_PER_SHARD: usize = 128;
 const JOIN_WAIT: Duration = Duration::from_secs(120);
 const WARM_UP: Duration = Duration::from_secs(2);
 const REST: Duration = Duration::from_secs(3);

@@ -19,6 +19,8 @@ pub struct View {
     edges: [i32; 3],
     entity: EntityId,
     is_dead: bool,
+    /// Others are not kept.
+    is_own_only: bool,
     entities: FxHashMap<u32, Entity>,
     /// By slot: what players of entities in view are called.
     names: FxHashMap<u32, Name>,
@@ -114,6 +116,7 @@ impl View {
             schema,
             entity,
             is_dead: false,
+            is_own_only: false,
             entities: FxHashMap::default(),
             names: FxHashMap::default(),
             early: FxHashMap::default(),
@@ -157,6 +160,19 @@ impl View {
     /// Whether the client's own entity has died and is not born again yet.
     pub fn is_dead(&self) -> bool {
         self.is_dead
+    }
+
+    /// From now on this holds the client's own entity, and no others.
+    pub(crate) fn keep_only_own(&mut self) {
+        self.is_own_only = true;
+        let own = self.entity.slot.0;
+        self.entities.retain(|&slot, _| slot == own);
+        self.names.retain(|&slot, _| slot == own);
+        self.early.retain(|&slot, _| slot == own);
+    }
+
+    fn keeps(&self, slot: Slot) -> bool {
+        !self.is_own_only || slot == self.entity.slot
     }
 
     /// The entities in view by slot, the client's own one included.
@@ -205,11 +221,11 @@ impl View {
         let tick = movement.tick;
         self.counts.datagrams += 1;
         self.counts.datagram_bytes += bytes as u64;
-        self.counts.movements += movement.slots.len() as u64;
+        self.counts.movements += (movement.slots.len() + movement.unknown) as u64;
         self.advance(tick);
         self.processed = self.processed.max(processed);
         let dimensions = self.schema.dimensions();
-        let mut is_kept = movement.unknown == 0;
+        let mut is_kept = self.is_own_only || movement.unknown == 0;
         let mut extras = movement.extras.iter().peekable();
         for (i, slot) in movement.slots.iter().enumerate() {
             let mut course = Course {
@@ -223,6 +239,9 @@ impl View {
             while let Some(&(_, column, value)) = extras.next_if(|e| e.0 as usize == i) {
                 own_extras.push((column, value));
             }
+            if !self.keeps(*slot) {
+                continue;
+            }
             is_kept &= self.move_entity(slot.0, course, own_extras);
             if let (Some(base), Some(entity)) = (movement.base, self.entities.get_mut(&slot.0)) {
                 entity.forget_before(base);
@@ -233,6 +252,9 @@ impl View {
 
     /// The course that was the newest of an entity by a tick.
     pub(crate) fn course_at(&self, slot: Slot, tick: Tick) -> Option<Course> {
+        if !self.keeps(slot) {
+            return None;
+        }
         let entity = self.entities.get(&slot.0)?;
         let mut newest_first = [entity.course]
             .into_iter()
@@ -303,11 +325,15 @@ impl View {
         match message {
             Message::Enter {
                 entity,
+                own,
                 kind,
                 values,
                 velocity,
-                ..
             } => {
+                self.counts.enters += 1;
+                if self.is_own_only && !own {
+                    return;
+                }
                 self.names.remove(&entity.slot.0);
                 self.enter(tick, entity, kind, &values, velocity);
             }
@@ -377,7 +403,6 @@ impl View {
         values: &[(u16, i32)],
         velocity: [i32; 3],
     ) {
-        self.counts.enters += 1;
         let mut row = vec![0; self.schema.attributes.len()];
         for &(column, value) in values {
             row[usize::from(column)] = value;

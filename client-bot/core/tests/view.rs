@@ -284,3 +284,42 @@ fn frames_are_taken_in_however_the_stream_is_cut() {
         assert_eq!(session.view().counts().stream_bytes, stream.len() as u64);
     }
 }
+
+#[test]
+fn a_view_of_its_own_entity_alone_has_that_as_any_other_view_does() {
+    let server = Server::new();
+    let [mut whole, mut own] = [session(), session()];
+    own.keep_only_own();
+    let other = EntityId::new(OTHER, 1);
+    let frames = [server.enter(11, OWN, 100), server.enter(11, other, 300)];
+    let known = |x| Course {
+        tick: Tick(12),
+        position: [x, 0, 0],
+        velocity: [0; 3],
+    };
+    let datagrams = [
+        server.movement(12, OWN.slot.0, 110),
+        server.movement(12, OTHER, 310),
+        server.course_after(13, OTHER, (320, 0), Some(known(310))),
+        server.course_after(14, OWN.slot.0, (120, 3), Some(known(110))),
+    ];
+    for session in [&mut whole, &mut own] {
+        for frame in &frames {
+            session.handle_stream(frame, &mut ()).unwrap();
+        }
+        for datagram in &datagrams {
+            session.handle_datagram(datagram, &mut ()).unwrap();
+        }
+    }
+    assert_eq!(own.view().own(), whole.view().own());
+    assert_eq!(own.view().own().map(|own| own.row[0]), Some(120));
+    assert_eq!(whole.view().entities().len(), 2);
+    assert_eq!(own.view().entities().len(), 1);
+    // The server need not say again what it was told of others.
+    let acknowledged = own
+        .datagram()
+        .map(|bytes| server.read(&bytes).acknowledgement);
+    assert!((12..=14).all(|tick| acknowledged.is_some_and(|a| a.has(Tick(tick)))));
+    let [whole, own] = [&whole, &own].map(|session| *session.view().counts());
+    assert_eq!(own, whole);
+}

@@ -43,6 +43,8 @@ struct Playing {
     acted: Tick,
     /// Whether it has no entity.
     spectates: bool,
+    /// Whether it keeps a view of all that it is told.
+    has_view: bool,
     was_in_world: bool,
     /// It has come back, and no command of it was processed since.
     is_back_unseen: bool,
@@ -204,11 +206,10 @@ impl Bot {
     }
 
     fn hand_in(&mut self, bots: &mut Bots) {
-        if let Stage::Playing(bot) = std::mem::replace(&mut self.stage, Stage::Done)
-            && let Some(history) = bots.state.history.get()
-        {
-            bots.state
-                .hand_in(bot.final_view(self.attempt.number, history));
+        if let Stage::Playing(bot) = std::mem::replace(&mut self.stage, Stage::Done) {
+            let history = bots.state.history.get();
+            let view = history.and_then(|history| bot.final_view(self.attempt.number, history));
+            bots.state.hand_in(view);
         }
     }
 
@@ -296,7 +297,7 @@ impl Playing {
     /// The error says what is wrong with the bot's script.
     fn new(
         attempt: &Attempt,
-        session: Session,
+        mut session: Session,
         quotas: Quotas,
         bots: &mut Bots,
     ) -> Result<Playing, String> {
@@ -304,14 +305,16 @@ impl Playing {
         let number = attempt.number;
         let schema = session.view().schema();
         state.schema.get_or_init(|| schema.clone());
-        let history = state
-            .history
-            .get_or_init(|| History::new(schema, quotas.bytes_per_tick, options.clients));
+        let history = state.history.get_or_init(|| {
+            let limit = quotas.bytes_per_tick;
+            History::new(schema, limit, options.clients, options.view_every())
+        });
+        let has_view = options.has_view(number);
         let entity = session.view().entity();
-        history.register(number, entity);
-        let checker = options
-            .verify
-            .then(|| Checker::new(number, entity, options.clients, quotas, schema));
+        let checker = (options.verify && has_view).then(|| {
+            history.register(number, entity);
+            Checker::new(number, entity, options.clients, quotas, schema)
+        });
         let mut dice = Dice::new(options.seed.wrapping_add(number as u64));
         let tick_hz = f64::from(schema.world.tick_hz);
         let rate_hz = options.rate_hz.unwrap_or(tick_hz);
@@ -325,7 +328,11 @@ impl Playing {
                 Box::new(Scripted::new(play, &mut dice))
             }
         };
+        if !has_view {
+            session.keep_only_own();
+        }
         Ok(Playing {
+            has_view,
             acts_each_tick: options.rate_hz.is_none() || behaviour.acts_each_tick(),
             behaviour,
             acted: Tick(0),
@@ -383,9 +390,11 @@ impl Playing {
         }
         bots.tally.commands_sent += sent;
         self.flush(link);
-        let others = self.session.view().entities().len().saturating_sub(1);
-        bots.tally.visible_sum += others as u64;
-        bots.tally.turns += 1;
+        if self.has_view {
+            let others = self.session.view().entities().len().saturating_sub(1);
+            bots.tally.visible_sum += others as u64;
+            bots.tally.views_seen += 1;
+        }
         // The server's next word may be lost, or the server has nothing to say.
         let wait = match self.acts_each_tick {
             true => {
@@ -462,28 +471,27 @@ impl Playing {
         self.log.answered == self.last_request && self.log.is_whole
     }
 
-    /// What the bot knows at the end.
-    fn final_view(mut self, number: usize, history: &History) -> FinalView {
+    /// What the bot knows at the end, if it is verified.
+    fn final_view(mut self, number: usize, history: &History) -> Option<FinalView> {
+        let checker = self.log.checker.take()?;
         let view = self.session.view();
-        let mut last = FinalView {
+        let newest = view.newest();
+        let second_ago = newest.before(view.schema().world.tick_hz);
+        let is_dead = view.is_dead() || checker.is_newborn(newest);
+        let touched = checker.touched_after(second_ago);
+        let spot = checker.spot(newest);
+        let (regions, record) = checker.finish(history);
+        Some(FinalView {
             bot: number,
             entity: view.entity(),
-            is_dead: view.is_dead(),
-            newest: view.newest(),
+            is_dead,
+            newest,
             entities: view.entities().clone(),
-            touched: vec![],
-            regions: vec![],
-            spot: None,
-            record: Default::default(),
-        };
-        if let Some(checker) = self.log.checker.take() {
-            let second_ago = view.newest().before(view.schema().world.tick_hz);
-            last.is_dead |= checker.is_newborn(view.newest());
-            last.touched = checker.touched_after(second_ago);
-            last.spot = checker.spot(view.newest());
-            (last.regions, last.record) = checker.finish(history);
-        }
-        last
+            touched,
+            regions,
+            spot,
+            record,
+        })
     }
 }
 

@@ -31,12 +31,44 @@ pub struct SwarmOptions {
     /// What happens to packets on purpose, each way.
     pub faults: Faults,
     pub verify: bool,
+    /// One bot of so many keeps a view of all that it is told, and is verified. The others
+    /// know only their own entities, and cost less.
+    pub view_every: usize,
 }
 
 impl SwarmOptions {
+    /// How many sockets spread so many bots evenly over the shards of a server. All packets of a
+    /// socket go to one shard, which the system picks at random.
+    pub fn sockets_for(clients: usize, shards: usize) -> usize {
+        let (least, most) = SOCKETS_PER_SHARD;
+        (clients / NEIGHBOURS).clamp(shards * least, shards * most)
+    }
+
     /// Whether a bot watches without an entity.
     pub fn spectates(&self, bot: usize) -> bool {
         bot + self.spectators >= self.clients
+    }
+
+    /// Whether a bot keeps a view of all that it is told.
+    pub fn has_view(&self, bot: usize) -> bool {
+        bot.is_multiple_of(self.view_every())
+    }
+
+    /// One bot of so many keeps one.
+    pub fn view_every(&self) -> usize {
+        self.view_every.max(1)
+    }
+
+    /// What is wrong with them.
+    pub fn check(&self) -> Result<(), String> {
+        let looks_around = self.play.is_some() || self.behaviour.looks_around();
+        match self.view_every() > 1 && looks_around {
+            true => Err(format!(
+                "the bots of {} look at others: expected a view for each of them",
+                self.behaviour_name()
+            )),
+            false => Ok(()),
+        }
     }
 
     /// What the bots do: the name of a behaviour or a script.
@@ -47,3 +79,10 @@ impl SwarmOptions {
         }
     }
 }
+
+/// So many bots, one after the other, share a socket: a server tells them at about the same
+/// time, so their packets travel in batches.
+pub const NEIGHBOURS: usize = 16;
+/// With 64 sockets a shard, the fullest of eight has a sixth more than its share; with 512, a
+/// twentieth.
+const SOCKETS_PER_SHARD: (usize, usize) = (64, 512);

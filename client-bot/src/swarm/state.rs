@@ -47,9 +47,10 @@ pub struct SwarmState {
     pub notices: AtomicU64,
     /// Ticks in which notices may have been left out, summed over bots.
     pub full: AtomicU64,
-    /// Others in view, summed over `turns` of bots.
+    /// Others in view, summed over bots with views and their turns.
     pub visible_sum: AtomicU64,
-    pub turns: AtomicU64,
+    /// How many views were summed.
+    pub views_seen: AtomicU64,
     latency_us: Mutex<Histogram<u64>>,
     /// How late the swarm's threads look for packets.
     lateness_us: Mutex<Histogram<u64>>,
@@ -59,6 +60,8 @@ pub struct SwarmState {
     /// The script of all bots, or what is wrong with it.
     pub play: OnceLock<Result<Arc<Play>, String>>,
     views: Mutex<Vec<FinalView>>,
+    /// Bots that have nothing more to say.
+    done: AtomicU64,
     complaints: Mutex<Vec<String>>,
 }
 
@@ -68,7 +71,7 @@ pub struct SwarmState {
 pub struct Tally {
     pub commands_sent: u64,
     pub visible_sum: u64,
-    pub turns: u64,
+    pub views_seen: u64,
     pub latencies_us: Vec<u64>,
     /// How late the thread looked for packets.
     pub lateness_us: Vec<u64>,
@@ -94,13 +97,14 @@ impl SwarmState {
             notices: AtomicU64::new(0),
             full: AtomicU64::new(0),
             visible_sum: AtomicU64::new(0),
-            turns: AtomicU64::new(0),
+            views_seen: AtomicU64::new(0),
             latency_us: Mutex::new(histogram()),
             lateness_us: Mutex::new(histogram()),
             history: OnceLock::new(),
             schema: OnceLock::new(),
             play: OnceLock::new(),
             views: Mutex::new(vec![]),
+            done: AtomicU64::new(0),
             complaints: Mutex::new(vec![]),
         }
     }
@@ -126,7 +130,7 @@ impl SwarmState {
         };
         add(&self.commands_sent, &mut tally.commands_sent);
         add(&self.visible_sum, &mut tally.visible_sum);
-        add(&self.turns, &mut tally.turns);
+        add(&self.views_seen, &mut tally.views_seen);
         record(&self.latency_us, &mut tally.latencies_us);
         record(&self.lateness_us, &mut tally.lateness_us);
     }
@@ -168,8 +172,10 @@ impl SwarmState {
         lock(&self.complaints).clone()
     }
 
-    pub fn hand_in(&self, view: FinalView) {
-        lock(&self.views).push(view);
+    /// Takes what a bot knows at the end, if it was to be verified.
+    pub fn hand_in(&self, view: Option<FinalView>) {
+        lock(&self.views).extend(view);
+        self.done.fetch_add(1, Relaxed);
     }
 
     pub fn views(&self) -> MutexGuard<'_, Vec<FinalView>> {
@@ -182,10 +188,10 @@ impl SwarmState {
         self.resting.load(Relaxed) + lost >= self.connected.load(Relaxed)
     }
 
-    /// Whether every bot that is still there has handed in its view.
-    pub fn has_all_views(&self) -> bool {
+    /// Whether every bot that is still there has nothing more to say.
+    pub fn is_done(&self) -> bool {
         let lost = self.lost.load(Relaxed);
-        lock(&self.views).len() as u64 + lost >= self.connected.load(Relaxed)
+        self.done.load(Relaxed) + lost >= self.connected.load(Relaxed)
     }
 }
 

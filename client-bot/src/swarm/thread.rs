@@ -13,7 +13,7 @@ use shared::wire::control::Ticket;
 
 use super::bot::Bot;
 use super::lateness::Lateness;
-use super::options::SwarmOptions;
+use super::options::{NEIGHBOURS, SwarmOptions};
 use super::state::{Phase, SwarmState, Tally};
 use crate::connect::{ClientError, client_config, ended, resolve_told};
 
@@ -327,9 +327,6 @@ fn sockets(thread: usize, options: &SwarmOptions) -> std::io::Result<Vec<Socket>
 const JOIN_WAIT: Duration = Duration::from_secs(10);
 /// Handshakes take one core of the server each; more at once would only time out.
 const HANDSHAKES_MAX: usize = 64;
-/// So many bots, one after the other, share a socket: a server tells them at about the same
-/// time, so their packets travel in batches.
-const NEIGHBOURS: usize = 8;
 const PACKETS_MAX: usize = 1024;
 /// How exactly bots keep their times.
 const LOOK_PERIOD: Duration = Duration::from_millis(2);

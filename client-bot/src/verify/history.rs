@@ -18,11 +18,13 @@ pub struct History {
     /// The largest coordinates.
     pub edges: [i32; 3],
     pub bots: usize,
+    /// One bot of so many is verified.
+    pub view_every: usize,
     /// Of large swarms, only one check in so many is made.
     pub share: usize,
     /// By slot: one more than the bot whose entity has it; 0: no bot's.
     owners: Vec<AtomicU32>,
-    /// By tick modulo [`HISTORY_TICKS`], then bot.
+    /// By tick modulo [`HISTORY_TICKS`], then verified bot.
     places: Vec<Place>,
     /// Requests that were granted.
     granted: AtomicU64,
@@ -42,8 +44,10 @@ struct Place {
 }
 
 impl History {
-    /// Of so many bots, that are told so many bytes a tick; 0: no limit.
-    pub fn new(schema: &Schema, bytes_per_tick: u32, bots: usize) -> History {
+    /// Of so many bots, that are told so many bytes a tick; 0: no limit. One of `view_every`
+    /// is verified.
+    pub fn new(schema: &Schema, bytes_per_tick: u32, bots: usize, view_every: usize) -> History {
+        let verified = bots.div_ceil(view_every);
         History {
             dimensions: schema.dimensions(),
             sight: Sight::new(schema),
@@ -54,11 +58,12 @@ impl History {
             },
             edges: schema.world.edges(),
             bots,
-            share: 1 + bots / BOTS_CHECKED,
+            view_every,
+            share: 1 + verified / BOTS_CHECKED,
             owners: (0..schema.world.capacity)
                 .map(|_| AtomicU32::new(0))
                 .collect(),
-            places: (0..bots * HISTORY_TICKS as usize)
+            places: (0..verified * HISTORY_TICKS as usize)
                 .map(|_| Place::default())
                 .collect(),
             granted: AtomicU64::new(0),
@@ -67,7 +72,7 @@ impl History {
         }
     }
 
-    /// A bot has an entity from now on.
+    /// A verified bot has an entity from now on.
     pub fn register(&self, bot: usize, entity: EntityId) {
         if let Some(owner) = self.owners.get(entity.slot.index()) {
             owner.store(bot as u32 + 1, Relaxed);
@@ -107,7 +112,9 @@ impl History {
     }
 
     fn place(&self, bot: usize, tick: Tick) -> &Place {
-        &self.places[(tick.0 % u64::from(HISTORY_TICKS)) as usize * self.bots + bot]
+        let ring = (tick.0 % u64::from(HISTORY_TICKS)) as usize;
+        let verified = self.bots.div_ceil(self.view_every);
+        &self.places[ring * verified + bot / self.view_every]
     }
 
     pub fn note_grant(&self) {

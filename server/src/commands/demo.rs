@@ -180,10 +180,11 @@ fn start_swarm(
         play,
         rate_hz: None,
         threads: machine::cores(),
-        sockets: machine::cores() * SOCKETS_PER_SHARD,
+        sockets: SwarmOptions::sockets_for(arguments.clients as usize, machine::cores()),
         seed,
         faults: arguments.network.faults(),
         verify: true,
+        view_every: 1,
     })?)
 }
 
@@ -247,8 +248,6 @@ fn watch(
     }
 }
 
-/// All packets of a socket go to one shard: few sockets would be spread unevenly.
-const SOCKETS_PER_SHARD: usize = 64;
 /// Seconds of play.
 const SECONDS: f64 = 10.0;
 /// People who may join the bots of the demo's own world.

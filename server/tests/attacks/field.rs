@@ -80,6 +80,7 @@ impl Field {
             seed: 1,
             faults: Faults::default(),
             verify: true,
+            view_every: 1,
         })
         .expect("the bots start");
         eventually("all bots are connected", || swarm.is_settled()).await;

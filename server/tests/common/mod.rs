@@ -177,22 +177,7 @@ impl Bots {
         behaviour: BehaviourKind,
         change: impl FnOnce(&mut SwarmOptions),
     ) -> Bots {
-        let mut options = SwarmOptions {
-            server: server.address(),
-            name: "localhost".to_owned(),
-            trust: trust(server),
-            token: String::new(),
-            clients,
-            spectators: 0,
-            behaviour,
-            play: None,
-            rate_hz: None,
-            threads: 2,
-            sockets: 8,
-            seed: 1,
-            faults: Faults::default(),
-            verify: true,
-        };
+        let mut options = swarm_options(server, clients, behaviour);
         change(&mut options);
         let mut swarm = Swarm::start(options.clone()).expect("the bots start");
         eventually("all bots are connected", || swarm.is_settled()).await;
@@ -226,6 +211,27 @@ impl Bots {
         assert!(report.verify_checked > 0, "nothing was verified");
         assert!(report.commands_sent > 0, "no bot did anything");
         report
+    }
+}
+
+/// Bots that look at everything.
+pub fn swarm_options(server: &Server, clients: usize, behaviour: BehaviourKind) -> SwarmOptions {
+    SwarmOptions {
+        server: server.address(),
+        name: "localhost".to_owned(),
+        trust: trust(server),
+        token: String::new(),
+        clients,
+        spectators: 0,
+        behaviour,
+        play: None,
+        rate_hz: None,
+        threads: 2,
+        sockets: 8,
+        seed: 1,
+        faults: Faults::default(),
+        verify: true,
+        view_every: 1,
     }
 }
 

@@ -54,7 +54,7 @@ impl Bot {
             forecast: vec![],
             standby: String::new(),
         };
-        let history = History::new(&schema, 0, 2);
+        let history = History::new(&schema, 0, 2, 1);
         history.register(0, OWN);
         history.register(1, OTHER);
         let mut bot = Bot {
