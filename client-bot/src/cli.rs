@@ -41,8 +41,8 @@ pub struct Arguments {
     /// Check what bots are told against each other, in play and at rest
     #[arg(long)]
     verify: bool,
-    /// Let one bot of so many keep a view of all that it is told, and verify that one; the
-    /// others know only themselves and cost less, for wander, stroll and crowd
+    /// One bot of so many keeps a view of all that it is told, and is verified; the others know
+    /// only themselves, and cost less: for wander, stroll and crowd
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
     view_every: usize,
     /// Print the report as one JSON object, alone on standard output

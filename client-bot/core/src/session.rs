@@ -81,8 +81,8 @@ impl Session {
         &self.view
     }
 
-    /// From now on the view holds the client's own entity and no others, which costs less.
-    /// The server is told that all has arrived, as a client is that keeps it.
+    /// From now on the view holds the client's own entity and no others, which costs less. The
+    /// server is told that all has arrived all the same.
     pub fn keep_only_own(&mut self) {
         self.view.keep_only_own();
     }

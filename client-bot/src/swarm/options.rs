@@ -54,12 +54,12 @@ impl SwarmOptions {
         bot.is_multiple_of(self.view_every())
     }
 
-    /// One bot of so many keeps one.
+    /// One bot of so many keeps a view.
     pub fn view_every(&self) -> usize {
         self.view_every.max(1)
     }
 
-    /// What is wrong with them.
+    /// An error says what is wrong with the options.
     pub fn check(&self) -> Result<(), String> {
         let looks_around = self.play.is_some() || self.behaviour.looks_around();
         match self.view_every() > 1 && looks_around {

@@ -1,8 +1,8 @@
 //! Many packets in a system call: `sendmmsg` and `recvmmsg`.
 //!
-//! A socket that asks has one peer, so packets of one size often follow each other. They go to
-//! the system as one (`UDP_SEGMENT`), as those of many connections do that share the socket. A
-//! socket that answers takes such packets as one, too (`UDP_GRO`).
+//! A socket that asks has one peer, and may have many connections to it: packets of one size often
+//! follow each other, and go to the system as one (`UDP_SEGMENT`). A socket that answers takes such
+//! packets as one, too (`UDP_GRO`).
 
 use std::cell::RefCell;
 use std::io::{IoSlice, IoSliceMut};
@@ -25,8 +25,8 @@ use super::{BATCH, Outgoing, Packet};
 
 /// A socket's way of sending and receiving batches.
 pub struct Batches {
-    /// Whether the system says more of what has arrived than its sender: the address that it was
-    /// sent to, or that it holds several packets.
+    /// Whether the system says more of a message than its sender: the address that it was sent to,
+    /// or the size of the packets in it.
     is_described: bool,
     /// Whether packets of one size are sent as one.
     are_joined: bool,
@@ -251,8 +251,8 @@ impl Scratch {
     }
 }
 
-/// The first packets of which each is of the size of the one before and goes to the same address,
-/// and true; or those before such packets, and false.
+/// The first packets that have one size and one address, and true; if it is one only, the packets
+/// before the first such, and false.
 fn first_packets(packets: &[Outgoing]) -> (&[Outgoing], bool) {
     let are_alike = |a: &Outgoing, b: &Outgoing| a.to == b.to && a.data.len() == b.data.len();
     let pairs = || packets.windows(2).map(|pair| are_alike(&pair[0], &pair[1]));
