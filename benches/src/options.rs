@@ -1,5 +1,7 @@
 //! Options that several benches have.
 
+use std::num::NonZeroUsize;
+
 use clap::Args;
 
 /// Options of benches that run something on CPUs.
@@ -33,8 +35,11 @@ impl RunOptions {
 
 /// Parses a number that is not 0.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n) if n > 0 => Ok(n),
-        _ => Err("expected a whole number of at least 1".to_owned()),
-    }
+    not_zero(text).map(NonZeroUsize::get)
+}
+
+/// The same, for those who need to know that it is none.
+pub fn not_zero(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.parse();
+    number.map_err(|_| "expected a whole number of at least 1".to_owned())
 }

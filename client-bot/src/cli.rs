@@ -1,5 +1,6 @@
 //! The command line of `myriad-bot`.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -43,8 +44,8 @@ pub struct Arguments {
     verify: bool,
     /// One bot of so many keeps a view of all that it is told, and is verified; the others know
     /// only themselves, and cost less: for wander, stroll and crowd
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
-    view_every: usize,
+    #[arg(long, value_name = "N", default_value = "1", value_parser = not_zero)]
+    view_every: NonZeroUsize,
     /// Print the report as one JSON object, alone on standard output
     #[arg(long)]
     json: bool,
@@ -237,10 +238,13 @@ pub fn read_token(path: &Path) -> Result<String> {
 
 /// Parses a whole number of at least 1.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err("expected a whole number of at least 1".to_owned()),
-    }
+    not_zero(text).map(NonZeroUsize::get)
+}
+
+/// The same, for those who need to know that it is none.
+pub fn not_zero(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.parse();
+    number.map_err(|_| "expected a whole number of at least 1".to_owned())
 }
 
 /// Parses a percentage.

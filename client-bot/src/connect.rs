@@ -132,6 +132,18 @@ impl ClientError {
         })
     }
 
+    /// Whether the server would answer another attempt to join in the same way.
+    #[cfg(feature = "bots")]
+    pub(crate) fn is_for_good(&self) -> bool {
+        match self {
+            ClientError::Refused(_) => true,
+            ClientError::Ended(Ending { code, .. }) => {
+                code.is_some_and(|code| !client_core::is_worth_a_retry(code))
+            }
+            _ => false,
+        }
+    }
+
     /// What a [`Game`](client_core::Game) is told of it.
     #[cfg(feature = "tokio")]
     pub(crate) fn ending(&self) -> Ending {

@@ -17,6 +17,7 @@ mod common;
 
 use std::fs;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -84,7 +85,7 @@ fn bots(address: SocketAddr, clients: usize, seed: u64) -> Swarm {
         seed,
         faults: Faults::default(),
         verify: false,
-        view_every: 1,
+        view_every: NonZeroUsize::MIN,
     })
     .expect("the bots start")
 }

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::num::NonZeroUsize;
+
 use client_bot::{BehaviourKind, Swarm, SwarmOptions};
 use common::{Bots, start, swarm_options, ticks};
 
@@ -40,7 +42,7 @@ async fn hits_in_a_crowd_are_told_in_the_end() {
 async fn of_a_crowd_some_are_verified_and_the_others_play_all_the_same() {
     let server = start(&crowd(""));
     let bots = Bots::start_with(&server, 40, BehaviourKind::Wander, |options| {
-        options.view_every = 4;
+        options.view_every = NonZeroUsize::new(4).expect("4 is not 0");
     });
     let bots = bots.await;
     ticks(&server, 150).await;
@@ -53,7 +55,7 @@ async fn of_a_crowd_some_are_verified_and_the_others_play_all_the_same() {
 async fn bots_that_look_for_others_need_to_see_them() {
     let server = start(&crowd(""));
     let options = SwarmOptions {
-        view_every: 2,
+        view_every: NonZeroUsize::new(2).expect("2 is not 0"),
         ..swarm_options(&server, 4, BehaviourKind::Fight)
     };
     let refused = Swarm::start(options).err().map(|error| error.to_string());

@@ -5,6 +5,7 @@
 
 use std::io::{BufRead, BufReader, Write, stdin};
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
@@ -32,7 +33,7 @@ pub struct Options {
     #[arg(long)]
     pub sockets: usize,
     #[arg(long)]
-    pub view_every: usize,
+    pub view_every: NonZeroUsize,
     #[arg(long)]
     pub seed: u64,
 }

@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -112,7 +113,7 @@ fn measure(options: &Options, cores: &Cores) -> anyhow::Result<[Row; 2]> {
         behaviour: BehaviourKind::Wander,
         threads: cores.bots.len(),
         sockets: SwarmOptions::sockets_for(options.clients as usize, cores.server.len()),
-        view_every: 1,
+        view_every: NonZeroUsize::MIN,
         seed,
     })?;
     let begun = Instant::now();

@@ -1,6 +1,7 @@
 //! Live clients on one machine: a server on some of its cores, bots on the others.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -16,7 +17,7 @@ use super::bots::{self, Bots};
 use super::cores::{self, Cores, stay_on};
 use super::floor::{self, Traffic};
 use crate::bench::Bench;
-use crate::options::at_least_one;
+use crate::options::{at_least_one, not_zero};
 use crate::report::markdown::{grouped, head, line, rounded, title};
 use crate::report::{Recorder, Report, Row};
 
@@ -46,8 +47,8 @@ pub struct Options {
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     server_cores: Option<usize>,
     /// One bot of so many keeps a view of all that it is told, and is verified
-    #[arg(long, default_value = "1", value_name = "N", value_parser = at_least_one)]
-    view_every: usize,
+    #[arg(long, default_value = "1", value_name = "N", value_parser = not_zero)]
+    view_every: NonZeroUsize,
     /// Seconds of play that are measured
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = value_parser!(u32).range(1..=3600))]
     seconds: u32,
@@ -202,7 +203,7 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     row.put("tick_hz", options.tick_hz);
     row.put("server_cores", cores.server.len());
     row.put("bots_cores", cores.bots.len());
-    row.put("view_every", options.view_every as u64);
+    row.put("view_every", options.view_every.get() as u64);
     row.put("join_seconds", joined.as_secs_f64());
     // Those who never came in are lost, too.
     let absent = report.clients.saturating_sub(report.clients_connected);

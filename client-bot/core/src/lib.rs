@@ -64,7 +64,7 @@ pub use handshake::{Handshake, Welcomed, hello};
 pub use pace::Pace;
 pub use prediction::Prediction;
 pub use request::PredicateTooLong;
-pub use retry::RetryOptions;
+pub use retry::{RetryOptions, is_worth_a_retry};
 pub use route::Route;
 pub use scene::Scene;
 pub use session::Session;

@@ -52,7 +52,7 @@ impl RetryOptions {
 }
 
 /// Whether another attempt makes sense after a server has closed the connection with a code.
-pub(crate) fn is_worth_a_retry(code: u64) -> bool {
+pub fn is_worth_a_retry(code: u64) -> bool {
     let for_good = [
         Close::Bye,
         Close::Refused,

@@ -307,7 +307,7 @@ impl Playing {
         state.schema.get_or_init(|| schema.clone());
         let history = state.history.get_or_init(|| {
             let limit = quotas.bytes_per_tick;
-            History::new(schema, limit, options.clients, options.view_every())
+            History::new(schema, limit, options.clients, options.view_every)
         });
         let has_view = options.has_view(number);
         let entity = session.view().entity();

@@ -1,6 +1,7 @@
 //! What swarm to run.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 
 use quic::Faults;
 use shared::world::logic::Text;
@@ -33,7 +34,7 @@ pub struct SwarmOptions {
     pub verify: bool,
     /// One bot of so many keeps a view of all that it is told, and is verified. The others
     /// know only their own entities, and cost less.
-    pub view_every: usize,
+    pub view_every: NonZeroUsize,
 }
 
 impl SwarmOptions {
@@ -51,18 +52,13 @@ impl SwarmOptions {
 
     /// Whether a bot keeps a view of all that it is told.
     pub fn has_view(&self, bot: usize) -> bool {
-        bot.is_multiple_of(self.view_every())
-    }
-
-    /// One bot of so many keeps a view.
-    pub fn view_every(&self) -> usize {
-        self.view_every.max(1)
+        bot.is_multiple_of(self.view_every.get())
     }
 
     /// An error says what is wrong with the options.
     pub fn check(&self) -> Result<(), String> {
         let looks_around = self.play.is_some() || self.behaviour.looks_around();
-        match self.view_every() > 1 && looks_around {
+        match self.view_every.get() > 1 && looks_around {
             true => Err(format!(
                 "the bots of {} look at others: expected a view for each of them",
                 self.behaviour_name()

@@ -238,7 +238,7 @@ impl Bots {
     fn try_again(&mut self, bot: Bot, error: &ClientError) {
         let phase = self.state.phase();
         let again = match phase {
-            Phase::Connect if matches!(error, ClientError::Refused(_)) => None,
+            Phase::Connect if error.is_for_good() => None,
             // In a crowd at the door, some are not heard, or not in time.
             Phase::Connect => bot.next_join(self.options.seed),
             Phase::Play => bot.way_back(&self.options, error),

@@ -479,7 +479,7 @@ impl Checker {
         };
         let regions: Vec<Region> = self.regions.throughout(first, last).collect();
         let mut suspects = vec![];
-        let others = (0..history.bots).step_by(history.view_every);
+        let others = (0..history.bots).step_by(history.view_every.get());
         for other in others.filter(|&other| other != self.bot) {
             let visible = |(tick, own): &(Tick, [i32; 3])| {
                 visible_slot(history, &regions, kind, other, (*tick, own))

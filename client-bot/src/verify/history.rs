@@ -1,5 +1,6 @@
 //! Where each bot's own entity was in the last ticks, for other bots to compare with.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -19,7 +20,9 @@ pub struct History {
     pub edges: [i32; 3],
     pub bots: usize,
     /// One bot of so many is verified.
-    pub view_every: usize,
+    pub view_every: NonZeroUsize,
+    /// How many are verified.
+    verified: usize,
     /// Of large swarms, only one check in so many is made.
     pub share: usize,
     /// By slot: one more than the bot whose entity has it; 0: no bot's.
@@ -46,8 +49,13 @@ struct Place {
 impl History {
     /// Of so many bots, that are told so many bytes a tick; 0: no limit. One of `view_every`
     /// is verified.
-    pub fn new(schema: &Schema, bytes_per_tick: u32, bots: usize, view_every: usize) -> History {
-        let verified = bots.div_ceil(view_every);
+    pub fn new(
+        schema: &Schema,
+        bytes_per_tick: u32,
+        bots: usize,
+        view_every: NonZeroUsize,
+    ) -> History {
+        let verified = bots.div_ceil(view_every.get());
         History {
             dimensions: schema.dimensions(),
             sight: Sight::new(schema),
@@ -59,6 +67,7 @@ impl History {
             edges: schema.world.edges(),
             bots,
             view_every,
+            verified,
             share: 1 + verified / BOTS_CHECKED,
             owners: (0..schema.world.capacity)
                 .map(|_| AtomicU32::new(0))
@@ -113,8 +122,7 @@ impl History {
 
     fn place(&self, bot: usize, tick: Tick) -> &Place {
         let ring = (tick.0 % u64::from(HISTORY_TICKS)) as usize;
-        let verified = self.bots.div_ceil(self.view_every);
-        &self.places[ring * verified + bot / self.view_every]
+        &self.places[ring * self.verified + bot / self.view_every]
     }
 
     pub fn note_grant(&self) {

@@ -4,6 +4,7 @@
 mod report;
 pub mod world;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -184,7 +185,7 @@ fn start_swarm(
         seed,
         faults: arguments.network.faults(),
         verify: true,
-        view_every: 1,
+        view_every: NonZeroUsize::MIN,
     })?)
 }
 

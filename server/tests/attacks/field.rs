@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -80,7 +81,7 @@ impl Field {
             seed: 1,
             faults: Faults::default(),
             verify: true,
-            view_every: 1,
+            view_every: NonZeroUsize::MIN,
         })
         .expect("the bots start");
         eventually("all bots are connected", || swarm.is_settled()).await;

@@ -23,6 +23,7 @@ pub mod witness;
 use std::fmt::Write as _;
 use std::io::{Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::Output;
 use std::sync::mpsc::{Sender, channel};
@@ -231,7 +232,7 @@ pub fn swarm_options(server: &Server, clients: usize, behaviour: BehaviourKind) 
         seed: 1,
         faults: Faults::default(),
         verify: true,
-        view_every: 1,
+        view_every: NonZeroUsize::MIN,
     }
 }
 

@@ -1,6 +1,7 @@
 //! A spectator, and a bot whose entity stands in a bucket next to that of the spectator's
 //! point, but farther away than the radius of the area of interest.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use client_core::Session;
@@ -34,7 +35,7 @@ fn a_spectator_sees_no_farther_than_its_radius() {
 /// What is wrong in a world where the spectator sees the player, or does not.
 fn errors(text: &str, is_seen: bool) -> u64 {
     let schema = script::world::parse(text, "a test's world").unwrap().schema;
-    let history = History::new(&schema, 0, 2, 1);
+    let history = History::new(&schema, 0, 2, NonZeroUsize::MIN);
     let spot = Spot {
         place: POINT,
         radius: history.sight.radius(),

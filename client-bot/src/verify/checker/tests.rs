@@ -1,5 +1,6 @@
 //! A bot whose stream is far behind its datagrams.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use client_core::{EventHandler, Session};
@@ -54,7 +55,7 @@ impl Bot {
             forecast: vec![],
             standby: String::new(),
         };
-        let history = History::new(&schema, 0, 2, 1);
+        let history = History::new(&schema, 0, 2, NonZeroUsize::MIN);
         history.register(0, OWN);
         history.register(1, OTHER);
         let mut bot = Bot {
