@@ -1,8 +1,8 @@
 //! Options that several benches have.
 
-use std::num::NonZeroUsize;
-
 use clap::Args;
+
+pub use client_bot::cli::{at_least_one, not_zero};
 
 /// Options of benches that run something on CPUs.
 #[derive(Args, Clone, Debug)]
@@ -31,15 +31,4 @@ impl RunOptions {
     pub fn seed(&self) -> u64 {
         self.random.seed
     }
-}
-
-/// Parses a number that is not 0.
-pub fn at_least_one(text: &str) -> Result<usize, String> {
-    not_zero(text).map(NonZeroUsize::get)
-}
-
-/// The same, for those who need to know that it is none.
-pub fn not_zero(text: &str) -> Result<NonZeroUsize, String> {
-    let number = text.parse();
-    number.map_err(|_| "expected a whole number of at least 1".to_owned())
 }

@@ -241,7 +241,7 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     not_zero(text).map(NonZeroUsize::get)
 }
 
-/// The same, for those who need to know that it is none.
+/// The same, as a number that is never 0.
 pub fn not_zero(text: &str) -> Result<NonZeroUsize, String> {
     let number = text.parse();
     number.map_err(|_| "expected a whole number of at least 1".to_owned())
