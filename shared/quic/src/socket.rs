@@ -131,6 +131,12 @@ impl Socket {
         self.counts
     }
 
+    /// Packets that the system dropped, as the socket's buffer was full; `None` where it does not
+    /// tell.
+    pub fn drops(&self) -> Option<u64> {
+        system::drops(&self.socket)
+    }
+
     /// The socket itself, to wait for packets.
     pub fn as_udp(&self) -> &UdpSocket {
         &self.socket
@@ -408,6 +414,26 @@ mod tests {
         a.flush();
         assert_eq!(receive(&mut b, 2).len(), 2);
         assert_eq!((a.counts().sent, a.counts().send_errors), (2, 2));
+    }
+
+    #[test]
+    fn packets_that_found_no_room_are_counted() {
+        const SENT: u64 = 5000;
+        let (mut a, mut b) = pair("127.0.0.1:0");
+        SockRef::from(b.as_udp()).set_recv_buffer_size(1).unwrap();
+        let now = Instant::now();
+        for _ in 0..SENT {
+            a.buffer().resize(100, 1);
+            a.commit(b.local_address(), None, now);
+        }
+        a.flush();
+        let mut packets = vec![];
+        while b.receive(&mut packets, now) {}
+        let arrived = packets.len() as u64;
+        assert!(arrived < SENT, "a small buffer took all packets");
+        let is_told = cfg!(all(target_os = "linux", feature = "batches"));
+        assert_eq!(b.drops(), is_told.then_some(SENT - arrived));
+        assert_eq!(a.drops(), is_told.then_some(0));
     }
 
     #[test]
