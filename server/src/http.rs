@@ -26,7 +26,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 
-use crate::priority::give_way;
+use crate::scheduling::give_way;
 
 /// What one port may hold.
 #[derive(Clone, Copy, Debug)]

@@ -33,7 +33,7 @@ pub mod log;
 pub mod metrics;
 pub mod offline;
 pub mod playback;
-pub mod priority;
+pub mod scheduling;
 pub mod server;
 pub mod session;
 pub mod standby;

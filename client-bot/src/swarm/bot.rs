@@ -39,8 +39,10 @@ struct Playing {
     behaviour: Box<dyn Behaviour>,
     /// Whether it acts when it hears of a new tick.
     acts_each_tick: bool,
-    /// The newest tick in which it acted.
-    acted: Tick,
+    /// The newest tick that it has taken in.
+    settled: Tick,
+    /// When it last took a turn.
+    turned: Instant,
     /// Whether it has no entity.
     spectates: bool,
     /// Whether it keeps a view of all that it is told.
@@ -55,13 +57,16 @@ struct Playing {
     begun: Instant,
     round_trip: Duration,
     dice: Dice,
-    /// The time from turn to turn.
+    /// The time from turn to turn, and from tick to tick.
     period: Duration,
+    tick_period: Duration,
     log: Log,
     /// The counts at the beginning of play.
     counted: Option<ViewCounts>,
     /// The sequence number of its last command.
     commanded: u32,
+    /// When it ends what it is at, once all are to rest.
+    ends: Option<Instant>,
     /// The server has said that it has processed that, at rest.
     is_at_rest: bool,
     /// The number of its last request, whose answer says that it has read its stream.
@@ -164,11 +169,11 @@ impl Bot {
             bots.state.came_back.fetch_add(1, Relaxed);
         }
         let newest = bot.session.view().newest();
-        if newest > bot.acted {
-            bot.acted = newest;
+        if newest > bot.settled {
+            bot.settled = newest;
             bot.pace.hear(newest, bot.begun.elapsed());
             match bots.state.phase() {
-                Phase::Play if bot.was_in_world && bot.acts_each_tick => bot.play(link, bots),
+                Phase::Play if bot.was_in_world && bot.is_its_turn() => bot.play(link, bots),
                 Phase::Play if bot.was_in_world && bot.is_due_soon() => {}
                 _ => bot.flush(link),
             }
@@ -317,6 +322,7 @@ impl Playing {
         });
         let mut dice = Dice::new(options.seed.wrapping_add(number as u64));
         let tick_hz = f64::from(schema.world.tick_hz);
+        let tick_period = Duration::from_secs_f64(1.0 / tick_hz);
         let rate_hz = options.rate_hz.unwrap_or(tick_hz);
         let spectates = options.spectates(number);
         let behaviour: Box<dyn Behaviour> = match &options.play {
@@ -335,17 +341,19 @@ impl Playing {
             has_view,
             acts_each_tick: options.rate_hz.is_none() || behaviour.acts_each_tick(),
             behaviour,
-            acted: Tick(0),
+            settled: Tick(0),
+            turned: Instant::now(),
             spectates,
             was_in_world: false,
             is_back_unseen: attempt.lost.is_some(),
             heard: Instant::now(),
             // A bot with a turn in each tick gives it when a word comes.
-            pace: Pace::new(Duration::from_secs_f64(1.0 / tick_hz), Duration::ZERO),
+            pace: Pace::new(tick_period, Duration::ZERO),
             begun: Instant::now(),
             round_trip: Duration::ZERO,
             dice,
             period: Duration::from_secs_f64(1.0 / rate_hz.max(0.01)),
+            tick_period,
             session,
             log: Log {
                 checker,
@@ -355,9 +363,16 @@ impl Playing {
             },
             counted: None,
             commanded: 0,
+            ends: None,
             is_at_rest: false,
             last_request: None,
         })
+    }
+
+    /// Whether it acts on a word that has just come. One that came late finds that the bot has
+    /// taken its turn without it.
+    fn is_its_turn(&self) -> bool {
+        self.acts_each_tick && self.turned.elapsed() > self.tick_period / 2
     }
 
     /// Whether its own turn will carry what there is to acknowledge.
@@ -366,6 +381,7 @@ impl Playing {
     }
 
     fn play(&mut self, link: &mut Link<'_>, bots: &mut Bots) {
+        self.turned = Instant::now();
         let view = self.session.view();
         self.counted.get_or_insert(*view.counts());
         let mut input = Input::default();
@@ -376,7 +392,7 @@ impl Playing {
         for request in input.requests {
             self.send_request(request);
         }
-        let now = Instant::now();
+        let now = self.turned;
         let mut sent = 0;
         for (kind, words, count) in input.commands {
             if let Ok(sequence) = self.session.command(kind, &words[..count]) {
@@ -395,7 +411,7 @@ impl Playing {
             bots.tally.visible_sum += others as u64;
             bots.tally.views_seen += 1;
         }
-        // The server's next word may be lost, or the server has nothing to say.
+        // The server's next word may be lost, or the server has no time for one.
         let wait = match self.acts_each_tick {
             true => {
                 self.pace.speak(self.begun.elapsed());
@@ -438,6 +454,10 @@ impl Playing {
         if let Some(before) = self.counted.take() {
             let play = self.session.view().counts().since(&before);
             bots.state.add_counts(&play);
+            // The words of what all end at once would delay what was still to be measured.
+            self.ends = Some(Instant::now() + ENDS_WITHIN.mul_f64(self.dice.unit()));
+        }
+        if self.ends.take_if(|ends| *ends <= Instant::now()).is_some() {
             let mut last = Input::default();
             self.behaviour.rest(self.session.view(), &mut last);
             for (kind, words, count) in last.commands {
@@ -448,7 +468,7 @@ impl Playing {
             }
         }
         let missing = self.commanded.wrapping_sub(self.session.view().processed());
-        if !self.is_at_rest && missing.cast_signed() <= 0 {
+        if !self.is_at_rest && self.ends.is_none() && missing.cast_signed() <= 0 {
             self.is_at_rest = true;
             bots.state.resting.fetch_add(1, Relaxed);
         }
@@ -562,7 +582,11 @@ const JOIN_RETRY: RetryOptions = RetryOptions {
     attempts: 6,
     seed: 0,
 };
-/// Of the server's words one may be late by half a tick.
-const WORD_WAIT_PERIODS: f64 = 1.5;
+/// A bot that acts in each tick waits so long for a word of it. One that waited for longer
+/// would miss a tick for each word that is missing, and what stands still for a tick is told
+/// to all.
+const WORD_WAIT_PERIODS: f64 = 1.1;
+/// When all are to rest, they end what they are at within this time.
+const ENDS_WITHIN: Duration = Duration::from_secs(1);
 /// Acknowledgements wait this long for a turn to carry them.
 const ACKNOWLEDGEMENT_WAIT: Duration = Duration::from_millis(100);

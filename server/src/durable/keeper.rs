@@ -23,7 +23,7 @@ use super::roster::Roster;
 use super::segment;
 use crate::lease::keeper::Belief;
 use crate::metrics::table;
-use crate::priority::give_way;
+use crate::scheduling::give_way;
 use crate::standby::feed::Feed;
 
 /// The tick thread's end.

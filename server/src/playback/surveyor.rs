@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::names::Names;
 use super::shelf::Shelf;
 use super::ticks::Ticks;
-use crate::priority::give_way;
+use crate::scheduling::give_way;
 
 /// How far it is known what is played.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -158,6 +158,7 @@ fn start_shards(
             reset_key: *reset_key,
             neighbours: neighbours.clone(),
             strays,
+            count: usize::from(count),
             inbox: inbox.clone(),
             reports: to_tick.clone(),
         })?;

@@ -19,7 +19,7 @@ use crate::durable::keeper::remove_old;
 use crate::durable::recovery::{Progress, Recovered};
 use crate::durable::rerun::Run;
 use crate::metrics::{machine, table};
-use crate::priority::give_way;
+use crate::scheduling::give_way;
 use crate::tick::backend::{BackendOptions, Started, start_backend};
 
 /// How to run a standby's ticks.

@@ -21,8 +21,8 @@ use crate::session::SessionWorld;
 /// One tick's results, which all shards read. A shard lets go of them before it reports.
 pub struct Publication {
     pub tick: Tick,
-    /// When it was handed to the shards.
-    pub published: Instant,
+    /// When the shards would have it if they had never been late.
+    pub due: Instant,
     /// The newest tick that can't be lost; none in a world that is not kept.
     pub kept: Option<Tick>,
     /// Where clients reach the server that takes over; empty: there is none.

@@ -18,7 +18,7 @@ use shared::world::logic::Text;
 use tracing::{error, warn};
 
 use crate::metrics::table;
-use crate::priority::give_way;
+use crate::scheduling::give_way;
 
 /// Watches a folder of scripts on a thread of its own. Compiled scripts come out of the
 /// receiver; texts with problems are reported, and the world keeps what it has.

@@ -417,7 +417,9 @@ impl TickLoop {
             keeper.wait(output.tick)?;
         }
         clock.end(Step::Keep);
-        let publication = self.publication(output.clone(), subscribed);
+        // Shards that count from when they get it never make up for being late.
+        let due = start.scheduled + begun.elapsed().saturating_sub(fan_out_wait);
+        let publication = self.publication(output.clone(), subscribed, due);
         self.shards.publish(publication, || {
             clock.end(Step::Publish);
             TickRecord {
@@ -635,7 +637,12 @@ impl TickLoop {
     }
 
     /// What the shards get of a tick.
-    fn publication(&mut self, output: Arc<TickOutput>, subscribed: Notices) -> Publication {
+    fn publication(
+        &mut self,
+        output: Arc<TickOutput>,
+        subscribed: Notices,
+        due: Instant,
+    ) -> Publication {
         let mut events = vec![vec![]; self.shards.count()];
         let decided = self.directory.events().chain(self.answers.drain(..));
         for (shard, event) in decided.chain(self.talk.events()) {
@@ -649,7 +656,7 @@ impl TickLoop {
         Arc::make_mut(&mut self.frame).reset(output.tick.next());
         Publication {
             tick: output.tick,
-            published: Instant::now(),
+            due,
             kept: self.keeper.as_ref().and_then(Keeper::kept),
             standby: self
                 .keeper

@@ -62,13 +62,13 @@ impl Pace {
         }
     }
 
-    /// Begins the fan-out of a tick that was published some time ago. The next one is due a
-    /// period after that: who begins late has less time, so that lateness does not add up.
-    pub fn begin(&mut self, published: Instant, now: Instant) -> Budget {
+    /// Begins the fan-out of a tick that was due some time ago. The next one is due a period
+    /// after that: who begins late has less time, so that lateness does not add up.
+    pub fn begin(&mut self, due: Instant, now: Instant) -> Budget {
         self.receiving = average(self.receiving, std::mem::take(&mut self.received));
         let share = self.period.mul_f64(PERIOD_SHARE);
         let least = self.period.mul_f64(FAN_OUT_SHARE_MIN);
-        let end = published + share.saturating_sub(self.receiving);
+        let end = due + share.saturating_sub(self.receiving);
         let time = end.saturating_duration_since(now).max(least);
         Budget {
             end: now + time,
@@ -134,10 +134,10 @@ mod tests {
     #[test]
     fn who_begins_late_does_not_end_later() {
         let mut pace = Pace::new(10);
-        let published = Instant::now();
-        let budget = pace.begin(published, published + 40 * MS);
-        assert!(budget.allows(published + 80 * MS, 0));
-        assert!(!budget.allows(published + 100 * MS, 0));
+        let due = Instant::now();
+        let budget = pace.begin(due, due + 40 * MS);
+        assert!(budget.allows(due + 80 * MS, 0));
+        assert!(!budget.allows(due + 100 * MS, 0));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use super::neighbours::Neighbours;
 use super::pace::{Budget, Pace};
 use super::shard::{Shard, ShardWorld};
 use crate::durable::folder::ResetKey;
+use crate::scheduling::take_own_core;
 use crate::session::frame::TickView;
 use crate::tick::inbox::{SessionId, SharedInbox};
 use crate::tick::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, ToShard};
@@ -39,6 +40,8 @@ pub struct Parts {
     pub neighbours: Neighbours,
     /// Packets that reached other shards.
     pub strays: Receiver<Packet>,
+    /// How many shards there are.
+    pub count: usize,
     pub inbox: SharedInbox,
     pub reports: Sender<FanOutReport>,
 }
@@ -75,14 +78,17 @@ pub fn spawn(parts: Parts) -> Result<(ShardSender, JoinHandle<()>)> {
     let (to_shard, from_tick) = channel();
     let (started, start) = channel();
     // A socket's buffers belong to the thread that made them.
-    let run = move || match Thread::new(parts, from_tick) {
-        Ok(thread) => {
-            if started.send(Ok(thread.endpoint.waker())).is_ok() {
-                thread.run();
+    let run = move || {
+        take_own_core(parts.number, parts.count);
+        match Thread::new(parts, from_tick) {
+            Ok(thread) => {
+                if started.send(Ok(thread.endpoint.waker())).is_ok() {
+                    thread.run();
+                }
             }
-        }
-        Err(error) => {
-            let _ = started.send(Err(error));
+            Err(error) => {
+                let _ = started.send(Err(error));
+            }
         }
     };
     let handle = std::thread::Builder::new()
@@ -193,7 +199,7 @@ impl Thread {
     fn fan_out(&mut self, publication: &Publication) -> FanOutReport {
         let begun = Instant::now();
         self.turns.begin();
-        let mut budget = self.pace.begin(publication.published, begun);
+        let mut budget = self.pace.begin(publication.due, begun);
         self.receive_between(&mut budget);
         if self.shard.begin_tick(publication) {
             // Before the tick's events: whom they welcome is told of the new world.

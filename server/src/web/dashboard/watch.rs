@@ -14,7 +14,7 @@ use super::history::History;
 use super::survey::{Area, Crowd, Density, Surveyor, pause_after};
 use super::viewers::{Viewer, Viewers};
 use crate::metrics::window::SharedWindow;
-use crate::priority::give_way;
+use crate::scheduling::give_way;
 use crate::tick::mirror::SharedMirror;
 
 /// What the thread reads.
