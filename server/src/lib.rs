@@ -19,7 +19,7 @@
 //! | [`metrics`] | figures for people and for Prometheus |
 //! | [`http`] | small HTTP ports |
 //! | [`web`] | the page for browsers, and the dashboard |
-//! | [`priority`] | threads that give way to the world |
+//! | [`scheduling`] | threads with a core of their own, and those that give way to the world |
 #![forbid(unsafe_code)]
 
 pub mod accounts;
