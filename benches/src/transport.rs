@@ -2,7 +2,7 @@
 //!
 //! | module | measures |
 //! | --- | --- |
-//! | `swarm` | live clients on one machine, the server's cores and the bots' apart |
+//! | `swarm` | live clients on one machine, the server's cores and the bots' apart or shared |
 //! | `dashboards` | what open dashboards cost the tick |
 //! | `bots` | the bots, in a process of their own |
 //! | `floor` | the same packets without QUIC, as UDP carries them at best |

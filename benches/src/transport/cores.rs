@@ -14,25 +14,22 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// The first so many for the server, the rest for the bots. If there is one core only,
-    /// both have it.
+    /// The first so many for the server, the rest for the bots. If the server has all of them,
+    /// so have the bots.
     fn share(server: usize) -> anyhow::Result<Cores> {
         let all = own()?;
-        if all.len() == 1 {
-            return Ok(Cores {
-                server: all.clone(),
-                bots: all,
-            });
-        }
         ensure!(
-            (1..all.len()).contains(&server),
+            (1..=all.len()).contains(&server),
             "{server} cores for the server: expected 1 to {}",
-            all.len() - 1
+            all.len()
         );
-        let (server, bots) = all.split_at(server);
+        let bots = match server == all.len() {
+            true => all.clone(),
+            false => all[server..].to_vec(),
+        };
         Ok(Cores {
-            server: server.to_vec(),
-            bots: bots.to_vec(),
+            server: all[..server].to_vec(),
+            bots,
         })
     }
 }

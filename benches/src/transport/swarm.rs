@@ -24,11 +24,11 @@ use crate::report::{Recorder, Report, Row};
 /// Live clients over QUIC, and the same packets over plain UDP.
 pub struct Swarm;
 
-/// Live clients on one machine, the server's cores and the bots' apart
+/// Live clients on one machine, the server's cores and the bots' apart or shared
 ///
 /// Each bot sees about 20 others and gives a command in each tick. Beside each run, the
 /// same number of packets of the same size goes over plain UDP: the floor. Figures are
-/// those of the server's cores; the bots have the rest of the machine.
+/// those of the server's threads; the bots have the cores that it leaves, or the same.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// Numbers of clients, a run each
@@ -43,7 +43,7 @@ pub struct Options {
     /// Tell every movement, also that of entities which go on as they were told
     #[arg(long)]
     every_movement: bool,
-    /// Cores of the server [default: half of them]
+    /// Cores of the server, which shares them with the bots if these are all [default: half of them]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     server_cores: Option<usize>,
     /// One bot of so many keeps a view of all that it is told, and is verified
