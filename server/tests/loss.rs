@@ -3,8 +3,10 @@
 
 mod common;
 
-use client_bot::BehaviourKind;
-use common::{Bots, PLAIN, start, ticks};
+use client_bot::connect::hello;
+use client_bot::{BehaviourKind, Connector};
+use common::{Bots, PLAIN, Player, start, ticks, trust};
+use tokio::select;
 
 #[tokio::test]
 async fn wanderers_that_lose_a_tenth_are_told_nothing_wrong() {
@@ -43,5 +45,35 @@ async fn play_with_losses(world: &str, behaviour: BehaviourKind, seed: u64) {
     .await;
     ticks(&server, 45).await;
     bots.verify(&server).await;
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn where_nothing_happens_a_client_is_asked_more_often_until_it_answers() {
+    let server = start("[world]\ntick_hz = 20\n[limits]\nunread_seconds = 3");
+    let mut listens = Player::join(&server).await;
+    let before = listens.client.view().counts().datagrams;
+    // All its answers are lost.
+    let connector = Connector::new(server.address(), "localhost", &trust(&server)).unwrap();
+    let silent = connector.connect(&hello("", None)).await.unwrap();
+    let mut asked = 0;
+    loop {
+        select! {
+            datagram = silent.connection.read_datagram() => match datagram {
+                Ok(_) => asked += 1,
+                Err(_) => break,
+            },
+            listened = listens.listen() => listened.unwrap(),
+        }
+    }
+    let told = listens.client.view().counts().datagrams - before;
+    assert!(
+        asked > 6,
+        "in three seconds the silent client was asked {asked} times"
+    );
+    assert!(
+        told <= 6,
+        "in three seconds the other one was told {told} times"
+    );
     server.stop().unwrap();
 }

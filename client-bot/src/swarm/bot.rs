@@ -359,7 +359,8 @@ impl Playing {
                 checker,
                 unprocessed: Unprocessed::default(),
                 answered: None,
-                is_whole: true,
+                answered_in: Tick(0),
+                knows_all_of: Tick(0),
             },
             counted: None,
             commanded: 0,
@@ -476,7 +477,8 @@ impl Playing {
     }
 
     /// Whether it has read all that the server said before now. To find out, it asks for
-    /// something that is refused: the answer comes behind all of that.
+    /// something that is refused: the answer comes behind all of that, and movement that was
+    /// lost is said again.
     fn has_caught_up(&mut self, link: &mut Link<'_>) -> bool {
         let Some(checker) = &mut self.log.checker else {
             return true;
@@ -488,7 +490,7 @@ impl Playing {
             self.last_request = Some(number);
         }
         self.flush(link);
-        self.log.answered == self.last_request && self.log.is_whole
+        self.log.answered == self.last_request && self.log.knows_all_of >= self.log.answered_in
     }
 
     /// What the bot knows at the end, if it is verified.
@@ -521,8 +523,9 @@ struct Log {
     unprocessed: Unprocessed,
     /// The last request that was answered.
     answered: Option<u32>,
-    /// The server has nothing left to tell, as it said last.
-    is_whole: bool,
+    answered_in: Tick,
+    /// The last tick in which the bot was sure to know all movement.
+    knows_all_of: Tick,
 }
 
 /// The log of a bot, and what it shares with others.
@@ -549,19 +552,20 @@ impl EventHandler for SharedLog<'_> {
         self.log
             .unprocessed
             .process(view.processed(), self.now, take);
-        if summary.is_complete {
-            self.log.is_whole = summary.is_whole;
-        }
         if let (Some(checker), Some(history)) =
             (&mut self.log.checker, self.bots.state.history.get())
         {
             checker.datagram(history, view, summary, movement);
+            if checker.knows_all(summary, movement) {
+                self.log.knows_all_of = summary.tick;
+            }
         }
     }
 
     fn message(&mut self, tick: Tick, message: &Message) {
         if let Message::Answer(answer) = message {
             self.log.answered = Some(answer.request);
+            self.log.answered_in = tick;
         }
         if let (Some(checker), Some(history)) =
             (&mut self.log.checker, self.bots.state.history.get())

@@ -263,7 +263,7 @@ impl Checker {
         if summary.is_complete {
             self.received.add(tick);
         }
-        if summary.is_complete && !summary.is_whole {
+        if is_late(summary, movement) {
             self.note_told(tick, movement);
         }
         self.note_own(history, view, summary, movement);
@@ -293,6 +293,15 @@ impl Checker {
                 self.look_for_missing(history, view, due);
             }
         }
+    }
+
+    /// Whether the bot knows all movement of the tick of a datagram: it tells of none, as all
+    /// has arrived, or it tells of all that was lost by the tick that it builds on, and
+    /// nothing is missing between the two.
+    pub fn knows_all(&self, summary: DatagramSummary, movement: &Movement) -> bool {
+        let is_whole = summary.is_complete && summary.is_whole;
+        let has_rest = |base: Tick| self.received.has_all_after(base);
+        is_whole && (is_empty(movement) || movement.base.is_some_and(has_rest))
     }
 
     fn is_turn(&self, tick: Tick, period: usize) -> bool {
@@ -360,7 +369,7 @@ impl Checker {
                 }),
             );
         }
-        let is_late = summary.is_complete && !summary.is_whole;
+        let is_late = is_late(summary, movement);
         let wait_max = self.wait_max(view);
         let others = view.entities().values().filter(|e| e.id.slot != own);
         let silent = others.filter(|other| self.has_heard(other, summary));
@@ -516,6 +525,16 @@ impl Checker {
             None => view.entities().contains_key(&slot),
         }
     }
+}
+
+/// Whether entities that a datagram does not name may have departed from their courses, as
+/// there was no room for them.
+fn is_late(summary: DatagramSummary, movement: &Movement) -> bool {
+    summary.is_complete && !summary.is_whole && !is_empty(movement)
+}
+
+fn is_empty(movement: &Movement) -> bool {
+    movement.slots.is_empty() && movement.unknown == 0
 }
 
 /// Another bot's slot, if a tick's positions say that it should be in view. Both bots'

@@ -199,6 +199,12 @@ impl PendingMovement {
         }
     }
 
+    /// Whether it is unknown of some movement that was sent whether it has arrived.
+    pub fn has_on_its_way(&self) -> bool {
+        let is_on_its_way = |p: &Pending| matches!(p.word, Word::Sent(_));
+        self.entities.iter().any(is_on_its_way)
+    }
+
     /// These found no room in the tick's datagrams.
     pub fn put_off(&mut self, slots: impl Iterator<Item = u32>) {
         for slot in slots {

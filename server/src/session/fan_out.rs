@@ -10,7 +10,7 @@ use super::acknowledgement::{Due, MergeScratch, Moved, Now};
 use super::backlog::{Order, keep_first};
 use super::frame::{FrameWriter, TickView};
 use super::refused::of_entity;
-use super::{Player, Session, SessionWorld, notices, talk};
+use super::{Player, Session, notices, talk};
 use crate::metrics::counts::FanOutCounts;
 
 /// Buffers of a fan-out; one set serves all sessions of a shard in turn.
@@ -134,13 +134,27 @@ impl Session {
     fn is_out_of_touch(&self, view: TickView<'_>) -> bool {
         let tick_hz = view.world.config.schema.world.tick_hz;
         let tick = view.publication.tick;
-        let Some(since) = self.unacknowledged else {
-            return false;
-        };
-        let silence = tick.since(since);
-        let probe_ticks = (tick_hz / PROBES_PER_SECOND).max(1);
-        silence > (tick_hz / 2).max(OUT_OF_TOUCH_TICKS_MIN)
-            && tick.since(self.last_datagram) < probe_ticks
+        let is_unheard =
+            (self.unacknowledged).is_some_and(|since| is_long_ago(since, tick, tick_hz));
+        is_unheard && tick.since(self.last_datagram) < probe_ticks(tick_hz)
+    }
+
+    /// For how many ticks a client need not hear that there is nothing new. Where it is long
+    /// unknown what it has, it is asked more often: its answer may be lost, and it gives the
+    /// next one to the next word only.
+    fn silence_ticks_max(&self, view: TickView<'_>) -> u32 {
+        let config = &view.world.config;
+        let tick_hz = config.schema.world.tick_hz;
+        let unread = self.stream.taken_in().map(Tick::next);
+        let in_doubt = [self.unacknowledged, unread].into_iter().flatten().min();
+        match in_doubt {
+            Some(since) if is_long_ago(since, view.publication.tick, tick_hz) => {
+                probe_ticks(tick_hz)
+            }
+            // One datagram a second keeps a connection alive; where the idle time-out is short,
+            // three within it.
+            _ => tick_hz.min(config.limits.idle_seconds * tick_hz / 3),
+        }
     }
 
     /// Writes what commands and notifications there are, in a frame of its own: the rest of
@@ -331,7 +345,7 @@ impl Session {
         let tick = view.publication.tick;
         let base = self.merge_movement(view, scratch);
         let silence = tick.since(self.last_datagram);
-        let may_be_silent = silence < silence_ticks_max(view.world);
+        let may_be_silent = silence < self.silence_ticks_max(view);
         let has_news = !scratch.due.is_empty() || self.processed.has_news();
         // A client that was told that something waits must learn that nothing does any more.
         if !has_news && !self.is_behind && may_be_silent {
@@ -346,13 +360,14 @@ impl Session {
             datagram,
             ..
         } = scratch;
+        let is_behind = !(put_off.is_empty() && self.enters.is_empty() && self.values.is_empty());
         let header = Header {
             tick,
             base: Some(base),
             processed: self.processed.sequence(),
             kept: view.publication.kept,
             margin: self.processed.margin(),
-            is_whole: put_off.is_empty() && self.enters.is_empty() && self.values.is_empty(),
+            is_whole: !is_behind && !(sent.is_empty() && self.movement.has_on_its_way()),
         };
         let count_and_send = |bytes: Vec<u8>| {
             counts.datagrams += 1;
@@ -370,7 +385,7 @@ impl Session {
             count_and_send,
         );
         let late = &sent_slots[sent_slots.len() - left_over..];
-        self.is_behind = !header.is_whole || left_over > 0;
+        self.is_behind = is_behind || left_over > 0;
         counts.waiting += (put_off.len() + left_over) as u64;
         self.movement.put_off(put_off.iter().map(|due| due.slot));
         self.movement.put_off(late.iter().copied());
@@ -463,11 +478,13 @@ const FEW_MOVED: usize = 16;
 const OUT_OF_TOUCH_TICKS_MIN: u32 = 4;
 const PROBES_PER_SECOND: u32 = 4;
 
-/// One datagram a second keeps a connection alive; where the idle time-out is short,
-/// three within it.
-fn silence_ticks_max(world: &SessionWorld) -> u32 {
-    let tick_hz = world.config.schema.world.tick_hz;
-    tick_hz.min(world.config.limits.idle_seconds * tick_hz / 3)
+/// Whether an answer to what was said then should have come.
+fn is_long_ago(then: Tick, tick: Tick, tick_hz: u32) -> bool {
+    tick.since(then) > (tick_hz / 2).max(OUT_OF_TOUCH_TICKS_MIN)
+}
+
+fn probe_ticks(tick_hz: u32) -> u32 {
+    (tick_hz / PROBES_PER_SECOND).max(1)
 }
 
 /// The values of the columns whose bits are set.

@@ -91,7 +91,7 @@ pub struct Header {
     /// `None` if there are none that were meant for a tick.
     pub margin: Option<i32>,
     /// Whether the client is told of all that it may not know; else some of it waits for a
-    /// later tick.
+    /// later tick or, where no entity is told of, may be on its way.
     pub is_whole: bool,
 }
 
