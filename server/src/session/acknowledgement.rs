@@ -265,12 +265,16 @@ mod tests {
         assert_eq!(client.slots(11, &[2, 5]), [2, 5]);
         // Tick 11 arrived and tick 10 did not: 2 and 5 are known to be there.
         client.newest(11);
+        assert!(client.movement.has_on_its_way());
         client.movement.leave(3);
         assert_eq!(client.slots(12, &[7]), [1, 7]);
         assert!(client.slots(19, &[]).is_empty());
         assert_eq!(client.slots(20, &[]), [1, 7]);
         client.movement.put_off([7].into_iter());
         assert_eq!(client.slots(21, &[]), [7]);
+        client.newest(20);
+        client.newest(21);
+        assert!(!client.movement.has_on_its_way());
     }
 
     #[test]

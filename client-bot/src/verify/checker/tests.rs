@@ -27,15 +27,30 @@ struct Bot {
     schema: Schema,
 }
 
-struct Heard<'a>(&'a mut Checker, &'a History);
+struct Heard<'a> {
+    checker: &'a mut Checker,
+    history: &'a History,
+    knows_all: bool,
+}
+
+impl<'a> Heard<'a> {
+    fn new(checker: &'a mut Checker, history: &'a History) -> Heard<'a> {
+        Heard {
+            checker,
+            history,
+            knows_all: false,
+        }
+    }
+}
 
 impl EventHandler for Heard<'_> {
     fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
-        self.0.datagram(self.1, view, summary, movement);
+        self.checker.datagram(self.history, view, summary, movement);
+        self.knows_all = self.checker.knows_all(summary, movement);
     }
 
     fn message(&mut self, tick: Tick, message: &Message) {
-        self.0.message(self.1, tick, message);
+        self.checker.message(self.history, tick, message);
     }
 }
 
@@ -88,7 +103,8 @@ impl Bot {
     }
 
     /// A datagram that tells of one entity, or of none. If it is not whole, others wait.
-    fn tell(&mut self, tick: u64, one: Option<(Slot, [i32; 3])>, is_whole: bool) {
+    /// Whether the bot knows all movement then.
+    fn tell(&mut self, tick: u64, one: Option<(Slot, [i32; 3])>, is_whole: bool) -> bool {
         let header = Header {
             tick: Tick(tick),
             base: None,
@@ -113,8 +129,9 @@ impl Bot {
             &mut scratch,
             |b| bytes = b,
         );
-        let mut heard = Heard(&mut self.checker, &self.history);
+        let mut heard = Heard::new(&mut self.checker, &self.history);
         self.session.handle_datagram(&bytes, &mut heard).unwrap();
+        heard.knows_all
     }
 
     fn frame(&mut self, tick: u64, write: impl Fn(&StreamCodec, &mut BitWriter, &[i32])) {
@@ -122,7 +139,7 @@ impl Bot {
         self.stream.begin(&mut writer, Tick(tick));
         write(&self.stream, &mut writer, &self.schema.default_row(0));
         self.stream.finish(&mut writer, &mut bytes);
-        let mut heard = Heard(&mut self.checker, &self.history);
+        let mut heard = Heard::new(&mut self.checker, &self.history);
         self.session.handle_stream(&bytes, &mut heard).unwrap();
     }
 
@@ -221,13 +238,25 @@ fn an_entity_may_be_where_its_old_course_leads_for_as_long_as_news_may_wait_and_
         for tick in 10..250 {
             bot.history.write(0, Tick(tick), OWN.slot, &PLACES[0]);
             bot.history.write(1, Tick(tick), OTHER.slot, &moved);
-            match tick == told {
-                true => bot.tell(tick, Some((OTHER.slot, moved)), false),
-                false => bot.tell(tick, Some((OWN.slot, PLACES[0])), false),
-            }
+            let (slot, place) = match tick == told {
+                true => (OTHER.slot, moved),
+                false => (OWN.slot, PLACES[0]),
+            };
+            bot.tell(tick, Some((slot, place)), false);
         }
         let [checked, errors, ..] = bot.found();
         assert!(checked > 10, "{checked}");
         assert_eq!(errors > 0, errs, "told in tick {told}: {errors} errors");
     }
+}
+
+#[test]
+fn a_bot_knows_all_movement_once_it_is_told_that_all_has_arrived() {
+    let mut bot = Bot::new();
+    bot.other_enters(2);
+    // Something is on its way still.
+    assert!(!bot.tell(3, None, false));
+    // What was said before that may be lost.
+    assert!(!bot.tell(5, Some((OTHER.slot, PLACES[1])), true));
+    assert!(bot.tell(6, None, true));
 }
