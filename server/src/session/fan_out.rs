@@ -360,14 +360,15 @@ impl Session {
             datagram,
             ..
         } = scratch;
-        let is_behind = !(put_off.is_empty() && self.enters.is_empty() && self.values.is_empty());
+        let is_all_told = put_off.is_empty() && self.enters.is_empty() && self.values.is_empty();
+        let may_miss = sent.is_empty() && self.movement.has_on_its_way();
         let header = Header {
             tick,
             base: Some(base),
             processed: self.processed.sequence(),
             kept: view.publication.kept,
             margin: self.processed.margin(),
-            is_whole: !is_behind && !(sent.is_empty() && self.movement.has_on_its_way()),
+            is_whole: is_all_told && !may_miss,
         };
         let count_and_send = |bytes: Vec<u8>| {
             counts.datagrams += 1;
@@ -385,7 +386,7 @@ impl Session {
             count_and_send,
         );
         let late = &sent_slots[sent_slots.len() - left_over..];
-        self.is_behind = is_behind || left_over > 0;
+        self.is_behind = !is_all_told || left_over > 0;
         counts.waiting += (put_off.len() + left_over) as u64;
         self.movement.put_off(put_off.iter().map(|due| due.slot));
         self.movement.put_off(late.iter().copied());
