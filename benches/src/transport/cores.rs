@@ -16,20 +16,17 @@ pub struct Cores {
 impl Cores {
     /// The first so many for the server, the rest for the bots. If the server has all of them,
     /// so have the bots.
-    fn share(server: usize) -> anyhow::Result<Cores> {
-        let all = own()?;
+    fn share(all: &[usize], server: usize) -> anyhow::Result<Cores> {
         ensure!(
             (1..=all.len()).contains(&server),
             "{server} cores for the server: expected 1 to {}",
             all.len()
         );
-        let bots = match server == all.len() {
-            true => all.clone(),
-            false => all[server..].to_vec(),
-        };
+        let (server, left) = all.split_at(server);
+        let bots = if left.is_empty() { all } else { left };
         Ok(Cores {
-            server: all[..server].to_vec(),
-            bots,
+            server: server.to_vec(),
+            bots: bots.to_vec(),
         })
     }
 }
@@ -41,7 +38,7 @@ pub fn shared<T>(
     measure: impl FnOnce(&Cores) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let all = own()?;
-    let cores = Cores::share(server.unwrap_or((all.len() / 2).max(1)))?;
+    let cores = Cores::share(&all, server.unwrap_or((all.len() / 2).max(1)))?;
     let measured = measure(&cores);
     stay_on(&all)?;
     measured

@@ -359,7 +359,6 @@ impl Playing {
                 checker,
                 unprocessed: Unprocessed::default(),
                 answered: None,
-                answered_in: Tick(0),
                 knows_all_of: Tick(0),
             },
             counted: None,
@@ -490,7 +489,9 @@ impl Playing {
             self.last_request = Some(number);
         }
         self.flush(link);
-        self.log.answered == self.last_request && self.log.knows_all_of >= self.log.answered_in
+        self.log.answered.is_some_and(|(request, tick)| {
+            self.last_request == Some(request) && self.log.knows_all_of >= tick
+        })
     }
 
     /// What the bot knows at the end, if it is verified.
@@ -521,9 +522,8 @@ impl Playing {
 struct Log {
     checker: Option<Checker>,
     unprocessed: Unprocessed,
-    /// The last request that was answered.
-    answered: Option<u32>,
-    answered_in: Tick,
+    /// The last request that was answered, and the tick of the answer.
+    answered: Option<(u32, Tick)>,
     /// The last tick in which the bot was sure to know all movement.
     knows_all_of: Tick,
 }
@@ -564,8 +564,7 @@ impl EventHandler for SharedLog<'_> {
 
     fn message(&mut self, tick: Tick, message: &Message) {
         if let Message::Answer(answer) = message {
-            self.log.answered = Some(answer.request);
-            self.log.answered_in = tick;
+            self.log.answered = Some((answer.request, tick));
         }
         if let (Some(checker), Some(history)) =
             (&mut self.log.checker, self.bots.state.history.get())

@@ -299,9 +299,8 @@ impl Checker {
     /// has arrived, or it tells of all that was lost by the tick that it builds on, and
     /// nothing is missing between the two.
     pub fn knows_all(&self, summary: DatagramSummary, movement: &Movement) -> bool {
-        let is_whole = summary.is_complete && summary.is_whole;
         let has_rest = |base: Tick| self.received.has_all_after(base);
-        is_whole && (is_empty(movement) || movement.base.is_some_and(has_rest))
+        summary.is_whole && (is_empty(movement) || movement.base.is_some_and(has_rest))
     }
 
     fn is_turn(&self, tick: Tick, period: usize) -> bool {

@@ -199,7 +199,7 @@ impl PendingMovement {
         }
     }
 
-    /// Whether it is unknown of some movement that was sent whether it has arrived.
+    /// Whether some movement was sent of which nothing is known since.
     pub fn has_on_its_way(&self) -> bool {
         let is_on_its_way = |p: &Pending| matches!(p.word, Word::Sent(_));
         self.entities.iter().any(is_on_its_way)

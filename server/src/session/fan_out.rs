@@ -134,9 +134,9 @@ impl Session {
     fn is_out_of_touch(&self, view: TickView<'_>) -> bool {
         let tick_hz = view.world.config.schema.world.tick_hz;
         let tick = view.publication.tick;
-        let is_unheard =
-            (self.unacknowledged).is_some_and(|since| is_long_ago(since, tick, tick_hz));
-        is_unheard && tick.since(self.last_datagram) < probe_ticks(tick_hz)
+        self.unacknowledged
+            .is_some_and(|since| is_long_ago(since, tick, tick_hz))
+            && tick.since(self.last_datagram) < probe_ticks(tick_hz)
     }
 
     /// For how many ticks a client need not hear that there is nothing new. Where it is long
@@ -145,9 +145,8 @@ impl Session {
     fn silence_ticks_max(&self, view: TickView<'_>) -> u32 {
         let config = &view.world.config;
         let tick_hz = config.schema.world.tick_hz;
-        let unread = self.stream.taken_in().map(Tick::next);
-        let in_doubt = [self.unacknowledged, unread].into_iter().flatten().min();
-        match in_doubt {
+        let in_doubt = [self.unacknowledged, self.stream.unread()];
+        match in_doubt.into_iter().flatten().min() {
             Some(since) if is_long_ago(since, view.publication.tick, tick_hz) => {
                 probe_ticks(tick_hz)
             }
@@ -344,11 +343,12 @@ impl Session {
         }
         let tick = view.publication.tick;
         let base = self.merge_movement(view, scratch);
-        let silence = tick.since(self.last_datagram);
-        let may_be_silent = silence < self.silence_ticks_max(view);
         let has_news = !scratch.due.is_empty() || self.processed.has_news();
         // A client that was told that something waits must learn that nothing does any more.
-        if !has_news && !self.is_behind && may_be_silent {
+        if !has_news
+            && !self.is_behind
+            && tick.since(self.last_datagram) < self.silence_ticks_max(view)
+        {
             return;
         }
         let bytes_max = Session::movement_bytes_max(view, scratch.stream_bits);

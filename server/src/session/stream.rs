@@ -77,8 +77,12 @@ impl OutStream {
     }
 
     pub fn taken_in(&self) -> Option<Tick> {
-        let oldest = self.frames.front()?;
-        Some(oldest.tick.before(1))
+        self.unread().map(|tick| tick.before(1))
+    }
+
+    /// The tick of the oldest frame that the client has not taken in.
+    pub fn unread(&self) -> Option<Tick> {
+        self.frames.front().map(|frame| frame.tick)
     }
 
     /// Whether half as many bytes wait as are allowed: the client should be told less.
