@@ -9,7 +9,7 @@ use crate::bench::Entry;
 use crate::engines::{Content, Events, Regions};
 use crate::report::{Printer, Report, reprint};
 use crate::tick::{Crowd, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Thesis};
-use crate::transport::{Dashboards, Swarm};
+use crate::transport::{Dashboards, Networks, Swarm};
 
 /// All benches, in the order of the help and of reprinted tables.
 pub const BENCHES: &[Entry] = &[
@@ -23,6 +23,7 @@ pub const BENCHES: &[Entry] = &[
     Entry::of::<Overlap>(),
     Entry::of::<FanOut>(),
     Entry::of::<Keep>(),
+    Entry::of::<Networks>(),
     #[cfg(target_os = "linux")]
     Entry::of::<Swarm>(),
     #[cfg(target_os = "linux")]

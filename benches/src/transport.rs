@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `swarm` | live clients on one machine, the server's cores and the bots' apart or shared |
 //! | `dashboards` | what open dashboards cost the tick |
+//! | `networks` | what bad networks do to a player |
 //! | `bots` | the bots, in a process of their own |
 //! | `floor` | the same packets without QUIC, as UDP carries them at best |
 //! | `cores` | which cores a thread may run on |
@@ -16,10 +17,12 @@ mod cores;
 mod dashboards;
 #[cfg(target_os = "linux")]
 mod floor;
+pub mod networks;
 #[cfg(target_os = "linux")]
 mod swarm;
 
 #[cfg(target_os = "linux")]
 pub use dashboards::Dashboards;
+pub use networks::Networks;
 #[cfg(target_os = "linux")]
 pub use swarm::Swarm;

@@ -108,7 +108,7 @@ def movement(world: World, data: bytes, given: Case) -> Any:
                  "others": others} for slot, course, others in read.entities]
     return {"tick": read.tick, "part": read.part, "last": read.last, "whole": read.whole,
             "processed_low": read.processed_low, "kept": read.kept, "margin": read.margin,
-            "base": read.base, "entities": entities}
+            "send_every": read.send_every, "base": read.base, "entities": entities}
 
 
 def written(world: World, value: Case) -> bytes:

@@ -131,7 +131,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         threads: arguments.threads.unwrap_or_else(cores),
         sockets: arguments.sockets,
         seed: arguments.seed,
-        faults: arguments.network.faults(),
+        network: arguments.network.network()?,
         verify: arguments.verify,
         view_every: arguments.view_every,
     };

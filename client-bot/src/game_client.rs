@@ -12,7 +12,8 @@ use client_core::{
 };
 use quic::proto::{ClientConfig, ConnectionError, Incoming};
 use quic::{
-    Application, Endpoint, Event as Arrival, Faults, Handle, Link, Load, Open, Socket, Turns,
+    Application, Endpoint, Event as Arrival, Faults, Handle, Link, Load, Network, Open, Socket,
+    Turns,
 };
 use shared::wire::control::{Close, Ticket};
 use shared::{CommandKind, EntityId, Tick};
@@ -85,7 +86,13 @@ impl GameClient {
 
     /// Loses, delays and doubles packets on purpose from now on, by a seed.
     pub fn set_faults(&mut self, faults: Faults, seed: u64) {
-        self.endpoint.set_faults(faults, seed);
+        self.set_network(&faults.into(), seed);
+    }
+
+    /// Carries packets over a bad network on purpose from now on, by a seed: one that is built
+    /// in, or a trace ([`Network::named`]).
+    pub fn set_network(&mut self, network: &Network, seed: u64) {
+        self.endpoint.set_network(network, seed);
     }
 
     /// What the client knows and shows.

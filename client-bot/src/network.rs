@@ -3,12 +3,17 @@
 use std::time::Duration;
 
 use clap::Args;
-use quic::Faults;
+use quic::faults::NetworkError;
+use quic::{Faults, Network};
 
 use crate::cli::percentage;
 
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct NetworkArguments {
+    /// Network of the bots: lte, 5g-handover, wifi-microwave, satellite, geostationary, or a
+    /// file with a trace
+    #[arg(long, value_name = "NAME", conflicts_with_all = FAULTS)]
+    network: Option<String>,
     /// Percentage of packets that the bots lose on purpose, each way
     #[arg(long, default_value_t = 0.0, value_parser = percentage)]
     loss: f64,
@@ -21,15 +26,42 @@ pub struct NetworkArguments {
     /// Up to so many milliseconds more, evenly: packets overtake each other
     #[arg(long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=10_000))]
     jitter: u64,
+    /// Bandwidth of each socket of the bots in kbit/s, each way; 0: not bounded
+    #[arg(long, value_name = "KBIT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=10_000_000))]
+    bandwidth: u32,
+    /// Milliseconds that packets wait for the bandwidth before they are lost
+    #[arg(long, value_name = "MS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(..=10_000))]
+    buffer: u64,
 }
 
 impl NetworkArguments {
-    pub fn faults(&self) -> Faults {
-        Faults {
+    /// The network, which may be in a file.
+    pub fn network(&self) -> Result<Network, NetworkError> {
+        if let Some(name) = &self.network {
+            return Network::named(name);
+        }
+        let faults = Faults {
             loss: self.loss / 100.0,
             duplication: self.duplicate / 100.0,
             delay: Duration::from_millis(self.delay),
             jitter: Duration::from_millis(self.jitter),
-        }
+            rate: self.bandwidth.saturating_mul(125),
+            buffer: match self.bandwidth {
+                0 => Duration::ZERO,
+                _ => Duration::from_millis(self.buffer),
+            },
+            ..Faults::default()
+        };
+        Ok(faults.into())
     }
 }
+
+/// Options that a named network has for itself.
+const FAULTS: [&str; 6] = [
+    "loss",
+    "duplicate",
+    "delay",
+    "jitter",
+    "bandwidth",
+    "buffer",
+];

@@ -10,6 +10,7 @@
 //! | [`admin`] | what an operator asks of a running server |
 //! | [`transport`] | threads for connections, QUIC |
 //! | [`durable`] | worlds that are kept, recordings |
+//! | [`embedded`] | a server in the process of its clients, without sockets |
 //! | [`export`] | the entities of a kept world, for analysts |
 //! | [`standby`] | a second server that follows, and can take over |
 //! | [`lease`] | which of two servers is the primary, by a third party |
@@ -26,6 +27,7 @@ pub mod accounts;
 pub mod admin;
 pub mod commands;
 pub mod durable;
+pub mod embedded;
 pub mod export;
 pub mod http;
 pub mod lease;

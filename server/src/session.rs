@@ -12,6 +12,7 @@
 //! | [`stream`] | bytes of the reliable stream that wait for the transport |
 //! | [`frame`] | one frame of the stream, and the tick that it tells of |
 //! | [`fan_out`] | what the client is told of one tick |
+//! | [`flow`] | how much the client's link takes |
 //! | [`notices`] | the notices of that tick |
 //! | [`talk`] | what it hears of that tick's talk |
 
@@ -21,6 +22,7 @@ pub mod acknowledgement;
 pub mod backlog;
 pub mod commands;
 pub mod fan_out;
+pub mod flow;
 pub mod frame;
 pub mod notices;
 pub mod planned;
@@ -44,6 +46,7 @@ use shared::{
 use acknowledgement::PendingMovement;
 use backlog::Backlog;
 use commands::Processed;
+use flow::Flow;
 use planned::Planned;
 use quota::Quota;
 use refused::Refused;
@@ -158,6 +161,9 @@ pub struct Session {
     unacknowledged: Option<Tick>,
     /// The first tick of which the client was told no movement.
     untold: Option<Tick>,
+    flow: Flow,
+    /// The bytes that the link takes in this tick; `None`: as many as there are.
+    link_allows: Option<usize>,
     processed: Processed,
     refused: Refused,
     planned: Planned,
@@ -196,6 +202,8 @@ impl Session {
             last_datagram: Tick(0),
             unacknowledged: None,
             untold: None,
+            flow: Flow::default(),
+            link_allows: None,
             processed: Processed::default(),
             refused: Refused::default(),
             planned: Planned::default(),

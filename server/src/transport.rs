@@ -7,6 +7,7 @@
 //! | [`shards`] | the threads, and what each repeats |
 //! | [`shard`] | the clients of one thread |
 //! | [`client`] | one connection from its first packet to its last |
+//! | [`client_link`] | what a shard needs of a connection |
 //! | [`neighbours`] | packets that reach the wrong shard |
 //! | [`door`] | how many may stand before the hello |
 //! | [`handshake`] | the hello, and why a client may not come in |
@@ -17,6 +18,7 @@
 
 pub mod browsers;
 pub mod client;
+pub mod client_link;
 pub mod door;
 pub mod handshake;
 pub mod neighbours;

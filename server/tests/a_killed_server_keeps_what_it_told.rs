@@ -26,7 +26,7 @@ use common::folder::TestFolder;
 use common::process::Process;
 use common::witness::{Crowd, Witness, check, dice, fight};
 use common::{Log, eventually, myriad_binary};
-use quic::Faults;
+use quic::Network;
 use serde::Serialize;
 use server::durable::checkpoint;
 use server::durable::disk::Folder;
@@ -83,7 +83,7 @@ fn bots(address: SocketAddr, clients: usize, seed: u64) -> Swarm {
         threads: 1,
         sockets: 2,
         seed,
-        faults: Faults::default(),
+        network: Network::default(),
         verify: false,
         view_every: NonZeroUsize::MIN,
     })

@@ -4,7 +4,7 @@
 mod common;
 
 use client_bot::BehaviourKind;
-use common::{Bots, Player, Vanished, listen_for, start, start_with, ticks, until};
+use common::{Bots, Player, Vanished, listen_for, losing, start, start_with, ticks, until};
 use script::builtin;
 use server::Server;
 use shared::wire::notice::{Notice, NoticeBody};
@@ -359,7 +359,7 @@ async fn listening_bots_are_told_exactly_what_they_subscribed_to() {
 #[tokio::test]
 async fn lost_datagrams_lose_no_notice() {
     let server = start(BUSY);
-    let change = |options: &mut client_bot::SwarmOptions| options.faults.loss = 0.1;
+    let change = |options: &mut client_bot::SwarmOptions| options.network = losing(0.1);
     let bots = Bots::start_with(&server, 20, BehaviourKind::Listen, change).await;
     ticks(&server, 100).await;
     bots.verify(&server).await;

@@ -3,7 +3,7 @@
 mod common;
 
 use client_bot::BehaviourKind;
-use common::{Bots, Player, listen_for, start, ticks, units, until};
+use common::{Bots, Player, listen_for, losing, start, ticks, units, until};
 use shared::Tick;
 
 /// Entities go as `steer` sets them.
@@ -49,7 +49,7 @@ async fn strollers_are_told_nothing_wrong_and_little() {
 async fn strollers_that_lose_a_tenth_are_told_nothing_wrong() {
     let server = start(SEA);
     let bots = Bots::start_with(&server, 24, BehaviourKind::Stroll, |options| {
-        options.faults.loss = 0.10;
+        options.network = losing(0.10);
         options.seed = 9;
     })
     .await;

@@ -5,7 +5,7 @@ mod common;
 
 use client_bot::connect::hello;
 use client_bot::{BehaviourKind, Connector};
-use common::{Bots, PLAIN, Player, start, ticks, trust};
+use common::{Bots, PLAIN, Player, losing, start, ticks, trust};
 use tokio::select;
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn fighters_that_lose_a_tenth_are_told_nothing_wrong() {
 async fn play_with_losses(world: &str, behaviour: BehaviourKind, seed: u64) {
     let server = start(world);
     let bots = Bots::start_with(&server, 24, behaviour, |options| {
-        options.faults.loss = 0.10;
+        options.network = losing(0.10);
         options.seed = seed;
     })
     .await;

@@ -16,12 +16,14 @@ use script::builtin;
 async fn packets_that_are_late_overtaken_and_doubled_leave_views_right() {
     let server = start(PLAIN);
     let bots = Bots::start_with(&server, 24, BehaviourKind::Wander, |options| {
-        options.faults = Faults {
+        let faults = Faults {
             loss: 0.02,
             duplication: 0.05,
             delay: Duration::from_millis(30),
             jitter: Duration::from_millis(100),
+            ..Faults::default()
         };
+        options.network = faults.into();
     })
     .await;
     ticks(&server, 60).await;

@@ -3,7 +3,7 @@
 mod common;
 
 use client_bot::BehaviourKind;
-use common::{Bots, Player, listen_for, start, ticks, until};
+use common::{Bots, Player, listen_for, losing, start, ticks, until};
 use script::builtin;
 use shared::wire::stream::Message;
 
@@ -175,7 +175,10 @@ async fn a_client_that_leaves_while_dead_is_gone() {
 #[tokio::test]
 async fn bots_that_die_all_the_time_are_told_nothing_wrong() {
     let server = start(BRAWL);
-    let bots = Bots::start_with(&server, 40, BehaviourKind::Fight, |o| o.faults.loss = 0.05).await;
+    let bots = Bots::start_with(&server, 40, BehaviourKind::Fight, |o| {
+        o.network = losing(0.05)
+    })
+    .await;
     ticks(&server, 120).await;
     let report = bots.verify(&server).await;
     assert!(report.visible_mean > 0.5, "{report:?}");

@@ -455,6 +455,7 @@ fn received(
         assert_eq!(read.kept, kept);
         assert_eq!(read.unknown, 0);
         assert_eq!(read.margin, header.margin);
+        assert_eq!(read.send_every, header.send_every);
         assert_eq!(
             nearest_sequence(read.processed_low, header.processed),
             header.processed
@@ -539,6 +540,7 @@ const HEADER: Header = Header {
     processed: 3,
     kept: None,
     margin: None,
+    send_every: 1,
     is_whole: true,
 };
 

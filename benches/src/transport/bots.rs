@@ -176,7 +176,7 @@ pub fn run(matches: &ArgMatches) -> anyhow::Result<()> {
         threads: options.threads,
         sockets: options.sockets,
         seed: options.seed,
-        faults: Default::default(),
+        network: Default::default(),
         verify: true,
         view_every: options.view_every,
     })?;

@@ -5,21 +5,21 @@
 //!
 //! - the *line*: when it would hear of each tick if nothing were ever delayed. Words that come
 //!   later than their place on the line are [jitter](Clock::jitter);
-//! - the *round trip*: a command that arrived before a tick came in time for it, and too
-//!   late for the one before, which gives a bound on each side;
-//! - the *lead*: how long before a tick's place on the line its input is sent, to arrive just
-//!   in time for it. It is the round trip, the jitter and a margin. It grows if input comes
-//!   too late, by up to a tick and a half where datagrams are lost, since each command is in
-//!   the next datagram, too. It shrinks slowly while all comes in time, and faster if input
-//!   comes more than a tick too early.
+//! - the *lead*: how long before a tick's place on the line its input is sent, to arrive just in
+//!   time for it. It follows what the latest inputs needed;
+//! - the *round trip*: an input that came in time for a tick and would have been too late for the
+//!   one before gives a bound on each side.
 //!
 //! Times are spans since some moment that the caller chooses, once for all calls.
+
+mod lead;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use shared::Tick;
-use shared::wire::movement::MARGIN_MAX;
+
+use lead::{Heard, Lead};
 
 /// When ticks are heard of, and when input has to be sent for them.
 #[derive(Clone, Debug)]
@@ -34,23 +34,11 @@ pub struct Clock {
     line: Option<i64>,
     jitter: i64,
     newest: Tick,
-    inputs: VecDeque<Input>,
-    /// The bounds on the round trip that the latest inputs gave, oldest first.
-    bounds: VecDeque<(i64, i64)>,
+    lead: Lead,
     /// What the transport knew at first.
     first_round_trip: Option<i64>,
-    /// What the lead is, without jitter and margin.
-    way: i64,
-    /// The latest inputs since the way was changed last, the newest in the lowest bit: whether
-    /// each was late, and whether it was much too early.
-    late: u64,
-    early: u64,
-    /// All of them came at least a tick too early.
-    has_spare: bool,
-    judged: u32,
-    /// Whether each of the latest 64 inputs was late.
-    all_late: u64,
-    all_judged: u32,
+    /// Input for ticks before this one would only be too late: it is sent further ahead since.
+    first_input: Tick,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,15 +46,6 @@ struct Arrival {
     at: i64,
     /// When the base would have been heard of with the same delay.
     origin: i64,
-}
-
-/// Commands that were sent together for the first time.
-#[derive(Clone, Copy, Debug)]
-struct Input {
-    /// The sequence number of the last of them.
-    sequence: u32,
-    at: i64,
-    tick: Tick,
 }
 
 impl Clock {
@@ -81,16 +60,9 @@ impl Clock {
             line: None,
             jitter: 0,
             newest: Tick(0),
-            inputs: VecDeque::new(),
-            bounds: VecDeque::new(),
+            lead: Lead::new(period),
             first_round_trip: first,
-            way: first.unwrap_or(period),
-            late: 0,
-            early: 0,
-            has_spare: true,
-            judged: 0,
-            all_late: 0,
-            all_judged: 0,
+            first_input: Tick(0),
         }
     }
 
@@ -115,7 +87,9 @@ impl Clock {
 
     /// The tick that input sent now is meant for: the next whole number from this on.
     pub fn input_tick(&self, now: Duration) -> Option<f64> {
-        self.heard_tick(now + self.lead())
+        self.line?;
+        let since = nanoseconds(now) + self.lead.ahead();
+        Some(moment_of(self.base) + since as f64 / self.period as f64)
     }
 
     /// The caller's time at which the server began tick 0, which may be before the caller's
@@ -126,16 +100,21 @@ impl Clock {
         Some(((self.line? - nanoseconds(half)) as f64 - before) / 1e9)
     }
 
+    /// The first tick that input can be sent for, beside those that were heard of.
+    pub(crate) fn first_input(&self) -> Tick {
+        self.first_input
+    }
+
     /// From sending a word until its effect may be heard of, without the wait for a tick.
     /// `None` before the first command, unless the transport knew.
     pub fn round_trip(&self) -> Option<Duration> {
-        let Some(least) = self.bounds.iter().map(|b| b.1).min() else {
-            return self.first_round_trip.map(duration);
-        };
-        // What a lost datagram delayed says only that the round trip is shorter.
-        let lows = self.bounds.iter().map(|b| b.0).filter(|&low| low < least);
-        let low = lows.max().unwrap_or(least - self.period).max(0);
-        Some(duration((low + least) / 2))
+        match (self.lead.least_need(), self.line) {
+            (Some((low, most)), Some(line)) => {
+                let low = (low + line).max(0);
+                Some(duration((low + most + line) / 2))
+            }
+            _ => self.first_round_trip.map(duration),
+        }
     }
 
     /// By how much words are late: 95 of 100 by no more than this.
@@ -145,16 +124,13 @@ impl Clock {
 
     /// How long before the word of a tick is expected its input is sent.
     pub fn lead(&self) -> Duration {
-        duration(self.way + self.jitter + self.period / MARGIN)
+        duration(self.line.map_or(0, |line| self.lead.ahead() + line))
     }
 
     /// The share of the latest 64 inputs that were processed later than in the tick they
     /// were meant for, from 0 to 1: their datagrams were lost, or came too late.
     pub fn late_share(&self) -> f64 {
-        match self.all_judged {
-            0 => 0.0,
-            judged => f64::from(self.all_late.count_ones()) / f64::from(judged.min(64)),
-        }
+        self.lead.late_share()
     }
 }
 
@@ -178,98 +154,63 @@ impl Clock {
         let mut origins: Vec<i64> = self.arrivals.iter().map(|a| a.origin).collect();
         origins.sort_unstable();
         let line = origins[0];
-        self.line = Some(line);
+        match self.line.replace(line) {
+            None => {
+                let round_trip = self.first_round_trip.unwrap_or(self.period);
+                self.lead.guess(round_trip - line + self.period / 4);
+            }
+            // What input needs is not known now, but a server that leaves out ticks is seen.
+            Some(before) => self.lead.follow(before - line, at),
+        }
         self.jitter = origins[(origins.len() - 1) * 95 / 100] - line;
-        if tick > self.newest {
-            self.judge(processed, margin, line);
-            self.newest = tick;
+        if tick <= self.newest {
+            return;
+        }
+        let heard = Heard {
+            tick,
+            before: self.newest,
+            processed,
+            margin,
+        };
+        self.newest = tick;
+        let base = self.base;
+        let period = self.period;
+        let is_further = self.lead.hear(heard, at, |tick| since(base, tick, period));
+        if is_further && let Some(first) = self.input_tick(now) {
+            self.first_input = tick_of(first.max(0.0));
         }
     }
 
     /// Input was sent for a tick.
     pub(crate) fn send(&mut self, sequence: u32, tick: Tick, now: Duration) {
-        self.inputs.push_back(Input {
-            sequence,
-            at: nanoseconds(now),
-            tick,
-        });
-        if self.inputs.len() > INPUTS_MAX {
-            self.inputs.pop_front();
-        }
+        self.lead.send(sequence, tick, nanoseconds(now));
     }
 
     /// Another connection begins, with sequence numbers of its own.
     pub(crate) fn forget_inputs(&mut self) {
-        self.inputs.clear();
+        self.lead.forget_inputs();
     }
 
-    /// Learns from the inputs that were processed since the last word.
-    fn judge(&mut self, processed: u32, margin: Option<i32>, line: i64) {
-        let is_processed = |input: &Input| processed.wrapping_sub(input.sequence) as i32 >= 0;
-        let (mut inputs, mut was_late) = (0, false);
-        while let Some(input) = self.inputs.pop_front_if(|input| is_processed(input)) {
-            inputs += 1;
-            was_late |= input.tick <= self.newest;
-            if inputs == 1
-                && let Some(margin) = margin.filter(|m| m.abs() < MARGIN_MAX)
-                && self.inputs.front().is_none_or(|next| !is_processed(next))
-            {
-                self.bound(input, margin, line);
-            }
-        }
-        let margin = margin.or(was_late.then_some(-1));
-        if let Some(margin) = margin.filter(|_| inputs > 0) {
-            self.adapt(margin);
-        }
+    /// The server refuses input that comes so many ticks too early.
+    pub(crate) fn set_early_max(&mut self, ticks: u32) {
+        self.lead.set_early_max(self.period * i64::from(ticks));
     }
 
-    /// An input came so many ticks too early: in the tick before, it had not come.
-    fn bound(&mut self, input: Input, margin: i32, line: i64) {
-        let ahead = self.since_base(input.tick) - i64::from(margin) * self.period;
-        let high = line.saturating_add(ahead) - input.at;
-        self.bounds.push_back((high - self.period, high));
-        if self.bounds.len() > BOUNDS_MAX {
-            self.bounds.pop_front();
-        }
-        if self.first_round_trip.is_none() {
-            self.first_round_trip = Some(high.max(0));
-            self.way = high.max(0);
-        }
+    /// Whether input for one tick should be left out: the server has one more than it needs.
+    pub(crate) fn take_surplus(&mut self) -> bool {
+        self.lead.take_surplus()
     }
 
     /// The time from the base to a tick.
     fn since_base(&self, tick: Tick) -> i64 {
-        let ahead = i64::from(tick.since(self.base)) - i64::from(self.base.since(tick));
-        ahead.saturating_mul(self.period)
+        since(self.base, tick, self.period)
     }
+}
 
-    /// Some input came so many ticks too early.
-    fn adapt(&mut self, margin: i32) {
-        let (is_late, is_early) = (margin < 0, margin > 1);
-        self.all_late = self.all_late << 1 | u64::from(is_late);
-        self.all_judged = self.all_judged.saturating_add(1);
-        self.late = self.late << 1 | u64::from(is_late);
-        self.early = self.early << 1 | u64::from(is_early);
-        self.has_spare &= margin > 0;
-        self.judged += 1;
-        let lately = |bits: u64| (bits & ((1 << LATELY) - 1)).count_ones();
-        let round_trip = nanoseconds(self.round_trip().unwrap_or_default());
-        let is_short = self.way < round_trip + self.period * 3 / 2;
-        let is_calm =
-            self.late == 0 && self.judged >= if self.has_spare { LATELY } else { u64::BITS };
-        let change = if is_late && is_short || lately(self.late) >= MANY {
-            self.period / 4
-        } else if lately(self.early) >= SOME {
-            -self.period / 8
-        } else if is_calm {
-            -self.period / 32
-        } else {
-            return;
-        };
-        self.way = (self.way + change).clamp(0, WAY_MAX);
-        (self.late, self.early, self.judged) = (0, 0, 0);
-        self.has_spare = true;
-    }
+/// The time from one tick to another.
+fn since(base: Tick, tick: Tick, period: i64) -> i64 {
+    let ahead = i64::from(tick.since(base)) - i64::from(base.since(tick));
+    ahead.saturating_mul(period)
 }
 
 pub(crate) fn nanoseconds(time: Duration) -> i64 {
@@ -285,16 +226,7 @@ fn duration(nanoseconds: i64) -> Duration {
 const ARRIVALS_SPAN: i64 = 4_000_000_000;
 const ARRIVALS_MIN: usize = 4;
 const ARRIVALS_MAX: usize = 256;
-/// Inputs of which the server says nothing.
-const INPUTS_MAX: usize = 256;
-const BOUNDS_MAX: usize = 32;
-/// The lead has this part of a tick to spare, beside the jitter.
-const MARGIN: i64 = 4;
-/// Of the latest so many inputs, the lead follows some and many.
-const LATELY: u32 = 16;
-const SOME: u32 = 3;
-const MANY: u32 = 6;
-const WAY_MAX: i64 = 2_000_000_000;
+
 /// The tick in which a moment lies, in ticks; the first or last tick for one beyond.
 pub(crate) fn tick_of(moment: f64) -> Tick {
     #[allow(

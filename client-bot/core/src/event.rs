@@ -97,6 +97,9 @@ pub struct DatagramSummary {
     /// early, the least of them: 0 is just in time, below 0 is too late. `None` if none of
     /// them was meant for a tick.
     pub margin: Option<i32>,
+    /// 1, or a busy server sends to each client about every so many ticks, and asks clients to
+    /// send once for each of its datagrams.
+    pub send_every: u32,
     /// All datagrams of this tick have arrived now.
     pub is_complete: bool,
     /// And the client was told of all movement that it may not have known. Otherwise, some

@@ -132,6 +132,9 @@ struct World {
     quotas: Quotas,
     /// The newest tick that input was sent for.
     input: Option<Tick>,
+    /// The newest tick for which input was due when the game was polled last, and the time
+    /// before.
+    polled: [Option<Tick>; 2],
     /// When a datagram was sent last.
     sent: Duration,
     pace: Pace,
@@ -161,6 +164,7 @@ impl Game {
             world.scene.advance(&world.clock, now);
             if let Some(tick) = world.clock.input_tick(now) {
                 world.prediction.advance(tick, now);
+                world.polled = [Some(tick_of(tick.max(0.0))), world.polled[0]];
             }
             let told = std::mem::take(&mut world.record.events);
             // What was told came before the end of the connection that told it.
@@ -235,9 +239,26 @@ impl Game {
 /// What the game wants.
 impl Game {
     /// The tick for which input is due, once for each tick: commands given now are sent with
-    /// the next [`Game::datagram`], which arrives just in time. `None` if there is nothing to
-    /// wait for, input was sent already, or the server says too little to be told more (see
-    /// [`pace`](crate::pace)).
+    /// the next [`Game::datagram`], which arrives just in time. Where several ticks have become
+    /// due since the game was polled last, as a frame took long, it gives them one after the
+    /// other, so a game asks, gives commands and sends until there is none:
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # fn send(datagram: Vec<u8>) {}
+    /// # fn frame(game: &mut client_core::Game, now: Duration) {
+    /// game.poll(now);
+    /// while let Some(tick) = game.input_due(now) {
+    ///     // ... game.command(...) for this tick ...
+    ///     if let Some(datagram) = game.datagram(now) {
+    ///         send(datagram);
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// `None` if there is nothing to wait for, input was sent already, or the server is busy and
+    /// asks for less (see [`pace`](crate::pace)).
     pub fn input_due(&self, now: Duration) -> Option<Tick> {
         match self.stage {
             Stage::Playing { .. } => self.world.as_ref()?.input_due(now),
@@ -528,6 +549,7 @@ impl Game {
                 forecast,
                 &welcome,
                 self.first_round_trip,
+                now,
             )),
         };
         let event = match welcome.resumed {
@@ -562,10 +584,12 @@ impl World {
         forecast: Forecast,
         welcome: &Welcome,
         round_trip: Option<Duration>,
+        now: Duration,
     ) -> World {
         let view = session.view();
         let schema = view.schema();
-        let clock = Clock::new(schema.world.tick_hz, round_trip);
+        let mut clock = Clock::new(schema.world.tick_hz, round_trip);
+        clock.set_early_max(welcome.quotas.input_ticks);
         World {
             scene: Scene::new(schema),
             record: Record::new(schema, view.entity()),
@@ -573,8 +597,9 @@ impl World {
             quotas: welcome.quotas,
             session,
             input: None,
+            polled: [None; 2],
             sent: Duration::ZERO,
-            pace: Pace::new(clock.period(), round_trip.unwrap_or_default()),
+            pace: Pace::new(clock.period(), now),
             clock,
             unsent: None,
         }
@@ -617,9 +642,13 @@ impl World {
         let newest = self.session.view().newest();
         let (session, mut recorder) = self.recorder(now);
         session.handle_datagram(bytes, &mut Both(&mut recorder, handler))?;
+        let send_every = recorder.send_every;
         if let Some(tick) = recorder.heard {
             if tick > newest {
-                self.pace.hear(tick, now);
+                self.pace.hear(send_every, now);
+            }
+            if self.clock.take_surplus() {
+                self.input = self.input.map(Tick::next);
             }
             let arrived = self.session.arrived();
             self.prediction.hear(self.session.view(), &arrived, tick);
@@ -635,6 +664,7 @@ impl World {
             prediction: &mut self.prediction,
             now,
             heard: None,
+            send_every: 1,
             forecast: None,
         };
         (&mut self.session, recorder)
@@ -649,18 +679,33 @@ impl World {
     fn input_due(&self, now: Duration) -> Option<Tick> {
         let due = self.clock.input_tick(now).filter(|tick| *tick >= 0.0)?;
         // Input that could not be sent now would be for one tick with the next.
-        if !self.pace.may_speak(now) {
+        if !self.pace.may_send(now) {
             return None;
         }
         // One that was heard of is over.
         let next = self.session.view().newest().next();
-        let due = self.prediction.earliest(tick_of(due).max(next));
-        self.input.is_none_or(|sent| due > sent).then_some(due)
+        let newest = self.prediction.earliest(tick_of(due).max(next));
+        let Some(sent) = self.input.filter(|_| !self.pace.is_busy()) else {
+            return self
+                .input
+                .is_none_or(|sent| newest > sent)
+                .then_some(newest);
+        };
+        // Of ticks that have passed within a frame none is left out, unless it was offered in the
+        // frame before, or is long over.
+        let [_, before] = self.polled;
+        let late = MISSED_MAX.as_nanos() / self.clock.period().as_nanos().max(1);
+        let late = newest.before(u32::try_from(late).unwrap_or(u32::MAX));
+        let offered = before.map_or(Tick(0), Tick::next);
+        let first = sent.next().max(offered).max(late);
+        let first = first.max(next).max(self.clock.first_input());
+        let first = self.prediction.earliest(first);
+        (first <= newest).then_some(first)
     }
 
     /// When input is due next, and may be sent.
     fn next_input(&self, now: Duration) -> Duration {
-        let held = self.pace.held_until().unwrap_or_default();
+        let held = self.pace.held_until(now).unwrap_or_default();
         let Some(tick) = self.clock.input_tick(now) else {
             return held.max(now + self.clock.period());
         };
@@ -675,7 +720,7 @@ impl World {
         // Without a clock, words go out as if ticks began at any time.
         let is_time = match self.clock.input_tick(now) {
             Some(_) => due.is_some(),
-            None => now >= self.sent + self.clock.period() && self.pace.may_speak(now),
+            None => now >= self.sent + self.clock.period() && self.pace.may_send(now),
         };
         if !is_time {
             return None;
@@ -700,7 +745,7 @@ impl World {
 
     fn note_sent(&mut self, meant: Option<Tick>, now: Duration) {
         self.sent = now;
-        self.pace.speak(now);
+        self.pace.send(now);
         if let Some(sequence) = self.unsent.take() {
             let acknowledged = self.session.arrived().newest;
             self.prediction.send(sequence, acknowledged);
@@ -710,3 +755,6 @@ impl World {
         }
     }
 }
+
+/// Input for ticks that became due this long ago is not offered any more.
+const MISSED_MAX: Duration = Duration::from_millis(125);

@@ -28,7 +28,7 @@ use shared::{Audience, CommandKind, EntityId, MergeRule, Refusal, Schema, Slot, 
 use crate::clock::{moment_of, tick_of};
 use crate::event::RefusedRun;
 use crate::scene::{Playhead, between, fade, length, units};
-use crate::usage::{Usage, Use};
+use crate::usage::{Usage, Use, Waiting};
 use crate::view::View;
 
 /// The own entity, predicted.
@@ -103,6 +103,8 @@ struct Planned {
     words: Vec<i32>,
     /// `None` until it is sent.
     tick: Option<Tick>,
+    /// The tick that it is meant for, once it is sent.
+    meant: Tick,
 }
 
 impl Prediction {
@@ -217,6 +219,7 @@ impl Prediction {
             kind,
             words: words.to_vec(),
             tick: None,
+            meant: Tick(0),
         });
     }
 
@@ -250,9 +253,15 @@ impl Prediction {
         let new: Vec<Planned> = self.commands.drain(first..).collect();
         let has_new = !new.is_empty();
         for mut command in new {
-            let given = self.commands.iter();
-            let given = given.filter_map(|given| Some((given.kind, given.tick?)));
+            let given = self.commands.iter().filter_map(|given| {
+                Some(Waiting {
+                    kind: given.kind,
+                    tick: given.tick?,
+                    meant: given.meant,
+                })
+            });
             command.tick = self.usage.plan(command.kind, tick, given);
+            command.meant = tick;
             if command.tick.is_some() {
                 self.commands.push_back(command);
             }
@@ -362,12 +371,26 @@ impl Prediction {
     /// Notes when commands ran, or that they came too late. True if that is news.
     fn replan(&mut self, tick: Tick, processed: u32) -> bool {
         let mut is_news = false;
+        // The tick of the command before, and what runs in it.
+        let (mut last, mut in_last) = (Tick(0), vec![]);
         for command in &mut self.commands {
             let Some(planned) = command.tick else { break };
-            let known = match is_processed(command.sequence, processed) {
-                true => planned.min(tick),
-                false => planned.max(tick.next()),
+            let known = if is_processed(command.sequence, processed) {
+                planned.min(tick)
+            } else {
+                let soonest = command.meant.max(tick.next()).max(last);
+                let same = in_last.iter().filter(|kind| **kind == command.kind).count();
+                let per_tick = usize::from(self.usage.per_tick(command.kind));
+                match soonest == last && per_tick > 0 && same >= per_tick {
+                    true => soonest.next(),
+                    false => soonest,
+                }
             };
+            if known > last {
+                last = known;
+                in_last.clear();
+            }
+            in_last.push(command.kind);
             is_news |= known != planned;
             command.tick = Some(known);
         }

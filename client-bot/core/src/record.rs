@@ -44,6 +44,8 @@ pub(crate) struct Recorder<'a> {
     pub now: Duration,
     /// The tick of a datagram that was taken in.
     pub heard: Option<Tick>,
+    /// As that said: see [`DatagramSummary::send_every`].
+    pub send_every: u32,
     /// What clients predict with from now on.
     pub forecast: Option<Vec<u8>>,
 }
@@ -157,6 +159,7 @@ impl EventHandler for Recorder<'_> {
         } = summary;
         self.clock.hear(tick, processed, margin, self.now);
         self.heard = Some(tick);
+        self.send_every = summary.send_every;
         self.scene.take_in(tick, movement);
         for of_one in movement.extras.chunk_by(|a, b| a.0 == b.0) {
             let slot = movement.slots[of_one[0].0 as usize].0;

@@ -136,6 +136,7 @@ impl Session {
             tick,
             processed,
             margin: movement.margin,
+            send_every: movement.send_every,
             is_complete: arrived.is_some(),
             is_whole: arrived == Some(true),
         };

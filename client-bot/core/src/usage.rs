@@ -17,6 +17,15 @@ pub(crate) struct Usage {
     uses: VecDeque<Use>,
 }
 
+/// A command that waits for the tick in which it is expected to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub kind: CommandKind,
+    pub tick: Tick,
+    /// The tick that it is meant for.
+    pub meant: Tick,
+}
+
 /// A command that was given for a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Use {
@@ -53,17 +62,22 @@ impl Usage {
         &self,
         kind: CommandKind,
         meant: Tick,
-        given: impl Iterator<Item = (CommandKind, Tick)> + Clone,
+        given: impl Iterator<Item = Waiting> + Clone,
     ) -> Option<Tick> {
-        let last = given.clone().map(|given| given.1).max();
+        let last = given.clone().map(|given| given.tick).max();
         let soonest = last.map_or(meant, |last| meant.max(last));
-        let (per_tick, _) = self.limits_of(kind);
-        let same = given.filter(|&given| given == (kind, soonest)).count();
-        if per_tick == 0 || same < usize::from(per_tick) {
+        let per_tick = usize::from(self.limits_of(kind).0);
+        let same = given.filter(|given| given.kind == kind);
+        let in_tick = same.clone().filter(|given| given.tick == soonest).count();
+        if per_tick == 0 || in_tick < per_tick {
             return Some(soonest);
         }
         let next = soonest.next();
-        (self.waits_max > 0 && next.since(meant) <= self.waits_max).then_some(next)
+        // Those before it are late, so it waits. It would be one too many for its own tick only
+        // if as many were meant for that.
+        let is_surplus = same.filter(|given| given.meant == meant).count() >= per_tick;
+        let may_wait = !is_surplus || self.waits_max > 0 && next.since(meant) <= self.waits_max;
+        may_wait.then_some(next)
     }
 
     /// The server has processed a command, which has run for all that is known.
@@ -141,7 +155,12 @@ mod tests {
 
     #[test]
     fn a_command_beyond_its_number_is_refused_or_comes_later() {
-        let given = [(DASH, Tick(7)), (DASH, Tick(7))];
+        let waiting = |tick, meant| Waiting {
+            kind: DASH,
+            tick: Tick(tick),
+            meant: Tick(meant),
+        };
+        let given = [waiting(7, 7), waiting(7, 7)];
         let plan = |per_tick, waits_max| {
             usage(per_tick, 0, waits_max).plan(DASH, Tick(7), given.into_iter())
         };
@@ -150,8 +169,12 @@ mod tests {
         assert_eq!(plan(2, 4), Some(Tick(8)));
         assert_eq!(plan(0, 0), Some(Tick(7)));
         // It does not come before one that waits.
-        let waiting = usage(2, 0, 4).plan(DASH, Tick(5), given.into_iter());
-        assert_eq!(waiting, Some(Tick(8)));
+        let next = usage(2, 0, 4).plan(DASH, Tick(5), given.into_iter());
+        assert_eq!(next, Some(Tick(8)));
+        // One that is alone in its own tick waits behind one that is late.
+        let late = [waiting(7, 6)];
+        let next = usage(1, 0, 0).plan(DASH, Tick(7), late.into_iter());
+        assert_eq!(next, Some(Tick(8)));
     }
 
     #[test]

@@ -35,6 +35,8 @@ class Movement:
     processed_low: int = 0
     kept: int | None = None
     margin: int | None = None
+    # 1, or a busy server sends about every so many ticks.
+    send_every: int = 1
     base: int | None = None
     entities: list[tuple[int, Course, list[tuple[int, int]]]] = field(default_factory=list)
     # Entities that are left out, as no course of theirs was known.
@@ -166,6 +168,7 @@ class World:
         read.processed_low = bits.get(16)
         read.kept = self.kept(bits, read.tick)
         read.margin = bits.get(5) - 16 if bits.get(1) else None
+        read.send_every = bits.get(3) + 2 if bits.get(1) else 1
         length = bits.get(4)
         count = 1 << length - 1 | bits.get(length - 1) if length else 0
         if count:

@@ -171,7 +171,7 @@ impl Bot {
         let newest = bot.session.view().newest();
         if newest > bot.settled {
             bot.settled = newest;
-            bot.pace.hear(newest, bot.begun.elapsed());
+            bot.pace.hear(bot.log.send_every, bot.begun.elapsed());
             match bots.state.phase() {
                 Phase::Play if bot.was_in_world && bot.is_its_turn() => bot.play(link, bots),
                 Phase::Play if bot.was_in_world && bot.is_due_soon() => {}
@@ -360,6 +360,7 @@ impl Playing {
                 unprocessed: Unprocessed::default(),
                 answered: None,
                 knows_all_of: Tick(0),
+                send_every: 1,
             },
             counted: None,
             commanded: 0,
@@ -414,9 +415,10 @@ impl Playing {
         // The server's next word may be lost, or the server has no time for one.
         let wait = match self.acts_each_tick {
             true => {
-                self.pace.speak(self.begun.elapsed());
-                let held = self.pace.held_until().unwrap_or_default();
-                let held = held.saturating_sub(self.begun.elapsed());
+                let now = self.begun.elapsed();
+                self.pace.send(now);
+                let held = self.pace.held_until(now).unwrap_or_default();
+                let held = held.saturating_sub(now);
                 held.max(self.period.mul_f64(WORD_WAIT_PERIODS))
             }
             false => self.period,
@@ -526,6 +528,8 @@ struct Log {
     answered: Option<(u32, Tick)>,
     /// The last tick in which the bot was sure to know all movement.
     knows_all_of: Tick,
+    /// 1, or the server is busy: see [`DatagramSummary::send_every`].
+    send_every: u32,
 }
 
 /// The log of a bot, and what it shares with others.
@@ -547,6 +551,7 @@ impl Log {
 
 impl EventHandler for SharedLog<'_> {
     fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
+        self.log.send_every = summary.send_every;
         let us = &mut self.bots.tally.latencies_us;
         let take = |latency: Duration| us.push(latency.as_micros() as u64);
         self.log

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 
-use quic::Faults;
+use quic::Network;
 use shared::world::logic::Text;
 
 use crate::behaviour::BehaviourKind;
@@ -29,8 +29,8 @@ pub struct SwarmOptions {
     /// All bots of one socket land on one shard of the server.
     pub sockets: usize,
     pub seed: u64,
-    /// What happens to packets on purpose, each way.
-    pub faults: Faults,
+    /// What the network does to packets on purpose. Bots of one socket share it.
+    pub network: Network,
     pub verify: bool,
     /// One bot of so many keeps a view of all that it is told, and is verified. The others
     /// know only their own entities, and cost less.

@@ -317,7 +317,7 @@ fn sockets(thread: usize, options: &SwarmOptions) -> std::io::Result<Vec<Socket>
     let socket = |number| {
         let mut socket = Socket::towards(options.server)?;
         let seed = options.seed ^ ((thread * sockets + number) as u64) << 32;
-        socket.set_faults(options.faults, seed);
+        socket.set_network(&options.network, seed);
         Ok(socket)
     };
     (0..sockets).map(socket).collect()

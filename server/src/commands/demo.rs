@@ -183,7 +183,7 @@ fn start_swarm(
         threads: machine::cores(),
         sockets: SwarmOptions::sockets_for(arguments.clients as usize, machine::cores()),
         seed,
-        faults: arguments.network.faults(),
+        network: arguments.network.network()?,
         verify: true,
         view_every: NonZeroUsize::MIN,
     })?)

@@ -35,6 +35,8 @@ pub struct FanOutCounts {
     pub put_off: u64,
     /// Clients of which nothing has been heard for so long that they were told nothing.
     pub out_of_touch: u64,
+    /// Clients whose links took no movement of the tick.
+    pub link_full: u64,
     pub ages: Ages,
     pub packets_sent: u64,
     pub packets_received: u64,
@@ -124,6 +126,7 @@ impl AddAssign for FanOutCounts {
         self.sessions += other.sessions;
         self.put_off += other.put_off;
         self.out_of_touch += other.out_of_touch;
+        self.link_full += other.link_full;
         self.ages += other.ages;
         self.packets_sent += other.packets_sent;
         self.packets_received += other.packets_received;

@@ -222,6 +222,8 @@ table! {
         "how often a client was told nothing of a tick because its shard had no time";
     CLIENTS_OUT_OF_TOUCH: Counter = "myriad_clients_out_of_touch_total",
         "how often a client was told nothing of a tick because nothing was heard of it for long";
+    CLIENTS_LINK_FULL: Counter = "myriad_clients_link_full_total",
+        "how often a client was sent no movement of a tick because its link takes less than there is to tell";
     CONNECTIONS_REFUSED: Counter = "myriad_connections_refused_total",
         "connections that were turned away because too many had not said hello, their network had shown too many wrong tokens, or their page is of an origin that is not allowed";
     TOKENS_WRONG: Counter = "myriad_tokens_wrong_total",

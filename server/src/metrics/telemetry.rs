@@ -61,6 +61,7 @@ pub fn record(report: &TickReport<'_>) {
     let sent = report.fan_out;
     table::CLIENTS_PUT_OFF.add(sent.put_off);
     table::CLIENTS_OUT_OF_TOUCH.add(sent.out_of_touch);
+    table::CLIENTS_LINK_FULL.add(sent.link_full);
     table::CONNECTIONS_REFUSED.add(refusals.connections);
     table::TOKENS_WRONG.add(refusals.tokens);
     table::PACKETS.add_to("sent", sent.packets_sent);

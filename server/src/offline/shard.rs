@@ -96,6 +96,7 @@ impl OfflineShard {
             publication,
             mirror: &mirror,
             world: &self.world,
+            send_every: 1,
         };
         for session in &mut self.sessions {
             let (encoded, is_checked) = (&mut self.encoded, self.is_checked);

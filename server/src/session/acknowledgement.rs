@@ -45,6 +45,8 @@ pub struct Now {
     pub base: Tick,
     /// What the client said last.
     pub acknowledgement: Acknowledgement,
+    /// Movement that is not acknowledged for so many ticks is sent again.
+    pub resend_ticks: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,7 +237,7 @@ impl Pending {
         match self.word {
             Word::Waits => true,
             Word::Sent(sent) => {
-                now.acknowledgement.newest > sent || now.tick.since(sent) >= RESEND_TICKS
+                now.acknowledgement.newest > sent || now.tick.since(sent) >= now.resend_ticks
             }
             Word::Arrived => false,
         }
@@ -249,9 +251,6 @@ impl Pending {
         was_there && (self.word == Word::Arrived || self.since > now.base)
     }
 }
-
-/// Unacknowledged movement is sent again after this many ticks.
-const RESEND_TICKS: u32 = 8;
 
 #[cfg(test)]
 mod tests {
@@ -345,6 +344,7 @@ mod tests {
                 tick: Tick(tick),
                 base: self.acknowledgement.newest,
                 acknowledgement: self.acknowledgement,
+                resend_ticks: 8,
             };
             let mut due = vec![];
             let moved: Vec<Moved> = slots.iter().map(|&slot| Moved { slot, tier: 3 }).collect();

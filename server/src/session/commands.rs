@@ -54,7 +54,8 @@ impl Session {
         if newest >= inbox.tick.max(Tick(1)) {
             return Err(DatagramError::NotSentYet(newest));
         }
-        self.acknowledge(&datagram.acknowledgement);
+        self.acknowledge(&datagram.acknowledgement, inbox.tick);
+        let oldest = self.oldest_late(datagram, world, inbox.tick);
         let mut words = &datagram.words[..];
         let mut ticks = datagram.ticks.iter();
         for (i, &kind) in (0..).zip(&datagram.kinds) {
@@ -69,7 +70,14 @@ impl Session {
             }
             self.next_sequence = sequence.wrapping_add(1);
             let margin = meant.map(|meant| margin(meant, inbox.tick));
-            match self.plan(player, kind, meant, world, inbox) {
+            let planned = match meant
+                .zip(oldest)
+                .is_some_and(|(meant, oldest)| meant < oldest)
+            {
+                true if world.per_tick(kind) > 0 => Err(Refusal::TooLate),
+                _ => self.plan(player, kind, meant, world, inbox),
+            };
+            match planned {
                 Ok(tick) => {
                     let command = ClientCommand {
                         entity: player.entity,
@@ -97,9 +105,31 @@ impl Session {
         Ok(())
     }
 
+    /// The first tick whose late commands are worth waiting for, of those that come together in
+    /// a datagram: each waits for a tick of its own, and what comes after them waits, too.
+    fn oldest_late(
+        &self,
+        datagram: &ClientDatagram,
+        world: &SessionWorld,
+        next: Tick,
+    ) -> Option<Tick> {
+        let numbered = (0..).zip(&datagram.ticks);
+        let is_new = |i: u32| {
+            let sequence = datagram.first_sequence.wrapping_add(i);
+            sequence.wrapping_sub(self.next_sequence) <= u32::MAX / 2
+        };
+        let late = numbered.filter(|(i, meant)| is_new(*i) && **meant < next);
+        // They ascend.
+        let mut ticks: Vec<Tick> = late.map(|(_, meant)| *meant).collect();
+        ticks.dedup();
+        let waits = late_waits_max(world) as usize;
+        ticks.len().checked_sub(waits + 1).map(|first| ticks[first])
+    }
+
     /// The tick in which a new command runs: the one that it is meant for. One that comes too
-    /// late runs as soon as possible; one that was given in that tick as often as it may be
-    /// waits for the next, if the world says so. Takes a token of the quota of the tick.
+    /// late runs as soon as possible. One that finds its tick taken by others that came late waits
+    /// for the next. So does one that was given for the same tick more often than it may be, if
+    /// the world says so. Takes a token of the quota of the tick.
     fn plan(
         &mut self,
         player: Player,
@@ -123,33 +153,51 @@ impl Session {
         }
         let soonest = meant.max(next);
         let tick = self.planned.tick_for(soonest, kind, world.per_tick(kind));
-        let waits_max = match limits.surplus_waits {
-            true => limits.input_ticks_max,
-            false => 0,
+        let is_surplus = self.planned.is_surplus(meant, kind, world.per_tick(kind));
+        let has_waited_long = match is_surplus {
+            false => tick.since(soonest) > late_waits_max(world),
+            true => !limits.surplus_waits || tick.since(next) > limits.input_ticks_max,
         };
         self.quota.fill(tick);
         if !self.quota.take() {
             return Err(Refusal::OverQuota);
         }
-        if tick > soonest.max(self.planned.tick()) && tick.since(next) > waits_max {
+        if tick > soonest.max(self.planned.tick()) && has_waited_long {
             return Err(Refusal::OverPerTick);
         }
-        self.planned.give(tick, kind);
+        self.planned.give(tick, meant, kind);
         Ok(tick)
     }
 
-    fn acknowledge(&mut self, new: &Acknowledgement) {
+    /// Takes in what has arrived at the client, before tick `next` has begun.
+    fn acknowledge(&mut self, new: &Acknowledgement, next: Tick) {
         // Datagrams overtake each other: an older one brings nothing new.
         if new.newest < self.acknowledgement.newest || new.stream < self.acknowledgement.stream {
             return;
         }
         if new.newest > self.acknowledgement.newest {
             self.unacknowledged = (new.newest < self.last_datagram).then(|| new.newest.next());
+            let ticks = newly_arrived(&self.acknowledgement, new);
+            self.flow.acknowledge(new.newest, ticks, next);
         }
         self.acknowledgement = *new;
         self.movement.acknowledge(new);
         self.stream.acknowledge(new.stream);
     }
+}
+
+/// How many ticks a command may wait since others came late.
+fn late_waits_max(world: &SessionWorld) -> u32 {
+    let tick_hz = world.config.schema.world.tick_hz;
+    (tick_hz / LATE_WAITS_PER_SECOND).max(1)
+}
+
+/// How many ticks a newer acknowledgement is the first to have, as far back as it goes.
+fn newly_arrived(old: &Acknowledgement, new: &Acknowledgement) -> u32 {
+    let all = |of: &Acknowledgement| u64::from(of.mask) << 1 | 1;
+    let ahead = new.newest.since(old.newest);
+    let known = all(old).checked_shl(ahead).unwrap_or(0);
+    (all(new) & !known).count_ones()
 }
 
 /// What a client says that it saw, as a command may have it that runs in a tick: nothing that has
@@ -216,6 +264,9 @@ impl Processed {
 fn least(a: Option<i32>, b: Option<i32>) -> Option<i32> {
     a.into_iter().chain(b).min()
 }
+
+/// A tenth of a second of late commands is worth waiting for.
+const LATE_WAITS_PER_SECOND: u32 = 10;
 
 #[cfg(test)]
 mod tests {

@@ -50,6 +50,24 @@ impl Session {
         }
     }
 
+    /// The bytes that a tick allows the client: by the world's budget, and by what its link
+    /// takes. `None`: as many as there are.
+    fn bytes_max(&self, view: TickView<'_>) -> Option<usize> {
+        let budget = match view.world.config.limits.client_bytes_per_tick as usize {
+            0 => None,
+            bytes => Some(bytes),
+        };
+        match (budget, self.link_allows) {
+            (Some(budget), Some(allowed)) => Some(budget.min(allowed)),
+            (budget, allowed) => budget.or(allowed),
+        }
+    }
+
+    /// Whether the link takes nothing more in this tick.
+    fn is_link_full(&self) -> bool {
+        self.link_allows.is_some_and(|bytes| bytes < LINK_BYTES_MIN)
+    }
+
     /// Takes in a tick of which there is no time to tell the client: only the stream is
     /// written, and movement waits.
     pub fn put_off(
@@ -75,6 +93,8 @@ impl Session {
             return false;
         };
         self.processed.advance(view.publication.tick);
+        let tick_hz = view.world.config.schema.world.tick_hz;
+        self.link_allows = self.flow.begin(view.publication.tick, tick_hz);
         // What a frame says may depend on it, also when movement is put off.
         if std::mem::take(&mut self.has_old_interface) {
             self.write_interface(view, scratch);
@@ -109,6 +129,9 @@ impl Session {
             tick,
             base,
             acknowledgement: self.acknowledgement,
+            resend_ticks: self
+                .flow
+                .resend_ticks(view.world.config.schema.world.tick_hz),
         };
         let Scratch {
             moved, due, merge, ..
@@ -135,7 +158,7 @@ impl Session {
         let tick_hz = view.world.config.schema.world.tick_hz;
         let tick = view.publication.tick;
         self.unacknowledged
-            .is_some_and(|since| is_long_ago(since, tick, tick_hz))
+            .is_some_and(|since| self.flow.is_long_ago(since, tick, tick_hz))
             && tick.since(self.last_datagram) < probe_ticks(tick_hz)
     }
 
@@ -147,7 +170,7 @@ impl Session {
         let tick_hz = config.schema.world.tick_hz;
         let in_doubt = [self.unacknowledged, self.stream.unread()];
         match in_doubt.into_iter().flatten().min() {
-            Some(since) if is_long_ago(since, view.publication.tick, tick_hz) => {
+            Some(since) if self.flow.is_long_ago(since, view.publication.tick, tick_hz) => {
                 probe_ticks(tick_hz)
             }
             // One datagram a second keeps a connection alive; where the idle time-out is short,
@@ -195,7 +218,8 @@ impl Session {
         }
         scratch.moved.clear();
         let is_thin = self.stream.is_filling();
-        let may_wait = is_thin || view.world.config.limits.client_bytes_per_tick > 0;
+        let bytes_max = self.bytes_max(view);
+        let may_wait = is_thin || bytes_max.is_some();
         for &delivery in view.publication.output.deliveries.of(player.client) {
             let (slot, tier) = (delivery.slot(), delivery.tier());
             let columns = match delivery.kind() {
@@ -234,7 +258,7 @@ impl Session {
         self.write_enters(&mut frame, view, player, &mut scratch.order);
         // A client that reads its stream slowly is told less before it is told nothing: values
         // that will be overtaken wait until it has caught up, and only the newest are sent then.
-        if !is_thin {
+        if !is_thin && !self.is_link_full() {
             self.write_waiting_values(&mut frame, view, &mut scratch.order);
         }
         scratch.stream_bits = frame.bit_len();
@@ -263,10 +287,11 @@ impl Session {
         order: &mut Order,
     ) {
         let mirror = view.mirror;
-        let bits_max = match view.world.config.limits.client_bytes_per_tick as usize {
-            0 => FRAME_BYTES_MAX * 8 / 4,
-            bytes => bytes * 8 / 2,
+        let bits_max = match self.bytes_max(view) {
+            None => FRAME_BYTES_MAX * 8 / 4,
+            Some(bytes) => (bytes * 8 / 2).min(FRAME_BYTES_MAX * 8 / 4),
         };
+        let is_link_full = self.is_link_full();
         let end = frame.bit_len() + bits_max;
         let (tick, movement) = (view.publication.tick, &mut self.movement);
         let most = bits_max / ENTER_BITS_MIN;
@@ -286,6 +311,9 @@ impl Session {
         if !self.enters.is_empty() && mirror.is_ready(own) && self.enters.remove(own) {
             write(frame, own);
         }
+        if is_link_full {
+            return;
+        }
         let is_ready = |slot| mirror.is_ready(slot);
         self.enters.tell(order, tick, most, is_ready, |slot, _| {
             write(frame, slot);
@@ -301,9 +329,9 @@ impl Session {
         view: TickView<'_>,
         order: &mut Order,
     ) {
-        let bits_max = match view.world.config.limits.client_bytes_per_tick as usize {
-            0 => usize::MAX,
-            bytes => bytes * 8 / 4,
+        let bits_max = match self.bytes_max(view) {
+            None => usize::MAX,
+            Some(bytes) => bytes * 8 / 4,
         };
         let end = frame.bit_len().saturating_add(bits_max);
         let most = bits_max / VALUES_BITS_MIN;
@@ -322,10 +350,10 @@ impl Session {
 
     /// The bytes of movement that a tick allows: what the stream has left of the budget, but
     /// at least a quarter.
-    fn movement_bytes_max(view: TickView<'_>, stream_bits: usize) -> usize {
-        match view.world.config.limits.client_bytes_per_tick as usize {
-            0 => usize::MAX,
-            budget => budget.saturating_sub(stream_bits / 8).max(budget / 4),
+    fn movement_bytes_max(&self, view: TickView<'_>, stream_bits: usize) -> usize {
+        match self.bytes_max(view) {
+            None => usize::MAX,
+            Some(budget) => budget.saturating_sub(stream_bits / 8).max(budget / 4),
         }
     }
 
@@ -342,6 +370,12 @@ impl Session {
             return self.put_off_movement(view, scratch);
         }
         let tick = view.publication.tick;
+        if self.is_link_full() {
+            counts.link_full += 1;
+            let has_more = !scratch.moved.is_empty() || self.is_behind;
+            self.flow.send(scratch.stream_bits / 8, 0, has_more);
+            return self.put_off_movement(view, scratch);
+        }
         let base = self.merge_movement(view, scratch);
         let has_news = !scratch.due.is_empty() || self.processed.has_news();
         // A client that was told that something waits must learn that nothing does any more.
@@ -349,9 +383,10 @@ impl Session {
             && !self.is_behind
             && tick.since(self.last_datagram) < self.silence_ticks_max(view)
         {
-            return;
+            return self.flow.send(scratch.stream_bits / 8, 0, false);
         }
-        let bytes_max = Session::movement_bytes_max(view, scratch.stream_bits);
+        let bytes_max = self.movement_bytes_max(view, scratch.stream_bits);
+        let stream_bytes = scratch.stream_bits / 8;
         choose(view, base, bytes_max, scratch);
         let Scratch {
             sent,
@@ -368,9 +403,13 @@ impl Session {
             processed: self.processed.sequence(),
             kept: view.publication.kept,
             margin: self.processed.margin(),
+            send_every: view.send_every,
             is_whole: is_all_told && !may_miss,
         };
+        let (mut bytes_sent, mut packets) = (0, 0);
         let count_and_send = |bytes: Vec<u8>| {
+            bytes_sent += bytes.len();
+            packets += 1;
             counts.datagrams += 1;
             counts.datagram_bytes += bytes.len() as u64;
             send(bytes);
@@ -390,6 +429,8 @@ impl Session {
         counts.waiting += (put_off.len() + left_over) as u64;
         self.movement.put_off(put_off.iter().map(|due| due.slot));
         self.movement.put_off(late.iter().copied());
+        self.flow
+            .send(stream_bytes + bytes_sent, packets, self.is_behind);
         self.last_datagram = tick;
         self.unacknowledged.get_or_insert(tick);
         self.untold = None;
@@ -475,14 +516,9 @@ const VALUES_BITS_MIN: usize = 8;
 
 /// So many are put in their places one by one; more are merged with what waits.
 const FEW_MOVED: usize = 16;
-/// Fewer ticks than a round trip to the other side of the world say nothing.
-const OUT_OF_TOUCH_TICKS_MIN: u32 = 4;
 const PROBES_PER_SECOND: u32 = 4;
-
-/// Whether an answer to what was said then should have come.
-fn is_long_ago(then: Tick, tick: Tick, tick_hz: u32) -> bool {
-    tick.since(then) > (tick_hz / 2).max(OUT_OF_TOUCH_TICKS_MIN)
-}
+/// With less, a tick is left out.
+const LINK_BYTES_MIN: usize = 24;
 
 fn probe_ticks(tick_hz: u32) -> u32 {
     (tick_hz / PROBES_PER_SECOND).max(1)

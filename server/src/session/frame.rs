@@ -15,6 +15,8 @@ pub struct TickView<'a> {
     /// The world after the tick.
     pub mirror: &'a Mirror,
     pub world: &'a SessionWorld,
+    /// 1, or the shard is busy and sends to each client about every so many ticks.
+    pub send_every: u32,
 }
 
 /// A frame of the stream that begins with its first message.

@@ -7,8 +7,16 @@ use shared::{CommandKind, Tick};
 pub struct Planned {
     tick: Tick,
     /// How often each command runs in it.
-    given: Vec<(CommandKind, u32)>,
+    given: Given,
+    /// The newest tick that a command was meant for.
+    meant: Tick,
+    /// How often each command was meant for it.
+    given_for: Given,
 }
+
+/// How often each command was given.
+#[derive(Default)]
+struct Given(Vec<(CommandKind, u32)>);
 
 impl Planned {
     /// The tick of the last command.
@@ -22,22 +30,45 @@ impl Planned {
         if soonest > self.tick {
             return soonest;
         }
-        let same = self.given.iter().find(|given| given.0 == kind);
-        match per_tick > 0 && same.is_some_and(|same| same.1 >= u32::from(per_tick)) {
+        match per_tick > 0 && self.given.count(kind) >= u32::from(per_tick) {
             true => self.tick.next(),
             false => self.tick,
         }
     }
 
-    /// A command runs in this tick, the one of the last command or a later one.
-    pub fn give(&mut self, tick: Tick, kind: CommandKind) {
+    /// Whether the client has given a command as often as it may for the tick that another one
+    /// is meant for. Else that finds its tick taken only since others came late.
+    pub fn is_surplus(&self, meant: Tick, kind: CommandKind, per_tick: u8) -> bool {
+        let is_new = meant > self.meant;
+        !is_new && self.given_for.count(kind) >= u32::from(per_tick)
+    }
+
+    /// A command that is meant for a tick runs in this one: that of the last command or a later
+    /// one.
+    pub fn give(&mut self, tick: Tick, meant: Tick, kind: CommandKind) {
         if tick > self.tick {
             self.tick = tick;
-            self.given.clear();
+            self.given.0.clear();
         }
-        match self.given.iter_mut().find(|given| given.0 == kind) {
+        if meant > self.meant {
+            self.meant = meant;
+            self.given_for.0.clear();
+        }
+        self.given.add(kind);
+        self.given_for.add(kind);
+    }
+}
+
+impl Given {
+    fn count(&self, kind: CommandKind) -> u32 {
+        let same = self.0.iter().find(|given| given.0 == kind);
+        same.map_or(0, |same| same.1)
+    }
+
+    fn add(&mut self, kind: CommandKind) {
+        match self.0.iter_mut().find(|given| given.0 == kind) {
             Some(same) => same.1 = same.1.saturating_add(1),
-            None => self.given.push((kind, 1)),
+            None => self.0.push((kind, 1)),
         }
     }
 }
@@ -52,7 +83,7 @@ mod tests {
         let mut planned = Planned::default();
         let mut plan = |soonest, kind, per_tick| {
             let tick = planned.tick_for(Tick(soonest), kind, per_tick);
-            planned.give(tick, kind);
+            planned.give(tick, Tick(soonest), kind);
             tick.0
         };
         assert_eq!(plan(5, step, 1), 5);
@@ -63,5 +94,17 @@ mod tests {
         assert_eq!(plan(6, step, 1), 7);
         assert_eq!(plan(9, step, 1), 9);
         assert_eq!(plan(9, step, 0), 9);
+    }
+    #[test]
+    fn a_command_is_surplus_if_as_many_were_given_for_the_same_tick() {
+        let (step, strike) = (CommandKind(2), CommandKind(3));
+        let mut planned = Planned::default();
+        assert!(!planned.is_surplus(Tick(5), step, 1));
+        // It came late, and runs in the tick of the next one.
+        planned.give(Tick(6), Tick(5), step);
+        assert!(planned.is_surplus(Tick(5), step, 1));
+        assert!(!planned.is_surplus(Tick(5), strike, 1));
+        assert!(!planned.is_surplus(Tick(6), step, 1));
+        assert_eq!(planned.tick_for(Tick(6), step, 1), Tick(7));
     }
 }

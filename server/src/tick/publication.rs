@@ -73,6 +73,18 @@ pub enum SessionEvent {
     },
 }
 
+impl SessionEvent {
+    /// The session that it is about.
+    pub fn session(&self) -> SessionId {
+        let (SessionEvent::Assigned { session, .. }
+        | SessionEvent::Reborn { session, .. }
+        | SessionEvent::Answered { session, .. }
+        | SessionEvent::Talk { session, .. }
+        | SessionEvent::Closed { session, .. }) = self;
+        *session
+    }
+}
+
 /// From the tick to a shard.
 pub enum ToShard {
     /// Tell every client of this tick, then report.

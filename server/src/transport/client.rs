@@ -3,9 +3,9 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
-use quic::Link;
 use shared::wire::control::Close;
 
+use super::client_link::ClientLink;
 use super::door::Place;
 use super::handshake::HelloReader;
 use super::requests::Requests;
@@ -60,7 +60,7 @@ impl Client {
 impl Player {
     /// Gives the transport as much of the stream as it takes now; the rest waits for the
     /// next tick. Gives the number of bytes.
-    pub fn flush(&mut self, link: &mut Link<'_>) -> usize {
+    pub fn flush(&mut self, link: &mut impl ClientLink) -> usize {
         let written = link.write(self.session.unsent());
         self.session.sent(written);
         written
@@ -68,6 +68,6 @@ impl Player {
 }
 
 /// Closes a connection with a code and a sentence for people.
-pub fn close(link: &mut Link<'_>, close: Close, reason: &str) {
+pub fn close(link: &mut impl ClientLink, close: Close, reason: &str) {
     link.close(close.code(), reason);
 }

@@ -4,10 +4,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quic::{Link, StreamEnd};
+use quic::StreamEnd;
 use shared::wire::control::{Close, HELLO_BYTES_MAX, Hello};
 use shared::wire::{DecodeError, PROTOCOL_VERSION};
 
+use super::client_link::ClientLink;
 use crate::accounts::authenticator::{Credentials, UnixTime};
 use crate::accounts::guard::{Guard, NotAdmitted};
 use crate::accounts::identity::Identity;
@@ -47,7 +48,7 @@ impl HelloReader {
     /// leave the guard again.
     pub fn read(
         &mut self,
-        link: &mut Link<'_>,
+        link: &mut impl ClientLink,
         admission: &Admission,
         arrival: Arrival,
     ) -> Result<Option<(Hello, Identity)>, Refusal> {

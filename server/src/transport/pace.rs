@@ -22,6 +22,9 @@ pub struct Pace {
     received: Duration,
     /// Time for a client that is told nothing; a moving average.
     putting_off: Duration,
+    /// In how many ticks each client is told of one; a moving average.
+    ticks: f64,
+    is_busy: bool,
 }
 
 /// The time of one fan-out.
@@ -41,6 +44,26 @@ impl Pace {
             receiving: Duration::ZERO,
             received: Duration::ZERO,
             putting_off: Duration::from_micros(1),
+            ticks: 1.0,
+            is_busy: false,
+        }
+    }
+
+    /// So many of all clients were told of a tick.
+    pub fn note_told(&mut self, told: usize, all: usize) {
+        let ticks = all as f64 / told.max(1) as f64;
+        self.ticks = (self.ticks * 3.0 + ticks.clamp(1.0, TICKS_MAX)) / 4.0;
+        let border = if self.is_busy { CALM_TICKS } else { BUSY_TICKS };
+        self.is_busy = self.ticks > border;
+    }
+
+    /// How often each client is told of a tick, for clients: every so many ticks, or 1 where
+    /// there is time for all or nearly all. Clients then send as often, which is what lets the
+    /// shard tell them more.
+    pub fn send_every(&self) -> u32 {
+        match self.is_busy {
+            true => (self.ticks.round() as u32).max(2),
+            false => 1,
         }
     }
 
@@ -104,6 +127,12 @@ fn average(old: Duration, new: Duration) -> Duration {
     (old * 3 + new) / 4
 }
 
+/// A shard that tells each client of fewer than one of so many ticks says that it is busy, and
+/// that it is not from one of fewer ticks on.
+const BUSY_TICKS: f64 = 1.6;
+const CALM_TICKS: f64 = 1.3;
+/// One in more ticks is one client at a time.
+const TICKS_MAX: f64 = 16.0;
 /// The share of a period in which a shard works; the rest is for what comes unforeseen.
 const PERIOD_SHARE: f64 = 0.9;
 /// However many packets arrive, so much is for telling.
@@ -129,6 +158,26 @@ mod tests {
         let budget = pace.begin(now, now);
         assert!(budget.allows(now + 40 * MS, 0));
         assert!(!budget.allows(now + 70 * MS, 0));
+    }
+
+    #[test]
+    fn a_shard_says_that_it_is_busy_once_it_tells_much_less_for_some_ticks() {
+        let mut pace = Pace::new(10);
+        pace.note_told(50, 100);
+        assert_eq!(pace.send_every(), 1);
+        for _ in 0..10 {
+            pace.note_told(34, 100);
+        }
+        assert_eq!(pace.send_every(), 3);
+        // Nearly enough is not enough until it lasts.
+        pace.note_told(100, 100);
+        assert!(pace.send_every() > 1);
+        for _ in 0..10 {
+            pace.note_told(90, 100);
+        }
+        assert_eq!(pace.send_every(), 1);
+        pace.note_told(0, 0);
+        assert_eq!(pace.send_every(), 1);
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use quic::{Link, StreamEnd};
+use quic::StreamEnd;
 use shared::wire::DecodeError;
 use shared::wire::request::{Request, RequestReader};
+
+use super::client_link::ClientLink;
 
 /// The client's half of its stream, behind the hello.
 pub struct Requests {
@@ -45,7 +47,7 @@ impl Requests {
     }
 
     /// The next request that has arrived, if the client may send one now.
-    pub fn next(&mut self, link: &mut Link<'_>) -> Result<Option<Request>, DecodeError> {
+    pub fn next(&mut self, link: &mut impl ClientLink) -> Result<Option<Request>, DecodeError> {
         let now = link.now();
         while self.is_readable && self.room > 0 && self.pace.next() <= now {
             match self.reader.next_request() {

@@ -15,6 +15,7 @@ use shared::wire::request::RequestBody;
 use tracing::{debug, info};
 
 use super::client::{Client, Player, Stranger, close};
+use super::client_link::ClientLink;
 use super::door::{Answer, Door, HELLO_WAIT, WAITING_MAX};
 use super::handshake::{Admission, Arrival, HelloReader, Refusal};
 use super::neighbours::Neighbours;
@@ -117,25 +118,11 @@ impl Application for Shard {
     type Session = Client;
 
     fn open(&mut self, incoming: &Incoming, load: Load, now: Instant) -> Open<Client> {
-        let address = incoming.remote_address();
         if load.connections >= self.connections_max {
             return Open::Refuse;
         }
         let is_proven = incoming.remote_address_validated();
-        let place = match self.door.ask(address, is_proven, now) {
-            Answer::Prove => return Open::Retry,
-            Answer::Away => {
-                self.count_refusals(|refusals| refusals.connections += 1);
-                return Open::Refuse;
-            }
-            Answer::Enter(place) => place,
-        };
-        Open::Accept(Client::Stranger(Stranger {
-            hello: HelloReader::default(),
-            address,
-            place,
-            since: now,
-        }))
+        self.open_for(incoming.remote_address(), is_proven, now)
     }
 
     fn expect(&self, client: &Client) {
@@ -143,36 +130,7 @@ impl Application for Shard {
     }
 
     fn event(&mut self, event: Event, link: &mut Link<'_>, client: &mut Client) {
-        match event {
-            Event::Connected => {}
-            Event::Datagram(bytes) => self.take_datagram(&bytes, link, client),
-            Event::Readable => {
-                if let Client::Stranger(stranger) = client {
-                    let arrival = Arrival {
-                        address: stranger.address.ip(),
-                        now: UnixTime::of(SystemTime::now()),
-                    };
-                    match stranger.hello.read(link, &self.world.admission, arrival) {
-                        Ok(Some((hello, identity))) => {
-                            self.door.leave(stranger.place, stranger.address);
-                            let player = self.admit(link, arrival.address, &hello, identity);
-                            *client = Client::Player(player);
-                        }
-                        Ok(None) => {}
-                        Err(refusal) => self.turn_away(link, stranger.address, &refusal),
-                    }
-                }
-                if let Client::Player(player) = client {
-                    player.requests.note_readable();
-                    self.take_requests(link, player);
-                }
-            }
-            Event::Writable => {
-                if let Client::Player(player) = client {
-                    self.counts.stream_bytes += player.flush(link) as u64;
-                }
-            }
-        }
+        self.take_event(event, link, client);
     }
 
     fn stray(&mut self, owner: u16, packet: Packet) {
@@ -212,8 +170,60 @@ impl Application for Shard {
 }
 
 impl Shard {
+    /// Whether somebody at an address may open a connection, which may be proven already.
+    pub fn open_for(&mut self, address: SocketAddr, is_proven: bool, now: Instant) -> Open<Client> {
+        let place = match self.door.ask(address, is_proven, now) {
+            Answer::Prove => return Open::Retry,
+            Answer::Away => {
+                self.count_refusals(|refusals| refusals.connections += 1);
+                return Open::Refuse;
+            }
+            Answer::Enter(place) => place,
+        };
+        Open::Accept(Client::Stranger(Stranger {
+            hello: HelloReader::default(),
+            address,
+            place,
+            since: now,
+        }))
+    }
+
+    /// Something has happened to a connection.
+    pub fn take_event(&mut self, event: Event, link: &mut impl ClientLink, client: &mut Client) {
+        match event {
+            Event::Connected => {}
+            Event::Datagram(bytes) => self.take_datagram(&bytes, link, client),
+            Event::Readable => {
+                if let Client::Stranger(stranger) = client {
+                    let arrival = Arrival {
+                        address: stranger.address.ip(),
+                        now: UnixTime::of(SystemTime::now()),
+                    };
+                    match stranger.hello.read(link, &self.world.admission, arrival) {
+                        Ok(Some((hello, identity))) => {
+                            self.door.leave(stranger.place, stranger.address);
+                            let player = self.admit(link, arrival.address, &hello, identity);
+                            *client = Client::Player(player);
+                        }
+                        Ok(None) => {}
+                        Err(refusal) => self.turn_away(link, stranger.address, &refusal),
+                    }
+                }
+                if let Client::Player(player) = client {
+                    player.requests.note_readable();
+                    self.take_requests(link, player);
+                }
+            }
+            Event::Writable => {
+                if let Client::Player(player) = client {
+                    self.counts.stream_bytes += player.flush(link) as u64;
+                }
+            }
+        }
+    }
+
     /// Says why a client may not come in.
-    fn turn_away(&mut self, link: &mut Link<'_>, address: SocketAddr, refusal: &Refusal) {
+    fn turn_away(&mut self, link: &mut impl ClientLink, address: SocketAddr, refusal: &Refusal) {
         info!(%address, reason = %refusal.reason, "a client was refused");
         self.count_refusals(|refusals| {
             let is_malformed = refusal.close == Close::Malformed;
@@ -229,7 +239,7 @@ impl Shard {
     /// Adds a client that said a valid hello, and asks the tick for its entity.
     fn admit(
         &mut self,
-        link: &Link<'_>,
+        link: &impl ClientLink,
         address: IpAddr,
         hello: &Hello,
         identity: Identity,
@@ -255,7 +265,7 @@ impl Shard {
         })
     }
 
-    fn take_datagram(&mut self, bytes: &[u8], link: &mut Link<'_>, client: &mut Client) {
+    fn take_datagram(&mut self, bytes: &[u8], link: &mut impl ClientLink, client: &mut Client) {
         let world = &self.world.session;
         match world.commands.decode(bytes, self.tick, &mut self.datagram) {
             Ok(()) => {}
@@ -281,7 +291,7 @@ impl Shard {
     }
 
     /// Hands the requests that a client may send now to the tick.
-    fn take_requests(&mut self, link: &mut Link<'_>, player: &mut Player) {
+    fn take_requests(&mut self, link: &mut impl ClientLink, player: &mut Player) {
         loop {
             let request = match player.requests.next(link) {
                 Ok(Some(request)) => request,
@@ -316,7 +326,7 @@ impl Shard {
 
     fn malformed(
         &self,
-        link: &mut Link<'_>,
+        link: &mut impl ClientLink,
         player: Option<&mut Player>,
         reason: &dyn std::fmt::Display,
     ) {
@@ -330,7 +340,7 @@ impl Shard {
     }
 
     /// Closes a connection that has not said hello for too long, or whose place others need.
-    pub fn look_at(&mut self, link: &mut Link<'_>, client: &Client) {
+    pub fn look_at(&mut self, link: &mut impl ClientLink, client: &Client) {
         let Client::Stranger(stranger) = client else {
             return;
         };
@@ -372,7 +382,7 @@ impl Shard {
         &mut self,
         event: &SessionEvent,
         publication: &Publication,
-        link: &mut Link<'_>,
+        link: &mut impl ClientLink,
         client: &mut Client,
     ) {
         let Client::Player(player) = client else {
@@ -429,14 +439,13 @@ impl Shard {
     }
 
     /// Tells a client of a tick. Closes the connection of one that does not read.
-    pub fn tell(&mut self, view: TickView<'_>, link: &mut Link<'_>, client: &mut Client) {
+    pub fn tell(&mut self, view: TickView<'_>, link: &mut impl ClientLink, client: &mut Client) {
         let Client::Player(player) = client else {
             return;
         };
         self.take_requests(link, player);
         let (scratch, counts) = (&mut self.scratch, &mut self.counts);
         player.session.tell(view, scratch, counts, |datagram| {
-            // An error is a connection that is ending.
             link.send_datagram(datagram.into());
         });
         counts.stream_bytes += player.flush(link) as u64;

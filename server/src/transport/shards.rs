@@ -218,12 +218,14 @@ impl Thread {
             publication,
             mirror: &mirror,
             world: &world,
+            send_every: self.pace.send_every(),
         };
         let mut handles: Vec<Handle> = self.endpoint.handles().collect();
         let count = handles.len();
         handles.rotate_left(self.first.min(count));
         let told = self.tell(&handles, view, &mut budget);
         let put_off = self.put_off(&handles[told..], view, &mut budget);
+        self.pace.note_told(told, count);
         self.endpoint.flush();
         // Words are rarer now, and so is what acknowledgements can ride on.
         let ticks = u32::try_from(count / told.max(1)).unwrap_or(u32::MAX);
@@ -309,12 +311,7 @@ impl Thread {
     }
 
     fn act_on(&mut self, event: &SessionEvent, publication: &Publication) {
-        let (SessionEvent::Assigned { session, .. }
-        | SessionEvent::Reborn { session, .. }
-        | SessionEvent::Answered { session, .. }
-        | SessionEvent::Talk { session, .. }
-        | SessionEvent::Closed { session, .. }) = event;
-        let Some(handle) = self.shard.handle(*session) else {
+        let Some(handle) = self.shard.handle(event.session()) else {
             return;
         };
         let now = Instant::now();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use client_bot::connect::hello;
 use client_bot::connector::Connected;
 use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, Trust};
-use quic::Faults;
+use quic::Network;
 use rustix::process::{Pid, Signal, kill_process};
 use shared::wire::control::Hello;
 use tokio::time::{sleep, timeout};
@@ -79,7 +79,7 @@ impl Field {
             threads: 1,
             sockets: 8,
             seed: 1,
-            faults: Faults::default(),
+            network: Network::default(),
             verify: true,
             view_every: NonZeroUsize::MIN,
         })

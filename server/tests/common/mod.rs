@@ -36,7 +36,7 @@ use client_bot::connect::{ClientError, hello};
 use client_bot::{
     BehaviourKind, Client, Connector, GameClient, Progress, Swarm, SwarmOptions, SwarmReport, Trust,
 };
-use quic::Faults;
+use quic::{Faults, Network};
 use script::builtin;
 use server::server::WebServing;
 use server::{Server, ServerOptions};
@@ -230,10 +230,19 @@ pub fn swarm_options(server: &Server, clients: usize, behaviour: BehaviourKind) 
         threads: 2,
         sockets: 8,
         seed: 1,
-        faults: Faults::default(),
+        network: Network::default(),
         verify: true,
         view_every: NonZeroUsize::MIN,
     }
+}
+
+/// A network that loses a share of all packets, each way.
+pub fn losing(loss: f64) -> Network {
+    let faults = Faults {
+        loss,
+        ..Faults::default()
+    };
+    faults.into()
 }
 
 /// A single client, and the messages of its stream.

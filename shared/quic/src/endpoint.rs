@@ -13,7 +13,7 @@ use quinn_proto::{
 };
 use ring::hmac;
 
-use crate::faults::Faults;
+use crate::faults::Network;
 use crate::link::Link;
 use crate::rejection::{NO_ERROR, Rejection};
 use crate::socket::{Packet, Socket, SocketCounts};
@@ -265,6 +265,11 @@ impl Unanswered {
 }
 
 impl Handle {
+    /// The handle of a connection in a transport beside QUIC, by its number there.
+    pub fn new(index: usize) -> Handle {
+        Handle(index)
+    }
+
     pub fn index(self) -> usize {
         self.0
     }
@@ -355,10 +360,10 @@ impl<S> Endpoint<S> {
         self.is_busy = is_busy;
     }
 
-    /// Loses, delays and doubles packets on purpose from now on, by a seed.
-    pub fn set_faults(&mut self, faults: Faults, seed: u64) {
+    /// Carries packets over a bad network on purpose from now on, by a seed.
+    pub fn set_network(&mut self, network: &Network, seed: u64) {
         for (socket, number) in self.sockets.iter_mut().zip(0..) {
-            socket.set_faults(faults, seed.wrapping_add(number));
+            socket.set_network(network, seed.wrapping_add(number));
         }
     }
 

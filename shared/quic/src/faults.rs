@@ -1,5 +1,11 @@
-//! A bad network on purpose: packets are lost, delayed, overtaken and doubled. What happens
-//! to which packet depends on a seed alone.
+//! A bad network on purpose: packets are lost, delayed, overtaken, doubled, held back and
+//! queued. What happens to which packet depends on a seed alone.
+//!
+//! A [`Network`] has a [`Path`] each way. A path has [`Faults`], which may change with time: a
+//! trace of a real link. Time is always passed in.
+
+mod network;
+mod trace;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -7,7 +13,10 @@ use std::time::{Duration, Instant};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// What happens to packets, each way.
+pub use network::{BUILT_IN, Network, NetworkError};
+pub use trace::{Path, TraceError};
+
+/// What happens to packets, one way.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Faults {
     /// The share that is lost, from 0 to 1.
@@ -18,12 +27,22 @@ pub struct Faults {
     pub delay: Duration,
     /// Up to this much more, evenly: packets overtake each other.
     pub jitter: Duration,
+    /// Packets leave only at multiples of this time, together, as over radio; zero: at once.
+    pub bunch: Duration,
+    /// Bytes a second that the narrowest part of the path carries; 0: any number.
+    pub rate: u32,
+    /// How long a packet may wait for that part. One that would wait longer is lost.
+    pub buffer: Duration,
 }
 
 /// Packets of type `P` on their way.
 pub struct FaultyPath<P> {
-    faults: Faults,
+    path: Path,
     random: Xoshiro256PlusPlus,
+    /// When the path began, which its changes count from.
+    begun: Option<Instant>,
+    /// When the narrowest part is through with all that waits for it.
+    free: Option<Instant>,
     /// By arrival; the number makes keys unique.
     travelling: BTreeMap<(Instant, u64), P>,
     number: u64,
@@ -37,24 +56,31 @@ impl Faults {
 }
 
 impl<P: Clone> FaultyPath<P> {
-    pub fn new(faults: Faults, seed: u64) -> FaultyPath<P> {
+    pub fn new(path: impl Into<Path>, seed: u64) -> FaultyPath<P> {
         FaultyPath {
-            faults,
+            path: path.into(),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            begun: None,
+            free: None,
             travelling: BTreeMap::new(),
             number: 0,
         }
     }
 
-    /// Sends a packet on its way, unless it is lost.
-    pub fn push(&mut self, packet: P, now: Instant) {
-        if self.unit() < self.faults.loss {
+    /// Sends a packet of so many bytes on its way, unless it is lost.
+    pub fn push(&mut self, packet: P, bytes: usize, now: Instant) {
+        let begun = *self.begun.get_or_insert(now);
+        let faults = self.path.at(now.saturating_duration_since(begun));
+        if self.unit() < faults.loss {
             return;
         }
-        if self.unit() < self.faults.duplication {
-            self.travel(packet.clone(), now);
+        let Some(sent) = self.wait_for_room(&faults, bytes, begun, now) else {
+            return;
+        };
+        if self.unit() < faults.duplication {
+            self.travel(packet.clone(), &faults, sent);
         }
-        self.travel(packet, now);
+        self.travel(packet, &faults, sent);
     }
 
     /// The next packet that has arrived by now.
@@ -69,9 +95,35 @@ impl<P: Clone> FaultyPath<P> {
         Some(arrival)
     }
 
-    fn travel(&mut self, packet: P, now: Instant) {
-        let more = self.faults.jitter.mul_f64(self.unit());
-        let arrival = now + self.faults.delay + more;
+    /// When the narrowest part has sent the packet; `None` if that has no room for it.
+    fn wait_for_room(
+        &mut self,
+        faults: &Faults,
+        bytes: usize,
+        begun: Instant,
+        now: Instant,
+    ) -> Option<Instant> {
+        let mut sent = now;
+        if faults.rate > 0 {
+            let free = self.free.map_or(now, |free| free.max(now));
+            if free > now + faults.buffer {
+                return None;
+            }
+            sent = free + Duration::from_secs_f64(bytes as f64 / f64::from(faults.rate));
+            self.free = Some(sent);
+        }
+        if !faults.bunch.is_zero() {
+            let since = sent.saturating_duration_since(begun).as_nanos();
+            let bunches = since.div_ceil(faults.bunch.as_nanos());
+            let bunches = u32::try_from(bunches).unwrap_or(u32::MAX);
+            sent = begun + faults.bunch.saturating_mul(bunches);
+        }
+        Some(sent)
+    }
+
+    fn travel(&mut self, packet: P, faults: &Faults, sent: Instant) {
+        let more = faults.jitter.mul_f64(self.unit());
+        let arrival = sent + faults.delay + more;
         self.number += 1;
         self.travelling.insert((arrival, self.number), packet);
     }
@@ -86,11 +138,13 @@ impl<P: Clone> FaultyPath<P> {
 mod tests {
     use super::*;
 
+    const MS: Duration = Duration::from_millis(1);
+
     fn arrivals(faults: Faults, seed: u64, count: u32) -> Vec<u32> {
         let start = Instant::now();
         let mut path = FaultyPath::new(faults, seed);
         for packet in 0..count {
-            path.push(packet, start + Duration::from_millis(u64::from(packet)));
+            path.push(packet, 100, start + MS * packet);
         }
         let end = start + Duration::from_secs(3600);
         std::iter::from_fn(|| path.pop(end)).collect()
@@ -102,7 +156,7 @@ mod tests {
         assert_eq!(arrivals(Faults::default(), 1, 50), packets);
         let mut path = FaultyPath::new(Faults::default(), 1);
         let now = Instant::now();
-        path.push(7, now);
+        path.push(7, 100, now);
         assert_eq!(path.pop(now), Some(7));
         assert_eq!(path.next(), None);
     }
@@ -127,8 +181,8 @@ mod tests {
     #[test]
     fn packets_take_their_time_and_overtake_each_other() {
         let faults = Faults {
-            delay: Duration::from_millis(20),
-            jitter: Duration::from_millis(50),
+            delay: MS * 20,
+            jitter: MS * 50,
             ..Faults::default()
         };
         let found = arrivals(faults, 1, 100);
@@ -136,8 +190,53 @@ mod tests {
         assert!(!found.is_sorted());
         let start = Instant::now();
         let mut path = FaultyPath::new(faults, 1);
-        path.push(1, start);
-        assert_eq!(path.pop(start + Duration::from_millis(19)), None);
-        assert_eq!(path.pop(start + Duration::from_millis(70)), Some(1));
+        path.push(1, 100, start);
+        assert_eq!(path.pop(start + MS * 19), None);
+        assert_eq!(path.pop(start + MS * 70), Some(1));
+    }
+
+    #[test]
+    fn packets_queue_for_a_narrow_path_and_are_lost_beyond_its_buffer() {
+        let faults = Faults {
+            rate: 1000,
+            buffer: MS * 300,
+            ..Faults::default()
+        };
+        let start = Instant::now();
+        let mut path = FaultyPath::new(faults, 1);
+        // Each takes 100 ms, and the fifth would wait for 400.
+        for packet in 0..5 {
+            path.push(packet, 100, start);
+        }
+        let arrived = |path: &mut FaultyPath<i32>, ms: u32| {
+            std::iter::from_fn(|| path.pop(start + MS * ms)).collect::<Vec<_>>()
+        };
+        assert_eq!(arrived(&mut path, 99), []);
+        assert_eq!(arrived(&mut path, 200), [0, 1]);
+        assert_eq!(arrived(&mut path, 10_000), [2, 3]);
+        path.push(9, 100, start + MS * 10_000);
+        assert_eq!(arrived(&mut path, 10_100), [9]);
+    }
+
+    #[test]
+    fn packets_that_are_held_back_arrive_together() {
+        let faults = Faults {
+            bunch: MS * 40,
+            delay: MS * 5,
+            ..Faults::default()
+        };
+        let start = Instant::now();
+        let mut path = FaultyPath::new(faults, 1);
+        for packet in 0..4 {
+            path.push(packet, 100, start + MS * 15 * packet);
+        }
+        let mut arrived = vec![];
+        while let Some(at) = path.next() {
+            arrived.push(((at - start).as_millis(), path.pop(at)));
+        }
+        assert_eq!(
+            arrived,
+            [(5, Some(0)), (45, Some(1)), (45, Some(2)), (85, Some(3))]
+        );
     }
 }

@@ -14,7 +14,7 @@
 //! | [`endpoint`] | the connections of a thread |
 //! | [`link`] | one connection, as the application uses it |
 //! | [`socket`] | UDP in batches |
-//! | [`faults`] | loss, delay, reordering and duplication on purpose, by a seed |
+//! | [`faults`] | a bad network on purpose, by a seed or a trace |
 //! | [`steering`] | which endpoint of a shared port a packet is for |
 //! | [`drops`] | packets that the system dropped |
 //! | [`congestion`] | what a thin flow may send |
@@ -44,7 +44,7 @@ pub mod web;
 pub use congestion::{ThinFlowConfig, Turns};
 pub use drops::Drops;
 pub use endpoint::{Application, Endpoint, Event, Handle, Load, Open, Wait, prefetch};
-pub use faults::Faults;
+pub use faults::{Faults, Network};
 pub use link::{DATAGRAM_BUFFER_BYTES, Link};
 pub use quinn_proto as proto;
 pub use rejection::Rejection;

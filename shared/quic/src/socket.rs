@@ -20,7 +20,7 @@ use std::time::Instant;
 use bytes::BytesMut;
 use socket2::{Domain, Protocol, SockRef, Type};
 
-use crate::faults::{Faults, FaultyPath};
+use crate::faults::{FaultyPath, Network};
 
 /// A UDP socket that sends and receives many packets in a system call.
 pub struct Socket {
@@ -107,12 +107,12 @@ impl Socket {
         Socket::with(bind(SocketAddr::new(any, 0))?, system::Batches::asking())
     }
 
-    /// Loses, delays and doubles packets on purpose from now on.
-    pub fn set_faults(&mut self, faults: Faults, seed: u64) {
-        self.faults = (!faults.is_none()).then(|| {
+    /// Carries packets over a bad network on purpose from now on.
+    pub fn set_network(&mut self, network: &Network, seed: u64) {
+        self.faults = (!network.is_none()).then(|| {
             Box::new(FaultyLink {
-                outgoing: FaultyPath::new(faults, seed),
-                incoming: FaultyPath::new(faults, !seed),
+                outgoing: FaultyPath::new(network.up.clone(), seed),
+                incoming: FaultyPath::new(network.down.clone(), !seed),
                 received: vec![],
             })
         });
@@ -158,7 +158,10 @@ impl Socket {
         packet.to = to;
         packet.from = from;
         match &mut self.faults {
-            Some(faults) => faults.outgoing.push(packet.clone(), now),
+            Some(faults) => {
+                let bytes = packet.data.len() + HEADER_BYTES;
+                faults.outgoing.push(packet.clone(), bytes, now);
+            }
             None => self.filled += 1,
         }
     }
@@ -181,7 +184,8 @@ impl Socket {
             Some(faults) => {
                 let has_more = self.system.receive(&self.socket, &mut faults.received);
                 for packet in faults.received.drain(..) {
-                    faults.incoming.push(packet, now);
+                    let bytes = packet.data.len() + HEADER_BYTES;
+                    faults.incoming.push(packet, bytes, now);
                 }
                 packets.extend(std::iter::from_fn(|| faults.incoming.pop(now)));
                 has_more
@@ -271,6 +275,7 @@ pub const BUFFER_BYTES: usize = 16 << 20;
 /// Packets in a system call.
 const BATCH: usize = 64;
 /// More than QUIC sends here: it does not look for larger packets.
+const HEADER_BYTES: usize = 28;
 const PACKET_BYTES_MAX: usize = 2048;
 
 #[cfg(test)]
@@ -440,11 +445,11 @@ mod tests {
     fn a_delayed_packet_leaves_later() {
         let (mut a, mut b) = pair("127.0.0.1:0");
         let delay = Duration::from_millis(20);
-        let faults = Faults {
+        let faults = crate::Faults {
             delay,
-            ..Faults::default()
+            ..Default::default()
         };
-        a.set_faults(faults, 1);
+        a.set_network(&faults.into(), 1);
         let now = Instant::now();
         a.buffer().push(1);
         a.commit(b.local_address(), None, now);

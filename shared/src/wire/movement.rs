@@ -26,6 +26,7 @@
 //! | low bits of the sequence number of the last processed command | 16 |
 //! | kept tick, beside the datagram's: see `kept` | 2 or 8 |
 //! | by how many ticks commands came too early: see `margin` | 1 or 6 |
+//! | how busy the server is: see `busy` | 1 or 4 |
 //! | number of entities: its length, then its bits below the highest | 4, length − 1 |
 //! | unless 0: gap parameter, ticks since the base (0: no differences) | 5, 4 |
 //! | with a base: whether all are differences, bits of a difference on each axis | 1, 5 |
@@ -39,6 +40,7 @@
 //! | per entity, and further attribute: present, value | 1, as the schema says |
 //! | per entity: velocity | see `velocity` |
 
+mod busy;
 mod decode;
 mod kept;
 mod margin;
@@ -52,6 +54,7 @@ use super::bits::BitWriter;
 use crate::world::course::Course;
 use crate::world::id::{Slot, Tick};
 use crate::world::schema::Schema;
+pub use busy::SEND_EVERY_MAX;
 pub use margin::MARGIN_MAX;
 pub use place::Place;
 use place::{Axes, Forms};
@@ -90,6 +93,8 @@ pub struct Header {
     /// told of any, the latest of them: 0 is just in time, and one below 0 came too late.
     /// `None` if there are none that were meant for a tick.
     pub margin: Option<i32>,
+    /// 1, or a busy server sends to each client about every so many ticks.
+    pub send_every: u32,
     /// Whether the client is told of all that it may not know; else some of it waits for a
     /// later tick or, where no entity is told of, may be on its way.
     pub is_whole: bool,
@@ -123,6 +128,8 @@ pub struct Movement {
     pub kept: Option<Tick>,
     /// As in the [`Header`], at most [`MARGIN_MAX`] and at least -[`MARGIN_MAX`] − 1.
     pub margin: Option<i32>,
+    /// As in the [`Header`], at most [`SEND_EVERY_MAX`].
+    pub send_every: u32,
     /// The tick from which differences are told.
     pub base: Option<Tick>,
     pub slots: Vec<Slot>,
@@ -316,6 +323,7 @@ fn put_header(writer: &mut BitWriter, header: &Header, part: usize, is_last: boo
     writer.put(u64::from(header.processed), 16);
     kept::put(writer, header.tick, header.kept);
     margin::put(writer, header.margin);
+    busy::put(writer, header.send_every);
     let length = usize::BITS - count.leading_zeros();
     writer.put(u64::from(length), COUNT_LENGTH_BITS);
     if count > 0 {
@@ -350,9 +358,18 @@ const COUNT_BITS: u32 = 10;
 const GAP_PARAMETER_BITS: u32 = 5;
 const BASE_BITS: u32 = 4;
 /// The most bits before those that tell the forms.
-const HEADER_BITS_MAX: u32 =
-    16 + 1 + 4 + 1 + 1 + 16 + kept::BITS_MAX + margin::BITS_MAX + COUNT_LENGTH_BITS + COUNT_BITS
-        - 1
-        + GAP_PARAMETER_BITS;
+const HEADER_BITS_MAX: u32 = 16
+    + 1
+    + 4
+    + 1
+    + 1
+    + 16
+    + kept::BITS_MAX
+    + margin::BITS_MAX
+    + busy::BITS_MAX
+    + COUNT_LENGTH_BITS
+    + COUNT_BITS
+    - 1
+    + GAP_PARAMETER_BITS;
 const GAP_BITS_ABOUT: u32 = 6;
 const ENTITIES_MAX: usize = (1 << COUNT_BITS) - 1;

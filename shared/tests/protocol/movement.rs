@@ -40,6 +40,7 @@ struct Value {
     processed_low: u16,
     kept: Option<u64>,
     margin: Option<i32>,
+    send_every: u32,
     base: Option<u64>,
     entities: Vec<Read>,
 }
@@ -89,25 +90,31 @@ fn in_full() -> Vec<Case> {
         scene.only_datagram(
             "movement-kept",
             "the tick itself is kept",
-            (Some(TICK), None),
+            (Some(TICK), None, 1),
             &[],
         ),
         scene.only_datagram(
             "movement-kept-before",
             "the tick 64 ticks before is kept",
-            (Some(TICK.before(64)), None),
+            (Some(TICK.before(64)), None, 1),
             &[],
         ),
         scene.only_datagram(
             "movement-early",
             "commands came three ticks too early",
-            (None, Some(3)),
+            (None, Some(3), 1),
             &[],
         ),
         scene.only_datagram(
             "movement-late",
             "commands came twenty ticks too late, which is told as sixteen",
-            (None, Some(-20)),
+            (None, Some(-20), 1),
+            &[],
+        ),
+        scene.only_datagram(
+            "movement-busy",
+            "the server is busy, and sends about every third tick",
+            (None, None, 3),
             &[],
         ),
         scene.case("movement-wide", "one entity, in full", &[steered]),
@@ -223,8 +230,14 @@ fn first_part() -> Case {
     for (value, bits) in [(u64::from(TICK.low() & 0xffff), 16), (0, 1), (3, 4), (0, 1)] {
         writer.put(value, bits);
     }
-    // It is kept itself, has no margin, and tells of no entities.
-    for (value, bits) in [(u64::from(PROCESSED & 0xffff), 16), (1, 2), (0, 1), (0, 4)] {
+    // It is kept itself, has no margin, is of a server that is not busy, and tells of no entities.
+    for (value, bits) in [
+        (u64::from(PROCESSED & 0xffff), 16),
+        (1, 2),
+        (0, 1),
+        (0, 1),
+        (0, 4),
+    ] {
         writer.put(value, bits);
     }
     let mut bytes = vec![];
@@ -277,21 +290,22 @@ impl Scene {
 
     /// The only datagram of a tick, as a server sends it.
     fn case(&self, name: &'static str, text: &'static str, entities: &[Entity]) -> Case {
-        self.only_datagram(name, text, (None, None), entities)
+        self.only_datagram(name, text, (None, None, 1), entities)
     }
 
     /// The only datagram of a tick in a world that is kept up to a tick, with the margin of the
-    /// commands that it has processed.
+    /// commands that it has processed, and how often the server sends.
     fn only_datagram(
         &self,
         name: &'static str,
         text: &'static str,
-        (kept, margin): (Option<Tick>, Option<i32>),
+        (kept, margin, send_every): (Option<Tick>, Option<i32>, u32),
         entities: &[Entity],
     ) -> Case {
         let header = Header {
             kept,
             margin,
+            send_every,
             tick: TICK,
             base: Some(BASE),
             processed: PROCESSED,
@@ -358,6 +372,7 @@ impl Scene {
             processed_low: movement.processed_low,
             kept: movement.kept.map(|kept| kept.0),
             margin: movement.margin,
+            send_every: movement.send_every,
             base: movement.base.map(|base| base.0),
         }
     }

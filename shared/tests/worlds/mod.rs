@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMAND_TICKS_MAX, ClientDatagram};
 use shared::wire::control::{Hello, Interface, Quotas, Welcome};
-use shared::wire::movement::{Header, MARGIN_MAX, MovementCodec, MovementScratch, Told};
+use shared::wire::movement::{
+    Header, MARGIN_MAX, MovementCodec, MovementScratch, SEND_EVERY_MAX, Told,
+};
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
@@ -85,13 +87,15 @@ pub fn any_header() -> impl Strategy<Value = Header> {
     let ages = || prop::option::of(0u32..20);
     let kept_ages = prop::option::of(0u32..100);
     let margin = prop::option::of(-MARGIN_MAX - 1..=MARGIN_MAX);
-    (any_tick(), ages(), any::<u32>(), kept_ages, margin).prop_map(
-        |(tick, base_ticks, processed, kept_ticks, margin)| Header {
+    let busy = 1..=SEND_EVERY_MAX;
+    (any_tick(), ages(), any::<u32>(), kept_ages, margin, busy).prop_map(
+        |(tick, base_ticks, processed, kept_ticks, margin, send_every)| Header {
             tick,
             base: base_ticks.map(|ticks| tick.before(ticks)),
             processed,
             kept: kept_ticks.map(|ticks| tick.before(ticks)),
             margin,
+            send_every,
             is_whole: true,
         },
     )

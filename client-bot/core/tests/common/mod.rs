@@ -26,6 +26,8 @@ pub struct Server {
     pub commands: CommandCodec,
     pub processed: u32,
     pub margin: Option<i32>,
+    /// 1, or it is busy.
+    pub send_every: u32,
     /// The number of the command that comes next.
     next_sequence: u32,
     waiting: Vec<Waiting>,
@@ -74,6 +76,7 @@ impl Server {
             commands: CommandCodec::new(schema, EPOCH),
             processed: 0,
             margin: None,
+            send_every: 1,
             next_sequence: 1,
             waiting: vec![],
         }
@@ -111,6 +114,7 @@ impl Server {
             processed: self.processed,
             kept: None,
             margin: self.margin,
+            send_every: self.send_every,
             is_whole: true,
         };
         let mut bytes = vec![];

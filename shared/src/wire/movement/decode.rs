@@ -2,7 +2,7 @@
 
 use super::place::{Forms, Read};
 use super::{COUNT_BITS, COUNT_LENGTH_BITS, GAP_PARAMETER_BITS, Movement, MovementCodec};
-use super::{kept, margin};
+use super::{busy, kept, margin};
 use crate::wire::DecodeError;
 use crate::wire::bits::BitReader;
 use crate::world::course::Course;
@@ -30,6 +30,7 @@ impl MovementCodec {
         out.processed_low = reader.get_as(16)?;
         out.kept = kept::read(&mut reader, out.tick)?;
         out.margin = margin::read(&mut reader)?;
+        out.send_every = busy::read(&mut reader)?;
         let count = read_count(&mut reader)?;
         if count == 0 {
             return reader.finish();

@@ -1,0 +1,263 @@
+//! When input has to be sent for a tick.
+//!
+//! The server says of each input by how many ticks it came too early, its margin. One with margin
+//! *m* that was sent for tick *t* came in time for tick *t − m* and too late for the one before,
+//! which bounds what it *needed*: how far ahead of the ticks it had to be sent, within one period.
+//!
+//! Input is sent so far ahead that nearly all of the latest inputs would have come in time. What
+//! makes them late does not matter: jitter of the way to the server, a datagram that was lost, so
+//! that its commands came with the next one, or a frame that took long. The way back has no part
+//! in it: a network may delay one way and not the other.
+
+use std::collections::VecDeque;
+
+use shared::Tick;
+use shared::wire::movement::MARGIN_MAX;
+
+/// How far ahead of the server's ticks input is sent. Times are in nanoseconds.
+#[derive(Clone, Debug)]
+pub(super) struct Lead {
+    period: i64,
+    /// Input sent at a time is for the tick of this much later, counted from the base as if
+    /// that began at the time zero.
+    ahead: i64,
+    /// Inputs that were not judged yet, oldest first.
+    inputs: VecDeque<Input>,
+    /// What the latest inputs needed, oldest first.
+    needs: VecDeque<Need>,
+    /// When `ahead` was changed last. What was sent before says nothing of how it is now.
+    changed: i64,
+    /// Of what was sent since: inputs, and those that were late.
+    judged: u32,
+    late: u32,
+    /// How many ticks later than they were meant the latest inputs ran that came in time, since
+    /// others waited before them. Only those of which it is certain.
+    waits: VecDeque<u32>,
+    /// One bit for each of the latest 64 inputs: whether it was late.
+    all_late: u64,
+    all_judged: u32,
+    /// The most that input may be early, beside what it needs.
+    spare_max: i64,
+}
+
+/// Commands that were sent together for the first time.
+#[derive(Clone, Copy, Debug)]
+struct Input {
+    /// The sequence number of the last of them.
+    sequence: u32,
+    at: i64,
+    /// Of the tick that they are meant for, from the base.
+    tick: Tick,
+}
+
+/// How far ahead an input had to be sent: at most so far, and by less than a period less.
+#[derive(Clone, Copy, Debug)]
+struct Need {
+    sent: i64,
+    most: i64,
+    /// Nothing else was processed with it.
+    is_exact: bool,
+}
+
+/// What a datagram of the server says of inputs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heard {
+    pub tick: Tick,
+    /// The newest tick that was heard of before.
+    pub before: Tick,
+    pub processed: u32,
+    pub margin: Option<i32>,
+}
+
+impl Lead {
+    pub fn new(period: i64) -> Lead {
+        Lead {
+            period,
+            ahead: 0,
+            inputs: VecDeque::new(),
+            needs: VecDeque::new(),
+            changed: i64::MIN,
+            judged: 0,
+            late: 0,
+            waits: VecDeque::new(),
+            all_late: 0,
+            all_judged: 0,
+            spare_max: SPARE_MAX,
+        }
+    }
+
+    /// The first guess, before any input was judged.
+    pub fn guess(&mut self, ahead: i64) {
+        self.ahead = ahead;
+    }
+
+    /// The server's ticks are heard of so much sooner now. Where no input was judged for long,
+    /// they seem to begin sooner.
+    pub fn follow(&mut self, sooner: i64, now: i64) {
+        let last = self.needs.back();
+        if sooner != 0 && last.is_none_or(|need| need.sent < now - NEEDS_SPAN) {
+            self.ahead += sooner;
+            self.needs.clear();
+        }
+    }
+
+    /// Input that comes this much too early, or earlier, is refused.
+    pub fn set_early_max(&mut self, early: i64) {
+        self.spare_max = SPARE_MAX.min(early / 2).max(self.period);
+    }
+
+    pub fn ahead(&self) -> i64 {
+        self.ahead
+    }
+
+    /// The most that the latest inputs needed that say so exactly, within a period: the greatest
+    /// lower bound, and the least upper bound above it.
+    pub fn least_need(&self) -> Option<(i64, i64)> {
+        let exact = self.needs.iter().rev().filter(|need| need.is_exact);
+        let latest = exact.take(BOUNDS_MAX).map(|need| need.most);
+        let most = latest.clone().min()?;
+        // What a lost datagram delayed says only that the way is shorter.
+        let lows = latest.map(|need| need - self.period).filter(|&l| l < most);
+        Some((lows.max().unwrap_or(most - self.period), most))
+    }
+
+    pub fn late_share(&self) -> f64 {
+        match self.all_judged {
+            0 => 0.0,
+            judged => f64::from(self.all_late.count_ones()) / f64::from(judged.min(u64::BITS)),
+        }
+    }
+
+    /// Input was sent for a tick.
+    pub fn send(&mut self, sequence: u32, tick: Tick, at: i64) {
+        self.inputs.push_back(Input { sequence, at, tick });
+        if self.inputs.len() > INPUTS_MAX {
+            self.inputs.pop_front();
+        }
+    }
+
+    /// Another connection begins, with sequence numbers of its own.
+    pub fn forget_inputs(&mut self) {
+        self.inputs.clear();
+        self.waits.clear();
+    }
+
+    /// Learns from the inputs that were processed since the last datagram; `since_base` gives
+    /// the time from the base to a tick. True if input is sent more than a tick further ahead
+    /// from now on.
+    pub fn hear(&mut self, heard: Heard, now: i64, since_base: impl Fn(Tick) -> i64) -> bool {
+        let is_processed = |i: &Input| heard.processed.wrapping_sub(i.sequence) as i32 >= 0;
+        let (mut count, mut last) = (0, None);
+        while let Some(input) = self.inputs.pop_front_if(|input| is_processed(input)) {
+            count += 1;
+            last = Some(input);
+        }
+        let Some(input) = last else { return false };
+        let by = i64::from(heard.tick.since(input.tick));
+        let margin = match heard.margin.map(i64::from) {
+            Some(margin) if margin > -i64::from(MARGIN_MAX) => margin,
+            // More than can be said.
+            Some(margin) => margin.min(-by),
+            // It was said in a datagram that is lost, and no input was late in the one before.
+            None if input.tick <= heard.before => -1,
+            None => return false,
+        };
+        self.note_wait(count, margin, input.tick, &heard);
+        self.all_late = self.all_late << 1 | u64::from(margin < 0);
+        self.all_judged = self.all_judged.saturating_add(1);
+        let said = heard.margin.is_some_and(|margin| margin.abs() < MARGIN_MAX);
+        self.needs.push_back(Need {
+            sent: input.at,
+            most: since_base(input.tick) - margin * self.period - input.at,
+            is_exact: count == 1 && said,
+        });
+        let is_old = |need: &Need| need.sent < now - NEEDS_SPAN;
+        while self.needs.len() > NEEDS_MAX
+            || self.needs.len() > NEEDS_MIN && self.needs.front().is_some_and(is_old)
+        {
+            self.needs.pop_front();
+        }
+        self.adapt(input.at, margin < 0, now)
+    }
+
+    fn adapt(&mut self, sent: i64, is_late: bool, now: i64) -> bool {
+        if sent >= self.changed {
+            self.judged += 1;
+            self.late += u32::from(is_late);
+        }
+        let before = self.ahead;
+        let mut all: Vec<i64> = self.needs.iter().map(|need| need.most).collect();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        // All but a few, which may be late, needed no more than this.
+        let most = all[all.len() / LATE_ONE_OF];
+        let latest = self.needs.iter().rev().take(LATELY).map(|need| need.most);
+        let lately = latest.max().unwrap_or(most);
+        // And no less than a period before.
+        let least = most - self.period;
+        if least > self.ahead {
+            self.ahead = least + self.period / 4;
+        } else if is_late && sent >= self.changed && self.late > self.judged / LATE_ONE_OF as u32 {
+            self.ahead += self.period / 4;
+        } else if self.needs.len() < LATELY {
+            return false;
+        } else if self.ahead > lately + self.spare_max {
+            // The server leaves out ticks, or the way is far shorter now.
+            self.ahead = lately + self.spare_max;
+        } else if self.ahead > most {
+            self.ahead -= ((self.ahead - most) / 8).max(1);
+            // Nothing is to be found out again.
+            return false;
+        } else if self.late == 0 && self.judged >= CALM {
+            self.ahead -= self.period / 32;
+        } else {
+            return false;
+        }
+        (self.changed, self.judged, self.late) = (now, 0, 0);
+        self.ahead > before + self.period
+    }
+
+    /// Notes how long an input waited in the server, if the datagram of the very tick says that
+    /// it has run.
+    fn note_wait(&mut self, count: u32, margin: i64, meant: Tick, heard: &Heard) {
+        if count != 1 || heard.tick != heard.before.next() {
+            return;
+        }
+        // A late input makes those after it wait, which is no news.
+        let late = u32::try_from(-margin.min(0)).unwrap_or(u32::MAX);
+        let wait = heard.tick.since(meant).saturating_sub(late);
+        if self.waits.len() == WAITS {
+            self.waits.pop_front();
+        }
+        self.waits.push_back(wait);
+    }
+
+    /// Whether all of the latest inputs waited behind others, though they came in time. Then
+    /// input for one tick should be left out: the server has one more than it needs.
+    pub fn take_surplus(&mut self) -> bool {
+        let is_surplus = self.waits.len() == WAITS && self.waits.iter().all(|&wait| wait > 0);
+        if is_surplus {
+            self.waits.clear();
+        }
+        is_surplus
+    }
+}
+
+/// Inputs of which the server says nothing.
+const INPUTS_MAX: usize = 512;
+/// What inputs needed is remembered for so long, and of so many.
+const NEEDS_SPAN: i64 = 4_000_000_000;
+const NEEDS_MIN: usize = 64;
+const NEEDS_MAX: usize = 512;
+/// One of so many inputs may be late.
+const LATE_ONE_OF: usize = 64;
+/// The latest inputs, which say how it is now.
+const LATELY: usize = 16;
+/// After so many inputs in time, it is tried whether less is enough.
+const CALM: u32 = 64;
+/// Inputs that give a round trip.
+const BOUNDS_MAX: usize = 32;
+/// So many inputs in a row wait before one is left out.
+const WAITS: usize = 32;
+/// Input is this much earlier than lately needed at most: what made it late once is not
+/// remembered beyond that. A world keeps input for half a second, unless it says otherwise.
+const SPARE_MAX: i64 = 250_000_000;

@@ -1,0 +1,318 @@
+//! How much a client's link takes, found out from what the client acknowledges.
+//!
+//! The server sends what there is to tell until the link cannot carry it. Then packets wait
+//! somewhere on the way, everything that the client is told gets old, and at last packets are
+//! lost. So the server looks at the **queue**: by how much the round trip is longer than it was
+//! at its shortest lately. Jitter does not count, since the shortest round trip of half a second
+//! is compared. Where a queue stands, the server sends less than has arrived lately, until it is
+//! gone, and then slowly more. What is left out is the least urgent, and waits.
+//!
+//! A round trip that is longer although as much arrives as is sent is that of another way, and not
+//! of a queue.
+//!
+//! Loss alone does not slow anything down: radio loses packets, too. Only where nearly half are
+//! lost, something on the way drops them because they are too many.
+//!
+//! All times are in ticks: the session has no clock.
+
+use shared::Tick;
+
+/// What is known of one client's link.
+#[derive(Clone, Debug, Default)]
+pub struct Flow {
+    /// The latest round trip, from a datagram of a tick to its acknowledgement.
+    round_trip: u32,
+    /// The shortest one in this span and the one before.
+    shortest: [Option<u32>; 2],
+    /// When the span ends.
+    span_ends: Tick,
+    step: Step,
+    step_ends: Tick,
+    /// What was sent and what has arrived in the step before, in ticks.
+    before: (u32, u32),
+    limit: Option<Limit>,
+}
+
+/// What has happened in half a second.
+#[derive(Clone, Copy, Debug, Default)]
+struct Step {
+    shortest: Option<u32>,
+    bytes: u32,
+    /// Ticks of which the client was sent datagrams, and those that it has acknowledged.
+    sent: u32,
+    arrived: u32,
+    /// There was more to tell than was allowed.
+    is_full: bool,
+}
+
+/// A link that takes less than there is to tell.
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    bytes_per_tick: u32,
+    /// What may be sent now; below zero: what was sent too much.
+    tokens: i64,
+    /// Steps since it was lowered, and since there was more to tell than it allows.
+    since_lowered: u32,
+    since_full: u32,
+    /// For how many steps a queue stands.
+    standing: u32,
+}
+
+impl Flow {
+    /// The latest round trip, which the client's own waits are a part of.
+    pub fn round_trip(&self) -> u32 {
+        self.round_trip
+    }
+
+    /// Whether an answer to what was sent then should have come.
+    pub fn is_long_ago(&self, then: Tick, tick: Tick, tick_hz: u32) -> bool {
+        let usual = self.round_trip.min(tick_hz * ROUND_TRIP_SECONDS_MAX);
+        tick.since(then) > (tick_hz / 2).max(ANSWER_TICKS_MIN) + usual + usual / 4
+    }
+
+    /// After how many ticks without an answer something is sent again.
+    pub fn resend_ticks(&self, tick_hz: u32) -> u32 {
+        let usual = self.round_trip.min(tick_hz * ROUND_TRIP_SECONDS_MAX);
+        RESEND_TICKS_MIN.max(usual + usual / 4 + 2)
+    }
+
+    /// The client has acknowledged this tick as the newest, and so many ticks for the first
+    /// time, before `next` has begun.
+    pub fn acknowledge(&mut self, newest: Tick, ticks: u32, next: Tick) {
+        let round_trip = next.before(1).since(newest);
+        self.round_trip = round_trip;
+        let shorter = |shortest: &mut Option<u32>| {
+            *shortest = Some(shortest.map_or(round_trip, |shortest| shortest.min(round_trip)));
+        };
+        shorter(&mut self.shortest[0]);
+        shorter(&mut self.step.shortest);
+        self.step.arrived += ticks;
+    }
+
+    /// A tick begins. How many bytes the client may be sent of it, with their headers; `None`:
+    /// as many as there are.
+    pub fn begin(&mut self, tick: Tick, tick_hz: u32) -> Option<usize> {
+        if tick >= self.step_ends {
+            if self.step_ends > Tick(0) {
+                self.end_step(tick_hz);
+            }
+            self.step = Step::default();
+            self.step_ends = tick.after((tick_hz / 2).max(STEP_TICKS_MIN));
+        }
+        if tick >= self.span_ends {
+            self.shortest = [None, self.shortest[0]];
+            self.span_ends = tick.after(tick_hz.saturating_mul(SPAN_SECONDS));
+        }
+        let limit = self.limit.as_mut()?;
+        // One packet at least, and two ticks at most, can be saved up.
+        let most = i64::from(limit.bytes_per_tick * 2).max(PACKET_BYTES);
+        limit.tokens = (limit.tokens + i64::from(limit.bytes_per_tick)).min(most);
+        let allowed = usize::try_from(limit.tokens).unwrap_or(0);
+        Some(allowed.checked_sub(HEADER_BYTES).unwrap_or(0))
+    }
+
+    /// So many bytes went out, in so many packets; `is_full`: there was more to tell.
+    pub fn send(&mut self, bytes: usize, packets: usize, is_full: bool) {
+        let all = u32::try_from(bytes + packets * HEADER_BYTES).unwrap_or(u32::MAX);
+        self.step.bytes = self.step.bytes.saturating_add(all);
+        self.step.sent += u32::from(packets > 0);
+        self.step.is_full |= is_full;
+        if let Some(limit) = &mut self.limit {
+            limit.tokens -= i64::from(all);
+        }
+    }
+
+    fn end_step(&mut self, tick_hz: u32) {
+        let step = self.step;
+        let Some(now) = step.shortest.filter(|_| step.sent > 0) else {
+            // Nothing is known of this step.
+            return;
+        };
+        let shortest = self.shortest.into_iter().flatten().min().unwrap_or(now);
+        let queue = now.saturating_sub(shortest);
+        let ticks = (tick_hz / 2).max(STEP_TICKS_MIN);
+        let arrived = step.arrived.min(step.sent);
+        let share = u64::from(step.bytes) * u64::from(arrived) / u64::from(step.sent);
+        let arrived_bytes = u32::try_from(share).unwrap_or(u32::MAX) / ticks;
+        let least = BYTES_PER_SECOND_MIN / tick_hz + 1;
+        let lower = |bytes: u32| (bytes / 4 * 3).max(least);
+        let ms = u64::from(queue) * 1000 / u64::from(tick_hz);
+        let stands = queue >= QUEUE_TICKS_MIN && ms >= QUEUE_MS;
+        // A queue grows, or overflows, while less arrives than is sent. Where the way has just
+        // become longer, less arrives in one step only.
+        let before = std::mem::replace(&mut self.before, (step.sent, step.arrived));
+        let both = (before.0 + step.sent, before.1 + step.arrived);
+        let is_overloaded = before.0 > 0 && both.1 * 10 < both.0 * 9;
+        let loses = step.sent >= LOST_OF_MIN && both.1 * 2 < both.0;
+        let is_too_much = stands && is_overloaded || loses;
+        let Some(limit) = &mut self.limit else {
+            self.limit = is_too_much.then(|| Limit {
+                bytes_per_tick: lower(arrived_bytes),
+                tokens: 0,
+                since_lowered: 0,
+                since_full: 0,
+                standing: 0,
+            });
+            return;
+        };
+        limit.since_lowered += 1;
+        limit.since_full = match step.is_full {
+            true => 0,
+            false => limit.since_full + 1,
+        };
+        limit.standing = if stands { limit.standing + 1 } else { 0 };
+        if is_too_much {
+            // What was done needs a step to show.
+            if limit.since_lowered >= 2 {
+                limit.bytes_per_tick = lower(limit.bytes_per_tick.min(arrived_bytes));
+                limit.since_lowered = 0;
+            }
+        } else if limit.standing >= STEPS_OF_QUEUE {
+            // A queue would be gone by now. The way is a longer one.
+            self.shortest = [Some(now), None];
+            self.limit = None;
+        } else if limit.since_full >= STEPS_UNUSED {
+            self.limit = None;
+        } else if step.is_full && !stands && limit.since_lowered >= 2 {
+            let part = if queue == 0 { 4 } else { 16 };
+            limit.bytes_per_tick += (limit.bytes_per_tick / part).max(1);
+        }
+    }
+}
+
+/// What QUIC, UDP and IP add to a packet, with an acknowledgement.
+pub const HEADER_BYTES: usize = 64;
+const PACKET_BYTES: i64 = 1200;
+/// From one look at the link to the next: half a second, and so many ticks.
+const STEP_TICKS_MIN: u32 = 10;
+/// The shortest round trip is looked for in the last one to two spans.
+const SPAN_SECONDS: u32 = 10;
+/// A queue this long stands because of what is sent.
+const QUEUE_MS: u64 = 120;
+const QUEUE_TICKS_MIN: u32 = 2;
+/// After so many steps without too much, a queue is gone, if it was one.
+const STEPS_OF_QUEUE: u32 = 5;
+/// A limit that was not reached in so many steps goes.
+const STEPS_UNUSED: u32 = 20;
+/// Loss is judged where as many packets were sent.
+const LOST_OF_MIN: u32 = 4;
+/// Some packets a second always go out.
+const BYTES_PER_SECOND_MIN: u32 = 300;
+/// Fewer ticks than a round trip to the other side of the world say nothing.
+const ANSWER_TICKS_MIN: u32 = 4;
+const RESEND_TICKS_MIN: u32 = 8;
+const ROUND_TRIP_SECONDS_MAX: u32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK_HZ: u32 = 10;
+
+    /// A link with a round trip of two ticks, a rate and a buffer of three ticks, and what a
+    /// server wants to send over it in each tick.
+    struct Link {
+        flow: Flow,
+        /// Bytes that the link carries in a tick.
+        rate: usize,
+        round_trip: u64,
+        waiting: usize,
+        lost: bool,
+        /// Datagrams on their way: when each is acknowledged, and its tick.
+        travelling: Vec<(u64, u64)>,
+        sent: Vec<usize>,
+        queues: Vec<usize>,
+    }
+
+    impl Link {
+        fn new(rate: usize) -> Link {
+            Link {
+                flow: Flow::default(),
+                rate,
+                round_trip: 2,
+                waiting: 0,
+                lost: false,
+                travelling: vec![],
+                sent: vec![],
+                queues: vec![],
+            }
+        }
+
+        /// Runs so many ticks in each of which the server would send so many bytes.
+        fn run(&mut self, ticks: u64, wanted: usize) {
+            let begun = self.sent.len() as u64 + 100;
+            for tick in begun..begun + ticks {
+                let arrived = |word: &mut (u64, u64)| word.0 <= tick;
+                for (_, newest) in self.travelling.extract_if(.., arrived) {
+                    self.flow.acknowledge(Tick(newest), 1, Tick(tick));
+                }
+                let allowed = self.flow.begin(Tick(tick), TICK_HZ).unwrap_or(usize::MAX);
+                let bytes = wanted.min(allowed);
+                let all = bytes + HEADER_BYTES;
+                self.waiting = self.waiting.saturating_sub(self.rate);
+                self.queues.push(self.waiting / self.rate);
+                if bytes < LEAST {
+                    self.flow.send(0, 0, true);
+                    self.sent.push(0);
+                    continue;
+                }
+                self.flow.send(bytes, 1, bytes < wanted);
+                self.sent.push(all);
+                if self.waiting <= 3 * self.rate && !self.lost {
+                    self.waiting += all;
+                    let wait = (self.waiting / self.rate) as u64;
+                    self.travelling
+                        .push((tick + 1 + self.round_trip + wait, tick));
+                }
+            }
+        }
+
+        /// Bytes in a tick, over the last ones.
+        fn rate_of_last(&self, ticks: usize) -> usize {
+            self.sent.iter().rev().take(ticks).sum::<usize>() / ticks
+        }
+    }
+
+    const LEAST: usize = 24;
+
+    #[test]
+    fn a_link_that_takes_all_is_not_limited() {
+        let mut link = Link::new(100_000);
+        link.run(300, 5000);
+        assert_eq!(link.rate_of_last(300), 5000 + HEADER_BYTES);
+        assert_eq!(link.flow.round_trip(), 2);
+    }
+
+    #[test]
+    fn a_narrow_link_is_sent_nearly_what_it_takes_and_its_queue_goes() {
+        for rate in [200, 800, 3200] {
+            let mut link = Link::new(rate);
+            link.run(300, 5000);
+            let last = link.rate_of_last(200);
+            assert!(last <= rate && last * 2 > rate, "{rate}: {last}");
+            let queues = &link.queues[40..];
+            let standing = queues.iter().filter(|&&queue| queue >= 2).count();
+            assert!(standing * 10 < queues.len(), "{rate}: {queues:?}");
+        }
+    }
+
+    #[test]
+    fn a_link_that_gets_wider_is_sent_all_again() {
+        let mut link = Link::new(800);
+        link.run(100, 5000);
+        link.rate = 100_000;
+        link.run(600, 5000);
+        assert_eq!(link.rate_of_last(50), 5000 + HEADER_BYTES);
+    }
+
+    #[test]
+    fn a_longer_way_is_no_queue_for_long() {
+        let mut link = Link::new(100_000);
+        link.run(100, 500);
+        link.round_trip = 8;
+        link.run(60, 500);
+        assert_eq!(link.rate_of_last(10), 500 + HEADER_BYTES);
+        assert!(!link.flow.is_long_ago(Tick(90), Tick(104), TICK_HZ));
+        assert!(link.flow.is_long_ago(Tick(90), Tick(108), TICK_HZ));
+    }
+}

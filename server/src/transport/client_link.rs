@@ -1,0 +1,67 @@
+//! What a shard needs of a client's connection: QUIC's, or one within the process.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use quic::{Handle, Link, StreamEnd};
+
+/// One client's connection, with its one stream and its datagrams.
+pub trait ClientLink {
+    fn handle(&self) -> Handle;
+
+    /// The time of the event or visit.
+    fn now(&self) -> Instant;
+
+    fn remote_address(&self) -> SocketAddr;
+
+    /// The estimated round trip.
+    fn round_trip(&self) -> Duration;
+
+    /// Sends a datagram, or drops it where the connection is ending.
+    fn send_datagram(&mut self, data: Bytes);
+
+    /// Gives the stream as many of these bytes as it takes now, and says how many.
+    fn write(&mut self, bytes: &[u8]) -> usize;
+
+    /// Passes up to `bytes_max` of the stream's next bytes to `take`, in chunks.
+    fn read(&mut self, bytes_max: usize, take: impl FnMut(&[u8])) -> StreamEnd;
+
+    /// Closes the connection with a code and a sentence for people.
+    fn close(&mut self, code: u32, reason: &str);
+}
+
+impl ClientLink for Link<'_> {
+    fn handle(&self) -> Handle {
+        Link::handle(self)
+    }
+
+    fn now(&self) -> Instant {
+        Link::now(self)
+    }
+
+    fn remote_address(&self) -> SocketAddr {
+        Link::remote_address(self)
+    }
+
+    fn round_trip(&self) -> Duration {
+        Link::round_trip(self)
+    }
+
+    fn send_datagram(&mut self, data: Bytes) {
+        // Fails only on a connection that is ending.
+        Link::send_datagram(self, data);
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> usize {
+        Link::write(self, bytes)
+    }
+
+    fn read(&mut self, bytes_max: usize, take: impl FnMut(&[u8])) -> StreamEnd {
+        Link::read(self, bytes_max, take)
+    }
+
+    fn close(&mut self, code: u32, reason: &str) {
+        Link::close(self, code, reason);
+    }
+}
