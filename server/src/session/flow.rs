@@ -28,7 +28,9 @@ pub struct Flow {
     span_ends: Tick,
     step: Step,
     step_ends: Tick,
-    /// What was sent and what has arrived in the step before, in ticks.
+    /// What was sent in the latest steps, the newest first, in ticks.
+    sent: [u16; STEPS_KEPT],
+    /// What should have arrived in the step before, and what has, in ticks.
     before: (u32, u32),
     limit: Option<Limit>,
 }
@@ -118,12 +120,16 @@ impl Flow {
         self.step.sent += u32::from(packets > 0);
         self.step.is_full |= is_full;
         if let Some(limit) = &mut self.limit {
-            limit.tokens -= i64::from(all);
+            // A burst on the stream may not silence the rest for long.
+            let least = -i64::from(limit.bytes_per_tick) * i64::from(DEBT_TICKS);
+            limit.tokens = (limit.tokens - i64::from(all)).max(least);
         }
     }
 
     fn end_step(&mut self, tick_hz: u32) {
         let step = self.step;
+        self.sent.rotate_right(1);
+        self.sent[0] = u16::try_from(step.sent).unwrap_or(u16::MAX);
         let Some(now) = step.shortest.filter(|_| step.sent > 0) else {
             // Nothing is known of this step.
             return;
@@ -138,12 +144,15 @@ impl Flow {
         let lower = |bytes: u32| (bytes / 4 * 3).max(least);
         let ms = u64::from(queue) * 1000 / u64::from(tick_hz);
         let stands = queue >= QUEUE_TICKS_MIN && ms >= QUEUE_MS;
-        // A queue grows, or overflows, while less arrives than is sent. Where the way has just
-        // become longer, less arrives in one step only.
-        let before = std::mem::replace(&mut self.before, (step.sent, step.arrived));
-        let both = (before.0 + step.sent, before.1 + step.arrived);
-        let is_overloaded = before.0 > 0 && both.1 * 10 < both.0 * 9;
-        let loses = step.sent >= LOST_OF_MIN && both.1 * 2 < both.0;
+        // A queue grows, or overflows, while less arrives than was sent a round trip before.
+        // Where the way has just become longer, less arrives in one step only.
+        let current = (self.expected(now, ticks), step.arrived);
+        let before = std::mem::replace(&mut self.before, current);
+        let falls_short =
+            |(sent, arrived): (u32, u32)| sent >= JUDGED_MIN && arrived * 10 < sent * 9;
+        let is_overloaded = falls_short(current) && falls_short(before);
+        let loses = current.0.min(before.0) >= JUDGED_MIN
+            && (current.1 + before.1) * 2 < current.0 + before.0;
         let is_too_much = stands && is_overloaded || loses;
         let Some(limit) = &mut self.limit else {
             self.limit = is_too_much.then(|| Limit {
@@ -174,9 +183,21 @@ impl Flow {
         } else if limit.since_full >= STEPS_UNUSED {
             self.limit = None;
         } else if step.is_full && !stands && limit.since_lowered >= 2 {
-            let part = if queue == 0 { 4 } else { 16 };
+            let part = match queue == 0 {
+                true if limit.since_lowered >= STEPS_CALM => 2,
+                true => 4,
+                false => 16,
+            };
             limit.bytes_per_tick += (limit.bytes_per_tick / part).max(1);
         }
+    }
+
+    /// How many ticks should have been acknowledged in the last step: those that were sent a
+    /// round trip before.
+    fn expected(&self, round_trip: u32, step_ticks: u32) -> u32 {
+        let (whole, rest) = (round_trip / step_ticks, round_trip % step_ticks);
+        let sent = |steps: u32| u32::from(self.sent.get(steps as usize).copied().unwrap_or(0));
+        (sent(whole) * (step_ticks - rest) + sent(whole + 1) * rest) / step_ticks
     }
 }
 
@@ -194,10 +215,16 @@ const QUEUE_TICKS_MIN: u32 = 2;
 const STEPS_OF_QUEUE: u32 = 5;
 /// A limit that was not reached in so many steps goes.
 const STEPS_UNUSED: u32 = 20;
-/// Loss is judged where as many packets were sent.
-const LOST_OF_MIN: u32 = 4;
+/// After so many steps without a queue the link may have become much wider.
+const STEPS_CALM: u32 = 6;
+/// Steps of which it is known what was sent: some more than the longest round trip.
+const STEPS_KEPT: usize = 8;
+/// What arrives is judged where as much was sent.
+const JUDGED_MIN: u32 = 4;
 /// Some packets a second always go out.
 const BYTES_PER_SECOND_MIN: u32 = 300;
+/// What was sent too much is made up for within so many ticks.
+const DEBT_TICKS: u32 = 10;
 /// Fewer ticks than a round trip to the other side of the world say nothing.
 const ANSWER_TICKS_MIN: u32 = 4;
 const RESEND_TICKS_MIN: u32 = 8;

@@ -245,9 +245,9 @@ impl Lead {
 /// Inputs of which the server says nothing.
 const INPUTS_MAX: usize = 512;
 /// What inputs needed is remembered for so long, and of so many.
-const NEEDS_SPAN: i64 = 4_000_000_000;
+const NEEDS_SPAN: i64 = 8_000_000_000;
 const NEEDS_MIN: usize = 64;
-const NEEDS_MAX: usize = 512;
+const NEEDS_MAX: usize = 1024;
 /// One of so many inputs may be late.
 const LATE_ONE_OF: usize = 64;
 /// The latest inputs, which say how it is now.
