@@ -5,7 +5,7 @@ mod common;
 use client_bot::client_core::{Close, Event, GameOptions, LossCode};
 use client_bot::connect::{ClientError, fingerprint, hello};
 use client_bot::{Client, Connector, GameClient, Trust};
-use common::{Player, ROOM, play_until, start, start_with, until};
+use common::{Player, ROOM, play_until, start, start_with, trust, until};
 use shared::wire::PROTOCOL_VERSION;
 use shared::wire::control::Hello;
 
@@ -69,7 +69,8 @@ async fn a_client_of_another_version_learns_which_one_the_server_speaks_and_wher
                 version,
                 ..hello("", None)
             };
-            let joined = Player::try_join(&server, &of_version).await;
+            let connector = Connector::new(server.address(), "localhost", &trust(&server));
+            let joined = connector.expect("a socket").connect(&of_version).await;
             let Err(ClientError::Refused(ending)) = joined.map(|_| ()) else {
                 panic!("version {version} is not refused");
             };

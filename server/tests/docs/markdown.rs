@@ -18,7 +18,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("README.md", 200),
     ("ARCHITECTURE.md", 450),
     ("SECURITY.md", 110),
-    ("shared/PROTOCOL.md", 700),
+    ("shared/PROTOCOL.md", 720),
     ("server/README.md", 310),
     ("server/operations.md", 150),
     ("server/durability.md", 150),
