@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_document_and_the_client_in_python_have_the_same_table() {
-        let document = include_str!("../../README.md");
+        let document = include_str!("../../losses.md");
         let python = include_str!("../../python/myriad/close.py");
         for code in LossCode::ALL {
             let (name, number, words) = (code.name(), code.number(), code.words());

@@ -37,6 +37,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/lag.md", 70),
     ("server/worlds/interest.md", 140),
     ("client-bot/README.md", 300),
+    ("client-bot/losses.md", 60),
     ("client-bot/ffi/README.md", 100),
     ("client-bot/python/README.md", 60),
     ("client-bot/web/README.md", 100),
