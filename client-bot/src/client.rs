@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use client_core::event::Both;
 use client_core::{
-    Answer, Event, Game, GameOptions, Message, Region, Session, Step, TalkRequest, View,
+    Answer, Ending, Event, Game, GameOptions, Message, Region, Session, Step, TalkRequest, View,
 };
 use quinn::{Connection, RecvStream, SendStream, VarInt};
 use shared::wire::DecodeError;
@@ -226,11 +226,23 @@ impl Client {
         }
         while !self.game.is_playing() {
             if self.game.is_over() {
-                let reasons = self.events.iter().rev().find_map(|event| match event {
-                    Event::Lost { reason, .. } => Some(reason.as_str()),
+                let endings = self.events.iter().rev().find_map(|event| match event {
+                    Event::Lost {
+                        code,
+                        reason,
+                        update,
+                        ..
+                    } => Some(Ending {
+                        code: *code,
+                        reason: reason.clone(),
+                        update: update.clone(),
+                    }),
                     _ => None,
                 });
-                return Err(ClientError::ended(reasons.unwrap_or("it was left")));
+                return Err(match endings {
+                    Some(ending) => ClientError::Ended(ending),
+                    None => ClientError::ended("it was left"),
+                });
             }
             self.go_on().await;
         }

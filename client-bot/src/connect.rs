@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use client_core::{Ending, GameOptions};
+use client_core::{Ending, GameOptions, LossCode};
 use quic::proto::crypto::rustls::QuicClientConfig;
-use quic::proto::{ClientConfig, ConnectError, ConnectionError, TransportConfig, VarInt};
+use quic::proto::{
+    ClientConfig, ConnectError, ConnectionError, TransportConfig, TransportErrorCode, VarInt,
+};
 use quic::{DATAGRAM_BUFFER_BYTES, ThinFlowConfig, Turns};
 use rustls::SupportedCipherSuite;
 use rustls::client::WebPkiServerVerifier;
@@ -19,7 +21,7 @@ use rustls::crypto::ring::cipher_suite::{
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme};
 use shared::wire::control::Close;
 use shared::wire::{self, DecodeError};
 use thiserror::Error;
@@ -126,10 +128,22 @@ impl ClientError {
     /// An end without words of the server.
     #[cfg(any(feature = "bots", feature = "tokio"))]
     pub(crate) fn ended(reason: impl ToString) -> ClientError {
-        ClientError::Ended(Ending {
-            code: None,
-            reason: reason.to_string(),
-        })
+        ClientError::Ended(Ending::new(LossCode::Other, reason.to_string()))
+    }
+
+    /// Why, for programs.
+    pub fn code(&self) -> LossCode {
+        match self {
+            ClientError::Ended(ending) | ClientError::Refused(ending) => ending.code,
+            ClientError::Standby(_) => Close::Standby.into(),
+            ClientError::Unreadable(_) => Close::Malformed.into(),
+            ClientError::Address { .. } => LossCode::NameNotFound,
+            ClientError::TimedOut { .. } => LossCode::TimedOut,
+            ClientError::Socket(_) | ClientError::Connect(_) => LossCode::Unreachable,
+            ClientError::Fingerprint | ClientError::Tls(_) | ClientError::Authority { .. } => {
+                LossCode::Other
+            }
+        }
     }
 
     /// Whether the server would answer another attempt to join in the same way.
@@ -137,9 +151,7 @@ impl ClientError {
     pub(crate) fn is_for_good(&self) -> bool {
         match self {
             ClientError::Refused(_) => true,
-            ClientError::Ended(Ending { code, .. }) => {
-                code.is_some_and(|code| !client_core::is_worth_a_retry(code))
-            }
+            ClientError::Ended(ending) => !ending.code.is_worth_a_retry(),
             _ => false,
         }
     }
@@ -147,43 +159,64 @@ impl ClientError {
     /// What a [`Game`](client_core::Game) is told of it.
     #[cfg(feature = "tokio")]
     pub(crate) fn ending(&self) -> Ending {
-        let code = match self {
-            ClientError::Ended(ending) | ClientError::Refused(ending) => return ending.clone(),
-            ClientError::Standby(_) => Some(Close::Standby),
-            ClientError::Unreadable(_) => Some(Close::Malformed),
-            _ => None,
-        };
-        Ending {
-            code: code.map(|code| u64::from(code.code())),
-            reason: self.to_string(),
+        match self {
+            ClientError::Ended(ending) | ClientError::Refused(ending) => ending.clone(),
+            other => Ending::new(other.code(), other.to_string()),
         }
     }
 }
 
 /// Why a connection ended, in the server's words if it gave any.
 pub fn ending(error: &ConnectionError) -> Ending {
-    match error {
-        ConnectionError::ApplicationClosed(close) => Ending {
-            code: Some(close.error_code.into_inner()),
-            reason: String::from_utf8_lossy(&close.reason).into_owned(),
-        },
-        error => Ending {
-            code: None,
-            reason: error.to_string(),
-        },
-    }
+    let code = match error {
+        ConnectionError::ApplicationClosed(close) => {
+            let reason = String::from_utf8_lossy(&close.reason);
+            return Ending::closed(close.error_code.into_inner(), &reason);
+        }
+        ConnectionError::TransportError(error) if is_of_certificate(error.code) => {
+            let reason = format!("{}: {}", LossCode::Untrusted.words(), error.reason);
+            return Ending::new(LossCode::Untrusted, reason);
+        }
+        ConnectionError::ConnectionClosed(close)
+            if close.error_code == TransportErrorCode::CONNECTION_REFUSED =>
+        {
+            return Ending::new(
+                LossCode::Unreachable,
+                "the server takes no more connections for now",
+            );
+        }
+        ConnectionError::TimedOut => LossCode::TimedOut,
+        ConnectionError::Reset => LossCode::Unreachable,
+        _ => LossCode::Other,
+    };
+    Ending::new(code, error.to_string())
 }
+
+/// Whether a client ends a handshake in this way since the server's certificate, or the proof
+/// that it has the key, is not what it should be.
+fn is_of_certificate(code: TransportErrorCode) -> bool {
+    let mut alerts = CERTIFICATE_ALERTS.iter();
+    alerts.any(|&alert| code == TransportErrorCode::crypto(alert))
+}
+
+/// The alerts of TLS from `bad_certificate` to `certificate_unknown`, `unknown_ca`,
+/// `access_denied` and `decrypt_error` (RFC 8446, section 6).
+const CERTIFICATE_ALERTS: &[u8] = &[42, 43, 44, 45, 46, 48, 49, 51];
 
 /// The same as an error.
 pub fn ended(error: ConnectionError) -> ClientError {
     let ending = ending(&error);
-    let is = |close: Close| ending.code == Some(u64::from(close.code()));
-    if is(Close::Refused) || is(Close::Full) {
-        ClientError::Refused(ending)
-    } else if is(Close::Standby) {
-        ClientError::Standby(ending.reason)
-    } else {
-        ClientError::Ended(ending)
+    match ending.code {
+        LossCode::Closed(
+            Close::Refused
+            | Close::Full
+            | Close::Banned
+            | Close::Unauthorized
+            | Close::Outdated
+            | Close::SchemaMismatch,
+        ) => ClientError::Refused(ending),
+        LossCode::Closed(Close::Standby) => ClientError::Standby(ending.reason),
+        _ => ClientError::Ended(ending),
     }
 }
 
@@ -266,6 +299,11 @@ pub fn verifier(
     Ok(verifier)
 }
 
+/// A server's certificate is not one of those that a client was told to trust.
+#[derive(Debug, Error)]
+#[error("its SHA-256 fingerprint is {0}, which is not the expected one")]
+struct OtherCertificate(String);
+
 /// Accepts some certificates, or any. The server must always prove that it has the
 /// certificate's key.
 #[derive(Debug)]
@@ -292,7 +330,9 @@ impl ServerCertVerifier for Pinned {
         if is_accepted {
             Ok(ServerCertVerified::assertion())
         } else {
-            Err(CertificateError::ApplicationVerificationFailure.into())
+            let found = fingerprint(certificate).map(|byte| format!("{byte:02x}"));
+            let other = OtherCertificate(found.concat());
+            Err(CertificateError::Other(OtherError(Arc::new(other))).into())
         }
     }
 

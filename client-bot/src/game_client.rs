@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use client_core::{
-    CommandError, Ending, Event, Game, GameOptions, PredicateTooLong, Region, Step, TalkRequest,
-    View,
+    CommandError, Ending, Event, Game, GameOptions, LossCode, PredicateTooLong, Region, Step,
+    TalkRequest, View,
 };
 use quic::proto::{ClientConfig, ConnectionError, Incoming};
 use quic::{
@@ -128,7 +128,7 @@ impl GameClient {
         let now = Instant::now();
         if let Err(error) = self.endpoint.wait(now) {
             let reason = format!("cannot use the socket: {error}");
-            self.driver.end(None, reason);
+            self.driver.end(LossCode::Unreachable, reason);
         }
         self.endpoint.receive(&mut self.driver, PACKETS_MAX);
         self.endpoint.upkeep(&mut self.driver);
@@ -271,7 +271,7 @@ impl GameClient {
     fn connect_if(&mut self, found: Result<SocketAddr, ClientError>) {
         match found {
             Ok(address) => self.connect_to(address),
-            Err(error) => self.driver.end(None, error.to_string()),
+            Err(error) => self.driver.end(error.code(), error.to_string()),
         }
     }
 
@@ -286,7 +286,10 @@ impl GameClient {
         );
         match connecting {
             Ok(handle) => self.handle = Some(handle),
-            Err(error) => self.driver.end(None, format!("cannot connect: {error}")),
+            Err(error) => {
+                let reason = format!("cannot connect: {error}");
+                self.driver.end(LossCode::Unreachable, reason);
+            }
         }
     }
 
@@ -308,9 +311,9 @@ impl Driver {
         self.started.elapsed()
     }
 
-    fn end(&mut self, code: Option<u64>, reason: String) {
+    fn end(&mut self, code: impl Into<LossCode>, reason: String) {
         let now = self.now();
-        self.game.closed(Ending { code, reason }, now);
+        self.game.closed(Ending::new(code, reason), now);
     }
 
     fn send(&mut self, link: &mut Link<'_>) {
@@ -346,7 +349,7 @@ impl Driver {
         if let Err(error) = taken {
             let reason = format!("cannot read what the server sent: {error}");
             link.close(Close::Malformed.code(), &reason);
-            self.end(Some(u64::from(Close::Malformed.code())), reason);
+            self.end(Close::Malformed, reason);
         }
     }
 }

@@ -25,7 +25,7 @@ use gpu_kernels::CpuBackend;
 use gpu_kernels::listen::Listeners;
 use quic::proto::{ApplicationClose, ConnectionError, VarInt};
 use quic::{Application, Event, Handle, Open};
-use shared::wire::control::Close;
+use shared::wire::close::Close;
 use shared::wire::movement::MovementCodec;
 use shared::{EntityId, Tick, WorldConfig};
 

@@ -88,6 +88,9 @@ pub struct ServerOptions {
     pub admin: Option<PathBuf>,
     /// The most clients from one IPv4 address or IPv6 /64.
     pub clients_per_network: u32,
+    /// Where players of another version of the game get the one that this server takes: an
+    /// address that [`is_update_url`](shared::wire::close::is_update_url) accepts.
+    pub update_url: Option<String>,
 }
 
 impl ServerOptions {
@@ -111,6 +114,7 @@ impl ServerOptions {
             talk_filter: Arc::new(NoFilter),
             admin: None,
             clients_per_network: u32::MAX,
+            update_url: None,
         }
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use client_bot::client_core::{Event, GameOptions, RetryOptions};
+use client_bot::client_core::{Event, GameOptions, LinkState, LossCode, RetryOptions};
 use client_bot::{Client, Connector, GameClient};
 use common::relay::Relay;
 use common::{DEADLINE, Player, ROOM, eventually, play_until, start, trust};
@@ -44,7 +44,13 @@ fn a_game_whose_network_fails_resumes_as_the_same_entity() {
     };
     client.set_faults(nothing_arrives, 1);
     let lost = play_until(&mut client, "the loss", |e| matches!(e, Event::Lost { .. }));
-    let Some(Event::Lost { reason, retry_in }) = lost.last() else {
+    let Some(Event::Lost {
+        code: LossCode::TimedOut,
+        reason,
+        retry_in,
+        ..
+    }) = lost.last()
+    else {
         panic!("{lost:?}");
     };
     assert_eq!(reason, "nothing was heard for 2 seconds");
@@ -68,6 +74,35 @@ fn a_game_whose_network_fails_resumes_as_the_same_entity() {
 }
 
 #[test]
+fn a_game_whose_network_stops_for_some_seconds_is_told_and_goes_on() {
+    let server = start(ROOM);
+    let options = GameOptions::default();
+    let client = GameClient::new(server.address(), "localhost", &trust(&server), options);
+    let mut client = client.expect("a socket");
+    let is_own_enter = |event: &Event| matches!(event, Event::Entered { .. });
+    play_until(&mut client, "its entity", is_own_enter);
+    let state = |client: &GameClient| client.game().link().map(|link| link.state);
+    assert_eq!(state(&client), Some(LinkState::Good));
+    let nothing_arrives = Faults {
+        loss: 1.0,
+        ..Faults::default()
+    };
+    client.set_faults(nothing_arrives, 1);
+    for expected in [LinkState::Unstable, LinkState::Good] {
+        let told = play_until(&mut client, "a change", |e| matches!(e, Event::Link { .. }));
+        assert!(
+            matches!(told[..], [Event::Link { state, .. }] if state == expected),
+            "{told:?}"
+        );
+        assert_eq!(state(&client), Some(expected));
+        client.set_faults(Faults::default(), 1);
+    }
+    assert!(client.game().is_playing());
+    client.leave();
+    server.stop().unwrap();
+}
+
+#[test]
 fn a_game_without_a_server_says_so_soon() {
     let server = start(ROOM);
     let (address, trust) = (server.address(), trust(&server));
@@ -79,9 +114,13 @@ fn a_game_without_a_server_says_so_soon() {
     };
     let mut client = GameClient::new(address, "localhost", &trust, options).expect("a socket");
     let events = play_until(&mut client, "the end", |e| matches!(e, Event::Lost { .. }));
-    let reason = "no welcome within 0.3 seconds".to_owned();
-    let retry_in = None;
-    assert_eq!(events, [Event::Lost { reason, retry_in }]);
+    let expected = Event::Lost {
+        code: LossCode::TimedOut,
+        reason: "no welcome within 0.3 seconds".to_owned(),
+        update: None,
+        retry_in: None,
+    };
+    assert_eq!(events, [expected]);
     assert!(client.game().is_over());
 }
 
@@ -115,7 +154,17 @@ async fn a_client_for_tokio_is_told_of_all_once_and_resumes_by_itself() {
 
     relay.cut(true);
     let told = next(&mut client, "the loss", |e| matches!(e, Event::Lost { .. })).await;
-    let [Event::Lost { reason, retry_in }] = &told[..] else {
+    // First it is told that nothing is heard.
+    let [
+        Event::Link {
+            state: LinkState::Unstable,
+            ..
+        },
+        Event::Lost {
+            reason, retry_in, ..
+        },
+    ] = &told[..]
+    else {
         panic!("{told:?}");
     };
     assert_eq!(reason, "nothing was heard for 2 seconds");

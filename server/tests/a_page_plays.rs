@@ -12,7 +12,8 @@ use client_bot::BehaviourKind;
 use common::chromium::Chromium;
 use common::relay::Relay;
 use common::{
-    Bots, PLAIN, Player, ROOM, eventually, go, listen_for, scratch, start_with, until, web,
+    Bots, PLAIN, Player, ROOM, eventually, go, listen_for, myriad_binary, scratch, start_with,
+    text, until, web,
 };
 use script::builtin;
 use serde_json::Value;
@@ -219,6 +220,66 @@ async fn a_page_asks_for_the_token_of_its_server() {
          document.querySelector('#token-form button').click();",
     );
     browser.until("the page is in the world", PLAYING);
+    drop(browser);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_page_that_is_thrown_out_says_so_whatever_the_reason_is() {
+    let socket = scratch("page-kick.sock");
+    let server = start_with(PLAIN, |options| {
+        web(options);
+        options.admin = Some(socket.clone());
+    });
+    let Some(browser) = Chromium::start(&scratch("page-kick")) else {
+        return;
+    };
+    join(&browser, &server);
+    let kick = ["kick", "--number", "0", "--reason", "stop stealing tokens"];
+    let admin = std::process::Command::new(myriad_binary())
+        .args(["admin", "--socket"])
+        .arg(&socket)
+        .args(kick)
+        .output();
+    let admin = admin.expect("the command runs");
+    assert!(admin.status.success(), "{}", text(&admin));
+    let says = "document.getElementById('banner-text').textContent";
+    let expected = "Thrown out by the operator: stop stealing tokens.";
+    browser.until("it says so", &format!("{says} === '{expected}'"));
+    let form = "document.getElementById('token-form').hidden";
+    assert_eq!(browser.value(form), true);
+    drop(browser);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_page_of_another_version_loads_itself_once_and_then_says_where_to_go() {
+    let server = start_with(PLAIN, web);
+    let Some(browser) = Chromium::start(&scratch("page-outdated")) else {
+        return;
+    };
+    join(&browser, &server);
+    let outdated = "myriad.react({ type: 'lost', code: 'outdated', text: 'too old', \
+        words: 'the game and the server have different versions', retry_ms: null, \
+        server_version: 99, update_url: 'https://example.org/get' });";
+    browser.run("globalThis.isOld = true");
+    browser.run(outdated);
+    browser.until("it loads itself", "globalThis.isOld === undefined");
+    // A server that is what it was lets it in, and another loss is worth a reload again.
+    browser.until("the page is in the world", PLAYING);
+    browser.run("sessionStorage.setItem('reloaded', '99')");
+    browser.run("globalThis.isOld = true");
+    browser.run(outdated);
+    let link = "document.getElementById('banner-link')";
+    let shown = format!("!{link}.hidden && {link}.href === 'https://example.org/get'");
+    browser.until("it shows the address", &shown);
+    assert_eq!(browser.value("globalThis.isOld"), true);
+    let says = browser.value("document.getElementById('banner-text').textContent");
+    assert!(
+        says.as_str()
+            .is_some_and(|says| says.contains("version 99")),
+        "{says}"
+    );
     drop(browser);
     server.stop().unwrap();
 }

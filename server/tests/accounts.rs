@@ -7,7 +7,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use client_bot::connect::{ClientError, hello};
+use client_bot::client_core::{Close, LossCode};
+use client_bot::connect::hello;
 use common::names::{ByName, named};
 use common::{Player, ROOM, Vanished, eventually, myriad_binary, scratch, start_with, until};
 use server::Server;
@@ -45,21 +46,23 @@ async fn join(server: &Server, account: &str) -> Player {
 }
 
 async fn refusal(server: &Server, hello: &Hello) -> String {
-    let joined: Result<Player, ClientError> = Player::try_join(server, hello).await;
-    joined.err().expect("no welcome").to_string()
+    Player::refusal(server, hello).await.1
 }
 
 #[tokio::test]
 async fn only_a_good_token_lets_in() {
     let server = start(u32::MAX);
-    let told = refusal(&server, &hello("", None)).await;
-    assert!(told.ends_with("the server requires a token"), "{told}");
-    let told = refusal(&server, &hello(&token("alice", -30), None)).await;
-    assert!(told.contains("the token expired 3"), "{told}");
     let mut forged = token("alice", 600);
     forged.pop();
-    let told = refusal(&server, &hello(&forged, None)).await;
-    assert!(told.contains("the token"), "{told}");
+    for (token, why) in [
+        (String::new(), "the server requires a token"),
+        (token("alice", -30), "the token expired 3"),
+        (forged, "the token"),
+    ] {
+        let (code, told) = Player::refusal(&server, &hello(&token, None)).await;
+        assert_eq!(code, LossCode::Closed(Close::Unauthorized), "{told}");
+        assert!(told.contains(why), "{told}");
+    }
     let alice = join(&server, "alice").await;
     assert_eq!(
         alice.client.view().name(alice.entity()).unwrap(),
@@ -76,7 +79,8 @@ async fn a_second_connection_replaces_the_first_which_is_told() {
     let entity = first.entity();
     let second = join(&server, "alice").await;
     assert_eq!(second.entity(), entity, "an account has one entity");
-    let end = first.end().await;
+    let (code, end) = first.end_with_code().await;
+    assert_eq!(code, LossCode::Closed(Close::Replaced));
     assert!(
         end.ends_with("the account has come in with another connection"),
         "{end}"

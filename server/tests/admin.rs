@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use client_bot::client_core::{Close, LossCode};
 use common::folder::{TestFolder, refusal};
 use common::names::{ByName, join_named as join, named};
 use common::{Player, ROOM, eventually, myriad_binary, scratch, start_with, until, world};
@@ -90,7 +91,8 @@ async fn a_client_that_is_thrown_out_is_told_why_and_its_entity_goes() {
     until(&mut [&mut bystander], "it sees Ann", |p| p[0].sees(entity)).await;
     let kick = ["kick", "--account", "Ann", "--reason", "too loud"];
     admin(&socket, &kick).await.unwrap();
-    let end = ann.end().await;
+    let (code, end) = ann.end_with_code().await;
+    assert_eq!(code, LossCode::Closed(Close::Kicked));
     assert!(
         end.ends_with("thrown out by the operator: too loud"),
         "{end}"
@@ -127,16 +129,12 @@ async fn a_banned_account_stays_out_until_the_ban_ends() {
         "cheating",
     ];
     admin(&socket, &ban).await.unwrap();
-    let end = ann.end().await;
-    assert!(
-        end.ends_with("thrown out by the operator: cheating"),
-        "{end}"
-    );
-    let refused = Player::try_join(&server, &named("Ann"))
-        .await
-        .err()
-        .unwrap();
-    let told = refused.to_string();
+    let banned = LossCode::Closed(Close::Banned);
+    let (code, end) = ann.end_with_code().await;
+    assert_eq!(code, banned);
+    assert!(end.ends_with("banned by the operator: cheating"), "{end}");
+    let (code, told) = Player::refusal(&server, &named("Ann")).await;
+    assert_eq!(code, banned);
     assert!(
         told.contains("banned for another 3") && told.ends_with(": cheating"),
         "{told}"
@@ -167,7 +165,7 @@ async fn a_banned_network_stays_out_with_all_its_clients() {
     );
     for player in &mut players {
         let end = player.end().await;
-        assert!(end.ends_with("thrown out by the operator"), "{end}");
+        assert!(end.ends_with("banned by the operator"), "{end}");
     }
     assert!(Player::try_join(&server, &named("Bob")).await.is_err());
     eventually("nobody is left", || server.stats().figures().clients == 0).await;

@@ -97,13 +97,13 @@ fn unacceptable_hellos(good: &Hello) -> Vec<(&'static str, Vec<u8>, Close, &'sta
                 version: 99,
                 ..good.clone()
             }),
-            Close::Refused,
+            Close::Outdated,
             "the client speaks protocol version 99, the server ",
         ),
         (
             "a wrong token",
             framed(&hello("open barley", None)),
-            Close::Refused,
+            Close::Unauthorized,
             "the token is not the server's",
         ),
         (
@@ -112,7 +112,7 @@ fn unacceptable_hellos(good: &Hello) -> Vec<(&'static str, Vec<u8>, Close, &'sta
                 schema_hash: Some(0x1234),
                 ..good.clone()
             }),
-            Close::Refused,
+            Close::SchemaMismatch,
             "the client needs schema 0000000000001234, the server has",
         ),
     ]

@@ -84,7 +84,7 @@ async fn a_browser_is_told_why_its_session_ends() {
     let greeting = common::raw::framed(&hello("open barley", None));
     let _stream = session.stream(&greeting).await;
     let (code, reason) = session.end().await;
-    assert_eq!(code, Close::Refused.code(), "{reason}");
+    assert_eq!(code, Close::Unauthorized.code(), "{reason}");
     assert!(reason.contains("token"), "{reason}");
     // The connection follows.
     let (code, _) = closed(&session.browser.connection).await;

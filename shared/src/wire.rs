@@ -11,7 +11,7 @@
 //!
 //! `shared/PROTOCOL.md` says all of this for people who read no Rust, and cites golden bytes.
 //!
-//! A connection ends with a QUIC application close: a [`control::Close`] code and a
+//! A connection ends with a QUIC application close: a [`close::Close`] code and a
 //! sentence. Every decoder accepts arbitrary bytes: it returns a [`DecodeError`] for
 //! those it can't read, and allocates in proportion to the input.
 
@@ -19,6 +19,7 @@
 #![deny(clippy::cast_possible_truncation)]
 
 pub mod bits;
+pub mod close;
 pub mod codec;
 pub mod commands;
 pub mod control;

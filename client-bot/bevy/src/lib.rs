@@ -79,7 +79,8 @@ impl Seen {
     }
 }
 
-/// What happened, in the order in which the client was told.
+/// What happened, in the order in which the client was told. [`Event::Link`] tells that the server
+/// falls silent or is heard again, and [`Event::Lost`] has the code of a loss.
 #[derive(Message, Clone, Debug)]
 pub struct Told {
     pub event: Event,

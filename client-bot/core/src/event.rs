@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use shared::wire::close::Update;
 use shared::{EntityId, Refusal, Tick};
 
+use crate::link::LinkState;
+use crate::loss::LossCode;
 use crate::view::View;
 use crate::{Answer, Message, Movement, Notice, Talk};
 
@@ -45,9 +48,21 @@ pub enum Event {
     SubscriptionLost(u32),
     /// The world's commands or notifications have changed; the view has the new schema.
     InterfaceChanged,
+    /// The server falls silent, or is heard again: once for each change. A welcome begins a good
+    /// link without this event, and a loss ends any.
+    Link {
+        state: LinkState,
+        /// As of [`Link::since`](crate::Link::since).
+        since: Duration,
+    },
     /// The connection could not be opened, or has ended.
     Lost {
+        code: LossCode,
+        /// A sentence for people, which says more than the code's own
+        /// [words](LossCode::words).
         reason: String,
+        /// Where the server speaks another version: which one, and where to get it.
+        update: Option<Update>,
         /// After this time the client tries again; `None`: it does not.
         retry_in: Option<Duration>,
     },

@@ -24,11 +24,13 @@ use crate::clock::{Clock, moment_of, tick_of};
 use crate::command::CommandError;
 use crate::event::{Both, Event, EventHandler};
 use crate::handshake::{Handshake, hello};
+use crate::link::{Link, LinkWatch};
+use crate::loss::{Ending, LossCode};
 use crate::pace::Pace;
 use crate::prediction::Prediction;
 use crate::record::{Record, Recorder};
 use crate::request::PredicateTooLong;
-use crate::retry::{RetryOptions, is_worth_a_retry};
+use crate::retry::RetryOptions;
 use crate::route::Route;
 use crate::scene::Scene;
 use crate::session::Session;
@@ -94,15 +96,6 @@ pub enum Step {
     Close(Close, &'static str),
 }
 
-/// Why a connection has ended, for [`Game::closed`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ending {
-    /// The code of a [`Close`], if the server closed it.
-    pub code: Option<u64>,
-    /// A sentence for people.
-    pub reason: String,
-}
-
 enum Stage {
     /// Until the time of the next attempt.
     Waiting(Duration),
@@ -116,7 +109,7 @@ enum Stage {
         until: Duration,
     },
     Playing {
-        heard: Duration,
+        link: LinkWatch,
     },
     /// There are no more attempts.
     Over,
@@ -172,12 +165,27 @@ impl Game {
             let at = lost.unwrap_or(events.len());
             events.splice(at..at, told);
         }
+        let lost_after = self.lost_after();
+        if let Stage::Playing { link } = &mut self.stage
+            && let Some(Link { state, since }) = link.look(now, lost_after)
+        {
+            events.push(Event::Link { state, since });
+        }
         events
     }
 
     /// Whether the client is in the world, for all it knows.
     pub fn is_playing(&self) -> bool {
         matches!(self.stage, Stage::Playing { .. })
+    }
+
+    /// Whether the server is heard, as of the last [`Game::poll`]; `None` while the client is not
+    /// in the world.
+    pub fn link(&self) -> Option<Link> {
+        match &self.stage {
+            Stage::Playing { link } => Some(link.link()),
+            _ => None,
+        }
     }
 
     /// Whether the game has given up.
@@ -338,17 +346,15 @@ impl Game {
             }
             Stage::Connecting { until } | Stage::Greeting { until, .. } if now >= until => {
                 let seconds = self.patience.as_secs_f64();
-                self.lose(format!("no welcome within {seconds} seconds"), None, now);
+                let reason = format!("no welcome within {seconds} seconds");
+                self.lose(Ending::new(LossCode::TimedOut, reason), now);
                 // Not for good: the client wants to resume.
                 Step::Close(Close::Resumed, "no welcome in time")
             }
-            Stage::Playing { heard }
-                if now >= heard + self.route.silence(self.options.silence_timeout) =>
-            {
-                let seconds = self.route.silence(self.options.silence_timeout);
-                let seconds = seconds.as_secs_f64();
+            Stage::Playing { link } if now >= link.heard() + self.lost_after() => {
+                let seconds = self.lost_after().as_secs_f64();
                 let reason = format!("nothing was heard for {seconds} seconds");
-                self.lose(reason, None, now);
+                self.lose(Ending::new(LossCode::TimedOut, reason), now);
                 Step::Close(Close::Resumed, "nothing was heard")
             }
             _ => Step::Wait,
@@ -362,8 +368,10 @@ impl Game {
             Stage::Waiting(until) | Stage::Connecting { until } | Stage::Greeting { until, .. } => {
                 Some(*until)
             }
-            Stage::Playing { heard } => {
-                let silent = *heard + self.route.silence(self.options.silence_timeout);
+            Stage::Playing { link } => {
+                let lost_after = self.lost_after();
+                let silent = link.heard() + lost_after;
+                let silent = link.next_due(lost_after).unwrap_or(silent).min(silent);
                 let input = self.world.as_ref().map(|world| world.next_input(now));
                 Some(input.map_or(silent, |input| silent.min(input)))
             }
@@ -412,7 +420,7 @@ impl Game {
     /// The connection has ended, or could not be opened.
     pub fn closed(&mut self, ending: Ending, now: Duration) {
         if !matches!(self.stage, Stage::Waiting(_) | Stage::Over) {
-            self.lose(ending.reason, ending.code, now);
+            self.lose(ending, now);
         }
     }
 
@@ -448,8 +456,8 @@ impl Game {
                 }
                 Ok(())
             }
-            Stage::Playing { heard } => {
-                *heard = now;
+            Stage::Playing { link } => {
+                link.hear(now);
                 let Some(world) = &mut self.world else {
                     return Ok(());
                 };
@@ -473,11 +481,11 @@ impl Game {
         now: Duration,
         handler: &mut dyn EventHandler,
     ) -> Result<(), DecodeError> {
-        let Stage::Playing { heard } = &mut self.stage else {
+        let Stage::Playing { link } = &mut self.stage else {
             // It is sent again.
             return Ok(());
         };
-        *heard = now;
+        link.hear(now);
         match &mut self.world {
             Some(world) => world.handle_datagram(bytes, now, handler),
             None => Ok(()),
@@ -535,7 +543,9 @@ impl Game {
             rest,
         } = welcomed;
         let forecast = Forecast::from_bytes(&welcome.forecast, &welcome.schema)?;
-        self.stage = Stage::Playing { heard: now };
+        let (tick_hz, idle_seconds) = (welcome.schema.world.tick_hz, welcome.quotas.idle_seconds);
+        let link = LinkWatch::new(now, tick_hz, idle_seconds);
+        self.stage = Stage::Playing { link };
         self.route.welcome(&welcome.standby);
         self.ticket = Some(welcome.ticket);
         let before = self.world.take().filter(|_| welcome.resumed);
@@ -561,20 +571,35 @@ impl Game {
         world.handle_stream(&rest, now, &mut ())
     }
 
-    /// `code` is that of a close by the server.
-    fn lose(&mut self, reason: String, code: Option<u64>, now: Duration) {
-        let is_standby = code == Some(u64::from(Close::Standby.code()));
+    fn lose(&mut self, ending: Ending, now: Duration) {
+        let Ending {
+            code,
+            reason,
+            update,
+        } = ending;
+        let is_standby = code == LossCode::Closed(Close::Standby);
+        // A server that another one has named can be wrong, and the others still be there.
+        let has_others = code == LossCode::Untrusted && self.address().is_some();
         let wait = match self.stage {
             Stage::Playing { .. } => self.route.lose(&self.options.retry),
             _ => self.route.fail(is_standby, &self.options.retry),
         };
-        let wait = wait.filter(|_| code.is_none_or(is_worth_a_retry));
+        let wait = wait.filter(|_| has_others || code.is_worth_a_retry());
         self.stage = match wait {
             Some(wait) => Stage::Waiting(now + wait),
             None => Stage::Over,
         };
-        let retry_in = wait;
-        self.events.push(Event::Lost { reason, retry_in });
+        self.events.push(Event::Lost {
+            code,
+            reason,
+            update,
+            retry_in: wait,
+        });
+    }
+
+    /// The silence after which a connection is lost.
+    fn lost_after(&self) -> Duration {
+        self.route.silence(self.options.silence_timeout)
     }
 }
 

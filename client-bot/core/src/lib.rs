@@ -26,6 +26,8 @@
 //! | [`clock`] | the server's clock, and when input is sent |
 //! | [`scene`] | what is shown between what was heard |
 //! | [`prediction`] | the own entity, ahead of the server |
+//! | [`link`] | whether the server is heard |
+//! | [`loss`] | why a connection was lost, and whether another attempt makes sense |
 //! | [`retry`] | when a lost client connects again |
 //! | [`route`] | where it connects then |
 //! | [`handshake`] | hello and welcome |
@@ -44,6 +46,8 @@ pub mod event;
 pub mod frame;
 pub mod game;
 pub mod handshake;
+pub mod link;
+pub mod loss;
 pub mod pace;
 pub mod prediction;
 mod receipt;
@@ -59,17 +63,21 @@ pub mod view;
 pub use clock::Clock;
 pub use command::CommandError;
 pub use event::{Change, DatagramSummary, Event, EventHandler, RefusedRun};
-pub use game::{Ending, Game, GameOptions, Step};
+pub use game::{Game, GameOptions, Step};
 pub use handshake::{Handshake, Welcomed, hello};
+pub use link::{Link, LinkState};
+pub use loss::{Ending, LossCode};
 pub use pace::Pace;
 pub use prediction::Prediction;
 pub use request::PredicateTooLong;
-pub use retry::{RetryOptions, is_worth_a_retry};
+pub use retry::RetryOptions;
 pub use route::Route;
 pub use scene::Scene;
 pub use session::Session;
 pub use view::{Entity, View, ViewCounts};
 
+/// Why a server closed a connection, and where to get another version of the game.
+pub use shared::wire::close::{Close, Update};
 /// What a client may do.
 pub use shared::wire::control::Quotas;
 /// A decoded movement datagram.

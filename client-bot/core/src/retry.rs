@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use shared::wire::control::Close;
 use shared::world::mix::mix;
 
 /// How a lost client tries to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryOptions {
-    /// The wait before the first attempt.
+    /// The wait before the first attempt of a client that was in the world.
     pub first: Duration,
     /// Each wait is twice as long as the one before, up to this.
     pub longest: Duration,
-    /// So many attempts in a row fail before the client gives up.
+    /// So many attempts in a row fail before the client gives up: the first one, where there was
+    /// no connection yet, is one of them.
     pub attempts: u32,
     /// Waits are up to a half shorter, by this number, so that clients that were lost
     /// together do not come back together.
@@ -51,20 +51,6 @@ impl RetryOptions {
     }
 }
 
-/// Whether another attempt makes sense after a server has closed the connection with a code.
-pub fn is_worth_a_retry(code: u64) -> bool {
-    let for_good = [
-        Close::Bye,
-        Close::Refused,
-        Close::Malformed,
-        Close::Resumed,
-        Close::Removed,
-        Close::Replaced,
-        Close::Kicked,
-    ];
-    !for_good.iter().any(|c| u64::from(c.code()) == code)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,14 +79,5 @@ mod tests {
             assert_eq!(options.wait(10), None);
         }
         assert_eq!(RetryOptions::NEVER.wait(0), None);
-    }
-
-    #[test]
-    fn a_client_that_is_not_wanted_stays_away() {
-        assert!(!is_worth_a_retry(u64::from(Close::Refused.code())));
-        assert!(!is_worth_a_retry(u64::from(Close::Resumed.code())));
-        assert!(is_worth_a_retry(u64::from(Close::Full.code())));
-        assert!(is_worth_a_retry(u64::from(Close::TooSlow.code())));
-        assert!(is_worth_a_retry(u64::from(Close::Shutdown.code())));
     }
 }

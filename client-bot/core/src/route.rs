@@ -14,7 +14,7 @@ pub struct Route {
     standby: Option<String>,
     /// Whose turn it is.
     turn: usize,
-    /// Rounds of turns that failed.
+    /// Rounds of turns that failed since the last welcome.
     failed: u32,
     /// A standby has answered in this round.
     has_answered: bool,
@@ -51,10 +51,9 @@ impl Route {
 
     /// The connection to the server that welcomed the client is lost. Gives the wait before the
     /// next attempt; `None` to give up.
-    pub fn lose(&mut self, retry: &RetryOptions) -> Option<Duration> {
-        let wait = retry.wait(self.failed);
-        self.failed += 1;
-        wait
+    pub fn lose(&self, retry: &RetryOptions) -> Option<Duration> {
+        // No attempt has failed yet.
+        retry.wait(self.failed)
     }
 
     /// An attempt has failed, perhaps since the server is a standby that has not taken over.
@@ -66,11 +65,12 @@ impl Route {
             return Some(Duration::ZERO);
         }
         self.turn = 0;
+        self.failed = self.failed.saturating_add(1);
         if std::mem::take(&mut self.has_answered) {
             // It may take over at any time.
             self.failed = self.failed.min(FAILED_BESIDE_STANDBY_MAX);
         }
-        self.lose(retry)
+        retry.wait(self.failed)
     }
 
     /// How long an attempt may take, if it could take `longest` and an answer takes `round_trip`:
@@ -133,7 +133,7 @@ mod tests {
     fn a_lost_client_tries_the_standby_first_and_each_server_in_turn() {
         let (one, two) = (Some("one:1".to_owned()), Some("two:2".to_owned()));
         let mut route = Route::default();
-        assert_eq!(tries(&mut route.clone()), [None, None, None, None]);
+        assert_eq!(tries(&mut route.clone()), [None, None, None]);
         route.welcome("one:1");
         route.lose(&RETRY).unwrap();
         let expected = [&one, &None, &one, &None, &one, &None].map(Clone::clone);
@@ -168,7 +168,7 @@ mod tests {
         assert!(route.fail(false, &RETRY).unwrap() >= Duration::from_millis(200));
         route.fail(false, &RETRY).unwrap();
         assert_eq!(route.fail(false, &RETRY), None);
-        let mut never = Route::default();
+        let never = Route::default();
         assert_eq!(never.lose(&RetryOptions::NEVER), None);
     }
 

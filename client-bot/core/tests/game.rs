@@ -4,7 +4,9 @@ mod common;
 
 use std::time::Duration;
 
-use client_core::{Change, Ending, Event, Game, GameOptions, RetryOptions, Step};
+use client_core::{
+    Change, Ending, Event, Game, GameOptions, Link, LinkState, LossCode, RetryOptions, Step,
+};
 use common::{OWN, Server, WELCOMED, welcome};
 use shared::wire::control::{Close, Welcome};
 use shared::wire::{codec, length};
@@ -48,18 +50,12 @@ fn heard(tick: u64) -> Duration {
 }
 
 fn lost(reason: &str) -> Ending {
-    Ending {
-        code: None,
-        reason: reason.to_owned(),
-    }
+    Ending::new(LossCode::Unreachable, reason)
 }
 
 /// A close by a server that is a standby.
 fn turned_away() -> Ending {
-    Ending {
-        code: Some(u64::from(Close::Standby.code())),
-        reason: "a standby".to_owned(),
-    }
+    Ending::closed(Close::Standby.code().into(), "a standby")
 }
 
 #[test]
@@ -293,7 +289,9 @@ fn a_lost_game_comes_back_and_says_only_what_is_new() {
     let events = game.poll(now);
     let [
         Event::Lost {
+            code: LossCode::Unreachable,
             reason,
+            update: None,
             retry_in: Some(wait),
         },
     ] = &events[..]
@@ -347,49 +345,210 @@ fn a_lost_game_comes_back_and_says_only_what_is_new() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_is_tried_a_few_times() {
-    let options = GameOptions {
-        retry: RetryOptions {
-            attempts: 2,
-            ..RetryOptions::default()
-        },
-        ..GameOptions::default()
-    };
-    let mut game = Game::new(options.clone());
-    let mut now = Duration::ZERO;
-    let (mut attempts, mut last) = (0, None);
-    while !game.is_over() {
-        match game.next_step(now) {
-            Step::Connect => attempts += 1,
-            Step::Close(..) | Step::Wait => {}
+fn a_server_that_does_not_answer_is_tried_as_often_as_the_options_say() {
+    for attempts in [1, 2, 5] {
+        let options = GameOptions {
+            retry: RetryOptions {
+                attempts,
+                ..RetryOptions::default()
+            },
+            ..GameOptions::default()
+        };
+        // From the start, and once it was in the world.
+        for was_playing in [false, true] {
+            let mut game = match was_playing {
+                false => Game::new(options.clone()),
+                true => {
+                    let mut game = Game::new(options.clone());
+                    join(&mut game, Duration::ZERO, &welcome(), None);
+                    game.closed(lost("gone"), Duration::ZERO);
+                    game
+                }
+            };
+            let mut now = Duration::ZERO;
+            let (mut tried, mut last) = (0, None);
+            while !game.is_over() {
+                match game.next_step(now) {
+                    Step::Connect => tried += 1,
+                    Step::Close(..) | Step::Wait => {}
+                }
+                last = game.poll(now).pop().or(last);
+                now += Duration::from_millis(20);
+                assert!(now < Duration::from_secs(60), "it never ends");
+            }
+            assert_eq!(tried, attempts, "was playing: {was_playing}");
+            let expected = Event::Lost {
+                code: LossCode::TimedOut,
+                reason: "no welcome within 5 seconds".to_owned(),
+                update: None,
+                retry_in: None,
+            };
+            assert_eq!(last, Some(expected));
         }
-        last = game.poll(now).pop().or(last);
-        now += Duration::from_millis(20);
-        assert!(now < Duration::from_secs(60), "it never ends");
     }
-    assert_eq!(attempts, 3);
-    let reason = "no welcome within 5 seconds".to_owned();
-    let retry_in = None;
-    assert_eq!(last, Some(Event::Lost { reason, retry_in }));
-    // Three times the time-out, and two short waits.
-    assert!(now < options.connect_timeout * 3 + Duration::from_secs(1));
 }
 
 #[test]
-fn a_refused_game_does_not_try_again() {
-    let mut game = Game::new(GameOptions::default());
+fn a_game_without_attempts_tries_once() {
+    let mut game = Game::new(GameOptions {
+        retry: RetryOptions::NEVER,
+        ..GameOptions::default()
+    });
     assert_eq!(game.next_step(Duration::ZERO), Step::Connect);
-    game.opened(None);
-    let reason = "the token is not the server's".to_owned();
-    let ending = Ending {
-        code: Some(u64::from(Close::Refused.code())),
-        reason: reason.clone(),
-    };
-    game.closed(ending, Duration::ZERO);
-    let retry_in = None;
-    let lost = Event::Lost { reason, retry_in };
-    assert_eq!(game.poll(Duration::ZERO), [lost]);
+    game.closed(lost("gone"), Duration::ZERO);
     assert!(game.is_over());
+}
+
+#[test]
+fn every_close_is_told_by_its_code_and_only_some_are_tried_again() {
+    use Close::*;
+    // Whether the server closes before the welcome or after it.
+    for is_welcome in [false, true] {
+        for close in Close::ALL {
+            let mut game = match is_welcome {
+                true => welcomed(Duration::ZERO),
+                false => {
+                    let mut game = Game::new(GameOptions::default());
+                    assert_eq!(game.next_step(Duration::ZERO), Step::Connect);
+                    game.opened(None);
+                    game
+                }
+            };
+            game.closed(Ending::closed(close.code().into(), "why"), Duration::ZERO);
+            let events = game.poll(Duration::ZERO);
+            let [
+                Event::Lost {
+                    code,
+                    reason,
+                    update: None,
+                    retry_in,
+                },
+            ] = &events[..]
+            else {
+                panic!("{close:?}: {events:?}");
+            };
+            assert_eq!((*code, reason.as_str()), (LossCode::Closed(close), "why"));
+            let is_tried_again = matches!(close, Full | TooSlow | Shutdown | Starting | Standby);
+            assert_eq!(retry_in.is_some(), is_tried_again, "{close:?}");
+            assert_eq!(game.is_over(), !is_tried_again, "{close:?}");
+        }
+    }
+}
+
+#[test]
+fn a_game_of_another_version_learns_which_one_and_where_to_get_it() {
+    let mut game = Game::new(GameOptions::default());
+    game.next_step(Duration::ZERO);
+    game.opened(None);
+    let reason = "too old [version=99 url=https://example.org]";
+    let ending = Ending::closed(Close::Outdated.code().into(), reason);
+    game.closed(ending, Duration::ZERO);
+    let events = game.poll(Duration::ZERO);
+    let [
+        Event::Lost {
+            code,
+            reason,
+            update: Some(update),
+            retry_in: None,
+        },
+    ] = &events[..]
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!(*code, Close::Outdated.into());
+    assert_eq!(reason, "too old");
+    assert_eq!(update.server_version, 99);
+    assert_eq!(update.url.as_deref(), Some("https://example.org"));
+}
+
+#[test]
+fn a_server_with_a_wrong_certificate_is_not_tried_again() {
+    let untrusted = || Ending::new(LossCode::Untrusted, "another certificate");
+    let mut game = Game::new(GameOptions::default());
+    game.next_step(Duration::ZERO);
+    game.closed(untrusted(), Duration::ZERO);
+    assert!(game.is_over());
+    // A standby with a wrong one does not keep the game from the server that it was given.
+    let mut game = Game::new(GameOptions::default());
+    let named = Welcome {
+        standby: "two.example:4433".to_owned(),
+        ..welcome()
+    };
+    join(&mut game, Duration::ZERO, &named, None);
+    game.closed(lost("gone"), Duration::ZERO);
+    let mut now = Duration::from_secs(1);
+    assert_eq!(game.next_step(now), Step::Connect);
+    assert!(game.address().is_some());
+    game.closed(untrusted(), now);
+    assert_eq!(game.next_step(now), Step::Connect);
+    assert_eq!(game.address(), None);
+    game.closed(untrusted(), now);
+    now += Duration::from_secs(60);
+    assert_eq!(game.next_step(now), Step::Wait);
+    assert!(game.is_over());
+}
+
+#[test]
+fn a_player_is_told_once_that_the_server_is_not_heard_and_once_that_it_is() {
+    let server = Server::new();
+    let mut game = welcomed(Duration::ZERO);
+    assert_eq!(game.link().map(|link| link.state), Some(LinkState::Good));
+    // It speaks in each tick, for a while.
+    let mut now = Duration::ZERO;
+    let mut events = vec![];
+    for tick in 11..200 {
+        now = heard(tick);
+        game.handle_datagram(&server.movement(tick, OWN.slot.0, 0), now)
+            .unwrap();
+        events.extend(game.poll(now));
+    }
+    let frame = Duration::from_millis(20);
+    let silent_from = now;
+    let mut told_at = None;
+    while now < silent_from + Duration::from_secs(6) {
+        now += frame;
+        assert_eq!(game.next_step(now), Step::Wait);
+        let news = game.poll(now);
+        told_at = told_at.or((!news.is_empty()).then_some(now));
+        events.extend(news);
+    }
+    let told_after = told_at.expect("an event") - silent_from;
+    assert_eq!(told_after, Duration::from_millis(1500));
+    let unstable = Link {
+        state: LinkState::Unstable,
+        since: silent_from,
+    };
+    assert_eq!(game.link(), Some(unstable));
+    game.handle_datagram(&server.movement(260, OWN.slot.0, 0), now)
+        .unwrap();
+    events.extend(game.poll(now));
+    events.extend(game.poll(now + frame));
+    let (state, since) = (unstable.state, unstable.since);
+    let expected = [
+        Event::Link { state, since },
+        Event::Link {
+            state: LinkState::Good,
+            since: now,
+        },
+    ];
+    assert_eq!(events, expected);
+    // A loss ends the link.
+    game.closed(lost("gone"), now);
+    assert_eq!(game.link(), None);
+}
+
+#[test]
+fn a_game_that_was_not_polled_does_not_blame_the_server() {
+    let server = Server::new();
+    let mut game = welcomed(Duration::ZERO);
+    game.poll(Duration::ZERO);
+    // A page in the background: its first poll comes before what has arrived is handed in.
+    let now = Duration::from_secs(8);
+    assert_eq!(game.poll(now), []);
+    game.handle_datagram(&server.movement(80, OWN.slot.0, 0), now)
+        .unwrap();
+    assert_eq!(game.poll(now + Duration::from_secs(1)), []);
+    assert_eq!(game.link().map(|link| link.state), Some(LinkState::Good));
 }
 
 #[test]

@@ -25,8 +25,14 @@ fn main() -> anyhow::Result<()> {
     while started.elapsed().as_secs_f64() < arguments.seconds {
         // What has happened, and what is shown now.
         for event in client.poll() {
-            if let Event::Lost { reason, retry_in } = event {
-                anyhow::ensure!(retry_in.is_some(), "lost: {reason}");
+            if let Event::Lost {
+                code,
+                reason,
+                retry_in: None,
+                ..
+            } = event
+            {
+                anyhow::bail!("{}: {reason}", code.words());
             }
         }
         let Some(direction) = terminal.direction()? else {

@@ -29,7 +29,22 @@ namespace Myriad
     {
         None, Welcomed, Resumed, Reborn, Entered, Left, Changed, NoticedChange, Notified,
         NoticesFull, Said, Whispered, Spoken, JoinedChannel, LeftChannel, Member, Announced,
-        Answered, SubscriptionLost, InterfaceChanged, Lost, Refused,
+        Answered, SubscriptionLost, InterfaceChanged, Lost, Refused, Link,
+    }
+
+    /// Why a connection is lost, see `MyriadLoss` in myriad.h.
+    public enum Loss
+    {
+        None = -1,
+        Bye, Refused, Full, Malformed, TooSlow, Resumed, Shutdown, Removed, Replaced, Kicked,
+        Starting, Standby, Banned, Unauthorized, Outdated, SchemaMismatch,
+        TimedOut = 256, Unreachable, Untrusted, NameNotFound, Other,
+    }
+
+    /// Whether the server is heard, see `MyriadLink` in myriad.h.
+    public enum Link
+    {
+        None, Good, Unstable,
     }
 
     public enum TalkType
@@ -72,6 +87,7 @@ namespace Myriad
         public uint Processed;
         public UIntPtr InView;
         public ulong Compared, Corrected;
+        public Link Link;
     }
 
     /// Something that has happened, see `MyriadEvent` in myriad.h.
@@ -90,6 +106,15 @@ namespace Myriad
         public double RetrySeconds;
         public string Name, Channel, Text;
         public double[] Values;
+        /// Why the connection is lost. `LossWords` has words for players.
+        public Loss Loss;
+        public string LossWords => Native.Text(Native.myriad_loss_words(Loss));
+        /// How the link to the server is from now on.
+        public Link Link;
+        /// The protocol version of a server that refuses the client's; 0: not told.
+        public uint ServerVersion;
+        /// Where players get the game that such a server takes; null: not told.
+        public string UpdateUrl;
     }
 
     /// How to connect.
@@ -399,6 +424,10 @@ namespace Myriad
             public double OldValue, NewValue, RetrySeconds;
             public IntPtr Name, Channel, Text, Values;
             public UIntPtr ValueCount;
+            public Loss Loss;
+            public Link Link;
+            public uint ServerVersion;
+            public IntPtr UpdateUrl;
 
             internal Myriad.Event Read()
             {
@@ -423,6 +452,10 @@ namespace Myriad
                     Channel = Native.Text(Channel),
                     Text = Native.Text(Text),
                     Values = values,
+                    Loss = Loss,
+                    Link = Link,
+                    ServerVersion = ServerVersion,
+                    UpdateUrl = Native.Text(UpdateUrl),
                 };
             }
         }
@@ -444,6 +477,7 @@ namespace Myriad
         }
 
         [DllImport(Library)] internal static extern IntPtr myriad_error();
+        [DllImport(Library)] internal static extern IntPtr myriad_loss_words(Loss loss);
         [DllImport(Library)] internal static extern Status myriad_connect(ref Options options, out ulong client);
         [DllImport(Library)] internal static extern Status myriad_poll(ulong client);
         [DllImport(Library)] internal static extern Status myriad_next_event(ulong client, out Event happened);

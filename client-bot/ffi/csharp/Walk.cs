@@ -42,7 +42,7 @@ static class Walk
                     }
                     if (happened.What == EventType.Lost && happened.RetrySeconds < 0)
                     {
-                        Console.Error.WriteLine($"lost: {happened.Text}");
+                        Console.Error.WriteLine($"{happened.LossWords}: {happened.Text}");
                         return 1;
                     }
                 }

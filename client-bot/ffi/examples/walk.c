@@ -41,7 +41,10 @@ static int read_events(MyriadClient client) {
       entered += 1;
       break;
     case MYRIAD_EVENT_TYPE_LOST:
-      fprintf(stderr, "lost: %s\n", event.text);
+      fprintf(stderr, "%s: %s\n", myriad_loss_words(event.loss), event.text);
+      if (event.update_url != NULL) {
+        fprintf(stderr, "get another version at %s\n", event.update_url);
+      }
       if (event.retry_seconds < 0) {
         exit(1);
       }

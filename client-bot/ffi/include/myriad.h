@@ -76,12 +76,74 @@ typedef enum MyriadEventType {
   MYRIAD_EVENT_TYPE_SUBSCRIPTION_LOST = 18,
   // The world's commands or notifications have changed.
   MYRIAD_EVENT_TYPE_INTERFACE_CHANGED = 19,
-  // The connection has ended, or could not be opened: `text`, `retry_seconds`.
+  // The connection has ended, or could not be opened: `loss`, `text`, `retry_seconds`, and with
+  // `MYRIAD_LOSS_OUTDATED` `server_version` and `update_url`.
   MYRIAD_EVENT_TYPE_LOST = 20,
   // Commands had no effect: `tick`, `request` (the first one's number), `values` (how many
   // there are), `text` (why).
   MYRIAD_EVENT_TYPE_REFUSED = 21,
+  // The server falls silent, or is heard again: `link`.
+  MYRIAD_EVENT_TYPE_LINK = 22,
 } MyriadEventType;
+
+// Why a connection is lost: close codes of the server, and from 256 on what the client found. The
+// number may also be one that a later version of this library has.
+typedef enum MyriadLoss {
+  // The event is about something else.
+  MYRIAD_LOSS_NONE = -1,
+  // The server has ended the session.
+  MYRIAD_LOSS_BYE = 0,
+  // The server refuses the client for a reason without a number of its own: `text`.
+  MYRIAD_LOSS_REFUSED = 1,
+  // The server is full.
+  MYRIAD_LOSS_FULL = 2,
+  // Client and server do not understand each other.
+  MYRIAD_LOSS_MALFORMED = 3,
+  // The client was too slow for the server.
+  MYRIAD_LOSS_TOO_SLOW = 4,
+  // The session goes on in another connection.
+  MYRIAD_LOSS_RESUMED = 5,
+  // The server is shutting down.
+  MYRIAD_LOSS_SHUTDOWN = 6,
+  // The player's entity was removed.
+  MYRIAD_LOSS_REMOVED = 7,
+  // The account plays from another place.
+  MYRIAD_LOSS_REPLACED = 8,
+  // The operator has thrown the client out.
+  MYRIAD_LOSS_KICKED = 9,
+  // The server is starting.
+  MYRIAD_LOSS_STARTING = 10,
+  // The server is a standby, which has not taken over.
+  MYRIAD_LOSS_STANDBY = 11,
+  // The account or the network is banned.
+  MYRIAD_LOSS_BANNED = 12,
+  // The token is missing, wrong, expired or not valid yet.
+  MYRIAD_LOSS_UNAUTHORIZED = 13,
+  // The game and the server have different versions.
+  MYRIAD_LOSS_OUTDATED = 14,
+  // The game was made for another world.
+  MYRIAD_LOSS_SCHEMA_MISMATCH = 15,
+  // The server does not answer.
+  MYRIAD_LOSS_TIMED_OUT = 256,
+  // The server cannot be reached.
+  MYRIAD_LOSS_UNREACHABLE = 257,
+  // The server's certificate is not trusted.
+  MYRIAD_LOSS_UNTRUSTED = 258,
+  // The server's name has no address.
+  MYRIAD_LOSS_NAME_NOT_FOUND = 259,
+  // Anything else.
+  MYRIAD_LOSS_OTHER = 260,
+} MyriadLoss;
+
+// Whether the server is heard.
+typedef enum MyriadLink {
+  // The client is not in the world, or the event is about something else.
+  MYRIAD_LINK_NONE = 0,
+  // The server is heard as often as it should be.
+  MYRIAD_LINK_GOOD = 1,
+  // Nothing was heard of the server for longer than it is ever silent.
+  MYRIAD_LINK_UNSTABLE = 2,
+} MyriadLink;
 
 // What a player can do with talk. Beside it stand the texts of `myriad_talk` that it
 // takes; the others are ignored.
@@ -161,6 +223,14 @@ typedef struct MyriadEvent {
   const char *text;
   const double *values;
   size_t value_count;
+  // Why the connection is lost.
+  enum MyriadLoss loss;
+  // How the link to the server is from now on.
+  enum MyriadLink link;
+  // The protocol version of a server that refuses the client's; 0: not told.
+  uint32_t server_version;
+  // Where players get the game that such a server takes; null: not told.
+  const char *update_url;
 } MyriadEvent;
 
 // The client and its connection.
@@ -191,6 +261,8 @@ typedef struct MyriadState {
   // corrected.
   uint64_t compared;
   uint64_t corrected;
+  // Whether the server is heard, as of the last `myriad_poll`.
+  enum MyriadLink link;
 } MyriadState;
 
 // An entity in view as it is shown now.
@@ -245,6 +317,10 @@ enum MyriadStatus myriad_abandon(MyriadClient client);
 // # Safety
 // `event` points to room for an event.
 enum MyriadStatus myriad_next_event(MyriadClient client, struct MyriadEvent *event);
+
+// A few words for players about a `MyriadLoss`, in English; empty for other numbers. The text is
+// the library's, and stays.
+const char *myriad_loss_words(int32_t loss);
 
 // Writes how the client is to `state`.
 //

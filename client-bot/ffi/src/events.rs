@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::ffi::{CString, c_char};
 use std::ptr::null;
+use std::sync::LazyLock;
 
 use client_bot::View;
-use client_bot::client_core::{Event, Notice, NoticeBody, Talk};
+use client_bot::client_core::{Close, Event, LinkState, LossCode, Notice, NoticeBody, Talk};
 use client_bot::named::{NamedChange, command_name, kind_name, number};
 use shared::{EntityId, Tick};
 
@@ -86,11 +87,118 @@ pub enum MyriadEventType {
     SubscriptionLost = 18,
     /// The world's commands or notifications have changed.
     InterfaceChanged = 19,
-    /// The connection has ended, or could not be opened: `text`, `retry_seconds`.
+    /// The connection has ended, or could not be opened: `loss`, `text`, `retry_seconds`, and with
+    /// `MYRIAD_LOSS_OUTDATED` `server_version` and `update_url`.
     Lost = 20,
     /// Commands had no effect: `tick`, `request` (the first one's number), `values` (how many
     /// there are), `text` (why).
     Refused = 21,
+    /// The server falls silent, or is heard again: `link`.
+    Link = 22,
+}
+
+/// Why a connection is lost: close codes of the server, and from 256 on what the client found. The
+/// number may also be one that a later version of this library has.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MyriadLoss {
+    /// The event is about something else.
+    #[default]
+    None = -1,
+    /// The server has ended the session.
+    Bye = 0,
+    /// The server refuses the client for a reason without a number of its own: `text`.
+    Refused = 1,
+    /// The server is full.
+    Full = 2,
+    /// Client and server do not understand each other.
+    Malformed = 3,
+    /// The client was too slow for the server.
+    TooSlow = 4,
+    /// The session goes on in another connection.
+    Resumed = 5,
+    /// The server is shutting down.
+    Shutdown = 6,
+    /// The player's entity was removed.
+    Removed = 7,
+    /// The account plays from another place.
+    Replaced = 8,
+    /// The operator has thrown the client out.
+    Kicked = 9,
+    /// The server is starting.
+    Starting = 10,
+    /// The server is a standby, which has not taken over.
+    Standby = 11,
+    /// The account or the network is banned.
+    Banned = 12,
+    /// The token is missing, wrong, expired or not valid yet.
+    Unauthorized = 13,
+    /// The game and the server have different versions.
+    Outdated = 14,
+    /// The game was made for another world.
+    SchemaMismatch = 15,
+    /// The server does not answer.
+    TimedOut = 256,
+    /// The server cannot be reached.
+    Unreachable = 257,
+    /// The server's certificate is not trusted.
+    Untrusted = 258,
+    /// The server's name has no address.
+    NameNotFound = 259,
+    /// Anything else.
+    Other = 260,
+}
+
+impl From<LossCode> for MyriadLoss {
+    fn from(code: LossCode) -> MyriadLoss {
+        match code {
+            LossCode::Closed(close) => match close {
+                Close::Bye => MyriadLoss::Bye,
+                Close::Refused => MyriadLoss::Refused,
+                Close::Full => MyriadLoss::Full,
+                Close::Malformed => MyriadLoss::Malformed,
+                Close::TooSlow => MyriadLoss::TooSlow,
+                Close::Resumed => MyriadLoss::Resumed,
+                Close::Shutdown => MyriadLoss::Shutdown,
+                Close::Removed => MyriadLoss::Removed,
+                Close::Replaced => MyriadLoss::Replaced,
+                Close::Kicked => MyriadLoss::Kicked,
+                Close::Starting => MyriadLoss::Starting,
+                Close::Standby => MyriadLoss::Standby,
+                Close::Banned => MyriadLoss::Banned,
+                Close::Unauthorized => MyriadLoss::Unauthorized,
+                Close::Outdated => MyriadLoss::Outdated,
+                Close::SchemaMismatch => MyriadLoss::SchemaMismatch,
+            },
+            LossCode::TimedOut => MyriadLoss::TimedOut,
+            LossCode::Unreachable => MyriadLoss::Unreachable,
+            LossCode::Untrusted => MyriadLoss::Untrusted,
+            LossCode::NameNotFound => MyriadLoss::NameNotFound,
+            LossCode::Other => MyriadLoss::Other,
+        }
+    }
+}
+
+/// Whether the server is heard.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MyriadLink {
+    /// The client is not in the world, or the event is about something else.
+    #[default]
+    None = 0,
+    /// The server is heard as often as it should be.
+    Good = 1,
+    /// Nothing was heard of the server for longer than it is ever silent.
+    Unstable = 2,
+}
+
+impl From<LinkState> for MyriadLink {
+    fn from(state: LinkState) -> MyriadLink {
+        match state {
+            LinkState::Good => MyriadLink::Good,
+            LinkState::Unstable => MyriadLink::Unstable,
+        }
+    }
 }
 
 /// Something that has happened. Texts and lists are the library's, and last until the next call
@@ -119,6 +227,14 @@ pub struct MyriadEvent {
     pub text: *const c_char,
     pub values: *const f64,
     pub value_count: usize,
+    /// Why the connection is lost.
+    pub loss: MyriadLoss,
+    /// How the link to the server is from now on.
+    pub link: MyriadLink,
+    /// The protocol version of a server that refuses the client's; 0: not told.
+    pub server_version: u32,
+    /// Where players get the game that such a server takes; null: not told.
+    pub update_url: *const c_char,
 }
 
 /// An event with its texts.
@@ -138,6 +254,10 @@ pub(crate) struct Told {
     channel: Option<CString>,
     text: Option<CString>,
     values: Vec<f64>,
+    loss: MyriadLoss,
+    link: MyriadLink,
+    server_version: u32,
+    update_url: Option<CString>,
 }
 
 /// Writes the next event to `event`, or that there is none.
@@ -155,6 +275,20 @@ pub unsafe extern "C" fn myriad_next_event(
         unsafe { put(event, told.event(), "an event") }
     })
 }
+
+/// A few words for players about a `MyriadLoss`, in English; empty for other numbers. The text is
+/// the library's, and stays.
+#[unsafe(no_mangle)]
+pub extern "C" fn myriad_loss_words(loss: i32) -> *const c_char {
+    let words = WORDS.iter().find(|(number, _)| *number == loss);
+    words.map_or(c"".as_ptr(), |(_, words)| words.as_ptr())
+}
+
+static WORDS: LazyLock<Vec<(i32, CString)>> = LazyLock::new(|| {
+    let all = LossCode::ALL.into_iter();
+    all.map(|code| (MyriadLoss::from(code) as i32, c_text(code.words())))
+        .collect()
+});
 
 impl Told {
     fn event(&self) -> MyriadEvent {
@@ -175,6 +309,10 @@ impl Told {
             text: text(&self.text),
             values: self.values.as_ptr(),
             value_count: self.values.len(),
+            loss: self.loss,
+            link: self.link,
+            server_version: self.server_version,
+            update_url: text(&self.update_url),
         }
     }
 
@@ -244,11 +382,27 @@ impl Told {
                 ..Told::of(Type::SubscriptionLost, none)
             },
             Event::InterfaceChanged => Told::of(Type::InterfaceChanged, none),
-            Event::Lost { reason, retry_in } => Told {
-                text: Some(c_text(reason)),
-                retry_seconds: retry_in.map(|wait| wait.as_secs_f64()),
-                ..Told::of(Type::Lost, none)
+            Event::Link { state, .. } => Told {
+                link: (*state).into(),
+                ..Told::of(Type::Link, none)
             },
+            Event::Lost {
+                code,
+                reason,
+                update,
+                retry_in,
+            } => {
+                let url = update.as_ref().and_then(|update| update.url.as_deref());
+                let version = update.as_ref().map(|update| update.server_version);
+                Told {
+                    text: Some(c_text(reason)),
+                    retry_seconds: retry_in.map(|wait| wait.as_secs_f64()),
+                    loss: (*code).into(),
+                    server_version: version.map_or(0, u32::from),
+                    update_url: url.map(c_text),
+                    ..Told::of(Type::Lost, none)
+                }
+            }
         });
     }
 
@@ -346,5 +500,18 @@ impl Told {
                 ..Told::of(Type::Announced, tick)
             },
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_loss_has_the_number_of_its_code() {
+        for code in LossCode::ALL {
+            let number = MyriadLoss::from(code) as i64;
+            assert_eq!(number, i64::from(code.number()), "{code:?}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use client_bot::named::NamedError;
 use shared::EntityRef;
 
 use crate::clients::{Client, MyriadClient, with};
-use crate::events::MyriadEntity;
+use crate::events::{MyriadEntity, MyriadLink};
 use crate::failure::{Failure, MyriadStatus};
 use crate::memory::{put, put_text, text};
 
@@ -55,6 +55,8 @@ pub struct MyriadState {
     /// corrected.
     pub compared: u64,
     pub corrected: u64,
+    /// Whether the server is heard, as of the last `myriad_poll`.
+    pub link: MyriadLink,
 }
 
 /// Writes how the client is to `state`.
@@ -288,6 +290,9 @@ impl Client {
             in_view: view.map_or(0, |view| view.entities().len()),
             compared: corrections.compared,
             corrected: corrections.corrected,
+            link: game
+                .link()
+                .map_or(MyriadLink::None, |link| link.state.into()),
         }
     }
 }

@@ -7,7 +7,9 @@ use std::thread;
 use myriad_client::connection::{
     MyriadOptions, myriad_abandon, myriad_connect, myriad_leave, myriad_poll, myriad_ticket,
 };
-use myriad_client::events::{MyriadEntity, MyriadEventType, myriad_next_event};
+use myriad_client::events::{
+    MyriadEntity, MyriadEventType, MyriadLink, MyriadLoss, myriad_loss_words, myriad_next_event,
+};
 use myriad_client::failure::myriad_error;
 use myriad_client::input::{myriad_command, myriad_flush, myriad_input_due, myriad_ready_ticks};
 use myriad_client::interest::{myriad_set_region, myriad_set_sight, myriad_subscribe};
@@ -189,6 +191,17 @@ fn nobody_listening_ends_with_an_event() {
     let event = event.expect("the loop ends with one");
     assert_eq!(event.what, MyriadEventType::Lost);
     assert!(!unsafe { CStr::from_ptr(event.text) }.is_empty());
+    assert_eq!(event.loss, MyriadLoss::TimedOut);
+    assert_eq!(event.link, MyriadLink::None);
+    let words = unsafe { CStr::from_ptr(myriad_loss_words(event.loss as i32)) };
+    assert_eq!(words, c"the server does not answer");
+    for number in [-1, 16, 255, 261, i32::MIN, i32::MAX] {
+        assert!(unsafe { CStr::from_ptr(myriad_loss_words(number)) }.is_empty());
+    }
+    assert_eq!(
+        (event.server_version, event.update_url.is_null()),
+        (0, true)
+    );
     assert_eq!(myriad_abandon(client), MyriadStatus::Ok);
 }
 

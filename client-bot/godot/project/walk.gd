@@ -57,7 +57,7 @@ func _on_entered(_entity: int, _kind: String) -> void:
 
 func _on_lost(reason: String, retry_seconds: float) -> void:
 	if retry_seconds < 0.0:
-		end(reason)
+		end("%s: %s" % [client.loss_words(), reason])
 
 
 func end(reason: String) -> void:

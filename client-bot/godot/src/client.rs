@@ -1,6 +1,8 @@
 //! A node that plays in a world.
 
-use client_bot::client_core::{GameOptions, Region, RetryOptions, TalkRequest, View};
+use client_bot::client_core::{
+    GameOptions, LinkState, LossCode, Region, RetryOptions, TalkRequest, Update, View,
+};
 use client_bot::connect::{host_of, resolve};
 use client_bot::named::{NamedError, raw};
 use client_bot::{GameClient, Trust};
@@ -60,6 +62,9 @@ pub struct MyriadClient {
     game: Option<GameClient>,
     shown: Shown,
     failure: GString,
+    /// Why the connection was lost last.
+    #[init(val = None)]
+    pub(crate) loss: Option<(LossCode, Option<Update>)>,
 }
 
 #[godot_api]
@@ -164,6 +169,10 @@ impl MyriadClient {
     /// seconds; negative: it does not.
     #[signal]
     pub(crate) fn lost(reason: GString, retry_seconds: f64);
+    /// The server falls silent (`is_good` is false), or is heard again. A loss ends any link, and
+    /// a welcome begins a good one.
+    #[signal]
+    pub(crate) fn link_changed(is_good: bool);
 
     /// Connects to `server` in the next frames, and again whenever the connection is lost. False
     /// if the properties don't say how: `failure` tells why. A host name is looked up here,
@@ -171,6 +180,7 @@ impl MyriadClient {
     #[func]
     fn join(&mut self) -> bool {
         self.leave();
+        self.loss = None;
         let joined = self.connect();
         self.game = self.note(joined);
         self.game.is_some()
@@ -197,6 +207,40 @@ impl MyriadClient {
     #[func]
     fn failure(&self) -> GString {
         self.failure.clone()
+    }
+
+    /// Why the connection was lost last, for `lost` and later: `kicked`, `banned`, `full`,
+    /// `shutdown`, `outdated`, `unauthorized`, `timed_out` and the rest; empty before any loss.
+    #[func]
+    fn loss_code(&self) -> GString {
+        text(self.loss.as_ref().map_or("", |(code, _)| code.name()))
+    }
+
+    /// The same in a few words for players, in English.
+    #[func]
+    fn loss_words(&self) -> GString {
+        text(self.loss.as_ref().map_or("", |(code, _)| code.words()))
+    }
+
+    /// The protocol version of a server that refused the client's as `outdated`; -1: not told.
+    #[func]
+    fn server_version(&self) -> i64 {
+        let update = self.update();
+        update.map_or(-1, |update| i64::from(update.server_version))
+    }
+
+    /// Where players get the game that such a server takes; empty: not told.
+    #[func]
+    fn update_url(&self) -> GString {
+        let url = self.update().and_then(|update| update.url.as_deref());
+        text(url.unwrap_or_default())
+    }
+
+    /// Whether the server is heard as often as it should be; false also outside the world.
+    #[func]
+    fn is_link_good(&self) -> bool {
+        let link = self.game.as_ref().and_then(|game| game.game().link());
+        link.is_some_and(|link| link.state == LinkState::Good)
     }
 
     /// Whether the client is in the world, for all it knows.
@@ -394,6 +438,10 @@ impl MyriadClient {
 }
 
 impl MyriadClient {
+    fn update(&self) -> Option<&Update> {
+        self.loss.as_ref()?.1.as_ref()
+    }
+
     pub(crate) fn view(&self) -> Option<&View> {
         self.game.as_ref()?.view()
     }

@@ -1,6 +1,6 @@
 //! A signal for each event of a client.
 
-use client_bot::client_core::{Event, Notice, NoticeBody, Talk};
+use client_bot::client_core::{Event, LinkState, Notice, NoticeBody, Talk};
 use client_bot::named::{NamedChange, command_name, kind_name, number as value};
 use godot::prelude::*;
 
@@ -47,8 +47,18 @@ impl MyriadClient {
                 self.signals().subscription_lost().emit(i64::from(id));
             }
             Event::InterfaceChanged => self.signals().interface_changed().emit(),
-            Event::Lost { reason, retry_in } => {
+            Event::Link { state, .. } => {
+                let is_good = state == LinkState::Good;
+                self.signals().link_changed().emit(is_good);
+            }
+            Event::Lost {
+                code,
+                reason,
+                update,
+                retry_in,
+            } => {
                 let seconds = retry_in.map_or(-1.0, |wait| wait.as_secs_f64());
+                self.loss = Some((code, update));
                 self.signals().lost().emit(&text(&reason), seconds);
             }
         }

@@ -8,10 +8,12 @@
 | world | the messages of one world: frames and datagrams |
 | view | what a client was told |
 | client | a connection over QUIC, by aioquic |
+| close | why a connection has ended |
 """
 
-from .client import Client, Ended, connect
+from .client import Client, connect
+from .close import Ended, Update
 from .view import Entity, View
 from .world import World
 
-__all__ = ["Client", "Ended", "Entity", "View", "World", "connect"]
+__all__ = ["Client", "Ended", "Entity", "Update", "View", "World", "connect"]

@@ -19,6 +19,7 @@ from aioquic.quic.events import (
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from .bits import Malformed
+from .close import OTHER, UNTRUSTED, Ended, closed
 from .serial import Serial, hello_bytes, read_length
 from .shapes import WELCOME
 from .view import View
@@ -30,10 +31,8 @@ BYE, MALFORMED = 0, 3
 COMMANDS_MAX = 32
 NOTHING = {"version": VERSION, "token": "", "name": "", "schema_hash": None, "resume": None,
            "spectates": False}
-
-
-class Ended(Exception):
-    """The connection has ended, with a close code and a sentence."""
+# The server sends a datagram each second, and one may be lost.
+UNSTABLE_SECONDS = 2.5
 
 
 class Client(QuicConnectionProtocol):
@@ -48,6 +47,7 @@ class Client(QuicConnectionProtocol):
         self.messages: list[tuple[str, dict[str, Any]]] = []
         self.ended: ConnectionTerminated | None = None
         self.is_welcome = False
+        self.heard = asyncio.get_running_loop().time()
         # Sequence number and (number, words) of the commands that are not processed yet.
         self.commands: list[tuple[int, tuple[int, list[int]]]] = []
         self.sequence = 0
@@ -69,7 +69,7 @@ class Client(QuicConnectionProtocol):
         if not self.ended:
             await self.news.wait()
         if self.ended:
-            raise Ended(f"{self.ended.error_code}: {self.ended.reason_phrase}")
+            raise self.end(self.ended)
         if self.is_welcome:
             self.flush()
 
@@ -82,11 +82,25 @@ class Client(QuicConnectionProtocol):
             self.epoch, view.complete, view.mask, view.read, first, [c for _, c in self.commands]))
         self.transmit()
 
+    def is_link_good(self) -> bool:
+        """Whether the server was heard within `UNSTABLE_SECONDS`: it is never silent for longer,
+        unless packets are lost, or it stands still."""
+        return asyncio.get_running_loop().time() - self.heard < UNSTABLE_SECONDS
+
+    @staticmethod
+    def end(event: ConnectionTerminated) -> Ended:
+        # Errors of QUIC itself name a frame; closes of the server do not.
+        if event.frame_type is None:
+            return closed(event.error_code, event.reason_phrase)
+        return Ended(OTHER, event.reason_phrase)
+
     def leave(self) -> None:
         """Leaves for good."""
         self.close(BYE, "bye")
 
     def quic_event_received(self, event: QuicEvent) -> None:
+        if isinstance(event, (StreamDataReceived, DatagramFrameReceived)):
+            self.heard = asyncio.get_running_loop().time()
         try:
             match event:
                 case StreamDataReceived(data=data):
@@ -149,7 +163,7 @@ async def connect(host: str, port: int, fingerprint: str | None = None,
     async with aioquic.asyncio.connect(host, port, configuration=configuration,
                                        create_protocol=Client) as client:
         if fingerprint not in (None, client.certificate_hash()):
-            raise Ended("the server has another certificate")
+            raise Ended(UNTRUSTED, "it has another fingerprint than the expected one")
         client.hello(NOTHING | hello)
         while not client.is_welcome:
             await client.tick()

@@ -18,7 +18,7 @@ const now = () => performance.now();
 const canvas = document.getElementById("canvas");
 const scene = new Scene(canvas);
 const keys = new Set();
-const shown = { schema: null, own: null, frames: 0, fps: 0, since: now(), retryAt: null, walk: null, bar: -1, steered: "" };
+const shown = { schema: null, own: null, frames: 0, fps: 0, since: now(), retryAt: null, lost: null, walk: null, bar: -1, steered: "" };
 const game = await load("game.wasm");
 const options = new URLSearchParams(location.hash.slice(1));
 const transport = new Transport(game, now, options.get("port"));
@@ -94,14 +94,20 @@ function react(event) {
       takeSchema();
       panel.banner(null);
       shown.retryAt = null;
+      // The next time, another version is worth another reload.
+      sessionStorage.removeItem("reloaded");
       break;
     }
     case "interface":
       takeSchema();
       break;
+    case "link":
+      panel.banner(event.is_good ? null : "The connection is unstable: nothing is heard of the server.");
+      break;
     case "lost":
       shown.retryAt = event.retry_ms === null ? null : now() + event.retry_ms;
-      if (event.retry_ms === null) giveUp(event.text);
+      shown.lost = event;
+      if (event.retry_ms === null) giveUp(event);
       break;
     case "notice":
       if (event.slot !== null) scene.mark(event.slot, now());
@@ -110,17 +116,44 @@ function react(event) {
   panel.log(event.type, event.text);
 }
 
-function giveUp(reason) {
+/** A loss as a sentence: its words, and what the server said beyond them. */
+function sentence({ words, text }) {
+  const all = !text || words.includes(text) ? words : text.includes(words) ? text : `${words}: ${text}`;
+  return all[0].toUpperCase() + all.slice(1);
+}
+
+function giveUp(event) {
   sessionStorage.removeItem("ticket");
-  if (reason.includes("token")) {
-    panel.banner("This server asks for a token.");
-    panel.askToken((token) => {
-      sessionStorage.setItem("token", token);
-      begin();
-    });
-  } else {
-    panel.banner(`The connection has ended: ${reason}.`, { text: "Join again", act: begin });
+  const again = { text: "Join again", act: begin };
+  switch (event.code) {
+    case "unauthorized":
+      sessionStorage.removeItem("token");
+      panel.banner(`${sentence(event)}.`);
+      panel.askToken((token) => {
+        options.delete("token");
+        sessionStorage.setItem("token", token);
+        begin();
+      });
+      break;
+    case "outdated":
+      outdated(event);
+      break;
+    default:
+      panel.banner(`${sentence(event)}.`, again);
   }
+}
+
+/** The server may have a newer page: it is loaded once, and then the player is told. */
+function outdated(event) {
+  const version = String(event.server_version);
+  if (sessionStorage.getItem("reloaded") !== version) {
+    sessionStorage.setItem("reloaded", version);
+    panel.banner("The server has another version: loading it …");
+    location.reload();
+    return;
+  }
+  const told = event.server_version === null ? "" : ` The server speaks version ${version}.`;
+  panel.banner(`${sentence(event)}.${told}`, null, event.update_url);
 }
 
 /** What is due, whether or not the page is seen. */
@@ -134,7 +167,9 @@ function work() {
   transport.flush();
   if (shown.retryAt !== null) {
     const seconds = Math.max(0, (shown.retryAt - time) / 1000);
-    panel.banner(seconds > 0 ? `Connection lost: trying again in ${seconds.toFixed(1)} s` : "Connecting …");
+    const { words } = shown.lost;
+    const lost = words[0].toUpperCase() + words.slice(1);
+    panel.banner(seconds > 0 ? `${lost}: trying again in ${seconds.toFixed(1)} s` : "Connecting …");
   }
 }
 
@@ -184,7 +219,7 @@ document.getElementById("leave").addEventListener("click", () => {
 });
 
 // For the console, and for tests.
-globalThis.myriad = { game, scene, shown, now };
+globalThis.myriad = { game, scene, shown, now, react };
 
 if (Transport.isAvailable()) {
   begin();

@@ -151,17 +151,23 @@ export class Panel {
     const most = Math.max(50, ...this.#history);
     const points = this.#history.map((time, i) => `${(i * 200) / (HISTORY - 1)},${38 - (34 * time) / most}`);
     find("trace").setAttribute("points", points.join(" "));
-    const state = quality.is_playing ? (quality.is_dead ? "dead" : "playing") : "waiting";
+    const heard = quality.is_link_good ? "playing" : "unstable";
+    const state = quality.is_playing ? (quality.is_dead ? "dead" : heard) : "waiting";
     document.body.dataset.state = state;
-    find("state").textContent = { dead: "you are dead", playing: "in the world", waiting: "not connected" }[state];
+    const states = { dead: "you are dead", playing: "in the world", unstable: "unstable", waiting: "not connected" };
+    find("state").textContent = states[state];
   }
 
-  /** A sentence over everything, or none. */
-  banner(text, action) {
+  /** A sentence over everything, or none. `address` is where players find what it is about. */
+  banner(text, action, address) {
     const banner = find("banner");
     banner.hidden = !text;
+    find("token-form").hidden = true;
     if (!text) return;
     find("banner-text").textContent = text;
+    const link = find("banner-link");
+    link.hidden = !address;
+    if (address) [link.textContent, link.href] = [address, address];
     const button = find("banner-button");
     button.hidden = !action;
     if (action) [button.textContent, button.onclick] = [action.text, action.act];

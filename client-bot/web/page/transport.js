@@ -38,7 +38,8 @@ export class Transport {
       }
       own.transport = new WebTransport(`https://${location.hostname}:${this.#port ?? port}/`, options);
       own.transport.closed.then(
-        ({ closeCode, reason }) => this.#ended(own, closeCode ?? -1, reason || "the server closed the session"),
+        // Without a code and a sentence it is lost, as by an error.
+        ({ closeCode, reason }) => this.#ended(own, closeCode || reason ? closeCode : -1, reason),
         (error) => this.#ended(own, -1, error.message || "the connection was lost"),
       );
       await own.transport.ready;

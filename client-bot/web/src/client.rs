@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use client_core::{Ending, Game, GameOptions, Prediction, RetryOptions, Step, View};
+use client_core::{Ending, Game, GameOptions, LossCode, Prediction, RetryOptions, Step, View};
 use serde::Serialize;
 use shared::CommandKind;
 
@@ -75,9 +75,11 @@ impl Client {
     }
 
     pub fn closed(&mut self, code: i32, now_ms: f64) {
-        let ending = Ending {
-            code: u64::try_from(code).ok(),
-            reason: String::from_utf8_lossy(&self.input).into_owned(),
+        let reason = String::from_utf8_lossy(&self.input);
+        let ending = match u64::try_from(code) {
+            Ok(code) => Ending::closed(code, &reason),
+            // A browser does not say why a connection could not be opened.
+            Err(_) => Ending::new(LossCode::Unreachable, reason),
         };
         self.game.closed(ending, time(now_ms));
     }

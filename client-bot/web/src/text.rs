@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use client_core::{Entity, Event, Game, NoticeBody, Talk, View};
+use client_core::{Entity, Event, Game, LinkState, NoticeBody, Talk, View};
 use serde::Serialize;
 use shared::{AttributeType, Audience, EntityId, EntityRef, Fixed, Schema};
 
@@ -137,7 +137,7 @@ impl EntityText<'_> {
 }
 
 /// Something that has happened.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct EventText {
     /// What it is about.
     r#type: &'static str,
@@ -146,6 +146,14 @@ pub struct EventText {
     slot: Option<u32>,
     /// Of a loss: milliseconds until the next attempt.
     retry_ms: Option<f64>,
+    /// Of a loss: its code by name, and in a few words.
+    code: Option<&'static str>,
+    words: Option<&'static str>,
+    /// Of a server of another version: which one it speaks, and where players get the game for it.
+    server_version: Option<u16>,
+    update_url: Option<String>,
+    /// Of a change of the link: whether the server is heard.
+    is_good: Option<bool>,
 }
 
 impl EventText {
@@ -155,7 +163,7 @@ impl EventText {
             r#type,
             text: text.to_owned(),
             slot: entity.map(|entity| entity.slot.0),
-            retry_ms: None,
+            ..EventText::default()
         };
         Some(match event {
             Event::Welcomed(entity) => plain("welcomed", "you are in the world", Some(*entity)),
@@ -181,8 +189,28 @@ impl EventText {
                 plain("answer", &format!("subscription {id} is lost"), None)
             }
             Event::InterfaceChanged => plain("interface", "the world's rules have changed", None),
-            Event::Lost { reason, retry_in } => EventText {
+            Event::Link { state, .. } => {
+                let is_good = *state == LinkState::Good;
+                let text = match is_good {
+                    true => "the server is heard again",
+                    false => "nothing is heard of the server",
+                };
+                EventText {
+                    is_good: Some(is_good),
+                    ..plain("link", text, None)
+                }
+            }
+            Event::Lost {
+                code,
+                reason,
+                update,
+                retry_in,
+            } => EventText {
                 retry_ms: retry_in.as_ref().map(milliseconds),
+                code: Some(code.name()),
+                words: Some(code.words()),
+                server_version: update.as_ref().map(|update| update.server_version),
+                update_url: update.as_ref().and_then(|update| update.url.clone()),
                 ..plain("lost", reason, None)
             },
             Event::Entered { .. }
@@ -285,6 +313,8 @@ fn name_of(view: &View, slot: u32) -> String {
 pub struct Quality {
     is_playing: bool,
     is_dead: bool,
+    /// Whether the server is heard, while the client is in the world.
+    is_link_good: bool,
     own: Option<u32>,
     round_trip_ms: Option<f64>,
     jitter_ms: f64,
@@ -310,6 +340,7 @@ impl Quality {
         Quality {
             is_playing: game.is_playing(),
             is_dead: view.is_dead(),
+            is_link_good: (game.link()).is_some_and(|link| link.state == LinkState::Good),
             own: view.own().map(|own| own.id.slot.0),
             round_trip_ms: clock.round_trip().as_ref().map(milliseconds),
             jitter_ms: milliseconds(&clock.jitter()),

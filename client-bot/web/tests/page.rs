@@ -55,6 +55,57 @@ fn bytes_that_are_no_welcome_are_an_error_and_not_an_end() {
         events.contains("\"lost\"") && events.contains("gone"),
         "{events}"
     );
+    assert!(events.contains("\"unreachable\""), "{events}");
+}
+
+#[test]
+fn a_page_is_told_why_it_was_closed_by_a_code_and_not_by_a_sentence() {
+    for (code, reason, name, is_tried_again) in [
+        (
+            9,
+            "thrown out by the operator: stop stealing tokens",
+            "kicked",
+            false,
+        ),
+        (12, "banned for another 60 seconds", "banned", false),
+        (13, "the server requires a token", "unauthorized", false),
+        (
+            14,
+            "too old [version=13 url=https://example.org]",
+            "outdated",
+            false,
+        ),
+        (2, "the server has no room for more clients", "full", true),
+        (6, "the server is shutting down", "shutdown", true),
+        (4_000, "", "other", true),
+    ] {
+        let mut client = Client::default();
+        hand_in(&mut client, b"");
+        client.begin(false, 1.0);
+        assert_eq!(client.next_step(0.0), 1, "it connects");
+        client.opened();
+        hand_in(&mut client, reason.as_bytes());
+        client.closed(code, 1.0);
+        let length = client.poll(2.0);
+        let events = &client.output()[..length];
+        let events: serde_json::Value = serde_json::from_slice(events).expect("JSON");
+        let lost = &events[0];
+        assert_eq!(
+            (&lost["type"], &lost["code"]),
+            (&"lost".into(), &name.into())
+        );
+        assert_eq!(lost["retry_ms"].is_number(), is_tried_again, "{lost}");
+        assert!(
+            lost["words"]
+                .as_str()
+                .is_some_and(|words| !words.is_empty())
+        );
+        if name == "outdated" {
+            assert_eq!(lost["text"], "too old");
+            assert_eq!(lost["server_version"], 13);
+            assert_eq!(lost["update_url"], "https://example.org");
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use shared::Name;
+use shared::wire::close::Close;
 use shared::world::talk::TextError;
 use thiserror::Error;
 
@@ -62,7 +63,7 @@ pub enum Rejection {
     Account(#[from] AccountError),
     #[error("the name: {0}")]
     Name(#[from] TextError),
-    /// What an embedding game says.
+    /// What an embedding game says. It is not about the token: players are not asked for another.
     #[error("{0}")]
     Other(String),
 }
@@ -74,6 +75,22 @@ impl Rejection {
             self,
             Rejection::WrongWord | Rejection::Unreadable(_) | Rejection::Forged
         )
+    }
+
+    /// The code with which the client is closed.
+    pub fn close(&self) -> Close {
+        match self {
+            Rejection::Name(_) | Rejection::Other(_) => Close::Refused,
+            Rejection::WrongWord
+            | Rejection::Missing
+            | Rejection::Unreadable(_)
+            | Rejection::Forged
+            | Rejection::Expired(_)
+            | Rejection::Early(_)
+            | Rejection::Issuer
+            | Rejection::Audience
+            | Rejection::Account(_) => Close::Unauthorized,
+        }
     }
 }
 

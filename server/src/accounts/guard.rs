@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use shared::wire::close::Close;
 use thiserror::Error;
 
 use super::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
@@ -43,6 +44,17 @@ pub enum NotAdmitted {
     TooOften(u64),
     #[error("there are {0} clients of this network already")]
     Crowded(u32),
+}
+
+impl NotAdmitted {
+    /// The code with which the client is closed.
+    pub fn close(&self) -> Close {
+        match self {
+            NotAdmitted::Rejected(rejection) => rejection.close(),
+            NotAdmitted::Banned { .. } => Close::Banned,
+            NotAdmitted::TooOften(_) | NotAdmitted::Crowded(_) => Close::Refused,
+        }
+    }
 }
 
 /// Why bans are not as they should be.
@@ -261,6 +273,7 @@ mod tests {
             refusal.to_string(),
             "banned for another 60 seconds: flooding"
         );
+        assert_eq!(refusal.close(), Close::Banned);
         assert_eq!(guard.bans(NOW).len(), 1);
         guard.unban(&whom, NOW).unwrap();
         assert!(matches!(

@@ -68,7 +68,7 @@ impl Desk {
         Ok(match request {
             Request::List => Answer::Clients(self.list(Which::All)?),
             Request::Kick { whom, reason } => {
-                let clients = self.kick(vec![whom_of(whom)?], reason)?;
+                let clients = self.kick(vec![whom_of(whom)?], reason, false)?;
                 match clients {
                     0 => return Err("there is no such client".to_owned()),
                     clients => Answer::Done { clients },
@@ -126,9 +126,14 @@ impl Desk {
         Ok((listing.clients, links))
     }
 
-    fn kick(&self, whom: Vec<Whom>, reason: &str) -> Result<usize, String> {
+    fn kick(&self, whom: Vec<Whom>, reason: &str, is_ban: bool) -> Result<usize, String> {
         let reason = one_line(reason)?;
-        self.ask(|done| Order::Kick { whom, reason, done })
+        self.ask(|done| Order::Kick {
+            whom,
+            reason,
+            is_ban,
+            done,
+        })
     }
 
     fn ban(&self, whom: &Banned, seconds: u64, reason: &str) -> Result<Answer, String> {
@@ -156,7 +161,7 @@ impl Desk {
         });
         // All at once: each order waits for its tick, and then a row may be another's.
         let banned = banned.map(|client| Whom::Row(client.client)).collect();
-        let clients = self.kick(banned, reason)?;
+        let clients = self.kick(banned, reason, true)?;
         kept.map(|()| Answer::Done { clients })
     }
 

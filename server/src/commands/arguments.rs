@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use script::world::Reader;
 use shared::WorldConfig;
+use shared::wire::close::{UPDATE_URL_BYTES_MAX, is_update_url};
 
 /// Parses a number of seconds above 0.
 pub fn seconds(text: &str) -> Result<f64, String> {
@@ -26,6 +27,17 @@ pub fn span(text: &str) -> Result<Duration, String> {
     });
     let seconds = parsed.ok_or("expected a span like 90s, 30m, 12h or 7d, at most 36500d")?;
     Ok(Duration::from_secs(seconds))
+}
+
+/// Parses the address at which players get another version of the game.
+pub fn update_url(text: &str) -> Result<String, String> {
+    match is_update_url(text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "expected an address of at most {UPDATE_URL_BYTES_MAX} visible ASCII characters that \
+             begins with https:// or http://"
+        )),
+    }
 }
 
 /// The world of a file, and its folder of scripts if it has one. Prints the file's warnings
@@ -60,6 +72,22 @@ const SPAN_SECONDS_MAX: u64 = 36_500 * 86_400;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_for_updates_is_of_the_web_and_short() {
+        let good = "https://example.org/get?version=12";
+        assert_eq!(update_url(good).as_deref(), Ok(good));
+        let long = format!("https://{}", "x".repeat(UPDATE_URL_BYTES_MAX));
+        for bad in [
+            "",
+            "example.org",
+            "javascript:alert(1)",
+            "https://a b",
+            &long,
+        ] {
+            assert!(update_url(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn spans_have_a_number_and_a_unit() {

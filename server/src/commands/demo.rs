@@ -18,7 +18,7 @@ use client_bot::say;
 use client_bot::{BehaviourKind, Swarm, SwarmOptions, SwarmReport, Trust};
 use shared::world::logic::Text;
 
-use super::arguments::{load_world, seconds, with_tick_hz};
+use super::arguments::{load_world, seconds, update_url, with_tick_hz};
 use super::interrupt::on_interrupt;
 use super::web::{WebArguments, say_page};
 use crate::metrics::machine;
@@ -54,6 +54,9 @@ pub struct DemoArguments {
     backend: BackendOptions,
     #[command(flatten)]
     network: NetworkArguments,
+    /// Where players of another version of the game get the one that this server takes
+    #[arg(long, value_name = "URL", value_parser = update_url)]
+    update_url: Option<String>,
     /// End with one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -91,6 +94,7 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
         backend: arguments.backend,
         web: arguments.web.serving()?,
         scripts,
+        update_url: arguments.update_url.clone(),
         ..ServerOptions::local(world.clone())
     })?;
     say!(

@@ -13,7 +13,7 @@ use client_bot::connect::{fingerprint, resolve};
 use client_bot::say;
 
 use super::accounts::AccountArguments;
-use super::arguments::{load_world, seconds, with_tick_hz};
+use super::arguments::{load_world, seconds, update_url, with_tick_hz};
 use super::database::DatabaseArguments;
 use super::follow::{StandbyArguments, follow_until_promoted};
 use super::interrupt::on_interrupt;
@@ -95,6 +95,10 @@ pub struct ServeArguments {
     /// File with words, one a line, that are masked in what players say
     #[arg(long, value_name = "FILE")]
     talk_filter: Option<PathBuf>,
+    /// Where players of another version of the game get the one that this server takes: told to
+    /// clients whose protocol version is not the server's
+    #[arg(long, value_name = "URL", value_parser = update_url)]
+    update_url: Option<String>,
 }
 
 /// Runs a server until Ctrl-C, the end of its time, or an error.
@@ -140,6 +144,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         },
         authenticator: arguments.accounts.authenticator()?,
         clients_per_network: arguments.accounts.clients_per_network.unwrap_or(u32::MAX),
+        update_url: arguments.update_url,
     };
     let server = match follow {
         None => Server::start(options)?,

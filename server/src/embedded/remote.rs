@@ -12,7 +12,7 @@ use anyhow::Result;
 use client_bot::client_core::{Ending, Event, Game, GameOptions, Step};
 use quic::Network;
 use quic::faults::FaultyPath;
-use shared::wire::control::Close;
+use shared::wire::close::Close;
 
 use super::{ConnectionId, EmbeddedServer};
 

@@ -177,6 +177,7 @@ fn shard_world(options: &ServerOptions, guard: Arc<Guard>, is_open: Arc<AtomicBo
             schema_hash: session.schema.hash(),
             guard,
             is_open,
+            update_url: options.update_url.as_deref().map(Arc::from),
         },
         session: Arc::new(session),
     }

@@ -242,13 +242,17 @@ impl Directory {
         }
     }
 
-    /// Throws a client out by the operator's word.
-    pub fn kick(&mut self, client: ClientRow, reason: &str, frame: &mut Frame) {
-        let reason = match reason {
-            "" => "thrown out by the operator".to_owned(),
-            reason => format!("thrown out by the operator: {reason}"),
+    /// Throws a client out by the operator's word, for a ban or for now.
+    pub fn kick(&mut self, client: ClientRow, reason: &str, is_ban: bool, frame: &mut Frame) {
+        let (close, what) = match is_ban {
+            true => (Close::Banned, "banned by the operator"),
+            false => (Close::Kicked, "thrown out by the operator"),
         };
-        self.throw_out(client, Close::Kicked, reason, frame);
+        let reason = match reason {
+            "" => what.to_owned(),
+            reason => format!("{what}: {reason}"),
+        };
+        self.throw_out(client, close, reason, frame);
     }
 
     /// Ends a client: its connection is closed, its entity goes, and its ticket brings it back

@@ -19,6 +19,8 @@ pub enum Order {
     Kick {
         whom: Vec<Whom>,
         reason: String,
+        /// They are banned, too.
+        is_ban: bool,
         done: Sender<usize>,
     },
     /// Says something to one client, or to all, and says to how many.
@@ -96,11 +98,16 @@ pub fn take(
                     links,
                 });
             }
-            Order::Kick { whom, reason, done } => {
+            Order::Kick {
+                whom,
+                reason,
+                is_ban,
+                done,
+            } => {
                 let mut thrown_out = 0;
                 for whom in whom {
                     if let Some(client) = find(directory, &whom) {
-                        directory.kick(client, &reason, frame);
+                        directory.kick(client, &reason, is_ban, frame);
                         thrown_out += 1;
                     }
                 }

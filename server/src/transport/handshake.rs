@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quic::StreamEnd;
-use shared::wire::control::{Close, HELLO_BYTES_MAX, Hello};
+use shared::wire::close::{Close, Update};
+use shared::wire::control::{HELLO_BYTES_MAX, Hello};
 use shared::wire::{DecodeError, PROTOCOL_VERSION};
 
 use super::client_link::ClientLink;
@@ -19,6 +20,8 @@ pub struct Admission {
     pub guard: Arc<Guard>,
     /// False while the world is being recovered.
     pub is_open: Arc<AtomicBool>,
+    /// Where players of another version get one that this server takes.
+    pub update_url: Option<Arc<str>>,
 }
 
 /// Where and when a hello arrives.
@@ -67,9 +70,14 @@ impl HelloReader {
         // Another version may have another hello.
         let version = Hello::version(bytes).map_err(|error| malformed(&error))?;
         if version != PROTOCOL_VERSION {
-            return Err(refused(format!(
+            let update = Update::of_server(admission.update_url.as_deref());
+            let reason = update.reason(&format!(
                 "the client speaks protocol version {version}, the server {PROTOCOL_VERSION}"
-            )));
+            ));
+            return Err(Refusal {
+                close: Close::Outdated,
+                ..refused(reason)
+            });
         }
         let hello = Hello::decode(bytes).map_err(|error| malformed(&error))?;
         let identity = check(&hello, admission, arrival)?;
@@ -100,6 +108,7 @@ fn check(hello: &Hello, admission: &Admission, arrival: Arrival) -> Result<Ident
     let Arrival { address, now } = arrival;
     let identity = admission.guard.admit(&credentials, address, now);
     let identity = identity.map_err(|reason| Refusal {
+        close: reason.close(),
         is_guess: matches!(&reason, NotAdmitted::Rejected(rejection) if rejection.is_guess()),
         ..refused(reason.to_string())
     })?;
@@ -113,10 +122,13 @@ fn check(hello: &Hello, admission: &Admission, arrival: Arrival) -> Result<Ident
     match hello.schema_hash {
         Some(hash) if hash != admission.schema_hash => {
             admission.guard.leave(address);
-            Err(refused(format!(
-                "the client needs schema {hash:016x}, the server has {:016x}",
-                admission.schema_hash
-            )))
+            Err(Refusal {
+                close: Close::SchemaMismatch,
+                ..refused(format!(
+                    "the client needs schema {hash:016x}, the server has {:016x}",
+                    admission.schema_hash
+                ))
+            })
         }
         _ => Ok(identity),
     }

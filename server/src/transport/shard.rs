@@ -372,6 +372,7 @@ impl Shard {
                 schema_hash: session.schema.hash(),
                 guard: self.world.admission.guard.clone(),
                 is_open: self.world.admission.is_open.clone(),
+                update_url: self.world.admission.update_url.clone(),
             },
         });
         true

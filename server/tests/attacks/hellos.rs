@@ -75,7 +75,7 @@ async fn clients_of_other_versions_are_told_why_they_may_not_come_in() {
             ..hello("", None)
         };
         let (connection, _send, _receive) = attacker.greet(&of_version).await;
-        let reason = ended_as(&connection, Close::Refused).await;
+        let reason = ended_as(&connection, Close::Outdated).await;
         assert!(reason.contains("protocol version"), "{reason}");
     }
     field.stands().await;
@@ -151,7 +151,7 @@ async fn guesses_of_the_token_are_few_and_counted() {
         let _ = send
             .write_all(&framed(&hello(&format!("{guess}"), None)))
             .await;
-        let reason = ended_as(&connection, Close::Refused).await;
+        let reason = ended_as(&connection, Close::Unauthorized).await;
         assert_eq!(reason, "the token is not the server's");
         refused += 1;
     }

@@ -31,7 +31,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use client_bot::EventHandler;
-use client_bot::client_core::Event;
+use client_bot::client_core::{Event, LossCode};
 use client_bot::connect::{ClientError, hello};
 use client_bot::{
     BehaviourKind, Client, Connector, GameClient, Progress, Swarm, SwarmOptions, SwarmReport, Trust,
@@ -285,6 +285,13 @@ impl Player {
         joined.expect("the server welcomes a client that resumes")
     }
 
+    /// The code and the sentence with which a server refuses a hello.
+    pub async fn refusal(server: &Server, hello: &Hello) -> (LossCode, String) {
+        let joined = Player::try_join(server, hello).await;
+        let error = joined.err().expect("no welcome");
+        (error.code(), error.to_string())
+    }
+
     pub async fn try_join(server: &Server, hello: &Hello) -> Result<Player, ClientError> {
         Player::try_join_at(server, server.address(), hello).await
     }
@@ -392,10 +399,20 @@ impl Player {
 
     /// Listens until the connection ends, and gives the reason.
     pub async fn end(&mut self) -> String {
+        self.error().await.to_string()
+    }
+
+    /// The same with the code.
+    pub async fn end_with_code(&mut self) -> (LossCode, String) {
+        let error = self.error().await;
+        (error.code(), error.to_string())
+    }
+
+    async fn error(&mut self) -> ClientError {
         let started = Instant::now();
         loop {
             if let Err(error) = self.listen().await {
-                return error.to_string();
+                return error;
             }
             assert!(started.elapsed() < DEADLINE, "the connection does not end");
         }

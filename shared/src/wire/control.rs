@@ -1,4 +1,4 @@
-//! The handshake, and how a connection ends.
+//! The handshake. How a connection ends is in [`close`](super::close).
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +9,8 @@ use crate::world::fixed::Fixed;
 use crate::world::id::{EntityId, Tick};
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::Schema;
+
+pub use super::close::Close;
 
 /// The most bytes of a hello: room for a token of [`TOKEN_BYTES_MAX`].
 pub const HELLO_BYTES_MAX: usize = 3072;
@@ -164,41 +166,5 @@ impl Welcome {
         }
         welcome.schema.check()?;
         Ok(welcome)
-    }
-}
-
-/// Why a connection was closed: the application error code of the QUIC close.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Close {
-    /// The peer has finished.
-    Bye = 0,
-    /// The hello was not accepted; the sentence says why.
-    Refused = 1,
-    /// The world has no free slot or no free client row.
-    Full = 2,
-    /// The peer sent bytes that can't be read.
-    Malformed = 3,
-    /// The client did not say hello in time, or did not read its stream.
-    TooSlow = 4,
-    /// The session goes on in another connection.
-    Resumed = 5,
-    /// The server is shutting down.
-    Shutdown = 6,
-    /// The entity was removed from the world.
-    Removed = 7,
-    /// The account has come in with another connection.
-    Replaced = 8,
-    /// The operator has thrown the client out; the sentence may say why.
-    Kicked = 9,
-    /// The server is starting: try again soon.
-    Starting = 10,
-    /// The server follows another one, which has the players: try that one, or again soon.
-    Standby = 11,
-}
-
-impl Close {
-    pub const fn code(self) -> u32 {
-        self as u32
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use shared::Refusal;
+use shared::wire::close::{CLOSE_REASON_BYTES_MAX, UPDATE_URL_BYTES_MAX};
 use shared::wire::commands::{COMMAND_TICKS_MAX, COMMANDS_MAX};
 use shared::wire::control::{
     ADDRESS_BYTES_MAX, Close, FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Interface, TOKEN_BYTES_MAX,
@@ -80,6 +81,14 @@ fn limits_are_those_of_the_code() {
             ("bytes of a forecast", FORECAST_BYTES_MAX as u64),
             ("bytes of a standby's address", ADDRESS_BYTES_MAX as u64),
             (
+                "bytes of the sentence of a close",
+                CLOSE_REASON_BYTES_MAX as u64,
+            ),
+            (
+                "bytes of an address for updates",
+                UPDATE_URL_BYTES_MAX as u64,
+            ),
+            (
                 "bytes of what a talk message carries",
                 TALK_BYTES_MAX as u64,
             ),
@@ -126,21 +135,7 @@ fn refusals_are_those_of_the_code() {
 
 #[test]
 fn close_codes_are_those_of_the_code() {
-    let all = [
-        Close::Bye,
-        Close::Refused,
-        Close::Full,
-        Close::Malformed,
-        Close::TooSlow,
-        Close::Resumed,
-        Close::Shutdown,
-        Close::Removed,
-        Close::Replaced,
-        Close::Kicked,
-        Close::Starting,
-        Close::Standby,
-    ];
-    // A code that is new must be added above, and to the document.
+    // A code that is new must be added to the document.
     let name = |close: Close| match close {
         Close::Bye => "Bye",
         Close::Refused => "Refused",
@@ -154,8 +149,12 @@ fn close_codes_are_those_of_the_code() {
         Close::Kicked => "Kicked",
         Close::Starting => "Starting",
         Close::Standby => "Standby",
+        Close::Banned => "Banned",
+        Close::Unauthorized => "Unauthorized",
+        Close::Outdated => "Outdated",
+        Close::SchemaMismatch => "SchemaMismatch",
     };
-    let expected = all.map(|close| (name(close), close.code().into()));
+    let expected = Close::ALL.map(|close| (name(close), close.code().into()));
     assert_table("| close code |", &expected);
 }
 

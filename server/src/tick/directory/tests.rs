@@ -556,7 +556,9 @@ fn who_is_thrown_out_is_gone_in_every_state_and_frees_its_row() {
             .people()
             .of_account(&account("alice").account.unwrap());
         let client = client.expect("a row");
-        world.directory.kick(client, "rude", &mut world.frame);
+        world
+            .directory
+            .kick(client, "rude", false, &mut world.frame);
         let events = world.tick(99);
         let is_told = events.iter().any(|event| {
             matches!(event, SessionEvent::Closed { close: Close::Kicked, reason, .. }
