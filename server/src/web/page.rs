@@ -71,7 +71,7 @@ macro_rules! file {
 }
 
 /// (name, type, bytes)
-const FILES: [(&str, &str, &[u8]); 8] = [
+const FILES: [(&str, &str, &[u8]); 9] = [
     file!("page", "index.html", HTML),
     file!("page", "style.css", STYLE),
     file!("page", "main.js", SCRIPT),
@@ -79,5 +79,6 @@ const FILES: [(&str, &str, &[u8]); 8] = [
     file!("page", "transport.js", SCRIPT),
     file!("page", "draw.js", SCRIPT),
     file!("page", "panel.js", SCRIPT),
+    file!("page", "steps.js", SCRIPT),
     file!("prebuilt", "game.wasm", WASM),
 ];
