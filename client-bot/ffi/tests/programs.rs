@@ -43,6 +43,9 @@ const DUEL: &str = "
     capacity = 64
     tick_hz = 20
 
+    [limits]
+    subscriptions_per_client = 1
+
     [commands]
     strike = { reach = 100, damage = 50, per_tick = 0 }
 

@@ -25,6 +25,9 @@ const WORLD: &str = "
     capacity = 64
     tick_hz = 20
 
+    [limits]
+    subscriptions_per_client = 1
+
     [commands]
     strike = { cooldown = 40 }
 
