@@ -1,6 +1,8 @@
 """Reads the golden bytes of the protocol with this client, and says what it reads otherwise.
 
     python check_golden.py ../../shared/tests/protocol/golden.json
+
+The exit code is 0 if all is read as the file has it, 1 if not, and 2 for a wrong command line.
 """
 
 import json
@@ -8,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from myriad.bits import Bits, unzigzag
+from myriad.bits import Bits, Malformed, unzigzag
 from myriad.serial import Serial, hello_bytes, read_length
 from myriad.shapes import ENTITY, HELLO, SCHEMA, WELCOME
 from myriad.world import Course, World
@@ -58,6 +60,23 @@ def numbers(name: str, data: bytes, value: list[Any]) -> Any:
         case "rice":
             return [{"parameter": each["parameter"], "value": bits.rice(each["parameter"])}
                     for each in value]
+
+
+def longer(name: str, data: bytes) -> Any:
+    """Bytes that the protocol does not allow: nothing, or what is read all the same."""
+    try:
+        match name:
+            case "longer-integer":
+                return Serial(data).integer()
+            case "longer-length":
+                return read_length(data)
+            case "longer-small":
+                return Bits(data).small()
+            case "longer-rice":
+                return Bits(data).rice(0)
+    except Malformed:
+        return None
+    raise ValueError(f"nothing reads {name}")
 
 
 def lengths(data: bytes) -> Iterator[int]:
@@ -125,6 +144,8 @@ def read(case: Case, worlds: dict[str, World]) -> Any:
     match name.split("-")[0]:
         case "integers" | "lengths" | "fields" | "small" | "signed" | "rice":
             return numbers(name, data, value)
+        case "longer":
+            return longer(name, data)
         case "hello":
             assert hello_bytes(value) == data, "it is written otherwise"
             return whole(data[4:], HELLO)
@@ -161,4 +182,11 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        print(__doc__, file=sys.stderr, end="")
+        sys.exit(2)
+    try:
+        sys.exit(main(sys.argv[1]))
+    except OSError as error:
+        print(f"cannot read the golden bytes: {error}", file=sys.stderr)
+        sys.exit(2)

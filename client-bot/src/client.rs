@@ -28,15 +28,13 @@ pub use client_core::EventHandler;
 ///
 /// ```no_run
 /// use client_bot::client_core::{Event, GameOptions};
-/// use client_bot::connect::ClientError;
-/// use client_bot::{Client, Connector, Trust};
-/// use shared::{CommandKind, Fixed};
+/// use client_bot::{Client, Connector};
 ///
-/// async fn walk(connector: &Connector, step: CommandKind) -> Result<(), ClientError> {
+/// async fn walk(connector: &Connector) -> Result<(), Box<dyn std::error::Error>> {
 ///     let mut client = Client::connect_with(connector, GameOptions::default(), None).await?;
 ///     // Once in each tick of the server, just in time.
 ///     while client.next_input().await.is_some() {
-///         client.command(step, &[Fixed::ONE.raw(), 0]);
+///         client.command_named("move", &[1.0, 0.0])?;
 ///         let own = client.view().entity();
 ///         // What has happened since: this does not wait.
 ///         for event in client.take_events() {

@@ -25,6 +25,35 @@ use crate::connect::{ClientError, Trust, client_config, ending, resolve_told, se
 /// Once a frame a game calls [`GameClient::poll`], gives commands if
 /// [`GameClient::input_due`], and calls [`GameClient::flush`]. A game that stops doing so for
 /// some seconds loses its connection, and gets it back.
+///
+/// ```no_run
+/// use client_bot::GameClient;
+/// use client_bot::named::NamedError;
+///
+/// /// Walks, and strikes whoever is near once the strike is ready.
+/// fn frame(client: &mut GameClient) -> Result<(), NamedError> {
+///     for event in client.poll() {
+///         println!("{event:?}");
+///     }
+///     if client.input_due().is_some() {
+///         client.command_named("move", &[1.0, 0.0])?;
+///         let ready = client.ready_ticks_named("strike")? == 0;
+///         let view = client.view().filter(|_| ready);
+///         let mut others = view.iter().flat_map(|view| {
+///             let ids = view.entities().values().map(|entity| entity.id);
+///             ids.filter(|&id| id != view.entity())
+///         });
+///         if let Some(target) = others.next() {
+///             println!("{target} has {} hp", client.value(target, "hp")?);
+///             client.command_named("strike", &[client_bot::named::reference(target)])?;
+///         }
+///     }
+///     client.flush();
+///     Ok(())
+/// }
+/// ```
+///
+/// By numbers instead of names: [`GameClient::command`] with raw words.
 pub struct GameClient {
     endpoint: Endpoint<Attempt>,
     driver: Driver,
@@ -152,8 +181,9 @@ impl GameClient {
         self.driver.game.input_due(self.driver.now())
     }
 
-    /// Queues a command, and gives its sequence number. It goes out with a
-    /// [`GameClient::flush`], just in time for a tick.
+    /// Queues a command by its number in the schema, with its raw words, and gives its sequence
+    /// number. It goes out with a [`GameClient::flush`], just in time for a tick. By name and in
+    /// units: [`GameClient::command_named`].
     pub fn command(&mut self, kind: CommandKind, words: &[i32]) -> Result<u32, CommandError> {
         self.driver.game.command(kind, words)
     }

@@ -57,6 +57,15 @@ pub use swarm::{Progress, Swarm, SwarmOptions};
 
 /// The client without I/O that this one is made of.
 pub use client_core;
+/// A bad network on purpose, for [`GameClient::set_faults`].
+pub use quic::Faults;
+/// The QUIC of [`Client::connection`].
+#[cfg(feature = "tokio")]
+pub use quinn;
+/// Certificates, for [`Trust::Certificates`].
+pub use rustls::pki_types;
+/// Entities, ticks, fixed-point numbers, schemas: what all of these speak of.
+pub use shared;
 
 /// Compiles the examples of the README.
 #[cfg(all(doctest, feature = "bots", feature = "tokio"))]

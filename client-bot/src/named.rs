@@ -1,8 +1,11 @@
-//! Commands and attributes by their names, and raw words as numbers: for engines that know no
-//! schema.
+//! Commands and attributes by their names, and raw words as numbers: for games and engines that
+//! look into no schema.
 
-use client_core::{CommandError, Entity, View};
-use shared::{Attribute, AttributeType, Audience, CommandKind, EntityId, Fixed};
+use client_core::{CommandError, Entity, Game, View};
+use shared::predicate::nearest;
+use shared::{
+    Attribute, AttributeType, Audience, CommandKind, CommandSchema, EntityId, EntityRef, Fixed,
+};
 use thiserror::Error;
 
 use crate::GameClient;
@@ -12,8 +15,22 @@ use crate::GameClient;
 pub enum NamedError {
     #[error("the client is not in the world")]
     NotInWorld,
-    #[error("the world has no {what} `{name}`")]
-    Unknown { what: &'static str, name: String },
+    #[error("the world has no {what} `{name}`{}", question(.nearest))]
+    Unknown {
+        what: &'static str,
+        name: String,
+        /// The name that was probably meant.
+        nearest: Option<String>,
+    },
+    #[error("clients of this world cannot give `{0}`")]
+    NotForClients(String),
+    #[error("`{command}` takes {}, found {found}", takes(.expected))]
+    Count {
+        command: String,
+        /// The names of its numbers.
+        expected: Vec<String>,
+        found: usize,
+    },
     #[error("`{word}` of `{command}`: {expected}")]
     Number {
         command: String,
@@ -32,48 +49,112 @@ impl GameClient {
     /// In how many ticks of input a command can be used again, as far as the client knows; 0:
     /// it runs if it is given now.
     pub fn ready_ticks_named(&self, name: &str) -> Result<u32, NamedError> {
-        let view = self.view().ok_or(NamedError::NotInWorld)?;
-        let command = view.schema().command_named(name);
-        let kind = command.ok_or_else(|| unknown("command", name))?.kind;
-        let game = self.game();
-        let (ready, input) = (game.ready_at(kind), game.prediction());
-        let ticks = ready
-            .zip(input)
-            .map(|(ready, p)| ready.since(p.input_tick()));
-        Ok(ticks.unwrap_or(0))
+        ready_ticks(self.game(), name)
     }
 
-    /// Queues a command by its name, with its numbers as [`number`] tells them, and gives its
-    /// sequence number.
+    /// Queues a command by its name, with its numbers in the order of the world file, as
+    /// [`number`] tells them, and gives its sequence number. It goes out with a
+    /// [`GameClient::flush`], just in time for a tick.
+    ///
+    /// ```no_run
+    /// use client_bot::named::{NamedError, reference};
+    /// use client_bot::GameClient;
+    /// use client_bot::shared::EntityId;
+    ///
+    /// fn act(client: &mut GameClient, target: EntityId) -> Result<(), NamedError> {
+    ///     // A point in units; an entity; no numbers at all.
+    ///     client.command_named("move", &[1.0, -0.5])?;
+    ///     client.command_named("strike", &[reference(target)])?;
+    ///     client.command_named("rest", &[])?;
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn command_named(&mut self, name: &str, numbers: &[f64]) -> Result<u32, NamedError> {
-        let view = self.view().ok_or(NamedError::NotInWorld)?;
-        let command = view.schema().command_named(name);
-        let command = command.ok_or_else(|| unknown("command", name))?;
-        let kind = command.kind;
-        let mut words = vec![];
-        for (word, &number) in command.words.iter().zip(numbers) {
-            let raw = raw(word.ty, number).map_err(|expected| NamedError::Number {
-                command: name.to_owned(),
-                word: word.name.clone(),
-                expected,
-            })?;
-            words.push(raw);
-        }
-        // Beyond the command's words, the queue says how many there should be.
-        words.extend(numbers.iter().skip(command.words.len()).map(|_| 0));
+        let (kind, words) = command(self.game(), name, numbers)?;
         Ok(self.command(kind, &words)?)
     }
 
     /// The newest value of an attribute of an entity in view, as [`number`] tells it.
     pub fn value(&self, entity: EntityId, attribute: &str) -> Result<f64, NamedError> {
-        let view = self.view().ok_or(NamedError::NotInWorld)?;
-        let seen = view.entities().get(&entity.slot.0);
-        let seen = seen.filter(|seen| seen.id == entity);
-        let seen = seen.ok_or(NamedError::NotInView(entity))?;
-        let (column, attribute) = known_attribute(view, seen, attribute)?;
-        let raw = seen.row.get(column).copied().unwrap_or_default();
-        Ok(number(attribute.ty, raw))
+        value(self.game(), entity, attribute)
     }
+}
+
+#[cfg(feature = "tokio")]
+impl crate::Client {
+    /// See [`GameClient::ready_ticks_named`].
+    pub fn ready_ticks_named(&self, name: &str) -> Result<u32, NamedError> {
+        ready_ticks(self.game(), name)
+    }
+
+    /// See [`GameClient::command_named`]. It goes out as one of [`crate::Client::command`] does.
+    pub fn command_named(&mut self, name: &str, numbers: &[f64]) -> Result<u32, NamedError> {
+        let (kind, words) = command(self.game(), name, numbers)?;
+        let given = self.command(kind, &words);
+        // The words are those of a command that clients can give.
+        given.ok_or(NamedError::NotInWorld)
+    }
+
+    /// See [`GameClient::value`].
+    pub fn value(&self, entity: EntityId, attribute: &str) -> Result<f64, NamedError> {
+        value(self.game(), entity, attribute)
+    }
+}
+
+/// A command that clients can give.
+fn command_of<'a>(game: &'a Game, name: &str) -> Result<&'a CommandSchema, NamedError> {
+    let schema = game.view().ok_or(NamedError::NotInWorld)?.schema();
+    match schema.command_named(name) {
+        Some(command) if command.senders.clients => Ok(command),
+        Some(_) => Err(NamedError::NotForClients(name.to_owned())),
+        None => {
+            let known = schema.commands.iter().filter(|c| c.senders.clients);
+            Err(unknown("command", name, known.map(|c| &*c.name)))
+        }
+    }
+}
+
+fn ready_ticks(game: &Game, name: &str) -> Result<u32, NamedError> {
+    let kind = command_of(game, name)?.kind;
+    let (ready, input) = (game.ready_at(kind), game.prediction());
+    let ticks = ready
+        .zip(input)
+        .map(|(ready, p)| ready.since(p.input_tick()));
+    Ok(ticks.unwrap_or(0))
+}
+
+/// The number of a command, and its raw words.
+fn command(
+    game: &Game,
+    name: &str,
+    numbers: &[f64],
+) -> Result<(CommandKind, Vec<i32>), NamedError> {
+    let command = command_of(game, name)?;
+    if numbers.len() != command.words.len() {
+        return Err(NamedError::Count {
+            command: name.to_owned(),
+            expected: command.words.iter().map(|word| word.name.clone()).collect(),
+            found: numbers.len(),
+        });
+    }
+    let words = command.words.iter().zip(numbers).map(|(word, &number)| {
+        raw(word.ty, number).map_err(|expected| NamedError::Number {
+            command: name.to_owned(),
+            word: word.name.clone(),
+            expected,
+        })
+    });
+    Ok((command.kind, words.collect::<Result<_, _>>()?))
+}
+
+fn value(game: &Game, entity: EntityId, attribute: &str) -> Result<f64, NamedError> {
+    let view = game.view().ok_or(NamedError::NotInWorld)?;
+    let seen = view.entities().get(&entity.slot.0);
+    let seen = seen.filter(|seen| seen.id == entity);
+    let seen = seen.ok_or(NamedError::NotInView(entity))?;
+    let (column, attribute) = known_attribute(view, seen, attribute)?;
+    let raw = seen.row.get(column).copied().unwrap_or_default();
+    Ok(number(attribute.ty, raw))
 }
 
 /// An attribute that an entity has, and that this client may know.
@@ -84,11 +165,16 @@ fn known_attribute<'a>(
 ) -> Result<(usize, &'a Attribute), NamedError> {
     let schema = view.schema();
     let kind = schema.kinds.get(usize::from(entity.kind));
-    let column = schema.column(name).filter(|&column| {
+    let has = |column: usize| {
         let mut own = kind.iter().flat_map(|kind| &kind.attributes);
         column < schema.dimensions() || own.any(|own| usize::from(own.column) == column)
-    });
-    let column = column.ok_or_else(|| unknown("attribute of its kind", name))?;
+    };
+    let column = schema.column(name).filter(|&column| has(column));
+    let column = column.ok_or_else(|| {
+        let columns = schema.attributes.iter().enumerate();
+        let own = columns.filter(|&(column, _)| has(column));
+        unknown("attribute of its kind", name, own.map(|(_, a)| &*a.name))
+    })?;
     let attribute = &schema.attributes[column];
     let is_known = match attribute.audience {
         Audience::Hidden => false,
@@ -101,10 +187,11 @@ fn known_attribute<'a>(
     }
 }
 
-fn unknown(what: &'static str, name: &str) -> NamedError {
+fn unknown<'a>(what: &'static str, name: &str, known: impl Iterator<Item = &'a str>) -> NamedError {
     NamedError::Unknown {
         what,
         name: name.to_owned(),
+        nearest: nearest(name, known),
     }
 }
 
@@ -149,6 +236,25 @@ pub fn number(ty: AttributeType, raw: i32) -> f64 {
     }
 }
 
+/// The number that stands for an entity in a command's numbers.
+pub fn reference(entity: EntityId) -> f64 {
+    f64::from(entity.reference().0)
+}
+
+/// The entity in view that a number stands for, as attributes of entities have it.
+pub fn referenced(view: &View, reference: f64) -> Option<EntityId> {
+    let reference = EntityRef(reference as i32);
+    let seen = view.entities().get(&reference.slot().0)?;
+    Some(seen.id).filter(|id| reference.is_generation(id.generation))
+}
+
+/// The number of a symbol in a command's numbers; `None` if the world has no such symbol.
+pub fn symbol(view: &View, name: &str) -> Option<f64> {
+    let symbols = view.schema().symbols.iter();
+    let (number, _) = (0u32..).zip(symbols).find(|(_, known)| *known == name)?;
+    Some(f64::from(number))
+}
+
 /// The raw word of a number, or what was expected.
 pub fn raw(ty: AttributeType, number: f64) -> Result<i32, String> {
     let whole = |low: f64, high: f64| {
@@ -167,9 +273,124 @@ pub fn raw(ty: AttributeType, number: f64) -> Result<i32, String> {
     }
 }
 
+/// A question behind an error.
+fn question(nearest: &Option<String>) -> String {
+    match nearest {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => String::new(),
+    }
+}
+
+/// What a command takes, by the names of its numbers.
+fn takes(names: &[String]) -> String {
+    match names {
+        [] => "no numbers".to_owned(),
+        [name] => format!("1 number ({name})"),
+        names => format!("{} numbers ({})", names.len(), names.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use client_core::{Game, GameOptions, Session, Step, Welcomed};
+    use shared::Tick;
+    use shared::wire::control::{Quotas, Welcome};
+
     use super::*;
+
+    const OWN: EntityId = EntityId::new(5, 1);
+
+    /// A game in a world of this text, which has heard nothing but the welcome.
+    fn game(world: &str) -> Game {
+        let world = script::world::parse(world, "a test's world").unwrap();
+        let welcome = Welcome {
+            tick: Tick(10),
+            entity: OWN,
+            commands_epoch: 1,
+            ticket: [7; 16],
+            resumed: false,
+            player_kind: 0,
+            quotas: Quotas::default(),
+            schema: world.schema.for_clients(),
+            forecast: vec![],
+            standby: String::new(),
+        };
+        let session = Session::new(&welcome).unwrap();
+        let rest = vec![];
+        let welcomed = Welcomed {
+            welcome,
+            session,
+            rest,
+        };
+        let mut game = Game::new(GameOptions::default());
+        assert_eq!(game.next_step(Duration::ZERO), Step::Connect);
+        game.welcomed(welcomed, None, Duration::ZERO).unwrap();
+        game
+    }
+
+    const WORLD: &str = "
+        [world]
+        size = [100, 100]
+        aoi = 20
+        capacity = 64
+
+        [[kind]]
+        name = \"player\"
+        attributes = [
+            { name = \"hp\", type = \"i32\", audience = \"state\", default = 100, min = 0, max = 100 },
+        ]
+    ";
+
+    #[test]
+    fn commands_are_given_in_units_by_their_names() {
+        let game = game(WORLD);
+        let (kind, words) = command(&game, "move", &[1.0, -0.5]).unwrap();
+        let schema = game.view().unwrap().schema();
+        assert_eq!(Some(kind), schema.command_named("move").map(|c| c.kind));
+        assert_eq!(words, [4096, -2048]);
+        let target = EntityId::new(9, 3);
+        let (_, words) = command(&game, "strike", &[reference(target)]).unwrap();
+        assert_eq!(words, [target.reference().0]);
+        assert_eq!(ready_ticks(&game, "move"), Ok(0));
+    }
+
+    #[test]
+    fn errors_say_what_was_expected_and_what_was_probably_meant() {
+        let game = game(WORLD);
+        let said = |name, numbers: &[f64]| command(&game, name, numbers).unwrap_err().to_string();
+        assert_eq!(
+            said("mvoe", &[]),
+            "the world has no command `mvoe`; did you mean `move`?"
+        );
+        assert_eq!(said("levitate", &[]), "the world has no command `levitate`");
+        assert_eq!(
+            said("move", &[1.0, 0.0, 0.0]),
+            "`move` takes 2 numbers (x, y), found 3"
+        );
+        assert_eq!(
+            said("strike", &[]),
+            "`strike` takes 1 number (target), found 0"
+        );
+        assert_eq!(
+            said("spawn", &[]),
+            "clients of this world cannot give `spawn`"
+        );
+        assert_eq!(
+            said("move", &[f64::NAN, 0.0]),
+            "`x` of `move`: expected a number within ±524,288, found NaN"
+        );
+        assert_eq!(
+            ready_ticks(&game, "moves").unwrap_err().to_string(),
+            "the world has no command `moves`; did you mean `move`?"
+        );
+        assert_eq!(takes(&[]), "no numbers");
+        assert_eq!(value(&game, OWN, "hp"), Err(NamedError::NotInView(OWN)));
+        let nowhere = Game::new(GameOptions::default());
+        assert_eq!(ready_ticks(&nowhere, "move"), Err(NamedError::NotInWorld));
+        assert_eq!(value(&nowhere, OWN, "hp"), Err(NamedError::NotInWorld));
+    }
 
     #[test]
     fn numbers_are_the_words_they_came_from() {

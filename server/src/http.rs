@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
     X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::server::conn::http1;
@@ -46,6 +46,12 @@ pub trait Site: Send + Sync + 'static {
     /// Whether POST is allowed for a path.
     fn takes(&self, _path: &str) -> bool {
         false
+    }
+
+    /// The answer to a browser that asks whether a page of another origin may send a request.
+    /// `None`: OPTIONS is not allowed for the path.
+    fn preflight(&self, _asked: &Asked) -> Option<Page> {
+        None
     }
 
     /// Something was turned away before the site was asked.
@@ -98,6 +104,8 @@ pub struct Page {
     pub body: Bytes,
     /// Whether pages of other origins may show it in a frame.
     pub may_be_framed: bool,
+    /// Further headers.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Page {
@@ -107,6 +115,7 @@ impl Page {
             content_type,
             body: body.into(),
             may_be_framed: true,
+            headers: vec![],
         }
     }
 
@@ -294,23 +303,28 @@ async fn read<S: Site>(
 ) -> Result<Asked, Page> {
     let path = request.uri().path().to_owned();
     let query = request.uri().query().unwrap_or_default().to_owned();
+    let not_allowed = || Page::error(StatusCode::METHOD_NOT_ALLOWED, "");
     let is_post = match *request.method() {
-        Method::GET | Method::HEAD => false,
+        Method::GET | Method::HEAD | Method::OPTIONS => false,
         Method::POST if site.takes(&path) => true,
-        _ => return Err(Page::error(StatusCode::METHOD_NOT_ALLOWED, "")),
+        _ => return Err(not_allowed()),
     };
     let (head, body) = request.into_parts();
     let body = match is_post {
         true => Some(read_body(body, site, body_time).await?),
         false => None,
     };
-    Ok(Asked {
+    let asked = Asked {
         peer,
         path,
         query,
         headers: head.headers,
         body,
-    })
+    };
+    match head.method {
+        Method::OPTIONS => Err(site.preflight(&asked).unwrap_or_else(not_allowed)),
+        _ => Ok(asked),
+    }
 }
 
 async fn read_body<S: Site>(body: Incoming, site: &S, time: Duration) -> Result<Bytes, Page> {
@@ -344,6 +358,7 @@ fn response(page: Page) -> Response<Full<Bytes>> {
         let nobody = HeaderValue::from_static("frame-ancestors 'none'");
         headers.insert(CONTENT_SECURITY_POLICY, nobody);
     }
+    headers.extend(page.headers);
     response
 }
 
@@ -416,6 +431,7 @@ mod tests {
         assert!(page.ends_with("\r\n\r\na page"), "{page}");
         assert!(answer("GET /").starts_with("HTTP/1.1 404 "));
         assert!(answer("POST /page").starts_with("HTTP/1.1 405 "));
+        assert!(answer("OPTIONS /page").starts_with("HTTP/1.1 405 "));
         assert!(ask(address, "nonsense\r\n\r\n").starts_with("HTTP/1.1 400 "));
         let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(100_000));
         let mut stream = open(address);

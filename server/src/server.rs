@@ -173,6 +173,9 @@ pub struct WebServing {
     /// What operators must show to see the dashboard. Without one it is shown to this machine
     /// only, at an address of this machine only.
     pub dashboard_token: Option<String>,
+    /// A folder with the files of a page of one's own. They come before those of the page that
+    /// is part of the server.
+    pub root: Option<PathBuf>,
 }
 
 impl WebServing {
@@ -182,6 +185,7 @@ impl WebServing {
             page,
             origins: vec![],
             dashboard_token: None,
+            root: None,
         }
     }
 }
@@ -423,6 +427,8 @@ impl Server {
             let game = GamePage {
                 port: address.port(),
                 renewed: page.renewed,
+                origins: page.origins,
+                root: page.root,
             };
             let site = WebSite {
                 page: game,

@@ -167,6 +167,26 @@ async fn a_page_walks_and_gives_commands_by_its_buttons() {
     })
     .await;
     browser.until("it rests", &format!("{rest} > 0.9 && {rest} <= 1"));
+    // Another strike has no effect, and the page says so.
+    browser.run(&format!("{button}.click()"));
+    browser.until(
+        "the log says why",
+        "[...document.querySelectorAll('#log .refused')].some((line) => \
+            line.textContent.includes('strike had no effect: it rests after its last use'))",
+    );
+    // A click far outside of the world: to its edge.
+    browser.run(
+        "const at = { clientX: 1, clientY: 1, bubbles: true };
+         document.getElementById('canvas').dispatchEvent(new PointerEvent('pointerdown', at));",
+    );
+    let goal = browser.value("myriad.scene.goal");
+    let within = |axis: usize| {
+        goal[axis]
+            .as_f64()
+            .is_some_and(|at| (0.0..30.0).contains(&at))
+    };
+    assert!(within(0) && within(1), "{goal}");
+    browser.until("it is at the edge", "myriad.scene.goal === null");
     // For good.
     browser.run("document.getElementById('leave').click()");
     eventually("its entity is gone", || {

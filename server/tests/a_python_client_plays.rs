@@ -129,6 +129,30 @@ fn the_client_in_python_reads_the_golden_bytes_of_the_protocol() {
     assert!(said.contains(" cases, 0 read otherwise"), "{said}");
 }
 
+#[test]
+fn the_check_of_golden_bytes_says_how_it_is_used() {
+    let Some(python) = interpreter() else { return };
+    for (arguments, expected) in [
+        (
+            &[][..],
+            "check_golden.py ../../shared/tests/protocol/golden.json",
+        ),
+        (
+            &["--help"],
+            "check_golden.py ../../shared/tests/protocol/golden.json",
+        ),
+        (&["none.json"], "cannot read the golden bytes"),
+    ] {
+        let output = program(&python, "check_golden.py", arguments)
+            .output()
+            .expect("Python starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains(expected), "{errors}");
+        assert!(!errors.contains("Traceback"), "{errors}");
+    }
+}
+
 #[tokio::test]
 async fn a_client_in_python_walks_and_another_sees_it_there() {
     let server = start(ROOM);

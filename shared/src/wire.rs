@@ -62,6 +62,9 @@ pub enum DecodeError {
     WrongEpoch { expected: u8, found: u8 },
     #[error("{0} bytes follow the end of the message")]
     TrailingBytes(usize),
+    /// The only form of a number that is read is the shortest one.
+    #[error("{0} takes more room than it needs")]
+    NotShortest(&'static str),
     #[error("a message of {found} bytes, where {limit} are allowed")]
     TooLong { found: usize, limit: usize },
     #[error("not a valid message: {0}")]

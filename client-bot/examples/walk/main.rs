@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use client_bot::client_core::{Event, GameOptions};
 use client_bot::{GameClient, Trust};
-use shared::Fixed;
 use terminal::{Arguments, Terminal};
 
 fn main() -> anyhow::Result<()> {
@@ -39,12 +38,8 @@ fn main() -> anyhow::Result<()> {
             break;
         };
         // Once in each tick of the server.
-        if let (Some(_), Some(view)) = (client.input_due(), client.view()) {
-            let step = view.schema().command_named("move");
-            let step = step.ok_or_else(|| anyhow::anyhow!("this world has no `move`"))?;
-            let kind = step.kind;
-            let words = direction.map(|along| Fixed::from_f64(along).unwrap_or_default().raw());
-            client.command(kind, &words)?;
+        if client.input_due().is_some() {
+            client.command_named("move", &direction)?;
         }
         client.flush();
         terminal.draw(&client);

@@ -66,7 +66,11 @@ impl Terminal {
 
     /// Draws who is around by the first letter of their kinds, and `@` in the middle.
     pub fn draw(&self, client: &GameClient) {
-        let Some(view) = client.view().filter(|_| !self.is_script) else {
+        if self.is_script {
+            return;
+        }
+        let Some(view) = client.view() else {
+            print!("\x1b[H\x1b[Jconnecting\r\n");
             return;
         };
         let Some(middle) = client.position(view.entity()) else {
@@ -90,7 +94,8 @@ impl Terminal {
             }
         }
         let lines = map.each_ref().map(|line| String::from_utf8_lossy(line));
-        print!("\x1b[H\x1b[J{}\r\n", lines.join("\r\n"));
+        let keys = "w, a, s, d: walk; x: stop; q: leave";
+        print!("\x1b[H\x1b[J{}\r\n{keys}\r\n", lines.join("\r\n"));
     }
 }
 
@@ -104,4 +109,4 @@ impl Drop for Terminal {
 }
 
 const WIDTH: usize = 78;
-const HEIGHT: usize = 23;
+const HEIGHT: usize = 22;

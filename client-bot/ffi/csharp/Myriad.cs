@@ -52,6 +52,87 @@ namespace Myriad
         Say, Whisper, Join, Leave, Speak, Members,
     }
 
+    /// What an attribute or a parameter holds.
+    public enum ValueType
+    {
+        I32, Fixed, Bool, Entity, Symbol,
+    }
+
+    /// Who is told of an attribute.
+    public enum Audience
+    {
+        Movement, State, Private, Hidden,
+    }
+
+    /// What a world is made of.
+    public sealed class Schema
+    {
+        public string Name;
+        /// In units, for each axis.
+        public double[] Size;
+        /// How far clients see, in units.
+        public double Sight;
+        public uint TicksPerSecond;
+        /// 0: no limit.
+        public uint VisibleMax;
+        public SchemaKind[] Kinds;
+        /// The first ones, one for each axis, are the position.
+        public SchemaAttribute[] Attributes;
+        /// Those that clients can give.
+        public SchemaCommand[] Commands;
+        public SchemaNotification[] Notifications;
+        public string[] Symbols;
+    }
+
+    /// An attribute; without a name, it is hidden.
+    public sealed class SchemaAttribute
+    {
+        public string Name;
+        public ValueType Type;
+        public Audience Audience;
+        public double Min, Max;
+    }
+
+    public sealed class SchemaKind
+    {
+        public string Name;
+        public KindAttribute[] Attributes;
+    }
+
+    /// An attribute of a kind: its number among those of the world, and its values.
+    [StructLayout(LayoutKind.Sequential)]
+    public struct KindAttribute
+    {
+        readonly UIntPtr attribute;
+        public double Initial, Min, Max;
+
+        public int Attribute => (int)attribute;
+    }
+
+    /// A command with its parameters, in the order in which it takes them.
+    public sealed class SchemaCommand
+    {
+        public string Name;
+        public SchemaWord[] Parameters;
+        /// How often it can be given in a tick; 0: as often as wanted.
+        public uint PerTick;
+        /// Ticks from a use to the next; 0: it never rests.
+        public uint CooldownTicks;
+    }
+
+    public sealed class SchemaNotification
+    {
+        public string Name;
+        public SchemaWord[] Fields;
+    }
+
+    /// A parameter of a command, or a field of a notification.
+    public sealed class SchemaWord
+    {
+        public string Name;
+        public ValueType Type;
+    }
+
     /// An entity. A slot is used again after its entity has gone; then the generation differs.
     [StructLayout(LayoutKind.Sequential)]
     public struct Entity : IEquatable<Entity>
@@ -243,6 +324,95 @@ namespace Myriad
 
         public string SymbolName(uint symbol) =>
             Written((buffer, size) => Native.myriad_symbol_name(number, symbol, buffer, size));
+
+        /// What the world is made of: read it again after `InterfaceChanged`.
+        public Schema Schema()
+        {
+            var native = default(Native.Schema);
+            var schema = new Schema
+            {
+                Name = Written((buffer, size) => Native.myriad_schema(number, out native, buffer, size)),
+            };
+            schema.Size = native.Size();
+            schema.Sight = native.Sight;
+            schema.TicksPerSecond = native.TicksPerSecond;
+            schema.VisibleMax = native.VisibleMax;
+            schema.Kinds = Listed(native.Kinds, SchemaKind);
+            schema.Attributes = Listed(native.Attributes, SchemaAttribute);
+            schema.Commands = Listed(native.Commands, SchemaCommand);
+            schema.Notifications = Listed(native.Notifications, SchemaNotification);
+            schema.Symbols = Listed(native.Symbols, index => SymbolName((uint)index));
+            return schema;
+        }
+
+        SchemaKind SchemaKind(UIntPtr index)
+        {
+            var count = default(UIntPtr);
+            var name = Written((buffer, size) =>
+                Native.myriad_schema_kind(number, index, out count, buffer, size));
+            var attributes = Listed(count, own =>
+            {
+                Check(Native.myriad_schema_kind_attribute(number, index, own, out var attribute));
+                return attribute;
+            });
+            return new SchemaKind { Name = name, Attributes = attributes };
+        }
+
+        SchemaAttribute SchemaAttribute(UIntPtr index)
+        {
+            var native = default(Native.Attribute);
+            var name = Written((buffer, size) =>
+                Native.myriad_schema_attribute(number, index, out native, buffer, size));
+            return new SchemaAttribute
+            {
+                Name = name, Type = native.What, Audience = native.Audience, Min = native.Min,
+                Max = native.Max,
+            };
+        }
+
+        SchemaCommand SchemaCommand(UIntPtr index)
+        {
+            var native = default(Native.Command);
+            var name = Written((buffer, size) =>
+                Native.myriad_schema_command(number, index, out native, buffer, size));
+            var parameters = Listed(native.Parameters, parameter =>
+            {
+                var type = default(ValueType);
+                var own = Written((buffer, size) => Native.myriad_schema_parameter(
+                    number, index, parameter, out type, buffer, size));
+                return new SchemaWord { Name = own, Type = type };
+            });
+            return new SchemaCommand
+            {
+                Name = name, Parameters = parameters, PerTick = native.PerTick,
+                CooldownTicks = native.CooldownTicks,
+            };
+        }
+
+        SchemaNotification SchemaNotification(UIntPtr index)
+        {
+            var count = default(UIntPtr);
+            var name = Written((buffer, size) =>
+                Native.myriad_schema_notification(number, index, out count, buffer, size));
+            var fields = Listed(count, field =>
+            {
+                var type = default(ValueType);
+                var own = Written((buffer, size) => Native.myriad_schema_field(
+                    number, index, field, out type, buffer, size));
+                return new SchemaWord { Name = own, Type = type };
+            });
+            return new SchemaNotification { Name = name, Fields = fields };
+        }
+
+        static T[] Listed<T>(UIntPtr count, Func<UIntPtr, T> at)
+        {
+            var list = new T[(int)count];
+            for (var i = 0; i < list.Length; i++)
+            {
+                list[i] = at((UIntPtr)i);
+            }
+            return list;
+        }
 
         public uint Symbol(string name)
         {
@@ -460,6 +630,33 @@ namespace Myriad
             }
         }
 
+        [StructLayout(LayoutKind.Sequential)]
+        internal struct Schema
+        {
+            public UIntPtr Kinds, Attributes, Commands, Notifications, Symbols, Dimensions;
+            public double SizeX, SizeY, SizeZ, Sight;
+            public uint TicksPerSecond, VisibleMax;
+
+            internal double[] Size() => (int)Dimensions == 3
+                ? new[] { SizeX, SizeY, SizeZ }
+                : new[] { SizeX, SizeY };
+        }
+
+        [StructLayout(LayoutKind.Sequential)]
+        internal struct Attribute
+        {
+            public ValueType What;
+            public Audience Audience;
+            public double Min, Max;
+        }
+
+        [StructLayout(LayoutKind.Sequential)]
+        internal struct Command
+        {
+            public UIntPtr Parameters;
+            public uint PerTick, CooldownTicks;
+        }
+
         internal static string Text(IntPtr text)
         {
             if (text == IntPtr.Zero)
@@ -488,6 +685,14 @@ namespace Myriad
         [DllImport(Library)] internal static extern Status myriad_player_name(ulong client, Entity entity, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_kind_name(ulong client, ushort kind, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_symbol_name(ulong client, uint symbol, [Out] byte[] buffer, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema(ulong client, out Schema schema, [Out] byte[] buffer, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema_attribute(ulong client, UIntPtr index, out Attribute attribute, [Out] byte[] buffer, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema_kind(ulong client, UIntPtr index, out UIntPtr attributes, [Out] byte[] buffer, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema_kind_attribute(ulong client, UIntPtr kind, UIntPtr index, out KindAttribute attribute);
+        [DllImport(Library)] internal static extern Status myriad_schema_command(ulong client, UIntPtr index, out Command command, [Out] byte[] buffer, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema_parameter(ulong client, UIntPtr command, UIntPtr index, out ValueType what, [Out] byte[] buffer, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema_notification(ulong client, UIntPtr index, out UIntPtr fields, [Out] byte[] buffer, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema_field(ulong client, UIntPtr notification, UIntPtr index, out ValueType what, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_symbol(ulong client, byte[] name, out uint symbol);
         [DllImport(Library)] internal static extern Status myriad_referenced(ulong client, double reference, out Entity entity);
         [DllImport(Library)] internal static extern double myriad_reference(Entity entity);

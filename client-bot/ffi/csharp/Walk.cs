@@ -30,12 +30,17 @@ static class Walk
         using (var client = new Client(options))
         {
             int entered = 0, steps = 0, inView = 0;
+            double x = 0, y = 0;
             var shown = new Shown[256];
             for (var frame = 0; frame < int.Parse(arguments[2]) * FramesPerSecond; frame++)
             {
                 client.Poll();
                 foreach (var happened in client.Events())
                 {
+                    if (happened.What == EventType.Welcomed)
+                    {
+                        List(client.Schema());
+                    }
                     if (happened.What == EventType.Entered)
                     {
                         entered++;
@@ -48,21 +53,37 @@ static class Walk
                 }
                 if (client.State.IsPlaying)
                 {
-                    if (client.InputDue != null)
+                    if (client.InputDue != null && !client.State.IsDead)
                     {
                         client.Command("move", Steps[frame / FramesPerSecond % 4]);
                         steps++;
                     }
                     inView = client.Entities(shown);
+                    for (var i = 0; i < inView && i < shown.Length; i++)
+                    {
+                        if (shown[i].IsOwn)
+                        {
+                            (x, y) = (shown[i].X, shown[i].Y);
+                        }
+                    }
                 }
                 client.Flush();
                 Thread.Sleep(1000 / FramesPerSecond);
             }
-            var place = client.Position(client.State.Entity);
             Console.WriteLine(
-                $"{entered} entered, {inView} in view, {steps} steps, at {place[0]:F2} {place[1]:F2}");
+                $"{entered} entered, {inView} in view, {steps} steps, at {x:F2} {y:F2}");
             client.Leave();
         }
         return 0;
+    }
+
+    static void List(Schema schema)
+    {
+        Console.WriteLine($"world {schema.Name}, {schema.Kinds.Length} kinds");
+        foreach (var command in schema.Commands)
+        {
+            var parameters = Array.ConvertAll(command.Parameters, word => $" {word.Name} ({word.Type})");
+            Console.WriteLine($"command {command.Name}:{string.Concat(parameters)}");
+        }
     }
 }

@@ -1,4 +1,5 @@
-/* Walks in squares through a world whose players have `move`, and says what it saw.
+/* Lists what a world is made of, walks in squares through it, and says what it saw. The world's
+ * players need `move`. If the walker dies, it goes on as the entity as which it is born again.
  *
  *     walk SERVER FINGERPRINT SECONDS
  */
@@ -28,6 +29,46 @@ static void sleep_a_frame(void) {
   nanosleep(&frame, NULL);
 }
 
+/* Prints the kinds, attributes, commands and notifications of the world. */
+static void list_schema(MyriadClient client) {
+  static const char *const TYPES[] = {"i32", "fixed", "bool", "entity", "symbol"};
+  static const char *const AUDIENCES[] = {"movement", "state", "private", "hidden"};
+  char name[256];
+  MyriadSchema schema;
+  check(myriad_schema(client, &schema, name, sizeof name), "schema");
+  printf("world %s: %.0f by %.0f units, %u ticks a second\n", name, schema.size[0],
+         schema.size[1], (unsigned)schema.ticks_per_second);
+  for (size_t i = 0; i < schema.kinds; i += 1) {
+    size_t attributes;
+    check(myriad_schema_kind(client, i, &attributes, name, sizeof name), "kind");
+    printf("kind %s, %zu attributes\n", name, attributes);
+  }
+  for (size_t i = 0; i < schema.attributes; i += 1) {
+    MyriadAttribute attribute;
+    check(myriad_schema_attribute(client, i, &attribute, name, sizeof name), "attribute");
+    if (attribute.audience != MYRIAD_AUDIENCE_HIDDEN) {
+      printf("attribute %s: %s, %s, from %g to %g\n", name, TYPES[attribute.what],
+             AUDIENCES[attribute.audience], attribute.min, attribute.max);
+    }
+  }
+  for (size_t i = 0; i < schema.commands; i += 1) {
+    MyriadCommand command;
+    check(myriad_schema_command(client, i, &command, name, sizeof name), "command");
+    printf("command %s:", name);
+    for (size_t j = 0; j < command.parameters; j += 1) {
+      MyriadType what;
+      check(myriad_schema_parameter(client, i, j, &what, name, sizeof name), "parameter");
+      printf(" %s (%s)", name, TYPES[what]);
+    }
+    printf("\n");
+  }
+  for (size_t i = 0; i < schema.notifications; i += 1) {
+    size_t fields;
+    check(myriad_schema_notification(client, i, &fields, name, sizeof name), "notification");
+    printf("notification %s, %zu fields\n", name, fields);
+  }
+}
+
 /* Reads all that has happened; ends the program if the client has given up. */
 static int read_events(MyriadClient client) {
   MyriadEvent event;
@@ -37,8 +78,14 @@ static int read_events(MyriadClient client) {
     switch (event.what) {
     case MYRIAD_EVENT_TYPE_NONE:
       return entered;
+    case MYRIAD_EVENT_TYPE_WELCOMED:
+      list_schema(client);
+      break;
     case MYRIAD_EVENT_TYPE_ENTERED:
       entered += 1;
+      break;
+    case MYRIAD_EVENT_TYPE_REBORN:
+      printf("born again as entity %u\n", (unsigned)event.entity.slot);
       break;
     case MYRIAD_EVENT_TYPE_LOST:
       fprintf(stderr, "%s: %s\n", myriad_loss_words(event.loss), event.text);
@@ -85,19 +132,26 @@ int main(int count, char **arguments) {
   MyriadShown shown[256];
   size_t in_view = 0;
   MyriadState state;
+  double position[3] = {0, 0, 0};
   for (long frame = 0; frame < frames; frame += 1) {
     check(myriad_poll(client), "poll");
     entered += read_events(client);
     check(myriad_state(client, &state), "state");
     if (state.is_playing) {
-      steps += walk(client, frame / FRAMES_PER_SECOND);
+      /* The dead wait until they are born again, and see what is around meanwhile. */
+      if (!state.is_dead) {
+        steps += walk(client, frame / FRAMES_PER_SECOND);
+      }
       check(myriad_entities(client, shown, 256, &in_view), "entities");
+      for (size_t i = 0; i < in_view && i < 256; i += 1) {
+        if (shown[i].is_own) {
+          memcpy(position, shown[i].position, sizeof position);
+        }
+      }
     }
     check(myriad_flush(client), "flush");
     sleep_a_frame();
   }
-  double position[3];
-  check(myriad_position(client, state.entity, position), "position");
   printf("%d entered, %zu in view, %d steps, at %.2f %.2f\n", entered, in_view, steps,
          position[0], position[1]);
   check(myriad_leave(client), "leave");

@@ -145,6 +145,31 @@ typedef enum MyriadLink {
   MYRIAD_LINK_UNSTABLE = 2,
 } MyriadLink;
 
+// What an attribute or a parameter holds. As a number of this library, `Fixed` is in units,
+// `Bool` is 0 or 1, `Entity` is a reference (see `myriad_reference`), and `Symbol` the number of
+// a symbol (see `myriad_symbol`).
+typedef enum MyriadType {
+  // A whole number.
+  MYRIAD_TYPE_I32 = 0,
+  // A fraction.
+  MYRIAD_TYPE_FIXED = 1,
+  MYRIAD_TYPE_BOOL = 2,
+  MYRIAD_TYPE_ENTITY = 3,
+  MYRIAD_TYPE_SYMBOL = 4,
+} MyriadType;
+
+// Who is told of an attribute.
+typedef enum MyriadAudience {
+  // All that see the entity, newest wins.
+  MYRIAD_AUDIENCE_MOVEMENT = 0,
+  // All that see the entity, each value.
+  MYRIAD_AUDIENCE_STATE = 1,
+  // The entity's own client.
+  MYRIAD_AUDIENCE_PRIVATE = 2,
+  // Nobody: the attribute has no name, and no values.
+  MYRIAD_AUDIENCE_HIDDEN = 3,
+} MyriadAudience;
+
 // What a player can do with talk. Beside it stand the texts of `myriad_talk` that it
 // takes; the others are ignored.
 typedef enum MyriadTalk {
@@ -276,6 +301,58 @@ typedef struct MyriadShown {
   double position[3];
 } MyriadShown;
 
+// A world as a whole.
+typedef struct MyriadSchema {
+  // How many there are.
+  size_t kinds;
+  // How many there are; the first ones, as many as `dimensions`, are the position.
+  size_t attributes;
+  // How many of them clients can give.
+  size_t commands;
+  // How many there are.
+  size_t notifications;
+  // How many there are, see `myriad_symbol_name`.
+  size_t symbols;
+  // 2 or 3.
+  size_t dimensions;
+  // In units; 0 on axes that the world lacks.
+  double size[3];
+  // How far clients see, in units.
+  double sight;
+  uint32_t ticks_per_second;
+  // The most entities that a client sees; 0: no limit.
+  uint32_t visible_max;
+} MyriadSchema;
+
+// An attribute of a world.
+typedef struct MyriadAttribute {
+  enum MyriadType what;
+  enum MyriadAudience audience;
+  // The smallest and the largest value in any kind.
+  double min;
+  double max;
+} MyriadAttribute;
+
+// An attribute of a kind.
+typedef struct MyriadKindAttribute {
+  // Its number among the attributes of the world.
+  size_t attribute;
+  // The value at birth.
+  double initial;
+  double min;
+  double max;
+} MyriadKindAttribute;
+
+// A command that clients can give.
+typedef struct MyriadCommand {
+  // How many numbers it takes.
+  size_t parameters;
+  // How often it can be given in a tick; 0: as often as wanted.
+  uint32_t per_tick;
+  // Ticks from a use to the next; 0: it never rests.
+  uint32_t cooldown_ticks;
+} MyriadCommand;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -399,6 +476,88 @@ enum MyriadStatus myriad_referenced(MyriadClient client,
 
 // The reference that stands for an entity in a command's numbers.
 double myriad_reference(struct MyriadEntity entity);
+
+// Writes what the world is made of to `schema`, and its name to `name`.
+//
+// # Safety
+// `schema` points to room for it, and `name` to room for `size` bytes.
+enum MyriadStatus myriad_schema(MyriadClient client,
+                                struct MyriadSchema *schema,
+                                char *name,
+                                size_t size);
+
+// Writes an attribute of the world to `attribute`, and its name to `name`.
+//
+// # Safety
+// `attribute` points to room for it, and `name` to room for `size` bytes.
+enum MyriadStatus myriad_schema_attribute(MyriadClient client,
+                                          size_t index,
+                                          struct MyriadAttribute *attribute,
+                                          char *name,
+                                          size_t size);
+
+// Writes how many attributes a kind has to `attributes`, and its name to `name`.
+//
+// # Safety
+// `attributes` points to room for a number, and `name` to room for `size` bytes.
+enum MyriadStatus myriad_schema_kind(MyriadClient client,
+                                     size_t index,
+                                     size_t *attributes,
+                                     char *name,
+                                     size_t size);
+
+// Writes an attribute of a kind to `attribute`.
+//
+// # Safety
+// `attribute` points to room for it.
+enum MyriadStatus myriad_schema_kind_attribute(MyriadClient client,
+                                               size_t kind,
+                                               size_t index,
+                                               struct MyriadKindAttribute *attribute);
+
+// Writes a command that clients can give to `command`, and its name to `name`.
+//
+// # Safety
+// `command` points to room for it, and `name` to room for `size` bytes.
+enum MyriadStatus myriad_schema_command(MyriadClient client,
+                                        size_t index,
+                                        struct MyriadCommand *command,
+                                        char *name,
+                                        size_t size);
+
+// Writes the type of a command's parameter to `what`, and its name to `name`. `myriad_command`
+// takes the numbers in this order.
+//
+// # Safety
+// `what` points to room for a type, and `name` to room for `size` bytes.
+enum MyriadStatus myriad_schema_parameter(MyriadClient client,
+                                          size_t command,
+                                          size_t index,
+                                          enum MyriadType *what,
+                                          char *name,
+                                          size_t size);
+
+// Writes how many fields a notification has to `fields`, and its name to `name`.
+//
+// # Safety
+// `fields` points to room for a number, and `name` to room for `size` bytes.
+enum MyriadStatus myriad_schema_notification(MyriadClient client,
+                                             size_t index,
+                                             size_t *fields,
+                                             char *name,
+                                             size_t size);
+
+// Writes the type of a notification's field to `what`, and its name to `name`. The `values` of
+// an event have this order.
+//
+// # Safety
+// `what` points to room for a type, and `name` to room for `size` bytes.
+enum MyriadStatus myriad_schema_field(MyriadClient client,
+                                      size_t notification,
+                                      size_t index,
+                                      enum MyriadType *what,
+                                      char *name,
+                                      size_t size);
 
 // Writes to `tick` the tick for which input is due, once for each tick: commands that are given
 // now arrive just in time for it. Writes -1 if input was given already, or there is nothing to

@@ -83,12 +83,13 @@ impl From<NamedError> for Failure {
                 Failure::NotInWorld
             }
             NamedError::NotInView(_) => Failure::NotInView(sentence),
-            NamedError::Number { .. } | NamedError::Command(CommandError::WordCount { .. }) => {
-                Failure::Argument(sentence)
-            }
-            NamedError::Unknown { .. } | NamedError::Hidden(_) | NamedError::Command(_) => {
-                Failure::Unknown(sentence)
-            }
+            NamedError::Number { .. }
+            | NamedError::Count { .. }
+            | NamedError::Command(CommandError::WordCount { .. }) => Failure::Argument(sentence),
+            NamedError::Unknown { .. }
+            | NamedError::NotForClients(_)
+            | NamedError::Hidden(_)
+            | NamedError::Command(_) => Failure::Unknown(sentence),
         }
     }
 }

@@ -27,6 +27,7 @@
 //! | [`connection`] | connecting, polling, leaving |
 //! | [`events`] | what has happened |
 //! | [`world`] | what is around, and the connection's quality |
+//! | [`schema`] | what a world is made of |
 //! | [`input`] | commands |
 //! | [`interest`] | regions, subscriptions, sight |
 //! | [`talk`] | what players say |
@@ -38,6 +39,7 @@ pub mod failure;
 pub mod input;
 pub mod interest;
 pub mod memory;
+pub mod schema;
 pub mod talk;
 pub mod world;
 

@@ -58,6 +58,7 @@ fn header(sources: &Path) -> String {
         "connection",
         "events",
         "world",
+        "schema",
         "input",
         "interest",
         "talk",

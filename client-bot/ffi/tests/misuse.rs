@@ -13,6 +13,11 @@ use myriad_client::events::{
 use myriad_client::failure::myriad_error;
 use myriad_client::input::{myriad_command, myriad_flush, myriad_input_due, myriad_ready_ticks};
 use myriad_client::interest::{myriad_set_region, myriad_set_sight, myriad_subscribe};
+use myriad_client::schema::{
+    myriad_schema, myriad_schema_attribute, myriad_schema_command, myriad_schema_field,
+    myriad_schema_kind, myriad_schema_kind_attribute, myriad_schema_notification,
+    myriad_schema_parameter,
+};
 use myriad_client::talk::myriad_talk;
 use myriad_client::world::{
     myriad_entities, myriad_kind_name, myriad_player_name, myriad_position, myriad_referenced,
@@ -125,6 +130,14 @@ fn what_needs_a_world_says_that_there_is_none() {
             myriad_subscribe(client, 1, say, null_mut()),
             myriad_talk(client, 0, null(), say, null_mut()),
             myriad_ticket(client, buffer.as_mut_ptr().cast()),
+            myriad_schema(client, null_mut(), text, room),
+            myriad_schema_attribute(client, 0, null_mut(), null_mut(), 0),
+            myriad_schema_kind(client, 0, null_mut(), text, room),
+            myriad_schema_kind_attribute(client, 0, usize::MAX, null_mut()),
+            myriad_schema_command(client, usize::MAX, null_mut(), text, room),
+            myriad_schema_parameter(client, 0, 0, null_mut(), text, room),
+            myriad_schema_notification(client, 0, null_mut(), text, room),
+            myriad_schema_field(client, 0, 0, null_mut(), text, room),
         ]
     } {
         assert_eq!(status, MyriadStatus::NotInWorld, "{}", sentence());

@@ -6,8 +6,14 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use client_bot::client_core::GameOptions;
 use client_bot::connect::fingerprint;
+use client_bot::named::reference;
+use client_bot::{GameClient, Trust};
 use server::{Server, ServerOptions};
 
 const WORLD: &str = "
@@ -29,10 +35,80 @@ const WORLD: &str = "
 /// More sides of a square than one, fewer than four: the walker ends elsewhere.
 const SECONDS: &str = "3";
 
+/// Players die of two strikes, and are born again.
+const DUEL: &str = "
+    [world]
+    size = [30, 30]
+    aoi = 100
+    capacity = 64
+    tick_hz = 20
+
+    [limits]
+    subscriptions_per_client = 1
+
+    [commands]
+    strike = { reach = 100, damage = 50, per_tick = 0 }
+
+    [[kind]]
+    name = \"player\"
+    respawn_ticks = 8
+    attributes = [
+        { name = \"hp\", type = \"i32\", default = 100, min = 0, max = 100, falls_at = 0, audience = \"state\" },
+    ]
+";
+
 #[test]
-fn a_program_in_c_walks() {
-    let server = serve();
-    let folder = folder("c");
+fn a_program_in_c_lists_the_world_and_walks() {
+    let server = serve(WORLD);
+    let output = run(&mut walk(Command::new(compiled("c")), &server));
+    assert_walked(&output);
+    for line in [
+        "kind tree, 2 attributes",
+        "attribute x: fixed, movement, from 0 to 99.9998",
+        "command move: x (fixed) y (fixed)",
+    ] {
+        assert!(output.lines().any(|found| found == line), "{output}");
+    }
+}
+
+#[test]
+fn a_program_in_c_goes_on_after_its_death() {
+    let server = serve(DUEL);
+    let certificates = vec![server.certificate().clone()];
+    let trust = Trust::Certificates(certificates);
+    let options = GameOptions::default();
+    let mut killer = GameClient::new(server.address(), "localhost", &trust, options)
+        .expect("a socket of this machine");
+    let is_over = Arc::new(AtomicBool::new(false));
+    let stop = is_over.clone();
+    let killing = std::thread::spawn(move || {
+        while !stop.load(Ordering::Relaxed) {
+            killer.poll();
+            if let (Some(_), Some(view)) = (killer.input_due(), killer.view()) {
+                let others = view.entities().values().map(|entity| entity.id);
+                let others: Vec<_> = others.filter(|&id| id != view.entity()).collect();
+                for other in others {
+                    let strike = killer.command_named("strike", &[reference(other)]);
+                    strike.expect("the world has it");
+                }
+            }
+            killer.flush();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let output = run(&mut walk(Command::new(compiled("c-dies")), &server));
+    is_over.store(true, Ordering::Relaxed);
+    killing.join().expect("nothing went wrong");
+    for line in ["notification fall, 1 fields", "born again as entity "] {
+        assert!(output.contains(line), "{output}");
+    }
+    let last = output.lines().last().unwrap_or_default();
+    assert!(last.contains(" steps, at "), "{output}");
+}
+
+/// The program in C, in a folder of this name.
+fn compiled(name: &str) -> PathBuf {
+    let folder = folder(name);
     let program = folder.join("walk");
     let library = library();
     let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -53,13 +129,13 @@ fn a_program_in_c_walks() {
             "-Wl,-rpath,{}",
             library.parent().expect("a folder").display()
         )));
-    assert_walked(&run(&mut walk(Command::new(program), &server)));
+    program
 }
 
 #[test]
 fn a_program_in_c_sharp_walks() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("csharp");
-    let server = serve();
+    let server = serve(WORLD);
     let folder = folder("csharp");
     let mut program = if is_there("mcs") && is_there("mono") {
         let program = folder.join("Walk.exe");
@@ -89,8 +165,8 @@ fn a_program_in_c_sharp_walks() {
     assert_walked(&run(&mut walk(program, &server)));
 }
 
-fn serve() -> Server {
-    let world = script::world::parse(WORLD, "a test's world").expect("a valid world file");
+fn serve(world: &str) -> Server {
+    let world = script::world::parse(world, "a test's world").expect("a valid world file");
     Server::start(ServerOptions::local(world)).expect("the server starts")
 }
 
@@ -100,10 +176,11 @@ fn walk(mut program: Command, server: &Server) -> Command {
     program
 }
 
-/// `N entered, N in view, N steps, at X Y`: the walker saw itself and all others, gave a
-/// command in most ticks, and is somewhere in the world.
+/// The last line is `N entered, N in view, N steps, at X Y`: the walker saw itself and all
+/// others, gave a command in most ticks, and is somewhere in the world.
 fn assert_walked(output: &str) {
-    let numbers: Vec<f64> = output
+    let last = output.lines().last().unwrap_or_default();
+    let numbers: Vec<f64> = last
         .split([' ', ','])
         .filter_map(|word| word.trim().parse().ok())
         .collect();

@@ -32,11 +32,20 @@ class Bits:
         return self.number >> self.at - bits & (1 << bits) - 1
 
     def small(self) -> int:
-        return self.get(self.get(6))
+        length = self.get(6)
+        number = self.get(length)
+        if length > 32 or number.bit_length() < length:
+            raise Malformed("a small number takes more room than it needs")
+        return number
 
     def rice(self, parameter: int) -> int:
         ones = next(i for i in range(25) if i == 24 or not self.get(1))
-        return self.get(32) if ones == 24 else ones << parameter | self.get(parameter)
+        if ones < 24:
+            return ones << parameter | self.get(parameter)
+        number = self.get(32)
+        if number >> parameter < 24:
+            raise Malformed("a Rice code takes more room than it needs")
+        return number
 
     def bytes(self, bits: int) -> bytes:
         return bytes([self.get(8) for _ in range(self.get(bits))])

@@ -18,7 +18,15 @@ class Serial:
         if width:
             return int.from_bytes(self.data[self.at - width:self.at], "little")
         first = self.data[self.at - 1]
-        return self.integer({0xFB: 2, 0xFC: 4, 0xFD: 8}[first]) if first > 250 else first
+        if first <= 250:
+            return first
+        if first > 0xFD:
+            raise Malformed(f"an integer that begins with {first}")
+        size = 1 << first - 0xFA
+        number = self.integer(size)
+        if number <= 250 or number >> 4 * size == 0 and size > 2:
+            raise Malformed("an integer takes more room than it needs")
+        return number
 
     def read(self, shape: Any) -> Any:
         match shape:
@@ -73,6 +81,8 @@ def read_length(data: bytes | bytearray) -> tuple[int, int] | None:
         length |= (byte & 0x7F) << 7 * i
         if length > MESSAGE_BYTES_MAX or byte >= 0x80 and i == 3:
             raise Malformed(f"a message of {length} bytes")
+        if byte == 0 and i > 0:
+            raise Malformed("a length takes more room than it needs")
         if byte < 0x80:
             return length, i + 1
     return None

@@ -3,16 +3,13 @@
 import { Scene } from "./draw.js";
 import { ONE, bytesOf, each, load } from "./game.js";
 import { Panel } from "./panel.js";
+import { DIRECTIONS, inWorld, stepOfKeys, stepTowards } from "./steps.js";
 import { Transport } from "./transport.js";
 
-/** The longest step along an axis, in units: worlds clamp it to what they allow. */
+/** The longest step, in units: worlds clamp each axis of it to what they allow. */
 const STEP = 2;
 const WALKS = ["move", "walk", "steer"];
 const BARS = ["hp", "health", "life"];
-const DIRECTIONS = {
-  KeyW: [0, 1], ArrowUp: [0, 1], KeyS: [0, -1], ArrowDown: [0, -1],
-  KeyA: [-1, 0], ArrowLeft: [-1, 0], KeyD: [1, 0], ArrowRight: [1, 0],
-};
 
 const now = () => performance.now();
 const canvas = document.getElementById("canvas");
@@ -51,23 +48,14 @@ function give(command, words) {
 function walk() {
   const { walk, own } = shown;
   if (!walk || !own) return;
-  const step = [0, 0, 0];
-  for (const key of keys) {
-    const [x, y] = DIRECTIONS[key];
-    step[0] += x * STEP;
-    step[1] += y * STEP;
-  }
-  if (step[0] || step[1]) scene.goal = null;
+  let [x, y] = stepOfKeys(keys, STEP);
+  if (x || y) scene.goal = null;
   else if (scene.goal) {
-    step[0] = scene.goal[0] - own[0];
-    step[1] = scene.goal[1] - own[1];
-    const length = Math.hypot(step[0], step[1]);
-    if (length < 0.2) scene.goal = null;
-    const share = Math.min(1, STEP / Math.max(length, 1e-6));
-    step[0] *= share;
-    step[1] *= share;
+    const { step, isThere } = stepTowards(own, scene.goal, STEP);
+    [x, y] = step;
+    if (isThere) scene.goal = null;
   }
-  const words = step.slice(0, shown.schema.size.length).map((along) => Math.round(along * ONE));
+  const words = [x, y, 0].slice(0, shown.schema.size.length).map((along) => Math.round(along * ONE));
   const isStill = words.every((word) => word === 0);
   // A course is set once; a step is taken in each tick.
   if (walk.name === "steer" ? words.join() === shown.steered : isStill) return;
@@ -108,6 +96,9 @@ function react(event) {
       shown.retryAt = event.retry_ms === null ? null : now() + event.retry_ms;
       shown.lost = event;
       if (event.retry_ms === null) giveUp(event);
+      break;
+    case "refused":
+      panel.showRefused(event.commands, event.text);
       break;
     case "notice":
       if (event.slot !== null) scene.mark(event.slot, now());
@@ -209,7 +200,7 @@ canvas.addEventListener("pointerdown", (event) => {
   document.activeElement?.blur();
   const slot = scene.entityAt(event.clientX, event.clientY);
   if (slot !== null) scene.selected = slot;
-  else scene.goal = scene.placeAt(event.clientX, event.clientY);
+  else if (shown.schema) scene.goal = inWorld(scene.placeAt(event.clientX, event.clientY), shown.schema.size);
 });
 document.getElementById("leave").addEventListener("click", () => {
   game.leave();

@@ -5,6 +5,7 @@ import { ONE } from "./game.js";
 
 const LOG_LINES = 200;
 const HISTORY = 60;
+const REFUSED_MS = 1500;
 
 const find = (id) => document.getElementById(id);
 
@@ -113,6 +114,20 @@ export class Panel {
     }
   }
 
+  /** Marks the buttons of commands that had no effect, for a moment. */
+  showRefused(names, reason) {
+    for (const form of this.#forms.filter((form) => names.includes(form.dataset.command))) {
+      const button = form.querySelector("button");
+      button.classList.add("refused");
+      button.title = reason;
+      clearTimeout(form.refusal);
+      form.refusal = setTimeout(() => {
+        button.classList.remove("refused");
+        button.title = `give ${form.dataset.command}`;
+      }, REFUSED_MS);
+    }
+  }
+
   /** The attributes of the player, and of the chosen entity. */
   showEntities(own, chosen) {
     find("own").replaceChildren(...this.#rows(own));
@@ -186,9 +201,18 @@ export class Panel {
 
   log(type, text) {
     const log = find("log");
+    // What happens in each tick, such as steps against the world's edge, is one line.
+    const last = log.lastElementChild;
+    if (last && last.className === type && last.dataset.text === text && type === "refused") {
+      last.dataset.count = Number(last.dataset.count ?? 1) + 1;
+      last.lastElementChild.textContent = ` × ${last.dataset.count}`;
+      return;
+    }
     const isAtEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - 8;
     const time = new Date().toTimeString().slice(0, 8);
-    log.append(element("li", { className: type }, element("time", {}, time), text));
+    const line = element("li", { className: type }, element("time", {}, time), text, element("span"));
+    line.dataset.text = text;
+    log.append(line);
     while (log.children.length > LOG_LINES) log.firstChild.remove();
     if (isAtEnd) log.scrollTop = log.scrollHeight;
   }

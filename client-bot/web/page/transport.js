@@ -11,12 +11,17 @@ export class Transport {
   sent = 0;
 
   #port;
+  #server;
 
-  /** `port` is used instead of the server's own, if another is forwarded to that. */
-  constructor(game, now, port) {
+  /**
+   * `port` is used instead of the server's own, if another is forwarded to that. `server` is the
+   * address of the server's page, for a page from elsewhere.
+   */
+  constructor(game, now, port, server = location.href) {
     this.#game = game;
     this.#now = now;
     this.#port = port;
+    this.#server = server;
   }
 
   static isAvailable() {
@@ -28,7 +33,7 @@ export class Transport {
     const own = { transport: null, stream: null, datagrams: null };
     this.#current = own;
     try {
-      const answer = await fetch("connect.json", { cache: "no-store" });
+      const answer = await fetch(new URL("connect.json", this.#server), { cache: "no-store" });
       const { port, certificate_hash } = await answer.json();
       if (this.#current !== own) return;
       const options = { congestionControl: "low-latency" };
@@ -36,7 +41,7 @@ export class Transport {
         const value = bytesOf(certificate_hash);
         options.serverCertificateHashes = [{ algorithm: "sha-256", value }];
       }
-      own.transport = new WebTransport(`https://${location.hostname}:${this.#port ?? port}/`, options);
+      own.transport = new WebTransport(`https://${new URL(this.#server).hostname}:${this.#port ?? port}/`, options);
       own.transport.closed.then(
         // Without a code and a sentence it is lost, as by an error.
         ({ closeCode, reason }) => this.#ended(own, closeCode || reason ? closeCode : -1, reason),

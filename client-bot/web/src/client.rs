@@ -6,11 +6,13 @@ use client_core::{Ending, Game, GameOptions, LossCode, Prediction, RetryOptions,
 use serde::Serialize;
 use shared::CommandKind;
 
+use crate::given::Given;
 use crate::text::{EntityText, EventText, Quality, SchemaText};
 
 /// A client of a page.
 pub struct Client {
     game: Game,
+    given: Given,
     input: Vec<u8>,
     output: Vec<u8>,
 }
@@ -19,6 +21,7 @@ impl Default for Client {
     fn default() -> Client {
         Client {
             game: Game::new(GameOptions::default()),
+            given: Given::default(),
             input: vec![],
             output: vec![],
         }
@@ -59,6 +62,7 @@ impl Client {
             game.set_ticket(*ticket);
         }
         self.game = game;
+        self.given = Given::default();
     }
 
     pub fn next_step(&mut self, now_ms: f64) -> u32 {
@@ -132,7 +136,7 @@ impl Client {
         let view = self.game.view();
         let events: Vec<_> = events
             .iter()
-            .filter_map(|e| EventText::of(e, view))
+            .filter_map(|e| EventText::of(e, view, &self.given))
             .collect();
         match events.is_empty() {
             true => 0,
@@ -149,7 +153,12 @@ impl Client {
         let words = self.input.as_chunks::<4>().0;
         let words: Vec<i32> = words.iter().map(|word| i32::from_le_bytes(*word)).collect();
         let kind = CommandKind(u16::try_from(kind).unwrap_or(u16::MAX));
-        let given = self.game.command(kind, &words).map(|_| ());
+        let given = self.game.command(kind, &words).map(|sequence| {
+            let schema = self.game.view().map(View::schema);
+            let form = schema.and_then(|schema| schema.command(kind));
+            self.given
+                .note(sequence, form.map_or("", |form| &form.name));
+        });
         self.give_error(given)
     }
 

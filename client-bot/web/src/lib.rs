@@ -9,9 +9,11 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`client`] | the client, and what the page may ask of it |
+//! | [`given`] | the names of the commands that were given last |
 //! | [`text`] | what the page is told as JSON |
 
 pub mod client;
+pub mod given;
 pub mod text;
 
 use std::cell::RefCell;

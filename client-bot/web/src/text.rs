@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use client_core::{Entity, Event, Game, LinkState, NoticeBody, Talk, View};
+use client_core::{Entity, Event, Game, LinkState, NoticeBody, RefusedRun, Talk, View};
 use serde::Serialize;
 use shared::{AttributeType, Audience, EntityId, EntityRef, Fixed, Schema};
+
+use crate::given::Given;
 
 /// The form of a world, as the page needs it.
 #[derive(Debug, Serialize)]
@@ -154,11 +156,13 @@ pub struct EventText {
     update_url: Option<String>,
     /// Of a change of the link: whether the server is heard.
     is_good: Option<bool>,
+    /// Of a refusal: the names of the commands.
+    commands: Vec<String>,
 }
 
 impl EventText {
     /// `None` for what the page sees anyway.
-    pub fn of(event: &Event, view: Option<&View>) -> Option<EventText> {
+    pub fn of(event: &Event, view: Option<&View>, given: &Given) -> Option<EventText> {
         let plain = |r#type, text: &str, entity: Option<EntityId>| EventText {
             r#type,
             text: text.to_owned(),
@@ -213,12 +217,28 @@ impl EventText {
                 update_url: update.as_ref().and_then(|update| update.url.clone()),
                 ..plain("lost", reason, None)
             },
-            Event::Entered { .. }
-            | Event::Left { .. }
-            | Event::Changed { .. }
-            | Event::Refused { .. } => return None,
+            Event::Refused { commands, .. } => {
+                let names = given.names(*commands);
+                EventText {
+                    commands: names.iter().map(|(name, _)| (*name).to_owned()).collect(),
+                    ..plain("refused", &refused(&names, *commands), None)
+                }
+            }
+            Event::Entered { .. } | Event::Left { .. } | Event::Changed { .. } => return None,
         })
     }
+}
+
+/// Commands without effect, as a line of a log.
+fn refused(names: &[(&str, u32)], run: RefusedRun) -> String {
+    let names: Vec<String> = names
+        .iter()
+        .map(|(name, count)| match count {
+            1 => (*name).to_owned(),
+            count => format!("{name} ({count} times)"),
+        })
+        .collect();
+    format!("{} had no effect: {}", names.join(", "), run.reason)
 }
 
 /// What somebody said, as a line of a log.
@@ -385,4 +405,38 @@ fn value(schema: &Schema, ty: AttributeType, raw: i32) -> ValueText<'_> {
 
 fn milliseconds(time: &Duration) -> f64 {
     time.as_secs_f64() * 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use shared::{Refusal, Tick};
+
+    use super::*;
+
+    #[test]
+    fn commands_without_effect_are_told_with_their_names_and_why() {
+        let mut given = Given::default();
+        for (sequence, name) in [(1, "move"), (2, "strike"), (3, "move")] {
+            given.note(sequence, name);
+        }
+        let told = |first, count, reason| {
+            let commands = RefusedRun {
+                first,
+                count,
+                reason,
+            };
+            let tick = Tick(1);
+            let event = Event::Refused { tick, commands };
+            let told = EventText::of(&event, None, &given).expect("a line");
+            assert_eq!(told.r#type, "refused");
+            (told.text, told.commands)
+        };
+        let (text, commands) = told(2, 1, Refusal::Resting);
+        assert_eq!(text, "strike had no effect: it rests after its last use");
+        assert_eq!(commands, ["strike"]);
+        let (text, commands) = told(1, 3, Refusal::Dead);
+        let expected = "move (2 times), strike had no effect: nobody is there to give it";
+        assert_eq!(text, expected);
+        assert_eq!(commands, ["move", "strike"]);
+    }
 }

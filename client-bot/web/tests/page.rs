@@ -1,4 +1,8 @@
-//! Whatever a page hands in, the client says so or does nothing.
+//! Whatever a page hands in, the client says so or does nothing; and what the page computes by
+//! itself, where Node.js is there to run it.
+
+use std::path::Path;
+use std::process::Command;
 
 use client_web::client::Client;
 
@@ -118,4 +122,14 @@ fn a_ticket_behind_the_token_is_kept_and_one_too_short_is_none() {
     hand_in(&mut client, b"short");
     client.begin(true, 1.0);
     assert_eq!(client.ticket(), 0);
+}
+
+#[test]
+fn the_page_steps_as_far_in_all_directions_and_stays_in_its_world() {
+    let steps = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/steps.mjs");
+    let Ok(status) = Command::new("node").arg(steps).status() else {
+        println!("skipped: there is no node");
+        return;
+    };
+    assert!(status.success(), "{status}");
 }

@@ -27,6 +27,10 @@ pub struct WebArguments {
     /// may be given several times
     #[arg(long, value_name = "ORIGIN", requires = "web", value_parser = origin)]
     web_origin: Vec<String>,
+    /// Folder with a page of one's own: its files are served on the page's address, before
+    /// those of the built-in page
+    #[arg(long, value_name = "DIR", requires = "web")]
+    web_root: Option<PathBuf>,
     #[command(flatten)]
     token: DashboardToken,
 }
@@ -70,6 +74,7 @@ impl WebArguments {
             page,
             origins: self.web_origin.clone(),
             dashboard_token: self.token.read()?,
+            root: self.web_root.clone(),
         }))
     }
 }

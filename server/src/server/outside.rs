@@ -1,6 +1,7 @@
 //! What clients meet: the port, its certificates, the shards, and the page for browsers.
 
 use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver};
@@ -24,6 +25,7 @@ use crate::transport::neighbours::Neighbours;
 use crate::transport::quic::{self, Browsers, Identity};
 use crate::transport::shard::ShardWorld;
 use crate::transport::shards;
+use crate::web::root::WebRoot;
 use crate::web::site;
 
 /// What clients see of a server.
@@ -42,6 +44,10 @@ pub struct Bound {
     pub address: SocketAddr,
     /// Its certificate; `None` with one of the operator's own.
     pub renewed: Option<Arc<Renewed>>,
+    /// Pages of these origins may connect; empty: of all.
+    pub origins: Vec<String>,
+    /// The files of a page of one's own.
+    pub root: Option<Arc<WebRoot>>,
 }
 
 impl Outside {
@@ -73,10 +79,13 @@ impl Outside {
             Some(web) => {
                 let (listener, address) = site::bind(web.page)?;
                 let renewed = renewed.clone();
+                let root = web.root.as_deref().map(open_root).transpose()?;
                 Some(Bound {
                     listener,
                     address,
                     renewed,
+                    origins: web.origins.clone(),
+                    root,
                 })
             }
             None => None,
@@ -181,4 +190,10 @@ fn shard_world(options: &ServerOptions, guard: Arc<Guard>, is_open: Arc<AtomicBo
         },
         session: Arc::new(session),
     }
+}
+
+fn open_root(folder: &Path) -> Result<Arc<WebRoot>> {
+    let root = WebRoot::open(folder);
+    let root = root.with_context(|| format!("cannot serve the files of {}", folder.display()))?;
+    Ok(Arc::new(root))
 }

@@ -3,10 +3,16 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use hyper::StatusCode;
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE, HeaderValue,
+    ORIGIN, VARY,
+};
 use serde::Serialize;
 
-use crate::http::Page;
+use crate::http::{Asked, Page};
 use crate::transport::browsers::Renewed;
+use crate::web::root::WebRoot;
 
 /// What the page asks for before each connection.
 #[derive(Debug, Serialize)]
@@ -24,14 +30,63 @@ pub struct GamePage {
     pub port: u16,
     /// The certificate that pages pin; none: browsers judge the server's own.
     pub renewed: Option<Arc<Renewed>>,
+    /// Pages of these origins may ask where to connect, beside the server's own.
+    pub origins: Vec<String>,
+    /// A page of one's own, whose files come before those of this one.
+    pub root: Option<Arc<WebRoot>>,
 }
 
 impl GamePage {
-    /// What is at a path.
-    pub fn at(&self, path: &str) -> Page {
-        if path == "/connect.json" {
-            return self.connect();
+    /// Where a page asks for its connection.
+    pub const CONNECT: &str = "/connect.json";
+
+    /// Answers a request.
+    pub async fn answer(&self, asked: &Asked) -> Page {
+        if asked.path == GamePage::CONNECT {
+            return self.for_origins(asked, self.connect());
         }
+        if let Some(root) = &self.root
+            && let Some(file) = root.at(&asked.path).await
+        {
+            return file;
+        }
+        GamePage::built_in(&asked.path)
+    }
+
+    /// Says which requests pages of other origins may send.
+    pub fn preflight(&self, asked: &Asked) -> Option<Page> {
+        let get = HeaderValue::from_static("GET");
+        let age = HeaderValue::from_static("600");
+        let page = Page {
+            headers: vec![
+                (ACCESS_CONTROL_ALLOW_METHODS, get),
+                (ACCESS_CONTROL_MAX_AGE, age),
+            ],
+            ..Page::error(StatusCode::NO_CONTENT, "")
+        };
+        (asked.path == GamePage::CONNECT).then(|| self.for_origins(asked, page))
+    }
+
+    /// Lets pages of the origins that may connect read an answer.
+    fn for_origins(&self, asked: &Asked, mut page: Page) -> Page {
+        if self.origins.is_empty() {
+            return page;
+        }
+        page.headers
+            .push((VARY, HeaderValue::from_static("Origin")));
+        let origin = asked.headers.get(ORIGIN).filter(|origin| {
+            let mut allowed = self.origins.iter();
+            allowed.any(|allowed| origin.as_bytes().eq_ignore_ascii_case(allowed.as_bytes()))
+        });
+        if let Some(origin) = origin {
+            page.headers
+                .push((ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone()));
+        }
+        page
+    }
+
+    /// A file of the page that is part of the server.
+    fn built_in(path: &str) -> Page {
         let path = if path == "/" { "/index.html" } else { path };
         let file = FILES
             .iter()
@@ -71,7 +126,7 @@ macro_rules! file {
 }
 
 /// (name, type, bytes)
-const FILES: [(&str, &str, &[u8]); 8] = [
+const FILES: [(&str, &str, &[u8]); 9] = [
     file!("page", "index.html", HTML),
     file!("page", "style.css", STYLE),
     file!("page", "main.js", SCRIPT),
@@ -79,5 +134,6 @@ const FILES: [(&str, &str, &[u8]); 8] = [
     file!("page", "transport.js", SCRIPT),
     file!("page", "draw.js", SCRIPT),
     file!("page", "panel.js", SCRIPT),
+    file!("page", "steps.js", SCRIPT),
     file!("prebuilt", "game.wasm", WASM),
 ];

@@ -41,8 +41,12 @@ impl Site for WebSite {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                 self.dashboard.answer(asked).await
             }
-            _ => self.page.at(&asked.path),
+            _ => self.page.answer(&asked).await,
         }
+    }
+
+    fn preflight(&self, asked: &Asked) -> Option<Page> {
+        self.page.preflight(asked)
     }
 
     fn takes(&self, path: &str) -> bool {

@@ -198,6 +198,7 @@ impl Folder {
         let names = vec!["game.example".to_owned()];
         let identity = rcgen::generate_simple_self_signed(names).unwrap();
         fs::write(folder.join("token.txt"), "open sesame").unwrap();
+        fs::create_dir_all(folder.join("site")).unwrap();
         fs::write(folder.join("words.txt"), "darn\n").unwrap();
         let character = r#"{"account":"bob","character":{"gold":7}}"#;
         fs::write(folder.join("accounts.json"), character).unwrap();

@@ -231,7 +231,7 @@ fn check_sizes(schema: &Schema) -> Result<(), Problem> {
     }
     // Clients count lengths and numbers at their full width, not as they are packed.
     let welcome = codec::to_bytes(&largest_welcome(schema));
-    if codec::from_bytes::<WELCOME_BYTES_MAX, Welcome>(&welcome).is_err() {
+    if codec::from_wire::<WELCOME_BYTES_MAX, Welcome>(&welcome).is_err() {
         let message = format!(
             "the schema, which every client is sent, has {bytes} bytes, and unpacked more than \
              the {WELCOME_BYTES_MAX} that clients read; it needs fewer names and symbols"

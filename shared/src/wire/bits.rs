@@ -139,7 +139,11 @@ impl<'a> BitReader<'a> {
         while self.get(1)? == 1 {
             quotient += 1;
             if quotient == RICE_ESCAPE {
-                return self.get_as(32);
+                let value: u32 = self.get_as(32)?;
+                return match value >> parameter < RICE_ESCAPE {
+                    true => Err(DecodeError::NotShortest("a Rice code")),
+                    false => Ok(value),
+                };
             }
         }
         let value = u64::from(quotient) << parameter | self.get(parameter)?;
@@ -161,7 +165,11 @@ impl<'a> BitReader<'a> {
                 found: bits.into(),
             });
         }
-        self.get_as(bits)
+        let value: u32 = self.get_as(bits)?;
+        match u32::BITS - value.leading_zeros() < bits {
+            true => Err(DecodeError::NotShortest("a small number")),
+            false => Ok(value),
+        }
     }
 
     /// Fails if more than the padding of the last byte is left.
@@ -190,6 +198,41 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn numbers_in_longer_codes_than_they_need_are_errors() {
+        let read = |write: &dyn Fn(&mut BitWriter)| {
+            let mut writer = BitWriter::default();
+            write(&mut writer);
+            let mut bytes = vec![];
+            writer.finish_into(&mut bytes);
+            bytes
+        };
+        // A length, and a number that needs one bit less.
+        for (length, value) in [(1, 0), (2, 1), (9, 0xff), (32, 0x7fff_ffff)] {
+            let bytes = read(&|writer| {
+                writer.put(length, 6);
+                writer.put(value, 32);
+            });
+            let longer = DecodeError::NotShortest("a small number");
+            assert_eq!(BitReader::new(&bytes).get_small(), Err(longer.clone()));
+            assert_eq!(BitReader::new(&bytes).get_signed(), Err(longer));
+        }
+        // An escape in front of a number that is short without one.
+        let escaped = |value, parameter| {
+            let bytes = read(&|writer| {
+                writer.put((1 << RICE_ESCAPE) - 1, RICE_ESCAPE);
+                writer.put(value, 32);
+            });
+            BitReader::new(&bytes).get_rice(parameter)
+        };
+        for (value, parameter) in [(0, 0), (23, 0), (47, 1), (0x7fff_ffff, 31)] {
+            let longer = Err(DecodeError::NotShortest("a Rice code"));
+            assert_eq!(escaped(value, parameter), longer);
+        }
+        assert_eq!(escaped(24, 0), Ok(24));
+        assert_eq!(escaped(48, 1), Ok(48));
+    }
 
     proptest! {
         #[test]

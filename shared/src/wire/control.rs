@@ -143,7 +143,7 @@ impl Hello {
 
     /// Reads a hello of this version.
     pub fn decode(bytes: &[u8]) -> Result<Hello, DecodeError> {
-        codec::from_bytes::<HELLO_BYTES_MAX, _>(bytes)
+        codec::from_wire::<HELLO_BYTES_MAX, _>(bytes)
     }
 }
 
@@ -151,7 +151,7 @@ impl Welcome {
     /// Reads a welcome and checks its schema, so that building codecs from it can't
     /// fail.
     pub fn decode(bytes: &[u8]) -> Result<Welcome, DecodeError> {
-        let welcome: Welcome = codec::from_bytes::<WELCOME_BYTES_MAX, _>(bytes)?;
+        let welcome: Welcome = codec::from_wire::<WELCOME_BYTES_MAX, _>(bytes)?;
         if welcome.tick > Tick::MAX {
             return Err(DecodeError::OutOfRange {
                 what: "the tick of the welcome",

@@ -19,8 +19,8 @@ pub const fn bytes(length: usize) -> usize {
     bits.div_ceil(7) as usize
 }
 
-/// Reads a length of at most `limit`. Gives it with the bytes behind it; `None` until more
-/// bytes have arrived.
+/// Reads a length of at most `limit`, in the bytes that it needs. Gives it with the bytes behind
+/// it; `None` until more bytes have arrived.
 pub fn split(bytes: &[u8], limit: usize) -> Result<Option<(usize, &[u8])>, DecodeError> {
     let mut length = 0;
     for (i, &byte) in bytes.iter().enumerate() {
@@ -30,6 +30,9 @@ pub fn split(bytes: &[u8], limit: usize) -> Result<Option<(usize, &[u8])>, Decod
                 found: length,
                 limit,
             });
+        }
+        if byte == 0 && i > 0 {
+            return Err(DecodeError::NotShortest("a length"));
         }
         if byte < 0x80 {
             return Ok(Some((length, &bytes[i + 1..])));
@@ -66,5 +69,14 @@ mod tests {
         assert_eq!(split(&[0xc9, 0x01], 200), too_long(201));
         // It never ends.
         assert_eq!(split(&[0x80; 9], 200), too_long(0));
+    }
+
+    #[test]
+    fn a_length_in_more_bytes_than_it_needs_is_an_error() {
+        let longer = Err(DecodeError::NotShortest("a length"));
+        for bytes in [&[0x80, 0][..], &[0xff, 0], &[0x80, 0x81, 0]] {
+            assert_eq!(split(bytes, 1 << 20), longer, "{bytes:?}");
+        }
+        assert_eq!(split(&[0], 1 << 20), Ok(Some((0, &[][..]))));
     }
 }

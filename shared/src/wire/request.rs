@@ -148,7 +148,7 @@ impl RequestReader {
         let Some(bytes) = rest.get(..length) else {
             return Ok(None);
         };
-        let request = codec::from_bytes::<REQUEST_BYTES_MAX, _>(bytes)?;
+        let request = codec::from_wire::<REQUEST_BYTES_MAX, _>(bytes)?;
         self.begun += 4 + length;
         if self.begun == self.bytes.len() {
             // Give the memory of a long request back.

@@ -308,7 +308,7 @@ impl StreamCodec {
             },
             TAG_TALK => {
                 let bytes = read_bytes(reader, TALK_LENGTH_BITS)?;
-                Message::Talk(codec::from_bytes::<TALK_BYTES_MAX, _>(&bytes)?)
+                Message::Talk(codec::from_wire::<TALK_BYTES_MAX, _>(&bytes)?)
             }
             _ => {
                 return Err(DecodeError::OutOfRange {
@@ -380,7 +380,7 @@ fn read_refusal(reader: &mut BitReader<'_>) -> Result<Refusal, DecodeError> {
 
 fn read_interface(reader: &mut BitReader<'_>) -> Result<Interface, DecodeError> {
     let bytes = read_bytes(reader, INTERFACE_LENGTH_BITS)?;
-    codec::from_bytes::<FRAME_BYTES_MAX, _>(&bytes)
+    codec::from_wire::<FRAME_BYTES_MAX, _>(&bytes)
 }
 
 fn read_name(reader: &mut BitReader<'_>) -> Result<Name, DecodeError> {

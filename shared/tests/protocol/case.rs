@@ -12,8 +12,8 @@ pub struct Case {
     text: &'static str,
     /// What its reader knows beforehand, as JSON; empty: nothing.
     given: String,
-    bytes: Vec<u8>,
-    /// What is read of the bytes, as JSON.
+    pub bytes: Vec<u8>,
+    /// What is read of the bytes, as JSON; `null` if they are refused.
     value: String,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use shared::wire::bits::{BitReader, BitWriter};
-use shared::wire::{codec, length};
+use shared::wire::{DecodeError, codec, length};
 
 use crate::case::Case;
 
@@ -27,7 +27,28 @@ pub fn cases() -> Vec<Case> {
         small(),
         signed(),
         rice(),
+        longer(
+            "longer-integer",
+            "7 as an integer of 2 bytes",
+            vec![251, 7, 0],
+        ),
+        longer("longer-length", "7 as a length of 2 bytes", vec![0x87, 0]),
+        longer(
+            "longer-small",
+            "7 as a small number of 4 bits",
+            vec![0xc4, 1],
+        ),
+        longer(
+            "longer-rice",
+            "7 as an escaped Rice code of parameter 0",
+            vec![0xff, 0xff, 0xff, 7, 0, 0, 0],
+        ),
     ]
+}
+
+/// Bytes that no reader takes: a number in a longer form than it needs.
+fn longer(name: &'static str, text: &'static str, bytes: Vec<u8>) -> Case {
+    Case::new(name, text, bytes, &())
 }
 
 fn integers() -> Case {
@@ -130,6 +151,25 @@ fn written(
     let mut bytes = vec![];
     writer.finish_into(&mut bytes);
     Case::new(name, text, bytes, value)
+}
+
+#[test]
+fn numbers_in_longer_forms_than_they_need_are_refused() {
+    let bytes = |name: &str| {
+        let case = cases().into_iter().find(|case| case.name == name);
+        case.expect("a golden case").bytes
+    };
+    let too_long = |what| DecodeError::NotShortest(what);
+    let integer = codec::from_wire::<64, u64>(&bytes("longer-integer"));
+    assert_eq!(integer, Err(too_long("an integer")));
+    let length = bytes("longer-length");
+    assert_eq!(length::split(&length, 64), Err(too_long("a length")));
+    let small = bytes("longer-small");
+    let small = BitReader::new(&small).get_small();
+    assert_eq!(small, Err(too_long("a small number")));
+    let rice = bytes("longer-rice");
+    let rice = BitReader::new(&rice).get_rice(0);
+    assert_eq!(rice, Err(too_long("a Rice code")));
 }
 
 #[test]
