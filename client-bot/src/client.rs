@@ -16,7 +16,7 @@ use shared::{CommandKind, Tick};
 use tokio::task::JoinSet;
 
 use crate::connect::{ClientError, ended, seeded};
-use crate::connector::{Connected, Connector};
+use crate::connector::{Connected, Connector, sleep_until};
 
 pub use client_core::EventHandler;
 
@@ -104,8 +104,10 @@ impl Client {
         game.next_step(Duration::ZERO);
         let connected = connector.connect_within(longest, &game.hello()).await?;
         let way = Way::enter(connected, &mut game, started.elapsed())?;
+        let mut connector = connector.clone();
+        connector.prefer(way.connection.remote_address());
         Ok(Client {
-            connector: connector.clone(),
+            connector,
             game,
             started,
             way,
@@ -267,7 +269,7 @@ impl Client {
         let datagram = self.game.datagram(self.now());
         self.send(datagram);
         let due = self.game.next_due(self.now());
-        let due = due.map(|due| tokio::time::Instant::from_std(self.started + due));
+        let due = due.map(|due| self.started + due);
         tokio::select! {
             () = self.arrive() => {}
             () = sleep_until(due) => {}
@@ -290,7 +292,10 @@ impl Client {
         let now = self.now();
         let entered = opened.and_then(|connected| Ok(Way::enter(connected, &mut self.game, now)?));
         match entered {
-            Ok(way) => self.way = way,
+            Ok(way) => {
+                self.connector.prefer(way.connection.remote_address());
+                self.way = way;
+            }
             Err(error) => self.end(&error),
         }
     }
@@ -530,13 +535,6 @@ impl EventHandler for Pending {
         {
             self.answer = Some(result.clone());
         }
-    }
-}
-
-async fn sleep_until(due: Option<tokio::time::Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -26,6 +26,8 @@ use shared::wire::control::Close;
 use shared::wire::{self, DecodeError};
 use thiserror::Error;
 
+use crate::addresses::Addresses;
+
 pub use client_core::hello;
 
 /// Which server certificates to accept.
@@ -64,35 +66,33 @@ pub fn host_of(server: &str) -> &str {
     host.trim_matches(['[', ']'])
 }
 
-/// Looks up a server's address, as `127.0.0.1:4433` or `example.com:4433`. It may take a while.
-pub fn resolve(server: &str) -> Result<SocketAddr, ClientError> {
+/// Looks up a server's addresses, as `127.0.0.1:4433` or `example.com:4433`. It may take a while.
+pub fn addresses_of(server: &str) -> Result<Addresses, ClientError> {
     let unknown = |message: String| ClientError::Address {
         server: server.to_owned(),
         message,
     };
-    let mut addresses = server
-        .to_socket_addrs()
-        .map_err(|error| unknown(error.to_string()))?;
-    addresses
-        .next()
-        .ok_or_else(|| unknown("it has none".to_owned()))
+    let found = server.to_socket_addrs();
+    let found = found.map_err(|error| unknown(error.to_string()))?;
+    Addresses::new(found).ok_or_else(|| unknown("it has none".to_owned()))
 }
 
-/// Looks up an address that a server has told, for a socket that reaches `server`. It may take a
-/// while, unless it is an address in numbers.
-pub fn resolve_told(told: &str, server: SocketAddr) -> Result<SocketAddr, ClientError> {
-    let unknown = |message: String| ClientError::Address {
-        server: told.to_owned(),
-        message,
-    };
-    let addresses = told.to_socket_addrs();
-    let mut addresses = addresses.map_err(|error| unknown(error.to_string()))?;
-    addresses
+/// The same for who can use only one: the first of them.
+pub fn resolve(server: &str) -> Result<SocketAddr, ClientError> {
+    Ok(addresses_of(server)?.first())
+}
+
+/// Looks up an address that a server has told, for sockets of the family that reaches `server`.
+/// It may take a while, unless it is an address in numbers.
+#[cfg(feature = "bots")]
+pub(crate) fn resolve_told(told: &str, server: SocketAddr) -> Result<SocketAddr, ClientError> {
+    let found = addresses_of(told)?;
+    found
+        .iter()
         .find(|address| address.is_ipv4() == server.is_ipv4())
-        .ok_or_else(|| {
-            unknown(format!(
-                "the socket that reaches {server} reaches none of it"
-            ))
+        .ok_or_else(|| ClientError::Address {
+            server: told.to_owned(),
+            message: format!("the socket that reaches {server} reaches none of it"),
         })
 }
 
@@ -117,7 +117,7 @@ pub enum ClientError {
     #[error("{0}")]
     Standby(String),
     #[error("no welcome from {server} within {seconds} seconds")]
-    TimedOut { server: SocketAddr, seconds: f64 },
+    TimedOut { server: Addresses, seconds: f64 },
     #[error("the connection ended: {}", .0.reason)]
     Ended(Ending),
     #[error("cannot read what the server sent: {0}")]
@@ -222,7 +222,7 @@ pub fn ended(error: ConnectionError) -> ClientError {
 
 /// Options with waits that are this client's own, if no seed was given: clients that are lost
 /// together do not come back together.
-pub(crate) fn seeded(mut options: GameOptions, server: SocketAddr) -> GameOptions {
+pub(crate) fn seeded(mut options: GameOptions, server: &Addresses) -> GameOptions {
     if options.retry.seed == 0 {
         options.retry.seed = RandomState::new().hash_one(server);
     }

@@ -1,24 +1,37 @@
 //! Connections for the client on tokio: sockets and the handshake.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use client_core::{Handshake, Welcomed};
 use quic::Turns;
-use quinn::{Connection, Endpoint, EndpointConfig, RecvStream, SendStream, TokioRuntime, VarInt};
+use quinn::{
+    ClientConfig, Connecting, Connection, Endpoint, EndpointConfig, RecvStream, SendStream,
+    TokioRuntime, VarInt,
+};
 use shared::wire::DecodeError;
 use shared::wire::control::{Close, Hello};
+use tokio::task::JoinSet;
 
-use crate::connect::{ClientError, Trust, client_config, ended, resolve_told};
+use crate::addresses::Addresses;
+use crate::connect::{ClientError, Trust, addresses_of, client_config, ended};
+use crate::race::Race;
 
-/// A socket from which to connect.
+/// Sockets from which to connect.
 #[derive(Clone)]
 pub struct Connector {
-    endpoint: Endpoint,
+    sockets: Arc<Sockets>,
     turns: Turns,
-    server: SocketAddr,
+    server: Addresses,
     name: String,
+}
+
+/// Sockets of those families that were needed.
+struct Sockets {
+    v4: OnceLock<Endpoint>,
+    v6: OnceLock<Endpoint>,
+    config: ClientConfig,
 }
 
 /// A connection that the server has welcomed.
@@ -31,25 +44,28 @@ pub struct Connected {
 }
 
 impl Connector {
-    /// Opens a socket for connections to one server, whose certificate must carry `name`
+    /// Opens sockets for connections to one server, whose certificate must carry `name`
     /// if an authority signed it. Must be called inside a tokio runtime.
-    pub fn new(server: SocketAddr, name: &str, trust: &Trust) -> Result<Connector, ClientError> {
-        let any: IpAddr = match server {
-            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        let socket = quic::socket::bind(SocketAddr::new(any, 0));
-        let mut endpoint = Endpoint::new(
-            EndpointConfig::default(),
-            None,
-            socket.map_err(ClientError::Socket)?,
-            Arc::new(TokioRuntime),
-        )
-        .map_err(ClientError::Socket)?;
+    ///
+    /// Of [several addresses](crate::connect::addresses_of) the one that answers first is used: the
+    /// next one is tried after a quarter of a second.
+    pub fn new(
+        server: impl Into<Addresses>,
+        name: &str,
+        trust: &Trust,
+    ) -> Result<Connector, ClientError> {
+        let server = server.into();
         let turns = Turns::default();
-        endpoint.set_default_client_config(client_config(trust, turns.clone())?);
+        let sockets = Sockets {
+            v4: OnceLock::new(),
+            v6: OnceLock::new(),
+            config: client_config(trust, turns.clone())?,
+        };
+        // Not every machine has both families.
+        let opened = server.iter().map(|to| sockets.towards(to));
+        opened.reduce(Result::or).transpose()?;
         Ok(Connector {
-            endpoint,
+            sockets: Arc::new(sockets),
             turns,
             server,
             name: name.to_owned(),
@@ -57,8 +73,13 @@ impl Connector {
     }
 
     /// The server that it was made for.
-    pub(crate) fn server(&self) -> SocketAddr {
-        self.server
+    pub(crate) fn server(&self) -> &Addresses {
+        &self.server
+    }
+
+    /// Tries this address of the server first from now on, as it was reached.
+    pub(crate) fn prefer(&mut self, reached: SocketAddr) {
+        self.server.prefer(reached);
     }
 
     /// Lets each connection send a packet, however bad the way is.
@@ -68,7 +89,13 @@ impl Connector {
 
     /// Waits until the close of every connection is sent, for a second at most.
     pub async fn wait_idle(&self) {
-        let _ = tokio::time::timeout(Duration::from_secs(1), self.endpoint.wait_idle()).await;
+        let Sockets { v4, v6, .. } = &*self.sockets;
+        let idle = async {
+            for endpoint in [v4, v6].into_iter().filter_map(OnceLock::get) {
+                endpoint.wait_idle().await;
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(1), idle).await;
     }
 
     /// Connects, sends the hello and waits for the welcome, for 5 seconds at most.
@@ -82,11 +109,10 @@ impl Connector {
         longest: Duration,
         hello: &Hello,
     ) -> Result<Connected, ClientError> {
-        let server = self.server;
-        let connecting = tokio::time::timeout(longest, self.try_connect(server, hello));
+        let connecting = tokio::time::timeout(longest, self.try_connect(&self.server, hello));
         connecting.await.unwrap_or_else(|_| {
             Err(ClientError::TimedOut {
-                server,
+                server: self.server.clone(),
                 seconds: longest.as_secs_f64(),
             })
         })
@@ -98,27 +124,20 @@ impl Connector {
         told: Option<String>,
         hello: &Hello,
     ) -> Result<Connected, ClientError> {
-        let server = self.server;
-        let server = match told {
-            None => server,
-            Some(told) => {
-                let found = tokio::task::spawn_blocking(move || resolve_told(&told, server));
-                found.await.map_err(|error| ClientError::Address {
-                    server: server.to_string(),
-                    message: error.to_string(),
-                })??
-            }
+        let Some(told) = told else {
+            return self.try_connect(&self.server, hello).await;
         };
-        self.try_connect(server, hello).await
+        let found = tokio::task::spawn_blocking(move || addresses_of(&told));
+        let found = found.await.map_err(ClientError::ended)??;
+        self.try_connect(&found, hello).await
     }
 
     async fn try_connect(
         &self,
-        server: SocketAddr,
+        server: &Addresses,
         hello: &Hello,
     ) -> Result<Connected, ClientError> {
-        let connecting = self.endpoint.connect(server, &self.name)?;
-        let connection = connecting.await.map_err(ended)?;
+        let connection = self.reach(server).await?;
         let attempt = Attempt(Some(connection.clone()));
         let (mut send, mut receive) = connection.open_bi().await.map_err(ended)?;
         let welcomed = match shake_hands(hello, &mut send, &mut receive).await {
@@ -137,6 +156,70 @@ impl Connector {
             receive,
             welcomed,
         })
+    }
+
+    /// Connects to the address that answers first. Attempts that are dropped are closed.
+    async fn reach(&self, server: &Addresses) -> Result<Connection, ClientError> {
+        let mut race = Race::new(server, Instant::now());
+        let mut attempts = JoinSet::new();
+        loop {
+            let error = if let Some(address) = race.begin(Instant::now()) {
+                match self.open(address) {
+                    Ok(connecting) => {
+                        attempts.spawn(async move { connecting.await.map_err(ended) });
+                        continue;
+                    }
+                    Err(error) => error,
+                }
+            } else {
+                tokio::select! {
+                    () = sleep_until(race.next_due()) => continue,
+                    Some(ended) = attempts.join_next() => {
+                        match ended.unwrap_or_else(|error| Err(ClientError::ended(error))) {
+                            Ok(connection) => return Ok(connection),
+                            Err(error) => error,
+                        }
+                    }
+                }
+            };
+            if !race.fail(Instant::now()) {
+                return Err(error);
+            }
+        }
+    }
+
+    fn open(&self, address: SocketAddr) -> Result<Connecting, ClientError> {
+        Ok(self
+            .sockets
+            .towards(address)?
+            .connect(address, &self.name)?)
+    }
+}
+
+impl Sockets {
+    /// The socket that reaches an address.
+    fn towards(&self, address: SocketAddr) -> Result<&Endpoint, ClientError> {
+        let (any, own): (IpAddr, _) = match address {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED.into(), &self.v4),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED.into(), &self.v6),
+        };
+        if let Some(endpoint) = own.get() {
+            return Ok(endpoint);
+        }
+        let socket = quic::socket::bind(SocketAddr::new(any, 0)).map_err(ClientError::Socket)?;
+        let config = EndpointConfig::default();
+        let endpoint = Endpoint::new(config, None, socket, Arc::new(TokioRuntime));
+        let mut endpoint = endpoint.map_err(ClientError::Socket)?;
+        endpoint.set_default_client_config(self.config.clone());
+        Ok(own.get_or_init(|| endpoint))
+    }
+}
+
+/// Waits until a time; for ever, if there is none.
+pub(crate) async fn sleep_until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due.into()).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -18,7 +18,9 @@ use quic::{
 use shared::wire::control::{Close, Ticket};
 use shared::{CommandKind, EntityId, Tick};
 
-use crate::connect::{ClientError, Trust, client_config, ending, resolve_told, seeded};
+use crate::addresses::Addresses;
+use crate::connect::{ClientError, Trust, addresses_of, client_config, ending, seeded};
+use crate::race::Race;
 
 /// A [`Game`] and the connections that it runs over.
 ///
@@ -60,55 +62,90 @@ pub struct GameClient {
     config: ClientConfig,
     turns: Turns,
     turned: Instant,
-    server: SocketAddr,
+    server: Addresses,
     name: String,
-    handle: Option<Handle>,
+    sockets: Sockets,
+    attempts: Attempt,
     lookup: Option<Lookup>,
 }
 
-/// The address of a name that a server has told is being looked up.
-struct Lookup {
-    attempt: Attempt,
-    /// Never locked: engines share references to clients, which a bare receiver forbids.
-    found: Mutex<Receiver<Result<SocketAddr, ClientError>>>,
+/// The numbers of the endpoint's sockets, of those families that were needed.
+#[derive(Default)]
+struct Sockets {
+    v4: Option<usize>,
+    v6: Option<usize>,
 }
 
-/// The number of an attempt to connect: only the latest one matters.
+/// The addresses of a name that a server has told are being looked up.
+struct Lookup {
+    /// Never locked: engines share references to clients, which a bare receiver forbids.
+    found: Mutex<Receiver<Result<Addresses, ClientError>>>,
+}
+
+/// The number of an attempt to connect, which no other has.
 type Attempt = u32;
 
 /// What the endpoint tells.
 struct Driver {
     game: Game,
     started: Instant,
-    attempt: Attempt,
+    way: Way,
+    /// Connections that are to be closed, as another one opened before them.
+    late: Vec<Handle>,
+    /// The address that a connection has reached.
+    reached: Option<SocketAddr>,
+}
+
+/// How the game reaches its server.
+enum Way {
+    /// Not at all, or not yet.
+    None,
+    /// By the connection that opens first.
+    Opening {
+        race: Race,
+        connections: Vec<(Attempt, Handle)>,
+    },
+    Open(Attempt, Handle),
 }
 
 impl GameClient {
-    /// Opens a socket towards a server, whose certificate must carry `name` if an authority
+    /// Opens sockets towards a server, whose certificate must carry `name` if an authority
     /// signed it; so must that of the standby that the server may name. The first
     /// [`GameClient::poll`] begins to connect.
+    ///
+    /// Of [several addresses](crate::connect::addresses_of) the one that answers first is used: the
+    /// next one is tried after a quarter of a second.
     pub fn new(
-        server: SocketAddr,
+        server: impl Into<Addresses>,
         name: &str,
         trust: &Trust,
         options: GameOptions,
     ) -> Result<GameClient, ClientError> {
+        let server = server.into();
         let turns = Turns::default();
-        let socket = Socket::towards(server).map_err(ClientError::Socket)?;
         let now = Instant::now();
+        let mut endpoint = Endpoint::new(vec![], None).map_err(ClientError::Socket)?;
+        let mut sockets = Sockets::default();
+        // Not every machine has both families.
+        let opened = server.iter().map(|to| sockets.towards(to, &mut endpoint));
+        let one = opened.reduce(Result::or).transpose();
+        one.map_err(ClientError::Socket)?;
         Ok(GameClient {
-            endpoint: Endpoint::new(vec![socket], None).map_err(ClientError::Socket)?,
+            endpoint,
             driver: Driver {
-                game: Game::new(seeded(options, server)),
+                game: Game::new(seeded(options, &server)),
                 started: now,
-                attempt: 0,
+                way: Way::None,
+                late: vec![],
+                reached: None,
             },
             config: client_config(trust, turns.clone())?,
             turns,
             turned: now,
             server,
             name: name.to_owned(),
-            handle: None,
+            sockets,
+            attempts: 0,
             lookup: None,
         })
     }
@@ -167,13 +204,16 @@ impl GameClient {
             Step::Connect => self.connect(),
             Step::Close(code, reason) => self.close(code, reason),
         }
+        self.race();
         self.endpoint.flush();
         self.driver.game.poll(self.driver.now())
     }
 
     /// Waits until packets arrive, at most so long: for programs that show nothing.
     pub fn wait(&mut self, longest: Duration) -> io::Result<()> {
-        self.endpoint.wait(Instant::now() + longest)
+        let until = Instant::now() + longest;
+        let due = self.driver.next_attempt();
+        self.endpoint.wait(due.map_or(until, |due| due.min(until)))
     }
 
     /// The tick for which input is due, see [`Game::input_due`].
@@ -225,7 +265,7 @@ impl GameClient {
             self.turned = now;
             self.turns.begin();
         }
-        if let Some(handle) = self.handle {
+        if let Way::Open(_, handle) = self.driver.way {
             self.endpoint
                 .visit(handle, &mut self.driver, now, |driver, link, _| {
                     driver.send(link);
@@ -251,33 +291,31 @@ impl GameClient {
     }
 
     fn connect(&mut self) {
-        self.driver.attempt += 1;
+        self.lookup = None;
         let Some(told) = self.driver.game.address() else {
-            return self.connect_to(self.server);
+            return self.begin(&self.server.clone());
         };
         // In numbers, as most are.
-        if told.parse::<SocketAddr>().is_ok() {
-            let found = resolve_told(told, self.server);
-            return self.connect_if(found);
+        if let Ok(address) = told.parse::<SocketAddr>() {
+            return self.begin(&address.into());
         }
-        let (told, server) = (told.to_owned(), self.server);
+        let told = told.to_owned();
         let (to, found) = channel();
         let lookup = std::thread::Builder::new().name("lookup".to_owned());
         let started = lookup.spawn(move || {
-            // The game may be over.
-            let _ = to.send(resolve_told(&told, server));
+            // The game may be over, or no longer interested.
+            let _ = to.send(addresses_of(&told));
         });
         match started {
             Ok(_) => {
-                let attempt = self.driver.attempt;
                 let found = Mutex::new(found);
-                self.lookup = Some(Lookup { attempt, found });
+                self.lookup = Some(Lookup { found });
             }
-            Err(error) => self.connect_if(Err(ClientError::Socket(error))),
+            Err(error) => self.begin_if(Err(ClientError::Socket(error))),
         }
     }
 
-    /// Connects to where a server was found, if that is still wanted.
+    /// Connects to where a server was found.
     fn take_found(&mut self) {
         let Some(lookup) = &mut self.lookup else {
             return;
@@ -291,47 +329,109 @@ impl GameClient {
             Err(TryRecvError::Empty) => return,
             Err(TryRecvError::Disconnected) => None,
         };
-        let is_wanted = lookup.attempt == self.driver.attempt;
         self.lookup = None;
-        if let Some(found) = found.filter(|_| is_wanted) {
-            self.connect_if(found);
+        if let Some(found) = found {
+            self.begin_if(found);
         }
     }
 
-    fn connect_if(&mut self, found: Result<SocketAddr, ClientError>) {
+    fn begin_if(&mut self, found: Result<Addresses, ClientError>) {
         match found {
-            Ok(address) => self.connect_to(address),
+            Ok(addresses) => self.begin(&addresses),
             Err(error) => self.driver.end(error.code(), error.to_string()),
         }
     }
 
-    fn connect_to(&mut self, address: SocketAddr) {
-        let connecting = self.endpoint.connect(
-            self.config.clone(),
-            address,
-            &self.name,
-            0,
-            self.driver.attempt,
-            Instant::now(),
-        );
-        match connecting {
-            Ok(handle) => self.handle = Some(handle),
-            Err(error) => {
-                let reason = format!("cannot connect: {error}");
-                self.driver.end(LossCode::Unreachable, reason);
+    fn begin(&mut self, addresses: &Addresses) {
+        self.driver.way = Way::Opening {
+            race: Race::new(addresses, Instant::now()),
+            connections: vec![],
+        };
+    }
+
+    /// Opens connections that are due, and closes those that another one was faster than.
+    fn race(&mut self) {
+        let now = Instant::now();
+        for handle in std::mem::take(&mut self.driver.late) {
+            self.close_one(handle, Close::Bye, "another address was faster");
+        }
+        if let Some(reached) = self.driver.reached.take() {
+            self.server.prefer(reached);
+        }
+        while let Way::Opening { race, .. } = &mut self.driver.way
+            && let Some(address) = race.begin(now)
+        {
+            self.attempts += 1;
+            let (attempt, opened) = (self.attempts, self.open(address, now));
+            match (opened, &mut self.driver.way) {
+                (Ok((handle, is_sent)), Way::Opening { race, connections }) => {
+                    connections.push((attempt, handle));
+                    if !is_sent {
+                        race.hurry(now);
+                    }
+                }
+                (Err(reason), _) => {
+                    let ending = Ending::new(LossCode::Unreachable, reason);
+                    self.driver.fail(ending, now);
+                }
+                (Ok(_), _) => {}
             }
         }
     }
 
+    /// Begins to connect. False if the first packet can't be sent: there is no way to the
+    /// address, for all that the system knows.
+    fn open(&mut self, address: SocketAddr, now: Instant) -> Result<(Handle, bool), String> {
+        let socket = self.sockets.towards(address, &mut self.endpoint);
+        let socket = socket.map_err(|error| ClientError::Socket(error).to_string())?;
+        self.endpoint.flush();
+        let errors = self.endpoint.counts().send_errors;
+        let opened = self.endpoint.connect(
+            self.config.clone(),
+            address,
+            &self.name,
+            socket,
+            self.attempts,
+            now,
+        );
+        let handle = opened.map_err(|error| format!("cannot connect: {error}"))?;
+        self.endpoint.flush();
+        Ok((handle, self.endpoint.counts().send_errors == errors))
+    }
+
     fn close(&mut self, code: Close, reason: &str) {
-        // What the connection says of its end is known already.
-        self.driver.attempt += 1;
-        if let Some(handle) = self.handle.take() {
-            let now = Instant::now();
-            self.endpoint
-                .visit(handle, &mut self.driver, now, |_, link, _| {
-                    link.close(code.code(), reason);
-                });
+        self.lookup = None;
+        // What connections say of their end is known already.
+        match std::mem::replace(&mut self.driver.way, Way::None) {
+            Way::None => {}
+            Way::Opening { connections, .. } => {
+                for (_, handle) in connections {
+                    self.close_one(handle, code, reason);
+                }
+            }
+            Way::Open(_, handle) => self.close_one(handle, code, reason),
+        }
+    }
+
+    fn close_one(&mut self, handle: Handle, code: Close, reason: &str) {
+        let now = Instant::now();
+        self.endpoint
+            .visit(handle, &mut self.driver, now, |_, link, _| {
+                link.close(code.code(), reason);
+            });
+    }
+}
+
+impl Sockets {
+    /// The number of the socket that reaches an address.
+    fn towards(&mut self, address: SocketAddr, at: &mut Endpoint<Attempt>) -> io::Result<usize> {
+        let number = match address {
+            SocketAddr::V4(_) => &mut self.v4,
+            SocketAddr::V6(_) => &mut self.v6,
+        };
+        match *number {
+            Some(number) => Ok(number),
+            None => Ok(*number.insert(at.add_socket(Socket::towards(address)?)?)),
         }
     }
 }
@@ -344,6 +444,41 @@ impl Driver {
     fn end(&mut self, code: impl Into<LossCode>, reason: String) {
         let now = self.now();
         self.game.closed(Ending::new(code, reason), now);
+    }
+
+    /// When the next attempt to connect is due, if one is.
+    fn next_attempt(&self) -> Option<Instant> {
+        match &self.way {
+            Way::Opening { race, .. } => race.next_due(),
+            Way::None | Way::Open(..) => None,
+        }
+    }
+
+    /// An attempt to connect has failed.
+    fn fail(&mut self, ending: Ending, now: Instant) {
+        if let Way::Opening { race, .. } = &mut self.way
+            && !race.fail(now)
+        {
+            self.way = Way::None;
+            self.game.closed(ending, self.started.elapsed());
+        }
+    }
+
+    /// A connection is open. It is the game's, if it is the first.
+    fn win(&mut self, attempt: Attempt, link: &Link<'_>) {
+        let is_it = |(own, _): &(Attempt, Handle)| *own == attempt;
+        if let Way::Opening { connections, .. } = &mut self.way
+            && connections.iter().any(is_it)
+        {
+            let others = connections.iter().filter(|one| !is_it(one));
+            self.late.extend(others.map(|(_, handle)| handle));
+            self.way = Way::Open(attempt, link.handle());
+            self.reached = Some(link.remote_address());
+        }
+    }
+
+    fn is_open(&self, attempt: Attempt) -> bool {
+        matches!(self.way, Way::Open(open, _) if open == attempt)
     }
 
     fn send(&mut self, link: &mut Link<'_>) {
@@ -392,22 +527,36 @@ impl Application for Driver {
     }
 
     fn event(&mut self, event: Arrival, link: &mut Link<'_>, attempt: &mut Attempt) {
-        if *attempt == self.attempt {
+        if event == Arrival::Connected {
+            self.win(*attempt, link);
+        }
+        if self.is_open(*attempt) {
             self.take_in(event, link);
         }
     }
 
     fn settled(&mut self, link: &mut Link<'_>, attempt: &mut Attempt) {
         // The rest of the welcome waits for the acknowledgement.
-        if *attempt == self.attempt && !self.game.is_playing() {
+        if self.is_open(*attempt) && !self.game.is_playing() {
             link.send_now();
         }
     }
 
     fn closed(&mut self, _: Handle, attempt: Attempt, reason: ConnectionError) {
-        if attempt == self.attempt {
-            let now = self.now();
-            self.game.closed(ending(&reason), now);
+        match &mut self.way {
+            Way::Opening { connections, .. } => {
+                let before = connections.len();
+                connections.retain(|(other, _)| *other != attempt);
+                if connections.len() < before {
+                    self.fail(ending(&reason), Instant::now());
+                }
+            }
+            Way::Open(open, _) if *open == attempt => {
+                self.way = Way::None;
+                let now = self.now();
+                self.game.closed(ending(&reason), now);
+            }
+            Way::Open(..) | Way::None => {}
         }
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! | module | holds |
 //! | --- | --- |
+//! | [`addresses`] | where a server may be reached |
+//! | `race` | attempts to reach it there, of which the first wins |
 //! | [`connect`] | which server to trust, and why a connection ended |
 //! | [`game_client`] | a client for a game loop: [`client_core::Game`] and its connections |
 //! | [`named`] | commands and attributes by their names, as numbers |
@@ -17,6 +19,7 @@
 //! | [`cli`] | the command line of `myriad-bot` |
 #![forbid(unsafe_code)]
 
+pub mod addresses;
 #[cfg(feature = "bots")]
 pub mod behaviour;
 #[cfg(feature = "bots")]
@@ -34,6 +37,7 @@ pub mod game_client;
 pub mod named;
 #[cfg(feature = "bots")]
 pub mod network;
+mod race;
 #[cfg(feature = "bots")]
 pub mod report;
 #[cfg(feature = "bots")]
@@ -41,6 +45,7 @@ pub mod swarm;
 #[cfg(feature = "bots")]
 pub mod verify;
 
+pub use addresses::Addresses;
 #[cfg(feature = "bots")]
 pub use behaviour::BehaviourKind;
 #[cfg(feature = "tokio")]

@@ -91,6 +91,7 @@ impl EmbeddedServer {
                 schema_hash: session.schema.hash(),
                 guard: Arc::new(guard),
                 is_open: Arc::new(AtomicBool::new(true)),
+                update_url: None,
             },
             session: session.clone(),
         };

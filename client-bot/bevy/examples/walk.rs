@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bevy_app::{App, AppExit, ScheduleRunnerPlugin, Update};
 use bevy_ecs::prelude::*;
 use bevy_myriad::client_bot::client_core::GameOptions;
-use bevy_myriad::client_bot::connect::{host_of, resolve};
+use bevy_myriad::client_bot::connect::{addresses_of, host_of};
 use bevy_myriad::client_bot::{GameClient, Trust};
 use bevy_myriad::{Myriad, MyriadPlugin, Seen, Told};
 use bevy_transform::components::Transform;
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds = arguments.next().map_or(Ok(10), |text| text.parse())?;
     let trust = Trust::with_fingerprint(&fingerprint)?;
     let client = GameClient::new(
-        resolve(&server)?,
+        addresses_of(&server)?,
         host_of(&server),
         &trust,
         GameOptions::default(),

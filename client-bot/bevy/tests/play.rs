@@ -7,7 +7,7 @@ use bevy_app::{App, Update};
 use bevy_ecs::message::Messages;
 use bevy_ecs::prelude::*;
 use bevy_myriad::client_bot::client_core::{Event, GameOptions};
-use bevy_myriad::client_bot::connect::resolve;
+use bevy_myriad::client_bot::connect::addresses_of;
 use bevy_myriad::client_bot::{GameClient, Trust};
 use bevy_myriad::{Myriad, MyriadPlugin, Seen, Told};
 use bevy_transform::components::Transform;
@@ -106,7 +106,7 @@ fn an_unknown_command_is_refused_by_its_name() {
 
 fn join(server: &Server) -> App {
     let trust = Trust::with_fingerprint(&server.fingerprint).expect("a fingerprint");
-    let address = resolve(&server.address).expect("an address");
+    let address = addresses_of(&server.address).expect("an address");
     let client = GameClient::new(address, "localhost", &trust, GameOptions::default());
     let mut app = App::new();
     app.add_plugins(MyriadPlugin)

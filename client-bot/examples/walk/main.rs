@@ -11,13 +11,15 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use client_bot::client_core::{Event, GameOptions};
+use client_bot::connect::addresses_of;
 use client_bot::{GameClient, Trust};
 use terminal::{Arguments, Terminal};
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let (options, trust) = (GameOptions::default(), Trust::AnyCertificate);
-    let mut client = GameClient::new(arguments.server, "localhost", &trust, options)?;
+    let server = addresses_of(&arguments.server)?;
+    let mut client = GameClient::new(server, "localhost", &trust, options)?;
     client.set_faults(arguments.network.faults(), 1);
     let mut terminal = Terminal::new(arguments.script)?;
     let (started, mut frames) = (Instant::now(), 0u32);

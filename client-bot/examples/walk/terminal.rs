@@ -1,6 +1,5 @@
 //! Keys, a map of letters, and the command line.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -12,7 +11,7 @@ use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 #[derive(Parser)]
 pub struct Arguments {
     #[arg(default_value = "127.0.0.1:4433")]
-    pub server: SocketAddr,
+    pub server: String,
     /// Leave after so many seconds
     #[arg(long, default_value_t = f64::MAX)]
     pub seconds: f64,

@@ -4,13 +4,17 @@
  *     walk SERVER FINGERPRINT SECONDS
  */
 
+#ifdef _WIN32
+#include <windows.h>
+#else
 /* For `nanosleep`. */
 #define _POSIX_C_SOURCE 200809L
+#include <time.h>
+#endif
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "myriad.h"
 
@@ -25,8 +29,12 @@ static void check(MyriadStatus status, const char *what) {
 }
 
 static void sleep_a_frame(void) {
+#ifdef _WIN32
+  Sleep(1000 / FRAMES_PER_SECOND);
+#else
   struct timespec frame = {0, 1000000000L / FRAMES_PER_SECOND};
   nanosleep(&frame, NULL);
+#endif
 }
 
 /* Prints the kinds, attributes, commands and notifications of the world. */

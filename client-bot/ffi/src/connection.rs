@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::c_char;
 
 use client_bot::client_core::{GameOptions, RetryOptions};
-use client_bot::connect::{host_of, resolve};
+use client_bot::connect::{addresses_of, host_of};
 use client_bot::{GameClient, Trust};
 
 use crate::clients::{self, Client, MyriadClient, add, remove, with};
@@ -91,7 +91,7 @@ unsafe fn connect(options: &MyriadOptions) -> Result<GameClient, Failure> {
         retry,
         ..GameOptions::default()
     };
-    let mut game = GameClient::new(resolve(server)?, name, &trust, game_options)?;
+    let mut game = GameClient::new(addresses_of(server)?, name, &trust, game_options)?;
     if !options.ticket.is_null() {
         let bytes = unsafe { list(options.ticket, MYRIAD_TICKET_BYTES, "bytes of a ticket") }?;
         let mut ticket = [0; MYRIAD_TICKET_BYTES];

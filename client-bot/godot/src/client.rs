@@ -3,7 +3,7 @@
 use client_bot::client_core::{
     GameOptions, LinkState, LossCode, Region, RetryOptions, TalkRequest, Update, View,
 };
-use client_bot::connect::{host_of, resolve};
+use client_bot::connect::{addresses_of, host_of};
 use client_bot::named::{NamedError, raw};
 use client_bot::{GameClient, Trust};
 use godot::classes::{INode, Node, PackedScene};
@@ -472,7 +472,12 @@ impl MyriadClient {
             },
             ..GameOptions::default()
         };
-        Ok(GameClient::new(resolve(&server)?, &name, &trust, options)?)
+        Ok(GameClient::new(
+            addresses_of(&server)?,
+            &name,
+            &trust,
+            options,
+        )?)
     }
 
     fn game(&mut self) -> Result<&mut GameClient, Failure> {

@@ -302,7 +302,7 @@ impl Application for Bots {
         }
         let error = match reason {
             ConnectionError::LocallyClosed => ClientError::TimedOut {
-                server: self.options.server,
+                server: self.options.server.into(),
                 seconds: JOIN_WAIT.as_secs_f64(),
             },
             reason => ended(reason),

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use client_bot::client_core::{Ending, Event, Game, GameOptions, Step};
+use client_bot::client_core::{Ending, Event, Game, GameOptions, LossCode, Step};
 use quic::Network;
 use quic::faults::FaultyPath;
 use shared::wire::close::Close;
@@ -112,9 +112,8 @@ impl RemoteGame {
         }
         if let Some(closed) = server.take_closed(connection) {
             self.connection = None;
-            let code = Some(u64::from(closed.code));
-            let reason = closed.reason;
-            self.game.closed(Ending { code, reason }, now);
+            let ending = Ending::closed(u64::from(closed.code), &closed.reason);
+            self.game.closed(ending, now);
         }
         Ok(())
     }
@@ -134,7 +133,8 @@ impl RemoteGame {
                     }
                     None => {
                         let reason = "the server has no room".to_owned();
-                        self.game.closed(Ending { code: None, reason }, now);
+                        self.game
+                            .closed(Ending::new(LossCode::Unreachable, reason), now);
                     }
                 }
             }

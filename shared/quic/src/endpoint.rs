@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use mio::unix::SourceFd;
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::{Events, Poll, Token, Waker};
 use quinn_proto::{
     ClientConfig, ConnectError, Connection, ConnectionError, ConnectionEvent, ConnectionHandle,
     DatagramEvent, Dir, EndpointConfig, Incoming, ServerConfig, StreamEvent, VarInt,
@@ -92,6 +91,8 @@ pub struct Endpoint<S> {
     /// Among the endpoints of a shared port, and its own number there.
     steering: Option<(Steering, u16)>,
     sockets: Vec<Socket>,
+    /// Those of sockets that are added, and their seed.
+    network: (Network, u64),
     poll: Poll,
     events: Events,
     waker: Arc<Waker>,
@@ -309,21 +310,13 @@ impl<S> Endpoint<S> {
         config: EndpointConfig,
     ) -> io::Result<Endpoint<S>> {
         let poll = Poll::new()?;
-        for (number, socket) in sockets.iter().enumerate() {
-            let descriptor = std::os::fd::AsRawFd::as_raw_fd(socket.as_udp());
-            poll.registry().register(
-                &mut SourceFd(&descriptor),
-                Token(number),
-                Interest::READABLE,
-            )?;
-        }
-        let is_ready = vec![true; sockets.len()];
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        Ok(Endpoint {
+        let mut endpoint = Endpoint {
             // Packets are never larger than what every path carries.
             protocol: quinn_proto::Endpoint::new(Arc::new(config), server, false, None),
             steering,
-            sockets,
+            sockets: vec![],
+            network: (Network::default(), 0),
             poll,
             events: Events::with_capacity(1024),
             waker,
@@ -332,14 +325,31 @@ impl<S> Endpoint<S> {
             load: Load::default(),
             packets: vec![],
             sorted: vec![],
-            is_ready,
+            is_ready: vec![],
             touched: vec![],
             has_more: true,
             looked_through: Instant::now(),
             ack_wait: ACK_WAIT,
             is_busy: false,
             web: None,
-        })
+        };
+        for socket in sockets {
+            endpoint.add_socket(socket)?;
+        }
+        Ok(endpoint)
+    }
+
+    /// Adds a socket, and gives its number for [`Endpoint::connect`].
+    pub fn add_socket(&mut self, mut socket: Socket) -> io::Result<usize> {
+        let number = self.sockets.len();
+        socket.register(self.poll.registry(), Token(number))?;
+        let (network, seed) = &self.network;
+        if !network.is_none() {
+            socket.set_network(network, seed.wrapping_add(number as u64));
+        }
+        self.sockets.push(socket);
+        self.is_ready.push(true);
+        Ok(number)
     }
 
     /// Lets browsers connect, by WebTransport, if the server's TLS settings offer that.
@@ -362,6 +372,7 @@ impl<S> Endpoint<S> {
 
     /// Carries packets over a bad network on purpose from now on, by a seed.
     pub fn set_network(&mut self, network: &Network, seed: u64) {
+        self.network = (network.clone(), seed);
         for (socket, number) in self.sockets.iter_mut().zip(0..) {
             socket.set_network(network, seed.wrapping_add(number));
         }

@@ -13,18 +13,27 @@
 )]
 mod system;
 
+// Other systems do not spread packets over sockets of one port.
+#[cfg(unix)]
+mod shared_port;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Instant;
 
 use bytes::BytesMut;
+use mio::{Interest, Registry, Token};
 use socket2::{Domain, Protocol, SockRef, Type};
+
+#[cfg(unix)]
+pub use shared_port::{bind_beside, share_port};
 
 use crate::faults::{FaultyPath, Network};
 
 /// A UDP socket that sends and receives many packets in a system call.
 pub struct Socket {
-    socket: UdpSocket,
+    /// Windows tells of packets only where they are received through this type.
+    socket: mio::net::UdpSocket,
     address: SocketAddr,
     system: system::Batches,
     /// Packets that wait to be sent; the first `filled` of them.
@@ -88,7 +97,7 @@ impl Socket {
             from: None,
         };
         Ok(Socket {
-            socket,
+            socket: mio::net::UdpSocket::from_std(socket),
             address,
             system,
             outgoing: vec![empty; BATCH],
@@ -137,9 +146,9 @@ impl Socket {
         system::drops(&self.socket)
     }
 
-    /// The socket itself, to wait for packets.
-    pub fn as_udp(&self) -> &UdpSocket {
-        &self.socket
+    /// Tells a poll of packets that arrive, by a token.
+    pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(&mut self.socket, token, Interest::READABLE)
     }
 
     /// An empty buffer for the next packet. It is sent only if [`Socket::commit`] follows.
@@ -222,27 +231,6 @@ pub fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
 /// thousand files where a process does not ask for more.
 pub fn make_room(sockets: usize) {
     system::make_room(sockets);
-}
-
-/// Lets sockets of [`bind_beside`] have the address of `first`, too: the system spreads
-/// packets over them by their sender.
-///
-/// A group begins with a socket that shared its port with nobody when it was bound. Else
-/// two groups of one user could get the same port, even where the system picks it, and
-/// take each other's packets.
-pub fn share_port(first: &UdpSocket) -> io::Result<()> {
-    set_shares_port(&SockRef::from(first))
-}
-
-/// Binds one more socket to the address of one that shares its port.
-pub fn bind_beside(address: SocketAddr) -> io::Result<UdpSocket> {
-    bind_with(address, set_shares_port)
-}
-
-fn set_shares_port(socket: &socket2::Socket) -> io::Result<()> {
-    #[cfg(unix)]
-    socket.set_reuse_port(true)?;
-    Ok(())
 }
 
 fn bind_with(
@@ -425,7 +413,7 @@ mod tests {
     fn packets_that_found_no_room_are_counted() {
         const SENT: u64 = 5000;
         let (mut a, mut b) = pair("127.0.0.1:0");
-        SockRef::from(b.as_udp()).set_recv_buffer_size(1).unwrap();
+        SockRef::from(&b.socket).set_recv_buffer_size(1).unwrap();
         let now = Instant::now();
         for _ in 0..SENT {
             a.buffer().resize(100, 1);

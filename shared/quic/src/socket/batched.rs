@@ -6,11 +6,12 @@
 
 use std::cell::RefCell;
 use std::io::{IoSlice, IoSliceMut};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsFd, AsRawFd};
 use std::{array, io};
 
 use bytes::BytesMut;
+use mio::net::UdpSocket;
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::libc::{
@@ -56,7 +57,10 @@ thread_local! {
 
 impl Batches {
     /// For a socket that answers from the address that was asked.
-    pub fn answering(socket: &UdpSocket, is_on_all_addresses: bool) -> io::Result<Batches> {
+    pub fn answering(
+        socket: &std::net::UdpSocket,
+        is_on_all_addresses: bool,
+    ) -> io::Result<Batches> {
         if is_on_all_addresses {
             if socket.local_addr()?.is_ipv4() {
                 setsockopt(socket, sockopt::Ipv4PacketInfo, &true)?;

@@ -1,9 +1,9 @@
 //! A system call a packet: for clients, and systems without batches.
 
 use std::io;
-use std::net::UdpSocket;
 
 use bytes::BytesMut;
+use mio::net::UdpSocket;
 
 use super::{BATCH, Outgoing, PACKET_BYTES_MAX, Packet};
 
@@ -12,7 +12,7 @@ pub struct Batches {
 }
 
 impl Batches {
-    pub fn answering(_: &UdpSocket, _is_on_all_addresses: bool) -> io::Result<Batches> {
+    pub fn answering(_: &std::net::UdpSocket, _is_on_all_addresses: bool) -> io::Result<Batches> {
         Ok(Batches::asking())
     }
 
@@ -34,6 +34,7 @@ impl Batches {
 
     /// Appends a batch of packets that have arrived. False if no more have.
     pub fn receive(&mut self, socket: &UdpSocket, packets: &mut Vec<Packet>) -> bool {
+        let before = packets.len();
         for _ in 0..BATCH {
             let (length, from) = match socket.recv_from(&mut self.buffer) {
                 Ok(received) => received,
@@ -47,7 +48,8 @@ impl Batches {
                 to: None,
             });
         }
-        true
+        // A socket that only fails, as that of a device which slept, is not asked on and on.
+        packets.len() > before
     }
 }
 

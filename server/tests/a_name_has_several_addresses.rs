@@ -1,0 +1,123 @@
+//! A name may have addresses at which the server is not: a client comes in by another one.
+
+mod common;
+
+use std::net::{Ipv6Addr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use client_bot::client_core::{Event, GameOptions, RetryOptions};
+use client_bot::connect::ClientError;
+use client_bot::{Addresses, Client, Connector, GameClient, Trust};
+use common::{DEADLINE, ROOM, eventually, play_until, start, trust};
+use server::Server;
+use tokio::time::timeout;
+
+/// As `localhost` is looked up on many machines, for a server that listens on IPv4.
+fn localhost(server: &Server) -> Addresses {
+    let v4 = server.address();
+    assert!(v4.is_ipv4());
+    let v6 = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), v4.port());
+    Addresses::new([v6, v4]).expect("two addresses")
+}
+
+/// An address at which nobody answers: packets arrive, and nobody reads them.
+fn silent() -> (UdpSocket, SocketAddr) {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let address = socket.local_addr().expect("an address");
+    (socket, address)
+}
+
+/// One attempt, which would end long after the test.
+fn once() -> GameOptions {
+    GameOptions {
+        connect_timeout: DEADLINE,
+        retry: RetryOptions::NEVER,
+        ..GameOptions::default()
+    }
+}
+
+fn is_welcome(event: &Event) -> bool {
+    matches!(event, Event::Welcomed(_))
+}
+
+#[test]
+fn a_game_comes_in_by_the_family_that_the_server_listens_on() {
+    let server = start(ROOM);
+    let client = GameClient::new(localhost(&server), "localhost", &trust(&server), once());
+    let mut client = client.expect("sockets");
+    let events = play_until(&mut client, "the welcome", is_welcome);
+    assert!(is_welcome(&events[0]), "{events:?}");
+    client.leave();
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_game_waits_a_quarter_of_a_second_for_each_silent_address() {
+    let server = start(ROOM);
+    let [(one, first), (other, second)] = [silent(), silent()];
+    let addresses = Addresses::new([first, second, server.address()]).expect("addresses");
+    let client = GameClient::new(addresses, "localhost", &trust(&server), once());
+    let mut client = client.expect("sockets");
+    let started = Instant::now();
+    play_until(&mut client, "the welcome", is_welcome);
+    assert!(started.elapsed() >= Duration::from_millis(500));
+    assert!(started.elapsed() < DEADLINE / 2);
+    for socket in [one, other] {
+        socket.set_nonblocking(true).expect("a socket");
+        assert!(socket.recv(&mut [0; 2048]).is_ok(), "it was not tried");
+    }
+    client.leave();
+    server.stop().unwrap();
+}
+
+#[test]
+fn a_game_goes_on_where_an_address_is_another_servers() {
+    let (other, server) = (start(ROOM), start(ROOM));
+    let addresses = Addresses::new([other.address(), server.address()]).expect("addresses");
+    let trust = trust(&server);
+    let mut client = GameClient::new(addresses, "localhost", &trust, once()).expect("sockets");
+    let events = play_until(&mut client, "the welcome", is_welcome);
+    assert!(is_welcome(&events[0]), "{events:?}");
+    // Both are wrong: this is the end, and not the silence of one of them.
+    let addresses = Addresses::new([other.address(), server.address()]).expect("addresses");
+    let nobodys = Trust::Fingerprint([0; 32]);
+    let mut stranger = GameClient::new(addresses, "localhost", &nobodys, once()).expect("sockets");
+    let is_lost = |event: &Event| matches!(event, Event::Lost { .. });
+    let events = play_until(&mut stranger, "the end", is_lost);
+    let [Event::Lost { reason, retry_in }] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert!(reason.contains("certificate"), "{reason}");
+    assert_eq!(*retry_in, None);
+    client.leave();
+    server.stop().unwrap();
+    other.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_client_for_tokio_comes_in_by_another_address() {
+    let server = start(ROOM);
+    let connector = Connector::new(localhost(&server), "localhost", &trust(&server));
+    let connector = connector.expect("sockets");
+    let joining = Client::connect_with(&connector, once(), None);
+    let client = timeout(DEADLINE, joining).await.expect("an answer");
+    let client = client.expect("the server welcomes a player");
+    assert_eq!(client.connection().remote_address(), server.address());
+    client.leave();
+    eventually("nobody is left", || server.stats().figures().clients == 0).await;
+
+    let nobodys = Trust::Fingerprint([0; 32]);
+    let (_socket, silent) = silent();
+    let addresses = Addresses::new([server.address(), silent]).expect("addresses");
+    let connector = Connector::new(addresses.clone(), "localhost", &nobodys).expect("sockets");
+    let options = GameOptions {
+        connect_timeout: Duration::from_millis(600),
+        ..once()
+    };
+    let failed = Client::connect_with(&connector, options, None).await.err();
+    let Some(ClientError::TimedOut { server: of, .. }) = failed else {
+        panic!("{failed:?}");
+    };
+    assert_eq!(of, addresses);
+    server.stop().unwrap();
+}
