@@ -20,12 +20,13 @@ use shared::{CommandKind, EntityId, Tick};
 
 use crate::addresses::Addresses;
 use crate::connect::{ClientError, Trust, addresses_of, client_config, ending, seeded};
+use crate::local::{LocalServer, Sent};
 use crate::race::Race;
 
 /// A [`Game`] and the connections that it runs over.
 ///
-/// Once a frame a game calls [`GameClient::poll`], gives commands if
-/// [`GameClient::input_due`], and calls [`GameClient::flush`]. A game that stops doing so for
+/// Once a frame a game calls [`GameClient::poll`], gives commands and calls
+/// [`GameClient::flush`] while there is an [`GameClient::input_due`], and calls that again. A game that stops doing so for
 /// some seconds loses its connection, and gets it back.
 ///
 /// ```no_run
@@ -37,7 +38,7 @@ use crate::race::Race;
 ///     for event in client.poll() {
 ///         println!("{event:?}");
 ///     }
-///     if client.input_due().is_some() {
+///     while client.input_due().is_some() {
 ///         client.command_named("move", &[1.0, 0.0])?;
 ///         let ready = client.ready_ticks_named("strike")? == 0;
 ///         let view = client.view().filter(|_| ready);
@@ -49,6 +50,7 @@ use crate::race::Race;
 ///             println!("{target} has {} hp", client.value(target, "hp")?);
 ///             client.command_named("strike", &[client_bot::named::reference(target)])?;
 ///         }
+///         client.flush();
 ///     }
 ///     client.flush();
 ///     Ok(())
@@ -59,10 +61,13 @@ use crate::race::Race;
 pub struct GameClient {
     endpoint: Endpoint<Attempt>,
     driver: Driver,
-    config: ClientConfig,
+    /// `None` without a network.
+    config: Option<ClientConfig>,
+    local: Option<Box<dyn LocalServer>>,
     turns: Turns,
     turned: Instant,
-    server: Addresses,
+    /// `None` without a network.
+    server: Option<Addresses>,
     name: String,
     sockets: Sockets,
     attempts: Attempt,
@@ -139,12 +144,41 @@ impl GameClient {
                 late: vec![],
                 reached: None,
             },
-            config: client_config(trust, turns.clone())?,
+            config: Some(client_config(trust, turns.clone())?),
+            local: None,
             turns,
             turned: now,
-            server,
+            server: Some(server),
             name: name.to_owned(),
             sockets,
+            attempts: 0,
+            lookup: None,
+        })
+    }
+
+    /// A client of a server in this process: no sockets, no certificates, and nothing that is
+    /// lost. Each [`GameClient::poll`] runs the ticks that are due.
+    pub fn offline(
+        server: Box<dyn LocalServer>,
+        options: GameOptions,
+    ) -> Result<GameClient, ClientError> {
+        let now = Instant::now();
+        Ok(GameClient {
+            endpoint: Endpoint::new(vec![], None).map_err(ClientError::Socket)?,
+            driver: Driver {
+                game: Game::new(options),
+                started: now,
+                way: Way::None,
+                late: vec![],
+                reached: None,
+            },
+            config: None,
+            local: Some(server),
+            turns: Turns::default(),
+            turned: now,
+            server: None,
+            name: String::new(),
+            sockets: Sockets::default(),
             attempts: 0,
             lookup: None,
         })
@@ -192,6 +226,10 @@ impl GameClient {
     /// gives what has happened since the last call. It does not wait.
     pub fn poll(&mut self) -> Vec<Event> {
         let now = Instant::now();
+        if let Some(local) = &mut self.local {
+            self.driver.poll_local(&mut **local, now);
+            return self.driver.game.poll(self.driver.now());
+        }
         if let Err(error) = self.endpoint.wait(now) {
             let reason = format!("cannot use the socket: {error}");
             self.driver.end(LossCode::Unreachable, reason);
@@ -261,6 +299,9 @@ impl GameClient {
     /// Sends what is due: at most one datagram in a tick, however often this is called.
     pub fn flush(&mut self) {
         let now = Instant::now();
+        if let Some(local) = &mut self.local {
+            return self.driver.send_local(&mut **local);
+        }
         if now >= self.turned + TURN_PERIOD {
             self.turned = now;
             self.turns.begin();
@@ -270,6 +311,10 @@ impl GameClient {
                 .visit(handle, &mut self.driver, now, |driver, link, _| {
                     driver.send(link);
                 });
+        } else {
+            // What is due goes nowhere, and is not due again.
+            let now = self.driver.now();
+            let _ = self.driver.game.datagram(now);
         }
         self.endpoint.flush();
     }
@@ -293,7 +338,13 @@ impl GameClient {
     fn connect(&mut self) {
         self.lookup = None;
         let Some(told) = self.driver.game.address() else {
-            return self.begin(&self.server.clone());
+            return match self.server.clone() {
+                Some(server) => self.begin(&server),
+                None => self.driver.end(
+                    LossCode::Unreachable,
+                    "the client has no network".to_owned(),
+                ),
+            };
         };
         // In numbers, as most are.
         if let Ok(address) = told.parse::<SocketAddr>() {
@@ -355,8 +406,8 @@ impl GameClient {
         for handle in std::mem::take(&mut self.driver.late) {
             self.close_one(handle, Close::Bye, "another address was faster");
         }
-        if let Some(reached) = self.driver.reached.take() {
-            self.server.prefer(reached);
+        if let (Some(reached), Some(server)) = (self.driver.reached.take(), &mut self.server) {
+            server.prefer(reached);
         }
         while let Way::Opening { race, .. } = &mut self.driver.way
             && let Some(address) = race.begin(now)
@@ -386,14 +437,10 @@ impl GameClient {
         let socket = socket.map_err(|error| ClientError::Socket(error).to_string())?;
         self.endpoint.flush();
         let errors = self.endpoint.counts().send_errors;
-        let opened = self.endpoint.connect(
-            self.config.clone(),
-            address,
-            &self.name,
-            socket,
-            self.attempts,
-            now,
-        );
+        let config = self.config.clone().ok_or("the client has no network")?;
+        let opened = self
+            .endpoint
+            .connect(config, address, &self.name, socket, self.attempts, now);
         let handle = opened.map_err(|error| format!("cannot connect: {error}"))?;
         self.endpoint.flush();
         Ok((handle, self.endpoint.counts().send_errors == errors))
@@ -401,6 +448,9 @@ impl GameClient {
 
     fn close(&mut self, code: Close, reason: &str) {
         self.lookup = None;
+        if let Some(local) = &mut self.local {
+            local.close(code);
+        }
         // What connections say of their end is known already.
         match std::mem::replace(&mut self.driver.way, Way::None) {
             Way::None => {}
@@ -439,6 +489,52 @@ impl Sockets {
 impl Driver {
     fn now(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// Takes in what a server in this process has sent, and connects to it where that is due.
+    fn poll_local(&mut self, local: &mut dyn LocalServer, at: Instant) {
+        let Sent {
+            stream,
+            datagrams,
+            closed,
+        } = local.advance(at);
+        let now = self.now();
+        let mut taken = Ok(());
+        for datagram in datagrams {
+            taken = taken.and_then(|()| self.game.handle_datagram(&datagram, now));
+        }
+        if !stream.is_empty() {
+            taken = taken.and_then(|()| self.game.handle_stream(&stream, now));
+        }
+        if let Err(error) = taken {
+            local.close(Close::Malformed);
+            let reason = format!("cannot read what the server sent: {error}");
+            self.end(Close::Malformed, reason);
+        }
+        if let Some((code, reason)) = closed {
+            self.game.closed(Ending::closed(code.into(), &reason), now);
+        }
+        match self.game.next_step(now) {
+            Step::Wait => {}
+            Step::Connect => match local.connect() {
+                Ok(()) => self.game.opened(Some(Duration::ZERO)),
+                Err(reason) => self.end(LossCode::Unreachable, reason),
+            },
+            Step::Close(code, _) => local.close(code),
+        }
+        let bytes = self.game.stream_bytes().len();
+        local.send_stream(self.game.stream_bytes());
+        self.game.stream_sent(bytes);
+    }
+
+    fn send_local(&mut self, local: &mut dyn LocalServer) {
+        let bytes = self.game.stream_bytes().len();
+        local.send_stream(self.game.stream_bytes());
+        self.game.stream_sent(bytes);
+        let now = self.now();
+        if let Some(datagram) = self.game.datagram(now) {
+            local.send_datagram(datagram);
+        }
     }
 
     fn end(&mut self, code: impl Into<LossCode>, reason: String) {

@@ -7,6 +7,7 @@
 //! | `race` | attempts to reach it there, of which the first wins |
 //! | [`connect`] | which server to trust, and why a connection ended |
 //! | [`game_client`] | a client for a game loop: [`client_core::Game`] and its connections |
+//! | [`local`] | a server in the same process, without a network |
 //! | [`named`] | commands and attributes by their names, as numbers |
 //! | [`client`], [`connector`] | a client for tokio: the same [`client_core::Game`], and its connections |
 //! | [`behaviour`] | what bots do, one file each |
@@ -34,6 +35,7 @@ pub mod console;
 #[cfg(feature = "bots")]
 pub mod filter;
 pub mod game_client;
+pub mod local;
 pub mod named;
 #[cfg(feature = "bots")]
 pub mod network;

@@ -10,6 +10,7 @@
 
 mod link;
 mod remote;
+mod shared;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -18,6 +19,9 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use ::shared::wire::close::Close;
+use ::shared::wire::movement::MovementCodec;
+use ::shared::{EntityId, Tick, WorldConfig};
 use anyhow::Result;
 use bytes::Bytes;
 use device::cpu::Workers;
@@ -25,10 +29,8 @@ use gpu_kernels::CpuBackend;
 use gpu_kernels::listen::Listeners;
 use quic::proto::{ApplicationClose, ConnectionError, VarInt};
 use quic::{Application, Event, Handle, Open};
-use shared::wire::close::Close;
-use shared::wire::movement::MovementCodec;
-use shared::{EntityId, Tick, WorldConfig};
 
+pub use self::shared::SharedServer;
 use crate::accounts::guard::Guard;
 use crate::accounts::shared_word::SharedWord;
 use crate::metrics::stats::{Figures, Stats};
@@ -154,6 +156,11 @@ impl EmbeddedServer {
         }
         lock(&self.shard).now = self.started + now;
         Ok(())
+    }
+
+    /// The moment zero, on the process's clock.
+    pub(super) fn started(&self) -> Instant {
+        self.started
     }
 
     /// When the next tick begins.
@@ -382,3 +389,6 @@ fn lock(shard: &Mutex<EmbeddedShard>) -> MutexGuard<'_, EmbeddedShard> {
 
 /// Where all clients seem to come from.
 const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+#[cfg(test)]
+mod tests;

@@ -39,9 +39,10 @@ fn main() -> anyhow::Result<()> {
         let Some(direction) = terminal.direction()? else {
             break;
         };
-        // Once in each tick of the server.
-        if client.input_due().is_some() {
+        // Once for each tick of the server.
+        while client.input_due().is_some() {
             client.command_named("move", &direction)?;
+            client.flush();
         }
         client.flush();
         terminal.draw(&client);

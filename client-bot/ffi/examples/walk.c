@@ -114,12 +114,16 @@ static int read_events(MyriadClient client) {
 static int walk(MyriadClient client, long side) {
   static const double STEPS[4][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
   int64_t tick;
-  check(myriad_input_due(client, &tick), "input");
-  if (tick < 0) {
-    return 0;
+  int steps = 0;
+  for (;;) {
+    check(myriad_input_due(client, &tick), "input");
+    if (tick < 0) {
+      return steps;
+    }
+    check(myriad_command(client, "move", STEPS[side % 4], 2, NULL), "move");
+    check(myriad_flush(client), "flush");
+    steps += 1;
   }
-  check(myriad_command(client, "move", STEPS[side % 4], 2, NULL), "move");
-  return 1;
 }
 
 int main(int count, char **arguments) {

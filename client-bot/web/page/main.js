@@ -154,7 +154,11 @@ function work() {
   if (step === "connect") transport.connect();
   if (step === "close") transport.close(5, "nothing was heard");
   for (const event of game.poll(time)) react(event);
-  if (game.inputDue(time) >= 0) walk();
+  // Several where a frame took longer than a tick.
+  while (game.inputDue(time) >= 0) {
+    walk();
+    transport.flush();
+  }
   transport.flush();
   if (shown.retryAt !== null) {
     const seconds = Math.max(0, (shown.retryAt - time) / 1000);

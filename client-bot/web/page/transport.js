@@ -83,7 +83,11 @@ export class Transport {
   /** Sends what the game has to send. */
   flush() {
     const own = this.#current;
-    if (!own?.stream) return;
+    if (!own?.stream) {
+      // What is due goes nowhere, and is not due again.
+      this.#game.giveDatagram(this.#now());
+      return;
+    }
     const ignore = () => {};
     const bytes = this.#game.giveStream();
     if (bytes) {
