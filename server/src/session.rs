@@ -321,7 +321,9 @@ impl Session {
         if self.is_ending {
             return false;
         }
-        let ticks_max = world.config.limits.unread_seconds * world.config.schema.world.tick_hz;
+        let tick_hz = world.config.schema.world.tick_hz;
+        let ticks_max = world.config.limits.unread_seconds * tick_hz;
+        let ticks_max = ticks_max + self.flow.reading_ticks(tick_hz);
         self.stream.is_too_slow(tick, ticks_max)
     }
 }

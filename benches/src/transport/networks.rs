@@ -2,7 +2,7 @@
 //! with a network between them that is made by a seed.
 
 mod play;
-mod scenes;
+pub mod scenes;
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -109,6 +109,9 @@ pub fn measure(scene: &Scene) -> anyhow::Result<Row> {
     row.put("tick_hz", scene.play.tick_hz);
     row.put("seed", scene.play.seed);
     row.put("empty_percent", outcome.empty_percent());
+    if scene.play.change.is_some() {
+        row.put("empty_after_percent", outcome.empty_after_percent());
+    }
     row.put("inevitable_percent", scene.inevitable_percent);
     row.put("refused", outcome.refused);
     row.put("compared", outcome.compared);

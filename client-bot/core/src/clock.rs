@@ -197,8 +197,8 @@ impl Clock {
     }
 
     /// Whether input for one tick should be left out: the server has one more than it needs.
-    pub(crate) fn take_surplus(&mut self) -> bool {
-        self.lead.take_surplus()
+    pub(crate) fn take_surplus(&mut self, now: Duration) -> bool {
+        self.lead.take_surplus(nanoseconds(now))
     }
 
     /// The time from the base to a tick.

@@ -672,7 +672,7 @@ impl World {
             if tick > newest {
                 self.pace.hear(send_every, now);
             }
-            if self.clock.take_surplus() {
+            if self.clock.take_surplus(now) {
                 self.input = self.input.map(Tick::next);
             }
             let arrived = self.session.arrived();

@@ -31,7 +31,7 @@ pub struct RemoteGame {
 
 /// One way of the network, with what is on it.
 struct Way {
-    path: FaultyPath<Packet>,
+    path: FaultyPath<(ConnectionId, Packet)>,
     /// Pieces of the stream that have not arrived, oldest first, and when each was sent last.
     unarrived: VecDeque<(u64, Vec<u8>, Instant)>,
     /// The number of the next piece.
@@ -91,7 +91,7 @@ impl RemoteGame {
         let Some(connection) = self.connection else {
             return Ok(());
         };
-        let up = self.up.arrive(at);
+        let up = self.up.arrive(connection, at);
         if !up.stream.is_empty() {
             server.handle_stream(connection, &up.stream);
         }
@@ -99,11 +99,11 @@ impl RemoteGame {
             server.handle_datagram(connection, datagram);
         }
         let stream = server.take_stream(connection);
-        self.bytes_down += self.down.send_stream(&stream, at);
+        self.bytes_down += self.down.send_stream(connection, &stream, at);
         for datagram in server.take_datagrams(connection) {
-            self.bytes_down += self.down.send(datagram.to_vec(), at);
+            self.bytes_down += self.down.send(connection, datagram.to_vec(), at);
         }
-        let down = self.down.arrive(at);
+        let down = self.down.arrive(connection, at);
         for datagram in down.datagrams {
             self.game.handle_datagram(&datagram, now)?;
         }
@@ -128,6 +128,9 @@ impl RemoteGame {
                 self.connection = server.connect();
                 match self.connection {
                     Some(connection) => {
+                        // What is on its way is of the connection before.
+                        self.up.begin();
+                        self.down.begin();
                         server.set_round_trip(connection, round_trip);
                         self.game.opened(Some(round_trip));
                     }
@@ -148,8 +151,10 @@ impl RemoteGame {
     pub fn flush(&mut self, now: Duration) {
         self.send_stream(now);
         let at = self.started + now;
-        if let Some(datagram) = self.game.datagram(now) {
-            self.bytes_up += self.up.send(datagram, at);
+        if let Some(datagram) = self.game.datagram(now)
+            && let Some(connection) = self.connection
+        {
+            self.bytes_up += self.up.send(connection, datagram, at);
         }
     }
 
@@ -162,7 +167,10 @@ impl RemoteGame {
     fn send_stream(&mut self, now: Duration) {
         let stream = self.game.stream_bytes().to_vec();
         self.game.stream_sent(stream.len());
-        self.bytes_up += self.up.send_stream(&stream, self.started + now);
+        if let Some(connection) = self.connection {
+            let at = self.started + now;
+            self.bytes_up += self.up.send_stream(connection, &stream, at);
+        }
     }
 
     fn close(&mut self, server: &mut EmbeddedServer, close: Close) {
@@ -183,15 +191,22 @@ impl Way {
         }
     }
 
+    /// A connection begins, with a stream of its own.
+    fn begin(&mut self) {
+        self.unarrived.clear();
+        self.early.clear();
+        (self.next, self.missing) = (0, 0);
+    }
+
     /// Sends a datagram, and gives the bytes that the packet takes.
-    fn send(&mut self, datagram: Vec<u8>, now: Instant) -> u64 {
+    fn send(&mut self, of: ConnectionId, datagram: Vec<u8>, now: Instant) -> u64 {
         let bytes = datagram.len() + HEADER_BYTES;
-        self.path.push(Packet::Datagram(datagram), bytes, now);
+        self.path.push((of, Packet::Datagram(datagram)), bytes, now);
         bytes as u64
     }
 
     /// Sends bytes of the stream, and again those that seem lost.
-    fn send_stream(&mut self, bytes: &[u8], now: Instant) -> u64 {
+    fn send_stream(&mut self, of: ConnectionId, bytes: &[u8], now: Instant) -> u64 {
         for piece in bytes.chunks(PIECE_BYTES) {
             let long_ago = now.checked_sub(RESEND).unwrap_or(now);
             self.unarrived
@@ -204,16 +219,19 @@ impl Way {
                 *sent = now;
                 let bytes = piece.len() + HEADER_BYTES;
                 self.path
-                    .push(Packet::Piece(*number, piece.clone()), bytes, now);
+                    .push((of, Packet::Piece(*number, piece.clone())), bytes, now);
                 all += bytes as u64;
             }
         }
         all
     }
 
-    fn arrive(&mut self, now: Instant) -> Arrived {
+    fn arrive(&mut self, of: ConnectionId, now: Instant) -> Arrived {
         let mut arrived = Arrived::default();
-        while let Some(packet) = self.path.pop(now) {
+        while let Some((sent_by, packet)) = self.path.pop(now) {
+            if sent_by != of {
+                continue;
+            }
             match packet {
                 Packet::Datagram(datagram) => arrived.datagrams.push(datagram),
                 Packet::Piece(number, piece) => {
@@ -237,4 +255,4 @@ const HEADER_BYTES: usize = crate::session::flow::HEADER_BYTES;
 /// The bytes of the stream in a packet.
 const PIECE_BYTES: usize = 1000;
 /// What has not arrived for so long is sent again.
-const RESEND: Duration = Duration::from_millis(1000);
+const RESEND: Duration = Duration::from_millis(700);

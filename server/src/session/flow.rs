@@ -72,6 +72,12 @@ impl Flow {
         tick.since(then) > (tick_hz / 2).max(ANSWER_TICKS_MIN) + usual + usual / 4
     }
 
+    /// How much longer than one close by a client may take to read its stream: two round trips,
+    /// since what is lost is sent again.
+    pub fn reading_ticks(&self, tick_hz: u32) -> u32 {
+        2 * self.round_trip.min(tick_hz * ROUND_TRIP_SECONDS_MAX)
+    }
+
     /// After how many ticks without an answer something is sent again.
     pub fn resend_ticks(&self, tick_hz: u32) -> u32 {
         let usual = self.round_trip.min(tick_hz * ROUND_TRIP_SECONDS_MAX);
@@ -177,9 +183,10 @@ impl Flow {
                 limit.since_lowered = 0;
             }
         } else if limit.standing >= STEPS_OF_QUEUE {
-            // A queue would be gone by now. The way is a longer one.
+            // A queue would be gone by now. The way is a longer one, and what it takes is found
+            // out anew.
             self.shortest = [Some(now), None];
-            self.limit = None;
+            (limit.standing, limit.since_lowered) = (0, STEPS_CALM);
         } else if limit.since_full >= STEPS_UNUSED {
             self.limit = None;
         } else if step.is_full && !stands && limit.since_lowered >= 2 {
@@ -216,13 +223,13 @@ const STEPS_OF_QUEUE: u32 = 5;
 /// A limit that was not reached in so many steps goes.
 const STEPS_UNUSED: u32 = 20;
 /// After so many steps without a queue the link may have become much wider.
-const STEPS_CALM: u32 = 6;
+const STEPS_CALM: u32 = 4;
 /// Steps of which it is known what was sent: some more than the longest round trip.
 const STEPS_KEPT: usize = 8;
 /// What arrives is judged where as much was sent.
-const JUDGED_MIN: u32 = 4;
+const JUDGED_MIN: u32 = 8;
 /// Some packets a second always go out.
-const BYTES_PER_SECOND_MIN: u32 = 300;
+const BYTES_PER_SECOND_MIN: u32 = 1000;
 /// What was sent too much is made up for within so many ticks.
 const DEBT_TICKS: u32 = 10;
 /// Fewer ticks than a round trip to the other side of the world say nothing.

@@ -34,6 +34,9 @@ pub struct Outcome {
     /// Ticks that count, and those in which no command of the player ran.
     pub ticks: u32,
     pub empty: u32,
+    /// The same behind two seconds after the change.
+    pub ticks_after: u32,
+    pub empty_after: u32,
     pub refused: u32,
     /// Predictions that were compared with the server, and those that were corrected.
     pub compared: u64,
@@ -60,6 +63,12 @@ pub struct Outcome {
 impl Outcome {
     pub fn empty_percent(&self) -> f64 {
         f64::from(self.empty) * 100.0 / f64::from(self.ticks.max(1))
+    }
+}
+
+impl Outcome {
+    pub fn empty_after_percent(&self) -> f64 {
+        f64::from(self.empty_after) * 100.0 / f64::from(self.ticks_after.max(1))
     }
 }
 
@@ -145,6 +154,13 @@ impl Play {
             outcome.ticks += 1;
             outcome.empty += u32::from(!has_moved);
         }
+        if let Some(through) = through {
+            let after = through + Duration::from_secs(2)..end.saturating_sub(SETTLED);
+            for (_, has_moved) in moved.iter().filter(|moved| after.contains(&moved.0)) {
+                outcome.ticks_after += 1;
+                outcome.empty_after += u32::from(!has_moved);
+            }
+        }
         ages.sort_unstable();
         let at = |percent: usize| {
             let last = ages.len().saturating_sub(1);
@@ -222,14 +238,17 @@ impl Player {
     fn wrong(&self, remote: &RemoteGame) -> anyhow::Result<u32> {
         let view = remote.game().view().context("the player is in no world")?;
         let newest = view.newest();
-        let places = self.places.get(&newest);
-        let places = places.context("the view is old although the network is good")?;
+        let Some(places) = self.places.get(&newest) else {
+            // Nothing has come for long, although the network is good.
+            return Ok(u32::try_from(view.entities().len()).unwrap_or(u32::MAX));
+        };
         ensure!(!places.is_empty(), "the player sees nobody, and not itself");
         let mut wrong = 0;
-        for (slot, place) in places {
-            let shown = view.entities().get(&slot.0);
-            let shown = shown.map(|entity| view.position(entity, newest));
-            wrong += u32::from(shown != Some(*place));
+        for entity in view.entities().values() {
+            // One that has just come into view is in no list.
+            let place = places.get(&entity.id.slot);
+            let shown = view.position(entity, newest);
+            wrong += u32::from(place.is_some_and(|place| *place != shown));
         }
         Ok(wrong)
     }

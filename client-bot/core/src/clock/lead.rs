@@ -33,6 +33,8 @@ pub(super) struct Lead {
     /// How many ticks later than they were meant the latest inputs ran that came in time, since
     /// others waited before them. Only those of which it is certain.
     waits: VecDeque<u32>,
+    /// When input for a tick was left out last. What was sent before waits one tick more.
+    left_out: i64,
     /// One bit for each of the latest 64 inputs: whether it was late.
     all_late: u64,
     all_judged: u32,
@@ -80,6 +82,7 @@ impl Lead {
             judged: 0,
             late: 0,
             waits: VecDeque::new(),
+            left_out: i64::MIN,
             all_late: 0,
             all_judged: 0,
             spare_max: SPARE_MAX,
@@ -147,28 +150,38 @@ impl Lead {
     /// from now on.
     pub fn hear(&mut self, heard: Heard, now: i64, since_base: impl Fn(Tick) -> i64) -> bool {
         let is_processed = |i: &Input| heard.processed.wrapping_sub(i.sequence) as i32 >= 0;
-        let (mut count, mut last) = (0, None);
+        let (mut count, mut first, mut last) = (0, None, None);
         while let Some(input) = self.inputs.pop_front_if(|input| is_processed(input)) {
             count += 1;
+            first = first.or(Some(input));
             last = Some(input);
         }
-        let Some(input) = last else { return false };
-        let by = i64::from(heard.tick.since(input.tick));
+        let (Some(first), Some(last)) = (first, last) else {
+            return false;
+        };
+        let by = i64::from(heard.tick.since(first.tick));
         let margin = match heard.margin.map(i64::from) {
             Some(margin) if margin > -i64::from(MARGIN_MAX) => margin,
             // More than can be said.
             Some(margin) => margin.min(-by),
             // It was said in a datagram that is lost, and no input was late in the one before.
-            None if input.tick <= heard.before => -1,
+            None if first.tick <= heard.before => -1,
             None => return false,
         };
-        self.note_wait(count, margin, input.tick, &heard);
+        self.note_wait(count, margin, &last, &heard);
         self.all_late = self.all_late << 1 | u64::from(margin < 0);
         self.all_judged = self.all_judged.saturating_add(1);
         let said = heard.margin.is_some_and(|margin| margin.abs() < MARGIN_MAX);
+        // Of several that came together the first one was the latest. After an outage many come
+        // together: then only the last one says how it is now.
+        let came = since_base(first.tick) - margin * self.period;
+        let judged = match came - first.at > self.ahead + OUTAGE {
+            true => last,
+            false => first,
+        };
         self.needs.push_back(Need {
-            sent: input.at,
-            most: since_base(input.tick) - margin * self.period - input.at,
+            sent: judged.at,
+            most: came - judged.at,
             is_exact: count == 1 && said,
         });
         let is_old = |need: &Need| need.sent < now - NEEDS_SPAN;
@@ -177,7 +190,8 @@ impl Lead {
         {
             self.needs.pop_front();
         }
-        self.adapt(input.at, margin < 0, now)
+        let is_late = came - judged.at > self.ahead && margin < 0;
+        self.adapt(judged.at, is_late, now)
     }
 
     fn adapt(&mut self, sent: i64, is_late: bool, now: i64) -> bool {
@@ -197,7 +211,7 @@ impl Lead {
         if least > self.ahead {
             self.ahead = least + self.period / 4;
         } else if is_late && sent >= self.changed && self.late > self.judged / LATE_ONE_OF as u32 {
-            self.ahead += self.period / 4;
+            self.ahead += (self.period / 4).max(RAISE_MIN);
         } else if self.needs.len() < LATELY {
             return false;
         } else if self.ahead > lately + self.spare_max {
@@ -218,13 +232,14 @@ impl Lead {
 
     /// Notes how long an input waited in the server, if the datagram of the very tick says that
     /// it has run.
-    fn note_wait(&mut self, count: u32, margin: i64, meant: Tick, heard: &Heard) {
-        if count != 1 || heard.tick != heard.before.next() {
+    fn note_wait(&mut self, count: u32, margin: i64, input: &Input, heard: &Heard) {
+        let is_since = input.at > self.left_out;
+        if count != 1 || heard.tick != heard.before.next() || !is_since {
             return;
         }
         // A late input makes those after it wait, which is no news.
         let late = u32::try_from(-margin.min(0)).unwrap_or(u32::MAX);
-        let wait = heard.tick.since(meant).saturating_sub(late);
+        let wait = heard.tick.since(input.tick).saturating_sub(late);
         if self.waits.len() == WAITS {
             self.waits.pop_front();
         }
@@ -233,10 +248,11 @@ impl Lead {
 
     /// Whether all of the latest inputs waited behind others, though they came in time. Then
     /// input for one tick should be left out: the server has one more than it needs.
-    pub fn take_surplus(&mut self) -> bool {
+    pub fn take_surplus(&mut self, now: i64) -> bool {
         let is_surplus = self.waits.len() == WAITS && self.waits.iter().all(|&wait| wait > 0);
         if is_surplus {
             self.waits.clear();
+            self.left_out = now;
         }
         is_surplus
     }
@@ -249,13 +265,17 @@ const NEEDS_SPAN: i64 = 8_000_000_000;
 const NEEDS_MIN: usize = 64;
 const NEEDS_MAX: usize = 1024;
 /// One of so many inputs may be late.
-const LATE_ONE_OF: usize = 64;
+const LATE_ONE_OF: usize = 128;
+/// Input that is late is sent at least this much earlier.
+const RAISE_MIN: i64 = 4_000_000;
 /// The latest inputs, which say how it is now.
 const LATELY: usize = 16;
 /// After so many inputs in time, it is tried whether less is enough.
 const CALM: u32 = 64;
 /// Inputs that give a round trip.
 const BOUNDS_MAX: usize = 32;
+/// An input that is late by this much came after an outage.
+const OUTAGE: i64 = 500_000_000;
 /// So many inputs in a row wait before one is left out.
 const WAITS: usize = 32;
 /// Input is this much earlier than lately needed at most: what made it late once is not

@@ -111,6 +111,7 @@ impl Bot {
             processed: 0,
             kept: None,
             margin: None,
+            send_every: 1,
             is_whole,
         };
         let slots: Vec<u32> = one.iter().map(|one| one.0.0).collect();
