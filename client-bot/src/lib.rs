@@ -65,7 +65,7 @@ pub use swarm::{Progress, Swarm, SwarmOptions};
 /// The client without I/O that this one is made of.
 pub use client_core;
 /// A bad network on purpose, for [`GameClient::set_faults`].
-pub use quic::Faults;
+pub use quic::{Faults, Network};
 /// The QUIC of [`Client::connection`].
 #[cfg(feature = "tokio")]
 pub use quinn;

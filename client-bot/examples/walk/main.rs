@@ -20,7 +20,7 @@ fn main() -> anyhow::Result<()> {
     let (options, trust) = (GameOptions::default(), Trust::AnyCertificate);
     let server = addresses_of(&arguments.server)?;
     let mut client = GameClient::new(server, "localhost", &trust, options)?;
-    client.set_faults(arguments.network.faults(), 1);
+    client.set_network(&arguments.network.network()?, 1);
     let mut terminal = Terminal::new(arguments.script)?;
     let (started, mut frames) = (Instant::now(), 0u32);
     while started.elapsed().as_secs_f64() < arguments.seconds {

@@ -286,6 +286,13 @@ namespace Myriad
             }
         }
 
+        /// Carries packets over a bad network on purpose from now on: a built-in one, as "lte", or
+        /// one from a file with a trace.
+        public void SetNetwork(string network, ulong seed)
+        {
+            Check(Native.myriad_set_network(number, Utf8(network), seed));
+        }
+
         /// In how many ticks of input a command can be used again, as far as is known; 0: now.
         public uint ReadyTicks(string command)
         {
@@ -698,6 +705,7 @@ namespace Myriad
         [DllImport(Library)] internal static extern double myriad_reference(Entity entity);
         [DllImport(Library)] internal static extern Status myriad_input_due(ulong client, out long tick);
         [DllImport(Library)] internal static extern Status myriad_command(ulong client, byte[] name, double[] numbers, UIntPtr count, out uint sequence);
+        [DllImport(Library)] internal static extern Status myriad_set_network(ulong client, byte[] name, ulong seed);
         [DllImport(Library)] internal static extern Status myriad_ready_ticks(ulong client, byte[] name, out uint ticks);
         [DllImport(Library)] internal static extern Status myriad_flush(ulong client);
         [DllImport(Library)] internal static extern Status myriad_talk(ulong client, int what, byte[] to, byte[] words, out uint request);

@@ -381,6 +381,14 @@ enum MyriadStatus myriad_poll(MyriadClient client);
 // `ticket` points to room for `MYRIAD_TICKET_BYTES` bytes.
 enum MyriadStatus myriad_ticket(MyriadClient client, uint8_t *ticket);
 
+// Carries packets over a bad network on purpose from now on, to try a game on it: a built-in one
+// (`lte`, `5g-handover`, `wifi-microwave`, `satellite`, `geostationary`), or one from a file with
+// a trace. With the same seed the same happens to the same packets.
+//
+// # Safety
+// `name` is text.
+enum MyriadStatus myriad_set_network(MyriadClient client, const char *name, uint64_t seed);
+
 // Leaves for good: the entity is removed, and the client's number is no longer valid. Waits for
 // a second at most until the server knows.
 enum MyriadStatus myriad_leave(MyriadClient client);

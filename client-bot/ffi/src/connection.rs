@@ -5,7 +5,7 @@ use std::ffi::c_char;
 
 use client_bot::client_core::{GameOptions, RetryOptions};
 use client_bot::connect::{addresses_of, host_of};
-use client_bot::{GameClient, Trust};
+use client_bot::{GameClient, Network, Trust};
 
 use crate::clients::{self, Client, MyriadClient, add, remove, with};
 use crate::events::Told;
@@ -141,6 +141,26 @@ pub unsafe extern "C" fn myriad_ticket(client: MyriadClient, ticket: *mut u8) ->
         let bytes = client.game.game().ticket().ok_or(Failure::NotInWorld)?;
         let place: *mut [u8; MYRIAD_TICKET_BYTES] = ticket.cast();
         unsafe { put(place, bytes, "a ticket") }
+    })
+}
+
+/// Carries packets over a bad network on purpose from now on, to try a game on it: a built-in one
+/// (`lte`, `5g-handover`, `wifi-microwave`, `satellite`, `geostationary`), or one from a file with
+/// a trace. With the same seed the same happens to the same packets.
+///
+/// # Safety
+/// `name` is text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_set_network(
+    client: MyriadClient,
+    name: *const c_char,
+    seed: u64,
+) -> MyriadStatus {
+    with(client, |client| {
+        let name = unsafe { text(name, "a network's name") }?;
+        let network = Network::named(name).map_err(|error| Failure::Argument(error.to_string()))?;
+        client.game.set_network(&network, seed);
+        Ok(())
     })
 }
 

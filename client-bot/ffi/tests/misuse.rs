@@ -5,7 +5,8 @@ use std::ptr::{null, null_mut};
 use std::thread;
 
 use myriad_client::connection::{
-    MyriadOptions, myriad_abandon, myriad_connect, myriad_leave, myriad_poll, myriad_ticket,
+    MyriadOptions, myriad_abandon, myriad_connect, myriad_leave, myriad_poll, myriad_set_network,
+    myriad_ticket,
 };
 use myriad_client::events::{
     MyriadEntity, MyriadEventType, MyriadLink, MyriadLoss, myriad_loss_words, myriad_next_event,
@@ -161,6 +162,8 @@ fn null_pointers_and_wrong_numbers_are_arguments_that_are_refused() {
             myriad_next_event(client, null_mut()),
             myriad_input_due(client, null_mut()),
             myriad_ready_ticks(client, null(), null_mut()),
+            myriad_set_network(client, null(), 1),
+            myriad_set_network(client, c"no such network".as_ptr(), 1),
             myriad_command(client, null(), null(), 0, null_mut()),
             myriad_command(client, c"move".as_ptr(), null(), 2, null_mut()),
             myriad_entities(client, null_mut(), 5, null_mut()),

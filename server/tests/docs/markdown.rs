@@ -16,9 +16,9 @@ pub struct Row<'a>(Vec<&'a str>);
 
 const DOCUMENTS: &[(&str, usize)] = &[
     ("README.md", 200),
-    ("ARCHITECTURE.md", 450),
+    ("ARCHITECTURE.md", 455),
     ("SECURITY.md", 110),
-    ("shared/PROTOCOL.md", 720),
+    ("shared/PROTOCOL.md", 740),
     ("server/README.md", 310),
     ("server/operations.md", 150),
     ("server/durability.md", 150),
@@ -36,11 +36,12 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/usage.md", 70),
     ("server/worlds/lag.md", 70),
     ("server/worlds/interest.md", 140),
-    ("client-bot/README.md", 300),
+    ("client-bot/README.md", 310),
     ("client-bot/losses.md", 60),
-    ("client-bot/ffi/README.md", 100),
+    ("client-bot/networks.md", 110),
+    ("client-bot/ffi/README.md", 130),
     ("client-bot/python/README.md", 60),
-    ("client-bot/web/README.md", 100),
+    ("client-bot/web/README.md", 110),
     ("benches/README.md", 310),
 ];
 
