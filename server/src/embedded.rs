@@ -392,3 +392,8 @@ const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 #[cfg(test)]
 mod tests;
+
+/// Compiles the examples of the page.
+#[cfg(doctest)]
+#[doc = include_str!("../../client-bot/networks.md")]
+pub struct Networks;

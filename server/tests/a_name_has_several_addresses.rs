@@ -84,7 +84,12 @@ fn a_game_goes_on_where_an_address_is_another_servers() {
     let mut stranger = GameClient::new(addresses, "localhost", &nobodys, once()).expect("sockets");
     let is_lost = |event: &Event| matches!(event, Event::Lost { .. });
     let events = play_until(&mut stranger, "the end", is_lost);
-    let [Event::Lost { reason, retry_in }] = &events[..] else {
+    let [
+        Event::Lost {
+            reason, retry_in, ..
+        },
+    ] = &events[..]
+    else {
         panic!("{events:?}");
     };
     assert!(reason.contains("certificate"), "{reason}");

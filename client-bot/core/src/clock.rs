@@ -183,7 +183,8 @@ impl Clock {
 
     /// Input was sent for a tick.
     pub(crate) fn send(&mut self, sequence: u32, tick: Tick, now: Duration) {
-        self.lead.send(sequence, tick, nanoseconds(now));
+        let since_base = self.since_base(tick);
+        self.lead.send(sequence, tick, since_base, nanoseconds(now));
     }
 
     /// Another connection begins, with sequence numbers of its own.

@@ -672,6 +672,11 @@ impl World {
             if tick > newest {
                 self.pace.hear(send_every, now);
             }
+            if self.input.is_none() {
+                // Its tick has begun to be due some time ago: input for it might be late.
+                let due = self.clock.input_tick(now);
+                self.input = due.map(|tick| tick_of(tick.max(0.0)));
+            }
             if self.clock.take_surplus(now) {
                 self.input = self.input.map(Tick::next);
             }

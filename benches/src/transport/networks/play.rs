@@ -92,7 +92,7 @@ impl Play {
         let mut outcome = Outcome::default();
         let mut player = Player::default();
         let period = server.period();
-        let all = rests + Duration::from_secs(4);
+        let all = rests + Duration::from_secs(12);
         let (mut now, mut next_frame) = (Duration::ZERO, Duration::ZERO);
         let (mut ages, mut moved) = (vec![], vec![]);
         let mut bytes = (0, 0);

@@ -48,17 +48,20 @@ struct Input {
     /// The sequence number of the last of them.
     sequence: u32,
     at: i64,
+    /// When they would have been sent in a game whose frames take no time.
+    due: i64,
     /// Of the tick that they are meant for, from the base.
     tick: Tick,
 }
 
-/// How far ahead an input had to be sent: at most so far, and by less than a period less.
+/// How far ahead an input had to be sent, by a game whose frames take so long: at most so far, and
+/// by less than a period less.
 #[derive(Clone, Copy, Debug)]
 struct Need {
     sent: i64,
     most: i64,
-    /// Nothing else was processed with it.
-    is_exact: bool,
+    /// The same without the frame, if nothing else was processed with it.
+    way: Option<i64>,
 }
 
 /// What a datagram of the server says of inputs.
@@ -116,8 +119,8 @@ impl Lead {
     /// The most that the latest inputs needed that say so exactly, within a period: the greatest
     /// lower bound, and the least upper bound above it.
     pub fn least_need(&self) -> Option<(i64, i64)> {
-        let exact = self.needs.iter().rev().filter(|need| need.is_exact);
-        let latest = exact.take(BOUNDS_MAX).map(|need| need.most);
+        let latest = self.needs.iter().rev().filter_map(|need| need.way);
+        let latest = latest.take(BOUNDS_MAX);
         let most = latest.clone().min()?;
         // What a lost datagram delayed says only that the way is shorter.
         let lows = latest.map(|need| need - self.period).filter(|&l| l < most);
@@ -131,9 +134,15 @@ impl Lead {
         }
     }
 
-    /// Input was sent for a tick.
-    pub fn send(&mut self, sequence: u32, tick: Tick, at: i64) {
-        self.inputs.push_back(Input { sequence, at, tick });
+    /// Input was sent for a tick, which is so long after the base.
+    pub fn send(&mut self, sequence: u32, tick: Tick, since_base: i64, at: i64) {
+        let due = at.min(since_base - self.ahead);
+        self.inputs.push_back(Input {
+            sequence,
+            at,
+            due,
+            tick,
+        });
         if self.inputs.len() > INPUTS_MAX {
             self.inputs.pop_front();
         }
@@ -175,14 +184,14 @@ impl Lead {
         // Of several that came together the first one was the latest. After an outage many come
         // together: then only the last one says how it is now.
         let came = since_base(first.tick) - margin * self.period;
-        let judged = match came - first.at > self.ahead + OUTAGE {
+        let judged = match came - first.due > self.ahead + OUTAGE {
             true => last,
             false => first,
         };
         self.needs.push_back(Need {
             sent: judged.at,
-            most: came - judged.at,
-            is_exact: count == 1 && said,
+            most: came - judged.due,
+            way: (count == 1 && said).then_some(came - judged.at),
         });
         let is_old = |need: &Need| need.sent < now - NEEDS_SPAN;
         while self.needs.len() > NEEDS_MAX
@@ -190,7 +199,7 @@ impl Lead {
         {
             self.needs.pop_front();
         }
-        let is_late = came - judged.at > self.ahead && margin < 0;
+        let is_late = came - judged.due > self.ahead && margin < 0;
         self.adapt(judged.at, is_late, now)
     }
 
