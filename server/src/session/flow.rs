@@ -118,7 +118,7 @@ impl Flow {
         let most = i64::from(limit.bytes_per_tick * 2).max(PACKET_BYTES);
         limit.tokens = (limit.tokens + i64::from(limit.bytes_per_tick)).min(most);
         let allowed = usize::try_from(limit.tokens).unwrap_or(0);
-        Some(allowed.checked_sub(HEADER_BYTES).unwrap_or(0))
+        Some(allowed.saturating_sub(HEADER_BYTES))
     }
 
     /// So many bytes went out, in so many packets; `is_full`: there was more to tell.

@@ -22,8 +22,8 @@ pub struct Pace {
     received: Duration,
     /// Time for a client that is told nothing; a moving average.
     putting_off: Duration,
-    /// In how many ticks each client is told of one; a moving average.
-    ticks: f64,
+    /// In how many ticks each client is told of one, in sixteenths; a moving average.
+    ticks: u32,
     is_busy: bool,
 }
 
@@ -44,15 +44,16 @@ impl Pace {
             receiving: Duration::ZERO,
             received: Duration::ZERO,
             putting_off: Duration::from_micros(1),
-            ticks: 1.0,
+            ticks: SIXTEENTHS,
             is_busy: false,
         }
     }
 
     /// So many of all clients were told of a tick.
     pub fn note_told(&mut self, told: usize, all: usize) {
-        let ticks = all as f64 / told.max(1) as f64;
-        self.ticks = (self.ticks * 3.0 + ticks.clamp(1.0, TICKS_MAX)) / 4.0;
+        let ticks = all * SIXTEENTHS as usize / told.max(1);
+        let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
+        self.ticks = (self.ticks * 3 + ticks.clamp(SIXTEENTHS, TICKS_MAX)) / 4;
         let border = if self.is_busy { CALM_TICKS } else { BUSY_TICKS };
         self.is_busy = self.ticks > border;
     }
@@ -62,7 +63,7 @@ impl Pace {
     /// shard tell them more.
     pub fn send_every(&self) -> u32 {
         match self.is_busy {
-            true => (self.ticks.round() as u32).max(2),
+            true => ((self.ticks + SIXTEENTHS / 2) / SIXTEENTHS).max(2),
             false => 1,
         }
     }
@@ -127,12 +128,13 @@ fn average(old: Duration, new: Duration) -> Duration {
     (old * 3 + new) / 4
 }
 
-/// A shard that tells each client of fewer than one of so many ticks says that it is busy, and
-/// that it is not from one of fewer ticks on.
-const BUSY_TICKS: f64 = 1.6;
-const CALM_TICKS: f64 = 1.3;
+/// A shard that tells each client of fewer than one of so many sixteenths of ticks says that it is
+/// busy, and that it is not from one of fewer on.
+const BUSY_TICKS: u32 = 26;
+const CALM_TICKS: u32 = 21;
 /// One in more ticks is one client at a time.
-const TICKS_MAX: f64 = 16.0;
+const TICKS_MAX: u32 = 16 * SIXTEENTHS;
+const SIXTEENTHS: u32 = 16;
 /// The share of a period in which a shard works; the rest is for what comes unforeseen.
 const PERIOD_SHARE: f64 = 0.9;
 /// However many packets arrive, so much is for telling.

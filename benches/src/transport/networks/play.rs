@@ -205,7 +205,7 @@ impl Player {
             let schema = game.view().context("the player is in no world")?.schema();
             let step = schema.command_named("move").context("`move` is built in")?;
             // To and fro, so that the border is never near.
-            let far = if self.given / 32 % 2 == 0 {
+            let far = if (self.given / 32).is_multiple_of(2) {
                 STEP_RAW
             } else {
                 -STEP_RAW

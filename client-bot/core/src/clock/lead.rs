@@ -212,14 +212,14 @@ impl Lead {
         let mut all: Vec<i64> = self.needs.iter().map(|need| need.most).collect();
         all.sort_unstable_by(|a, b| b.cmp(a));
         // All but a few, which may be late, needed no more than this.
-        let most = all[all.len() / LATE_ONE_OF];
+        let most = all[all.len() / LATE_ONE_OF as usize];
         let latest = self.needs.iter().rev().take(LATELY).map(|need| need.most);
         let lately = latest.max().unwrap_or(most);
         // And no less than a period before.
         let least = most - self.period;
         if least > self.ahead {
             self.ahead = least + self.period / 4;
-        } else if is_late && sent >= self.changed && self.late > self.judged / LATE_ONE_OF as u32 {
+        } else if is_late && sent >= self.changed && self.late > self.judged / LATE_ONE_OF {
             self.ahead += (self.period / 4).max(RAISE_MIN);
         } else if self.needs.len() < LATELY {
             return false;
@@ -274,7 +274,7 @@ const NEEDS_SPAN: i64 = 8_000_000_000;
 const NEEDS_MIN: usize = 64;
 const NEEDS_MAX: usize = 1024;
 /// One of so many inputs may be late.
-const LATE_ONE_OF: usize = 128;
+const LATE_ONE_OF: u32 = 128;
 /// Input that is late is sent at least this much earlier.
 const RAISE_MIN: i64 = 4_000_000;
 /// The latest inputs, which say how it is now.
