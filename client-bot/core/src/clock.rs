@@ -176,6 +176,7 @@ impl Clock {
         let base = self.base;
         let period = self.period;
         let is_further = self.lead.hear(heard, at, |tick| since(base, tick, period));
+        self.lead.bound(LEAD_MAX - line);
         if is_further && let Some(first) = self.input_tick(now) {
             self.first_input = tick_of(first.max(0.0));
         }
@@ -227,6 +228,8 @@ fn duration(nanoseconds: i64) -> Duration {
 const ARRIVALS_SPAN: i64 = 4_000_000_000;
 const ARRIVALS_MIN: usize = 4;
 const ARRIVALS_MAX: usize = 256;
+/// Nobody plays over a longer round trip.
+const LEAD_MAX: i64 = 3_000_000_000;
 
 /// The tick in which a moment lies, in ticks; the first or last tick for one beyond.
 pub(crate) fn tick_of(moment: f64) -> Tick {

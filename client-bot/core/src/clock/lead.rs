@@ -107,6 +107,11 @@ impl Lead {
         }
     }
 
+    /// Whatever a server says, input is not sent further ahead.
+    pub fn bound(&mut self, most: i64) {
+        self.ahead = self.ahead.min(most);
+    }
+
     /// Input that comes this much too early, or earlier, is refused.
     pub fn set_early_max(&mut self, early: i64) {
         self.spare_max = SPARE_MAX.min(early / 2).max(self.period);
@@ -168,7 +173,7 @@ impl Lead {
         let (Some(first), Some(last)) = (first, last) else {
             return false;
         };
-        let by = i64::from(heard.tick.since(first.tick));
+        let by = i64::from(heard.tick.since(first.tick).min(LATE_MAX));
         let margin = match heard.margin.map(i64::from) {
             Some(margin) if margin > -i64::from(MARGIN_MAX) => margin,
             // More than can be said.
@@ -281,6 +286,8 @@ const RAISE_MIN: i64 = 4_000_000;
 const LATELY: usize = 16;
 /// After so many inputs in time, it is tried whether less is enough.
 const CALM: u32 = 64;
+/// More ticks than any input is late that says something.
+const LATE_MAX: u32 = 10_000;
 /// Inputs that give a round trip.
 const BOUNDS_MAX: usize = 32;
 /// An input that is late by this much came after an outage.
