@@ -25,7 +25,7 @@ from .shapes import WELCOME
 from .view import View
 from .world import World
 
-VERSION, ALPN = 12, "myriad/1"
+VERSION, ALPN = 13, "myriad/1"
 BYE, MALFORMED = 0, 3
 # So many fit into a datagram, whatever they are.
 COMMANDS_MAX = 32

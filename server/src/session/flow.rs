@@ -334,7 +334,7 @@ mod tests {
             let mut link = Link::new(rate);
             link.run(300, 2 * rate);
             let last = link.rate_of_last(200);
-            assert!(last <= rate && last * 2 > rate, "{rate}: {last}");
+            assert!(last * 10 < rate * 11 && last * 2 > rate, "{rate}: {last}");
             let queues = &link.queues[40..];
             let standing = queues.iter().filter(|&&queue| queue >= 2).count();
             assert!(standing * 5 < queues.len(), "{rate}: {queues:?}");
