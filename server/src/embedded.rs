@@ -223,15 +223,6 @@ impl EmbeddedServer {
         lock(&self.shard).end(id, close);
     }
 
-    /// How long the client's packets take, both ways, for all that its transport knows: a server
-    /// is told nothing else of the network.
-    pub fn set_round_trip(&mut self, id: ConnectionId, round_trip: Duration) {
-        let mut shard = lock(&self.shard);
-        if let Some(connection) = shard.connections.get_mut(&id) {
-            connection.peer.round_trip = round_trip;
-        }
-    }
-
     /// The next bytes of the stream for the client.
     pub fn take_stream(&mut self, id: ConnectionId) -> Vec<u8> {
         self.take(id, |peer| std::mem::take(&mut peer.stream))

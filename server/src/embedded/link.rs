@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use quic::{Handle, StreamEnd};
@@ -20,7 +20,6 @@ pub struct Peer {
     /// Datagrams that the client has not fetched, oldest first.
     pub datagrams: Vec<Bytes>,
     pub closed: Option<Closed>,
-    pub round_trip: Duration,
 }
 
 /// A connection at the time of an event.
@@ -56,10 +55,6 @@ impl ClientLink for EmbeddedLink<'_> {
 
     fn remote_address(&self) -> SocketAddr {
         ADDRESS
-    }
-
-    fn round_trip(&self) -> Duration {
-        self.peer.round_trip
     }
 
     fn send_datagram(&mut self, data: Bytes) {

@@ -123,15 +123,14 @@ impl RemoteGame {
         match self.game.next_step(now) {
             Step::Wait => {}
             Step::Connect => {
-                let (up, down) = (self.network.up.at(now), self.network.down.at(now));
-                let round_trip = up.delay + down.delay + (up.jitter + down.jitter) / 2;
                 self.connection = server.connect();
                 match self.connection {
-                    Some(connection) => {
+                    Some(_) => {
                         // What is on its way is of the connection before.
                         self.up.begin();
                         self.down.begin();
-                        server.set_round_trip(connection, round_trip);
+                        let (up, down) = (self.network.up.at(now), self.network.down.at(now));
+                        let round_trip = up.delay + down.delay + (up.jitter + down.jitter) / 2;
                         self.game.opened(Some(round_trip));
                     }
                     None => {

@@ -1,7 +1,7 @@
 //! What a shard needs of a client's connection: QUIC's, or one within the process.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use quic::{Handle, Link, StreamEnd};
@@ -14,9 +14,6 @@ pub trait ClientLink {
     fn now(&self) -> Instant;
 
     fn remote_address(&self) -> SocketAddr;
-
-    /// The estimated round trip.
-    fn round_trip(&self) -> Duration;
 
     /// Sends a datagram, or drops it where the connection is ending.
     fn send_datagram(&mut self, data: Bytes);
@@ -42,10 +39,6 @@ impl ClientLink for Link<'_> {
 
     fn remote_address(&self) -> SocketAddr {
         Link::remote_address(self)
-    }
-
-    fn round_trip(&self) -> Duration {
-        Link::round_trip(self)
     }
 
     fn send_datagram(&mut self, data: Bytes) {
