@@ -64,7 +64,7 @@ impl Session {
             words = rest;
             let meant = ticks.next().copied();
             let sequence = datagram.first_sequence.wrapping_add(i);
-            if sequence.wrapping_sub(self.next_sequence) > u32::MAX / 2 {
+            if !self.is_new(sequence) {
                 inbox.refusals.commands_repeated += 1;
                 continue;
             }
@@ -113,17 +113,23 @@ impl Session {
         world: &SessionWorld,
         next: Tick,
     ) -> Option<Tick> {
+        let waits = late_waits_max(world) as usize;
+        // So few may all wait.
+        if datagram.ticks.len() <= waits {
+            return None;
+        }
         let numbered = (0..).zip(&datagram.ticks);
-        let is_new = |i: u32| {
-            let sequence = datagram.first_sequence.wrapping_add(i);
-            sequence.wrapping_sub(self.next_sequence) <= u32::MAX / 2
-        };
+        let is_new = |i| self.is_new(datagram.first_sequence.wrapping_add(i));
         let late = numbered.filter(|(i, meant)| is_new(*i) && **meant < next);
         // They ascend.
         let mut ticks: Vec<Tick> = late.map(|(_, meant)| *meant).collect();
         ticks.dedup();
-        let waits = late_waits_max(world) as usize;
         ticks.len().checked_sub(waits + 1).map(|first| ticks[first])
+    }
+
+    /// Whether a command has not come before. Sequence numbers begin anew after the last.
+    fn is_new(&self, sequence: u32) -> bool {
+        sequence.wrapping_sub(self.next_sequence) <= u32::MAX / 2
     }
 
     /// The tick in which a new command runs: the one that it is meant for. One that comes too
