@@ -70,20 +70,25 @@ impl Flow {
 
     /// Whether an answer to what was sent then should have come.
     pub fn is_long_ago(&self, then: Tick, tick: Tick, tick_hz: u32) -> bool {
-        let usual = self.round_trip.min(tick_hz * ROUND_TRIP_SECONDS_MAX);
+        let usual = self.usual_ticks(tick_hz);
         tick.since(then) > (tick_hz / 2).max(ANSWER_TICKS_MIN) + usual + usual / 4
     }
 
     /// How much longer than one close by a client may take to read its stream: two round trips,
     /// since what is lost is sent again.
     pub fn reading_ticks(&self, tick_hz: u32) -> u32 {
-        2 * self.round_trip.min(tick_hz * ROUND_TRIP_SECONDS_MAX)
+        2 * self.usual_ticks(tick_hz)
     }
 
     /// After how many ticks without an answer something is sent again.
     pub fn resend_ticks(&self, tick_hz: u32) -> u32 {
-        let usual = self.round_trip.min(tick_hz * ROUND_TRIP_SECONDS_MAX);
+        let usual = self.usual_ticks(tick_hz);
         RESEND_TICKS_MIN.max(usual + usual / 4 + 2)
+    }
+
+    /// How long an answer usually takes, of a link that is not much longer than any is.
+    fn usual_ticks(&self, tick_hz: u32) -> u32 {
+        self.round_trip.min(tick_hz * ROUND_TRIP_SECONDS_MAX)
     }
 
     /// The client has acknowledged this tick as the newest, and so many ticks for the first
