@@ -64,7 +64,10 @@ impl WebRoot {
         }
         let name = parts.last()?;
         Some(match self.room_for(metadata.len()) {
-            Some(room) => Page::new(content_type(name), read_all(file, room).ok()?),
+            Some(room) => Page::new(
+                content_type(name),
+                read_all(file, metadata.len(), room).ok()?,
+            ),
             None => Page::error(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many files are being sent at once\n",
@@ -106,10 +109,8 @@ impl AsRef<[u8]> for Content {
     }
 }
 
-/// A file that grows meanwhile is read as far as it was long.
-fn read_all(file: File, room: OwnedSemaphorePermit) -> io::Result<Bytes> {
-    let length = file.metadata()?.len();
-    let length = length.min(room.num_permits() as u64 * 1024);
+/// A file that grows meanwhile is read as far as it was long, which is what there is room for.
+fn read_all(file: File, length: u64, room: OwnedSemaphorePermit) -> io::Result<Bytes> {
     let mut bytes = vec![];
     file.take(length).read_to_end(&mut bytes)?;
     Ok(Bytes::from_owner(Content { bytes, _room: room }))
