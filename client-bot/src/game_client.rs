@@ -20,7 +20,7 @@ use shared::{CommandKind, EntityId, Tick};
 
 use crate::addresses::Addresses;
 use crate::connect::{ClientError, Trust, addresses_of, client_config, ending, seeded};
-use crate::local::{LocalServer, Sent};
+use crate::local::{self, LocalServer};
 use crate::race::Race;
 
 /// A [`Game`] and the connections that it runs over.
@@ -227,7 +227,8 @@ impl GameClient {
     pub fn poll(&mut self) -> Vec<Event> {
         let now = Instant::now();
         if let Some(local) = &mut self.local {
-            self.driver.poll_local(&mut **local, now);
+            let Driver { game, started, .. } = &mut self.driver;
+            local::poll(&mut **local, game, *started, now);
             return self.driver.game.poll(self.driver.now());
         }
         if let Err(error) = self.endpoint.wait(now) {
@@ -300,7 +301,8 @@ impl GameClient {
     pub fn flush(&mut self) {
         let now = Instant::now();
         if let Some(local) = &mut self.local {
-            return self.driver.send_local(&mut **local);
+            let now = self.driver.now();
+            return local::flush(&mut **local, &mut self.driver.game, now);
         }
         if now >= self.turned + TURN_PERIOD {
             self.turned = now;
@@ -489,52 +491,6 @@ impl Sockets {
 impl Driver {
     fn now(&self) -> Duration {
         self.started.elapsed()
-    }
-
-    /// Takes in what a server in this process has sent, and connects to it where that is due.
-    fn poll_local(&mut self, local: &mut dyn LocalServer, at: Instant) {
-        let Sent {
-            stream,
-            datagrams,
-            closed,
-        } = local.advance(at);
-        let now = self.now();
-        let mut taken = Ok(());
-        for datagram in datagrams {
-            taken = taken.and_then(|()| self.game.handle_datagram(&datagram, now));
-        }
-        if !stream.is_empty() {
-            taken = taken.and_then(|()| self.game.handle_stream(&stream, now));
-        }
-        if let Err(error) = taken {
-            local.close(Close::Malformed);
-            let reason = format!("cannot read what the server sent: {error}");
-            self.end(Close::Malformed, reason);
-        }
-        if let Some((code, reason)) = closed {
-            self.game.closed(Ending::closed(code.into(), &reason), now);
-        }
-        match self.game.next_step(now) {
-            Step::Wait => {}
-            Step::Connect => match local.connect() {
-                Ok(()) => self.game.opened(Some(Duration::ZERO)),
-                Err(reason) => self.end(LossCode::Unreachable, reason),
-            },
-            Step::Close(code, _) => local.close(code),
-        }
-        let bytes = self.game.stream_bytes().len();
-        local.send_stream(self.game.stream_bytes());
-        self.game.stream_sent(bytes);
-    }
-
-    fn send_local(&mut self, local: &mut dyn LocalServer) {
-        let bytes = self.game.stream_bytes().len();
-        local.send_stream(self.game.stream_bytes());
-        self.game.stream_sent(bytes);
-        let now = self.now();
-        if let Some(datagram) = self.game.datagram(now) {
-            local.send_datagram(datagram);
-        }
     }
 
     fn end(&mut self, code: impl Into<LossCode>, reason: String) {
