@@ -144,7 +144,7 @@ impl Clock {
         }
         self.arrivals.push_back(Arrival {
             at,
-            origin: at.saturating_sub(self.since_base(tick)),
+            origin: at.saturating_sub(since(self.base, tick, self.period)),
         });
         while self.arrivals.len() > ARRIVALS_MAX
             || self.arrivals.len() > ARRIVALS_MIN && self.arrivals[0].at < at - ARRIVALS_SPAN
@@ -184,7 +184,7 @@ impl Clock {
 
     /// Input was sent for a tick.
     pub(crate) fn send(&mut self, sequence: u32, tick: Tick, now: Duration) {
-        let since_base = self.since_base(tick);
+        let since_base = since(self.base, tick, self.period);
         self.lead.send(sequence, tick, since_base, nanoseconds(now));
     }
 
@@ -201,11 +201,6 @@ impl Clock {
     /// Whether input for one tick should be left out: the server has one more than it needs.
     pub(crate) fn take_surplus(&mut self, now: Duration) -> bool {
         self.lead.take_surplus(nanoseconds(now))
-    }
-
-    /// The time from the base to a tick.
-    fn since_base(&self, tick: Tick) -> i64 {
-        since(self.base, tick, self.period)
     }
 }
 

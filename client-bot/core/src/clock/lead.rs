@@ -215,9 +215,9 @@ impl Lead {
         }
         let before = self.ahead;
         let mut all: Vec<i64> = self.needs.iter().map(|need| need.most).collect();
-        all.sort_unstable_by(|a, b| b.cmp(a));
+        let few = all.len() / LATE_ONE_OF as usize;
         // All but a few, which may be late, needed no more than this.
-        let most = all[all.len() / LATE_ONE_OF as usize];
+        let (_, &mut most, _) = all.select_nth_unstable_by(few, |a, b| b.cmp(a));
         let latest = self.needs.iter().rev().take(LATELY).map(|need| need.most);
         let lately = latest.max().unwrap_or(most);
         // And no less than a period before.
