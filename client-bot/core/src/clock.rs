@@ -7,12 +7,14 @@
 //!   later than their place on the line are [jitter](Clock::jitter);
 //! - the *lead*: how long before a tick's place on the line its input is sent, to arrive just in
 //!   time for it. It follows what the latest inputs needed;
+//! - how many ticks' input is sent together, where the way to the server takes little;
 //! - the *round trip*: an input that came in time for a tick and would have been too late for the
 //!   one before gives a bound on each side.
 //!
 //! Times are spans since some moment that the caller chooses, once for all calls.
 
 mod lead;
+mod uplink;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -20,6 +22,7 @@ use std::time::Duration;
 use shared::Tick;
 
 use lead::{Heard, Lead};
+use uplink::Uplink;
 
 /// When ticks are heard of, and when input has to be sent for them.
 #[derive(Clone, Debug)]
@@ -35,6 +38,7 @@ pub struct Clock {
     jitter: i64,
     newest: Tick,
     lead: Lead,
+    uplink: Uplink,
     /// What the transport knew at first.
     first_round_trip: Option<i64>,
     /// Input for ticks before this one would only be too late: it is sent further ahead since.
@@ -61,6 +65,7 @@ impl Clock {
             jitter: 0,
             newest: Tick(0),
             lead: Lead::new(period),
+            uplink: Uplink::new(period),
             first_round_trip: first,
             first_input: Tick(0),
         }
@@ -88,7 +93,7 @@ impl Clock {
     /// The tick that input sent now is meant for: the next whole number from this on.
     pub fn input_tick(&self, now: Duration) -> Option<f64> {
         self.line?;
-        let since = nanoseconds(now) + self.lead.ahead();
+        let since = nanoseconds(now) + self.lead.ahead() + self.uplink.wait();
         Some(moment_of(self.base) + since as f64 / self.period as f64)
     }
 
@@ -125,6 +130,11 @@ impl Clock {
     /// How long before the word of a tick is expected its input is sent.
     pub fn lead(&self) -> Duration {
         duration(self.line.map_or(0, |line| self.lead.ahead() + line))
+    }
+
+    /// Input of so many ticks is sent together: 1, unless the way to the server takes less.
+    pub fn send_every(&self) -> u32 {
+        self.uplink.every()
     }
 
     /// The share of the latest 64 inputs that were processed later than in the tick they
@@ -177,12 +187,15 @@ impl Clock {
         let period = self.period;
         let is_further = self.lead.hear(heard, at, |tick| since(base, tick, period));
         self.lead.bound(LEAD_MAX - line);
+        if let Some(delay) = self.lead.take_delay() {
+            self.uplink.note(delay, at);
+        }
         if is_further && let Some(first) = self.input_tick(now) {
             self.first_input = tick_of(first.max(0.0));
         }
     }
 
-    /// Input was sent for a tick.
+    /// Input was sent, for this tick and maybe for later ones.
     pub(crate) fn send(&mut self, sequence: u32, tick: Tick, now: Duration) {
         let since_base = since(self.base, tick, self.period);
         self.lead.send(sequence, tick, since_base, nanoseconds(now));

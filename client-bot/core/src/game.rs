@@ -133,6 +133,11 @@ struct World {
     pace: Pace,
     /// The newest command that was in no datagram yet.
     unsent: Option<u32>,
+    /// Commands that wait for a datagram, up to the last one that is meant for the first of
+    /// their ticks, and that tick.
+    held: Option<(u32, Tick)>,
+    /// The tick of the input that was sent last.
+    sent_for: Option<Tick>,
 }
 
 impl Game {
@@ -627,6 +632,8 @@ impl World {
             pace: Pace::new(clock.period(), now),
             clock,
             unsent: None,
+            held: None,
+            sent_for: None,
         }
     }
 
@@ -637,7 +644,7 @@ impl World {
         self.prediction.resume();
         self.prediction
             .change(self.session.view().schema(), forecast);
-        self.unsent = None;
+        (self.unsent, self.held) = (None, None);
     }
 
     fn handle_stream(
@@ -758,10 +765,27 @@ impl World {
         if let Some(tick) = due {
             self.input = due;
             self.prediction.reach(self.session.view(), tick);
+            if self.is_held(tick) {
+                return None;
+            }
         }
         let datagram = self.unsent_for(due)?;
+        self.sent_for = due;
         self.note_sent(due, now);
         Some(datagram)
+    }
+
+    /// Whether input for a tick waits for that of the next ones: all of it is sent together.
+    fn is_held(&mut self, tick: Tick) -> bool {
+        let every = self.clock.send_every();
+        if every == 1 {
+            return false;
+        }
+        if let Some(sequence) = self.unsent {
+            self.session.mean(tick);
+            self.held.get_or_insert((sequence, tick));
+        }
+        self.sent_for.is_some_and(|sent| tick < sent.after(every))
     }
 
     /// A datagram with what the server does not know, where new commands are meant for a tick,
@@ -780,9 +804,12 @@ impl World {
             let acknowledged = self.session.arrived().newest;
             self.prediction.send(sequence, acknowledged);
             if let Some(tick) = meant {
-                self.clock.send(sequence, tick, now);
+                // The first of them says how long the way takes: the others waited for nothing.
+                let (first, tick) = self.held.unwrap_or((sequence, tick));
+                self.clock.send(first, tick, now);
             }
         }
+        self.held = None;
     }
 }
 

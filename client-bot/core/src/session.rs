@@ -336,7 +336,12 @@ impl Session {
     /// they wait for it in the server, and [`DatagramSummary::margin`] says later whether
     /// they came in time.
     pub fn datagram_for(&mut self, tick: Tick) -> Option<Vec<u8>> {
-        self.commands.mean(tick);
+        self.mean(tick);
         self.datagram()
+    }
+
+    /// The commands that are meant for no tick yet are meant for this one.
+    pub(crate) fn mean(&mut self, tick: Tick) {
+        self.commands.mean(tick);
     }
 }

@@ -2,8 +2,8 @@
 //! feels to players far away, without waiting for it.
 //!
 //! Datagrams are lost, delayed and overtaken as the network says. The stream is reliable: what
-//! is lost of it is sent again. There is no QUIC in between, so its handshake, its congestion
-//! control and its acknowledgements are left out.
+//! is lost of it is sent again, and a window bounds what is on its way. There is no QUIC in
+//! between, so its handshake and its acknowledgements are left out.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -32,19 +32,23 @@ pub struct RemoteGame {
 /// One way of the network, with what is on it.
 struct Way {
     path: FaultyPath<(ConnectionId, Packet)>,
-    /// Pieces of the stream that have not arrived, oldest first, and when each was sent last.
-    unarrived: VecDeque<(u64, Vec<u8>, Instant)>,
-    /// The number of the next piece.
-    next: u64,
-    /// Pieces that have arrived before one that is missing, by number.
-    early: BTreeMap<u64, Vec<u8>>,
-    /// The number of the first piece that has not arrived.
+    /// Bytes of the stream that have not arrived, from the offset `missing` on.
+    unarrived: VecDeque<u8>,
     missing: u64,
+    /// The offset up to which the stream was sent.
+    sent: u64,
+    /// How many bytes of the stream may be on their way.
+    window: u64,
+    /// When the stream was sent from `missing` on, or has got on.
+    moved: Option<Instant>,
+    /// Pieces that have arrived before one that is missing, by offset.
+    early: BTreeMap<u64, Vec<u8>>,
 }
 
 #[derive(Clone)]
 enum Packet {
     Datagram(Vec<u8>),
+    /// A piece of the stream, from an offset on.
     Piece(u64, Vec<u8>),
 }
 
@@ -184,9 +188,11 @@ impl Way {
         Way {
             path: FaultyPath::new(path, seed),
             unarrived: VecDeque::new(),
-            next: 0,
-            early: BTreeMap::new(),
             missing: 0,
+            sent: 0,
+            window: WINDOW_FIRST,
+            moved: None,
+            early: BTreeMap::new(),
         }
     }
 
@@ -194,7 +200,8 @@ impl Way {
     fn begin(&mut self) {
         self.unarrived.clear();
         self.early.clear();
-        (self.next, self.missing) = (0, 0);
+        (self.missing, self.sent, self.window) = (0, 0, WINDOW_FIRST);
+        self.moved = None;
     }
 
     /// Sends a datagram, and gives the bytes that the packet takes.
@@ -204,23 +211,31 @@ impl Way {
         bytes as u64
     }
 
-    /// Sends bytes of the stream, and again those that seem lost.
+    /// Sends bytes of the stream as far as the window allows, and again those that seem lost.
+    /// Gives the bytes that the packets take.
     fn send_stream(&mut self, of: ConnectionId, bytes: &[u8], now: Instant) -> u64 {
-        for piece in bytes.chunks(PIECE_BYTES) {
-            let long_ago = now.checked_sub(RESEND).unwrap_or(now);
-            self.unarrived
-                .push_back((self.next, piece.to_vec(), long_ago));
-            self.next += 1;
+        self.unarrived.extend(bytes);
+        let is_lost = |moved: Instant| now >= moved + RESEND;
+        if self.sent > self.missing && self.moved.is_some_and(is_lost) {
+            // As after a time-out of TCP or QUIC: one packet finds out whether the way is open.
+            self.sent = self.missing;
+            self.window = PIECE_BYTES;
         }
+        let end = self.missing + self.unarrived.len() as u64;
         let mut all = 0;
-        for (number, piece, sent) in &mut self.unarrived {
-            if now >= *sent + RESEND {
-                *sent = now;
-                let bytes = piece.len() + HEADER_BYTES;
-                self.path
-                    .push((of, Packet::Piece(*number, piece.clone())), bytes, now);
-                all += bytes as u64;
+        while self.sent < end.min(self.missing + self.window) {
+            if self.sent == self.missing {
+                self.moved = Some(now);
             }
+            let piece = (end - self.sent).min(PIECE_BYTES);
+            let first = (self.sent - self.missing) as usize;
+            let bytes = self.unarrived.range(first..first + piece as usize);
+            let bytes: Vec<u8> = bytes.copied().collect();
+            let packet_bytes = bytes.len() + HEADER_BYTES;
+            let packet = (of, Packet::Piece(self.sent, bytes));
+            self.path.push(packet, packet_bytes, now);
+            self.sent += piece;
+            all += packet_bytes as u64;
         }
         all
     }
@@ -233,17 +248,29 @@ impl Way {
             }
             match packet {
                 Packet::Datagram(datagram) => arrived.datagrams.push(datagram),
-                Packet::Piece(number, piece) => {
-                    self.unarrived.retain(|unarrived| unarrived.0 != number);
-                    if number >= self.missing {
-                        self.early.insert(number, piece);
+                Packet::Piece(offset, piece) => {
+                    let longer = |known: &Vec<u8>| known.len() >= piece.len();
+                    if !self.early.get(&offset).is_some_and(longer) {
+                        self.early.insert(offset, piece);
                     }
                 }
             }
         }
-        while let Some(piece) = self.early.remove(&self.missing) {
-            arrived.stream.extend(piece);
-            self.missing += 1;
+        while let Some(first) = self.early.first_entry() {
+            if *first.key() > self.missing {
+                break;
+            }
+            let (offset, piece) = first.remove_entry();
+            let known = usize::try_from(self.missing - offset).unwrap_or(usize::MAX);
+            let Some(new) = piece.get(known..).filter(|new| !new.is_empty()) else {
+                continue;
+            };
+            arrived.stream.extend(new);
+            self.unarrived.drain(..new.len());
+            self.missing += new.len() as u64;
+            self.sent = self.sent.max(self.missing);
+            self.window = (self.window + new.len() as u64).min(WINDOW_MAX);
+            self.moved = Some(now);
         }
         arrived
     }
@@ -252,6 +279,9 @@ impl Way {
 /// What QUIC, UDP and IP add to a packet, with an acknowledgement.
 const HEADER_BYTES: usize = crate::session::flow::HEADER_BYTES;
 /// The bytes of the stream in a packet.
-const PIECE_BYTES: usize = 1000;
+const PIECE_BYTES: u64 = 1000;
+/// As many bytes as QUIC has at first, and as a server keeps for a client at most.
+const WINDOW_FIRST: u64 = 12_000;
+const WINDOW_MAX: u64 = 256_000;
 /// What has not arrived for so long is sent again.
 const RESEND: Duration = Duration::from_millis(700);

@@ -95,6 +95,9 @@ impl Session {
         self.processed.advance(view.publication.tick);
         let tick_hz = view.world.config.schema.world.tick_hz;
         self.link_allows = self.flow.begin(view.publication.tick, tick_hz);
+        if self.link_allows.is_some() && self.is_stream_late(view) {
+            self.link_allows = Some(0);
+        }
         // What a frame says may depend on it, also when movement is put off.
         if std::mem::take(&mut self.has_old_interface) {
             self.write_interface(view, scratch);
@@ -159,6 +162,16 @@ impl Session {
         let tick = view.publication.tick;
         self.unacknowledged
             .is_some_and(|since| self.flow.is_long_ago(since, tick, tick_hz))
+            && tick.since(self.last_datagram) < probe_ticks(tick_hz)
+    }
+
+    /// Whether the client should have read the stream by now. On a narrow link the stream then
+    /// comes before all else, as it must not be lost; now and then a datagram asks how it is.
+    fn is_stream_late(&self, view: TickView<'_>) -> bool {
+        let tick_hz = view.world.config.schema.world.tick_hz;
+        let tick = view.publication.tick;
+        let unread = self.stream.unread();
+        unread.is_some_and(|since| self.flow.is_long_ago(since, tick, tick_hz))
             && tick.since(self.last_datagram) < probe_ticks(tick_hz)
     }
 

@@ -166,7 +166,14 @@ impl Flow {
         let is_overloaded = falls_short(current) && falls_short(before);
         let loses = current.0.min(before.0) >= JUDGED_MIN
             && (current.1 + before.1) * 2 < current.0 + before.0;
-        let is_too_much = stands && is_overloaded || loses;
+        // A link that carries a small part of what it did before: what is lost of the stream
+        // until that is noticed has to be sent again over a narrow link.
+        let late = u64::from(self.round_trip.saturating_sub(shortest)) * 1000;
+        let is_late = late / u64::from(tick_hz) >= COLLAPSE_QUEUE_MS;
+        let collapses = current.0 >= COLLAPSE_JUDGED_MIN && current.1 * 4 < current.0 && is_late;
+        let is_too_much = stands && is_overloaded || loses || collapses;
+        // Some of it has arrived before.
+        let arrived_bytes = if collapses { arrived_bytes / 2 } else { arrived_bytes };
         let Some(limit) = &mut self.limit else {
             self.limit = is_too_much.then(|| Limit {
                 bytes_per_tick: lower(arrived_bytes),
@@ -232,6 +239,9 @@ const SPAN_SECONDS: u32 = 10;
 /// A queue this long stands because of what is sent.
 const QUEUE_MS: u64 = 120;
 const QUEUE_TICKS_MIN: u32 = 2;
+/// A step in which hardly anything arrives, and that so late, is enough.
+const COLLAPSE_QUEUE_MS: u64 = 200;
+const COLLAPSE_JUDGED_MIN: u32 = 8;
 /// After so many steps without too much, a queue is gone, if it was one.
 const STEPS_OF_QUEUE: u32 = 6;
 /// A queue that stands for so many steps without too much is sent less, so that it drains.

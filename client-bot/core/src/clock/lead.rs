@@ -25,6 +25,8 @@ pub(super) struct Lead {
     inputs: VecDeque<Input>,
     /// What the latest inputs needed, oldest first.
     needs: VecDeque<Need>,
+    /// How long the last input that says so exactly was on its way, if nobody has asked since.
+    delay: Option<i64>,
     /// When `ahead` was changed last. What was sent before says nothing of how it is now.
     changed: i64,
     /// Of what was sent since: inputs, and those that were late.
@@ -81,6 +83,7 @@ impl Lead {
             ahead: 0,
             inputs: VecDeque::new(),
             needs: VecDeque::new(),
+            delay: None,
             changed: i64::MIN,
             judged: 0,
             late: 0,
@@ -130,6 +133,11 @@ impl Lead {
         // What a lost datagram delayed says only that the way is shorter.
         let lows = latest.map(|need| need - self.period).filter(|&l| l < most);
         Some((lows.max().unwrap_or(most - self.period), most))
+    }
+
+    /// How long an input was on its way, counted from the base, if one was judged since.
+    pub fn take_delay(&mut self) -> Option<i64> {
+        self.delay.take()
     }
 
     pub fn late_share(&self) -> f64 {
@@ -193,10 +201,12 @@ impl Lead {
             true => last,
             false => first,
         };
+        let way = (count == 1 && said).then_some(came - judged.at);
+        self.delay = way;
         self.needs.push_back(Need {
             sent: judged.at,
             most: came - judged.due,
-            way: (count == 1 && said).then_some(came - judged.at),
+            way,
         });
         let is_old = |need: &Need| need.sent < now - NEEDS_SPAN;
         while self.needs.len() > NEEDS_MAX
