@@ -106,6 +106,7 @@ impl Controller for ThinFlow {
             .on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
     }
 
+    /// Where packets were marked (ECN) and not lost, `lost_bytes` is 0.
     fn on_congestion_event(
         &mut self,
         now: Instant,
@@ -181,6 +182,22 @@ mod tests {
         let now = Instant::now();
         flow.on_congestion_event(now, now, true, window);
         assert!(flow.window() < window / 2);
+    }
+
+    #[test]
+    fn a_mark_narrows_the_window_once_a_round_trip_and_nothing_counts_as_lost() {
+        let (turns, mut flow) = flow();
+        let (now, window) = (Instant::now(), flow.initial_window());
+        flow.on_sent(now, window, 1);
+        flow.on_congestion_event(now, now, false, 0);
+        let narrowed = flow.window();
+        assert!((window / 2..window).contains(&narrowed), "{narrowed} bytes");
+        // One more of the packets that were on their way.
+        flow.on_congestion_event(now, now, false, 0);
+        assert_eq!(flow.window(), narrowed);
+        // All is in flight still, and the next turn has its packet beyond that.
+        turns.begin();
+        assert_eq!(flow.window(), window + 2 * u64::from(MTU));
     }
 
     #[test]

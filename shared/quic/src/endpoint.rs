@@ -131,6 +131,7 @@ struct Peer<S> {
     session: Option<S>,
     socket: usize,
     is_established: bool,
+    begun: Instant,
     /// What has been received to which nothing was sent.
     unanswered: Option<Unanswered>,
     /// How often the other end has asked for an acknowledgement at once.
@@ -183,6 +184,12 @@ impl<S> Peer<S> {
     fn is_beginning(&self) -> bool {
         let is_web_beginning = self.web.as_ref().is_some_and(|web| web.is_beginning());
         !self.is_established || is_web_beginning
+    }
+
+    /// Whether packets may have congestion marks. Some networks drop all that have: what a
+    /// handshake sends again is without, and then the transport marks no more (RFC 9000, 13.4.2).
+    fn may_be_marked(&self, now: Instant) -> bool {
+        self.is_established || now < self.begun + MARKS_WAIT
     }
 
     fn link<'a>(
@@ -415,7 +422,7 @@ impl<S> Endpoint<S> {
         now: Instant,
     ) -> Result<Handle, ConnectError> {
         let (handle, connection) = self.protocol.connect(now, config, server, name)?;
-        self.insert(handle, connection, socket, session);
+        self.insert(handle, connection, socket, session, now);
         self.transmit(handle.0, now);
         Ok(Handle(handle.0))
     }
@@ -565,7 +572,14 @@ impl<S> Endpoint<S> {
         self.peers.iter().all(|peer| peer.connection.is_closed())
     }
 
-    fn insert(&mut self, handle: ConnectionHandle, connection: Connection, socket: usize, s: S) {
+    fn insert(
+        &mut self,
+        handle: ConnectionHandle,
+        connection: Connection,
+        socket: usize,
+        session: S,
+        now: Instant,
+    ) {
         if self.deadlines.len() <= handle.0 {
             self.deadlines.resize(handle.0 + 1, None);
         }
@@ -577,9 +591,10 @@ impl<S> Endpoint<S> {
             connection,
             web: None,
             ends: None,
-            session: Some(s),
+            session: Some(session),
             socket,
             is_established: false,
+            begun: now,
             unanswered: None,
             asked: 0,
             touched: None,
@@ -596,13 +611,16 @@ impl<S> Endpoint<S> {
         application: &mut A,
         now: Instant,
     ) {
-        let Packet { data, from, to } = packet;
+        let Packet {
+            data,
+            from,
+            to,
+            ecn,
+        } = packet;
         let socket = &mut self.sockets[number];
         let buffer = socket.buffer();
-        match self.protocol.handle(now, from, to, None, data, buffer) {
-            Some(DatagramEvent::Response(answer)) => {
-                socket.commit(answer.destination, answer.src_ip, now);
-            }
+        match self.protocol.handle(now, from, to, ecn, data, buffer) {
+            Some(DatagramEvent::Response(answer)) => socket.commit_transmit(&answer, now),
             Some(event) => {
                 if let DatagramEvent::ConnectionEvent(handle, _) = &event {
                     self.expect(Handle(handle.0));
@@ -672,7 +690,7 @@ impl<S> Endpoint<S> {
         let answer = match open {
             Open::Accept(session) => match self.protocol.accept(incoming, now, buffer, None) {
                 Ok((handle, connection)) => {
-                    self.insert(handle, connection, number, session);
+                    self.insert(handle, connection, number, session, now);
                     return self.drive(handle.0, application, now, true);
                 }
                 Err(error) => error.response,
@@ -692,7 +710,7 @@ impl<S> Endpoint<S> {
             }
         };
         if let Some(answer) = answer {
-            socket.commit(answer.destination, answer.src_ip, now);
+            socket.commit_transmit(&answer, now);
         }
     }
 
@@ -821,8 +839,10 @@ impl<S> Endpoint<S> {
             return;
         };
         let socket = &mut self.sockets[peer.socket];
-        while let Some(packet) = peer.connection.poll_transmit(now, 1, socket.buffer()) {
-            socket.commit(packet.destination, packet.src_ip, now);
+        let may_be_marked = peer.may_be_marked(now);
+        while let Some(mut packet) = peer.connection.poll_transmit(now, 1, socket.buffer()) {
+            packet.ecn = packet.ecn.filter(|_| may_be_marked);
+            socket.commit_transmit(&packet, now);
             peer.unanswered = None;
         }
         exchange(&mut self.protocol, &mut peer.connection, index);
@@ -925,6 +945,9 @@ fn pass_datagrams<A: Application>(
 
 /// The transport's own wait before it acknowledges (RFC 9000, 18.2, max_ack_delay).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+/// A little less than the time after which the transport first sends a packet of a handshake again
+/// (RFC 9002, 6.2.2): three of its initial round trips.
+const MARKS_WAIT: Duration = Duration::from_millis(900);
 /// How long what a peer has sent may go unacknowledged at least, if nothing is said to it.
 const ACK_WAIT: Duration = Duration::from_millis(300);
 /// A browser hears of the end of its session in this time, before that of the connection.

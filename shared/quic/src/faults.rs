@@ -33,6 +33,9 @@ pub struct Faults {
     pub rate: u32,
     /// How long a packet may wait for that part. One that would wait longer is lost.
     pub buffer: Duration,
+    /// A packet that waits longer than this for that part is marked, if its sender reads marks
+    /// (ECN), as a router with active queue management does; `None`: no packet is.
+    pub marks_after: Option<Duration>,
 }
 
 /// Packets of type `P` on their way.
@@ -46,6 +49,8 @@ pub struct FaultyPath<P> {
     /// By arrival; the number makes keys unique.
     travelling: BTreeMap<(Instant, u64), P>,
     number: u64,
+    /// Marks a packet that has waited long.
+    mark: fn(&mut P),
 }
 
 impl Faults {
@@ -56,7 +61,13 @@ impl Faults {
 }
 
 impl<P: Clone> FaultyPath<P> {
+    /// A path for packets that cannot be marked.
     pub fn new(path: impl Into<Path>, seed: u64) -> FaultyPath<P> {
+        FaultyPath::marking(path, seed, |_| ())
+    }
+
+    /// A path that marks packets that wait long, where its faults say so.
+    pub fn marking(path: impl Into<Path>, seed: u64, mark: fn(&mut P)) -> FaultyPath<P> {
         FaultyPath {
             path: path.into(),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -64,19 +75,24 @@ impl<P: Clone> FaultyPath<P> {
             free: None,
             travelling: BTreeMap::new(),
             number: 0,
+            mark,
         }
     }
 
     /// Sends a packet of so many bytes on its way, unless it is lost.
-    pub fn push(&mut self, packet: P, bytes: usize, now: Instant) {
+    pub fn push(&mut self, mut packet: P, bytes: usize, now: Instant) {
         let begun = *self.begun.get_or_insert(now);
         let faults = self.path.at(now.saturating_duration_since(begun));
         if self.unit() < faults.loss {
             return;
         }
+        let wait = self.wait(&faults, now);
         let Some(sent) = self.wait_for_room(&faults, bytes, begun, now) else {
             return;
         };
+        if faults.marks_after.is_some_and(|after| wait > after) {
+            (self.mark)(&mut packet);
+        }
         if self.unit() < faults.duplication {
             self.travel(packet.clone(), &faults, sent);
         }
@@ -95,6 +111,12 @@ impl<P: Clone> FaultyPath<P> {
         Some(arrival)
     }
 
+    /// How long a packet would wait now for the narrowest part.
+    fn wait(&self, faults: &Faults, now: Instant) -> Duration {
+        let free = self.free.filter(|_| faults.rate > 0);
+        free.map_or(Duration::ZERO, |free| free.saturating_duration_since(now))
+    }
+
     /// When the narrowest part has sent the packet; `None` if that has no room for it.
     fn wait_for_room(
         &mut self,
@@ -105,11 +127,11 @@ impl<P: Clone> FaultyPath<P> {
     ) -> Option<Instant> {
         let mut sent = now;
         if faults.rate > 0 {
-            let free = self.free.map_or(now, |free| free.max(now));
-            if free > now + faults.buffer {
+            let wait = self.wait(faults, now);
+            if wait > faults.buffer {
                 return None;
             }
-            sent = free + Duration::from_secs_f64(bytes as f64 / f64::from(faults.rate));
+            sent = now + wait + Duration::from_secs_f64(bytes as f64 / f64::from(faults.rate));
             self.free = Some(sent);
         }
         if !faults.bunch.is_zero() {
@@ -216,6 +238,36 @@ mod tests {
         assert_eq!(arrived(&mut path, 10_000), [2, 3]);
         path.push(9, 100, start + MS * 10_000);
         assert_eq!(arrived(&mut path, 10_100), [9]);
+    }
+
+    #[test]
+    fn packets_that_wait_long_are_marked_if_the_path_does_so() {
+        let marked = |marks_after| {
+            let faults = Faults {
+                rate: 1000,
+                buffer: MS * 10_000,
+                marks_after,
+                ..Faults::default()
+            };
+            let start = Instant::now();
+            let mut path = FaultyPath::marking(faults, 1, |packet: &mut (u32, bool)| {
+                packet.1 = true;
+            });
+            // Each takes 100 ms: they wait for 0, 100, 200 and 300.
+            for packet in 0..4 {
+                path.push((packet, false), 100, start);
+            }
+            // By then nothing waits.
+            path.push((4, false), 100, start + MS * 400);
+            let end = start + MS * 10_000;
+            let arrived: Vec<_> = std::iter::from_fn(|| path.pop(end)).collect();
+            assert_eq!(arrived.len(), 5);
+            let marked = arrived.iter().filter(|(_, is_marked)| *is_marked);
+            marked.map(|(packet, _)| *packet).collect::<Vec<_>>()
+        };
+        assert_eq!(marked(None), []);
+        assert_eq!(marked(Some(MS * 100)), [2, 3]);
+        assert_eq!(marked(Some(MS * 300)), []);
     }
 
     #[test]

@@ -47,6 +47,12 @@ impl Link<'_> {
         self.connection
     }
 
+    /// How often packets were lost or marked (ECN), since a queue on the way is full or long: once
+    /// for all that the other end tells of in one acknowledgement.
+    pub fn congestion_events(&self) -> u64 {
+        self.connection.stats().path.congestion_events
+    }
+
     /// Sends a datagram with the next packet, at the end of the event or visit. One that
     /// waits already goes out before it; if the network lets nothing out, it is dropped, as
     /// it is out of date. False if none of this size can be sent.
@@ -65,8 +71,7 @@ impl Link<'_> {
     fn send_packet(&mut self) {
         let buffer = self.socket.buffer();
         if let Some(packet) = self.connection.poll_transmit(self.now, 1, buffer) {
-            self.socket
-                .commit(packet.destination, packet.src_ip, self.now);
+            self.socket.commit_transmit(&packet, self.now);
         }
     }
 

@@ -1,7 +1,8 @@
 //! UDP in batches.
 //!
-//! Congestion marks (ECN) are neither sent nor read: a packet a tick tells a queue's state
-//! too seldom to steer by.
+//! Congestion marks (ECN, RFC 3168 and RFC 9000, section 13.4) go with packets both ways where
+//! batches are: a router with a long queue marks packets instead of dropping them. Other systems
+//! neither send nor read marks, and QUIC finds out by itself that none arrive.
 
 #[cfg_attr(
     all(feature = "batches", any(target_os = "linux", target_os = "android")),
@@ -23,6 +24,7 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 use mio::{Interest, Registry, Token};
+use quinn_proto::{EcnCodepoint, Transmit};
 use socket2::{Domain, Protocol, SockRef, Type};
 
 #[cfg(unix)]
@@ -50,6 +52,8 @@ pub struct Packet {
     pub from: SocketAddr,
     /// The address of this machine that it was sent to, where the socket listens on all.
     pub to: Option<IpAddr>,
+    /// Its congestion mark, if it has one and the system tells.
+    pub ecn: Option<EcnCodepoint>,
 }
 
 /// A packet to send.
@@ -59,6 +63,7 @@ struct Outgoing {
     to: SocketAddr,
     /// The address of this machine to send it from, where the socket has several.
     from: Option<IpAddr>,
+    ecn: Option<EcnCodepoint>,
 }
 
 /// What a socket has carried.
@@ -95,6 +100,7 @@ impl Socket {
             data: Vec::with_capacity(PACKET_BYTES_MAX),
             to: address,
             from: None,
+            ecn: None,
         };
         Ok(Socket {
             socket: mio::net::UdpSocket::from_std(socket),
@@ -113,15 +119,21 @@ impl Socket {
             SocketAddr::V4(_) => [0u8; 4].into(),
             SocketAddr::V6(_) => [0u16; 8].into(),
         };
-        Socket::with(bind(SocketAddr::new(any, 0))?, system::Batches::asking())
+        let socket = bind(SocketAddr::new(any, 0))?;
+        let system = system::Batches::asking(&socket);
+        Socket::with(socket, system)
     }
 
     /// Carries packets over a bad network on purpose from now on.
     pub fn set_network(&mut self, network: &Network, seed: u64) {
         self.faults = (!network.is_none()).then(|| {
             Box::new(FaultyLink {
-                outgoing: FaultyPath::new(network.up.clone(), seed),
-                incoming: FaultyPath::new(network.down.clone(), !seed),
+                outgoing: FaultyPath::marking(network.up.clone(), seed, |packet| {
+                    mark_congestion(&mut packet.ecn);
+                }),
+                incoming: FaultyPath::marking(network.down.clone(), !seed, |packet| {
+                    mark_congestion(&mut packet.ecn);
+                }),
                 received: vec![],
             })
         });
@@ -161,11 +173,23 @@ impl Socket {
         data
     }
 
-    /// Queues what is in [`Socket::buffer`].
+    /// Queues what is in [`Socket::buffer`], without a congestion mark.
     pub fn commit(&mut self, to: SocketAddr, from: Option<IpAddr>, now: Instant) {
+        self.commit_marked(to, from, None, now);
+    }
+
+    /// Queues what is in [`Socket::buffer`], with a congestion mark if the system can send that.
+    pub fn commit_marked(
+        &mut self,
+        to: SocketAddr,
+        from: Option<IpAddr>,
+        ecn: Option<EcnCodepoint>,
+        now: Instant,
+    ) {
         let packet = &mut self.outgoing[self.filled];
         packet.to = to;
         packet.from = from;
+        packet.ecn = ecn;
         match &mut self.faults {
             Some(faults) => {
                 let bytes = packet.data.len() + HEADER_BYTES;
@@ -175,9 +199,14 @@ impl Socket {
         }
     }
 
+    /// Queues what is in [`Socket::buffer`], as QUIC says.
+    pub(crate) fn commit_transmit(&mut self, packet: &Transmit, now: Instant) {
+        self.commit_marked(packet.destination, packet.src_ip, packet.ecn, now);
+    }
+
     /// Sends what is queued.
     pub fn flush(&mut self) {
-        let packets = &self.outgoing[..self.filled];
+        let packets = &mut self.outgoing[..self.filled];
         self.filled = 0;
         let (sent, sent_bytes) = self.system.send(&self.socket, packets);
         self.counts.sent += sent;
@@ -219,6 +248,12 @@ impl Socket {
         let both = [faults.outgoing.next(), faults.incoming.next()];
         both.into_iter().flatten().min()
     }
+}
+
+/// As a router with a long queue does. A packet without a mark is of a sender that does not read
+/// them.
+fn mark_congestion(ecn: &mut Option<EcnCodepoint>) {
+    *ecn = ecn.map(|_| EcnCodepoint::Ce);
 }
 
 /// Binds a socket to an address that no other has, with buffers as large as the system
@@ -362,6 +397,141 @@ mod tests {
         if cfg!(all(target_os = "linux", feature = "batches")) {
             assert_eq!(answers, asked);
         }
+    }
+
+    /// Where marks are carried, this; elsewhere none.
+    fn if_carried(ecn: Option<EcnCodepoint>) -> Option<EcnCodepoint> {
+        let are_carried = cfg!(all(
+            feature = "batches",
+            any(target_os = "linux", target_os = "android")
+        ));
+        ecn.filter(|_| are_carried)
+    }
+
+    /// Sends packets that have these marks and are numbered.
+    fn send_marked(socket: &mut Socket, to: SocketAddr, marks: &[Option<EcnCodepoint>]) {
+        for (number, &ecn) in (0..).zip(marks) {
+            socket.buffer().resize(60, number);
+            socket.commit_marked(to, None, ecn, Instant::now());
+        }
+        socket.flush();
+    }
+
+    /// The marks of packets in the order of their numbers.
+    fn marks_of(packets: &[Packet]) -> Vec<Option<EcnCodepoint>> {
+        let mut packets: Vec<_> = packets.iter().map(|p| (p.data[0], p.ecn)).collect();
+        packets.sort_by_key(|(number, _)| *number);
+        packets.into_iter().map(|(_, ecn)| ecn).collect()
+    }
+
+    #[test]
+    fn a_mark_arrives_as_it_was_sent_and_so_does_that_of_the_answer() {
+        for (bound, loopback) in [
+            ("127.0.0.1:0", "127.0.0.1"),
+            ("[::1]:0", "::1"),
+            ("0.0.0.0:0", "127.0.0.1"),
+            ("[::]:0", "::1"),
+            ("[::]:0", "127.0.0.1"),
+        ] {
+            let Ok(server) = bind(bound.parse().unwrap()) else {
+                assert!(bound.starts_with('['), "{bound}");
+                // The system has no IPv6.
+                continue;
+            };
+            let mut server = Socket::new(server).unwrap();
+            let to = SocketAddr::new(loopback.parse().unwrap(), server.local_address().port());
+            let alone = bind(SocketAddr::new(to.ip(), 0)).unwrap();
+            for mut client in [Socket::new(alone).unwrap(), Socket::towards(to).unwrap()] {
+                // A packet alone, and some that go to the system as one if the socket asks.
+                for count in [1, 5] {
+                    let marks = vec![Some(EcnCodepoint::Ect0); count];
+                    let expected = vec![if_carried(marks[0]); count];
+                    send_marked(&mut client, to, &marks);
+                    let packets = receive(&mut server, count);
+                    assert_eq!(marks_of(&packets), expected, "{bound} from {loopback}");
+                    for packet in packets {
+                        let now = Instant::now();
+                        server.buffer().push(packet.data[0]);
+                        server.commit_marked(packet.from, packet.to, marks[0], now);
+                    }
+                    server.flush();
+                    let answers = receive(&mut client, count);
+                    assert_eq!(marks_of(&answers), expected, "{bound} to {loopback}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn packets_of_one_batch_arrive_with_their_own_marks() {
+        let mut server = Socket::new(bind("127.0.0.1:0".parse().unwrap()).unwrap()).unwrap();
+        let to = server.local_address();
+        let mut runs = vec![];
+        for (length, ecn) in [
+            (1, None),
+            (7, Some(EcnCodepoint::Ect0)),
+            (1, Some(EcnCodepoint::Ce)),
+            (2, Some(EcnCodepoint::Ect1)),
+            (9, None),
+            (5, Some(EcnCodepoint::Ect0)),
+        ] {
+            runs.extend(vec![ecn; length]);
+        }
+        let expected: Vec<_> = runs.iter().map(|&ecn| if_carried(ecn)).collect();
+        let alone = bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        for mut client in [Socket::new(alone).unwrap(), Socket::towards(to).unwrap()] {
+            send_marked(&mut client, to, &runs);
+            assert_eq!(marks_of(&receive(&mut server, runs.len())), expected);
+        }
+    }
+
+    #[test]
+    fn after_a_packet_that_cannot_be_sent_marks_go_on() {
+        let (mut a, mut b) = pair("127.0.0.1:0");
+        let mark = Some(EcnCodepoint::Ect0);
+        // The system refuses port 0 as it would refuse a mark.
+        send_marked(&mut a, "127.0.0.1:0".parse().unwrap(), &[mark]);
+        assert_eq!(a.counts().send_errors, 1);
+        send_marked(&mut a, b.local_address(), &[mark]);
+        assert_eq!(marks_of(&receive(&mut b, 1)), [if_carried(mark)]);
+    }
+
+    #[test]
+    fn a_network_marks_only_what_is_of_a_sender_that_reads_marks() {
+        let faults = crate::Faults {
+            rate: 1000,
+            buffer: Duration::from_secs(10),
+            marks_after: Some(Duration::ZERO),
+            ..Default::default()
+        };
+        let network = Network::from(faults);
+        let (ect0, ce) = (Some(EcnCodepoint::Ect0), Some(EcnCodepoint::Ce));
+        let (now, later) = (Instant::now(), Instant::now() + Duration::from_secs(60));
+        // The first does not wait.
+        let (marks, expected) = ([ect0, ect0, None], [ect0, ce, None]);
+
+        let (mut a, mut b) = pair("127.0.0.1:0");
+        a.set_network(&network, 1);
+        for (number, &ecn) in (0..).zip(&marks) {
+            a.buffer().resize(60, number);
+            a.commit_marked(b.local_address(), None, ecn, now);
+        }
+        a.next_delayed(later);
+        a.flush();
+        assert_eq!(marks_of(&receive(&mut b, 3)), expected.map(if_carried));
+
+        let incoming = &mut a.faults.as_mut().unwrap().incoming;
+        for (number, &ecn) in (0..).zip(&marks) {
+            let packet = Packet {
+                data: BytesMut::from(&[number][..]),
+                from: b.local_address(),
+                to: None,
+                ecn,
+            };
+            incoming.push(packet, 60, now);
+        }
+        let packets: Vec<_> = std::iter::from_fn(|| incoming.pop(later)).collect();
+        assert_eq!(marks_of(&packets), expected);
     }
 
     #[cfg(unix)]

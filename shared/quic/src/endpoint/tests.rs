@@ -1,9 +1,17 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
-use quinn_proto::crypto::rustls::QuicClientConfig;
+use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn_proto::{EcnCodepoint, TransportConfig};
 use rustls::RootCertStore;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls::{DigitallySignedStruct, SignatureScheme};
 
 use super::*;
+use crate::congestion::ThinFlowConfig;
+use crate::faults::Faults;
 
 struct Silent;
 
@@ -19,10 +27,45 @@ impl Application for Silent {
     fn closed(&mut self, _: Handle, (): (), _: ConnectionError) {}
 }
 
+/// Sends bytes over a connection's stream, and counts those that arrive.
+#[derive(Default)]
+struct Sender {
+    left: usize,
+    arrived: usize,
+}
+
+impl Application for Sender {
+    type Session = ();
+
+    fn open(&mut self, _: &Incoming, _: Load, _: Instant) -> Open<()> {
+        Open::Accept(())
+    }
+
+    fn event(&mut self, event: Event, link: &mut Link<'_>, (): &mut ()) {
+        match event {
+            Event::Connected => {
+                link.open_stream();
+            }
+            Event::Readable => {
+                link.read(usize::MAX, |bytes| self.arrived += bytes.len());
+                link.send_now();
+            }
+            Event::Datagram(_) | Event::Writable => {}
+        }
+        if self.left > 0 {
+            self.left -= link.write(&vec![0; self.left]);
+        }
+    }
+
+    fn closed(&mut self, _: Handle, (): (), reason: ConnectionError) {
+        panic!("{reason}");
+    }
+}
+
 #[test]
 fn a_closed_connection_rests_until_its_own_timer_is_due() {
     let (mut endpoint, now) = (endpoint(), Instant::now());
-    let handle = connect(&mut endpoint, now);
+    let handle = connect(&mut endpoint, NOBODY, now);
     endpoint.visit(handle, &mut Silent, now, |_, link, ()| link.close(0, ""));
     let (lingered, index) = (now + LINGER, handle.index());
     for _ in 0..2 {
@@ -35,13 +78,13 @@ fn a_closed_connection_rests_until_its_own_timer_is_due() {
 #[test]
 fn a_connection_with_the_handle_of_one_that_has_just_ended_is_counted_once() {
     let (mut endpoint, now) = (endpoint(), Instant::now());
-    let first = connect(&mut endpoint, now);
+    let first = connect(&mut endpoint, NOBODY, now);
     // As by a packet that resets it: what it brings is passed on before it is settled.
     let peer = endpoint.peers.get_mut(first.index()).expect("a peer");
     peer.connection
         .handle_timeout(now + Duration::from_secs(3600));
     endpoint.pass_events(first.index(), &mut Silent, now, &mut false);
-    let second = connect(&mut endpoint, now);
+    let second = connect(&mut endpoint, NOBODY, now);
     assert_eq!(first, second);
     endpoint.settle(&mut Silent, now);
     let load = Load {
@@ -51,23 +94,197 @@ fn a_connection_with_the_handle_of_one_that_has_just_ended_is_counted_once() {
     assert_eq!(endpoint.load(), load);
 }
 
+#[test]
+fn a_handshake_that_is_not_answered_goes_on_without_marks() {
+    let mut server = socket();
+    let (mut endpoint, now) = (endpoint(), Instant::now());
+    let handle = connect(&mut endpoint, server.local_address(), now);
+    endpoint.flush();
+    let first = if ARE_MARKS_CARRIED {
+        Some(EcnCodepoint::Ect0)
+    } else {
+        None
+    };
+    let packets = receive(&mut server);
+    assert!(packets.iter().all(|packet| packet.ecn == first));
+    let later = now + Duration::from_millis(1100);
+    endpoint.run_timers(handle.index(), &mut Silent, later);
+    endpoint.flush();
+    let packets = receive(&mut server);
+    assert!(packets.iter().all(|packet| packet.ecn.is_none()));
+}
+
+/// Also where a packet comes by way of another endpoint of the port.
+#[test]
+fn a_connection_learns_of_a_queue_by_marks_before_anything_is_lost() {
+    for is_stray in [false, true] {
+        assert_eq!(congestion(None, is_stray), (0, 0));
+        // A handshake that takes a second, on a busy machine, goes on without marks.
+        let mut tries = (0..3).map(|_| congestion(Some(Duration::from_millis(5)), is_stray));
+        let has_seen = tries.any(|(events, lost)| {
+            assert_eq!(lost, 0);
+            events > 0
+        });
+        assert_eq!(has_seen, ARE_MARKS_CARRIED);
+    }
+}
+
+/// How often a connection over a narrow path hears of congestion, and how many of its packets are
+/// lost.
+fn congestion(marks_after: Option<Duration>, is_stray: bool) -> (u64, u64) {
+    let narrow = Faults {
+        rate: 500_000,
+        buffer: Duration::from_secs(60),
+        marks_after,
+        ..Faults::default()
+    };
+    let network = Network {
+        up: narrow.into(),
+        ..Network::default()
+    };
+    let listening = socket();
+    let address = listening.local_address();
+    let mut server = Endpoint::new(vec![listening], Some(server_config())).unwrap();
+    let mut client = endpoint();
+    client.set_network(&network, 1);
+    let (mut from, mut to) = (Sender::default(), Sender::default());
+    from.left = SENT_BYTES;
+    let start = Instant::now();
+    let handle = connect(&mut client, address, start);
+    while to.arrived < SENT_BYTES {
+        assert!(start.elapsed() < Duration::from_secs(60), "too slow");
+        client
+            .wait(Instant::now() + Duration::from_millis(1))
+            .unwrap();
+        client.receive(&mut from, 100);
+        client.upkeep(&mut from);
+        server
+            .wait(Instant::now() + Duration::from_millis(1))
+            .unwrap();
+        if is_stray {
+            let mut packets = vec![];
+            server.sockets[0].receive(&mut packets, Instant::now());
+            server.take_strays(packets.into_iter(), &mut to);
+        } else {
+            server.receive(&mut to, 100);
+        }
+        server.upkeep(&mut to);
+    }
+    let seen = client.visit(handle, &mut from, Instant::now(), |_, link, ()| {
+        let lost = link.connection().stats().path.lost_packets;
+        (link.congestion_events(), lost)
+    });
+    seen.unwrap()
+}
+
 fn endpoint() -> Endpoint<()> {
     Endpoint::new(vec![Socket::towards(NOBODY).unwrap()], None).unwrap()
 }
 
-fn connect(endpoint: &mut Endpoint<()>, now: Instant) -> Handle {
+fn socket() -> Socket {
+    let any_port = SocketAddr::new(NOBODY.ip(), 0);
+    Socket::new(crate::socket::bind(any_port).unwrap()).unwrap()
+}
+
+/// The next packets, one at least.
+fn receive(socket: &mut Socket) -> Vec<Packet> {
+    let (mut packets, start) = (vec![], Instant::now());
+    while packets.is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(10), "no packet");
+        socket.receive(&mut packets, Instant::now());
+    }
+    packets
+}
+
+fn connect(endpoint: &mut Endpoint<()>, server: SocketAddr, now: Instant) -> Handle {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
+    let mut tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])
         .unwrap()
         .with_root_certificates(RootCertStore::empty())
         .with_no_client_auth();
+    tls.dangerous().set_certificate_verifier(Arc::new(Anyone));
     let tls = QuicClientConfig::try_from(tls).unwrap();
-    let config = ClientConfig::new(Arc::new(tls));
+    let mut config = ClientConfig::new(Arc::new(tls));
+    let mut transport = TransportConfig::default();
+    transport.congestion_controller_factory(Arc::new(ThinFlowConfig::default()));
+    config.transport_config(Arc::new(transport));
     endpoint
-        .connect(config, NOBODY, "test", 0, (), now)
+        .connect(config, server, "test", 0, (), now)
         .unwrap()
+}
+
+fn server_config() -> Arc<ServerConfig> {
+    let random = ring::rand::SystemRandom::new();
+    let key = ring::signature::Ed25519KeyPair::generate_pkcs8(&random).unwrap();
+    let key = PrivatePkcs8KeyDer::from(key.as_ref().to_vec());
+    let key = rustls::crypto::ring::sign::any_eddsa_type(&key).unwrap();
+    // Nobody looks at it.
+    let certificate = CertificateDer::from(vec![0]);
+    let certified = CertifiedKey::new(vec![certificate], key);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(Certificate(Arc::new(certified))));
+    let tls = QuicServerConfig::try_from(tls).unwrap();
+    Arc::new(ServerConfig::with_crypto(Arc::new(tls)))
+}
+
+/// The one certificate of a server.
+#[derive(Debug)]
+struct Certificate(Arc<CertifiedKey>);
+
+impl ResolvesServerCert for Certificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+}
+
+/// Trusts every server.
+#[derive(Debug)]
+struct Anyone;
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
 }
 
 /// The port for what is thrown away.
 const NOBODY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9);
+const SENT_BYTES: usize = 30_000;
+const ARE_MARKS_CARRIED: bool = cfg!(all(
+    feature = "batches",
+    any(target_os = "linux", target_os = "android")
+));

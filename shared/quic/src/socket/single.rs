@@ -13,17 +13,21 @@ pub struct Batches {
 
 impl Batches {
     pub fn answering(_: &std::net::UdpSocket, _is_on_all_addresses: bool) -> io::Result<Batches> {
-        Ok(Batches::asking())
+        Ok(Batches::new())
     }
 
-    pub fn asking() -> Batches {
+    pub fn asking(_: &std::net::UdpSocket) -> Batches {
+        Batches::new()
+    }
+
+    fn new() -> Batches {
         Batches {
             buffer: vec![0; PACKET_BYTES_MAX],
         }
     }
 
-    /// Sends packets. Gives how many the system took, and their bytes.
-    pub fn send(&mut self, socket: &UdpSocket, packets: &[Outgoing]) -> (u64, u64) {
+    /// Sends packets, without marks. Gives how many the system took, and their bytes.
+    pub fn send(&mut self, socket: &UdpSocket, packets: &mut [Outgoing]) -> (u64, u64) {
         let sent = packets
             .iter()
             .filter_map(|packet| socket.send_to(&packet.data, packet.to).ok());
@@ -46,6 +50,7 @@ impl Batches {
                 data: BytesMut::from(&self.buffer[..length]),
                 from,
                 to: None,
+                ecn: None,
             });
         }
         // A socket that only fails, as that of a device which slept, is not asked on and on.
