@@ -10,8 +10,8 @@ use crate::cli::percentage;
 
 #[derive(Clone, Debug, Args)]
 pub struct NetworkArguments {
-    /// Network of the bots: lte, 5g-handover, wifi-microwave, satellite, geostationary, or a
-    /// file with a trace
+    /// Network of the bots, and of pages that a demo serves: lte, 5g-handover, wifi-microwave,
+    /// satellite, geostationary, or a file with a trace
     #[arg(long, value_name = "NAME", conflicts_with_all = FAULTS)]
     network: Option<String>,
     /// Percentage of packets that the bots lose on purpose, each way
@@ -26,7 +26,7 @@ pub struct NetworkArguments {
     /// Up to so many milliseconds more, evenly: packets overtake each other
     #[arg(long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=10_000))]
     jitter: u64,
-    /// Bandwidth of each socket of the bots in kbit/s, each way; 0: not bounded
+    /// Bandwidth of each socket of the bots, and of each page, in kbit/s, each way; 0: not bounded
     #[arg(long, value_name = "KBIT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     bandwidth: u32,
     /// Milliseconds that packets wait for the bandwidth before they are lost

@@ -168,6 +168,8 @@ pub const SEGMENT_BYTES: u64 = 64 << 20;
 pub struct WebServing {
     /// Where the page is served; port 0 picks a free one.
     pub page: SocketAddr,
+    /// The UDP port that pages connect to, if something lies between them and the server's own.
+    pub connect_port: Option<u16>,
     /// Pages of these origins may connect; empty: of all.
     pub origins: Vec<String>,
     /// What operators must show to see the dashboard. Without one it is shown to this machine
@@ -183,6 +185,7 @@ impl WebServing {
     pub fn at(page: SocketAddr) -> WebServing {
         WebServing {
             page,
+            connect_port: None,
             origins: vec![],
             dashboard_token: None,
             root: None,
@@ -425,7 +428,7 @@ impl Server {
                 },
             )?;
             let game = GamePage {
-                port: address.port(),
+                port: page.connect_port.unwrap_or(address.port()),
                 renewed: page.renewed,
                 origins: page.origins,
                 root: page.root,

@@ -3,9 +3,10 @@
 mod common;
 
 use std::fs;
-use std::process::{Command, Output};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
 
-use common::{myriad_binary, scratch, text};
+use common::{get, myriad_binary, scratch, text};
 
 #[test]
 fn a_demo_ends_with_one_json_object_and_success() {
@@ -50,6 +51,30 @@ fn a_demo_ends_with_one_json_object_and_success() {
     for key in ["verify_checked", "commands_applied", "updates_delivered"] {
         assert!(number(key) > 0.0, "{key}");
     }
+}
+
+#[test]
+fn a_demo_on_a_bad_network_has_it_before_pages_too() {
+    // It ends by itself if this fails.
+    let mut demo = Command::new(myriad_binary())
+        .args(["demo", "--clients", "2", "--seconds", "10"])
+        .args(["--network", "lte", "--web", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines();
+    let mut after = |start: &str| {
+        let mut rests = lines.by_ref().map_while(Result::ok);
+        let rest = rests.find_map(|line| Some(line.split_once(start)?.1.to_owned()));
+        rest.expect(start)
+    };
+    let page = after("play on http://");
+    let page = page.split(',').next().unwrap().parse().unwrap();
+    let port = after("pages play over the network of the bots: each has its own, at UDP port ");
+    let connect = get(page, "/connect.json");
+    demo.kill().unwrap();
+    demo.wait().unwrap();
+    assert!(connect.contains(&format!("\"port\":{port},")), "{connect}");
 }
 
 #[test]

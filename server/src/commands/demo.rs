@@ -4,18 +4,20 @@
 mod report;
 pub mod world;
 
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use client_bot::cli::read_play;
 use client_bot::console::{ProgressLine, leave_output_to_json, print_json};
 use client_bot::network::NetworkArguments;
 use client_bot::say;
-use client_bot::{BehaviourKind, Swarm, SwarmOptions, SwarmReport, Trust};
+use client_bot::{BehaviourKind, Network, Swarm, SwarmOptions, SwarmReport, Trust};
+use quic::faults::relay::{self, Relay, RelayPort};
 use shared::world::logic::Text;
 
 use super::arguments::{load_world, seconds, update_url, with_tick_hz};
@@ -90,13 +92,16 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     if let Some(text) = &play {
         client_bot::behaviour::compile(&world.schema, text).map_err(anyhow::Error::msg)?;
     }
-    let server = Server::start(ServerOptions {
+    let network = arguments.network.network()?;
+    let mut options = ServerOptions {
         backend: arguments.backend,
         web: arguments.web.serving()?,
         scripts,
         update_url: arguments.update_url.clone(),
         ..ServerOptions::local(world.clone())
-    })?;
+    };
+    let page_port = put_before_pages(&mut options, &network)?;
+    let server = Server::start(options)?;
     say!(
         "A world of {}, {} ticks a second; {} bots {}. Backend: {}.",
         size_text(&world),
@@ -107,8 +112,11 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
         server.backend_note(),
     );
     say_page(&server);
+    let relay = page_port
+        .map(|port| start_relay(port, &server, &network, world.seed))
+        .transpose()?;
     let interrupted = arguments.web.is_given().then(on_interrupt).transpose()?;
-    let mut swarm = start_swarm(arguments, play, &server, world.seed)?;
+    let mut swarm = start_swarm(arguments, play, &server, network, world.seed)?;
     let mut progress = ProgressLine::new();
     wait_for_bots(arguments, &server, &swarm, &mut progress);
     server.stats().restart();
@@ -132,6 +140,9 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let sessions_lost = server.stats().figures().sessions_lost;
     let backend = server.backend();
     server.stop()?;
+    relay
+        .map_or(Ok(()), Relay::stop)
+        .context("the network of the pages has ended early")?;
     let report = DemoReport {
         backend,
         tick_hz: world.schema.world.tick_hz,
@@ -168,10 +179,37 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     Ok((report, reasons))
 }
 
+/// Takes a port for the network of pages, which have none in their own sockets, and lets them
+/// connect to it. `None` if pages need none.
+fn put_before_pages(options: &mut ServerOptions, network: &Network) -> Result<Option<RelayPort>> {
+    let Some(web) = options.web.as_mut().filter(|_| !network.is_none()) else {
+        return Ok(None);
+    };
+    // Where the server would listen for pages, too.
+    let address = SocketAddr::new(options.listen.ip(), 0);
+    let port = RelayPort::bind(address)
+        .with_context(|| format!("cannot listen on {address} for pages"))?;
+    web.connect_port = Some(port.address().port());
+    Ok(Some(port))
+}
+
+/// Lets pages play over a bad network, and says so.
+fn start_relay(port: RelayPort, server: &Server, network: &Network, seed: u64) -> Result<Relay> {
+    let relay = port
+        .carry(server.address(), network, seed)
+        .context("cannot start the network of the pages")?;
+    say!(
+        "pages play over the network of the bots: each has its own, at UDP port {}",
+        relay.address().port()
+    );
+    Ok(relay)
+}
+
 fn start_swarm(
     arguments: &DemoArguments,
     play: Option<Text>,
     server: &Server,
+    network: Network,
     seed: u64,
 ) -> Result<Swarm> {
     Ok(Swarm::start(SwarmOptions {
@@ -187,15 +225,16 @@ fn start_swarm(
         threads: machine::cores(),
         sockets: SwarmOptions::sockets_for(arguments.clients as usize, machine::cores()),
         seed,
-        network: arguments.network.network()?,
+        network,
         verify: true,
         view_every: NonZeroUsize::MIN,
     })?)
 }
 
-/// Whether a thread belongs to the server: not to the bots, and not to the demo itself.
+/// Whether a thread belongs to the server: not to the bots, not to the network of pages, and not
+/// to the demo itself.
 fn is_of_server(name: &str) -> bool {
-    !name.starts_with("bots-") && !name.starts_with("myriad")
+    !name.starts_with("bots-") && !name.starts_with("myriad") && name != relay::THREAD
 }
 
 /// Waits until all bots are connected, or some seem unable to.

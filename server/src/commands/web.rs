@@ -72,6 +72,7 @@ impl WebArguments {
         };
         Ok(Some(WebServing {
             page,
+            connect_port: None,
             origins: self.web_origin.clone(),
             dashboard_token: self.token.read()?,
             root: self.web_root.clone(),

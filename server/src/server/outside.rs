@@ -42,6 +42,8 @@ pub struct Outside {
 pub struct Bound {
     pub listener: TcpListener,
     pub address: SocketAddr,
+    /// The UDP port that pages connect to; none: the server's own.
+    pub connect_port: Option<u16>,
     /// Its certificate; `None` with one of the operator's own.
     pub renewed: Option<Arc<Renewed>>,
     /// Pages of these origins may connect; empty: of all.
@@ -83,6 +85,7 @@ impl Outside {
                 Some(Bound {
                     listener,
                     address,
+                    connect_port: web.connect_port,
                     renewed,
                     origins: web.origins.clone(),
                     root,

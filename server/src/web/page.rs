@@ -17,7 +17,7 @@ use crate::web::root::WebRoot;
 /// What the page asks for before each connection.
 #[derive(Debug, Serialize)]
 struct Connect {
-    /// The server's UDP port, on the host of the page.
+    /// The UDP port of the server, or of what lies before it, on the host of the page.
     port: u16,
     /// The SHA-256 hash of the server's certificate in hexadecimal digits; `null`: the
     /// browser is to judge the certificate.
@@ -26,7 +26,7 @@ struct Connect {
 
 /// The page of a server.
 pub struct GamePage {
-    /// The server's UDP port.
+    /// The UDP port that pages connect to.
     pub port: u16,
     /// The certificate that pages pin; none: browsers judge the server's own.
     pub renewed: Option<Arc<Renewed>>,

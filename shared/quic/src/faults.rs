@@ -5,6 +5,8 @@
 //! trace of a real link. Time is always passed in.
 
 mod network;
+#[cfg(feature = "relay")]
+pub mod relay;
 mod trace;
 
 use std::collections::BTreeMap;
@@ -103,6 +105,11 @@ impl<P: Clone> FaultyPath<P> {
     pub fn pop(&mut self, now: Instant) -> Option<P> {
         let first = self.travelling.first_entry()?;
         (first.key().0 <= now).then(|| first.remove())
+    }
+
+    /// How many packets are on their way.
+    pub fn travelling(&self) -> usize {
+        self.travelling.len()
     }
 
     /// When the next packet arrives.
