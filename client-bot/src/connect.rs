@@ -243,7 +243,7 @@ pub fn client_config(trust: &Trust, turns: Turns) -> Result<ClientConfig, Client
         .dangerous()
         .with_custom_certificate_verifier(verifier(trust, provider)?)
         .with_no_client_auth();
-    tls.alpn_protocols = vec![wire::ALPN.to_vec()];
+    tls.alpn_protocols = wire::ALPNS.map(<[u8]>::to_vec).to_vec();
     let crypto = QuicClientConfig::try_from(tls).map_err(|e| tls_error(&e))?;
     let mut config = ClientConfig::new(Arc::new(crypto));
     let mut transport = TransportConfig::default();

@@ -140,7 +140,7 @@ fn take<'a>(next: &AtomicUsize, scenes: &'a [Scene]) -> Option<(usize, &'a Scene
 }
 
 /// Title, parameter.
-const COLUMNS: [(&str, &str); 15] = [
+const COLUMNS: [(&str, &str); 16] = [
     ("network", "network"),
     ("Hz", "tick_hz"),
     ("ticks without input, %", "empty_percent"),
@@ -156,5 +156,6 @@ const COLUMNS: [(&str, &str); 15] = [
     ("put off", "put_off"),
     ("out of touch", "out_of_touch"),
     ("down, B/s", "rate_down"),
+    ("up, B/s", "rate_up"),
 ];
 const NAME: &str = "networks";

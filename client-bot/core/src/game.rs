@@ -66,7 +66,7 @@ pub struct GameOptions {
     /// From the attempt until the welcome.
     pub connect_timeout: Duration,
     /// A connection over which nothing was heard for this long is lost. Servers say
-    /// something each second, and one that has a standby may be silent for 2 seconds.
+    /// something each half second, and one that has a standby may be silent for 2 seconds.
     pub silence_timeout: Duration,
     pub retry: RetryOptions,
 }
@@ -491,10 +491,12 @@ impl Game {
             return Ok(());
         };
         link.hear(now);
-        match &mut self.world {
-            Some(world) => world.handle_datagram(bytes, now, handler),
-            None => Ok(()),
-        }
+        let Some(world) = &mut self.world else {
+            return Ok(());
+        };
+        world.handle_datagram(bytes, now, handler)?;
+        link.expect_every(world.pace.every());
+        Ok(())
     }
 
     /// The next bytes to send on the stream; empty where there are none.

@@ -25,30 +25,32 @@ pub enum LinkState {
 pub(crate) struct LinkWatch {
     link: Link,
     heard: Duration,
-    /// The longest silence of late, which fades within seconds.
-    usual: Duration,
-    /// As long as the server may be silent where nothing is lost.
+    /// From one datagram of the server to the next, where it has nothing to say.
     regular: Duration,
+    /// The same, as it has said that it is busy.
+    busy: Duration,
+    period: Duration,
     /// The latest look, and the first one after a time without any.
     looked: Duration,
     returned: Duration,
 }
 
 impl LinkWatch {
-    /// From the welcome on. The server sends a datagram at least once a second, or three times
+    /// From the welcome on. The server sends a datagram at least twice a second, or three times
     /// within a shorter idle time-out, but not more often than it runs ticks.
     pub fn new(now: Duration, tick_hz: u32, idle_seconds: u32) -> LinkWatch {
         let tick_hz = tick_hz.max(1);
-        let ticks = tick_hz.min(idle_seconds.saturating_mul(tick_hz) / 3).max(1);
-        let regular = Duration::from_secs_f64(f64::from(ticks) / f64::from(tick_hz));
+        let ticks = (tick_hz / 2).min(idle_seconds.saturating_mul(tick_hz) / 3);
+        let period = Duration::from_secs(1) / tick_hz;
         LinkWatch {
             link: Link {
                 state: LinkState::Good,
                 since: now,
             },
             heard: now,
-            usual: regular,
-            regular,
+            regular: period * ticks.max(1),
+            busy: period,
+            period,
             looked: now,
             returned: now,
         }
@@ -65,12 +67,12 @@ impl LinkWatch {
 
     /// Something of the server has arrived.
     pub fn hear(&mut self, now: Duration) {
-        let silence = now.saturating_sub(self.heard);
-        let faded = silence.as_secs_f64() / FADES_WITHIN.as_secs_f64();
-        let usual = self.usual.mul_f64((1.0 - faded).max(0.0));
-        // A longer one was no regular silence.
-        self.usual = usual.max(silence.min(self.regular));
         self.heard = self.heard.max(now);
+    }
+
+    /// The server sends every so many ticks, as it is busy.
+    pub fn expect_every(&mut self, ticks: u32) {
+        self.busy = self.period * ticks;
     }
 
     /// Looks at the link, and gives what has changed since the last look. `lost_after` is the
@@ -103,15 +105,13 @@ impl LinkWatch {
         is_good.then(|| self.unstable_at(lost_after))
     }
 
-    /// The silence that a player is told of. In a world at rest the server sends one datagram a
-    /// second: if that one is lost, the next follows within 1.6 seconds at 10 ticks a second, and
-    /// within two at the slowest rates. So it is two and a half times the longest silence of
-    /// late, which does not flap there, but no more than of the longest that the server keeps
-    /// where nothing is lost. Where the server has spoken in each tick, as it does to a player
-    /// who acts, it is `SILENCE_MIN`: that is longer than the first silence when a world comes to
-    /// rest. And the player is told before the connection is lost.
+    /// The silence that a player is told of. A server with nothing to say sends two datagrams a
+    /// second: where two of them are lost, it is heard again before `SILENCE_MIN`. One that ticks
+    /// or sends less often may be silent for two and a half times as long as it ever is where
+    /// nothing is lost. And the player is told before the connection is lost.
     fn unstable_at(&self, lost_after: Duration) -> Duration {
-        let silence = self.usual.mul_f64(SILENCES).max(SILENCE_MIN);
+        let regular = self.regular.max(self.busy);
+        let silence = regular.mul_f64(SILENCES).max(SILENCE_MIN);
         let silence = silence.min(lost_after.mul_f64(SHARE_BEFORE_LOSS));
         (self.heard + silence).max(self.returned + RETURN_WAIT)
     }
@@ -121,9 +121,6 @@ const SILENCES: f64 = 2.5;
 const SILENCE_MIN: Duration = Duration::from_millis(1500);
 /// A server with a standby is given up after 2 seconds, and one lost word is none of it.
 const SHARE_BEFORE_LOSS: f64 = 0.9;
-/// A silence fades from memory within some seconds, by its share of this. A player who stops
-/// now and then is told as late as one who rests.
-const FADES_WITHIN: Duration = Duration::from_secs(10);
 /// A program that does not look for longer has stood still, or waits for the next thing due.
 const LOOKS_WITHIN: Duration = Duration::from_millis(250);
 /// One that returns takes in what has arrived within this time.
@@ -178,9 +175,10 @@ mod tests {
     fn worlds_at_rest_and_slow_worlds_do_not_flap_although_words_are_lost() {
         // (ticks a second, idle seconds, silence, silence where one word is lost)
         for (tick_hz, idle, regular, gap) in [
-            (10, 10, 1000, 1600),
+            (10, 10, 500, 1300),
             (1, 10, 1000, 2000),
-            (4, 10, 1000, 2250),
+            (2, 10, 500, 1100),
+            (60, 10, 500, 1300),
         ] {
             let mut watch = LinkWatch::new(ms(0), tick_hz, idle);
             let (mut at, mut words) = (0, vec![]);
@@ -199,8 +197,20 @@ mod tests {
     fn a_world_that_comes_to_rest_does_not_flap() {
         let mut watch = LinkWatch::new(ms(0), 10, 10);
         let mut words: Vec<u64> = (1..=300).map(|tick| 100 * tick).collect();
-        words.extend((31..=60).map(|second| 1000 * second + 40));
+        words.extend((61..=120).map(|half| 500 * half + 40));
         assert_eq!(look(&mut watch, 0, 60_000, &words), []);
+    }
+
+    #[test]
+    fn a_busy_server_may_be_silent_for_longer() {
+        let mut watch = LinkWatch::new(ms(0), 10, 10);
+        watch.expect_every(9);
+        assert_eq!(look(&mut watch, 0, 20_000, &[900, 1800, 3600, 4500]).len(), 1);
+        watch.hear(ms(20_000));
+        watch.expect_every(1);
+        assert_eq!(watch.next_due(LOST_AFTER), None);
+        assert_eq!(look(&mut watch, 20_000, 21_400, &[]).len(), 1);
+        assert_eq!(watch.next_due(LOST_AFTER), Some(ms(21_500)));
     }
 
     #[test]

@@ -64,6 +64,11 @@ impl Pace {
         Some(self.sent + hold)
     }
 
+    /// The server sends every so many ticks; 1: it is not busy.
+    pub fn every(&self) -> u32 {
+        self.every
+    }
+
     /// Whether the server has said so.
     pub fn is_busy(&self) -> bool {
         self.every > 1

@@ -83,7 +83,7 @@ impl Route {
     }
 
     /// For how long a server may be silent, if it could be so for `longest`: less where another
-    /// one may have taken over. Servers say something each second.
+    /// one may have taken over. Servers say something each half second.
     pub fn silence(&self, longest: Duration) -> Duration {
         match self.has_standby() {
             true => SILENCE_MAX.min(longest),

@@ -25,14 +25,15 @@ from .shapes import WELCOME
 from .view import View
 from .world import World
 
-VERSION, ALPN = 13, "myriad/1"
+VERSION = 14
+ALPNS = [f"myriad/1.{VERSION}", "myriad/1"]
 BYE, MALFORMED = 0, 3
 # So many fit into a datagram, whatever they are.
 COMMANDS_MAX = 32
 NOTHING = {"version": VERSION, "token": "", "name": "", "schema_hash": None, "resume": None,
            "spectates": False}
-# The server sends a datagram each second, and one may be lost.
-UNSTABLE_SECONDS = 2.5
+# The server sends two datagrams a second, or one a tick, and some may be lost.
+UNSTABLE_SECONDS = 1.5
 
 
 class Client(QuicConnectionProtocol):
@@ -83,9 +84,11 @@ class Client(QuicConnectionProtocol):
         self.transmit()
 
     def is_link_good(self) -> bool:
-        """Whether the server was heard within `UNSTABLE_SECONDS`: it is never silent for longer,
-        unless packets are lost, or it stands still."""
-        return asyncio.get_running_loop().time() - self.heard < UNSTABLE_SECONDS
+        """Whether the server was heard within `UNSTABLE_SECONDS`, or 2.5 ticks of a slow world: it
+        is never silent for longer, unless packets are lost, or it stands still."""
+        tick_hz = self.welcome["schema"]["world"]["tick_hz"] if self.welcome else 1
+        silent = asyncio.get_running_loop().time() - self.heard
+        return silent < max(UNSTABLE_SECONDS, 2.5 / tick_hz)
 
     @staticmethod
     def end(event: ConnectionTerminated) -> Ended:
@@ -158,7 +161,7 @@ async def connect(host: str, port: int, fingerprint: str | None = None,
                   **hello: Any) -> AsyncIterator[Client]:
     """Joins a world. `hello` has fields of the hello that are not as in `NOTHING`. Without the
     fingerprint of its certificate, any certificate is accepted."""
-    configuration = QuicConfiguration(alpn_protocols=[ALPN], max_datagram_frame_size=65536,
+    configuration = QuicConfiguration(alpn_protocols=ALPNS, max_datagram_frame_size=65536,
                                       verify_mode=ssl.CERT_NONE)
     async with aioquic.asyncio.connect(host, port, configuration=configuration,
                                        create_protocol=Client) as client:

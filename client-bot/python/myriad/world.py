@@ -231,6 +231,12 @@ class World:
         for i, (number, words) in enumerate(commands):
             if ticks and i > 0:
                 bits.put_unary(ticks[i] - ticks[i - 1])
+            if i > 0:
+                # A player who walks gives the same command again and again.
+                is_repeated = commands[i] == commands[i - 1]
+                bits.put(int(is_repeated), 1)
+                if is_repeated:
+                    continue
             bits.put(number, 8)
             for word, ty in zip(words, self.command(number)["words"], strict=True):
                 if ty["name"] == "seen" and ty["ty"] == "i32":

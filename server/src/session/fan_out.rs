@@ -186,9 +186,9 @@ impl Session {
             Some(since) if self.flow.is_long_ago(since, view.publication.tick, tick_hz) => {
                 probe_ticks(tick_hz)
             }
-            // One datagram a second keeps a connection alive; where the idle time-out is short,
-            // three within it.
-            _ => tick_hz.min(config.limits.idle_seconds * tick_hz / 3),
+            // Two datagrams a second show that the server is there; where the idle time-out is
+            // short, three within it.
+            _ => (tick_hz / 2).min(config.limits.idle_seconds * tick_hz / 3).max(1),
         }
     }
 

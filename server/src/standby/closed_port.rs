@@ -88,7 +88,7 @@ fn config(identity: Identity) -> Result<ServerConfig> {
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .context("the certificate and the key do not match")?;
-    tls.alpn_protocols = vec![wire::ALPN.to_vec()];
+    tls.alpn_protocols = wire::ALPNS.map(<[u8]>::to_vec).to_vec();
     tls.send_tls13_tickets = 0;
     let crypto = QuicServerConfig::try_from(tls).context("the TLS settings do not suit QUIC")?;
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));

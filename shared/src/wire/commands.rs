@@ -15,12 +15,14 @@
 //! | unless 0: whether they say for which ticks they are meant | 1 |
 //! | if so: low bits of the first one's tick | 16 |
 //! | if so, per command but the first: ticks after the one before | a Rice code of parameter 0 |
-//! | per command: kind, then its words by type | 8, … |
+//! | per command but the first: whether kind and words are those of the one before | 1 |
+//! | per other command: kind, then its words by type | 8, … |
 //!
 //! The word `seen` of a command, the tick that its client saw, travels as the newest complete tick
 //! less it, both by their low 32 bits: a signed number.
 //!
-//! The gaps stand directly before the kinds of their commands.
+//! The gap of a command stands directly before the rest of it. A player who walks gives the same
+//! command in each tick, and all that are not confirmed are in each datagram.
 
 use super::DecodeError;
 use super::bits::{BitReader, BitWriter};
@@ -83,6 +85,16 @@ pub struct ClientDatagram {
     pub kinds: Vec<CommandKind>,
     /// The words of all commands, in the order of `kinds`.
     pub words: Vec<i32>,
+}
+
+impl ClientDatagram {
+    /// Appends the last command again, whose words begin at a place; gives where they begin now.
+    fn repeat_last(&mut self, words: usize) -> usize {
+        let begin = self.words.len();
+        self.kinds.extend(self.kinds.last().copied());
+        self.words.extend_from_within(words..);
+        begin
+    }
 }
 
 /// Encodes and decodes the datagrams of clients in one world.
@@ -167,7 +179,8 @@ impl CommandCodec {
         if let Some(first) = last {
             writer.put(first.low().into(), TICK_BITS);
         }
-        let mut words = datagram.words.iter();
+        let mut rest = &datagram.words[..];
+        let mut command_before = None;
         for (i, kind) in datagram.kinds.iter().enumerate() {
             if let Some(before) = last.filter(|_| i > 0) {
                 let tick = ticks.next().expect("a tick for each command");
@@ -176,9 +189,21 @@ impl CommandCodec {
                 last = Some(tick);
             }
             let form = self.words(*kind).expect("a command that clients may send");
+            let (words, behind) = rest
+                .split_at_checked(form.types.len())
+                .expect("a word for each type");
+            rest = behind;
+            let command = Some((kind, words));
+            let is_repeated = command == std::mem::replace(&mut command_before, command);
+            if i > 0 {
+                writer.put(u64::from(is_repeated), 1);
+            }
+            if is_repeated {
+                continue;
+            }
             writer.put(u64::from(kind.id()), 8);
-            for (i, ty) in form.types.iter().enumerate() {
-                let mut word = *words.next().expect("a word for each type");
+            for (i, (ty, &word)) in form.types.iter().zip(words).enumerate() {
+                let mut word = word;
                 if form.seen == Some(i) {
                     word = before(datagram.acknowledgement.newest, word);
                 }
@@ -226,6 +251,8 @@ impl CommandCodec {
             true => Some(now.nearest(reader.get_as(TICK_BITS)?, TICK_BITS)),
             false => None,
         };
+        // Where the words of the last command begin.
+        let mut words_before = 0;
         for i in 0..count {
             if let Some(tick) = &mut last {
                 if i > 0 {
@@ -233,6 +260,11 @@ impl CommandCodec {
                 }
                 out.ticks.push(*tick);
             }
+            if i > 0 && reader.get_bool()? {
+                words_before = out.repeat_last(words_before);
+                continue;
+            }
+            words_before = out.words.len();
             let id = reader.get_as(8)?;
             let kind = CommandKind(id);
             let form = self.words(kind).ok_or(DecodeError::UnknownCommand(id))?;

@@ -82,6 +82,21 @@ pub fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "datagram-repeated",
+            "five commands, two of which are the same as the one before",
+            ClientDatagram {
+                acknowledgement: Acknowledgement {
+                    newest: NOW.before(1),
+                    mask: 0,
+                    stream: NOW.before(1),
+                },
+                first_sequence: 9,
+                ticks: (1..=5).map(|ticks| NOW.after(ticks)).collect(),
+                kinds: vec![MOVE; 5],
+                words: vec![4096, 0, 4096, 0, 4096, 1, 4096, 1, 4096, 0],
+            },
+        ),
+        case(
             "datagram-seen",
             "two shots, at what was shown three ticks before the newest, and before the low bits began anew",
             ClientDatagram {

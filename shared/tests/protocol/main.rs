@@ -33,6 +33,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use case::{Case, file_of};
+use shared::wire::{ALPNS, PROTOCOL_VERSION};
 
 fn cases() -> Vec<Case> {
     [
@@ -62,6 +63,12 @@ fn bytes_are_those_of_the_golden_file() {
         panic!("golden.json has\n{found}\nwhere the code writes\n{expected}");
     }
     assert_eq!(found.len(), expected.len(), "golden.json has other cases");
+}
+
+#[test]
+fn the_first_alpn_names_the_version() {
+    let expected = format!("myriad/1.{PROTOCOL_VERSION}");
+    assert_eq!(ALPNS, [expected.as_bytes(), b"myriad/1"]);
 }
 
 #[test]

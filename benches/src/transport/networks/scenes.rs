@@ -197,21 +197,34 @@ fn traces(options: &Options, hz: u32) -> Vec<Scene> {
 }
 
 fn links(options: &Options, hz: u32) -> Vec<Scene> {
-    let scenes = [256u32, 64, 16].map(|kbits| {
-        let before = delayed(30, 5);
+    let before = delayed(30, 5);
+    let narrow = |kbits: u32| {
         let narrow = Faults {
             rate: kbits * 125,
             buffer: ms(300),
             ..before
         };
-        let down = vec![(Duration::ZERO, before), (CHANGE, narrow)];
-        let name = format!("{kbits} kbit/s down after 10 s");
-        let mut scene = scene(options, hz, name, steady(before), down);
+        vec![(Duration::ZERO, before), (CHANGE, narrow)]
+    };
+    let scene = |name: String, up, down| {
+        let mut scene = scene(options, hz, name, up, down);
         scene.play.change = Some((CHANGE, CHANGE));
         scene.play.crowd = 200;
         scene
+    };
+    let down = [256, 64, 16].map(|kbits| {
+        let name = format!("{kbits} kbit/s down after 12 s");
+        scene(name, steady(before), narrow(kbits))
     });
-    scenes.into()
+    let up = [64, 16].map(|kbits| {
+        let name = format!("{kbits} kbit/s up after 12 s");
+        scene(name, narrow(kbits), steady(before))
+    });
+    let both = [64, 16].map(|kbits| {
+        let name = format!("{kbits} kbit/s each way after 12 s");
+        scene(name, narrow(kbits), narrow(kbits))
+    });
+    down.into_iter().chain(up).chain(both).collect()
 }
 
 fn scene(

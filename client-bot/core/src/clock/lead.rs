@@ -25,7 +25,8 @@ pub(super) struct Lead {
     inputs: VecDeque<Input>,
     /// What the latest inputs needed, oldest first.
     needs: VecDeque<Need>,
-    /// How long the last input that says so exactly was on its way, if nobody has asked since.
+    /// How long the last input was on its way that the server said something of, if nobody has
+    /// asked since.
     delay: Option<i64>,
     /// When `ahead` was changed last. What was sent before says nothing of how it is now.
     changed: i64,
@@ -202,7 +203,7 @@ impl Lead {
             false => first,
         };
         let way = (count == 1 && said).then_some(came - judged.at);
-        self.delay = way;
+        self.delay = heard.margin.map(|_| came - judged.at);
         self.needs.push_back(Need {
             sent: judged.at,
             most: came - judged.due,
