@@ -167,7 +167,7 @@ class World:
         read.whole = read.last and bits.get(1) == 1
         read.processed_low = bits.get(16)
         read.kept = self.kept(bits, read.tick)
-        read.margin = bits.get(5) - 16 if bits.get(1) else None
+        read.margin = bits.get(7) - 64 if bits.get(1) else None
         read.send_every = bits.get(3) + 2 if bits.get(1) else 1
         length = bits.get(4)
         count = 1 << length - 1 | bits.get(length - 1) if length else 0

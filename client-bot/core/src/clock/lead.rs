@@ -203,7 +203,9 @@ impl Lead {
             false => first,
         };
         let way = (count == 1 && said).then_some(came - judged.at);
-        self.delay = heard.margin.map(|_| came - judged.at);
+        // Of one that came far too early only a bound is said.
+        let is_told = heard.margin.is_some_and(|margin| margin < MARGIN_MAX);
+        self.delay = is_told.then_some(came - judged.at);
         self.needs.push_back(Need {
             sent: judged.at,
             most: came - judged.due,

@@ -149,7 +149,7 @@ const JUDGED_MIN: u32 = 2;
 const STEPS_OF_QUEUE: u32 = 6;
 /// Within so many steps a queue shows that less was not enough.
 const STEPS_TO_SHOW: u32 = 6;
-const PATIENCE_MIN: u32 = 8;
+const PATIENCE_MIN: u32 = 20;
 const PATIENCE_MAX: u32 = 120;
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! | bits | meaning |
 //! | --- | --- |
 //! | 0 | there are none that were meant for a tick |
-//! | 1, then 5 more | the margin, plus 16 |
+//! | 1, then 7 more | the margin, plus 64 |
 
 use crate::wire::DecodeError;
 use crate::wire::bits::{BitReader, BitWriter};
@@ -29,4 +29,5 @@ pub fn read(reader: &mut BitReader<'_>) -> Result<Option<i32>, DecodeError> {
 }
 
 pub const BITS_MAX: u32 = 1 + MARGIN_BITS;
-const MARGIN_BITS: u32 = 5;
+/// Over a second at 60 Hz: clients send far ahead where links are bad.
+const MARGIN_BITS: u32 = 7;
