@@ -233,6 +233,9 @@ impl Lead {
         let (_, &mut most, _) = all.select_nth_unstable_by(few, |a, b| b.cmp(a));
         let latest = self.needs.iter().rev().take(LATELY).map(|need| need.most);
         let lately = latest.max().unwrap_or(most);
+        // What was needed long ago is not remembered beyond this.
+        let highest = lately + self.spare_max;
+        let most = most.min(highest);
         // And no less than a period before.
         let least = most - self.period;
         if least > self.ahead {
@@ -241,9 +244,9 @@ impl Lead {
             self.ahead += (self.period / 4).max(RAISE_MIN);
         } else if self.needs.len() < LATELY {
             return false;
-        } else if self.ahead > lately + self.spare_max {
+        } else if self.ahead > highest {
             // The server leaves out ticks, or the way is far shorter now.
-            self.ahead = lately + self.spare_max;
+            self.ahead = highest;
         } else if self.ahead > most {
             self.ahead -= ((self.ahead - most) / 8).max(1);
             // Nothing is to be found out again.
