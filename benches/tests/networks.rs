@@ -51,12 +51,13 @@ fn input_gets_through_again_soon_after_the_network_changes() {
 
 #[test]
 fn a_narrow_link_is_sent_less_and_keeps_its_player() {
-    let line = "--hz 10,30,60 --suites links --seconds 20";
+    let line = "--hz 10,30,60,128 --suites links --seconds 20";
     for scene in scenes::of(&options(line)) {
         let name = format!("{} at {} Hz", scene.name, scene.play.tick_hz);
         let outcome = scene.play.run().expect(&name);
-        assert_eq!(outcome.lost, 0, "{name}: {outcome:?}");
+        assert_eq!((outcome.wrong, outcome.lost), (0, 0), "{name}: {outcome:?}");
         assert!(outcome.empty_percent() < 2.0, "{name}: {outcome:?}");
+        assert!(outcome.empty_after_percent() < 2.0, "{name}: {outcome:?}");
         assert!(
             outcome.age_p99 < Duration::from_secs(1),
             "{name}: {outcome:?}"

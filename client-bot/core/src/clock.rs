@@ -195,6 +195,13 @@ impl Clock {
         }
     }
 
+    /// Whether input for a tick has to be sent by now.
+    pub(crate) fn is_time_for(&self, tick: Tick, now: Duration) -> bool {
+        // However moments are rounded.
+        let soon = nanoseconds(now) + self.lead.ahead() + self.period / 8;
+        soon >= since(self.base, tick, self.period)
+    }
+
     /// Input was sent, for this tick and maybe for later ones.
     pub(crate) fn send(&mut self, sequence: u32, tick: Tick, now: Duration) {
         let since_base = since(self.base, tick, self.period);

@@ -756,38 +756,42 @@ impl World {
 
     fn datagram(&mut self, now: Duration) -> Option<Vec<u8>> {
         let due = self.input_due(now);
-        // Without a clock, words go out as if ticks began at any time.
-        let is_time = match self.clock.input_tick(now) {
-            Some(_) => due.is_some(),
-            None => now >= self.sent + self.clock.period() && self.pace.may_send(now),
-        };
-        if !is_time {
-            return None;
-        }
         if let Some(tick) = due {
             self.input = due;
             self.prediction.reach(self.session.view(), tick);
-            if self.is_held(tick) {
-                return None;
+            if let Some(sequence) = self.unsent {
+                self.session.mean(tick);
+                self.held.get_or_insert((sequence, tick));
             }
         }
-        let datagram = self.unsent_for(due)?;
-        self.sent_for = due;
-        self.note_sent(due, now);
+        if !self.is_time_to_send(due, now) {
+            return None;
+        }
+        // What was given since the last input is for the next one.
+        let meant = due.or(self.held.and(self.input).map(Tick::next));
+        let datagram = self.unsent_for(meant)?;
+        self.sent_for = self.input;
+        self.note_sent(meant, now);
         Some(datagram)
     }
 
-    /// Whether input for a tick waits for that of the next ones: all of it is sent together.
-    fn is_held(&mut self, tick: Tick) -> bool {
-        let every = self.clock.send_every();
-        if every == 1 {
-            return false;
+    /// Whether a datagram may go out, in a moment in which input is due for a tick or for none.
+    fn is_time_to_send(&self, due: Option<Tick>, now: Duration) -> bool {
+        if self.clock.input_tick(now).is_none() {
+            // Without a clock, words go out as if ticks began at any time.
+            return now >= self.sent + self.clock.period() && self.pace.may_send(now);
         }
-        if let Some(sequence) = self.unsent {
-            self.session.mean(tick);
-            self.held.get_or_insert((sequence, tick));
+        match (self.held, due) {
+            // Input for the first of several ticks waits for that of the others.
+            (Some((_, first)), _) => {
+                self.clock.is_time_for(first, now) && self.pace.may_send(now)
+            }
+            (None, Some(tick)) => {
+                let every = self.clock.send_every();
+                self.sent_for.is_none_or(|sent| tick >= sent.after(every))
+            }
+            (None, None) => false,
         }
-        self.sent_for.is_some_and(|sent| tick < sent.after(every))
     }
 
     /// A datagram with what the server does not know, where new commands are meant for a tick,

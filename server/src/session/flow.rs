@@ -60,6 +60,8 @@ struct Limit {
     since_full: u32,
     /// For how many steps a queue stands.
     standing: u32,
+    /// For how many steps it takes more than before.
+    wider: u32,
 }
 
 impl Flow {
@@ -182,6 +184,7 @@ impl Flow {
                 since_lowered: 0,
                 since_full: 0,
                 standing: 0,
+                wider: 0,
             });
             return;
         };
@@ -196,7 +199,7 @@ impl Flow {
             if limit.since_lowered >= 2 {
                 limit.takes = limit.bytes_per_tick.min(arrived_bytes).max(least);
                 limit.bytes_per_tick = lower(limit.takes);
-                limit.since_lowered = 0;
+                (limit.since_lowered, limit.wider) = (0, 0);
             }
         } else if limit.standing == STEPS_TO_DRAIN {
             // It does not grow, but it does not go either.
@@ -210,11 +213,13 @@ impl Flow {
         } else if limit.since_full >= STEPS_UNUSED {
             self.limit = None;
         } else if step.is_full && !stands && limit.since_lowered >= 2 {
-            // Slowly up to what it takes and beyond, and fast where it takes much more by now.
-            let is_wider = limit.bytes_per_tick > limit.takes && queue == 0;
-            let part = match is_wider && limit.since_lowered >= STEPS_CALM {
-                true => 4,
-                false => 16,
+            // Slowly up to what it takes and beyond, and ever faster where no queue follows.
+            let is_wider = limit.bytes_per_tick > limit.takes && ms <= NO_QUEUE_MS;
+            limit.wider = if is_wider { limit.wider + 1 } else { 0 };
+            let part = match limit.wider {
+                0..STEPS_WIDER => 16,
+                STEPS_WIDER..STEPS_MUCH_WIDER => 4,
+                _ => 1,
             };
             limit.bytes_per_tick += (limit.bytes_per_tick / part).max(1);
         }
@@ -233,12 +238,14 @@ impl Flow {
 pub const HEADER_BYTES: usize = 64;
 const PACKET_BYTES: i64 = 1200;
 /// From one look at the link to the next: half a second, and so many ticks.
-const STEP_TICKS_MIN: u32 = 10;
+const STEP_TICKS_MIN: u32 = 6;
 /// The shortest round trip is looked for in the last one to two spans.
 const SPAN_SECONDS: u32 = 10;
 /// A queue this long stands because of what is sent.
 const QUEUE_MS: u64 = 120;
 const QUEUE_TICKS_MIN: u32 = 2;
+/// A round trip that is longer by this may have met no queue: client and server wait for ticks.
+const NO_QUEUE_MS: u64 = 50;
 /// A step in which hardly anything arrives, and that so late, is enough.
 const COLLAPSE_QUEUE_MS: u64 = 200;
 const COLLAPSE_JUDGED_MIN: u32 = 8;
@@ -248,8 +255,9 @@ const STEPS_OF_QUEUE: u32 = 6;
 const STEPS_TO_DRAIN: u32 = 2;
 /// A limit that was not reached in so many steps goes.
 const STEPS_UNUSED: u32 = 20;
-/// After so many steps without a queue the link may have become much wider.
-const STEPS_CALM: u32 = 8;
+/// After so many steps of more than it took without a queue, a link has become wider, or much wider.
+const STEPS_WIDER: u32 = 3;
+const STEPS_MUCH_WIDER: u32 = 7;
 /// Steps of which it is known what was sent: some more than the longest round trip.
 const STEPS_KEPT: usize = 8;
 /// What arrives is judged where as much was sent.
