@@ -256,7 +256,8 @@ pub fn client_config(trust: &Trust, turns: Turns) -> Result<ClientConfig, Client
         // A datagram holds all that is unprocessed, so only the newest is of use.
         .datagram_send_buffer_size(DATAGRAM_BUFFER_BYTES)
         .congestion_controller_factory(Arc::new(ThinFlowConfig::new(turns)))
-        .initial_rtt(Duration::from_millis(50))
+        // As the server's: the first packets are the longest, and narrow links take long for them.
+        .initial_rtt(Duration::from_millis(150))
         .mtu_discovery_config(None);
     config.transport_config(Arc::new(transport));
     Ok(config)

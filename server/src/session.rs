@@ -315,6 +315,16 @@ impl Session {
         self.stream.taken_in()
     }
 
+    /// Whether the client's link is judged in a tick.
+    pub fn is_link_judged(&self, tick: Tick) -> bool {
+        self.flow.is_judged(tick)
+    }
+
+    /// Packets to the client were marked on the way, as a queue gets long.
+    pub fn note_marks(&mut self) {
+        self.flow.mark();
+    }
+
     /// Whether the client leaves more unread, or for longer, than the world allows. What
     /// is unsent is dropped then.
     pub fn is_too_slow(&mut self, tick: Tick, world: &SessionWorld) -> bool {

@@ -783,9 +783,7 @@ impl World {
         }
         match (self.held, due) {
             // Input for the first of several ticks waits for that of the others.
-            (Some((_, first)), _) => {
-                self.clock.is_time_for(first, now) && self.pace.may_send(now)
-            }
+            (Some((_, first)), _) => self.clock.is_time_for(first, now) && self.pace.may_send(now),
             (None, Some(tick)) => {
                 let every = self.clock.send_every();
                 self.sent_for.is_none_or(|sent| tick >= sent.after(every))

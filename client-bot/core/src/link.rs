@@ -205,7 +205,10 @@ mod tests {
     fn a_busy_server_may_be_silent_for_longer() {
         let mut watch = LinkWatch::new(ms(0), 10, 10);
         watch.expect_every(9);
-        assert_eq!(look(&mut watch, 0, 20_000, &[900, 1800, 3600, 4500]).len(), 1);
+        assert_eq!(
+            look(&mut watch, 0, 20_000, &[900, 1800, 3600, 4500]).len(),
+            1
+        );
         watch.hear(ms(20_000));
         watch.expect_every(1);
         assert_eq!(watch.next_due(LOST_AFTER), None);

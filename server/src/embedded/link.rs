@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use bytes::Bytes;
-use quic::{Handle, StreamEnd};
+use quic::{Congestion, Handle, StreamEnd};
 
 use super::{ADDRESS, Closed};
 use crate::transport::client_link::ClientLink;
@@ -55,6 +55,11 @@ impl ClientLink for EmbeddedLink<'_> {
 
     fn remote_address(&self) -> SocketAddr {
         ADDRESS
+    }
+
+    /// There is no network.
+    fn congestion(&self) -> Congestion {
+        Congestion::default()
     }
 
     fn send_datagram(&mut self, data: Bytes) {

@@ -188,7 +188,9 @@ impl Session {
             }
             // Two datagrams a second show that the server is there; where the idle time-out is
             // short, three within it.
-            _ => (tick_hz / 2).min(config.limits.idle_seconds * tick_hz / 3).max(1),
+            _ => (tick_hz / 2)
+                .min(config.limits.idle_seconds * tick_hz / 3)
+                .max(1),
         }
     }
 

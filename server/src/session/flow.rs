@@ -10,6 +10,8 @@
 //! A round trip that is longer although as much arrives as is sent is that of another way, and not
 //! of a queue.
 //!
+//! Routers that mark packets (ECN) say so before a queue is long, and are believed.
+//!
 //! Loss alone does not slow anything down: radio loses packets, too. Only where nearly half are
 //! lost, something on the way drops them because they are too many.
 //!
@@ -45,6 +47,8 @@ struct Step {
     arrived: u32,
     /// There was more to tell than was allowed.
     is_full: bool,
+    /// Packets were marked on the way.
+    is_marked: bool,
 }
 
 /// A link that takes less than there is to tell.
@@ -106,10 +110,20 @@ impl Flow {
         self.step.arrived += ticks;
     }
 
+    /// Whether the link is judged when this tick begins.
+    pub fn is_judged(&self, tick: Tick) -> bool {
+        tick >= self.step_ends
+    }
+
+    /// Packets were marked on the way, as a queue gets long.
+    pub fn mark(&mut self) {
+        self.step.is_marked = true;
+    }
+
     /// A tick begins. How many bytes the client may be sent of it, with their headers; `None`:
     /// as many as there are.
     pub fn begin(&mut self, tick: Tick, tick_hz: u32) -> Option<usize> {
-        if tick >= self.step_ends {
+        if self.is_judged(tick) {
             if self.step_ends > Tick(0) {
                 self.end_step(tick_hz);
             }
@@ -173,9 +187,13 @@ impl Flow {
         let late = u64::from(self.round_trip.saturating_sub(shortest)) * 1000;
         let is_late = late / u64::from(tick_hz) >= COLLAPSE_QUEUE_MS;
         let collapses = current.0 >= COLLAPSE_JUDGED_MIN && current.1 * 4 < current.0 && is_late;
-        let is_too_much = stands && is_overloaded || loses || collapses;
+        let is_too_much = stands && is_overloaded || loses || collapses || step.is_marked;
         // Some of it has arrived before.
-        let arrived_bytes = if collapses { arrived_bytes / 2 } else { arrived_bytes };
+        let arrived_bytes = if collapses {
+            arrived_bytes / 2
+        } else {
+            arrived_bytes
+        };
         let Some(limit) = &mut self.limit else {
             self.limit = is_too_much.then(|| Limit {
                 bytes_per_tick: lower(arrived_bytes),
@@ -365,6 +383,20 @@ mod tests {
             let sum: usize = queues.iter().sum();
             assert!(sum * 2 < queues.len() * 3, "{rate}: {queues:?}");
         }
+    }
+
+    #[test]
+    fn a_link_that_marks_packets_is_sent_less_although_it_loses_none() {
+        let mut link = Link::new(100_000);
+        link.run(100, 5000);
+        for _ in 0..10 {
+            link.flow.mark();
+            link.run(6, 5000);
+        }
+        let marked = link.rate_of_last(5);
+        assert!(marked < 3000, "{marked}");
+        link.run(300, 5000);
+        assert_eq!(link.rate_of_last(50), 5000 + HEADER_BYTES);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
+use quic::Congestion;
 use shared::wire::control::Close;
 
 use super::client_link::ClientLink;
@@ -39,6 +40,8 @@ pub struct Player {
     /// It has sent bytes that could not be read. It doesn't keep its place for a return:
     /// many of its kind would fill the world.
     pub is_malformed: bool,
+    /// What the network had done to its packets when its link was judged last.
+    pub congestion: Congestion,
 }
 
 impl Client {
@@ -58,6 +61,13 @@ impl Client {
 }
 
 impl Player {
+    /// Whether packets were marked on the way since the last look.
+    pub fn is_marked(&mut self, link: &impl ClientLink) -> bool {
+        let congestion = link.congestion();
+        let before = std::mem::replace(&mut self.congestion, congestion);
+        congestion.is_marked_since(&before)
+    }
+
     /// Gives the transport as much of the stream as it takes now; the rest waits for the
     /// next tick. Gives the number of bytes.
     pub fn flush(&mut self, link: &mut impl ClientLink) -> usize {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use bytes::Bytes;
-use quic::{Handle, Link, StreamEnd};
+use quic::{Congestion, Handle, Link, StreamEnd};
 
 /// One client's connection, with its one stream and its datagrams.
 pub trait ClientLink {
@@ -14,6 +14,9 @@ pub trait ClientLink {
     fn now(&self) -> Instant;
 
     fn remote_address(&self) -> SocketAddr;
+
+    /// What the network has done to the packets that were sent.
+    fn congestion(&self) -> Congestion;
 
     /// Sends a datagram, or drops it where the connection is ending.
     fn send_datagram(&mut self, data: Bytes);
@@ -39,6 +42,10 @@ impl ClientLink for Link<'_> {
 
     fn remote_address(&self) -> SocketAddr {
         Link::remote_address(self)
+    }
+
+    fn congestion(&self) -> Congestion {
+        Link::congestion(self)
     }
 
     fn send_datagram(&mut self, data: Bytes) {

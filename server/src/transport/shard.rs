@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use quic::proto::{ConnectionError, Incoming};
-use quic::{Application, Event, Handle, Link, Load, Open, Packet, Rejection};
+use quic::{Application, Congestion, Event, Handle, Link, Load, Open, Packet, Rejection};
 use shared::Tick;
 use shared::wire::DecodeError;
 use shared::wire::commands::ClientDatagram;
@@ -262,6 +262,7 @@ impl Shard {
             requests: Requests::new(limits.client_requests_per_second, link.now()),
             is_heard: false,
             is_malformed: false,
+            congestion: Congestion::default(),
         })
     }
 
@@ -445,6 +446,9 @@ impl Shard {
             return;
         };
         self.take_requests(link, player);
+        if player.session.is_link_judged(view.publication.tick) && player.is_marked(link) {
+            player.session.note_marks();
+        }
         let (scratch, counts) = (&mut self.scratch, &mut self.counts);
         player.session.tell(view, scratch, counts, |datagram| {
             link.send_datagram(datagram.into());

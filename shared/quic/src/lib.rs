@@ -45,7 +45,7 @@ pub use congestion::{ThinFlowConfig, Turns};
 pub use drops::Drops;
 pub use endpoint::{Application, Endpoint, Event, Handle, Load, Open, Wait, prefetch};
 pub use faults::{Faults, Network};
-pub use link::{DATAGRAM_BUFFER_BYTES, Link};
+pub use link::{Congestion, DATAGRAM_BUFFER_BYTES, Link};
 pub use quinn_proto as proto;
 pub use rejection::Rejection;
 pub use socket::{Packet, Socket};

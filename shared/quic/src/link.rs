@@ -23,6 +23,23 @@ pub struct Link<'a> {
     pub(crate) is_urgent: &'a mut bool,
 }
 
+/// What a network has done to a connection's packets so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Congestion {
+    /// How often packets were lost or marked (ECN): once for all that one acknowledgement tells of.
+    pub events: u64,
+    /// Packets that were lost.
+    pub lost: u64,
+}
+
+impl Congestion {
+    /// Whether packets were marked since, and none was lost: a queue on the way is long, and not
+    /// full.
+    pub fn is_marked_since(&self, before: &Congestion) -> bool {
+        self.events > before.events && self.lost == before.lost
+    }
+}
+
 impl Link<'_> {
     pub fn handle(&self) -> Handle {
         self.handle
@@ -47,10 +64,13 @@ impl Link<'_> {
         self.connection
     }
 
-    /// How often packets were lost or marked (ECN), since a queue on the way is full or long: once
-    /// for all that the other end tells of in one acknowledgement.
-    pub fn congestion_events(&self) -> u64 {
-        self.connection.stats().path.congestion_events
+    /// What the network has done to the packets that were sent.
+    pub fn congestion(&self) -> Congestion {
+        let path = self.connection.stats().path;
+        Congestion {
+            events: path.congestion_events,
+            lost: path.lost_packets,
+        }
     }
 
     /// Sends a datagram with the next packet, at the end of the event or visit. One that

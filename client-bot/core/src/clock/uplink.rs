@@ -229,7 +229,11 @@ mod tests {
             let late = way.waits[waits..].iter().filter(|&&wait| wait > 150 * MS);
             let all = way.waits.len() - waits;
             assert!(late.count() * 5 < all, "{rate}: {:?}", &way.waits[waits..]);
-            assert!((way.lost - lost) * 20 < all, "{rate}: {} lost", way.lost - lost);
+            assert!(
+                (way.lost - lost) * 20 < all,
+                "{rate}: {} lost",
+                way.lost - lost
+            );
         }
     }
 

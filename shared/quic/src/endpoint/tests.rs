@@ -172,7 +172,7 @@ fn congestion(marks_after: Option<Duration>, is_stray: bool) -> (u64, u64) {
     }
     let seen = client.visit(handle, &mut from, Instant::now(), |_, link, ()| {
         let lost = link.connection().stats().path.lost_packets;
-        (link.congestion_events(), lost)
+        (link.congestion().events, lost)
     });
     seen.unwrap()
 }
