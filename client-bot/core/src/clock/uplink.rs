@@ -10,8 +10,6 @@
 //! the fastest one lately. A way that only became longer looks the same, until a queue would be
 //! gone.
 
-use std::time::Duration;
-
 /// How many ticks' input is sent together. Times are in nanoseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Uplink {
@@ -138,11 +136,11 @@ impl Uplink {
 const TOGETHER_MAX: i64 = 133_333_333;
 const EVERY_MAX: i64 = 32;
 /// From one look at the way to the next.
-const STEP: i64 = Duration::from_millis(500).as_nanos() as i64;
+const STEP: i64 = 500_000_000;
 /// The shortest delay is looked for in the last one to two spans.
-const SPAN: i64 = Duration::from_secs(10).as_nanos() as i64;
+const SPAN: i64 = 10_000_000_000;
 /// A queue this long stands because of what is sent.
-const QUEUE_MIN: i64 = Duration::from_millis(120).as_nanos() as i64;
+const QUEUE_MIN: i64 = 120_000_000;
 /// Fewer inputs in a step say nothing: one of them may have had luck.
 const JUDGED_MIN: u32 = 2;
 /// After so many steps without too much, a queue is gone, if it was one.
