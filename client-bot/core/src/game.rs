@@ -781,13 +781,12 @@ impl World {
             // Without a clock, words go out as if ticks began at any time.
             return now >= self.sent + self.clock.period() && self.pace.may_send(now);
         }
+        let every = self.clock.send_every();
         match (self.held, due) {
+            (Some(_), Some(_)) if every == 1 => true,
             // Input for the first of several ticks waits for that of the others.
             (Some((_, first)), _) => self.clock.is_time_for(first, now) && self.pace.may_send(now),
-            (None, Some(tick)) => {
-                let every = self.clock.send_every();
-                self.sent_for.is_none_or(|sent| tick >= sent.after(every))
-            }
+            (None, Some(tick)) => self.sent_for.is_none_or(|sent| tick >= sent.after(every)),
             (None, None) => false,
         }
     }
