@@ -34,6 +34,9 @@ pub struct Report {
     pub machine: String,
     /// The commit of the sources, or `"unknown"`.
     pub commit: String,
+    /// Cargo's profile of the build; none in older reports.
+    #[serde(default)]
+    pub profile: Option<String>,
     /// YYYY-MM-DD in UTC.
     pub date: String,
     pub gpu: Option<String>,
@@ -48,6 +51,7 @@ impl Report {
         Report {
             machine: machine::cpu(),
             commit: machine::commit(),
+            profile: Some(env!("BUILD_PROFILE").to_owned()),
             date: machine::today(),
             gpu: machine::gpu(),
             driver: machine::driver(),
@@ -63,9 +67,11 @@ impl Report {
         }
     }
 
-    /// The sentence at the end of a table's caption: "On MACHINE, DATE."
+    /// The sentence at the end of a table's caption: "On MACHINE, DATE, profile PROFILE."
     pub fn origin(&self) -> String {
-        format!("On {}, {}.", self.place(), self.date)
+        let profile = self.profile.as_ref();
+        let profile = profile.map_or(String::new(), |profile| format!(", profile {profile}"));
+        format!("On {}, {}{profile}.", self.place(), self.date)
     }
 
     /// The rows of one bench; the rest of the report stays.

@@ -1,9 +1,7 @@
 //! A small run of content matching.
 
-mod common;
-
+use crate::common::{Folder, run_and_keep};
 use benches::cli;
-use common::{Folder, run_and_keep};
 
 #[test]
 fn all_ways_find_the_same_subscribers_and_each_has_a_row() {

@@ -38,7 +38,12 @@ fn every_link_of_the_readme_leads_somewhere() {
 /// The words after `benches --` of each command, without redirections.
 fn commands(readme: &str) -> impl Iterator<Item = Vec<&str>> {
     let lines = readme.lines();
-    let commands = lines.filter_map(|line| line.strip_prefix("cargo run --release -p benches -- "));
+    let commands = lines.filter_map(|line| {
+        let (_, words) = line
+            .strip_prefix("cargo run --")?
+            .split_once(" -p benches -- ")?;
+        Some(words)
+    });
     commands.map(|line| {
         line.split_whitespace()
             .take_while(|word| *word != ">")

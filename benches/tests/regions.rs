@@ -1,8 +1,6 @@
 //! A small run of region matching.
 
-mod common;
-
-use common::{Folder, run_and_keep};
+use crate::common::{Folder, run_and_keep};
 use serde_json::Value;
 
 #[test]

@@ -1,10 +1,8 @@
 //! Kept reports: all can be shown again.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{Folder, run, try_run};
+use crate::common::{Folder, run, try_run};
 
 #[test]
 fn every_kept_report_gives_the_kept_tables_and_figures() {

@@ -1,9 +1,7 @@
 //! Small runs of the benches of the server's tick.
 
-mod common;
-
+use crate::common::{Folder, run_and_keep};
 use benches::report::Row;
-use common::{Folder, run_and_keep};
 
 #[test]
 fn all_backends_agree_on_every_tick_of_a_fight() {

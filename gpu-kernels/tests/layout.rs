@@ -1,6 +1,6 @@
 //! The headers that kernels are built with say what Rust declares.
 //!
-//! `UPDATE_LAYOUT=1 cargo test -p gpu-kernels --test layout` writes them; then
+//! `UPDATE_LAYOUT=1 cargo test -p gpu-kernels --test it layout` writes them; then
 //! `python3 gpu-kernels/kernels/build.py` builds the kernels.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 

@@ -35,7 +35,7 @@ fn a_timed_command_runs_as_many_ticks_later_as_asked() {
     assert_eq!(born(&mut parity, 1), [1]);
     assert_eq!(born(&mut parity, 2), [2]);
     assert_eq!(born(&mut parity, 3), [3, 3]);
-    assert_eq!(born(&mut parity, 4), []);
+    assert_eq!(born(&mut parity, 4), [0; 0]);
 }
 
 #[test]

@@ -4,9 +4,10 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`json`] | a line of JSON for each entity |
-//! | [`parquet`] | a Parquet file |
+//! | `parquet` | a Parquet file, where that feature is on |
 
 pub mod json;
+#[cfg(feature = "parquet")]
 pub mod parquet;
 
 use std::collections::HashMap;

@@ -3,11 +3,9 @@
 //!
 //! Skipped, with a line that says so, where there is no Chromium.
 
-mod common;
-
+use crate::common::chromium::Chromium;
+use crate::common::{Player, ROOM, go, scratch, start_with};
 use client_bot::connect::hello;
-use common::chromium::Chromium;
-use common::{Player, ROOM, go, scratch, start_with};
 use serde_json::json;
 use server::server::WebServing;
 use server::{Server, ServerOptions};

@@ -1,8 +1,6 @@
 //! A server that starts in the folder of another one goes on with its world, and refuses to
 //! where it can't.
 
-mod common;
-
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
@@ -10,11 +8,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::common::folder::{TestFolder, refusal};
+use crate::common::{
+    Bots, DEADLINE, Player, go, listen_for, start_with, ticks, units, until, world,
+};
 use client_bot::BehaviourKind;
 use client_bot::connect::{ClientError, hello};
 use client_bot::{Client, Connector, Trust};
-use common::folder::{TestFolder, refusal};
-use common::{Bots, DEADLINE, Player, go, listen_for, start_with, ticks, units, until, world};
 use script::builtin;
 use server::server::DataOptions;
 use server::{Server, ServerOptions};

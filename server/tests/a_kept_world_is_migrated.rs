@@ -1,13 +1,12 @@
 //! A kept world goes on with another world file, and its players with it.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::folder::{TestFolder, copy_kept, refusal};
-use common::{Player, go, myriad_binary, start_with, text, until, world};
+use crate::common::folder::{TestFolder, copy_kept, refusal};
+use crate::common::{Player, go, myriad_binary, start_with, text, until, world};
 use script::builtin;
 use server::server::DataOptions;
 use server::{Server, ServerOptions};

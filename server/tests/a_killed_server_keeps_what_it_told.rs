@@ -13,19 +13,17 @@
 //! | `PORT` | the server's port: one that the system gives to nobody while the server is dead |
 //! | `PROMOTE_AFTER_MS` | how long after a primary's death its standby is promoted (1000) |
 
-mod common;
-
 use std::fs;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::common::folder::TestFolder;
+use crate::common::process::Process;
+use crate::common::witness::{Crowd, Witness, check, dice, fight};
+use crate::common::{Log, eventually, myriad_binary};
 use client_bot::{BehaviourKind, Swarm, SwarmOptions, Trust};
-use common::folder::TestFolder;
-use common::process::Process;
-use common::witness::{Crowd, Witness, check, dice, fight};
-use common::{Log, eventually, myriad_binary};
 use quic::Network;
 use serde::Serialize;
 use server::durable::checkpoint;

@@ -1,7 +1,5 @@
 //! A lease at a third party decides which server is the primary.
 
-mod common;
-
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -10,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::common::folder::TestFolder;
+use crate::common::process::{Process, signal};
+use crate::common::{DEADLINE, Log};
 use client_bot::connect::{ClientError, hello};
 use client_bot::{Client, Connector, Trust};
-use common::folder::TestFolder;
-use common::process::{Process, signal};
-use common::{DEADLINE, Log};
 use server::lease::holding::{Holding, Next};
 use shared::wire::control::Ticket;
 use shared::world::mix::mix;

@@ -1,10 +1,8 @@
 //! A subscriber is told of what matches, wherever it happens: once, with all of its
 //! subscriptions that match.
 
-mod common;
-
+use crate::common::{Bots, Player, Vanished, listen_for, losing, start, start_with, ticks, until};
 use client_bot::BehaviourKind;
-use common::{Bots, Player, Vanished, listen_for, losing, start, start_with, ticks, until};
 use script::builtin;
 use server::Server;
 use shared::wire::notice::{Notice, NoticeBody};

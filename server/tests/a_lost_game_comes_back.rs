@@ -1,13 +1,11 @@
 //! A game whose network fails goes on as the same entity once it is back, by itself.
 
-mod common;
-
 use std::time::Duration;
 
+use crate::common::relay::Relay;
+use crate::common::{DEADLINE, Player, ROOM, eventually, play_until, start, trust};
 use client_bot::client_core::{Event, GameOptions, LinkState, LossCode, RetryOptions};
 use client_bot::{Client, Connector, GameClient};
-use common::relay::Relay;
-use common::{DEADLINE, Player, ROOM, eventually, play_until, start, trust};
 use quic::Faults;
 use script::builtin;
 use server::Server;

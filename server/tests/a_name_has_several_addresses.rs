@@ -1,14 +1,12 @@
 //! A name may have addresses at which the server is not: a client comes in by another one.
 
-mod common;
-
 use std::net::{Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
+use crate::common::{DEADLINE, ROOM, eventually, play_until, start, trust};
 use client_bot::client_core::{Event, GameOptions, RetryOptions};
 use client_bot::connect::ClientError;
 use client_bot::{Addresses, Client, Connector, GameClient, Trust};
-use common::{DEADLINE, ROOM, eventually, play_until, start, trust};
 use server::Server;
 use tokio::time::timeout;
 

@@ -3,19 +3,17 @@
 //!
 //! Skipped, with a line that says so, where there is no Chromium.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use client_bot::{BehaviourKind, Network};
-use common::chromium::Chromium;
-use common::relay::Relay;
-use common::{
+use crate::common::chromium::Chromium;
+use crate::common::relay::Relay;
+use crate::common::{
     Bots, DEADLINE, PLAIN, Player, ROOM, eventually, go, listen_for, myriad_binary, scratch,
     start_with, text, until, web,
 };
+use client_bot::{BehaviourKind, Network};
 use quic::faults::relay::RelayPort;
 use script::builtin;
 use serde_json::Value;

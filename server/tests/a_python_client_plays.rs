@@ -3,18 +3,16 @@
 //!
 //! Skipped, with a line that says so, where there is no Python with aioquic.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 
+use crate::common::python::{Running, interpreter, program};
+use crate::common::{Bots, PLAIN, Player, ROOM, eventually, go, listen_for, start, until};
 use client_bot::BehaviourKind;
 use client_bot::connect::fingerprint;
-use common::python::{Running, interpreter, program};
-use common::{Bots, PLAIN, Player, ROOM, eventually, go, listen_for, start, until};
 use serde_json::Value;
 use server::Server;
 use shared::{EntityId, Fixed};

@@ -2,10 +2,9 @@
 //! causes, damage is told in a sentence, and a browser shows all that.
 //!
 //! The test of an hour is left out unless asked for, since it takes minutes:
-//! `cargo test -p server --test a_recording_is_looked_at -- --ignored --nocapture`.
+//! `cargo test -p server --test it a_recording_is_looked_at -- --ignored --nocapture`.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::chromium::Chromium;
-use common::folder::TestFolder;
-use common::names::{ByName, named};
-use common::{Player, listen_for, scratch, start_with, units};
+use crate::common::chromium::Chromium;
+use crate::common::folder::TestFolder;
+use crate::common::names::{ByName, named};
+use crate::common::{Player, listen_for, scratch, start_with, units};
 use gpu_kernels::{Backend, CpuBackend, Frame, StateHash};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};

@@ -1,10 +1,8 @@
 //! A notification with an area is heard by clients that see some of the area or have a
 //! region there: once, subscribed to or not.
 
-mod common;
-
+use crate::common::{Bots, Player, all_listen, go, start, ticks, units};
 use client_bot::BehaviourKind;
-use common::{Bots, Player, all_listen, go, start, ticks, units};
 use script::builtin;
 use server::Server;
 use shared::EntityId;

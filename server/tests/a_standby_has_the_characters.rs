@@ -1,17 +1,12 @@
 //! A standby that takes over has what accounts kept at its primary, away or not.
 
-mod common;
-
 use std::process::Command;
 use std::sync::Arc;
 
-use common::folder::refusal;
-use common::names::{ByName, join_named};
-use common::pair::{Pair, complete};
-use common::postgres::Postgres;
-use common::{Player, eventually, leave, listen_for, myriad_binary, text, ticks, until};
+use crate::common::names::{ByName, join_named};
+use crate::common::pair::{Pair, complete};
+use crate::common::{Player, eventually, leave, listen_for, myriad_binary, text, ticks, until};
 use script::builtin;
-use server::durable::characters::CharacterStore;
 use server::server::standby::Standby;
 use server::{Server, ServerOptions};
 
@@ -39,15 +34,6 @@ const WORLD: &str = "
 
 fn by_name(options: &mut ServerOptions) {
     options.authenticator = Arc::new(ByName);
-}
-
-/// The same with characters in a database.
-fn in_database(place: &str) -> impl Fn(&mut ServerOptions) {
-    move |options| {
-        by_name(options);
-        let data = options.data.as_mut().unwrap();
-        data.characters = Some(place.parse().unwrap());
-    }
 }
 
 /// An account comes, is struck so many times, and leaves.
@@ -196,47 +182,65 @@ async fn what_an_operator_changes_reaches_the_standby() {
     promoted.stop().unwrap();
 }
 
-#[tokio::test]
-async fn a_promoted_standby_takes_the_database_over() {
-    let Some(postgres) = Postgres::start("standby") else {
-        return;
-    };
-    let place = postgres.place_of("glade");
-    let pair = Pair::new(WORLD, "characters-database");
-    let primary = pair.primary(in_database(&place));
-    leave_wounded(&primary, "bob", 1).await;
-    ticks(&primary, 50).await;
-    let standby = pair.standby_with(&primary, in_database(&place));
-    complete(&standby).await;
-    leave_wounded(&primary, "carl", 2).await;
-    has_all(&primary).await;
-    // What the database got since then, or lacks, does not matter.
-    postgres.sql("DELETE FROM myriad_characters WHERE account = 'carl'");
-    let row = "SELECT string_agg(account || ' ' || (character->>'hp'), ', ' ORDER BY account) \
-               FROM myriad_characters";
-    let promoted = pair.promote(standby);
-    have(&promoted, &[("bob", 95), ("carl", 90)]).await;
-    // The primary hears of it, by the link or by the database, and writes nothing any more.
-    eventually("the old primary stops", || !primary.is_running()).await;
-    drop(primary);
-    ticks(&promoted, 30).await;
-    assert_eq!(postgres.sql(row), "bob 95, carl 90");
-    // And back: the folder that had its characters in the database gets a file of its own.
-    let back = Standby::start(
-        pair.options("primary", in_database(&place)),
-        pair.follow(&promoted),
-    )
-    .unwrap();
-    complete(&back).await;
-    let store = CharacterStore::open(&pair.folder.join("primary"), None);
-    assert_eq!(store.unwrap().all().unwrap()["bob"]["hp"], 95);
-    leave_wounded(&promoted, "bob", 1).await;
-    has_all(&promoted).await;
-    drop(promoted);
-    let again = back.promote().expect("back again");
-    have(&again, &[("bob", 90), ("carl", 90)]).await;
-    again.stop().unwrap();
-    assert_eq!(postgres.sql(row), "bob 90, carl 90");
-    let elsewhere = refusal(pair.options("primary", by_name));
-    assert!(elsewhere.contains("are in a database"), "{elsewhere}");
+#[cfg(feature = "postgres")]
+mod in_a_database {
+    use server::durable::characters::CharacterStore;
+
+    use super::*;
+    use crate::common::folder::refusal;
+    use crate::common::postgres::Postgres;
+
+    /// The same with characters in a database.
+    fn in_database(place: &str) -> impl Fn(&mut ServerOptions) {
+        move |options| {
+            by_name(options);
+            let data = options.data.as_mut().unwrap();
+            data.characters = Some(place.parse().unwrap());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_promoted_standby_takes_the_database_over() {
+        let Some(postgres) = Postgres::start("standby") else {
+            return;
+        };
+        let place = postgres.place_of("glade");
+        let pair = Pair::new(WORLD, "characters-database");
+        let primary = pair.primary(in_database(&place));
+        leave_wounded(&primary, "bob", 1).await;
+        ticks(&primary, 50).await;
+        let standby = pair.standby_with(&primary, in_database(&place));
+        complete(&standby).await;
+        leave_wounded(&primary, "carl", 2).await;
+        has_all(&primary).await;
+        // What the database got since then, or lacks, does not matter.
+        postgres.sql("DELETE FROM myriad_characters WHERE account = 'carl'");
+        let row = "SELECT string_agg(account || ' ' || (character->>'hp'), ', ' ORDER BY account) \
+                   FROM myriad_characters";
+        let promoted = pair.promote(standby);
+        have(&promoted, &[("bob", 95), ("carl", 90)]).await;
+        // The primary hears of it, by the link or by the database, and writes nothing any more.
+        eventually("the old primary stops", || !primary.is_running()).await;
+        drop(primary);
+        ticks(&promoted, 30).await;
+        assert_eq!(postgres.sql(row), "bob 95, carl 90");
+        // And back: the folder that had its characters in the database gets a file of its own.
+        let back = Standby::start(
+            pair.options("primary", in_database(&place)),
+            pair.follow(&promoted),
+        )
+        .unwrap();
+        complete(&back).await;
+        let store = CharacterStore::open(&pair.folder.join("primary"), None);
+        assert_eq!(store.unwrap().all().unwrap()["bob"]["hp"], 95);
+        leave_wounded(&promoted, "bob", 1).await;
+        has_all(&promoted).await;
+        drop(promoted);
+        let again = back.promote().expect("back again");
+        have(&again, &[("bob", 90), ("carl", 90)]).await;
+        again.stop().unwrap();
+        assert_eq!(postgres.sql(row), "bob 90, carl 90");
+        let elsewhere = refusal(pair.options("primary", by_name));
+        assert!(elsewhere.contains("are in a database"), "{elsewhere}");
+    }
 }

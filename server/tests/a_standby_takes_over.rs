@@ -1,16 +1,14 @@
 //! A standby has what its primary told, takes over, and the server before it stays out.
 
-mod common;
-
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::common::folder::refusal;
+use crate::common::pair::{Pair, complete};
+use crate::common::{Bots, DEADLINE, Player, eventually, go, play_until, ticks, trust, until};
 use client_bot::client_core::{Event, GameOptions};
 use client_bot::connect::{ClientError, hello};
 use client_bot::{BehaviourKind, GameClient};
-use common::folder::refusal;
-use common::pair::{Pair, complete};
-use common::{Bots, DEADLINE, Player, eventually, go, play_until, ticks, trust, until};
 use script::builtin;
 use server::durable::level::Level;
 use server::server::StandbyOptions;

@@ -1,17 +1,12 @@
 //! What `myriad export` writes is what the world has.
 
-mod common;
-
-use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use common::folder::TestFolder;
-use common::names::{ByName, named};
-use common::{Player, listen_for, myriad_binary, start_with};
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::RowAccessor;
+use crate::common::folder::TestFolder;
+use crate::common::names::{ByName, named};
+use crate::common::{Player, listen_for, myriad_binary, start_with};
 use serde_json::{Value, json};
 use server::server::DataOptions;
 
@@ -94,39 +89,8 @@ async fn an_analyst_finds_all_attributes_by_name() {
     }
     assert_eq!(items.count(), 3);
 
-    // The same as Parquet.
-    let file = place.join("world.parquet");
-    let written = export(&data, &["--to", file.to_str().unwrap()]);
-    assert!(written.status.success(), "{written:?}");
-    let reader = SerializedFileReader::new(File::open(&file).unwrap()).unwrap();
-    let rows: Vec<_> = reader
-        .get_row_iter(None)
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
-    assert_eq!(rows.len(), 4);
-    for (row, line) in rows.iter().zip(&all) {
-        assert_eq!(row.get_long(0).unwrap(), line["tick"].as_i64().unwrap());
-        assert_eq!(row.get_string(4).unwrap(), line["kind"].as_str().unwrap());
-        let attributes = row.get_group(7).unwrap();
-        assert_eq!(attributes.get_double(0).unwrap(), line["attributes"]["x"]);
-    }
-    let row = rows
-        .iter()
-        .find(|row| row.get_string(4).unwrap() == "player");
-    let row = row.unwrap();
-    assert_eq!(row.get_string(5).unwrap(), "ann");
-    let names: Vec<String> = row
-        .get_group(7)
-        .unwrap()
-        .get_column_iter()
-        .map(|(name, _)| name.clone())
-        .collect();
-    let attributes = row.get_group(7).unwrap();
-    let at = |name: &str| names.iter().position(|own| own == name).unwrap();
-    assert_eq!(attributes.get_long(at("kind")).unwrap(), 7);
-    assert_eq!(attributes.get_string(at("team")).unwrap(), "blue");
-    assert!(attributes.get_bool(at("ready")).unwrap());
+    #[cfg(feature = "parquet")]
+    as_parquet::is_the_same(&place, &data, &all);
 
     // Before its first tick, the world is empty.
     assert!(lines(&export(&data, &["--at", "0"])).is_empty());
@@ -135,4 +99,50 @@ async fn an_analyst_finds_all_attributes_by_name() {
     assert_eq!(items.count(), 3);
     let beyond = export(&data, &["--at", "1000000"]);
     assert!(!beyond.status.success());
+}
+
+#[cfg(feature = "parquet")]
+mod as_parquet {
+    use std::fs::File;
+
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+
+    use super::*;
+
+    /// The file that is exported from a folder has the entities that the lines of JSON have.
+    pub fn is_the_same(place: &TestFolder, data: &Path, all: &[Value]) {
+        let file = place.join("world.parquet");
+        let written = export(data, &["--to", file.to_str().unwrap()]);
+        assert!(written.status.success(), "{written:?}");
+        let reader = SerializedFileReader::new(File::open(&file).unwrap()).unwrap();
+        let rows: Vec<_> = reader
+            .get_row_iter(None)
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(rows.len(), 4);
+        for (row, line) in rows.iter().zip(all) {
+            assert_eq!(row.get_long(0).unwrap(), line["tick"].as_i64().unwrap());
+            assert_eq!(row.get_string(4).unwrap(), line["kind"].as_str().unwrap());
+            let attributes = row.get_group(7).unwrap();
+            assert_eq!(attributes.get_double(0).unwrap(), line["attributes"]["x"]);
+        }
+        let row = rows
+            .iter()
+            .find(|row| row.get_string(4).unwrap() == "player");
+        let row = row.unwrap();
+        assert_eq!(row.get_string(5).unwrap(), "ann");
+        let names: Vec<String> = row
+            .get_group(7)
+            .unwrap()
+            .get_column_iter()
+            .map(|(name, _)| name.clone())
+            .collect();
+        let attributes = row.get_group(7).unwrap();
+        let at = |name: &str| names.iter().position(|own| own == name).unwrap();
+        assert_eq!(attributes.get_long(at("kind")).unwrap(), 7);
+        assert_eq!(attributes.get_string(at("team")).unwrap(), "blue");
+        assert!(attributes.get_bool(at("ready")).unwrap());
+    }
 }

@@ -1,16 +1,16 @@
 //! Accounts: who comes in by which token, and what becomes of an account's connections.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::common::names::{ByName, named};
+use crate::common::{
+    Player, ROOM, Vanished, eventually, myriad_binary, scratch, start_with, until,
+};
 use client_bot::client_core::{Close, LossCode};
 use client_bot::connect::hello;
-use common::names::{ByName, named};
-use common::{Player, ROOM, Vanished, eventually, myriad_binary, scratch, start_with, until};
 use server::Server;
 use server::accounts::authenticator::UnixTime;
 use server::accounts::identity::Account;

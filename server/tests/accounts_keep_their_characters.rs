@@ -1,17 +1,15 @@
 //! What an account has earned is there when it comes back, however its entity went and however
 //! the server ended.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use crate::common::folder::TestFolder;
+use crate::common::names::{ByName, named};
+use crate::common::{Player, leave, listen_for, myriad_binary, start_with, text, ticks, until};
 use client_bot::connect::hello;
-use common::folder::TestFolder;
-use common::names::{ByName, named};
-use common::{Player, leave, listen_for, myriad_binary, start_with, text, ticks, until};
 use script::builtin;
 use server::Server;
 use server::durable::disk::Folder;

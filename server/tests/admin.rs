@@ -1,7 +1,5 @@
 //! What an operator does over the control socket, as the clients meet it.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -9,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use crate::common::folder::{TestFolder, refusal};
+use crate::common::names::{ByName, join_named as join, named};
+use crate::common::{Player, ROOM, eventually, myriad_binary, scratch, start_with, until, world};
 use client_bot::client_core::{Close, LossCode};
-use common::folder::{TestFolder, refusal};
-use common::names::{ByName, join_named as join, named};
-use common::{Player, ROOM, eventually, myriad_binary, scratch, start_with, until, world};
 use server::Server;
 use server::admin::request::{Answer, Listed};
 use server::server::{DataOptions, ServerOptions};

@@ -1,9 +1,7 @@
 //! Which clients are told of an attribute: movement and state go to all, private
 //! attributes to the owner, hidden ones to none.
 
-mod common;
-
-use common::{Player, listen_for, start, until};
+use crate::common::{Player, listen_for, start, until};
 use script::builtin;
 use shared::EntityId;
 use shared::wire::stream::Message;

@@ -1,10 +1,8 @@
 //! Bots that check what they are told find no errors in worlds that show and tell more than
 //! others, or move entities in any way.
 
-mod common;
-
+use crate::common::{Bots, Player, scratch, start, ticks, until};
 use client_bot::BehaviourKind;
-use common::{Bots, Player, scratch, start, ticks, until};
 use server::Server;
 
 #[tokio::test]

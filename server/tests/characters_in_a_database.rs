@@ -1,15 +1,15 @@
 //! What accounts keep in PostgreSQL is there for the next server, whatever ends.
 
-mod common;
-
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use common::folder::TestFolder;
-use common::names::{ByName, named};
-use common::postgres::Postgres;
-use common::{Player, eventually, leave, listen_for, myriad_binary, start_with, text, ticks};
+use crate::common::folder::TestFolder;
+use crate::common::names::{ByName, named};
+use crate::common::postgres::Postgres;
+use crate::common::{
+    Player, eventually, leave, listen_for, myriad_binary, start_with, text, ticks,
+};
 use server::Server;
 use server::server::DataOptions;
 

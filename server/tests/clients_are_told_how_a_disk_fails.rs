@@ -1,17 +1,16 @@
 //! A world whose disk fills up or fails: clients are told, and all that they were told is there
 //! for the next server.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use common::DEADLINE;
-use common::disks::{FailingSyncs, SmallDisk};
-use common::folder::TestFolder;
-use common::process::Process;
-use common::witness::{Crowd, check, fight};
+use crate::common::DEADLINE;
+use crate::common::disks::{FailingSyncs, SmallDisk};
+use crate::common::folder::TestFolder;
+use crate::common::process::Process;
+use crate::common::witness::{Crowd, check, fight};
 use server::durable::level::Level;
 use server::server::DataOptions;
 use server::{Server, ServerOptions};

@@ -1,12 +1,10 @@
 //! The commands of the binary.
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
 
-use common::{get, myriad_binary, scratch, text};
+use crate::common::{get, myriad_binary, scratch, text};
 
 #[test]
 fn a_demo_ends_with_one_json_object_and_success() {
@@ -237,6 +235,39 @@ fn a_server_prints_its_address_and_its_recording_replays() {
         replayed.contains("ticks replayed, every state hash as recorded"),
         "{replayed}"
     );
+}
+
+#[cfg(not(feature = "full"))]
+#[test]
+fn a_build_without_a_feature_names_it() {
+    let place = scratch("no-features");
+    let file = place.join("world.parquet");
+    let data = place.join("data");
+    for (arguments, feature) in [
+        (
+            vec![
+                "export",
+                data.to_str().unwrap(),
+                "--to",
+                file.to_str().unwrap(),
+            ],
+            "--features parquet",
+        ),
+        (
+            vec![
+                "serve",
+                "--data",
+                data.to_str().unwrap(),
+                "--characters",
+                "postgres://a@b/c#d",
+            ],
+            "--features postgres",
+        ),
+    ] {
+        let output = myriad(&arguments);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+        assert!(text(&output).contains(feature), "{}", text(&output));
+    }
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Clients are told courses: little of who goes on, and all of it right.
 
-mod common;
-
+use crate::common::{Bots, Player, listen_for, losing, start, ticks, units, until};
 use client_bot::BehaviourKind;
-use common::{Bots, Player, listen_for, losing, start, ticks, units, until};
 use shared::Tick;
 
 /// Entities go as `steer` sets them.

@@ -1,11 +1,9 @@
 //! Crowds of clients that may be told less than there is to tell.
 
-mod common;
-
 use std::num::NonZeroUsize;
 
+use crate::common::{Bots, start, swarm_options, ticks};
 use client_bot::{BehaviourKind, Swarm, SwarmOptions};
-use common::{Bots, start, swarm_options, ticks};
 
 /// A world in which everybody sees everybody, and is told so many bytes a tick.
 fn crowd(limits: &str) -> String {

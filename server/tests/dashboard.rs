@@ -1,15 +1,13 @@
 //! What the dashboard shows of a server and lets operators do, as programs read it.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use crate::common::{Bots, DEADLINE, PLAIN, Player, ROOM, eventually, go, start_with, until};
 use client_bot::BehaviourKind;
 use client_bot::connect::hello;
-use common::{Bots, DEADLINE, PLAIN, Player, ROOM, eventually, go, start_with, until};
 use serde_json::{Value, json};
 use server::server::WebServing;
 use server::{Server, ServerOptions};

@@ -1,11 +1,9 @@
 //! Strangers at the door: those who never say hello keep nobody else out.
 
-mod common;
-
 use std::net::SocketAddr;
 
-use common::raw::{Raw, ended_as};
-use common::{PLAIN, Player, start_with};
+use crate::common::raw::{Raw, ended_as};
+use crate::common::{PLAIN, Player, start_with};
 use quinn::TransportConfig;
 use shared::wire::control::Close;
 

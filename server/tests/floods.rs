@@ -1,9 +1,7 @@
 //! A client that sends more commands than its quota gets its quota.
 
-mod common;
-
+use crate::common::{Bots, Player, listen_for, start, units};
 use client_bot::BehaviourKind;
-use common::{Bots, Player, listen_for, start, units};
 use script::builtin;
 use shared::wire::commands::COMMANDS_MAX;
 

@@ -1,14 +1,12 @@
 //! What a game shows over a bad network: its own entity as the server will have it, and
 //! others where they were.
 
-mod common;
-
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use crate::common::{DEADLINE, Player, start, trust, units};
 use client_bot::client_core::{DatagramSummary, EventHandler, GameOptions, Movement};
 use client_bot::{GameClient, View};
-use common::{DEADLINE, Player, start, trust, units};
 use quic::Faults;
 use script::builtin;
 use server::Server;

@@ -1,15 +1,14 @@
 //! A client that sends malformed bytes is closed with the reason; the others are not
 //! disturbed.
 
-mod common;
-
+use crate::common;
 use std::net::UdpSocket;
 use std::sync::Arc;
 
+use crate::common::raw::{Raw, closed, ended_as, framed};
+use crate::common::{Bots, PLAIN, Player, eventually, start, start_with, ticks};
 use client_bot::BehaviourKind;
 use client_bot::connect::hello;
-use common::raw::{Raw, closed, ended_as, framed};
-use common::{Bots, PLAIN, Player, eventually, start, start_with, ticks};
 use quinn::TransportConfig;
 use script::builtin;
 use server::accounts::shared_word::SharedWord;

@@ -1,8 +1,6 @@
 //! No predicate reveals what its client may not know.
 
-mod common;
-
-use common::{Player, listen_for, start, until};
+use crate::common::{Player, listen_for, start, until};
 use script::builtin;
 use server::Server;
 use shared::EntityId;

@@ -1,10 +1,8 @@
 //! Commands run in the tick that they are meant for, and those that don't run are named.
 
-mod common;
-
+use crate::common::{DEADLINE, Player, start, units};
 use client_bot::View;
 use client_bot::client_core::{DatagramSummary, EventHandler, Movement, RefusedRun};
-use common::{DEADLINE, Player, start, units};
 use script::builtin;
 use server::Server;
 use shared::{Refusal, Tick};

@@ -1,9 +1,7 @@
 //! A client that joins is seen by those near it, and one that leaves is not seen any more.
 
-mod common;
-
+use crate::common::{Bots, PLAIN, Player, ROOM, listen_for, start, ticks, until};
 use client_bot::BehaviourKind;
-use common::{Bots, PLAIN, Player, ROOM, listen_for, start, ticks, until};
 
 #[tokio::test]
 async fn forty_bots_are_told_nothing_wrong() {

@@ -1,12 +1,10 @@
 //! The tools for those who write worlds and scripts.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{myriad_binary, scratch, text};
+use crate::common::{myriad_binary, scratch, text};
 
 #[test]
 fn a_new_script_can_be_checked_measured_and_run() {

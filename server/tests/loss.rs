@@ -1,11 +1,9 @@
 //! A tenth of all datagrams is lost each way, and every client still ends up with the
 //! true state.
 
-mod common;
-
+use crate::common::{Bots, PLAIN, Player, losing, start, ticks, trust};
 use client_bot::connect::hello;
 use client_bot::{BehaviourKind, Connector};
-use common::{Bots, PLAIN, Player, losing, start, ticks, trust};
 use tokio::select;
 
 #[tokio::test]

@@ -1,8 +1,6 @@
 //! Lost connections: clients that resume, and clients that don't.
 
-mod common;
-
-use common::{Player, Vanished, listen_for, start, start_with, until};
+use crate::common::{Player, Vanished, listen_for, start, start_with, until};
 
 /// All players see each other, and the wait for a lost client is short.
 const IMPATIENT: &str = "

@@ -1,13 +1,11 @@
 //! The metrics page of a played world shows every metric.
 
-mod common;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
+use crate::common::{Bots, eventually, scratch, start_with, ticks};
 use client_bot::BehaviourKind;
-use common::{Bots, eventually, scratch, start_with, ticks};
 use server::metrics::table::{self, Kind};
 use server::server::DataOptions;
 use tokio::task::spawn_blocking;

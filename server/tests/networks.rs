@@ -1,14 +1,12 @@
 //! Bad networks: what players see is right again soon after, and what they do gets through.
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::relay::Relay;
+use crate::common::{Bots, Log, PLAIN, ROOM, start, ticks, trust};
 use client_bot::connect::hello;
 use client_bot::{BehaviourKind, Client, Connector};
-use common::relay::Relay;
-use common::{Bots, Log, PLAIN, ROOM, start, ticks, trust};
 use quic::Faults;
 use script::builtin;
 

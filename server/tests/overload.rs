@@ -1,9 +1,7 @@
 //! With more clients than there is time to tell, all are told less often, and nothing wrong.
 
-mod common;
-
+use crate::common::{Bots, start_with, ticks};
 use client_bot::BehaviourKind;
-use common::{Bots, start_with, ticks};
 
 #[tokio::test]
 async fn clients_beyond_the_time_of_a_tick_are_told_every_few_ticks() {

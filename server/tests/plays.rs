@@ -1,10 +1,8 @@
 //! Bots send what a script says, or any command of the world, and are told nothing wrong.
 
-mod common;
-
+use crate::common::{Bots, Player, start, ticks, until};
 use client_bot::BehaviourKind;
 use client_bot::cli::read_play;
-use common::{Bots, Player, start, ticks, until};
 
 /// A world whose hit points start in the middle, so that both strikes and heals show.
 const ARENA: &str = "

@@ -1,9 +1,7 @@
 //! A player that dies is seen dying, and goes on with a new entity.
 
-mod common;
-
+use crate::common::{Bots, Player, listen_for, losing, start, ticks, until};
 use client_bot::BehaviourKind;
-use common::{Bots, Player, listen_for, losing, start, ticks, until};
 use script::builtin;
 use shared::wire::stream::Message;
 

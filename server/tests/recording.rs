@@ -1,12 +1,11 @@
 //! A recording replays to the same states, and any difference is found.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::{Bots, scratch, start_with, ticks, units};
 use client_bot::BehaviourKind;
-use common::{Bots, scratch, start_with, ticks, units};
 use gpu_kernels::{Frame, StateHash};
 use script::builtin;
 use server::commands::replay::{Replayed, replay};

@@ -1,11 +1,9 @@
 //! A client that cannot stay is told why.
 
-mod common;
-
+use crate::common::{Player, ROOM, play_until, start, start_with, trust, until};
 use client_bot::client_core::{Close, Event, GameOptions, LossCode};
 use client_bot::connect::{ClientError, fingerprint, hello};
 use client_bot::{Client, Connector, GameClient, Trust};
-use common::{Player, ROOM, play_until, start, start_with, trust, until};
 use shared::wire::PROTOCOL_VERSION;
 use shared::wire::control::Hello;
 

@@ -1,10 +1,9 @@
 //! A client with a region sees the entities in it as well as those in its area of
 //! interest: each enters and leaves the union of both once.
 
-mod common;
-
+use crate::common;
+use crate::common::{Bots, Player, Vanished, go, listen_for, start, start_with, units, until};
 use client_bot::BehaviourKind;
-use common::{Bots, Player, Vanished, go, listen_for, start, start_with, units, until};
 use server::Server;
 use shared::wire::request::Region;
 

@@ -1,13 +1,11 @@
 //! Scripts that are saved while the world runs come into force, and clients learn what
 //! commands and notifications there are.
 
-mod common;
-
 use std::fs;
 use std::path::PathBuf;
 
+use crate::common::{Bots, Player, listen_for, scratch, start_with, ticks, until};
 use client_bot::BehaviourKind;
-use common::{Bots, Player, listen_for, scratch, start_with, ticks, until};
 use server::commands::replay::replay;
 use server::tick::backend::{BackendChoice, BackendOptions};
 use server::{Server, ServerOptions};

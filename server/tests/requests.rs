@@ -1,11 +1,10 @@
 //! Requests on the clients' streams are answered in order, and too many do no harm.
 
-mod common;
-
+use crate::common;
+use crate::common::raw::{Raw, ended_as, framed};
+use crate::common::{Bots, PLAIN, Player, ROOM, eventually, start, units, until};
 use client_bot::BehaviourKind;
 use client_bot::connect::hello;
-use common::raw::{Raw, ended_as, framed};
-use common::{Bots, PLAIN, Player, ROOM, eventually, start, units, until};
 use quinn::TransportConfig;
 use shared::wire::control::Close;
 use shared::wire::request::{REQUEST_BYTES_MAX, Region, Request, RequestBody};

@@ -1,16 +1,14 @@
 //! A client whose address changes goes on: behind a router that forgets, or from one network
 //! to the next.
 
-mod common;
-
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::common::{Player, ROOM, go, start_with, until};
 use client_bot::connect::hello;
-use common::{Player, ROOM, go, start_with, until};
 
 /// A router that translates the address of one client, and forgets its port when it is told.
 struct Router {

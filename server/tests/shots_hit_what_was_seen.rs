@@ -1,14 +1,12 @@
 //! A shot is judged by what its player saw, however late it arrives; after a crash, too.
 
-mod common;
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::common::folder::TestFolder;
+use crate::common::{DEADLINE, start_with, trust};
 use client_bot::GameClient;
 use client_bot::client_core::GameOptions;
-use common::folder::TestFolder;
-use common::{DEADLINE, start_with, trust};
 use quic::Faults;
 use server::Server;
 use server::server::DataOptions;

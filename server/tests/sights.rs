@@ -1,10 +1,9 @@
 //! Clients that see less far than the world allows, and spectators, which have no entity.
 
-mod common;
-
+use crate::common;
+use crate::common::{Bots, Player, go, listen_for, start, units, until};
 use client_bot::BehaviourKind;
 use client_bot::connect::hello;
-use common::{Bots, Player, go, listen_for, start, units, until};
 use server::Server;
 use shared::EntityId;
 use shared::wire::control::Hello;

@@ -1,13 +1,11 @@
 //! A client that does not read what it is sent is closed, so that the others need not
 //! wait for it.
 
-mod common;
-
+use crate::common::raw::{Raw, ended_as, framed};
+use crate::common::{Bots, Player, start, ticks, trust, until};
 use client_bot::client_core::{Handshake, Session};
 use client_bot::connect::hello;
 use client_bot::{BehaviourKind, Connector};
-use common::raw::{Raw, ended_as, framed};
-use common::{Bots, Player, start, ticks, trust, until};
 use quinn::{TransportConfig, VarInt};
 use shared::wire::control::Close;
 

@@ -1,11 +1,9 @@
 //! Many clients that come at once all come in.
 
-mod common;
-
 use std::time::Instant;
 
+use crate::common::{Bots, eventually, start_with};
 use client_bot::BehaviourKind;
-use common::{Bots, eventually, start_with};
 
 /// Players see a few others each.
 const LARGE: &str = "

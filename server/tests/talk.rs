@@ -1,11 +1,9 @@
 //! Talk: who hears what, in which order, and what a recording has of it.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::names::join_named as join;
-use common::{Player, all_listen, go, listen_for, scratch, start_with, units, until};
+use crate::common::names::join_named as join;
+use crate::common::{Player, all_listen, go, listen_for, scratch, start_with, units, until};
 use server::durable::recording::{Next, RecordingReader};
 use server::tick::talk::filter::WordList;
 use shared::wire::request::Region;

@@ -1,15 +1,14 @@
 //! A page of one's own: its files come from a folder, nothing else does, and pages of other
 //! origins may ask where to connect if they are allowed to.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::symlink;
 
-use common::folder::TestFolder;
-use common::{DEADLINE, PLAIN, start_with};
+use crate::common::folder::TestFolder;
+use crate::common::{DEADLINE, PLAIN, start_with};
 use server::Server;
 use server::server::WebServing;
 

@@ -1,17 +1,16 @@
 //! A browser plays over WebTransport on the server's own port, beside other clients. What
 //! it does wrong costs nobody else anything.
 
-mod common;
-
+use crate::common;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use crate::common::browser::{Browser, WebSession, attached, control, frame, request};
+use crate::common::raw::{Raw, closed, ended_as};
+use crate::common::{Bots, DEADLINE, PLAIN, Player, eventually, start_with, ticks, web};
 use client_bot::BehaviourKind;
 use client_bot::connect::{fingerprint, hello};
 use client_core::{Game, GameOptions};
-use common::browser::{Browser, WebSession, attached, control, frame, request};
-use common::raw::{Raw, closed, ended_as};
-use common::{Bots, DEADLINE, PLAIN, Player, eventually, start_with, ticks, web};
 use quinn::TransportConfig;
 use server::accounts::shared_word::SharedWord;
 use server::server::WebServing;

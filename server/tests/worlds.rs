@@ -1,9 +1,7 @@
 //! Worlds of other shapes.
 
-mod common;
-
+use crate::common::{Bots, Player, start, ticks, until};
 use client_bot::BehaviourKind;
-use common::{Bots, Player, start, ticks, until};
 
 #[tokio::test]
 async fn each_client_in_a_crowd_sees_exactly_the_nearest() {

@@ -1,19 +1,18 @@
 //! Decoders read arbitrary bytes: they return an error, or content that is within the
 //! world's bounds and not larger than the bytes allow.
 
-mod decoders;
-mod worlds;
+use crate::decoders;
 
+use crate::worlds::{
+    any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent, any_tick,
+    any_velocity, any_welcome, frame, gathered, movement, scattered,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use shared::wire::bits::BitWriter;
 use shared::wire::codec;
 use shared::wire::commands::CommandCodec;
 use shared::wire::control::{Hello, WELCOME_BYTES_MAX, Welcome};
-use worlds::{
-    any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent, any_tick,
-    any_velocity, any_welcome, frame, gathered, movement, scattered,
-};
 
 proptest! {
     // A found failure becomes a named case, not a line in a file.

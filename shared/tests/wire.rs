@@ -1,9 +1,12 @@
 //! Messages come back as they were written; sizes of messages.
 
-mod worlds;
-
 use std::collections::BTreeMap;
 
+use crate::worlds::{
+    Entities, NOW, Sent, any_client_datagram, any_header, any_hello, any_past, any_request,
+    any_schema, any_sent, any_tick, any_velocity, any_welcome, frame, gathered, movement,
+    scattered, schema, schemas,
+};
 use proptest::prelude::*;
 use script::builtin;
 use shared::wire::bits::BitWriter;
@@ -18,11 +21,6 @@ use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec, length};
 use shared::world::mix::{Random, mix};
 use shared::{Attribute, Audience, CommandKind, EntityId, NotificationKind, Schema, Slot, Tick};
-use worlds::{
-    Entities, NOW, Sent, any_client_datagram, any_header, any_hello, any_past, any_request,
-    any_schema, any_sent, any_tick, any_velocity, any_welcome, frame, gathered, movement,
-    scattered, schema, schemas,
-};
 
 proptest! {
     // A found failure becomes a named case, not a line in a file.

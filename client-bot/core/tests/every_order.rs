@@ -4,10 +4,8 @@
 //! Frames arrive in order, as on a stream; datagrams arrive in any order or not at all.
 //! What the client does not acknowledge is sent once more at the end.
 
-mod common;
-
+use crate::common::{Server, WELCOMED, welcome};
 use client_core::Session;
-use common::{Server, WELCOMED, welcome};
 use shared::wire::control::Welcome;
 use shared::{EntityId, Slot, Tick};
 

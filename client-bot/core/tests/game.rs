@@ -1,13 +1,12 @@
 //! A game over a transport that the test plays: what it shows, says and sends, and when.
 
-mod common;
-
+use crate::common;
 use std::time::Duration;
 
+use crate::common::{OWN, Server, WELCOMED, welcome};
 use client_core::{
     Change, Ending, Event, Game, GameOptions, Link, LinkState, LossCode, RetryOptions, Step,
 };
-use common::{OWN, Server, WELCOMED, welcome};
 use shared::wire::control::{Close, Welcome};
 use shared::wire::{codec, length};
 use shared::{EntityId, Slot, Tick};

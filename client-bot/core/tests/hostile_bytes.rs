@@ -1,9 +1,7 @@
 //! Bytes from the network are read or refused, and never make a session panic.
 
-mod common;
-
+use crate::common::{OWN, Server, session, welcome};
 use client_core::{Handshake, Session, hello};
-use common::{OWN, Server, session, welcome};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;

@@ -1,11 +1,9 @@
 //! Input over a network that delays and loses, to a server that the test plays.
 
-mod common;
-
 use std::time::Duration;
 
+use crate::common::{OWN, Server, WELCOMED, welcome};
 use client_core::{Event, Game, GameOptions, RefusedRun, Step};
-use common::{OWN, Server, WELCOMED, welcome};
 use shared::wire::control::Welcome;
 use shared::wire::{codec, length};
 use shared::{Refusal, Schema, Tick};

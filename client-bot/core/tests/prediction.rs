@@ -1,11 +1,10 @@
 //! The own entity, ahead of a server that the test plays.
 
-mod common;
-
+use crate::common;
 use std::time::Duration;
 
+use crate::common::{OWN, Server, WELCOMED};
 use client_core::{Game, GameOptions, Step};
-use common::{OWN, Server, WELCOMED};
 use script::{Forecast, Logic};
 use shared::wire::control::{Quotas, Welcome};
 use shared::wire::{codec, length};

@@ -1,13 +1,12 @@
 //! What a session sends, and what it is answered.
 
-mod common;
-
+use crate::common;
+use crate::common::{OWN, Server, WELCOMED, session, welcome};
 use client_core::event::Both;
 use client_core::{
     Answer, CommandError, EventHandler, Handshake, Message, PredicateTooLong, RefusedRun, Region,
     Request, RequestBody, Session, hello,
 };
-use common::{OWN, Server, WELCOMED, session, welcome};
 use script::builtin;
 use shared::wire::commands::COMMANDS_MAX;
 use shared::wire::control::Hello;

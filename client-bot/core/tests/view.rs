@@ -1,10 +1,8 @@
 //! Enters, leaves and movement reach a client's view in the order in which they happened,
 //! whatever the order in which they arrive.
 
-mod common;
-
+use crate::common::{OWN, Server, session, welcome};
 use client_core::{EventHandler, Message, Session};
-use common::{OWN, Server, session, welcome};
 use shared::wire::control::Welcome;
 use shared::world::config::VISIBLE_MAX;
 use shared::{Course, EntityId, Slot, Tick};

@@ -1,6 +1,6 @@
 //! The header for C says what Rust declares.
 //!
-//! `UPDATE_HEADER=1 cargo test -p client-ffi --test header` writes it.
+//! `UPDATE_HEADER=1 cargo test -p client-ffi --test it header` writes it.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn the_header_is_that_of_the_declarations() {
     let committed = std::fs::read_to_string(&path).expect("the header is there");
     assert_eq!(
         committed, header,
-        "UPDATE_HEADER=1 cargo test -p client-ffi --test header writes the header"
+        "UPDATE_HEADER=1 cargo test -p client-ffi --test it header writes the header"
     );
 }
 

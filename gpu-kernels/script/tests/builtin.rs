@@ -1,9 +1,7 @@
 //! The built-in texts beyond the usual ones: what each must do, said once more in the
 //! simplest way. The oracle of the test kit does this for the usual ones.
 
-mod common;
-
-use common::{Done, TestWorld, builtins};
+use crate::common::{Done, TestWorld, builtins};
 use script::{Command, Logic};
 use shared::world::logic::Constants;
 use shared::{EntityId, EntityRef};

@@ -2,11 +2,10 @@
 //!
 //! `tests/diagnostics/*.rs` holds the texts, one after another: a line `//- name` begins
 //! one. The `.txt` beside it holds the drawn problems. After a change of wording,
-//! `UPDATE_DIAGNOSTICS=1 cargo test -p script --test diagnostics` writes them anew; then
+//! `UPDATE_DIAGNOSTICS=1 cargo test -p script --test it diagnostics` writes them anew; then
 //! read the difference.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::path::Path;
 

@@ -1,8 +1,7 @@
 //! The guide for game designers says nothing that isn't so: its examples compile, and those
 //! that shall fail do so with the message that stands beside them.
 
-mod common;
-
+use crate::common;
 use script::ir::Budget;
 use script::{BUILTINS, builtin};
 use shared::world::logic::{Constant, Constants, Text};

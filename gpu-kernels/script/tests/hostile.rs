@@ -2,11 +2,9 @@
 //! be drawn. Nothing panics; the compiler's own stack, which the limits on texts keep it
 //! within, does not overflow.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{TestWorld, compile, compile_all, drawn};
+use crate::common::{TestWorld, compile, compile_all, drawn};
 use script::Problem;
 use shared::world::logic::{Constants, Text};
 

@@ -1,8 +1,7 @@
 //! What scripts mean.
 
-mod common;
-
-use common::{TestWorld, builtins, compile};
+use crate::common;
+use crate::common::{TestWorld, builtins, compile};
 use script::builtin;
 use shared::world::logic::{Constant, Constants, Text};
 use shared::{EntityId, EntityRef};

@@ -1,8 +1,7 @@
 //! Built-in texts with words left out, doubled, swapped and taken from elsewhere: each one
 //! is compiled or rejected, and nothing panics.
 
-mod common;
-
+use crate::common;
 use proptest::prelude::*;
 use script::builtin;
 use shared::world::logic::Text;

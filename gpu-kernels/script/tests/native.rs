@@ -1,11 +1,10 @@
 //! Machine code does what the interpreter does.
 #![cfg(feature = "native")]
 
-mod programs;
-
+use crate::programs;
 use std::thread::ScopedJoinHandle;
 
-use programs::{BINARY, LIMITS, UNARY};
+use crate::programs::{BINARY, LIMITS, UNARY};
 use script::arith::{Random, is_within};
 use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Space, World};
 use script::ir::{Budget, Code, Inst, NOBODY, Operand, Reg};

@@ -1,5 +1,5 @@
 //! How fast machine code is made and runs:
-//! `cargo test --release -p script --test native_speed -- --ignored --nocapture`.
+//! `cargo test --release -p script --test it native_speed -- --ignored --nocapture`.
 #![cfg(feature = "native")]
 
 use std::hint::black_box;

@@ -1,8 +1,6 @@
 //! What clients' scripts mean, and what they are told of their mistakes.
 
-mod common;
-
-use common::{TestWorld, schema};
+use crate::common::{TestWorld, schema};
 use script::interpreter::Interpreter;
 use script::play::Sent;
 use script::{Play, Problem};

@@ -2,13 +2,12 @@
 //!
 //! `SCRIPT_SEED=7` runs one script, `SCRIPT_SEEDS=1000000` the first million.
 
-mod common;
-
+use crate::common;
 use std::env;
 use std::ops::Range;
 
-use common::random::{Dice, random_script};
-use common::{Done, TestWorld, compile_for};
+use crate::common::random::{Dice, random_script};
+use crate::common::{Done, TestWorld, compile_for};
 use script::interpreter::Overrun;
 use script::{Command, Logic};
 use shared::world::logic::{Constants, Text};

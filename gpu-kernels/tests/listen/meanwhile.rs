@@ -6,7 +6,7 @@ use gpu_kernels::listen::{Listeners, SubscriptionRegistry};
 use gpu_kernels::{Backend, CpuBackend, Frame};
 use shared::{ClientRow, EntityId, Tick, WorldConfig};
 
-use crate::mirror::Mirror;
+use crate::listen::mirror::Mirror;
 
 /// A subscription that is accepted before a tick's matching begins counts in that tick, and
 /// no client waits.

@@ -5,9 +5,9 @@ use gpu_kernels::Frame;
 use gpu_kernels::listen::Notice;
 use shared::{EntityId, Tick};
 
-use crate::direct::Value;
-use crate::game::{ByClient, Game};
-use crate::{GUILD, UNIT, guild, strike, world};
+use crate::listen::direct::Value;
+use crate::listen::game::{ByClient, Game};
+use crate::listen::{GUILD, UNIT, guild, strike, world};
 
 #[test]
 fn a_private_change_reaches_only_its_own_client() {

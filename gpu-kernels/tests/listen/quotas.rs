@@ -4,9 +4,9 @@ use gpu_kernels::Frame;
 use gpu_kernels::listen::SubscribeError;
 use shared::{EntityId, Tick};
 
-use crate::direct::Value;
-use crate::game::Game;
-use crate::{GUILD, world};
+use crate::listen::direct::Value;
+use crate::listen::game::Game;
+use crate::listen::{GUILD, world};
 
 #[test]
 fn subscriptions_beyond_the_limits_are_refused_with_a_reason() {

@@ -4,8 +4,8 @@ use gpu_kernels::listen::Notice;
 use shared::world::attribute::AttributeType;
 use shared::{Audience, WorldConfig};
 
-use crate::direct::{Constraint, Predicate, Value};
-use crate::game::Game;
+use crate::listen::direct::{Constraint, Predicate, Value};
+use crate::listen::game::Game;
 use testkit::dice::{Dice, Seed};
 use testkit::oracle::Oracle;
 use testkit::world::Play;

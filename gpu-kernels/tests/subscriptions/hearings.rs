@@ -4,7 +4,7 @@ use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange,
 use script::builtin;
 use shared::{ClientRow, CommandKind, Slot, Tick};
 
-use crate::table::{OWN, Table, UNIT, entity, fixed, following};
+use crate::subscriptions::table::{OWN, Table, UNIT, entity, fixed, following};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
 
@@ -51,7 +51,7 @@ fn a_client_without_observers_hears_only_in_its_regions() {
         table.heard_by_all()
     };
     table.tick();
-    assert_eq!(shouted(&mut table), [vec![], vec![]]);
+    assert_eq!(shouted(&mut table), [NOTHING, NOTHING]);
     table.set_region(OWN, fixed([HERE; 2], [HERE + UNIT; 2]));
     assert_eq!(shouted(&mut table), [vec![7], vec![]]);
     let second = Holder::Client {
@@ -203,7 +203,7 @@ fn clients_hear_in_worlds_without_regions() {
     assert!(output.notifications.is_empty() && output.hearings.is_empty());
     table.watch(0, None);
     table.shout(0, 0, 0);
-    assert_eq!(table.heard_by_all(), [vec![], vec![]]);
+    assert_eq!(table.heard_by_all(), [NOTHING, NOTHING]);
 }
 
 #[test]
@@ -356,3 +356,5 @@ fn the_first_of_a_hundred_thousand_shouts_are_heard() {
     assert_eq!(output.counts.notifications, 100_000);
     assert_eq!(output.counts.hearings_dropped, 199_000 - 2048);
 }
+
+const NOTHING: Vec<i32> = vec![];

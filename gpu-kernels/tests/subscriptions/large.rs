@@ -4,7 +4,7 @@ use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange,
 use script::builtin;
 use shared::{ClientRow, Tick};
 
-use crate::table::{UNIT, entity, following};
+use crate::subscriptions::table::{UNIT, entity, following};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
 

@@ -4,7 +4,9 @@ use gpu_kernels::{Frame, Holder, Region, RegionChange, Target};
 use script::builtin;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick};
 
-use crate::table::{OWN, Table, UNIT, enter, entity, fixed, following, leave, update};
+use crate::subscriptions::table::{
+    OWN, Table, UNIT, enter, entity, fixed, following, leave, update,
+};
 use testkit::parity::Parity;
 
 #[test]

@@ -3,7 +3,7 @@
 use gpu_kernels::{Holder, Region, RestoreError, Snapshot};
 use shared::{EntityId, WorldConfig};
 
-use crate::table::{OWN, Table, entity, fixed, following};
+use crate::subscriptions::table::{OWN, Table, entity, fixed, following};
 use testkit::snapshots::{Change, assert_hash_sees, assert_refused, out_of_range, wrong_size};
 
 /// A state in which one entity has regions that follow it, another has a fixed one, and

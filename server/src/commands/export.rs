@@ -9,7 +9,7 @@ use clap::Args;
 use client_bot::cli::at_least_one;
 
 use super::kept::{open, recover};
-use crate::export::{Entities, json, parquet};
+use crate::export::{Entities, json};
 use crate::tick::backend::BackendOptions;
 
 #[derive(Debug, Args)]
@@ -32,6 +32,11 @@ pub struct ExportArguments {
 
 /// Writes all entities.
 pub fn run(arguments: &ExportArguments) -> Result<()> {
+    let is_parquet = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "parquet");
+    let is_parquet = arguments.to.as_ref().is_some_and(is_parquet);
+    if is_parquet && cfg!(not(feature = "parquet")) {
+        bail!("this build exports JSON only: build with `--features parquet`");
+    }
     let disk = open(&arguments.folder)?;
     let (recovered, end) = recover(&disk, arguments.at, arguments.backend, arguments.threads)?;
     if let Some(at) = arguments.at
@@ -46,8 +51,9 @@ pub fn run(arguments: &ExportArguments) -> Result<()> {
     };
     let failed = || format!("cannot write {}", path.display());
     let mut file = BufWriter::new(File::create(path).with_context(failed)?);
-    match path.extension().is_some_and(|ending| ending == "parquet") {
-        true => parquet::write(&entities, &mut file).with_context(failed),
-        false => json::write(&entities, &mut file).with_context(failed),
+    #[cfg(feature = "parquet")]
+    if is_parquet {
+        return crate::export::parquet::write(&entities, &mut file).with_context(failed);
     }
+    json::write(&entities, &mut file).with_context(failed)
 }

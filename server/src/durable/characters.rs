@@ -5,9 +5,10 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`mod@file`] | `characters.redb` in the folder |
-//! | [`postgres`] | tables of a PostgreSQL database |
+//! | [`postgres`] | tables of a PostgreSQL database, where the feature `postgres` is on |
 
 pub mod file;
+#[cfg_attr(not(feature = "postgres"), path = "characters/no_postgres.rs")]
 pub mod postgres;
 
 use std::collections::{BTreeMap, HashMap};

@@ -16,9 +16,9 @@ use shared::wire::control::Hello;
 use shared::world::mix::mix;
 use tokio::time::timeout;
 
+use crate::attacks::field::Field;
 use crate::common::DEADLINE;
 use crate::common::raw::framed;
-use crate::field::Field;
 
 /// A socket of an attacker, for many connections.
 pub struct Attacker {

@@ -7,10 +7,10 @@ use shared::Tick;
 use shared::wire::commands::{Acknowledgement, ClientDatagram};
 use shared::wire::control::Close;
 
-use crate::attacker::{encoded, garbage};
+use crate::attacks::attacker::{encoded, garbage};
+use crate::attacks::field::{Field, scaled};
 use crate::common::raw::ended_as;
 use crate::common::units;
-use crate::field::{Field, scaled};
 
 #[tokio::test]
 async fn malformed_datagrams_end_their_sessions_and_are_counted_once_each() {

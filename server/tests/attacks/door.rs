@@ -8,9 +8,9 @@ use quinn::{Connection, ConnectionError};
 use shared::wire::control::Close;
 use tokio::time::sleep;
 
-use crate::attacker::{Attacker, Handshake, answers, garbage, socket};
+use crate::attacks::attacker::{Attacker, Handshake, answers, garbage, socket};
+use crate::attacks::field::{Field, scaled};
 use crate::common::eventually;
-use crate::field::{Field, scaled};
 
 #[tokio::test]
 async fn half_open_handshakes_keep_nobody_out() {

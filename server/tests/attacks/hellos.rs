@@ -10,9 +10,9 @@ use shared::wire::codec;
 use shared::wire::control::{Close, Hello, Welcome};
 use shared::world::mix::mix;
 
-use crate::attacker::{Attacker, garbage};
+use crate::attacks::attacker::{Attacker, garbage};
+use crate::attacks::field::{Field, scaled};
 use crate::common::raw::{ended_as, framed};
-use crate::field::{Field, scaled};
 
 #[tokio::test]
 async fn clients_that_come_and_go_within_a_tick_leave_nobody_behind() {

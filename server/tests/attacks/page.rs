@@ -3,9 +3,9 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use crate::attacker::garbage;
+use crate::attacks::attacker::garbage;
+use crate::attacks::field::{Field, scaled, scrape};
 use crate::common::DEADLINE;
-use crate::field::{Field, scaled, scrape};
 
 #[tokio::test]
 async fn a_reader_gets_the_page_while_strangers_hold_all_connections() {

@@ -10,10 +10,10 @@ use shared::wire::control::Close;
 use shared::wire::request::{REQUEST_BYTES_MAX, Request, RequestBody};
 use tokio::time::timeout;
 
-use crate::attacker::{Attacker, garbage};
+use crate::attacks::attacker::{Attacker, garbage};
+use crate::attacks::field::{Field, scaled};
 use crate::common::raw::{ended_as, framed};
 use crate::common::units;
-use crate::field::{Field, scaled};
 
 #[tokio::test]
 async fn clients_that_never_acknowledge_their_stream_are_closed() {

@@ -4,9 +4,9 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::attacker::garbage;
+use crate::attacks::attacker::garbage;
+use crate::attacks::field::{DASHBOARD_TOKEN, Field, scaled};
 use crate::common::DEADLINE;
-use crate::field::{DASHBOARD_TOKEN, Field, scaled};
 
 impl Field {
     /// How often the port has turned something away for this reason.

@@ -13,6 +13,7 @@ pub mod disks;
 pub mod folder;
 pub mod names;
 pub mod pair;
+#[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod process;
 pub mod python;

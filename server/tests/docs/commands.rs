@@ -13,7 +13,7 @@ use std::process::{Command, Output};
 use clap::{CommandFactory, Parser};
 use server::commands::cli::Arguments;
 
-use crate::markdown::{read, root};
+use crate::docs::markdown::{read, root};
 
 #[test]
 fn the_commands_of_the_readme_work() {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use server::metrics::table::{self, Kind, Metric};
 
-use crate::markdown::root;
+use crate::docs::markdown::root;
 
 fn read(name: &str) -> String {
     std::fs::read_to_string(root().join("server/grafana").join(name)).expect(name)

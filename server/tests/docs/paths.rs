@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::markdown::{Document, code, documents, read, root};
+use crate::docs::markdown::{Document, code, documents, read, root};
 
 #[test]
 fn every_path_in_a_document_exists() {
@@ -65,6 +65,33 @@ fn every_name_of_code_in_the_architecture_exists() {
         if is_name(code) {
             for word in code.split("::") {
                 assert!(words.contains(word), "no {word} of {code}");
+            }
+        }
+    }
+}
+
+/// Where a crate has `tests/it.rs`, a file that this does not name is never run.
+#[test]
+fn every_file_of_tests_is_a_module_of_its_program() {
+    let is_program = |folder: &PathBuf| folder.join("it.rs").exists();
+    let crates = ["", "core", "ffi", "web", "engines", "script"];
+    let tops = ["shared", "gpu-kernels", "server", "client-bot", "benches"];
+    let all = tops
+        .iter()
+        .flat_map(|top| crates.map(|name| root().join(top).join(name)));
+    let folders: Vec<PathBuf> = all.map(|of| of.join("tests")).filter(is_program).collect();
+    assert!(folders.len() >= 10, "{folders:?}");
+    for folder in folders {
+        let program = std::fs::read_to_string(folder.join("it.rs")).expect("readable");
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let is_module =
+                path.extension().is_some_and(|end| end == "rs") || path.join("mod.rs").exists();
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            // Games of other workspaces share it.
+            if is_module && !["it", "served"].contains(&&*name) {
+                let line = format!("mod {name};");
+                assert!(program.contains(&line), "{}: no {line}", folder.display());
             }
         }
     }

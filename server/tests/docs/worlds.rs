@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::markdown::{Document, Row, documents, read, root};
+use crate::docs::markdown::{Document, Row, documents, read, root};
 
 /// A part of an example may need the rest of it, so parts of the arena are not parsed alone.
 #[test]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use server::durable::disk::{Disk, DiskFile};
 
-use crate::dice::Dice;
+use crate::journal::dice::Dice;
 
 #[derive(Clone)]
 pub struct SimulatedDisk(Arc<Mutex<State>>);

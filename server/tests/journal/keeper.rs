@@ -15,7 +15,7 @@ use server::durable::record::Entry;
 use server::durable::roster::Roster;
 use shared::{CommandKind, EntityId, Tick};
 
-use crate::disk::{Faults, SimulatedDisk};
+use crate::journal::disk::{Faults, SimulatedDisk};
 
 /// A world that is kept on a simulated disk, at the level `told`.
 struct Kept {

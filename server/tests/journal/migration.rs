@@ -5,8 +5,8 @@ use server::durable::disk::Disk;
 use server::durable::epoch::Epoch;
 use server::durable::migration::store;
 
-use crate::disk::Faults;
-use crate::{Begun, History, World};
+use crate::journal::disk::Faults;
+use crate::journal::{Begun, History, World};
 
 /// What a migration makes of a state.
 const CHANGE: u64 = 1 << 63 | 77;
@@ -33,7 +33,7 @@ fn settled(seed: u64) -> (History, World, Head) {
 /// whether the world afterwards is the new one.
 fn migrate(seed: u64, changes: u64) -> (bool, bool) {
     let (mut history, world, head) = settled(seed);
-    let archive = crate::SimulatedDisk::new(seed + 1);
+    let archive = crate::journal::SimulatedDisk::new(seed + 1);
     store::archive(&history.disk, &archive).unwrap();
     history.disk.set_faults(Faults {
         changes_left: Some(changes),
@@ -59,7 +59,11 @@ fn migrate(seed: u64, changes: u64) -> (bool, bool) {
 }
 
 /// It can be lived in, whichever it is.
-fn goes_on(history: &mut History, journal: crate::Journal<crate::SimulatedDisk>, world: World) {
+fn goes_on(
+    history: &mut History,
+    journal: crate::journal::Journal<crate::journal::SimulatedDisk>,
+    world: World,
+) {
     history.states.resize(world.tick as usize + 1, 0);
     history.states[world.tick as usize] = world.state;
     history.synced = world.tick;
@@ -70,7 +74,7 @@ fn goes_on(history: &mut History, journal: crate::Journal<crate::SimulatedDisk>,
 }
 
 /// The copy ends in the same state.
-fn assert_archived(archive: &crate::SimulatedDisk, world: &World) {
+fn assert_archived(archive: &crate::journal::SimulatedDisk, world: &World) {
     let mut copy = History::new(1);
     copy.disk = archive.clone();
     let Begun::Running(_, found) = copy.begin() else {

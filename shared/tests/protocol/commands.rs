@@ -5,8 +5,8 @@ use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::{EntityId, Tick};
 
-use crate::case::Case;
-use crate::world::{GIVE, MOVE, SHOOT, flat};
+use crate::protocol::case::Case;
+use crate::protocol::world::{GIVE, MOVE, SHOOT, flat};
 
 /// The tick in which the server reads.
 const NOW: Tick = Tick((1 << 32) + 12);

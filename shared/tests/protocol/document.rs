@@ -20,8 +20,8 @@ use shared::world::course::VELOCITY_MAX;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::world::talk::{NAME_BYTES_MAX, TEXT_BYTES_MAX};
 
-use crate::handshake::{first, plain};
-use crate::world::flat;
+use crate::protocol::handshake::{first, plain};
+use crate::protocol::world::flat;
 
 const DOCUMENT: &str = include_str!("../../PROTOCOL.md");
 

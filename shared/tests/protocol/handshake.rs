@@ -5,8 +5,8 @@ use shared::wire::control::{HELLO_BYTES_MAX, Hello, Quotas, WELCOME_BYTES_MAX, W
 use shared::wire::{PROTOCOL_VERSION, codec};
 use shared::{EntityId, Fixed, Schema, Tick};
 
-use crate::case::Case;
-use crate::world::{PLAYER, deep, flat};
+use crate::protocol::case::Case;
+use crate::protocol::world::{PLAYER, deep, flat};
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -5,8 +5,8 @@ use shared::wire::bits::BitWriter;
 use shared::wire::movement::{Header, Movement, MovementCodec, MovementScratch, Told};
 use shared::{Course, Schema, Slot, Tick};
 
-use crate::case::Case;
-use crate::world::{CHEST, PLAYER, deep, flat};
+use crate::protocol::case::Case;
+use crate::protocol::world::{CHEST, PLAYER, deep, flat};
 
 const TICK: Tick = Tick(70_001);
 const BASE: Tick = Tick(69_996);

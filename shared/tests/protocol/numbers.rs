@@ -4,7 +4,7 @@ use serde::Serialize;
 use shared::wire::bits::{BitReader, BitWriter};
 use shared::wire::{DecodeError, codec, length};
 
-use crate::case::Case;
+use crate::protocol::case::Case;
 
 #[derive(Serialize)]
 struct Field {

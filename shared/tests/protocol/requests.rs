@@ -4,7 +4,7 @@ use shared::EntityId;
 use shared::wire::request::{Region, Request, RequestBody, RequestReader};
 use shared::wire::talk::TalkRequest;
 
-use crate::case::Case;
+use crate::protocol::case::Case;
 
 pub fn cases() -> Vec<Case> {
     let friend = EntityId::new(300, 2);

@@ -13,10 +13,10 @@ use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::talk::Talk;
 use shared::{EntityId, Name, NotificationKind, Refusal, Schema, Slot, Text, Tick};
 
-use crate::case::Case;
 use crate::decoders;
-use crate::document;
-use crate::world::{CHEST, GIVE, PLAYER, SHOUT, deep, flat};
+use crate::protocol::case::Case;
+use crate::protocol::document;
+use crate::protocol::world::{CHEST, GIVE, PLAYER, SHOUT, deep, flat};
 
 const FRIEND: EntityId = EntityId::new(300, 2);
 const OTHER: EntityId = EntityId::new(17, 1);

@@ -6,7 +6,7 @@ use shared::predicate::{Value, ValueType};
 use testkit::backends;
 use testkit::dice::{Dice, Seed};
 
-use crate::world::World;
+use crate::content::world::World;
 
 /// One matcher on the GPU follows by patches alone: with bits for few subscribers, with
 /// pairs for many, and batches of all sizes.

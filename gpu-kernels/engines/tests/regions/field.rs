@@ -2,7 +2,7 @@
 
 use engines::regions::{Bounds, Dimension, Region, RegionsConfig, Side, Space};
 
-use crate::oracle::{Oracle, Update};
+use crate::regions::oracle::{Oracle, Update};
 use testkit::dice::Dice;
 
 /// How the regions of a random world are spread.

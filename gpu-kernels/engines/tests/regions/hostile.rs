@@ -5,7 +5,7 @@ use engines::regions::{
     RegionsStartError, Side, Space, SpaceError, StepError,
 };
 
-use crate::engines::engines;
+use crate::regions::engines::engines;
 
 fn space() -> Space {
     let x = Dimension::new("x", 0, 100);

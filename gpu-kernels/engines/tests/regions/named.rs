@@ -2,8 +2,8 @@
 
 use engines::regions::{Batch, Bounds, Dimension, Pair, Region, RegionsConfig, Side, Space};
 
-use crate::engines::engines;
-use crate::oracle::{Oracle, Update, fill};
+use crate::regions::engines::engines;
+use crate::regions::oracle::{Oracle, Update, fill};
 
 fn plane() -> Space {
     let x = Dimension::new("x", 0, 50);

@@ -2,9 +2,9 @@
 
 use engines::regions::{Approach, Batch, CpuRegions, Region, RegionEngine, Side};
 
-use crate::engines::engines;
-use crate::field::Field;
-use crate::oracle::{Oracle, fill};
+use crate::regions::engines::engines;
+use crate::regions::field::Field;
+use crate::regions::oracle::{Oracle, fill};
 use testkit::dice::{Dice, Seed};
 
 #[test]

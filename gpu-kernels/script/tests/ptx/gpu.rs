@@ -16,8 +16,8 @@ use script::ptx::layout::{
 use script::ptx::{self, Layout};
 
 use crate::programs;
-use crate::state::{Command, KIND, Run, State, TICK};
-use crate::worlds;
+use crate::ptx::state::{Command, KIND, Run, State, TICK};
+use crate::ptx::worlds;
 
 device::device_struct! {
     /// A world.

@@ -17,9 +17,6 @@
 //! | `field` | the server, the bots, and what must hold after an attack |
 //! | `attacker` | connections that end, break off or lie as they like |
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod attacker;
 mod datagrams;
 mod door;

@@ -3,9 +3,7 @@
 //! `UPDATE_PTX=1` writes the expected text. The tests that need an assembler look for
 //! `ptxas` in `PTXAS`, in the path, and where `kernels/build.py` installs it.
 
-#[path = "../programs/mod.rs"]
-mod programs;
-
+use crate::programs;
 mod assembler;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod gpu;

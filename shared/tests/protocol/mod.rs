@@ -1,7 +1,7 @@
 //! The protocol on paper (`shared/PROTOCOL.md`) says what the code does: each layout has golden
 //! bytes in `golden.json`, which the document cites by name.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p shared --test protocol` writes the golden bytes again, after a
+//! `UPDATE_GOLDEN=1 cargo test -p shared --test it protocol` writes the golden bytes again, after a
 //! change of a layout that is meant. Such a change needs another `PROTOCOL_VERSION`.
 //!
 //! | module | holds |
@@ -19,8 +19,6 @@
 
 mod case;
 mod commands;
-#[path = "../decoders/mod.rs"]
-mod decoders;
 mod document;
 mod handshake;
 mod movement;

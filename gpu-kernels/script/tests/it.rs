@@ -1,0 +1,17 @@
+//! All tests of the crate beside those within it, in one program: each program would be linked with
+//! everything. `cargo test -p script --test it NAME` runs those of a module.
+
+mod builtin;
+mod common;
+mod diagnostics;
+mod forecast;
+mod guide;
+mod hostile;
+mod language;
+mod mutated;
+mod native;
+mod native_speed;
+mod play;
+mod programs;
+mod ptx;
+mod random;

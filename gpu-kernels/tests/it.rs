@@ -1,0 +1,25 @@
+//! All tests of the crate beside those within it, in one program: each program would be linked with
+//! everything. `cargo test -p gpu-kernels --test it NAME` runs those of a module.
+
+mod births;
+mod cache;
+mod causes;
+mod contract;
+mod golden;
+mod interest;
+mod large;
+mod layout;
+mod listen;
+mod motion;
+mod notifications;
+mod parity;
+mod past;
+mod prebuilt;
+mod reload;
+mod rules;
+mod scripts;
+mod snapshot;
+mod subscriptions;
+mod timed;
+mod trial;
+mod usage;

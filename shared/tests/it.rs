@@ -1,0 +1,10 @@
+//! All tests of the crate beside those within it, in one program: each program would be linked with
+//! everything. `cargo test -p shared --test it NAME` runs those of a module.
+
+mod decoders;
+mod file;
+mod hostile_bytes;
+mod predicate;
+mod protocol;
+mod wire;
+mod worlds;
