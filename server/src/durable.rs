@@ -35,7 +35,7 @@
 //! | [`log`] | segments: reading, and what is damage |
 //! | [`checkpoint`] | the state of a world in a file |
 //! | [`characters`] | what accounts keep while they have no entity |
-//! | [`keeper`] | the threads that keep a running world |
+//! | [`worker`] | the threads that keep a running world |
 //! | [`ahead`] | reading a journal ahead of the world that runs it again, on several threads |
 //! | [`rerun`] | the ticks of records, run again |
 //! | [`recovery`] | from a folder to a running world |
@@ -58,7 +58,6 @@ pub mod epoch;
 pub mod folder;
 pub mod frame_code;
 pub mod journal;
-pub mod keeper;
 pub mod level;
 pub mod log;
 pub mod migration;
@@ -69,6 +68,7 @@ pub mod rerun;
 pub mod role;
 pub mod roster;
 pub mod segment;
+pub mod worker;
 
 /// Random numbers below a bound.
 #[cfg(test)]

@@ -5,8 +5,8 @@
 //! | --- | --- |
 //! | [`holding`] | how long a server may believe that it has the key, without I/O and without a clock |
 //! | [`etcd`] | the third party: etcd, by its JSON gateway |
-//! | [`keeper`] | the key with the thread that renews its lease |
+//! | [`renewal`] | the key with the thread that renews its lease |
 
 pub mod etcd;
 pub mod holding;
-pub mod keeper;
+pub mod renewal;

@@ -27,7 +27,7 @@ use crate::durable::level::Level;
 use crate::durable::recording::RecordingWriter;
 use crate::durable::recovery::{Progress, Recovered};
 use crate::durable::role::{Role, Standing};
-use crate::lease::keeper::{Contender, HeldLease, LeaseOptions};
+use crate::lease::renewal::{Contender, HeldLease, LeaseOptions};
 use crate::metrics::port::Readiness;
 use crate::metrics::stats::Stats;
 use crate::metrics::window::SharedWindow;
@@ -48,10 +48,10 @@ use crate::web::dashboard::data::Facts;
 use crate::web::dashboard::{self, Dashboard, watch};
 use crate::web::page::GamePage;
 use crate::web::site::WebSite;
-use outside::Outside;
+use frontend::Frontend;
 
 mod bans;
-mod outside;
+mod frontend;
 pub mod standby;
 pub mod world_data;
 
@@ -227,9 +227,9 @@ struct Keeping {
 }
 
 /// A world whose state is known, and what clients meet.
-struct Begun {
+struct Prepared {
     started: Started,
-    outside: Outside,
+    frontend: Frontend,
     guard: Arc<Guard>,
     readiness: Readiness,
     kept: Option<Keeping>,
@@ -257,20 +257,20 @@ impl Server {
         // The port answers as soon as it is known what there is to say.
         let readiness = show_metrics(&options)?;
         let is_open = &readiness.is_open;
-        let (started, outside, kept) = match (stored, &options.data) {
+        let (started, frontend, kept) = match (stored, &options.data) {
             (Some(stored), Some(data)) => {
-                let outside = Outside::start(&options, Some(&stored.folder), &guard, is_open)?;
+                let frontend = Frontend::start(&options, Some(&stored.folder), &guard, is_open)?;
                 let mut started = start(&options.world)?;
                 let backend = &mut *started.backend;
                 let (folder, recovered) =
                     world_data::recover(stored, data, &options.world, backend)?;
                 let kept = keep(&options, folder, recovered, None)?;
-                (started, outside, Some(kept))
+                (started, frontend, Some(kept))
             }
             _ => {
                 let started = start(&options.world)?;
-                let outside = Outside::start(&options, None, &guard, is_open)?;
-                (started, outside, None)
+                let frontend = Frontend::start(&options, None, &guard, is_open)?;
+                (started, frontend, None)
             }
         };
         let fence = match (&options.data, &kept) {
@@ -280,11 +280,11 @@ impl Server {
             }
             _ => None,
         };
-        Server::go_on(
+        Server::run(
             options,
-            Begun {
+            Prepared {
                 started,
-                outside,
+                frontend,
                 guard,
                 readiness,
                 kept,
@@ -342,13 +342,13 @@ impl Server {
         options.world = recovered.world.clone();
         let guard = start_guard(&options, Some(&folder))?;
         let readiness = show_metrics(&options)?;
-        let outside = Outside::start(&options, Some(&folder), &guard, &readiness.is_open)?;
+        let frontend = Frontend::start(&options, Some(&folder), &guard, &readiness.is_open)?;
         let kept = keep(&options, folder, recovered, lease)?;
-        Server::go_on(
+        Server::run(
             options,
-            Begun {
+            Prepared {
                 started,
-                outside,
+                frontend,
                 guard,
                 readiness,
                 kept: Some(kept),
@@ -358,15 +358,15 @@ impl Server {
     }
 
     /// Runs a world whose state is known.
-    fn go_on(mut options: ServerOptions, begun: Begun) -> Result<Server> {
-        let Begun {
+    fn run(mut options: ServerOptions, prepared: Prepared) -> Result<Server> {
+        let Prepared {
             mut started,
-            outside,
+            frontend,
             guard,
             readiness: Readiness { is_open, stop },
             kept,
             fence,
-        } = begun;
+        } = prepared;
         let (kept, standby, lease) = match kept {
             Some(keeping) => (Some(keeping.kept), keeping.standby, keeping.lease),
             None => (None, None, None),
@@ -398,13 +398,13 @@ impl Server {
 
         let stats = Arc::new(Stats::new());
         let recovered = kept.as_ref().map(|_| Arc::new(SessionWorld::new(world)));
-        let Outside {
+        let Frontend {
             address,
             page,
             certificate,
             session,
             shards,
-        } = outside;
+        } = frontend;
         let (to_tick, orders) = mpsc::channel();
         let has_desk = options.admin.is_some() || page.is_some();
         let desk = Desk::new(to_tick, guard, stats.clone());
@@ -579,12 +579,12 @@ fn keep(
         }
         (lease, _) => lease,
     };
-    let belief = lease.as_ref().map(HeldLease::belief);
+    let validity = lease.as_ref().map(HeldLease::validity);
     let Some(standby) = &options.standby else {
         if data.level == Level::Standby {
             bail!("level standby needs a port for the standby: --followers ADDRESS");
         }
-        let kept = world_data::keep(folder, data, recovered, options.threads, None, belief)?;
+        let kept = world_data::keep(folder, data, recovered, options.threads, None, validity)?;
         return Ok(Keeping {
             kept,
             standby: None,
@@ -610,8 +610,15 @@ fn keep(
     };
     standing.write(folder.path())?;
     let threads = options.threads;
-    let kept = world_data::keep(folder, data, recovered, threads, Some(feed.clone()), belief)?;
-    primary.characters = kept.keeper.characters();
+    let kept = world_data::keep(
+        folder,
+        data,
+        recovered,
+        threads,
+        Some(feed.clone()),
+        validity,
+    )?;
+    primary.characters = kept.worker.characters();
     let port = LinkPort::open(standby.listen, &standby.key, primary)?;
     Ok(Keeping {
         kept,

@@ -215,9 +215,9 @@ impl Session {
         }
     }
 
-    /// Lets the processor load what telling the client of a tick needs.
-    pub fn expect(&self) {
-        self.movement.expect();
+    /// Prefetches what the fan-out of a tick needs.
+    pub fn prefetch(&self) {
+        self.movement.prefetch();
     }
 
     /// The client's row, once it has an entity.
@@ -311,8 +311,8 @@ impl Session {
     }
 
     /// The client has read its stream up to this tick; none: it has read all of it.
-    pub fn taken_in(&self) -> Option<Tick> {
-        self.stream.taken_in()
+    pub fn acked_through(&self) -> Option<Tick> {
+        self.stream.acked_through()
     }
 
     /// Whether the client's link is judged in a tick.

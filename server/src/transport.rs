@@ -16,10 +16,10 @@
 
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
+pub mod admission_control;
 pub mod browsers;
 pub mod client;
 pub mod client_link;
-pub mod door;
 pub mod handshake;
 pub mod neighbours;
 pub mod pace;

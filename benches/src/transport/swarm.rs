@@ -231,7 +231,7 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     row.stages_ms = steps.into();
     row.put("tick_ms_p50", figures.tick_ms(0.5));
     row.put("tick_ms_p99", figures.tick_ms(0.99));
-    row.put("put_off_percent", per_client_tick(100 * figures.put_off));
+    row.put("put_off_percent", per_client_tick(100 * figures.deferred));
     row.put(
         "out_of_touch_percent",
         per_client_tick(100 * figures.out_of_touch),

@@ -84,8 +84,8 @@ impl Bot {
         }
     }
 
-    /// Lets the processor load it.
-    pub fn expect(&self) {
+    /// Prefetches its data.
+    pub fn prefetch(&self) {
         if let Stage::Playing(playing) = &self.stage {
             quic::prefetch(&**playing);
         }

@@ -273,8 +273,8 @@ impl Application for Bots {
         Open::Ignore
     }
 
-    fn expect(&self, bot: &Bot) {
-        bot.expect();
+    fn prefetch(&self, bot: &Bot) {
+        bot.prefetch();
     }
 
     fn event(&mut self, event: Event, link: &mut Link<'_>, bot: &mut Bot) {

@@ -155,7 +155,7 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
         commands_applied: figures.commands_applied,
         age_at_client_ms_p50: figures.age_ms(0.5),
         age_at_client_ms_p99: figures.age_ms(0.99),
-        put_off_percent: per_client_tick(100 * figures.put_off),
+        put_off_percent: per_client_tick(100 * figures.deferred),
         out_of_touch_percent: per_client_tick(100 * figures.out_of_touch),
         packets_out_per_client_tick: per_client_tick(figures.packets_sent),
         packets_in_per_client_tick: per_client_tick(figures.packets_received),

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use tracing::{info, warn};
 
-use crate::lease::keeper::{Contender, HeldLease, LeaseOptions};
+use crate::lease::renewal::{Contender, HeldLease, LeaseOptions};
 use crate::server::standby::Standby;
 
 #[derive(Debug, Args)]

@@ -32,7 +32,7 @@ pub struct Refusals {
 pub struct FanOutCounts {
     pub sessions: u64,
     /// Clients that were told nothing of the tick, since there was no time.
-    pub put_off: u64,
+    pub deferred: u64,
     /// Clients of which nothing has been heard for so long that they were told nothing.
     pub out_of_touch: u64,
     /// Clients whose links took no movement of the tick.
@@ -124,7 +124,7 @@ impl AddAssign for Refusals {
 impl AddAssign for FanOutCounts {
     fn add_assign(&mut self, other: FanOutCounts) {
         self.sessions += other.sessions;
-        self.put_off += other.put_off;
+        self.deferred += other.deferred;
         self.out_of_touch += other.out_of_touch;
         self.link_full += other.link_full;
         self.ages += other.ages;

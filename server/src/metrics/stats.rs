@@ -25,7 +25,7 @@ pub struct Figures {
     pub malformed: u64,
     pub commands_over_quota: u64,
     /// Clients that were not told of a tick for want of time, summed over ticks.
-    pub put_off: u64,
+    pub deferred: u64,
     /// Clients that were not told of a tick as nothing was heard of them, summed over ticks.
     pub out_of_touch: u64,
     /// Entities of whose movement clients were told later, summed over ticks.
@@ -67,7 +67,7 @@ pub struct TickFigures {
     pub commands_over_quota: u64,
     /// Clients by the age of what they are known to have.
     pub told: Ages,
-    pub put_off: u64,
+    pub deferred: u64,
     pub out_of_touch: u64,
     /// Entities of whose movement clients were told later, summed over ticks.
     pub news_put_off: u64,
@@ -99,7 +99,7 @@ impl Figures {
             sessions_lost: 0,
             malformed: 0,
             commands_over_quota: 0,
-            put_off: 0,
+            deferred: 0,
             out_of_touch: 0,
             news_put_off: 0,
             socket_drops: 0,
@@ -174,7 +174,7 @@ impl Stats {
         figures.sessions_lost += tick.sessions_lost;
         figures.malformed += tick.malformed;
         figures.commands_over_quota += tick.commands_over_quota;
-        figures.put_off += tick.put_off;
+        figures.deferred += tick.deferred;
         figures.out_of_touch += tick.out_of_touch;
         figures.news_put_off += tick.news_put_off;
         figures.socket_drops += tick.socket_drops;

@@ -59,7 +59,7 @@ pub fn record(report: &TickReport<'_>) {
     table::MESSAGES_MALFORMED.add(refusals.malformed);
     table::REQUESTS_REFUSED.add(refusals.requests);
     let sent = report.fan_out;
-    table::CLIENTS_PUT_OFF.add(sent.put_off);
+    table::CLIENTS_PUT_OFF.add(sent.deferred);
     table::CLIENTS_OUT_OF_TOUCH.add(sent.out_of_touch);
     table::CLIENTS_LINK_FULL.add(sent.link_full);
     table::CONNECTIONS_REFUSED.add(refusals.connections);

@@ -90,7 +90,7 @@ impl OfflineShard {
             }
         }
         let mut counts = FanOutCounts::default();
-        let mut taken_in = publication.tick;
+        let mut acked_through = publication.tick;
         let mirror = publication.mirror.read();
         let view = TickView {
             publication,
@@ -110,12 +110,12 @@ impl OfflineShard {
             counts.stream_bytes += unsent.len() as u64;
             let bytes = unsent.len();
             session.sent(bytes);
-            taken_in = taken_in.min(session.taken_in().unwrap_or(taken_in));
+            acked_through = acked_through.min(session.acked_through().unwrap_or(acked_through));
         }
         counts.sessions = self.sessions.len() as u64;
         FanOutReport {
             finished: Instant::now(),
-            taken_in,
+            acked_through,
             counts,
         }
     }

@@ -11,7 +11,7 @@ use super::{DataOptions, Server, ServerOptions};
 use crate::durable::folder::DataFolder;
 use crate::durable::recovery;
 use crate::durable::role::{Role, Standing};
-use crate::lease::keeper::{Contender, HeldLease};
+use crate::lease::renewal::{Contender, HeldLease};
 use crate::standby::closed_port::ClosedPort;
 use crate::standby::follower::{FollowOptions, Follower, Progress};
 use crate::standby::runner::RunOptions;

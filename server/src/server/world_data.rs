@@ -14,11 +14,11 @@ use crate::durable::checkpoint;
 use crate::durable::disk::Disk;
 use crate::durable::folder::DataFolder;
 use crate::durable::journal::{Journal, SPARE, Settings};
-use crate::durable::keeper::{KeepOptions, Keeper};
 use crate::durable::log;
 use crate::durable::recovery::{self, Recovered, Replay, Stored};
 use crate::durable::role::Standing;
-use crate::lease::keeper::Belief;
+use crate::durable::worker::{DurabilityWorker, KeepOptions};
+use crate::lease::renewal::LeaseValidity;
 use crate::standby::feed::Feed;
 use crate::tick::tick_loop::Kept;
 
@@ -92,7 +92,7 @@ pub fn keep(
     recovered: Recovered,
     threads: usize,
     feed: Option<Arc<Feed>>,
-    lease: Option<Arc<Belief>>,
+    lease: Option<Arc<LeaseValidity>>,
 ) -> Result<Kept> {
     let disk = folder.disk();
     let settings = Settings {
@@ -121,9 +121,10 @@ pub fn keep(
             (Some(Arc::new(store)), rows)
         }
     };
-    let keeper = Keeper::start(folder, journal, recovered.roster.clone(), options, store)?;
+    let worker =
+        DurabilityWorker::start(folder, journal, recovered.roster.clone(), options, store)?;
     Ok(Kept {
-        keeper,
+        worker,
         characters,
         recovered: Box::new(recovered),
     })

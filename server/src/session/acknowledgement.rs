@@ -73,8 +73,8 @@ enum Word {
 }
 
 impl PendingMovement {
-    /// Lets the processor load it.
-    pub fn expect(&self) {
+    /// Prefetches its data.
+    pub fn prefetch(&self) {
         quic::prefetch(self.entities.as_slice());
     }
 
@@ -208,7 +208,7 @@ impl PendingMovement {
     }
 
     /// These found no room in the tick's datagrams.
-    pub fn put_off(&mut self, slots: impl Iterator<Item = u32>) {
+    pub fn defer(&mut self, slots: impl Iterator<Item = u32>) {
         for slot in slots {
             if let Ok(i) = self.find(slot) {
                 self.entities[i].word = Word::Waits;
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(client.slots(12, &[7]), [1, 7]);
         assert!(client.slots(19, &[]).is_empty());
         assert_eq!(client.slots(20, &[]), [1, 7]);
-        client.movement.put_off([7].into_iter());
+        client.movement.defer([7].into_iter());
         assert_eq!(client.slots(21, &[]), [7]);
         client.newest(20);
         client.newest(21);
@@ -316,10 +316,10 @@ mod tests {
         client.newest(9);
         let urgencies = |due: Vec<Due>| due.iter().map(|due| due.urgency).collect::<Vec<_>>();
         let due = client.merge(10, &[1, 2]);
-        client.movement.put_off(due.iter().map(|due| due.slot));
+        client.movement.defer(due.iter().map(|due| due.slot));
         assert_eq!(urgencies(due), [1, 1]);
         let due = client.merge(11, &[2]);
-        client.movement.put_off([1].into_iter());
+        client.movement.defer([1].into_iter());
         assert_eq!(urgencies(due), [2, 2]);
         client.newest(11);
         assert_eq!(urgencies(client.merge(12, &[])), [3]);

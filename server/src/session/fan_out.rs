@@ -27,7 +27,7 @@ pub struct Scratch {
     /// What of these is sent, ascending by slot.
     sent: Vec<(u32, Told)>,
     sent_slots: Vec<u32>,
-    put_off: Vec<Due>,
+    deferred: Vec<Due>,
     /// Bits of the stream in this tick.
     stream_bits: usize,
     merge: MergeScratch,
@@ -70,12 +70,7 @@ impl Session {
 
     /// Takes in a tick of which there is no time to tell the client: only the stream is
     /// written, and movement waits.
-    pub fn put_off(
-        &mut self,
-        view: TickView<'_>,
-        scratch: &mut Scratch,
-        counts: &mut FanOutCounts,
-    ) {
+    pub fn defer(&mut self, view: TickView<'_>, scratch: &mut Scratch, counts: &mut FanOutCounts) {
         if self.write_stream(view, scratch, counts) {
             self.put_off_movement(view, scratch);
         }
@@ -115,8 +110,7 @@ impl Session {
             return self.movement.wait(tick, &scratch.moved);
         }
         self.merge_movement(view, scratch);
-        self.movement
-            .put_off(scratch.due.iter().map(|due| due.slot));
+        self.movement.defer(scratch.due.iter().map(|due| due.slot));
     }
 
     /// Leaves the entities whose movement must be sent in `scratch.due`. Returns the tick on
@@ -406,11 +400,11 @@ impl Session {
         let Scratch {
             sent,
             sent_slots,
-            put_off,
+            deferred,
             datagram,
             ..
         } = scratch;
-        let is_all_told = put_off.is_empty() && self.enters.is_empty() && self.values.is_empty();
+        let is_all_told = deferred.is_empty() && self.enters.is_empty() && self.values.is_empty();
         let may_miss = sent.is_empty() && self.movement.has_on_its_way();
         let header = Header {
             tick,
@@ -441,9 +435,9 @@ impl Session {
         );
         let late = &sent_slots[sent_slots.len() - left_over..];
         self.is_behind = !is_all_told || left_over > 0;
-        counts.waiting += (put_off.len() + left_over) as u64;
-        self.movement.put_off(put_off.iter().map(|due| due.slot));
-        self.movement.put_off(late.iter().copied());
+        counts.waiting += (deferred.len() + left_over) as u64;
+        self.movement.defer(deferred.iter().map(|due| due.slot));
+        self.movement.defer(late.iter().copied());
         self.flow
             .send(stream_bytes + bytes_sent, packets, self.is_behind);
         self.last_datagram = tick;
@@ -454,14 +448,14 @@ impl Session {
 }
 
 /// Chooses what is sent of `scratch.due`: the most urgent, as many as are about so many bytes.
-/// Leaves it in `sent` and `sent_slots`, and the rest in `put_off`.
+/// Leaves it in `sent` and `sent_slots`, and the rest in `deferred`.
 fn choose(view: TickView<'_>, base: Tick, bytes_max: usize, scratch: &mut Scratch) {
     let Scratch {
         due,
         order,
         sent,
         sent_slots,
-        put_off,
+        deferred,
         ..
     } = scratch;
     let (tick, mirror) = (view.publication.tick, view.mirror);
@@ -470,7 +464,7 @@ fn choose(view: TickView<'_>, base: Tick, bytes_max: usize, scratch: &mut Scratc
     let base = (1..=BASE_TICKS_MAX).contains(&ticks).then_some(base);
     let told = |due: &Due| mirror.told(Slot(due.slot), base.filter(|_| due.is_known));
     sent.clear();
-    put_off.clear();
+    deferred.clear();
     let bits_max = bytes_max
         .min(PARTS_MAX * DATAGRAM_BYTES_MAX)
         .saturating_mul(8);
@@ -493,7 +487,7 @@ fn choose(view: TickView<'_>, base: Tick, bytes_max: usize, scratch: &mut Scratc
             due.urgency = SENT;
         }
         sent.sort_unstable_by_key(|sent| sent.0);
-        put_off.extend(due.iter().filter(|due| due.urgency != SENT));
+        deferred.extend(due.iter().filter(|due| due.urgency != SENT));
     }
     sent_slots.clear();
     sent_slots.extend(sent.iter().map(|sent| sent.0));

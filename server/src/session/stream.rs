@@ -76,7 +76,7 @@ impl OutStream {
         }
     }
 
-    pub fn taken_in(&self) -> Option<Tick> {
+    pub fn acked_through(&self) -> Option<Tick> {
         self.unread().map(|tick| tick.before(1))
     }
 
@@ -159,13 +159,13 @@ mod tests {
         assert!(!stream.is_too_slow(Tick(3), 10));
         stream.frames.push_back(frame(7));
         assert!(!stream.is_too_slow(Tick(7), 10));
-        assert_eq!(stream.taken_in(), Some(Tick(2)));
+        assert_eq!(stream.acked_through(), Some(Tick(2)));
         assert!(!stream.is_too_slow(Tick(13), 10));
         assert!(stream.is_too_slow(Tick(14), 10));
         stream.acknowledge(Tick(6));
         assert!(!stream.is_too_slow(Tick(14), 10));
         stream.acknowledge(Tick(7));
-        assert_eq!(stream.taken_in(), None);
+        assert_eq!(stream.acked_through(), None);
     }
 
     #[test]

@@ -125,7 +125,7 @@ impl Feed {
         seat.queue.push_back(message);
         if seat.queue_bytes > self.options.queue_bytes_max {
             drop(state);
-            self.unseat("it is too slow, and gets a new checkpoint");
+            self.disconnect_standby("it is too slow, and gets a new checkpoint");
         } else {
             drop(state);
             self.arrived.notify_one();
@@ -157,7 +157,7 @@ impl Feed {
     }
 
     /// The standby must come again.
-    pub fn unseat(&self, reason: &str) {
+    pub fn disconnect_standby(&self, reason: &str) {
         if self.lock().stand_up() {
             warn!(reason, "the standby is sent away");
             self.tell_all();

@@ -219,7 +219,7 @@ impl Directory {
             }
             Row::Fallen(_, own) => {
                 if row.place().is_some() {
-                    self.blind(client, frame);
+                    self.remove_observer(client, frame);
                 }
                 self.retell_rebirth(client, first.unwrap_or(own));
                 let waiting = Waiting::Returned(place, is_resumed);
@@ -267,7 +267,7 @@ impl Directory {
         self.close_session(client, close, reason);
         let row = self.rows.get(client);
         if matches!(row, Row::Live(..) | Row::Fallen(..)) {
-            self.blind(client, frame);
+            self.remove_observer(client, frame);
         }
         match row {
             Row::Live(_, entity, _) | Row::Lost(entity, ..) => self.end(client, entity, frame),
@@ -328,7 +328,7 @@ impl Directory {
         match self.rows.get(client) {
             Row::Joining(_, ticket) => self.rows.set(client, Row::Joining(None, ticket)),
             Row::Live(_, entity, ticket) => {
-                self.blind(client, frame);
+                self.remove_observer(client, frame);
                 if may_resume {
                     let deadline = self.wait(client, frame.tick);
                     self.rows.set(client, Row::Lost(entity, ticket, deadline));
@@ -337,7 +337,7 @@ impl Directory {
                 }
             }
             Row::Fallen(_, ticket) => {
-                self.blind(client, frame);
+                self.remove_observer(client, frame);
                 let row = if may_resume {
                     Row::Fallen(Waiting::Absent(self.wait(client, frame.tick)), ticket)
                 } else {
@@ -351,7 +351,7 @@ impl Directory {
 
     /// Takes the row's observer and what its client knows out of the world. The observer
     /// that the next frame would have set is dropped, too.
-    fn blind(&mut self, client: ClientRow, frame: &mut Frame) {
+    fn remove_observer(&mut self, client: ClientRow, frame: &mut Frame) {
         self.observers.remove(&client);
         self.sights.stop(client);
         frame.observers.push(ObserverChange {
@@ -371,9 +371,9 @@ impl Directory {
 
     /// Completes a frame: ends the waits that are over, sets the observers of clients that
     /// came in or died, schedules rebirths, and releases the slots of which every client
-    /// knows that the entity died. `taken_in` is the tick up to which all clients have read
+    /// knows that the entity died. `acked_through` is the tick up to which all clients have read
     /// their streams.
-    pub fn prepare(&mut self, frame: &mut Frame, taken_in: Tick) {
+    pub fn prepare(&mut self, frame: &mut Frame, acked_through: Tick) {
         while let Some(&(deadline, client)) = self.deadlines.front() {
             if deadline > frame.tick {
                 break;
@@ -407,7 +407,7 @@ impl Directory {
             self.schedule_rebirth(client, frame);
         }
         while let Some(resting) = self.resting.front() {
-            if resting.told.is_none_or(|told| told > taken_in) {
+            if resting.told.is_none_or(|told| told > acked_through) {
                 break;
             }
             frame.release.push(resting.slot);

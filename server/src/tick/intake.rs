@@ -107,8 +107,8 @@ mod tests {
             let is_final = false;
             inbox.lock().leave(Leave { session, is_final });
             intake.gather(&workers, &mut directory, &mut requests, &mut frame);
-            let taken_in = frame.tick;
-            directory.prepare(&mut frame, taken_in);
+            let acked_through = frame.tick;
+            directory.prepare(&mut frame, acked_through);
             let output = backend.tick(&frame).unwrap();
             assert!(output.births.is_empty(), "session {session}");
             directory.settle(&output, |_| [0; 3]);

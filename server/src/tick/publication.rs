@@ -131,7 +131,7 @@ pub struct FanOutReport {
     /// When the last client's datagram was handed to the transport.
     pub finished: Instant,
     /// Every client of the shard has taken in its stream up to this tick.
-    pub taken_in: Tick,
+    pub acked_through: Tick,
     pub counts: FanOutCounts,
 }
 
@@ -139,7 +139,7 @@ impl FanOutReport {
     /// Joins the reports of two shards on the same tick.
     pub fn and(mut self, other: &FanOutReport) -> FanOutReport {
         self.finished = self.finished.max(other.finished);
-        self.taken_in = self.taken_in.min(other.taken_in);
+        self.acked_through = self.acked_through.min(other.acked_through);
         self.counts += other.counts;
         self
     }

@@ -38,11 +38,11 @@ use super::shards::{FannedOut, ShardSender, Shards};
 use super::talk::Talk;
 use super::talk::filter::TalkFilter;
 use crate::durable::characters::Rows;
-use crate::durable::keeper::{Boundary, Keeper};
 use crate::durable::record::Entry;
 use crate::durable::recording::RecordingWriter;
 use crate::durable::recovery::Recovered;
 use crate::durable::roster::RosterChange;
+use crate::durable::worker::{Boundary, DurabilityWorker};
 use crate::metrics::counts::Refusals;
 use crate::metrics::stats::{Stats, TickFigures};
 use crate::metrics::steps::{Step, StepClock, StepTimes};
@@ -74,12 +74,12 @@ pub struct TickLoop {
     shards: Shards<TickRecord>,
     recording: Option<RecordingWriter>,
     /// Keeps the world on disk; none for a world in memory.
-    keeper: Option<Keeper>,
+    worker: Option<DurabilityWorker>,
     /// What accounts keep while they have no entity; none where they keep nothing.
     characters: Option<Characters>,
-    /// What has changed among clients, for the keeper.
+    /// What has changed among clients, for the worker.
     changes: Vec<RosterChange>,
-    /// The state before the next tick, for the keeper.
+    /// The state before the next tick, for the worker.
     before: StateHash,
     /// Scripts that were compiled beside the world.
     reloads: Option<Receiver<CompiledLogic>>,
@@ -95,7 +95,7 @@ pub struct TickLoop {
     /// Notices of an earlier tick, kept for their memory.
     spare: Notices,
     /// Every client has taken in its stream up to this tick.
-    taken_in: Tick,
+    acked_through: Tick,
     /// The last tick of a world that is kept.
     last: Option<Last>,
 }
@@ -109,7 +109,7 @@ struct Last {
 }
 
 /// What a loop begins with.
-struct Begun {
+struct InitialState {
     frame: Frame,
     directory: Directory,
     holdings: Holdings,
@@ -118,12 +118,12 @@ struct Begun {
     changes: Vec<RosterChange>,
 }
 
-impl Begun {
+impl InitialState {
     /// A new world.
-    fn new(config: &WorldConfig, holdings: Holdings) -> Begun {
+    fn new(config: &WorldConfig, holdings: Holdings) -> InitialState {
         let mut frame = Frame::new(Tick(0));
         frame.populate(config);
-        Begun {
+        InitialState {
             frame,
             directory: Directory::new(config),
             holdings,
@@ -134,7 +134,12 @@ impl Begun {
     }
 
     /// A world that goes on where its last server left it.
-    fn again(config: &WorldConfig, mut holdings: Holdings, from: &Recovered, rows: Rows) -> Begun {
+    fn again(
+        config: &WorldConfig,
+        mut holdings: Holdings,
+        from: &Recovered,
+        rows: Rows,
+    ) -> InitialState {
         let next = from.snapshot.tick;
         let mut frame = Frame::new(next);
         if next == Tick(0) {
@@ -160,7 +165,7 @@ impl Begun {
         let kept = from.roster.characters.clone().into_iter();
         let changes = kept.map(|(account, row)| RosterChange::Character { account, row });
         directory.lose_sessions(&from.snapshot, &mut frame);
-        Begun {
+        InitialState {
             frame,
             directory,
             holdings,
@@ -204,7 +209,7 @@ pub struct Parts {
 
 /// A world that is kept, as it goes on.
 pub struct Kept {
-    pub keeper: Keeper,
+    pub worker: DurabilityWorker,
     /// What accounts keep, without what the roster has of it.
     pub characters: Rows,
     pub recovered: Box<Recovered>,
@@ -249,7 +254,7 @@ impl TickLoop {
         show_commands(&parts.config);
         let registry = parts.listeners.as_ref().map(Listeners::registry);
         let holdings = Holdings::new(&parts.config, registry);
-        let Begun {
+        let InitialState {
             frame,
             directory,
             holdings,
@@ -259,9 +264,9 @@ impl TickLoop {
         } = match &mut parts.kept {
             Some(kept) => {
                 let rows = std::mem::take(&mut kept.characters);
-                Begun::again(&parts.config, holdings, &kept.recovered, rows)
+                InitialState::again(&parts.config, holdings, &kept.recovered, rows)
             }
-            None => Begun::new(&parts.config, holdings),
+            None => InitialState::new(&parts.config, holdings),
         };
         let mut talk = Talk::new(&parts.config, parts.talk_filter);
         if let Some(kept) = &parts.kept {
@@ -274,7 +279,7 @@ impl TickLoop {
             holdings,
             talk,
             orders: parts.orders,
-            keeper: parts.kept.map(|kept| kept.keeper),
+            worker: parts.kept.map(|kept| kept.worker),
             characters,
             changes,
             before,
@@ -298,7 +303,7 @@ impl TickLoop {
             stop: parts.stop,
             frame: Arc::new(frame),
             spare: Notices::default(),
-            taken_in: Tick(0),
+            acked_through: Tick(0),
             last: None,
         }
     }
@@ -311,7 +316,7 @@ impl TickLoop {
 
     /// Ends the shards, the recording and the journal. `ended` is how the last tick went.
     pub fn end(mut self, ended: Result<()>) -> Result<()> {
-        let is_kept = self.keeper.is_some();
+        let is_kept = self.worker.is_some();
         let seconds = self.config.limits.resume_seconds;
         self.shards.stop(&match (&ended, is_kept) {
             (Ok(()), false) => "the server is shutting down".to_owned(),
@@ -326,36 +331,36 @@ impl TickLoop {
             Some(recording) => ended.and(recording.finish()),
             None => ended,
         };
-        let Some(mut keeper) = self.keeper.take() else {
+        let Some(mut worker) = self.worker.take() else {
             return ended;
         };
         // After a failure the journal says more than the state.
         let checkpoint = match &ended {
-            Ok(()) => self.last_checkpoint(&mut keeper),
+            Ok(()) => self.last_checkpoint(&mut worker),
             Err(_) => Ok(()),
         };
-        ended.and(checkpoint).and(keeper.finish())
+        ended.and(checkpoint).and(worker.finish())
     }
 
     /// The checkpoint of a clean stop, from which any later version can go on.
-    fn last_checkpoint(&mut self, keeper: &mut Keeper) -> Result<()> {
-        if keeper.is_copying() {
+    fn last_checkpoint(&mut self, worker: &mut DurabilityWorker) -> Result<()> {
+        if worker.is_copying() {
             // It would be older than this one.
-            keeper.drop_copy();
+            worker.drop_copy();
         }
         if self.last.is_none() {
             // Nothing has happened since the world was recovered.
             return Ok(());
         }
-        self.begin_checkpoint(keeper)?;
+        self.begin_checkpoint(worker)?;
         loop {
             if let Some(snapshot) = self.backend.continue_copy()? {
-                return keeper.finish_copy(snapshot);
+                return worker.finish_copy(snapshot);
             }
         }
     }
 
-    fn begin_checkpoint(&mut self, keeper: &mut Keeper) -> Result<()> {
+    fn begin_checkpoint(&mut self, worker: &mut DurabilityWorker) -> Result<()> {
         let Some(Last {
             tick,
             births,
@@ -365,7 +370,7 @@ impl TickLoop {
             return Ok(());
         };
         self.backend.start_copy()?;
-        keeper.begin_checkpoint(Boundary {
+        worker.begin_checkpoint(Boundary {
             world: self.config.clone(),
             tick: tick.next(),
             hash: self.before.clone(),
@@ -413,8 +418,8 @@ impl TickLoop {
         self.apply(&output);
         clock.end(Step::Apply);
         let clients = self.directory.live() as u64;
-        if let Some(keeper) = &self.keeper {
-            keeper.wait(output.tick)?;
+        if let Some(worker) = &self.worker {
+            worker.wait(output.tick)?;
         }
         clock.end(Step::Keep);
         // Shards that count from when they get it never make up for being late.
@@ -447,15 +452,15 @@ impl TickLoop {
 
     /// Fails if the world must end before its journal does.
     fn check_keeper(&self) -> Result<()> {
-        self.keeper.as_ref().map_or(Ok(()), Keeper::check)
+        self.worker.as_ref().map_or(Ok(()), DurabilityWorker::check)
     }
 
     /// Hands the tick to the journal, which writes it while the engine runs.
     fn hand_over(&mut self) -> Result<()> {
-        let Some(keeper) = &mut self.keeper else {
+        let Some(worker) = &mut self.worker else {
             return Ok(());
         };
-        keeper.record(Entry {
+        worker.record(Entry {
             frame: self.frame.clone(),
             before: self.before.clone(),
             changes: std::mem::take(&mut self.changes),
@@ -464,7 +469,7 @@ impl TickLoop {
 
     /// Begins a checkpoint if one is due, and goes on with one that is under way.
     fn copy_for_checkpoint(&mut self, output: &TickOutput) -> Result<()> {
-        let Some(mut keeper) = self.keeper.take() else {
+        let Some(mut worker) = self.worker.take() else {
             return Ok(());
         };
         self.before.clone_from(&output.hash);
@@ -474,16 +479,16 @@ impl TickLoop {
         last.births.clone_from(&output.births);
         last.deaths.clone_from(&output.deaths);
         let mut copied = Ok(());
-        if keeper.wants_checkpoint(output.tick.next()) {
-            copied = self.begin_checkpoint(&mut keeper);
+        if worker.wants_checkpoint(output.tick.next()) {
+            copied = self.begin_checkpoint(&mut worker);
         }
         if copied.is_ok()
-            && keeper.is_copying()
+            && worker.is_copying()
             && let Some(snapshot) = self.backend.continue_copy()?
         {
-            copied = keeper.finish_copy(snapshot);
+            copied = worker.finish_copy(snapshot);
         }
-        self.keeper = Some(keeper);
+        self.worker = Some(worker);
         copied
     }
 
@@ -565,7 +570,10 @@ impl TickLoop {
             let inspect = |some: Option<&[_]>, sender: &_| self.shards.inspect(some, sender);
             operator::take(orders, &mut self.directory, talk, frame, inspect);
         }
-        if let Some(warning) = self.keeper.as_ref().and_then(Keeper::take_warning)
+        if let Some(warning) = self
+            .worker
+            .as_ref()
+            .and_then(DurabilityWorker::take_warning)
             && let Ok(text) = Text::new(warning)
         {
             talk.announce(&self.directory, None, text, frame);
@@ -582,7 +590,7 @@ impl TickLoop {
                 body => holdings.grant(client, presence, body),
             };
         refusals.requests = requests.answer(&mut self.directory, grant, &mut self.answers);
-        self.directory.prepare(frame, self.taken_in);
+        self.directory.prepare(frame, self.acked_through);
         if let Some(characters) = &mut self.characters {
             characters.give(&self.mirror.read(), frame);
         }
@@ -592,7 +600,7 @@ impl TickLoop {
         self.holdings
             .follow(changed.iter().copied(), presence, frame);
         let channels = self.talk.take_changes();
-        if self.keeper.is_some() {
+        if self.worker.is_some() {
             changed.sort_unstable();
             changed.dedup();
             let saved = |client| RosterChange::Row(client, self.directory.saved(client));
@@ -648,20 +656,20 @@ impl TickLoop {
         for (shard, event) in decided.chain(self.talk.events()) {
             events[shard].push(event);
         }
-        if let Some(keeper) = &self.keeper {
+        if let Some(worker) = &self.worker {
             // The journal may still have this one.
             self.frame = Arc::default();
-            self.frame = keeper.frame();
+            self.frame = worker.frame();
         }
         Arc::make_mut(&mut self.frame).reset(output.tick.next());
         Publication {
             tick: output.tick,
             due,
-            kept: self.keeper.as_ref().and_then(Keeper::kept),
+            kept: self.worker.as_ref().and_then(DurabilityWorker::kept),
             standby: self
-                .keeper
+                .worker
                 .as_ref()
-                .map_or_else(Arc::default, Keeper::standby),
+                .map_or_else(Arc::default, DurabilityWorker::standby),
             output,
             mirror: self.mirror.clone(),
             subscribed,
@@ -678,7 +686,7 @@ impl TickLoop {
             report,
             record,
         } = fanned_out;
-        self.taken_in = report.taken_in;
+        self.acked_through = report.acked_through;
         let period = Duration::from_secs(1) / self.config.schema.world.tick_hz;
         let late_by = (report.finished).saturating_duration_since(record.start.scheduled + period);
         let counts = &publication.output.counts;
@@ -693,7 +701,7 @@ impl TickLoop {
             notices: report.counts.notices,
             sessions_lost: report.counts.sessions_lost,
             told: report.counts.ages,
-            put_off: report.counts.put_off,
+            deferred: report.counts.deferred,
             out_of_touch: report.counts.out_of_touch,
             news_put_off: report.counts.waiting,
             socket_drops: report.counts.socket_drops,

@@ -6,8 +6,8 @@ use std::time::Instant;
 use quic::Congestion;
 use shared::wire::control::Close;
 
+use super::admission_control::Place;
 use super::client_link::ClientLink;
-use super::door::Place;
 use super::handshake::HelloReader;
 use super::requests::Requests;
 use crate::session::Session;
@@ -16,14 +16,14 @@ use crate::tick::inbox::SessionId;
 /// What a shard keeps of a connection.
 pub enum Client {
     /// It has not said hello.
-    Stranger(Stranger),
+    Pending(PendingConnection),
     Player(Box<Player>),
 }
 
-pub struct Stranger {
+pub struct PendingConnection {
     pub hello: HelloReader,
     pub address: SocketAddr,
-    /// At the door.
+    /// Among the connections that wait.
     pub place: Place,
     pub since: Instant,
 }
@@ -47,13 +47,13 @@ pub struct Player {
 impl Client {
     pub fn player(&mut self) -> Option<&mut Player> {
         match self {
-            Client::Stranger(_) => None,
+            Client::Pending(_) => None,
             Client::Player(player) => Some(player),
         }
     }
 
-    /// Lets the processor load it.
-    pub fn expect(&self) {
+    /// Prefetches its data.
+    pub fn prefetch(&self) {
         if let Client::Player(player) = self {
             quic::prefetch(&**player);
         }

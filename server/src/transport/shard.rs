@@ -14,9 +14,9 @@ use shared::wire::control::{Close, Hello};
 use shared::wire::request::RequestBody;
 use tracing::{debug, info};
 
-use super::client::{Client, Player, Stranger, close};
+use super::admission_control::{AdmissionControl, Answer, HELLO_WAIT, PENDING_MAX};
+use super::client::{Client, PendingConnection, Player, close};
 use super::client_link::ClientLink;
-use super::door::{Answer, Door, HELLO_WAIT, WAITING_MAX};
 use super::handshake::{Admission, Arrival, HelloReader, Refusal};
 use super::neighbours::Neighbours;
 use super::requests::Requests;
@@ -38,10 +38,10 @@ pub struct ShardWorld {
 
 /// Connections that have not said hello.
 #[derive(Clone, Copy, Debug)]
-pub struct Strangers {
+pub struct PendingConnections {
     pub waiting: usize,
-    /// Of these, those that have to make room for others.
-    pub going: usize,
+    /// Of these, those that were evicted, and are to be closed.
+    pub evicted: usize,
 }
 
 /// Clients, and what serving them needs. Their connections are the transport's.
@@ -51,7 +51,7 @@ pub struct Shard {
     inbox: SharedInbox,
     players: HashMap<SessionId, Handle>,
     next_session: SessionId,
-    door: Door,
+    admission_control: AdmissionControl,
     neighbours: Neighbours,
     connections_max: usize,
     /// Reused: a decoded datagram, and the buffers of a fan-out.
@@ -60,7 +60,7 @@ pub struct Shard {
     /// The newest tick that the shard was told of.
     tick: Tick,
     /// All clients have taken in their streams up to this tick.
-    taken_in: Tick,
+    acked_through: Tick,
     pub counts: FanOutCounts,
 }
 
@@ -76,17 +76,17 @@ impl Shard {
         let clients_max = world.session.config.limits.clients as usize;
         Shard {
             number,
-            connections_max: 2 * (clients_max + WAITING_MAX),
+            connections_max: 2 * (clients_max + PENDING_MAX),
             world,
             inbox,
             players: HashMap::new(),
             next_session: 0,
-            door: Door::default(),
+            admission_control: AdmissionControl::default(),
             neighbours,
             datagram: ClientDatagram::default(),
             scratch: Scratch::default(),
             tick: Tick(0),
-            taken_in: Tick(0),
+            acked_through: Tick(0),
             counts: FanOutCounts::default(),
         }
     }
@@ -96,10 +96,10 @@ impl Shard {
     }
 
     /// Connections that have not said hello.
-    pub fn strangers(&self) -> Strangers {
-        Strangers {
-            waiting: self.door.waiting(),
-            going: self.door.going(),
+    pub fn pending_connections(&self) -> PendingConnections {
+        PendingConnections {
+            waiting: self.admission_control.pending(),
+            evicted: self.admission_control.evicted(),
         }
     }
 
@@ -125,8 +125,8 @@ impl Application for Shard {
         self.open_for(incoming.remote_address(), is_proven, now)
     }
 
-    fn expect(&self, client: &Client) {
-        client.expect();
+    fn prefetch(&self, client: &Client) {
+        client.prefetch();
     }
 
     fn event(&mut self, event: Event, link: &mut Link<'_>, client: &mut Client) {
@@ -147,8 +147,8 @@ impl Application for Shard {
 
     fn closed(&mut self, _: Handle, client: Client, end: ConnectionError) {
         let player = match client {
-            Client::Stranger(stranger) => {
-                return self.door.leave(stranger.place, stranger.address);
+            Client::Pending(pending) => {
+                return self.admission_control.leave(pending.place, pending.address);
             }
             Client::Player(player) => player,
         };
@@ -172,15 +172,15 @@ impl Application for Shard {
 impl Shard {
     /// Whether somebody at an address may open a connection, which may be proven already.
     pub fn open_for(&mut self, address: SocketAddr, is_proven: bool, now: Instant) -> Open<Client> {
-        let place = match self.door.ask(address, is_proven, now) {
-            Answer::Prove => return Open::Retry,
-            Answer::Away => {
+        let place = match self.admission_control.admit(address, is_proven, now) {
+            Answer::Retry => return Open::Retry,
+            Answer::Refuse => {
                 self.count_refusals(|refusals| refusals.connections += 1);
                 return Open::Refuse;
             }
-            Answer::Enter(place) => place,
+            Answer::Accept(place) => place,
         };
-        Open::Accept(Client::Stranger(Stranger {
+        Open::Accept(Client::Pending(PendingConnection {
             hello: HelloReader::default(),
             address,
             place,
@@ -194,19 +194,19 @@ impl Shard {
             Event::Connected => {}
             Event::Datagram(bytes) => self.take_datagram(&bytes, link, client),
             Event::Readable => {
-                if let Client::Stranger(stranger) = client {
+                if let Client::Pending(pending) = client {
                     let arrival = Arrival {
-                        address: stranger.address.ip(),
+                        address: pending.address.ip(),
                         now: UnixTime::of(SystemTime::now()),
                     };
-                    match stranger.hello.read(link, &self.world.admission, arrival) {
+                    match pending.hello.read(link, &self.world.admission, arrival) {
                         Ok(Some((hello, identity))) => {
-                            self.door.leave(stranger.place, stranger.address);
+                            self.admission_control.leave(pending.place, pending.address);
                             let player = self.admit(link, arrival.address, &hello, identity);
                             *client = Client::Player(player);
                         }
                         Ok(None) => {}
-                        Err(refusal) => self.turn_away(link, stranger.address, &refusal),
+                        Err(refusal) => self.turn_away(link, pending.address, &refusal),
                     }
                 }
                 if let Client::Player(player) = client {
@@ -231,7 +231,7 @@ impl Shard {
             refusals.tokens += u64::from(refusal.is_guess);
         });
         if refusal.is_guess {
-            self.door.note_guess(address, link.now());
+            self.admission_control.note_guess(address, link.now());
         }
         close(link, refusal.close, &refusal.reason);
     }
@@ -275,7 +275,7 @@ impl Shard {
             Err(error) => return self.malformed(link, client.player(), &error),
         }
         let taken = match client {
-            Client::Stranger(_) => Err("a datagram before the hello".to_owned()),
+            Client::Pending(_) => Err("a datagram before the hello".to_owned()),
             Client::Player(player) => {
                 let mut inbox = self.inbox.lock();
                 let taken = player.session.take_in(&self.datagram, world, &mut inbox);
@@ -342,12 +342,12 @@ impl Shard {
 
     /// Closes a connection that has not said hello for too long, or whose place others need.
     pub fn look_at(&mut self, link: &mut impl ClientLink, client: &Client) {
-        let Client::Stranger(stranger) = client else {
+        let Client::Pending(pending) = client else {
             return;
         };
-        let reason = if link.now().saturating_duration_since(stranger.since) >= HELLO_WAIT {
+        let reason = if link.now().saturating_duration_since(pending.since) >= HELLO_WAIT {
             format!("no hello within {} seconds", HELLO_WAIT.as_secs())
-        } else if self.door.must_go(stranger.place) {
+        } else if self.admission_control.is_evicted(pending.place) {
             self.count_refusals(|refusals| refusals.connections += 1);
             "no hello, and others need the place".to_owned()
         } else {
@@ -363,7 +363,7 @@ impl Shard {
     /// Takes over what is new of the world. True if the clients must be told of it.
     pub fn begin_tick(&mut self, publication: &Publication) -> bool {
         self.tick = publication.tick;
-        self.taken_in = publication.tick;
+        self.acked_through = publication.tick;
         let Some(session) = &publication.world else {
             return false;
         };
@@ -466,19 +466,19 @@ impl Shard {
 
     /// Takes in a tick of which there is no time to tell a client. False if the client is
     /// not in the world.
-    pub fn put_off(&mut self, view: TickView<'_>, client: &mut Client) -> bool {
+    pub fn defer(&mut self, view: TickView<'_>, client: &mut Client) -> bool {
         let Client::Player(player) = client else {
             return false;
         };
         let (scratch, counts) = (&mut self.scratch, &mut self.counts);
-        player.session.put_off(view, scratch, counts);
+        player.session.defer(view, scratch, counts);
         self.note_taken_in(player);
         true
     }
 
     fn note_taken_in(&mut self, player: &Player) {
-        if let Some(tick) = player.session.taken_in() {
-            self.taken_in = self.taken_in.min(tick);
+        if let Some(tick) = player.session.acked_through() {
+            self.acked_through = self.acked_through.min(tick);
         }
     }
 
@@ -489,7 +489,7 @@ impl Shard {
         debug!(%tick, sessions = counts.sessions, ?busy, "fanned out");
         FanOutReport {
             finished: Instant::now(),
-            taken_in: self.taken_in,
+            acked_through: self.acked_through,
             counts,
         }
     }

@@ -57,7 +57,7 @@ struct Thread {
     pace: Pace,
     /// Where the next fan-out begins: at the first client that this one had no time for.
     first: usize,
-    looked_at_strangers: Instant,
+    stale_pending_closed: Instant,
     /// What was counted up to the last tick.
     counted: SocketCounts,
     drops: Drops,
@@ -129,7 +129,7 @@ impl Thread {
             first: 0,
             counted: SocketCounts::default(),
             drops: Drops::default(),
-            looked_at_strangers: Instant::now(),
+            stale_pending_closed: Instant::now(),
         })
     }
 
@@ -149,7 +149,7 @@ impl Thread {
                 self.pace.note_receiving(begun.elapsed());
             }
             self.endpoint.upkeep(&mut self.shard);
-            self.look_at_strangers();
+            self.close_stale_pending();
         };
         self.close(&reason);
     }
@@ -224,7 +224,7 @@ impl Thread {
         let count = handles.len();
         handles.rotate_left(self.first.min(count));
         let told = self.tell(&handles, view, &mut budget);
-        let put_off = self.put_off(&handles[told..], view, &mut budget);
+        let deferred = self.defer(&handles[told..], view, &mut budget);
         self.pace.note_told(told, count);
         self.endpoint.flush();
         // Words are rarer now, and so is what acknowledgements can ride on.
@@ -234,7 +234,7 @@ impl Thread {
         self.endpoint.set_busy(told < count);
         let sent = self.endpoint.counts();
         let counts = &mut self.shard.counts;
-        counts.put_off += put_off as u64;
+        counts.deferred += deferred as u64;
         counts.packets_sent += sent.sent - self.counted.sent;
         counts.packets_received += sent.received - self.counted.received;
         counts.packet_bytes_sent += sent.sent_bytes - self.counted.sent_bytes;
@@ -254,7 +254,7 @@ impl Thread {
                 self.first = handle.index();
                 return told;
             }
-            self.expect(&clients[told..]);
+            self.prefetch(&clients[told..]);
             self.endpoint
                 .visit(handle, &mut self.shard, now, |shard, link, client| {
                     shard.tell(view, link, client);
@@ -269,38 +269,38 @@ impl Thread {
         clients.len()
     }
 
-    /// Lets the processor load what the next clients need that are to be told, step by step.
-    fn expect(&mut self, clients: &[Handle]) {
+    /// Prefetches, step by step, what the fan-out to the next clients needs.
+    fn prefetch(&mut self, clients: &[Handle]) {
         if let Some(&handle) = clients.get(CONNECTIONS_AHEAD) {
-            self.endpoint.expect(handle);
+            self.endpoint.prefetch(handle);
         }
-        self.expect_sessions(clients);
+        self.prefetch_sessions(clients);
     }
 
-    fn expect_sessions(&mut self, clients: &[Handle]) {
+    fn prefetch_sessions(&mut self, clients: &[Handle]) {
         if let Some(&handle) = clients.get(SESSIONS_AHEAD)
             && let Some(client) = self.endpoint.session(handle)
         {
-            client.expect();
+            client.prefetch();
         }
         if let Some(&handle) = clients.get(MOVEMENT_AHEAD)
             && let Some(Client::Player(player)) = self.endpoint.session(handle)
         {
-            player.session.expect();
+            player.session.prefetch();
         }
     }
 
     /// Takes in a tick for clients that are told nothing of it. Gives the number of players.
-    fn put_off(&mut self, clients: &[Handle], view: TickView<'_>, budget: &mut Budget) -> usize {
+    fn defer(&mut self, clients: &[Handle], view: TickView<'_>, budget: &mut Budget) -> usize {
         let mut all = 0;
         for some in clients.chunks(PUT_OFF_AT_ONCE) {
             let begun = Instant::now();
             let mut players = 0;
             for (at, &handle) in some.iter().enumerate() {
-                self.expect_sessions(&some[at..]);
+                self.prefetch_sessions(&some[at..]);
                 // The connection is left alone, which takes most of the time.
                 if let Some(client) = self.endpoint.session(handle) {
-                    players += usize::from(self.shard.put_off(view, client));
+                    players += usize::from(self.shard.defer(view, client));
                 }
             }
             self.pace.note_putting_off(players, begun.elapsed());
@@ -343,19 +343,19 @@ impl Thread {
     }
 
     /// Closes the connections that have waited too long for their hello.
-    fn look_at_strangers(&mut self) {
+    fn close_stale_pending(&mut self) {
         let now = Instant::now();
-        let strangers = self.shard.strangers();
-        let period = match strangers.going {
-            0 => STRANGERS_PERIOD,
+        let pending = self.shard.pending_connections();
+        let period = match pending.evicted {
+            0 => PENDING_PERIOD,
             _ => CROWDED_PERIOD,
         };
-        if strangers.waiting == 0 || now < self.looked_at_strangers + period {
+        if pending.waiting == 0 || now < self.stale_pending_closed + period {
             return;
         }
-        self.looked_at_strangers = now;
+        self.stale_pending_closed = now;
         for handle in self.endpoint.handles() {
-            if let Some(Client::Stranger(_)) = self.endpoint.session(handle) {
+            if let Some(Client::Pending(_)) = self.endpoint.session(handle) {
                 self.endpoint
                     .visit(handle, &mut self.shard, now, |shard, link, client| {
                         shard.look_at(link, client);
@@ -399,7 +399,7 @@ const MOVEMENT_AHEAD: usize = 1;
 const PUT_OFF_AT_ONCE: usize = 1024;
 /// An acknowledgement waits for a word, but not for longer than for so many ticks.
 const ACK_TICKS_MAX: u32 = 4;
-const STRANGERS_PERIOD: Duration = Duration::from_millis(500);
+const PENDING_PERIOD: Duration = Duration::from_millis(500);
 /// The same while some have to make room for others.
 const CROWDED_PERIOD: Duration = Duration::from_millis(20);
 const CLOSE_WAIT: Duration = Duration::from_millis(500);

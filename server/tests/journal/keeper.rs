@@ -8,18 +8,18 @@ use gpu_kernels::{Frame, StateHash};
 use server::durable::epoch::Epoch;
 use server::durable::folder::DataFolder;
 use server::durable::journal::{Journal, Settings, Start};
-use server::durable::keeper::{KeepOptions, Keeper};
 use server::durable::level::Level;
 use server::durable::log::Log;
 use server::durable::record::Entry;
 use server::durable::roster::Roster;
+use server::durable::worker::{DurabilityWorker, KeepOptions};
 use shared::{CommandKind, EntityId, Tick};
 
 use crate::journal::disk::{Faults, SimulatedDisk};
 
 /// A world that is kept on a simulated disk, at the level `told`.
 struct Kept {
-    keeper: Option<Keeper>,
+    keeper: Option<DurabilityWorker>,
     disk: SimulatedDisk,
     /// For the lock.
     folder: PathBuf,
@@ -52,7 +52,9 @@ impl Kept {
         };
         let locked = DataFolder::open(&folder).unwrap();
         Kept {
-            keeper: Some(Keeper::start(locked, journal, Roster::default(), options, None).unwrap()),
+            keeper: Some(
+                DurabilityWorker::start(locked, journal, Roster::default(), options, None).unwrap(),
+            ),
             disk,
             folder,
             next: 0,

@@ -35,9 +35,9 @@ pub trait Application {
     /// Something has happened to a connection.
     fn event(&mut self, event: Event, link: &mut Link<'_>, session: &mut Self::Session);
 
-    /// Packets for a session are about to be taken in: what that needs may be loaded
-    /// ([`crate::prefetch`]) while others are taken in.
-    fn expect(&self, _session: &Self::Session) {}
+    /// Packets for a session are about to be read: [`crate::prefetch`]es what that needs while
+    /// others are read.
+    fn prefetch(&self, _session: &Self::Session) {}
 
     /// All that a batch of packets has brought is passed on.
     fn settled(&mut self, _link: &mut Link<'_>, _session: &mut Self::Session) {}
@@ -545,8 +545,8 @@ impl<S> Endpoint<S> {
         Some(said)
     }
 
-    /// Lets the processor load what a visit to a connection needs, while it does other work.
-    pub fn expect(&self, handle: Handle) {
+    /// Prefetches what a visit to a connection needs.
+    pub fn prefetch(&self, handle: Handle) {
         if let Some(peer) = self.peers.get(handle.0) {
             prefetch(peer);
         }
@@ -623,7 +623,7 @@ impl<S> Endpoint<S> {
             Some(DatagramEvent::Response(answer)) => socket.commit_transmit(&answer, now),
             Some(event) => {
                 if let DatagramEvent::ConnectionEvent(handle, _) = &event {
-                    self.expect(Handle(handle.0));
+                    self.prefetch(Handle(handle.0));
                 }
                 self.sorted.push(event);
             }
@@ -646,7 +646,7 @@ impl<S> Endpoint<S> {
                 && let Some(peer) = self.peers.get(handle.0)
                 && let Some(session) = &peer.session
             {
-                application.expect(session);
+                application.prefetch(session);
             }
         }
         for event in sorted.drain(..) {

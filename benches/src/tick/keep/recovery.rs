@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use gpu_kernels::{Frame, Stage, StateHash};
 use server::durable::disk::Folder;
-use server::durable::keeper::Boundary;
 use server::durable::level::Level;
 use server::durable::record::Entry;
 use server::durable::recovery::{self, Recovered, Replay};
+use server::durable::worker::Boundary;
 use server::tick::tick_loop::Kept;
 use shared::{Tick, WorldConfig};
 
@@ -109,16 +109,16 @@ fn play(
     let threads = options.backends.run.threads();
     let kept = folder.begin(world, Level::None, NO_CHECKPOINTS, threads, &mut *backend)?;
     let Kept {
-        mut keeper,
+        mut worker,
         recovered,
         ..
     } = kept;
     let mut births = Frame::new(Tick(0));
     births.populate(world);
     let births = Arc::new(births);
-    keeper.record(entry(births.clone(), recovered.hash.clone()))?;
+    worker.record(entry(births.clone(), recovered.hash.clone()))?;
     let mut output = backend.tick(&births)?;
-    keeper.begin_checkpoint(Boundary {
+    worker.begin_checkpoint(Boundary {
         world: world.clone(),
         tick: Tick(1),
         hash: output.hash.clone(),
@@ -126,21 +126,21 @@ fn play(
         deaths: vec![],
         characters: vec![],
     })?;
-    keeper.finish_copy(backend.snapshot()?)?;
+    worker.finish_copy(backend.snapshot()?)?;
     let mut frames = Frames::after_births(world, &output)?;
     let mut time = Duration::ZERO;
     let all = Instant::now();
     for _ in 0..options.recover_ticks {
         frames.next(&output);
-        let memory = Arc::into_inner(keeper.frame()).unwrap_or_default();
+        let memory = Arc::into_inner(worker.frame()).unwrap_or_default();
         let frame = Arc::new(frames.exchange(memory));
-        keeper.record(entry(frame.clone(), output.hash.clone()))?;
+        worker.record(entry(frame.clone(), output.hash.clone()))?;
         let begun = Instant::now();
         output = backend.tick(&frame)?;
         time += begun.elapsed();
     }
     let hash = output.hash.clone();
-    keeper.finish()?;
+    worker.finish()?;
     Ok(Played {
         time,
         written: all.elapsed(),

@@ -55,8 +55,8 @@ impl World {
         self.directory.leave(0, &leave, &mut self.frame);
     }
 
-    fn tick(&mut self, taken_in: u64) -> Vec<SessionEvent> {
-        self.directory.prepare(&mut self.frame, Tick(taken_in));
+    fn tick(&mut self, acked_through: u64) -> Vec<SessionEvent> {
+        self.directory.prepare(&mut self.frame, Tick(acked_through));
         let output = self.backend.tick(&self.frame).unwrap();
         self.directory.settle(&output, |_| [7, 8, 0]);
         self.frame.reset(output.tick.next());
@@ -298,8 +298,8 @@ fn a_client_that_resumes_while_dead_is_welcomed_at_its_rebirth() {
 fn a_session_that_takes_over_after_a_death_watches_nothing_until_the_rebirth() {
     let (mut world, _) = one_down("resume_seconds = 1");
     world.join(3, Some([1; 16]));
-    let taken_in = world.frame.tick;
-    world.directory.prepare(&mut world.frame, taken_in);
+    let acked_through = world.frame.tick;
+    world.directory.prepare(&mut world.frame, acked_through);
     let mut observers = world.frame.observers.iter();
     assert!(observers.all(|change| change.client == ClientRow(0) && change.observer.is_none()));
     assert_eq!(world.frame.observers.len(), 1);
@@ -453,8 +453,8 @@ fn neither_joins_nor_slow_readers_use_up_a_population() {
         if session > 3 {
             world.leave(session - 3, true);
         }
-        let taken_in = world.frame.tick.0.saturating_sub(9);
-        world.tick(taken_in);
+        let acked_through = world.frame.tick.0.saturating_sub(9);
+        world.tick(acked_through);
     }
     assert!(falls > 3 * WOLVES, "{falls} falls");
     for _ in 0..12 {

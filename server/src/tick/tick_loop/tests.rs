@@ -207,7 +207,7 @@ fn run_shard(
         drop(publication);
         let report = FanOutReport {
             finished: Instant::now(),
-            taken_in: tick,
+            acked_through: tick,
             counts: Default::default(),
         };
         // The tick thread takes no reports once it has failed.

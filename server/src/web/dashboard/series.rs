@@ -164,7 +164,7 @@ const OWN: &[(&str, Unit, Value)] = &[
         s.rate(s.window.unrecorded)
     }),
     ("clients_put_off", PerSecond, |s| {
-        s.rate(s.window.fan_out.put_off)
+        s.rate(s.window.fan_out.deferred)
     }),
     ("clients_out_of_touch", PerSecond, |s| {
         s.rate(s.window.fan_out.out_of_touch)

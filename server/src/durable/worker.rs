@@ -21,13 +21,13 @@ use super::level::Level;
 use super::record::Entry;
 use super::roster::Roster;
 use super::segment;
-use crate::lease::keeper::Belief;
+use crate::lease::renewal::LeaseValidity;
 use crate::metrics::table;
 use crate::scheduling::give_way;
 use crate::standby::feed::Feed;
 
 /// The tick thread's end.
-pub struct Keeper {
+pub struct DurabilityWorker {
     level: Level,
     messages: SyncSender<Message>,
     shared: Arc<Shared>,
@@ -40,7 +40,7 @@ pub struct Keeper {
     is_copying: bool,
     /// Where a standby gets records from; none without a port for one.
     feed: Option<Arc<Feed>>,
-    lease: Option<Arc<Belief>>,
+    lease: Option<Arc<LeaseValidity>>,
     characters: Option<Arc<CharacterStore>>,
     /// Held until all is written.
     _folder: DataFolder,
@@ -57,7 +57,7 @@ pub struct KeepOptions {
     /// Where a standby gets records from.
     pub feed: Option<Arc<Feed>>,
     /// Clients are told of nothing once it may be another server's.
-    pub lease: Option<Arc<Belief>>,
+    pub lease: Option<Arc<LeaseValidity>>,
 }
 
 /// A moment between two ticks of which there is to be a checkpoint.
@@ -107,7 +107,7 @@ struct State {
     writing: u32,
 }
 
-impl Keeper {
+impl DurabilityWorker {
     /// Starts the threads. `roster` is the one at the journal's start.
     pub fn start<D: Disk + Clone + 'static>(
         folder: DataFolder,
@@ -115,7 +115,7 @@ impl Keeper {
         roster: Roster,
         options: KeepOptions,
         characters: Option<Arc<CharacterStore>>,
-    ) -> Result<Keeper> {
+    ) -> Result<DurabilityWorker> {
         journal
             .set_room_aside()
             .context("there is no room for the journal")?;
@@ -149,7 +149,7 @@ impl Keeper {
             .name("journal".to_owned())
             .spawn(move || thread.run(&incoming))
             .context("cannot start the journal's thread")?;
-        Ok(Keeper {
+        Ok(DurabilityWorker {
             level: options.level,
             feed: options.feed,
             lease: options.lease,
@@ -245,7 +245,7 @@ impl Keeper {
         is_due && !self.is_copying && self.shared.lock().writing == 0
     }
 
-    /// Begins a checkpoint. Its state follows with [`Keeper::finish_copy`].
+    /// Begins a checkpoint. Its state follows with [`DurabilityWorker::finish_copy`].
     pub fn begin_checkpoint(&mut self, boundary: Boundary) -> Result<()> {
         self.next_checkpoint = boundary.tick.0 + self.checkpoint_ticks;
         self.is_copying = true;
@@ -296,9 +296,9 @@ impl Keeper {
 }
 
 /// Ends the threads of a world that did not start.
-impl Drop for Keeper {
+impl Drop for DurabilityWorker {
     fn drop(&mut self) {
-        // After [`Keeper::finish`] nobody takes it.
+        // After [`DurabilityWorker::finish`] nobody takes it.
         let _ = self.messages.send(Message::Finish);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -413,7 +413,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
         };
         if has_failed != self.journal.failure().is_some() {
             // Records that it has were written again, as others.
-            feed.unseat("the disk of the primary has failed");
+            feed.disconnect_standby("the disk of the primary has failed");
         }
         let (bytes, begins_segment) = self.journal.newest();
         feed.push(self.journal.next() - 1, bytes, begins_segment);
@@ -432,7 +432,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
         }
         if let Some(failure) = self.journal.failure().filter(|_| !failed_before) {
             if let Some(feed) = &self.options.feed {
-                feed.unseat("the disk of the primary has failed");
+                feed.disconnect_standby("the disk of the primary has failed");
             }
             error!(
                 failure,

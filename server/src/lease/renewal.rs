@@ -33,7 +33,7 @@ pub struct Contender {
 
 /// The key. Dropping it gives it back.
 pub struct HeldLease {
-    belief: Arc<Belief>,
+    validity: Arc<LeaseValidity>,
     /// The epoch that has the key.
     pub epoch: Epoch,
     stop: Arc<Notify>,
@@ -42,7 +42,7 @@ pub struct HeldLease {
 
 /// What the thread that renews and the one that tells clients share.
 #[derive(Debug)]
-pub struct Belief {
+pub struct LeaseValidity {
     /// When it was taken.
     begun: Duration,
     holding: Mutex<Holding>,
@@ -90,7 +90,7 @@ impl Contender {
     fn try_take(
         &self,
         choose: impl Fn(Option<Epoch>) -> Result<Epoch>,
-    ) -> Result<(i64, Epoch, Belief)> {
+    ) -> Result<(i64, Epoch, LeaseValidity)> {
         let (etcd, options) = (&self.etcd, &self.options);
         let take = async {
             let known = etcd.look().await?;
@@ -116,7 +116,7 @@ impl Contender {
             Ok((
                 lease,
                 epoch,
-                Belief {
+                LeaseValidity {
                     begun,
                     holding: Mutex::new(holding),
                 },
@@ -127,10 +127,10 @@ impl Contender {
         Ok(taken)
     }
 
-    fn start(self, (lease, epoch, belief): (i64, Epoch, Belief)) -> Result<HeldLease> {
-        let belief = Arc::new(belief);
+    fn start(self, (lease, epoch, validity): (i64, Epoch, LeaseValidity)) -> Result<HeldLease> {
+        let validity = Arc::new(validity);
         let stop = Arc::new(Notify::new());
-        let (shared, is_over) = (belief.clone(), stop.clone());
+        let (shared, is_over) = (validity.clone(), stop.clone());
         let Contender { etcd, runtime, .. } = self;
         let keep = async move {
             tokio::select! {
@@ -149,7 +149,7 @@ impl Contender {
             .spawn(move || runtime.block_on(keep))
             .context("cannot start the thread that renews the lease")?;
         Ok(HeldLease {
-            belief,
+            validity,
             epoch,
             stop,
             thread: Some(thread),
@@ -158,8 +158,8 @@ impl Contender {
 }
 
 impl HeldLease {
-    pub fn belief(&self) -> Arc<Belief> {
-        self.belief.clone()
+    pub fn validity(&self) -> Arc<LeaseValidity> {
+        self.validity.clone()
     }
 }
 
@@ -173,7 +173,7 @@ impl Drop for HeldLease {
     }
 }
 
-impl Belief {
+impl LeaseValidity {
     /// Fails if another server may be the primary.
     pub fn check(&self) -> Result<()> {
         if self.lock().holds(self.age()) {
@@ -205,10 +205,10 @@ fn now() -> Duration {
 }
 
 /// Renews until it is too late.
-async fn renew(etcd: &Etcd, lease: i64, belief: &Belief) {
+async fn renew(etcd: &Etcd, lease: i64, validity: &LeaseValidity) {
     table::LEASE_HELD.set(1);
     loop {
-        let next = belief.lock().next(belief.age());
+        let next = validity.lock().next(validity.age());
         match next {
             Next::Wait(time) => tokio::time::sleep(time).await,
             Next::End => {
@@ -216,22 +216,22 @@ async fn renew(etcd: &Etcd, lease: i64, belief: &Belief) {
                 return;
             }
             Next::Renew => {
-                let sent = belief.age();
+                let sent = validity.age();
                 let answer = etcd.renew(lease).await;
-                let now = belief.age();
+                let now = validity.age();
                 match answer {
                     Ok(Some(time)) => {
                         table::LEASE_RENEWALS.add(1);
-                        belief.lock().renewed(sent, time, now);
+                        validity.lock().renewed(sent, time, now);
                     }
                     Ok(None) => {
                         error!("the lease has ended at etcd");
-                        belief.lock().lost();
+                        validity.lock().lost();
                         return;
                     }
                     Err(error) => {
                         table::LEASE_FAILURES.add(1);
-                        let mut holding = belief.lock();
+                        let mut holding = validity.lock();
                         holding.failed(now);
                         let left = holding.left(now);
                         warn!(?left, "the lease is not renewed: {error:#}");

@@ -29,7 +29,7 @@ use crate::web::root::WebRoot;
 use crate::web::site;
 
 /// What clients see of a server.
-pub struct Outside {
+pub struct Frontend {
     pub address: SocketAddr,
     /// Where the page for browsers will be, if there is one.
     pub page: Option<Bound>,
@@ -52,7 +52,7 @@ pub struct Bound {
     pub root: Option<Arc<WebRoot>>,
 }
 
-impl Outside {
+impl Frontend {
     /// Binds the port and starts the shards, which let clients in once `is_open`. A world that
     /// is kept has its certificate in its folder.
     pub fn start(
@@ -60,7 +60,7 @@ impl Outside {
         folder: Option<&DataFolder>,
         guard: &Arc<Guard>,
         is_open: &Arc<AtomicBool>,
-    ) -> Result<Outside> {
+    ) -> Result<Frontend> {
         let identity = match (&options.identity, folder) {
             (Some((certificate, key)), _) => Identity::load(certificate, key)?,
             (None, Some(folder)) => {
@@ -94,7 +94,7 @@ impl Outside {
             None => None,
         };
         let world = shard_world(options, guard.clone(), is_open.clone());
-        Ok(Outside {
+        Ok(Frontend {
             address,
             page,
             certificate: identity.chain[0].clone(),
