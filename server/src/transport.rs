@@ -9,7 +9,7 @@
 //! | [`client`] | one connection from its first packet to its last |
 //! | [`client_link`] | what a shard needs of a connection |
 //! | [`neighbours`] | packets that reach the wrong shard |
-//! | [`door`] | how many may stand before the hello |
+//! | [`admission_control`] | bounds on connections before their hello |
 //! | [`handshake`] | the hello, and why a client may not come in |
 //! | [`requests`] | requests, read no faster than a client may send them |
 //! | [`pace`] | how many clients a shard has time to tell of a tick |

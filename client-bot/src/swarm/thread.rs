@@ -239,7 +239,7 @@ impl Bots {
         let phase = self.state.phase();
         let again = match phase {
             Phase::Connect if error.is_for_good() => None,
-            // In a crowd at the door, some are not heard, or not in time.
+            // Where many connect at once, packets of some are lost or late.
             Phase::Connect => bot.next_join(self.options.seed),
             Phase::Play => bot.way_back(&self.options, error),
             Phase::Rest | Phase::Compare | Phase::Leave => None,

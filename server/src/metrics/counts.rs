@@ -21,7 +21,7 @@ pub struct Refusals {
     pub malformed: u64,
     /// Rejected requests.
     pub requests: u64,
-    /// Connections that were turned away at the door.
+    /// Connections that were refused before the hello.
     pub connections: u64,
     /// Hellos with a wrong token.
     pub tokens: u64,

@@ -71,8 +71,8 @@ impl Shard {
         inbox: SharedInbox,
         neighbours: Neighbours,
     ) -> Shard {
-        // Room for all clients to resume while their old connections linger, for as many at
-        // the door as it lets in, and for as many that are told why they must go.
+        // Room for all clients to resume while their old connections linger, for all pending
+        // connections, and for as many that are being closed.
         let clients_max = world.session.config.limits.clients as usize;
         Shard {
             number,

@@ -11,7 +11,7 @@ use crate::accounts::guesses::Guesses;
 use crate::http::{Asked, Page};
 use crate::metrics::web::WebRefusal;
 
-/// The dashboard's door.
+/// Admission to the dashboard.
 pub struct Gate {
     /// Without one, only this machine may come.
     token: Option<String>,
