@@ -7,7 +7,7 @@
 //! | [`authenticator`] | what a server asks of a token; why one is rejected |
 //! | [`shared_word`] | no token, or one word for all |
 //! | [`signed`] | signed tokens of Myriad's own, which expire |
-//! | [`jwt`] | JSON web tokens, as identity providers issue them |
+//! | [`jwt`] | JSON web tokens, as identity providers issue them, where the feature `jwt` is on |
 //! | [`network`] | addresses of one owner, and ranges of them |
 //! | [`bans`] | accounts and networks that stay out for a time |
 //! | [`guesses`] | how often a network may show a wrong token |
@@ -18,6 +18,7 @@ pub mod bans;
 pub mod guard;
 pub mod guesses;
 pub mod identity;
+#[cfg_attr(not(feature = "jwt"), path = "accounts/no_jwt.rs")]
 pub mod jwt;
 pub mod network;
 pub mod shared_word;

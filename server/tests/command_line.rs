@@ -263,6 +263,18 @@ fn a_build_without_a_feature_names_it() {
             ],
             "--features postgres",
         ),
+        (
+            vec![
+                "serve",
+                "--jwt-keys",
+                "keys.json",
+                "--jwt-issuer",
+                "a",
+                "--jwt-audience",
+                "b",
+            ],
+            "--features jwt",
+        ),
     ] {
         let output = myriad(&arguments);
         assert_eq!(output.status.code(), Some(1), "{}", text(&output));

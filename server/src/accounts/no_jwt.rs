@@ -1,0 +1,29 @@
+//! Instead of JSON web tokens, in a build without the feature `jwt`: an error says how to get one
+//! with it.
+
+use std::convert::Infallible;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use super::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
+use super::identity::Identity;
+
+/// The keys of an identity provider. There are none.
+pub struct JwtTokens(Infallible);
+
+impl JwtTokens {
+    pub fn load(_: &Path, _: &str, _: &str) -> Result<JwtTokens> {
+        bail!("this build takes no JSON web tokens: build with `--features jwt`");
+    }
+}
+
+impl Authenticator for JwtTokens {
+    fn authenticate(&self, _: &Credentials<'_>, _: UnixTime) -> Result<Identity, Rejection> {
+        match self.0 {}
+    }
+
+    fn description(&self) -> String {
+        match self.0 {}
+    }
+}
