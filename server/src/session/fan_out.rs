@@ -152,20 +152,20 @@ impl Session {
     /// some queue on the way, where more would only make them older. Now and then one goes
     /// out all the same: its acknowledgement shows that the way is open again.
     fn is_out_of_touch(&self, view: TickView<'_>) -> bool {
-        let tick_hz = view.world.config.schema.world.tick_hz;
-        let tick = view.publication.tick;
-        self.unacknowledged
-            .is_some_and(|since| self.flow.is_long_ago(since, tick, tick_hz))
-            && tick.since(self.last_datagram) < probe_ticks(tick_hz)
+        self.is_overdue(self.unacknowledged, view)
     }
 
     /// Whether the client should have read the stream by now. On a narrow link the stream then
     /// comes before all else, as it must not be lost; now and then a datagram asks how it is.
     fn is_stream_late(&self, view: TickView<'_>) -> bool {
+        self.is_overdue(self.stream.unread(), view)
+    }
+
+    /// Whether an acknowledgement of what was sent in a tick is overdue, and no probe is due.
+    fn is_overdue(&self, since: Option<Tick>, view: TickView<'_>) -> bool {
         let tick_hz = view.world.config.schema.world.tick_hz;
         let tick = view.publication.tick;
-        let unread = self.stream.unread();
-        unread.is_some_and(|since| self.flow.is_long_ago(since, tick, tick_hz))
+        since.is_some_and(|since| self.flow.is_long_ago(since, tick, tick_hz))
             && tick.since(self.last_datagram) < probe_ticks(tick_hz)
     }
 

@@ -945,8 +945,7 @@ fn pass_datagrams<A: Application>(
 
 /// The transport's own wait before it acknowledges (RFC 9000, 18.2, max_ack_delay).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
-/// A little less than the time after which the transport first sends a packet of a handshake again
-/// (RFC 9002, 6.2.2): three of its initial round trips.
+/// A handshake takes less where packets with marks pass. What it sends again later has none.
 const MARKS_WAIT: Duration = Duration::from_millis(900);
 /// How long what a peer has sent may go unacknowledged at least, if nothing is said to it.
 const ACK_WAIT: Duration = Duration::from_millis(300);
