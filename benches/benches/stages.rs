@@ -44,7 +44,7 @@ fn stages(criterion: &mut Criterion) {
                 seed: 1,
             };
             let (mut engine, mut moves) =
-                Engine::populated(&scenario, BackendName::Cpu, OutputName::Pairs, threads())
+                Engine::populated(&scenario, BackendName::Cpu, OutputName::Pairs, threads(), 1)
                     .unwrap();
             let mut baseline = Baseline::new(&scenario, moves.positions()).unwrap();
             group.bench_function(BenchmarkId::new("cpu", clients), |bencher| {

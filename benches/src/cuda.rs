@@ -20,18 +20,23 @@ mod here {
         Some(gpu(GPU).ok()?.name)
     }
 
-    pub fn backend(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-        with_form(config, OutputForm::Pairs)
+    /// The backend on the first `gpus` GPUs.
+    pub fn backend(config: &WorldConfig, gpus: u32) -> anyhow::Result<Box<dyn Backend>> {
+        with_form(config, gpus, OutputForm::Pairs)
     }
 
     /// The backend whose deliveries are ranges of the changed entities.
     pub fn backend_with_ranges(config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-        with_form(config, OutputForm::Ranges)
+        with_form(config, 1, OutputForm::Ranges)
     }
 
-    fn with_form(config: &WorldConfig, form: OutputForm) -> anyhow::Result<Box<dyn Backend>> {
+    fn with_form(
+        config: &WorldConfig,
+        gpus: u32,
+        form: OutputForm,
+    ) -> anyhow::Result<Box<dyn Backend>> {
         let options = CudaOptions {
-            ordinal: GPU,
+            gpus: (GPU..GPU + gpus).collect(),
             form,
             ..CudaOptions::default()
         };
@@ -55,7 +60,7 @@ mod here {
         None
     }
 
-    pub fn backend(_: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
+    pub fn backend(_: &WorldConfig, _: u32) -> anyhow::Result<Box<dyn Backend>> {
         unavailable()
     }
 

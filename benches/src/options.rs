@@ -22,6 +22,21 @@ pub struct SeedOption {
     pub seed: u64,
 }
 
+/// The option of benches that divide work among GPUs.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct GpusOption {
+    /// GPUs that the cuda backend runs on, from the first on
+    #[arg(long, default_value = "1", value_name = "N", value_parser = gpus)]
+    pub gpus: u32,
+}
+
+fn gpus(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(gpus @ 1..=16) => Ok(gpus),
+        _ => Err("expected 1 to 16".to_owned()),
+    }
+}
+
 impl RunOptions {
     pub fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());

@@ -8,6 +8,7 @@
 //! | [`output`] | what a tick gives back |
 //! | [`counts`] | what happened, in numbers: declared once for device, host and metrics |
 //! | [`notification`] | something that happened |
+//! | [`parts`] | the clients, divided among the GPUs that serve them |
 //! | [`state`] | snapshots and the state hash |
 //! | [`timed`] | commands that wait for their tick |
 //! | [`trace`] | which commands updated which attributes |
@@ -24,6 +25,7 @@ pub mod error;
 pub mod frame;
 pub mod notification;
 pub mod output;
+pub mod parts;
 pub mod state;
 pub mod timed;
 pub mod trace;

@@ -6,7 +6,7 @@ use gpu_kernels::{Backend, CpuBackend};
 use shared::WorldConfig;
 
 use crate::cuda;
-use crate::options::RunOptions;
+use crate::options::{GpusOption, RunOptions};
 
 /// Options of benches that run whole ticks.
 #[derive(Args, Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct BackendOptions {
         value_name = "LIST"
     )]
     backends: Vec<BackendName>,
+    #[command(flatten)]
+    gpus: GpusOption,
     #[command(flatten)]
     pub run: RunOptions,
 }
@@ -38,6 +40,8 @@ pub struct Candidate {
     pub approach: &'static str,
     backend: BackendName,
     pub threads: usize,
+    /// How many GPUs it runs on; 0: it is the cpu backend.
+    pub gpus: u32,
 }
 
 impl BackendOptions {
@@ -61,6 +65,10 @@ impl BackendOptions {
                 BackendName::Cpu => self.run.threads(),
                 BackendName::Cuda => 1,
             },
+            gpus: match backend {
+                BackendName::Cpu => 0,
+                BackendName::Cuda => self.gpus.gpus,
+            },
         }
     }
 }
@@ -72,19 +80,14 @@ impl BackendName {
             BackendName::Cuda => "cuda",
         }
     }
-
-    /// Starts the backend; `threads` counts for the cpu backend only.
-    pub fn start(self, config: &WorldConfig, threads: usize) -> anyhow::Result<Box<dyn Backend>> {
-        match self {
-            BackendName::Cpu => Ok(Box::new(CpuBackend::new(config, threads, None)?)),
-            BackendName::Cuda => cuda::backend(config),
-        }
-    }
 }
 
 impl Candidate {
     pub fn start(&self, config: &WorldConfig) -> anyhow::Result<Box<dyn Backend>> {
-        let backend = self.backend.start(config, self.threads);
+        let backend = match self.backend {
+            BackendName::Cpu => cpu(config, self.threads),
+            BackendName::Cuda => cuda::backend(config, self.gpus),
+        };
         backend.with_context(|| format!("cannot start {}", self.name))
     }
 
@@ -93,9 +96,15 @@ impl Candidate {
     }
 }
 
+/// The cpu backend on so many threads.
+pub fn cpu(config: &WorldConfig, threads: usize) -> anyhow::Result<Box<dyn Backend>> {
+    Ok(Box::new(CpuBackend::new(config, threads, None)?))
+}
+
 pub const BASELINE: Candidate = Candidate {
     name: "baseline",
     approach: "the cpu backend on one thread",
     backend: BackendName::Cpu,
     threads: 1,
+    gpus: 0,
 };

@@ -106,6 +106,9 @@ fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
         row.put("clients", clients);
         row.put("visible_max", options.visible_max);
         row.put("threads", candidate.threads);
+        if candidate.gpus > 1 {
+            row.put("gpus", candidate.gpus);
+        }
         row.put("deliveries", delivered.total());
         row.put("enters", delivered.enters);
         row.put("leaves", delivered.leaves);

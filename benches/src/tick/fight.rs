@@ -135,6 +135,9 @@ fn row(clients: u32, candidate: &Candidate, samples: &[Sample], outcome: &Outcom
     let mut row = Row::of(NAME, candidate.name, candidate.approach, samples);
     row.put("clients", clients);
     row.put("threads", candidate.threads);
+    if candidate.gpus > 1 {
+        row.put("gpus", candidate.gpus);
+    }
     row.put("output", "pairs");
     row.put("commands", counts.commands);
     row.put("updates", counts.updates);

@@ -71,8 +71,8 @@ fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
     // The last tick that all backends run.
     let common = options.runs.min(options.baseline_runs);
     for (backend, output) in options.subjects() {
-        let (engine, mut moves) =
-            Engine::populated(scenario, backend, output, options.run.threads())?;
+        let (threads, gpus) = (options.run.threads(), options.gpus.gpus);
+        let (engine, mut moves) = Engine::populated(scenario, backend, output, threads, gpus)?;
         let mut subject: Box<dyn Subject> = match backend {
             BackendName::Baseline => Box::new(Baseline::new(scenario, moves.positions())?),
             BackendName::Cpu | BackendName::Cuda => Box::new(engine),
@@ -139,6 +139,9 @@ fn row(
     row.put("clients", scenario.clients);
     row.put("deliveries", checksum.deliveries);
     row.put("threads", threads);
+    if backend == BackendName::Cuda && options.gpus.gpus > 1 {
+        row.put("gpus", options.gpus.gpus);
+    }
     row.put("output", output.name());
     row.work = checksum.deliveries;
     row.checksum = format!("{:016x}", checksum.sum);

@@ -25,8 +25,8 @@ pub mod tuning;
 pub use error::{CompileError, DriverError, NoDevice};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use gpu::{
-    Copies, Device, Download, Event, GpuInfo, Grid, HostBuffer, Kernel, Lane, Loaded, MachineCode,
-    Module, Operands,
+    Copies, Device, Download, Event, Exchange, GpuInfo, Grid, HostBuffer, Kernel, Lane, Loaded,
+    MachineCode, Module, Operands,
 };
 pub use host_vec::HostVec;
 pub use layout::{ConstPointer, Field, Int2, Pointer, UInt2};

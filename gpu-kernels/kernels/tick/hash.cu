@@ -42,7 +42,8 @@ KERNEL hash_slots(World w, Tick t) {
 
 KERNEL hash_clients(World w, Tick t) {
     u64 observers = 0, known = 0;
-    u32 n = w.clients * w.observers_per_client;
+    // The first part counts for all what every part has.
+    u32 n = t.part == 0 ? w.clients * w.observers_per_client : 0;
     for (u32 i = thread_index(); i < n; i += thread_count()) {
         Observer o = w.observers[i];
         if (o.tag == 0) continue;
@@ -53,7 +54,7 @@ KERNEL hash_clients(World w, Tick t) {
     }
     add_part(t, PART_OBSERVERS, observers);
     // One warp per client.
-    for (u32 client = thread_index() >> 5; client < t.clients_used; client += thread_count() >> 5) {
+    for (u32 client = t.own_first + (thread_index() >> 5); client < t.own_end; client += thread_count() >> 5) {
         u32 count = w.visible_max ? w.known_counts[client] : 0;
         for (u32 i = lane(); i < count; i += 32)
             known += mix(5ull << 56 | client, slot_of(w.known[(u64)client * w.visible_max + i]));

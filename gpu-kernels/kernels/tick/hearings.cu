@@ -146,19 +146,19 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 3)
 
 // Hearings in client order: offsets from counts, then each client's list.
 KERNEL hearings_partial(World w, Tick t, const __grid_constant__ Regions h) {
-    u32 client = thread_index();
-    u64 n = client < t.clients_used ? h.heard_counts[client] : 0;
+    u32 client = t.own_first + thread_index();
+    u64 n = client < t.own_end ? h.heard_counts[client] : 0;
     add_once(&t.counters->hearings, put_partial(w, t, SCAN_HEARINGS, n));
 }
 KERNEL hearings_offsets(World w, Tick t, const __grid_constant__ Regions h) {
-    u32 client = thread_index();
-    bool is_client = client < t.clients_used;
+    u32 client = t.own_first + thread_index();
+    bool is_client = client < t.own_end;
     u64 start = offset_of(w, t, SCAN_HEARINGS, is_client ? h.heard_counts[client] : 0);
     if (is_client) t.hearing_offsets[client] = (u32)start;
 }
 KERNEL hearings_store(World w, Tick t, const __grid_constant__ Regions h) {
-    u32 client = thread_index() >> 5;
-    if (client >= t.clients_used) return;
+    u32 client = t.own_first + (thread_index() >> 5);
+    if (client >= t.own_end) return;
     u32 n = h.heard_counts[client], start = t.hearing_offsets[client];
     for (u32 i = lane(); i < n; i += 32) t.hearings[start + i] = h.heard[(u64)client * h.hearings_max + i];
 }

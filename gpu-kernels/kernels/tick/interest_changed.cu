@@ -6,7 +6,7 @@
 template <bool REGIONS>
 __device__ void count_changed(const World& w, const Tick& t, const Regions* h) {
     if (is_by_ranges(w, t)) return;
-    for (u32 client = thread_index() >> 5; client < t.clients_used; client += thread_count() >> 5) {
+    for (u32 client = t.own_first + (thread_index() >> 5); client < t.own_end; client += thread_count() >> 5) {
         u64 n = 0;
         each_candidate<REGIONS, false>(w, h, client, {nullptr, 0}, [&](bool candidate, u32 slot, u64) {
             n += __popc(__ballot_sync(~0u, candidate && w.changed[slot] == t.stamp));
@@ -57,7 +57,7 @@ KERNEL interest_bucket_ranges(World w, Tick t) {
     u64 item = (u64)blockIdx.x * BLOCK + threadIdx.x;
     u32 client = (u32)(item / w.rows_max), row = (u32)(item % w.rows_max);
     u64 n = 0;
-    if (client < t.clients_used) {
+    if (client < t.own_end) {
         Range range = observer_range(w, client, row);
         range = {w.changed_before[range.start], w.changed_before[range.end]};
         t.bucket_ranges[item] = range;

@@ -2,12 +2,12 @@
 // enter, update and leave.
 #include "tick/candidates.cuh"
 
-// Offsets from counts. A client gets all of its deliveries or none: the first client that
-// doesn't fit and all after it get none.
+// Offsets from counts, in this part's deliveries. A client gets all of its deliveries or none:
+// the first client that doesn't fit and all after it get none. The limit is one for all parts.
 KERNEL interest_partial(World w, Tick t) {
-    u32 client = thread_index();
+    u32 client = t.own_first + thread_index();
     u64 n = 0;
-    if (client < t.clients_used) {
+    if (client < t.own_end) {
         if (is_by_ranges(w, t)) {
             const Range* ranges = w.ranges + (u64)client * w.rows_max;
             for (u32 row = 0; row < w.rows_max; row++) n += ranges[row].end - ranges[row].start;
@@ -19,19 +19,20 @@ KERNEL interest_partial(World w, Tick t) {
     add_once(&t.counters->deliveries_total, put_partial(w, t, SCAN_DELIVERIES, n));
 }
 KERNEL interest_offsets(World w, Tick t) {
-    u32 client = thread_index();
-    bool is_client = client < t.clients_used;
+    u32 place = thread_index(), client = t.own_first + place;
+    bool is_client = client < t.own_end;
     u64 n = is_client ? w.client_counts[client] : 0;
-    u64 start = offset_of(w, t, SCAN_DELIVERIES, n);
-    bool all = t.counters->deliveries_total <= w.deliveries_max;
-    bool served = is_client && start + n <= w.deliveries_max;
+    u64 start = offset_of(w, t, SCAN_DELIVERIES, n), before = 0;
+    for (u32 part = 0; part < t.part; part++) before += t.part_deliveries[part];
+    bool all = before + t.counters->deliveries_total <= w.deliveries_max;
+    bool served = is_client && before + start + n <= w.deliveries_max;
     if (is_client) {
         t.delivery_offsets[client] = served ? (u32)start : ~0u;
-        if (client % t.chunk_clients == 0) t.counters->chunk_starts[client / t.chunk_clients] = start;
+        if (place % t.chunk_clients == 0) t.counters->chunk_starts[place / t.chunk_clients] = start;
     }
     if (all) {
-        if (client == 0) {
-            t.counters->served = t.clients_used;
+        if (place == 0) {
+            t.counters->served = t.own_end - t.own_first;
             t.counters->deliveries = t.counters->deliveries_total;
         }
         return;

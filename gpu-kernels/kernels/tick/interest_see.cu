@@ -10,9 +10,10 @@ constexpr int SLOT_BITS = 24;
 
 KERNEL interest_ranges(World w, Tick t) {
     u64 item = (u64)blockIdx.x * BLOCK + threadIdx.x;
-    u32 observer = (u32)(item / w.rows_max), row = (u32)(item % w.rows_max);
-    if (observer >= t.clients_used * w.observers_per_client) return;
-    w.ranges[item] = observer_range(w, observer, row);
+    u32 first = t.own_first * w.observers_per_client;
+    u32 observer = first + (u32)(item / w.rows_max), row = (u32)(item % w.rows_max);
+    if (observer >= t.own_end * w.observers_per_client) return;
+    w.ranges[(u64)observer * w.rows_max + row] = observer_range(w, observer, row);
 }
 
 // Adds the entities of a list of `n` slots that rank before the others: `wanted` of them by

@@ -660,7 +660,10 @@ struct alignas(8) Tick {
     u64 number;
     u32 stamp;
     u32 frame_commands;
-    u32 clients_used;
+    // Which part of the backend this is, and the clients that it serves.
+    u32 part;
+    u32 own_first;
+    u32 own_end;
     u32 observer_sets;
     u32 forgets;
     u32 releases;
@@ -689,6 +692,9 @@ struct alignas(8) Tick {
     u64 *scan_sums;
     // By number of a command: how many there are to run; cleared likewise.
     u32 *group_counts;
+    // By part: its deliveries, with those beyond the limit. Those of the parts before
+    // this one are needed.
+    u64 *part_deliveries;
     // What the tick gives back.
     Birth *births;
     i32 *birth_rows;
@@ -714,21 +720,22 @@ struct alignas(8) Tick {
     u32 *hearing_offsets;
     u32 *hearings;
 };
-static_assert(sizeof(Tick) == 296, "as in Rust");
+static_assert(sizeof(Tick) == 312, "as in Rust");
 static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 8 && offsetof(Tick, frame_commands) == 12, "as in Rust");
-static_assert(offsetof(Tick, clients_used) == 16 && offsetof(Tick, observer_sets) == 20 && offsetof(Tick, forgets) == 24, "as in Rust");
-static_assert(offsetof(Tick, releases) == 28 && offsetof(Tick, chunk_clients) == 32 && offsetof(Tick, client_first) == 36, "as in Rust");
-static_assert(offsetof(Tick, client_end) == 40 && offsetof(Tick, afters) == 44 && offsetof(Tick, afters_asked) == 48, "as in Rust");
-static_assert(offsetof(Tick, region_sets) == 52 && offsetof(Tick, rewind_ticks) == 56 && offsetof(Tick, past_next) == 60, "as in Rust");
-static_assert(offsetof(Tick, frame) == 64 && offsetof(Tick, words) == 72 && offsetof(Tick, sets) == 80, "as in Rust");
-static_assert(offsetof(Tick, forget) == 88 && offsetof(Tick, release) == 96 && offsetof(Tick, after) == 104, "as in Rust");
-static_assert(offsetof(Tick, region_set) == 112 && offsetof(Tick, counters) == 120 && offsetof(Tick, scan_sums) == 128, "as in Rust");
-static_assert(offsetof(Tick, group_counts) == 136 && offsetof(Tick, births) == 144 && offsetof(Tick, birth_rows) == 152, "as in Rust");
-static_assert(offsetof(Tick, deaths) == 160 && offsetof(Tick, notifications) == 168 && offsetof(Tick, refused) == 176, "as in Rust");
-static_assert(offsetof(Tick, change_slots) == 184 && offsetof(Tick, change_offsets) == 192 && offsetof(Tick, change_columns) == 200, "as in Rust");
-static_assert(offsetof(Tick, change_values) == 208 && offsetof(Tick, change_causes) == 216 && offsetof(Tick, change_actors) == 224, "as in Rust");
-static_assert(offsetof(Tick, course_slots) == 232 && offsetof(Tick, course_velocities) == 240 && offsetof(Tick, delivery_offsets) == 248, "as in Rust");
-static_assert(offsetof(Tick, deliveries) == 256 && offsetof(Tick, bucket_order) == 264 && offsetof(Tick, bucket_ranges) == 272, "as in Rust");
-static_assert(offsetof(Tick, hearing_offsets) == 280 && offsetof(Tick, hearings) == 288, "as in Rust");
+static_assert(offsetof(Tick, part) == 16 && offsetof(Tick, own_first) == 20 && offsetof(Tick, own_end) == 24, "as in Rust");
+static_assert(offsetof(Tick, observer_sets) == 28 && offsetof(Tick, forgets) == 32 && offsetof(Tick, releases) == 36, "as in Rust");
+static_assert(offsetof(Tick, chunk_clients) == 40 && offsetof(Tick, client_first) == 44 && offsetof(Tick, client_end) == 48, "as in Rust");
+static_assert(offsetof(Tick, afters) == 52 && offsetof(Tick, afters_asked) == 56 && offsetof(Tick, region_sets) == 60, "as in Rust");
+static_assert(offsetof(Tick, rewind_ticks) == 64 && offsetof(Tick, past_next) == 68 && offsetof(Tick, frame) == 72, "as in Rust");
+static_assert(offsetof(Tick, words) == 80 && offsetof(Tick, sets) == 88 && offsetof(Tick, forget) == 96, "as in Rust");
+static_assert(offsetof(Tick, release) == 104 && offsetof(Tick, after) == 112 && offsetof(Tick, region_set) == 120, "as in Rust");
+static_assert(offsetof(Tick, counters) == 128 && offsetof(Tick, scan_sums) == 136 && offsetof(Tick, group_counts) == 144, "as in Rust");
+static_assert(offsetof(Tick, part_deliveries) == 152 && offsetof(Tick, births) == 160 && offsetof(Tick, birth_rows) == 168, "as in Rust");
+static_assert(offsetof(Tick, deaths) == 176 && offsetof(Tick, notifications) == 184 && offsetof(Tick, refused) == 192, "as in Rust");
+static_assert(offsetof(Tick, change_slots) == 200 && offsetof(Tick, change_offsets) == 208 && offsetof(Tick, change_columns) == 216, "as in Rust");
+static_assert(offsetof(Tick, change_values) == 224 && offsetof(Tick, change_causes) == 232 && offsetof(Tick, change_actors) == 240, "as in Rust");
+static_assert(offsetof(Tick, course_slots) == 248 && offsetof(Tick, course_velocities) == 256 && offsetof(Tick, delivery_offsets) == 264, "as in Rust");
+static_assert(offsetof(Tick, deliveries) == 272 && offsetof(Tick, bucket_order) == 280 && offsetof(Tick, bucket_ranges) == 288, "as in Rust");
+static_assert(offsetof(Tick, hearing_offsets) == 296 && offsetof(Tick, hearings) == 304, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xaf57828eadea67d0ull;
+constexpr u64 TICK_LAYOUT_HASH = 0x946f04df16952a9eull;

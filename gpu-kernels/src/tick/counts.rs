@@ -212,6 +212,17 @@ counts! {
 }
 
 impl Counters {
+    /// Adds what another part of a backend counted of its own clients.
+    pub fn add_part(&mut self, other: &Counters) {
+        self.deliveries_total += other.deliveries_total;
+        self.deliveries += other.deliveries;
+        self.clients_behind += other.clients_behind;
+        self.hearings += other.hearings;
+        self.hearings_dropped += other.hearings_dropped;
+        let known = &mut self.hash[part::KNOWN];
+        *known = known.wrapping_add(other.hash[part::KNOWN]);
+    }
+
     /// All notifications, with those that find no room.
     pub fn notifications_total(&self) -> u64 {
         self.notified + self.picked + self.falls

@@ -37,6 +37,7 @@ use crate::tick::backend::{Backend, Ticket};
 use crate::tick::error::{RestoreError, StartError, TickError};
 use crate::tick::frame::{Frame, Observer};
 use crate::tick::output::TickOutput;
+use crate::tick::parts::PARTS_MAX;
 use crate::tick::state::{self, SlotState, Snapshot, StateHash, Track, part};
 use crate::tick::trace::Trace;
 use boxes::Boxes;
@@ -170,6 +171,13 @@ impl CpuBackend {
 }
 
 impl CpuBackend {
+    /// Cuts each tick's deliveries and hearings into this many segments, as so many GPUs do:
+    /// the lists of clients are the same for any number.
+    pub fn divided(mut self, parts: usize) -> CpuBackend {
+        self.interest.divide(parts.clamp(1, PARTS_MAX));
+        self
+    }
+
     /// Runs one tick to its end, and says which command wanted which update.
     pub fn tick_traced(&mut self, frame: &Frame) -> Result<(Arc<TickOutput>, Trace), TickError> {
         self.trace = Some(Box::default());

@@ -1,11 +1,17 @@
-//! The backend for NVIDIA GPUs: the whole state stays on the device, a tick is a
+//! The backend for NVIDIA GPUs: the whole state stays on each device, a tick is a
 //! fixed list of kernels without a host round trip, and two ticks may be in
 //! flight, so that one's download overlaps the next one's work.
 //!
 //! The kernels are in `kernels/tick/`, named like the stages, and come prebuilt.
 //!
+//! Several GPUs are parts of one backend: each has the whole state and runs the whole tick, but
+//! serves its own clients only. Interest, hearings and their download are so divided; nothing
+//! else crosses from one to another than the number of deliveries, for their common limit, and
+//! what a client knows, when another part is to serve it.
+//!
 //! | module | holds |
 //! | --- | --- |
+//! | `backend` | all parts together |
 //! | `layout` | the structures that kernels are given, declared once |
 //! | `sizes`, `world` | the sizes of all buffers; a world's buffers, numbers and tables |
 //! | `kernels`, `launcher` | the kernels by stage; launching them |
@@ -14,6 +20,7 @@
 //! | `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `hearings`, `hash`, `download` | one file a stage |
 //! | `regions`, `timed`, `snapshot`, `copy` | copying parts of the state between host and device |
 
+mod backend;
 mod copy;
 mod download;
 mod due;
@@ -37,45 +44,40 @@ mod timed;
 mod upload;
 mod world;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use device::gpu::sort::{Sorter, scratch_bytes};
-use device::{Device, Download, DriverError, Event, GpuInfo, NoDevice, Pointer};
-use script::Logic;
-use script::logic::compile_with;
+use device::{Device, Download, DriverError, Event, Exchange, GpuInfo, NoDevice, Pointer};
+use shared::WorldConfig;
 use shared::world::attribute::bits_for;
-use shared::world::logic::LogicConfig;
-use shared::{InterestMode, WorldConfig};
 
 use crate::kernels::KERNELS;
-use crate::logic::{CompiledLogic, LogicCompiler, ScriptError};
-use crate::tick::backend::{Backend, Ticket};
 use crate::tick::counts::{CHUNKS_MAX, Counters, FrameTotals};
-use crate::tick::error::{RestoreError, StartError, TickError};
-use crate::tick::frame::Frame;
-use crate::tick::output::{RefusedCommand, Stage, TickOutput};
-use crate::tick::state::{self, Snapshot, StateHash, part};
-use download::{Chunks, Failure};
+use crate::tick::error::StartError;
+use crate::tick::output::{RefusedCommand, Stage};
+use crate::tick::state::{self, StateHash, part};
+pub use backend::CudaBackend;
+use download::Chunks;
 use kernels::Kernels;
 use layout::{Regions, World};
 pub use scripts::CodeCache;
-use scripts::{Code, Compiler, Kinds, Scripts};
+use scripts::{Kinds, Scripts};
 use sizes::Sizes;
-use upload::{Refusal, Staging};
+use upload::Staging;
 use world::Buffers;
 
-/// A world on one GPU.
-pub struct CudaBackend {
+/// A world on one GPU, and the clients that it serves.
+struct Part {
+    /// From 0.
+    number: usize,
     config: WorldConfig,
     sizes: Sizes,
     flights: [Flight; 2],
     /// Created with the first frames; `None` while one is uploaded.
     staging: [Option<Box<Staging>>; 2],
     kernels: Kernels,
-    compiler: Compiler,
     scripts: Scripts,
-    /// Scripts that were compiled beside the world, until a frame brings them into force.
-    staged: Option<CompiledLogic>,
     /// Scripts of before, which ticks in flight still run.
     retired: Vec<Retired>,
     logic_hash: u64,
@@ -93,7 +95,6 @@ pub struct CudaBackend {
     stamp: u32,
     /// Client rows from this on were never used.
     clients_used: u32,
-    in_flight: Vec<shared::Tick>,
     /// Nobody is told of ticks.
     is_quiet: bool,
     /// A copy of the state that is under way.
@@ -101,8 +102,8 @@ pub struct CudaBackend {
     /// The GPU's properties before this world allocated its memory.
     gpu: GpuInfo,
     form: OutputForm,
-    /// The error of a failed tick, after which the state on the device is undefined.
-    failed: Option<TickError>,
+    /// By parity of the tick: what parts tell each other; `None` with a single part.
+    exchanges: Option<Arc<[Exchange; 2]>>,
     device: Arc<Device>,
 }
 
@@ -114,9 +115,6 @@ struct Retired {
 
 /// One tick's buffers on the host, and the events in its stream.
 struct Flight {
-    output: Arc<TickOutput>,
-    /// Whether the output's buffers have room for any tick, and are page-locked.
-    is_output_locked: bool,
     /// The counters before the deliveries are counted, after that, and at the end.
     after_lifecycle: Download<Counters>,
     after_counting: Download<Counters>,
@@ -131,7 +129,8 @@ struct Flight {
     totals: FrameTotals,
     /// The commands of clients for which the tick has no room.
     beyond: Vec<RefusedCommand>,
-    clients_used: u32,
+    /// Those that are served.
+    clients: Range<u32>,
     /// Of the scripts that the tick runs.
     logic_hash: u64,
     device: Arc<Device>,
@@ -148,21 +147,39 @@ pub enum OutputForm {
     Ranges,
 }
 
-/// Options for running a world on a GPU.
-#[derive(Clone, Debug, Default)]
+/// Options for running a world on GPUs.
+#[derive(Clone, Debug)]
 pub struct CudaOptions {
-    /// The number of the GPU, from 0.
-    pub ordinal: u32,
-    /// Bytes that the world's buffers must fit into even if the GPU has more.
+    /// The numbers of the GPUs, from 0: each serves a part of the clients. The same number
+    /// may come again.
+    pub gpus: Vec<u32>,
+    /// Bytes that the world's buffers must fit into on each GPU even if it has more.
     pub memory_available: Option<u64>,
     pub form: OutputForm,
     /// Where compiled scripts are kept; `None`: they are compiled at every start.
     pub cache: Option<Arc<dyn CodeCache>>,
 }
 
+/// The first GPU.
+impl Default for CudaOptions {
+    fn default() -> CudaOptions {
+        CudaOptions {
+            gpus: vec![0],
+            memory_available: None,
+            form: OutputForm::default(),
+            cache: None,
+        }
+    }
+}
+
 /// Properties of the GPU with this number, if it can run the kernels.
 pub fn gpu(ordinal: u32) -> Result<GpuInfo, NoDevice> {
     Ok(Device::open(ordinal, &KERNELS)?.info()?)
+}
+
+/// The number of GPUs, or 0.
+pub fn gpu_count() -> usize {
+    device::gpu::count().map_or(0, |count| count as usize)
 }
 
 /// Each buffer that a world needs on a GPU, with its size in bytes.
@@ -181,23 +198,11 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(String, u64)> {
     parts
 }
 
-impl CudaBackend {
-    /// Creates an empty world.
-    pub fn new(config: &WorldConfig, options: &CudaOptions) -> Result<CudaBackend, StartError> {
-        let has_buckets_only = config.schema.world.visible_max == 0
-            && config.schema.world.interest == InterestMode::Buckets
-            && config.limits.observers_per_client == 1;
-        if options.form == OutputForm::Ranges && !has_buckets_only {
-            return Err(StartError::Unsupported(
-                "ranges form of the cuda",
-                "a world with visible_max = 0, interest = \"buckets\" and one observer a client",
-            ));
-        }
-        let sizes = Sizes::new(config, options.form);
-        let buffers = Buffers::new(&sizes);
-        let mut device = Device::open(options.ordinal, &KERNELS)?;
+impl Part {
+    /// Opens a GPU, and allocates the memory of a world.
+    fn open(ordinal: u32, needed: u64, options: &CudaOptions) -> Result<Opened, StartError> {
+        let mut device = Device::open(ordinal, &KERNELS)?;
         let gpu = device.info().map_err(NoDevice::from)?;
-        let needed = buffers.plan.bytes();
         let available = options
             .memory_available
             .map_or(gpu.memory_free, |given| given.min(gpu.memory_free));
@@ -205,65 +210,87 @@ impl CudaBackend {
             return Err(StartError::OutOfMemory { needed, available });
         }
         let base = device.allocate(needed).map_err(NoDevice::from)?;
-        let start = Start {
-            config,
-            options,
-            sizes,
-            buffers,
+        Ok(Opened {
+            device: Arc::new(device),
             gpu,
             base,
-        };
-        start.on(Arc::new(device))
+        })
     }
 
-    /// The GPU that it runs on.
-    pub fn gpu(&self) -> &GpuInfo {
-        &self.gpu
+    /// Brings scripts into force, for the next tick.
+    fn take_scripts(&mut self, scripts: Scripts, config: &WorldConfig, in_flight: &[shared::Tick]) {
+        let before = std::mem::replace(&mut self.scripts, scripts);
+        if !in_flight.is_empty() {
+            self.retired.push(Retired {
+                _scripts: before,
+                ticks: in_flight.to_vec(),
+            });
+        }
+        world::set_logic(&mut self.world, config);
+        self.logic_hash = config.logic.hash();
+        self.config = config.clone();
+    }
+
+    /// Forgets scripts that only this tick still ran.
+    fn retire(&mut self, tick: shared::Tick) {
+        for retired in &mut self.retired {
+            retired.ticks.retain(|&other| other != tick);
+        }
+        self.retired.retain(|retired| !retired.ticks.is_empty());
+    }
+
+    /// Copies what clients know from another part, which served them until now.
+    fn take_clients(&self, from: &Part, clients: Range<u32>) -> Result<(), DriverError> {
+        let (first, n) = (u64::from(clients.start), clients.len() as u64);
+        let views = self.sizes.visible_max;
+        let (own, other) = (&self.world, &from.world);
+        let (to_device, device) = (&*self.device, &*from.device);
+        to_device.wait_for(device)?;
+        let at = first * views;
+        to_device.copy_from(own.known.at(at), device, other.known.at(at), n * views)?;
+        let (to, of) = (own.known_counts.at(first), other.known_counts.at(first));
+        to_device.copy_from(to, device, of, n)?;
+        let (to, of) = (own.behind.at(first), other.behind.at(first));
+        to_device.copy_from(to, device, of, n)?;
+        // Later ticks of the other part change what is copied.
+        device.wait_for(to_device)
     }
 }
 
-/// Parameters for starting a world.
-struct Start<'a> {
-    config: &'a WorldConfig,
-    options: &'a CudaOptions,
-    sizes: Sizes,
-    buffers: Buffers,
+/// A GPU with its memory.
+struct Opened {
+    device: Arc<Device>,
+    /// Its properties before the memory was allocated.
     gpu: GpuInfo,
     base: u64,
 }
 
-impl Start<'_> {
-    fn on(self, device: Arc<Device>) -> Result<CudaBackend, StartError> {
-        let cache = self.options.cache.clone();
-        let compiler = Compiler::new(device.clone(), self.sizes, cache);
-        let mut compiler = compiler.map_err(NoDevice::from)?;
-        let logic = Logic::of(self.config).map_err(ScriptError::Problems)?;
-        let code = compiler.code(self.config, &logic)?;
-        let scripts = Scripts::default().load(&code, &device)?;
-        let started = self.with_scripts(device, compiler, scripts);
-        Ok(started.map_err(NoDevice::from)?)
-    }
+/// What all parts of a world have alike.
+struct Start<'a> {
+    config: &'a WorldConfig,
+    sizes: Sizes,
+    form: OutputForm,
+    exchanges: Option<Arc<[Exchange; 2]>>,
+}
 
-    fn with_scripts(
-        self,
-        device: Arc<Device>,
-        compiler: Compiler,
-        scripts: Scripts,
-    ) -> Result<CudaBackend, DriverError> {
-        let (config, sizes, buffers, base) = (self.config, self.sizes, self.buffers, self.base);
+impl Start<'_> {
+    fn part(&self, number: usize, opened: Opened, scripts: Scripts) -> Result<Part, DriverError> {
+        let Opened { device, gpu, base } = opened;
+        device.enter()?;
+        let (config, sizes) = (self.config, self.sizes);
+        let buffers = Buffers::new(&sizes);
         let world = buffers.world(config, &sizes, base);
         let regions = buffers.regions(config, &sizes, base);
         world::prepare(&device, &buffers, base, config, &world, &regions)?;
         let scratch = Pointer::new(buffers.sort_scratch(base));
-        Ok(CudaBackend {
+        Ok(Part {
+            number,
             config: config.clone(),
             sizes,
             flights: [Flight::new(&device)?, Flight::new(&device)?],
             staging: [None, None],
             kernels: Kernels::load(&device)?,
-            compiler,
             scripts,
-            staged: None,
             retired: vec![],
             logic_hash: config.logic.hash(),
             waiting: Kinds::NONE,
@@ -275,145 +302,13 @@ impl Start<'_> {
             tick: shared::Tick(0),
             stamp: 0,
             clients_used: 0,
-            in_flight: Vec::with_capacity(2),
             is_quiet: false,
             copy: None,
-            gpu: self.gpu,
-            form: self.options.form,
-            failed: None,
+            gpu,
+            form: self.form,
+            exchanges: self.exchanges.clone(),
             device,
         })
-    }
-}
-
-impl Backend for CudaBackend {
-    fn name(&self) -> &'static str {
-        "cuda"
-    }
-
-    fn logic_compiler(&self) -> Box<dyn LogicCompiler> {
-        Box::new(self.compiler.clone())
-    }
-
-    fn stage(&mut self, logic: CompiledLogic) {
-        self.staged = Some(logic);
-    }
-
-    fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError> {
-        self.check_failed()?;
-        if self.in_flight.len() == 2 {
-            return Err(TickError::TooManyInFlight);
-        }
-        frame.check_tick(self.tick)?;
-        if let Some(logic) = &frame.logic {
-            frame.check(self.tick)?;
-            self.take_logic(logic)
-                .map_err(|error| TickError::Scripts(error.to_string()))?;
-        }
-        let tick = self.tick;
-        let mut stage = Stage::Upload;
-        match self.start(frame, &mut stage) {
-            Ok(()) => {}
-            Err(Refusal::Frame(error)) => return Err(error),
-            Err(Refusal::Device(error)) => return Err(self.fail(stage, error)),
-        }
-        self.tick = tick.next();
-        self.in_flight.push(tick);
-        Ok(Ticket(tick))
-    }
-
-    fn collect(&mut self, ticket: Ticket) -> Result<Arc<TickOutput>, TickError> {
-        self.check_failed()?;
-        let Some(i) = self.in_flight.iter().position(|&t| t == ticket.0) else {
-            return Err(TickError::NotInFlight(ticket.0));
-        };
-        self.in_flight.remove(i);
-        for retired in &mut self.retired {
-            retired.ticks.retain(|&tick| tick != ticket.0);
-        }
-        let finished = self.finish(ticket.0);
-        self.retired.retain(|retired| !retired.ticks.is_empty());
-        finished.map_err(|Failure(stage, error)| self.fail(stage, error))
-    }
-
-    fn set_quiet(&mut self, is_quiet: bool) {
-        self.is_quiet = is_quiet;
-    }
-
-    fn start_copy(&mut self) -> Result<(), TickError> {
-        self.check_failed()?;
-        self.begin_copy()
-    }
-
-    fn continue_copy(&mut self) -> Result<Option<Snapshot>, TickError> {
-        self.check_failed()?;
-        self.go_on_copying()
-    }
-
-    fn snapshot(&mut self) -> Result<Snapshot, TickError> {
-        self.check_failed()?;
-        self.fetch_snapshot()
-            .map_err(|error| self.fail(Stage::Download, error))
-    }
-
-    fn restore(&mut self, snapshot: &Snapshot) -> Result<(), RestoreError> {
-        if !self.in_flight.is_empty() {
-            return Err(RestoreError::InFlight);
-        }
-        snapshot.check(&self.config)?;
-        if snapshot.logic != self.config.logic {
-            self.take_logic(&snapshot.logic)
-                .map_err(|error| RestoreError::Scripts(error.to_string()))?;
-        }
-        self.put_snapshot(snapshot)
-            .map_err(|error| RestoreError::Device(error.to_string()))
-    }
-
-    fn state_hash(&mut self) -> Result<StateHash, TickError> {
-        let per_client = self.config.limits.observers_per_client as usize;
-        let columns = self.sizes.columns as usize;
-        Ok(StateHash::of(&self.snapshot()?, columns, per_client))
-    }
-}
-
-impl CudaBackend {
-    /// Brings scripts into force, for the next tick.
-    fn take_logic(&mut self, logic: &LogicConfig) -> Result<(), ScriptError> {
-        let staged = self.staged.take();
-        let (config, code) = match staged.and_then(|staged| staged.into_code(logic)) {
-            Some(staged) => staged,
-            None => {
-                let compiled = compile_with(&self.config, logic);
-                let (config, logic) = compiled.map_err(ScriptError::Problems)?;
-                let code: Arc<Code> = self.compiler.code(&config, &logic)?;
-                (config, code)
-            }
-        };
-        let scripts = self.scripts.load(&code, &self.device)?;
-        let before = std::mem::replace(&mut self.scripts, scripts);
-        if !self.in_flight.is_empty() {
-            self.retired.push(Retired {
-                _scripts: before,
-                ticks: self.in_flight.clone(),
-            });
-        }
-        world::set_logic(&mut self.world, &config);
-        self.logic_hash = config.logic.hash();
-        self.config = config;
-        Ok(())
-    }
-
-    fn check_failed(&self) -> Result<(), TickError> {
-        self.failed.clone().map_or(Ok(()), Err)
-    }
-
-    fn fail(&mut self, stage: Stage, error: DriverError) -> TickError {
-        let error = TickError::Device {
-            stage: stage.name(),
-            message: error.to_string(),
-        };
-        self.failed = Some(error.clone());
-        error
     }
 }
 
@@ -425,18 +320,16 @@ impl Flight {
                 .collect::<Result<Vec<_>, _>>()
         };
         Ok(Flight {
-            output: Arc::default(),
-            is_output_locked: false,
             after_lifecycle: Download::new(device, 1)?,
             after_counting: Download::new(device, 1)?,
             counters: Download::new(device, 1)?,
             upload: [device.event()?, device.event()?],
             marks: events(Stage::ALL.len() + 1)?,
             served: events(CHUNKS_MAX)?,
-            chunks: Chunks::of(0),
+            chunks: Chunks::of(0..0),
             totals: FrameTotals::default(),
             beyond: vec![],
-            clients_used: 0,
+            clients: 0..0,
             logic_hash: 0,
             device: device.clone(),
         })

@@ -40,7 +40,10 @@ pub struct TickOutput {
     /// How many runs of a command used up their budget, ascending by command; the others
     /// are missing. Their sum is [`Counts::over_budget`].
     pub over_budget: Vec<(CommandKind, u64)>,
+    /// With several parts, the longest time of each stage.
     pub stages: StageTimes,
+    /// How long each part of the backend was busy; empty on a CPU.
+    pub part_times: Vec<Duration>,
     /// The hash of the state after this tick.
     pub hash: StateHash,
 }
@@ -175,59 +178,115 @@ impl Delivery {
 const TIER_SHIFT: u32 = 28;
 const _: () = assert!(CAPACITY_MAX < 1 << TIER_SHIFT);
 
-/// Deliveries as a CSR by client.
+/// The deliveries of a tick, by client.
 ///
 /// If clients remember (`visible_max` above 0), each client's deliveries ascend by slot.
 /// Otherwise, they are ordered by observer, then bucket, then slot. Entities that only
 /// subscriptions bring follow: by subscription, the client's own first. Within one,
 /// entities whose positions are in it come by bucket and slot, then those otherwise
 /// published in it, by size and place (`levels.rs`) and slot.
+pub type Deliveries = ByClient<Delivery>;
+
+/// The notifications that each client hears: those whose area overlaps the range of its
+/// observers or its subscriptions (after the tick). Each is named once, by its place in
+/// [`TickOutput::notifications`], ascending.
+pub type Hearings = ByClient<u32>;
+
+/// A list for each client: segments in client order, one for each part of the backend.
 #[derive(Debug, Default)]
-pub struct Deliveries {
-    /// Start of each client's deliveries, and the end of the last. Client rows that were
-    /// never used may be missing.
-    pub(crate) offsets: HostVec<u32>,
-    /// At least `offsets.last()` long; entries behind that are from earlier ticks.
-    pub(crate) entries: HostVec<Delivery>,
+pub struct ByClient<T> {
+    pub(crate) segments: Vec<Segment<T>>,
 }
 
-impl Deliveries {
-    /// One client's deliveries.
-    pub fn of(&self, client: ClientRow) -> &[Delivery] {
-        match self.offsets.get(client.index()..client.index() + 2) {
-            Some(range) => &self.entries[range[0] as usize..range[1] as usize],
-            None => &[],
-        }
+/// The lists of consecutive clients, as a CSR.
+#[derive(Debug)]
+pub(crate) struct Segment<T> {
+    /// The first client row.
+    pub first: u32,
+    /// Start of each client's list, and the end of the last. Empty if nobody has any item.
+    pub offsets: HostVec<u32>,
+    /// At least `offsets.last()` long; what is behind that is from earlier ticks.
+    pub items: HostVec<T>,
+}
+
+impl<T> ByClient<T> {
+    /// One client's list. Client rows that were never used have none.
+    pub fn of(&self, client: ClientRow) -> &[T] {
+        let behind = self.segments.partition_point(|s| s.first <= client.0);
+        let segment = behind.checked_sub(1).map(|i| &self.segments[i]);
+        segment.map_or(&[], |segment| segment.of(client))
     }
 
     /// The number of client rows in use.
     pub fn clients(&self) -> usize {
+        let end = |segment: &Segment<T>| segment.first as usize + segment.clients();
+        self.segments.last().map_or(0, end)
+    }
+
+    /// The number of items in all lists.
+    pub fn total(&self) -> usize {
+        self.segments
+            .iter()
+            .map(|segment| segment.all().len())
+            .sum()
+    }
+
+    /// Empties all lists, and keeps their memory.
+    pub(crate) fn clear(&mut self) {
+        for segment in &mut self.segments {
+            segment.first = 0;
+            segment.offsets.clear();
+        }
+    }
+
+    /// Makes empty segments, each from the first client row on that is given.
+    pub(crate) fn cut(&mut self, firsts: impl Iterator<Item = u32>) {
+        let mut count = 0;
+        for first in firsts {
+            if count == self.segments.len() {
+                self.segments.push(Segment::default());
+            }
+            self.segments[count].first = first;
+            self.segments[count].offsets.clear();
+            count += 1;
+        }
+        self.segments.truncate(count);
+    }
+}
+
+impl<T> Segment<T> {
+    /// The number of client rows.
+    pub fn clients(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// All deliveries, client after client.
-    pub fn all(&self) -> &[Delivery] {
-        &self.entries[..self.offsets.last().map_or(0, |&end| end as usize)]
+    /// The number of items of the clients before this one.
+    pub fn before(&self, client: u32) -> u64 {
+        let place = client.saturating_sub(self.first) as usize;
+        let last = self.offsets.len().checked_sub(1);
+        last.map_or(0, |last| u64::from(self.offsets[place.min(last)]))
+    }
+
+    fn of(&self, client: ClientRow) -> &[T] {
+        let place = (client.0 - self.first) as usize;
+        match self.offsets.get(place..place + 2) {
+            Some(range) => &self.items[range[0] as usize..range[1] as usize],
+            None => &[],
+        }
+    }
+
+    /// All lists, one after another.
+    fn all(&self) -> &[T] {
+        &self.items[..self.offsets.last().map_or(0, |&end| end as usize)]
     }
 }
 
-/// The notifications that each client hears, as a CSR by client. A client hears those whose
-/// area overlaps the range of its observers or its subscriptions (after the tick). Each is
-/// named once, by its place in [`TickOutput::notifications`], ascending.
-#[derive(Debug, Default)]
-pub struct Hearings {
-    /// Start of each client's hearings, and the end of the last. Empty if nothing can be
-    /// heard; client rows that were never used may be missing.
-    pub(crate) offsets: Vec<u32>,
-    pub(crate) numbers: Vec<u32>,
-}
-
-impl Hearings {
-    /// The notifications that one client hears, as places in [`TickOutput::notifications`].
-    pub fn of(&self, client: ClientRow) -> &[u32] {
-        match self.offsets.get(client.index()..client.index() + 2) {
-            Some(range) => &self.numbers[range[0] as usize..range[1] as usize],
-            None => &[],
+impl<T> Default for Segment<T> {
+    fn default() -> Segment<T> {
+        Segment {
+            first: 0,
+            offsets: HostVec::new(),
+            items: HostVec::new(),
         }
     }
 }

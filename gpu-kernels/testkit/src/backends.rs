@@ -40,10 +40,13 @@ impl Starter {
     }
 }
 
-/// The CPU backend with several numbers of threads, and the GPU backend if there is a GPU.
+/// The CPU backend with several numbers of threads and of parts, and the GPU backend likewise
+/// if there is a GPU.
 pub fn starters() -> Vec<Starter> {
     let cpus = [1, 2, 3, 8].into_iter().map(cpu);
-    cpus.chain([interpreter()]).chain(cuda()).collect()
+    let divided = [2, 3, 8].into_iter().map(divided);
+    let all = cpus.chain([interpreter()]).chain(divided);
+    all.chain(cuda()).chain(divided_cuda()).collect()
 }
 
 /// A world of this configuration on every backend, with the backend's label.
@@ -91,17 +94,49 @@ fn cpu(threads: usize) -> Starter {
     })
 }
 
+/// The CPU backend with its clients in several parts.
+fn divided(parts: usize) -> Starter {
+    Starter::new(format!("cpu in {parts} parts"), move |config| {
+        let backend = CpuBackend::new(config, 2, None)?;
+        Ok(Box::new(backend.divided(parts)))
+    })
+}
+
 /// The GPU backend, if there is a GPU; else prints a line.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub fn cuda() -> Option<Starter> {
+    Some(cuda_on(gpu()?, vec![0]))
+}
+
+/// The GPU backend in several parts: on the first GPU, and on all that there are.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn divided_cuda() -> Vec<Starter> {
+    let gpus: Vec<u32> = (0..device::gpu::count().unwrap_or(0)).collect();
+    if gpus.is_empty() {
+        return vec![];
+    }
+    let mut all = vec![
+        cuda_on("one GPU in 2 parts".to_owned(), vec![0; 2]),
+        cuda_on("one GPU in 3 parts".to_owned(), vec![0; 3]),
+    ];
+    if gpus.len() > 1 {
+        all.push(cuda_on(format!("{} GPUs", gpus.len()), gpus));
+    }
+    all
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn cuda_on(place: String, gpus: Vec<u32>) -> Starter {
     use gpu_kernels::CudaBackend;
     use gpu_kernels::tick::cuda::CudaOptions;
 
-    let gpu = gpu()?;
-    Some(Starter::new(format!("cuda on {gpu}"), |config| {
-        let options = CudaOptions::default();
+    Starter::new(format!("cuda on {place}"), move |config| {
+        let options = CudaOptions {
+            gpus: gpus.clone(),
+            ..CudaOptions::default()
+        };
         Ok(Box::new(CudaBackend::new(config, &options)?))
-    }))
+    })
 }
 
 /// None on this platform; prints a line.
@@ -109,4 +144,9 @@ pub fn cuda() -> Option<Starter> {
 pub fn cuda() -> Option<Starter> {
     gpu();
     None
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn divided_cuda() -> Vec<Starter> {
+    vec![]
 }

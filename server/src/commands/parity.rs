@@ -6,13 +6,13 @@ use gpu_kernels::CpuBackend;
 use testkit::backends::Starter;
 use testkit::parity::{self, RandomWorlds};
 
-use crate::tick::backend::{BackendChoice, BackendOptions, start_backend};
+use crate::tick::backend::{BackendChoice, BackendOptions, Gpus, start_backend};
 
 /// Runs random worlds, and says what was compared. An error says where a backend differs.
 pub fn check(worlds: &RandomWorlds, threads: usize, gpu: u32) -> Result<String> {
     let options = BackendOptions {
         backend: BackendChoice::Cuda,
-        gpu,
+        gpus: Some(Gpus::one(gpu)),
     };
     // An empty world first, so that a machine without a GPU says so at once.
     let device = start_backend(options, &script::world::default(), threads, None)?.description;

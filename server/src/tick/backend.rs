@@ -1,6 +1,9 @@
 //! The choice of a backend.
 
+use std::str::FromStr;
+
 use clap::{Args, ValueEnum};
+use gpu_kernels::tick::parts::PARTS_MAX;
 use gpu_kernels::{Backend, CpuBackend, StartError};
 use shared::WorldConfig;
 
@@ -22,9 +25,55 @@ pub struct BackendOptions {
     /// Backend that runs the world
     #[arg(long, value_enum, default_value_t)]
     pub backend: BackendChoice,
-    /// Number of the GPU, from 0
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub gpu: u32,
+    /// Numbers of the GPUs, from 0, such as 0,1 [default: 0, or all in a world of many clients]
+    #[arg(long, alias = "gpu", value_name = "LIST")]
+    pub gpus: Option<Gpus>,
+}
+
+/// The numbers of some GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gpus {
+    numbers: [u32; PARTS_MAX],
+    count: usize,
+}
+
+impl Gpus {
+    /// The GPUs from the first on.
+    pub fn first(count: usize) -> Gpus {
+        Gpus {
+            numbers: std::array::from_fn(|number| number as u32),
+            count: count.clamp(1, PARTS_MAX),
+        }
+    }
+
+    /// The GPU with this number.
+    pub fn one(number: u32) -> Gpus {
+        Gpus {
+            numbers: [number; PARTS_MAX],
+            count: 1,
+        }
+    }
+
+    pub fn numbers(&self) -> &[u32] {
+        &self.numbers[..self.count]
+    }
+}
+
+impl FromStr for Gpus {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Gpus, String> {
+        let expected = || format!("expected 1 to {PARTS_MAX} numbers, such as 0,1");
+        let numbers = text.split(',').map(|number| number.trim().parse());
+        let numbers: Vec<u32> = numbers.collect::<Result<_, _>>().map_err(|_| expected())?;
+        if !(1..=PARTS_MAX).contains(&numbers.len()) {
+            return Err(expected());
+        }
+        let mut gpus = Gpus::one(0);
+        gpus.numbers[..numbers.len()].copy_from_slice(&numbers);
+        gpus.count = numbers.len();
+        Ok(gpus)
+    }
 }
 
 /// A backend that has started.
@@ -32,7 +81,7 @@ pub struct Started {
     pub backend: Box<dyn Backend>,
     /// For people: the name, and why a GPU is not used.
     pub description: String,
-    /// The number of the GPU that the backend runs on.
+    /// The number of the first GPU that the backend runs on.
     pub gpu: Option<u32>,
 }
 
@@ -53,38 +102,77 @@ pub fn start_backend(
     };
     match options.backend {
         BackendChoice::Cpu => cpu(""),
-        BackendChoice::Cuda => start_cuda(world, options.gpu),
-        BackendChoice::Auto => match start_cuda(world, options.gpu) {
+        BackendChoice::Cuda => start_cuda(world, options.gpus),
+        BackendChoice::Auto => match start_cuda(world, options.gpus) {
             Ok(started) => Ok(started),
             Err(reason) => cpu(&format!(" ({reason})")),
         },
     }
 }
 
-/// Starts a world on the GPU with this number.
+/// Starts a world on these GPUs.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn start_cuda(world: &WorldConfig, ordinal: u32) -> Result<Started, StartError> {
+fn start_cuda(world: &WorldConfig, gpus: Option<Gpus>) -> Result<Started, StartError> {
     use std::sync::Arc;
 
     use gpu_kernels::tick::cuda::{CodeCache, CudaBackend, CudaOptions};
 
     use crate::durable::code_cache::FolderCache;
 
+    let gpus = gpus.unwrap_or_else(|| usual_gpus(world));
     let cache = FolderCache::of_user();
     let options = CudaOptions {
-        ordinal,
+        gpus: gpus.numbers().to_vec(),
         cache: cache.map(|cache| Arc::new(cache) as Arc<dyn CodeCache>),
         ..CudaOptions::default()
     };
     let backend = CudaBackend::new(world, &options)?;
+    let names: Vec<&str> = backend.gpus().map(|gpu| gpu.name.as_str()).collect();
     Ok(Started {
-        description: format!("cuda on {}", backend.gpu().name),
+        description: format!("cuda on {}", names.join(" and ")),
         backend: Box::new(backend),
-        gpu: Some(ordinal),
+        gpu: gpus.numbers().first().copied(),
     })
 }
 
+/// The GPUs that a world gains from.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn usual_gpus(world: &WorldConfig) -> Gpus {
+    match world.limits.clients >= DIVIDED_CLIENTS_MIN {
+        true => Gpus::first(gpu_kernels::tick::cuda::gpu_count()),
+        false => Gpus::first(1),
+    }
+}
+
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn start_cuda(_: &WorldConfig, _: u32) -> Result<Started, StartError> {
+fn start_cuda(_: &WorldConfig, _: Option<Gpus>) -> Result<Started, StartError> {
     Err(StartError::Unsupported("cuda", "Linux on x86-64"))
+}
+
+/// From this many clients on, a second GPU takes more work off the first than it costs:
+/// measured by `benches fight --gpus 2`.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+const DIVIDED_CLIENTS_MIN: u32 = 200_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpus_are_named_by_numbers() {
+        assert_eq!("0".parse(), Ok(Gpus::first(1)));
+        assert_eq!(
+            "0, 1".parse::<Gpus>().map(|gpus| gpus.numbers().to_vec()),
+            Ok(vec![0, 1])
+        );
+        assert_eq!(
+            "3".parse::<Gpus>().map(|gpus| gpus.numbers().to_vec()),
+            Ok(vec![3])
+        );
+        let seventeen = ["0"; 17].join(",");
+        for wrong in ["", ",", "0,", "-1", "a", "0;1", &seventeen] {
+            let error = wrong.parse::<Gpus>().unwrap_err();
+            assert_eq!(error, "expected 1 to 16 numbers, such as 0,1", "{wrong}");
+        }
+    }
 }

@@ -28,9 +28,10 @@ impl Engine {
         name: BackendName,
         form: OutputName,
         threads: usize,
+        gpus: u32,
     ) -> anyhow::Result<(Engine, Moves)> {
         let config = scenario.config()?;
-        let mut backend = start(&config, name, form, threads)?;
+        let mut backend = start(&config, name, form, threads, gpus)?;
         let mut frame = Frame::new(Tick(0));
         frame.populate(&config);
         let output = backend.tick(&frame)?;
@@ -52,13 +53,12 @@ fn start(
     name: BackendName,
     form: OutputName,
     threads: usize,
+    gpus: u32,
 ) -> anyhow::Result<Box<dyn Backend>> {
     match (name, form) {
-        (BackendName::Cuda, OutputName::Pairs) => cuda::backend(config),
+        (BackendName::Cuda, OutputName::Pairs) => cuda::backend(config, gpus),
         (BackendName::Cuda, OutputName::Ranges) => cuda::backend_with_ranges(config),
-        (BackendName::Baseline | BackendName::Cpu, _) => {
-            backends::BackendName::Cpu.start(config, threads)
-        }
+        (BackendName::Baseline | BackendName::Cpu, _) => backends::cpu(config, threads),
     }
 }
 

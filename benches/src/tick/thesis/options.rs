@@ -1,6 +1,6 @@
 use clap::{Args, ValueEnum};
 
-use crate::options::{RunOptions, at_least_one};
+use crate::options::{GpusOption, RunOptions, at_least_one};
 use crate::tick::clients::ClientCounts;
 
 /// The scenarios of the thesis's chapter 4, beside its times of 2007
@@ -41,6 +41,8 @@ pub struct Options {
     /// Fewest timed ticks of the baseline; it runs up to --runs if it is quick
     #[arg(long, default_value = "5", value_name = "N", value_parser = at_least_one)]
     pub baseline_runs: usize,
+    #[command(flatten)]
+    pub gpus: GpusOption,
     #[command(flatten)]
     pub run: RunOptions,
 }

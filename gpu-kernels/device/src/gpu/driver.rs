@@ -68,7 +68,7 @@ pub fn is_loaded() -> bool {
 static COUNT: OnceLock<Result<u32, NoDevice>> = OnceLock::new();
 
 /// The number of GPUs, at least one.
-fn count() -> Result<u32, NoDevice> {
+pub fn count() -> Result<u32, NoDevice> {
     let load = || {
         // SAFETY: fills our own table of entry points; done once.
         if unsafe { myriad_cuda_load() } == 0 {

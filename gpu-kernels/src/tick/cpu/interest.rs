@@ -16,7 +16,8 @@ use super::logic::{exclusive_scan, partition_point};
 use super::{Boxes, Index, Merge, State};
 use crate::tick::counts::Counts;
 use crate::tick::frame::{Observer, Target};
-use crate::tick::output::{Deliveries, Delivery, TickOutput};
+use crate::tick::output::{ByClient, Deliveries, Delivery, TickOutput};
+use crate::tick::parts::Cuts;
 use crate::tick::state::{self, Snapshot, part};
 use gather::{Candidates, Place};
 use heard::Heard;
@@ -39,6 +40,8 @@ pub struct Interest {
     deliveries_max: u64,
     /// Client rows from this on were never used.
     used: usize,
+    /// Where the output is cut, as several GPUs cut it.
+    cuts: Cuts,
     /// Per client: `visible_max` places; the first ones hold the slots that it knows,
     /// ascending, each with a tier.
     known: Views,
@@ -57,6 +60,8 @@ pub struct Interest {
     areas: Boxes,
     /// One for each part of the work.
     heard: Vec<Heard>,
+    /// Per client: the number of its hearings.
+    heard_lengths: Vec<u32>,
 }
 
 /// The stage's inputs.
@@ -84,6 +89,7 @@ impl Interest {
             margin: config.schema.world.leave_margin(),
             deliveries_max: config.limits.deliveries_per_tick,
             used: 0,
+            cuts: Cuts::even(config.limits.clients, 1),
             known: Views::new(clients, visible_max),
             visible: Views::new(clients, visible_max),
             behind: vec![false; clients],
@@ -95,7 +101,18 @@ impl Interest {
             hearings_max: config.limits.client_hearings_per_tick as usize,
             areas: Boxes::new(config),
             heard: vec![],
+            heard_lengths: vec![],
         }
+    }
+
+    /// Cuts the output into this many segments.
+    pub fn divide(&mut self, parts: usize) {
+        self.cuts = Cuts::even(self.clients as u32, parts);
+    }
+
+    /// Makes an empty segment for each part.
+    fn cut<T>(&self, out: &mut ByClient<T>) {
+        out.cut(self.cuts.ranges(self.used as u32).map(|range| range.start));
     }
 
     /// The slots that a client knows, ascending.
@@ -170,22 +187,29 @@ impl Interest {
             state.add(part::KNOWN, hash);
             self.settle(served, total, state);
         }
+        self.cuts.follow(out);
     }
 
     /// Truncates the scanned counts where the deliveries are full: a client gets all of its
     /// deliveries or none. Returns the number of served clients.
     fn publish_offsets(&self, total: u64, out: &mut Deliveries, counts: &mut Counts) -> usize {
         let offsets = &self.offsets[..self.used];
-        let end = |i: usize| offsets.get(i + 1).copied().unwrap_or(total);
+        let start = |i: usize| offsets.get(i).copied().unwrap_or(total);
+        let end = |i: usize| start(i + 1);
         let served = partition_point(self.used, |i| end(i) <= self.deliveries_max);
-        let kept = offsets.get(served).copied().unwrap_or(total);
-        out.offsets.clear();
-        out.offsets
-            .extend(offsets[..served].iter().map(|&o| o as u32));
-        out.offsets.resize(self.used + 1, kept as u32);
-        // It never shrinks: entries behind the end are from earlier ticks.
-        if out.entries.len() < kept as usize {
-            out.entries.resize(kept as usize, Delivery::default());
+        let kept = start(served);
+        self.cut(out);
+        let parts = self.cuts.ranges(self.used as u32);
+        for (segment, clients) in out.segments.iter_mut().zip(parts) {
+            let start = |i: u32| start(served.min(i as usize));
+            let before = start(clients.start);
+            let own = (clients.start..=clients.end).map(|i| (start(i) - before) as u32);
+            segment.offsets.extend(own);
+            // It never shrinks: items behind the end are from earlier ticks.
+            let n = (start(clients.end) - before) as usize;
+            if segment.items.len() < n {
+                segment.items.resize(n, Delivery::default());
+            }
         }
         counts.deliveries = kept;
         counts.deliveries_dropped = total - kept;
@@ -326,8 +350,8 @@ impl Interest {
         out: &mut Deliveries,
     ) -> u64 {
         let parts = self.parts(workers, served);
-        let mut hashes = vec![0u64; parts];
-        let tasks = client_parts(served, parts, &out.offsets, &mut out.entries);
+        let tasks = client_parts(served, parts, out);
+        let mut hashes = vec![0u64; tasks.len()];
         let tasks = tasks.into_iter().zip(&mut hashes);
         workers.run(tasks.collect(), |((range, entries), hash)| {
             let mut next = 0;
@@ -379,20 +403,26 @@ impl Interest {
     }
 }
 
-/// Cuts the served clients, and with them their deliveries, into parts.
-fn client_parts<'a>(
+/// Cuts the served clients, and with them their deliveries, into about this many parts.
+fn client_parts(
     served: usize,
     parts: usize,
-    offsets: &[u32],
-    entries: &'a mut [Delivery],
-) -> Vec<(Range<usize>, &'a mut [Delivery])> {
-    let mut rest = entries;
-    ranges(served, parts)
-        .map(|range| {
+    out: &mut Deliveries,
+) -> Vec<(Range<usize>, &mut [Delivery])> {
+    let mut tasks = vec![];
+    for segment in &mut out.segments {
+        let first = segment.first as usize;
+        let clients = segment.clients().min(served.saturating_sub(first));
+        let offsets = &segment.offsets;
+        let mut rest = &mut segment.items[..];
+        let own = (clients * parts).div_ceil(served.max(1));
+        for range in ranges(clients, own) {
             let n = offsets[range.end] - offsets[range.start];
-            (range, take(&mut rest, n as usize))
-        })
-        .collect()
+            let all = first + range.start..first + range.end;
+            tasks.push((all, take(&mut rest, n as usize)));
+        }
+    }
+    tasks
 }
 
 /// The minimum number of clients that is worth a second thread.

@@ -82,8 +82,8 @@ impl CpuBackend {
 
         self.index.build(&self.workers, &self.state);
         if self.is_quiet {
-            out.deliveries.offsets.clear();
-            out.hearings.offsets.clear();
+            out.deliveries.clear();
+            out.hearings.clear();
             out.stages.set(Stage::Index, clock.lap());
         } else {
             self.tell(&mut clock, out);

@@ -9,9 +9,7 @@ use super::layout::{self, TIMED_COLUMNS, TimedState};
 use super::regions::host_region;
 use super::sizes::Sizes;
 use super::snapshot::{host_observer, of_living, slot_state};
-use super::{CudaBackend, timed};
-use crate::tick::error::TickError;
-use crate::tick::output::Stage;
+use super::{Part, timed};
 use crate::tick::state::{Snapshot, Track};
 
 /// A copy of the state on its way to the host. What clients know is left out.
@@ -81,27 +79,24 @@ impl Sources<'_> {
     }
 }
 
-impl CudaBackend {
-    pub(super) fn begin_copy(&mut self) -> Result<(), TickError> {
+impl Part {
+    pub(super) fn begin_copy(&mut self) -> Result<(), DriverError> {
         let place = self.buffers.state_copy(self.base);
-        let copy = self.copy_from(Some(place));
-        self.copy = Some(Box::new(copy.map_err(|e| self.fail(Stage::Download, e))?));
+        self.copy = Some(Box::new(self.copy_from(Some(place))?));
         Ok(())
     }
 
-    pub(super) fn go_on_copying(&mut self) -> Result<Option<Snapshot>, TickError> {
+    pub(super) fn go_on_copying(&mut self) -> Result<Option<Snapshot>, DriverError> {
         let Some(mut copy) = self.copy.take() else {
             return Ok(None);
         };
-        let went_on = self.device.enter();
-        let went_on = went_on.and_then(|()| copy.go_on(&self.device, SLICE_BYTES));
-        match went_on {
-            Ok(true) => Ok(Some(copy.finish())),
-            Ok(false) => {
+        self.device.enter()?;
+        match copy.go_on(&self.device, SLICE_BYTES)? {
+            true => Ok(Some(copy.finish())),
+            false => {
                 self.copy = Some(copy);
                 Ok(None)
             }
-            Err(error) => Err(self.fail(Stage::Download, error)),
         }
     }
 

@@ -1,20 +1,19 @@
 //! Stage: downloading the output, each part as soon as it is ready.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use device::{Copies, DriverError, Event, HostVec, Lane, UInt2};
-use shared::{CommandKind, EntityId, Refusal};
+use device::{Copies, DriverError, Event, Lane, UInt2};
+use shared::{EntityId, Refusal};
 
 use super::layout::{self, Tick};
 use super::sizes::Sizes;
-use super::{CudaBackend, Flight, OutputForm};
-use crate::tick::counts::{CHUNKS_MAX, Counters, Counts};
+use super::{Flight, OutputForm, Part};
+use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::notification::Notification;
 use crate::tick::output::{
-    Birth, BucketRanges, Changes, Courses, Deliveries, Delivery, Hearings, RefusedCommand, Stage,
-    StageTimes, TickOutput,
+    Birth, BucketRanges, Changes, Courses, Delivery, RefusedCommand, Segment, Stage, StageTimes,
+    TickOutput,
 };
 
 /// The stage in which a tick failed, and the error.
@@ -27,66 +26,74 @@ impl From<DriverError> for Failure {
     }
 }
 
-impl CudaBackend {
-    /// Waits for a tick, and downloads its output.
-    pub(super) fn finish(&mut self, tick: shared::Tick) -> Result<Arc<TickOutput>, Failure> {
+/// Where a part puts what it gives back.
+pub struct Share<'a> {
+    pub deliveries: &'a mut Segment<Delivery>,
+    pub hearings: &'a mut Segment<u32>,
+    /// For what all parts have alike, the first one's share.
+    pub common: Option<&'a mut TickOutput>,
+}
+
+/// What a part says about a tick.
+pub struct Finished {
+    pub counters: Counters,
+    pub stages: StageTimes,
+}
+
+impl Part {
+    /// Waits for a tick, and downloads what this part gives back.
+    pub(super) fn finish(
+        &mut self,
+        tick: shared::Tick,
+        share: Share<'_>,
+    ) -> Result<Finished, Failure> {
+        let Share {
+            deliveries,
+            hearings,
+            mut common,
+        } = share;
         let device = self.device.clone();
         let parity = tick.0 as usize % 2;
         let from = self.buffers.tick(self.base, parity);
         let (sizes, form) = (self.sizes, self.form);
         let flight = &mut self.flights[parity];
-        device
-            .enter()
-            .map_err(|error| Failure(Stage::Interest, error))?;
-        // Nothing else holds the output before it is returned.
-        let mut output = std::mem::take(&mut flight.output);
-        if let Some(out) = Arc::get_mut(&mut output) {
-            let mut lifecycles = Lifecycles::default();
-            let fetched = device.copies(|copies| {
-                let fetched = flight.fetch(copies, &from, &sizes, form, out, &mut lifecycles);
-                fetched.map_err(|error| Failure(Stage::Interest, error))?;
-                let begun = Instant::now();
-                flight.marks[Stage::ALL.len()].wait()?;
-                Ok::<_, Failure>(begun)
-            });
-            let begun = match fetched {
-                Ok(begun) => begun,
-                Err(failure) => {
-                    flight.output = output;
-                    return Err(failure);
-                }
-            };
-            let counters = flight.counters.wait()?[0];
+        let of_interest = |error| Failure(Stage::Interest, error);
+        device.enter().map_err(of_interest)?;
+        let mut lifecycles = Lifecycles::default();
+        let begun = device.copies(|copies| {
+            if let Some(out) = common.as_deref_mut() {
+                let fetched = flight.fetch_common(copies, &from, &sizes, out, &mut lifecycles);
+                fetched.map_err(of_interest)?;
+            }
+            // Served clients are downloaded while others are still being served.
+            let fetched = flight.fetch_own(copies, &from, form, deliveries, hearings);
+            fetched.map_err(of_interest)?;
+            let begun = Instant::now();
+            flight.marks[Stage::ALL.len()].wait()?;
+            Ok::<_, Failure>(begun)
+        })?;
+        let counters = flight.counters.wait()?[0];
+        if form == OutputForm::Pairs {
+            settle_offsets(deliveries, &counters);
+        }
+        if let Some(out) = common {
             lifecycles.take_out(out);
             out.refused.append(&mut flight.beyond);
             out.refused.sort_unstable();
-            if form == OutputForm::Pairs {
-                settle_offsets(out, &counters, flight.clients_used, sizes.deliveries);
-            }
-            out.tick = tick;
-            out.stages = flight.stage_times()?;
-            out.stages.set(Stage::Download, begun.elapsed());
-            out.counts = Counts::of(&counters, &flight.totals);
-            out.over_budget.clear();
-            let of_kinds = (0..).map(CommandKind).zip(counters.over_budget_of);
-            let some = of_kinds.filter(|&(_, runs)| runs > 0);
-            out.over_budget
-                .extend(some.map(|(kind, runs)| (kind, u64::from(runs))));
-            out.hash = super::state_hash(&counters, &sizes, tick.next(), flight.logic_hash);
         }
-        flight.output = output;
-        Ok(flight.output.clone())
+        let mut stages = flight.stage_times()?;
+        stages.set(Stage::Download, begun.elapsed());
+        Ok(Finished { counters, stages })
     }
 }
 
 impl Flight {
-    /// Starts the downloads of all parts, each as soon as it is ready.
-    fn fetch<'scope>(
+    /// Starts the downloads of what all parts have alike, while deliveries are found.
+    fn fetch_common<'scope>(
         &mut self,
         copies: &'scope Copies<'scope, '_>,
         from: &Tick,
         sizes: &Sizes,
-        form: OutputForm,
         out: &'scope mut TickOutput,
         lifecycles: &'scope mut Lifecycles,
     ) -> Result<(), DriverError> {
@@ -95,12 +102,9 @@ impl Flight {
             notifications,
             changes,
             courses,
-            deliveries,
-            hearings,
             bucket_ranges,
             ..
         } = out;
-        // The changes are ready, and are downloaded while the deliveries are found.
         let counters = self.after_lifecycle.wait()?[0];
         lifecycles.fetch(copies, from, &counters)?;
         let columns = sizes.columns as usize;
@@ -111,16 +115,27 @@ impl Flight {
         copies.download(Lane::Downloads, notifications, from.notifications)?;
         fetch_changes(copies, from, &counters, sizes, changes)?;
         fetch_courses(copies, from, &counters, sizes, courses)?;
-        // Served clients are downloaded while others are still being served.
+        let Some(ranges) = bucket_ranges else {
+            return Ok(());
+        };
         let counters = self.after_counting.wait()?[0];
-        match form {
-            OutputForm::Pairs => self.fetch_deliveries(copies, from, &counters, deliveries)?,
-            OutputForm::Ranges => {
-                let ranges = bucket_ranges.get_or_insert_default();
-                fetch_ranges(copies, from, &counters, self.clients_used, ranges)?;
-            }
+        fetch_ranges(copies, from, &counters, self.clients.end, ranges)
+    }
+
+    /// Starts the downloads of what the part's own clients get.
+    fn fetch_own<'scope>(
+        &mut self,
+        copies: &'scope Copies<'scope, '_>,
+        from: &Tick,
+        form: OutputForm,
+        deliveries: &'scope mut Segment<Delivery>,
+        hearings: &'scope mut Segment<u32>,
+    ) -> Result<(), DriverError> {
+        let counters = self.after_counting.wait()?[0];
+        if form == OutputForm::Pairs {
+            self.fetch_deliveries(copies, from, &counters, deliveries)?;
         }
-        fetch_hearings(copies, from, &counters, self.clients_used, hearings)?;
+        self.fetch_hearings(copies, from, &counters, hearings)?;
         self.marks[Stage::Interest as usize + 1].wait()
     }
 
@@ -130,19 +145,25 @@ impl Flight {
         copies: &'scope Copies<'scope, '_>,
         from: &Tick,
         counters: &Counters,
-        deliveries: &'scope mut Deliveries,
+        deliveries: &'scope mut Segment<Delivery>,
     ) -> Result<(), DriverError> {
         let lane = Lane::Downloads;
-        let clients_used = self.clients_used as usize;
-        let Deliveries { offsets, entries } = deliveries;
-        offsets.set_len(clients_used + 1);
-        copies.download(lane, &mut offsets[..clients_used], from.delivery_offsets)?;
+        let clients = self.clients.len();
+        let Segment { offsets, items, .. } = deliveries;
         let total = counters.deliveries as usize;
-        if entries.len() < total {
-            entries.resize(total, Delivery::default());
+        offsets.set_len(clients + 1);
+        offsets[clients] = total as u32;
+        let first = u64::from(self.clients.start);
+        copies.download(
+            lane,
+            &mut offsets[..clients],
+            from.delivery_offsets.at(first),
+        )?;
+        if items.len() < total {
+            items.resize(total, Delivery::default());
         }
         let chunks = self.chunks.ranges().count();
-        let mut rest = &mut entries[..total];
+        let mut rest = &mut items[..total];
         let mut begin = 0;
         for (i, served) in self.served[..chunks].iter().enumerate() {
             // Clients that were not served start behind the end.
@@ -157,6 +178,35 @@ impl Flight {
             begin = end.max(begin);
         }
         Ok(())
+    }
+
+    /// Starts the download of the hearings.
+    fn fetch_hearings<'scope>(
+        &self,
+        copies: &'scope Copies<'scope, '_>,
+        from: &Tick,
+        counters: &Counters,
+        hearings: &'scope mut Segment<u32>,
+    ) -> Result<(), DriverError> {
+        let Segment { offsets, items, .. } = hearings;
+        let heard = counters.hearings as usize;
+        if heard == 0 {
+            return Ok(());
+        }
+        let clients = self.clients.len();
+        offsets.resize(clients + 1, heard as u32);
+        offsets[clients] = heard as u32;
+        if items.len() < heard {
+            items.resize(heard, 0);
+        }
+        let lane = Lane::Downloads;
+        let first = u64::from(self.clients.start);
+        copies.download(
+            lane,
+            &mut offsets[..clients],
+            from.hearing_offsets.at(first),
+        )?;
+        copies.download(lane, &mut items[..heard], from.hearings)
     }
 
     /// The time that each stage took on the device.
@@ -175,40 +225,6 @@ impl Flight {
         let upload = between(Stage::Upload, &self.upload[0], &self.upload[1])?;
         times.set(Stage::Upload, times.of(Stage::Upload) + upload);
         Ok(times)
-    }
-
-    /// Makes a new output if the last one is still held elsewhere.
-    pub(super) fn prepare(&mut self, sizes: &Sizes) {
-        let is_ours = Arc::get_mut(&mut self.output).is_some();
-        if is_ours && self.is_output_locked {
-            return;
-        }
-        let room = |n: u64| n as usize;
-        self.output = Arc::new(TickOutput {
-            changes: Changes {
-                slots: HostVec::locked(room(sizes.changes)),
-                offsets: HostVec::locked(room(sizes.changes + 1)),
-                columns: HostVec::locked(room(sizes.changes)),
-                values: HostVec::locked(room(sizes.changes)),
-                causes: HostVec::locked(room(sizes.changes * sizes.causes)),
-                actors: HostVec::locked(room(sizes.changes * sizes.causes)),
-            },
-            courses: Courses {
-                slots: HostVec::locked(room(sizes.capacity * sizes.motion)),
-                velocities: HostVec::locked(room(3 * sizes.capacity * sizes.motion)),
-            },
-            deliveries: Deliveries {
-                offsets: HostVec::locked(room(sizes.clients + 1)),
-                entries: HostVec::locked(room(sizes.deliveries)),
-            },
-            bucket_ranges: (sizes.by_buckets > 0).then(|| BucketRanges {
-                order: HostVec::locked(room(sizes.capacity)),
-                ranges: HostVec::locked(room(sizes.clients * sizes.rows)),
-                rows: room(sizes.rows),
-            }),
-            ..TickOutput::default()
-        });
-        self.is_output_locked = true;
     }
 }
 
@@ -301,28 +317,6 @@ fn fetch_courses<'scope>(
     copies.download(lane, &mut courses.velocities, from.course_velocities)
 }
 
-/// Starts the download of the hearings.
-fn fetch_hearings<'scope>(
-    copies: &'scope Copies<'scope, '_>,
-    from: &Tick,
-    counters: &Counters,
-    clients_used: u32,
-    hearings: &'scope mut Hearings,
-) -> Result<(), DriverError> {
-    let Hearings { offsets, numbers } = hearings;
-    let heard = counters.hearings as usize;
-    offsets.clear();
-    numbers.resize(heard, 0);
-    if heard == 0 {
-        return Ok(());
-    }
-    let clients_used = clients_used as usize;
-    offsets.resize(clients_used + 1, heard as u32);
-    let lane = Lane::Downloads;
-    copies.download(lane, &mut offsets[..clients_used], from.hearing_offsets)?;
-    copies.download(lane, numbers, from.hearings)
-}
-
 /// Starts the download of the deliveries in the ranges form.
 fn fetch_ranges<'scope>(
     copies: &'scope Copies<'scope, '_>,
@@ -342,36 +336,36 @@ fn fetch_ranges<'scope>(
     copies.download(Lane::Downloads, ranges, from.bucket_ranges.cast())
 }
 
-/// The clients, split into chunks that are served one after the other.
-#[derive(Clone, Copy, Debug)]
+/// The clients of a part, split into chunks that are served one after the other.
+#[derive(Clone, Debug)]
 pub struct Chunks {
     /// The number of clients in each chunk but the last, which may have fewer.
     pub clients: u32,
-    all: u32,
+    all: Range<u32>,
 }
 
 impl Chunks {
     /// Splits the clients into chunks large enough to be worth a launch.
-    pub fn of(all: u32) -> Chunks {
-        let clients = all.div_ceil(CHUNKS_MAX as u32).max(CHUNK_CLIENTS_MIN);
-        Chunks { clients, all }
+    pub fn of(all: Range<u32>) -> Chunks {
+        let clients = (all.len() as u32).div_ceil(CHUNKS_MAX as u32);
+        Chunks {
+            clients: clients.max(CHUNK_CLIENTS_MIN),
+            all,
+        }
     }
 
-    pub fn ranges(self) -> impl Iterator<Item = Range<u32>> {
-        let Chunks { clients, all } = self;
-        (0..all.div_ceil(clients)).map(move |i| i * clients..all.min((i + 1) * clients))
+    pub fn ranges(&self) -> impl Iterator<Item = Range<u32>> {
+        let Chunks { clients, all } = self.clone();
+        let starts = all.clone().step_by(clients as usize);
+        starts.map(move |start| start..all.end.min(start + clients))
     }
 }
 
 /// Sets the offsets of clients that were not served to the end of the deliveries.
-fn settle_offsets(out: &mut TickOutput, counters: &Counters, clients_used: u32, limit: u64) {
-    let kept = counters.deliveries as u32;
-    let offsets = &mut out.deliveries.offsets;
-    offsets[clients_used as usize] = kept;
-    if counters.deliveries_total > limit {
-        let served = counters.served as usize;
-        offsets[served..].fill(kept);
-    }
+fn settle_offsets(deliveries: &mut Segment<Delivery>, counters: &Counters) {
+    let clients = deliveries.clients();
+    let served = clients.min(counters.served as usize);
+    deliveries.offsets[served..].fill(counters.deliveries as u32);
 }
 
 /// The number of clients whose deliveries take about 100 µs to download.

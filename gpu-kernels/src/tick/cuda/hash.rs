@@ -14,15 +14,19 @@ device::kernels! {
 }
 
 impl HashKernels {
+    /// Adds up the hash: all of it in the first part, that of its clients in another.
     pub fn run(&self, run: &Launcher) -> Result<(), DriverError> {
         let blocks_max = u64::from(GPU_BLOCKS_HALF * run.device.multiprocessors());
         let grid = |items: u64| {
             let blocks = items.div_ceil(u64::from(BLOCK)).clamp(1, blocks_max);
             Grid::blocks(blocks as u32, BLOCK)
         };
+        let clients = u64::from(run.tick.own_end - run.tick.own_first) * 32;
+        if run.tick.part > 0 {
+            return run.grid(self.clients, grid(clients));
+        }
         let slots = u64::from(run.world.capacity);
         run.grid(self.slots, grid(slots))?;
-        let clients = u64::from(run.tick.clients_used) * 32;
         run.grid(self.clients, grid(clients.max(run.sizes.observers)))?;
         match run.has_regions() {
             false => Ok(()),

@@ -29,11 +29,12 @@ impl HearingsKernels {
         let number = offset_of!(Counters, areas);
         run.index_boxes(areas, &run.regions.areas, number, run.sizes.notifications)?;
         let words = run.regions.hearing_places + 256;
-        let clients = run.tick.clients_used;
-        run.clients(self.hear, 0..clients, warps_for(words), words)?;
-        run.items(self.partial, u64::from(clients))?;
-        run.items(self.offsets, u64::from(clients))?;
+        let own = run.tick.own_first..run.tick.own_end;
+        let clients = own.len() as u64;
+        run.clients(self.hear, own, warps_for(words), words)?;
+        run.items(self.partial, clients)?;
+        run.items(self.offsets, clients)?;
         // A warp for each client.
-        run.items(self.store, u64::from(clients) * 32)
+        run.items(self.store, clients * 32)
     }
 }

@@ -32,34 +32,39 @@ device::kernels! {
 }
 
 impl InterestKernels {
-    /// Counts each client's deliveries, and computes where they start.
+    /// Counts each client's deliveries.
     pub fn count(&self, run: &mut Launcher, form: OutputForm) -> Result<(), DriverError> {
         if form == OutputForm::Ranges {
             return self.by_buckets(run);
         }
-        let clients = u64::from(run.tick.clients_used);
+        let own = run.tick.own_first..run.tick.own_end;
+        let clients = own.len() as u64;
         let observers = clients * u64::from(run.world.observers_per_client);
         run.items(self.ranges, observers * u64::from(run.world.rows_max))?;
         if run.world.visible_max > 0 {
-            let all = 0..run.tick.clients_used;
             if run.sizes.large_views > 0 {
                 let kernel = run.either(self.large_see, self.large_regions_see);
-                run.clients(kernel, all, LARGE_WARPS, 256)?;
+                run.clients(kernel, own, LARGE_WARPS, 256)?;
                 self.see_crowds(run, self.large_crowd_see, LARGE_WARPS, 256)?;
             } else {
                 let words = 256 + run.world.view_places + run.world.visible_max;
                 let kernel = run.either(self.see, self.regions_see);
-                run.clients(kernel, all, warps_for(words), words)?;
+                run.clients(kernel, own, warps_for(words), words)?;
                 self.see_crowds(run, self.crowd_see, warps_for(words), words)?;
             }
         } else {
             let kernel = run.either(self.changed_count, self.regions_changed_count);
-            let blocks = run.tick.clients_used.div_ceil(WARPS_MAX);
+            let blocks = (own.len() as u32).div_ceil(WARPS_MAX);
             let resident = GPU_BLOCKS_FULL * run.device.multiprocessors();
             run.grid(kernel, Grid::blocks(blocks.min(resident), WARPS_MAX * 32))?;
         }
-        run.items(self.partial, clients)?;
-        run.items(self.offsets, clients)
+        run.items(self.partial, clients)
+    }
+
+    /// Computes where each client's deliveries start.
+    pub fn offsets(&self, run: &Launcher) -> Result<(), DriverError> {
+        let clients = run.tick.own_end - run.tick.own_first;
+        run.items(self.offsets, u64::from(clients))
     }
 
     /// Finds what clients in a crowd see.
@@ -74,7 +79,8 @@ impl InterestKernels {
             return Ok(());
         }
         let resident = RESIDENT_WARPS / warps * run.device.multiprocessors();
-        run.clients_by(kernel, 0..run.tick.clients_used, warps, words, resident)
+        let own = run.tick.own_first..run.tick.own_end;
+        run.clients_by(kernel, own, warps, words, resident)
     }
 
     /// Finds the deliveries in the ranges form.
@@ -82,7 +88,7 @@ impl InterestKernels {
         let places = u64::from(run.world.capacity) + 1;
         run.items(self.order_count, places)?;
         run.items(self.order_store, places)?;
-        let rows = u64::from(run.tick.clients_used) * u64::from(run.world.rows_max);
+        let rows = u64::from(run.tick.own_end) * u64::from(run.world.rows_max);
         run.items(self.bucket_ranges, rows)
     }
 

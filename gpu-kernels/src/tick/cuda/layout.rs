@@ -12,6 +12,7 @@ use super::sizes::Sizes;
 use crate::tick::counts::Counters;
 use crate::tick::frame::{After, Command};
 use crate::tick::notification::Notification;
+use crate::tick::parts::PARTS_MAX;
 use crate::tick::timed::TIMED_WORDS_MAX;
 pub use header::{hash, header};
 pub use scripts::script_layout;
@@ -225,7 +226,10 @@ device::device_struct! {
         number: u64;
         stamp: u32;
         frame_commands: u32;
-        clients_used: u32;
+        /// Which part of the backend this is, and the clients that it serves.
+        part: u32;
+        own_first: u32;
+        own_end: u32;
         observer_sets: u32;
         forgets: u32;
         releases: u32;
@@ -256,6 +260,9 @@ device::device_struct! {
         scan_sums: Pointer<u64> = SCANS.len() as u64 * s.scan_groups();
         /// By number of a command: how many there are to run; cleared likewise.
         group_counts: Pointer<u32> = COMMANDS_MAX as u64;
+        /// By part: its deliveries, with those beyond the limit. Those of the parts before
+        /// this one are needed.
+        part_deliveries: Pointer<u64> = PARTS_MAX as u64;
         /// What the tick gives back.
         births: Pointer<Birth> = s.births;
         birth_rows: Pointer<i32> = s.capacity * s.columns;

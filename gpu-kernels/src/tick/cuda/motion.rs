@@ -2,7 +2,7 @@
 
 use device::DriverError;
 
-use super::CudaBackend;
+use super::Part;
 use super::launcher::Launcher;
 use crate::tick::state::{Snapshot, Track};
 
@@ -26,8 +26,8 @@ impl MotionKernels {
 }
 
 /// Uploads the tracks, and where entities are.
-pub fn put(backend: &CudaBackend, snapshot: &Snapshot) -> Result<(), DriverError> {
-    let (s, w) = (&backend.sizes, &backend.world);
+pub fn put(part: &Part, snapshot: &Snapshot) -> Result<(), DriverError> {
+    let (s, w) = (&part.sizes, &part.world);
     if s.motion == 0 {
         return Ok(());
     }
@@ -48,7 +48,7 @@ pub fn put(backend: &CudaBackend, snapshot: &Snapshot) -> Result<(), DriverError
             }
         }));
     }
-    let device = &backend.device;
+    let device = &part.device;
     device.write(w.track_glides, &glides)?;
     device.write(w.track_steps, &by_axis(|track| track.step))?;
     device.write(w.track_offsets, &by_axis(|track| track.offset))?;

@@ -93,6 +93,11 @@ impl Compiler {
         })
     }
 
+    /// Whether another device can run what is compiled.
+    pub fn is_for(&self, device: &Device) -> Result<bool, DriverError> {
+        Ok(device.target()? == self.target)
+    }
+
     /// Compiles the commands of a world that are not as they were before, several at a time.
     pub fn code(&mut self, config: &WorldConfig, logic: &Logic) -> Result<Arc<Code>, ScriptError> {
         let layout = script_layout(config, &self.sizes);

@@ -1,9 +1,11 @@
 //! Copying the state between host and device, for snapshots.
 
+use std::ops::Range;
+
 use device::{DriverError, Plain, Pointer};
 use shared::EntityId;
 
-use super::CudaBackend;
+use super::Part;
 use super::layout;
 use super::motion;
 use super::regions::{device_region, host_region};
@@ -12,7 +14,7 @@ use super::timed;
 use crate::tick::frame::{Observer, Region, Target};
 use crate::tick::state::{SlotState, Snapshot};
 
-impl CudaBackend {
+impl Part {
     /// Downloads a part of the state.
     pub(super) fn fetch<T: Plain + Default>(
         &self,
@@ -24,27 +26,27 @@ impl CudaBackend {
         Ok(values)
     }
 
-    pub(super) fn fetch_snapshot(&self) -> Result<Snapshot, DriverError> {
+    /// Appends what some clients know, and which of them are owed deliveries.
+    pub(super) fn fetch_known(
+        &self,
+        clients: Range<u32>,
+        known: &mut Vec<Vec<u32>>,
+        behind: &mut Vec<u32>,
+    ) -> Result<(), DriverError> {
         self.device.enter()?;
         let (s, w) = (&self.sizes, &self.world);
-        let counts: Vec<u32> = self.fetch(w.known_counts, s.clients)?;
-        let known: Vec<u32> = self.fetch(w.known, s.clients * s.visible_max)?;
-        let behind: Vec<u8> = self.fetch(w.behind, s.clients)?;
-        let stride = s.visible_max as usize;
-        Ok(Snapshot {
-            known: counts
-                .iter()
-                .enumerate()
-                .map(|(client, &n)| {
-                    let words = known[client * stride..][..n as usize].iter();
-                    words.map(|word| word >> layout::TIER_BITS).collect()
-                })
-                .collect(),
-            behind: (0..s.clients as u32)
-                .filter(|&client| behind[client as usize] != 0)
-                .collect(),
-            ..self.fetch_state()?
-        })
+        let (first, n) = (u64::from(clients.start), clients.len() as u64);
+        let counts: Vec<u32> = self.fetch(w.known_counts.at(first), n)?;
+        let views = s.visible_max;
+        let words: Vec<u32> = self.fetch(w.known.at(first * views), n * views)?;
+        let owed: Vec<u8> = self.fetch(w.behind.at(first), n)?;
+        for (client, &n) in counts.iter().enumerate() {
+            let words = words[client * views as usize..][..n as usize].iter();
+            known.push(words.map(|word| word >> layout::TIER_BITS).collect());
+        }
+        let owed = clients.zip(owed).filter(|&(_, owed)| owed != 0);
+        behind.extend(owed.map(|(client, _)| client));
+        Ok(())
     }
 
     pub(super) fn put_snapshot(&mut self, snapshot: &Snapshot) -> Result<(), DriverError> {

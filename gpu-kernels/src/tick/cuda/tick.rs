@@ -1,22 +1,31 @@
 //! The tick on the device, as the list of its stages.
 
-use std::mem::swap;
+use std::mem::{offset_of, swap};
+use std::sync::Arc;
 
-use device::{Device, DriverError, Lane};
+use device::{Device, DriverError, Exchange, Lane};
 
 use super::download::Chunks;
 use super::launcher::Launcher;
 use super::layout::{Tick, World};
 use super::upload::{FrameCounts, Outlook, Refusal, Staging};
-use super::{CudaBackend, OutputForm};
+use super::{OutputForm, Part};
 use crate::tick::counts::Counters;
 use crate::tick::frame::Frame;
 use crate::tick::output::Stage;
+use crate::tick::parts::Cuts;
 
-impl CudaBackend {
+impl Part {
     /// Starts the next tick; `stage` is set to the stage that it has reached. When this
     /// returns, the caller may reuse the frame, even after an error.
-    pub(super) fn start(&mut self, frame: &Frame, stage: &mut Stage) -> Result<(), Refusal> {
+    pub(super) fn start(
+        &mut self,
+        frame: &Frame,
+        cuts: &Cuts,
+        stage: &mut Stage,
+    ) -> Result<(), Refusal> {
+        // Other parts wait until this one has submitted its number of deliveries.
+        let _submitted = Submitted(self.exchanges.clone(), self.number, self.tick);
         self.device.enter()?;
         let parity = self.tick.0 as usize % 2;
         let device = self.device.clone();
@@ -32,7 +41,7 @@ impl CudaBackend {
             self.flights[parity].beyond = frame.beyond(&self.config);
             let marks = &self.flights[parity].upload;
             let counts = staged.upload(frame, &mut outlook, copies, marks, &mut tick)?;
-            self.note_clients(&mut tick, &counts);
+            self.note_clients(&mut tick, &counts, cuts);
             Ok(self.launch(tick, &counts, stage)?)
         });
         self.staging[parity] = staging;
@@ -45,7 +54,6 @@ impl CudaBackend {
             self.stamp = 0;
         }
         self.stamp += 1;
-        self.flights[parity].prepare(&self.sizes);
         self.flights[parity].logic_hash = self.logic_hash;
         Ok(Tick {
             number: self.tick.0,
@@ -67,16 +75,18 @@ impl CudaBackend {
         device.fill(world.first_updates.cast::<u8>(), bytes, u8::MAX)
     }
 
-    fn note_clients(&mut self, tick: &mut Tick, counts: &FrameCounts) {
+    fn note_clients(&mut self, tick: &mut Tick, counts: &FrameCounts, cuts: &Cuts) {
         self.clients_used = self.clients_used.max(counts.clients);
         // Of a quiet tick no client is told.
         let told = if self.is_quiet { 0 } else { self.clients_used };
+        let own = cuts.ranges(told).nth(self.number).unwrap_or_default();
         let flight = &mut self.flights[tick.number as usize % 2];
         flight.totals = counts.totals;
-        flight.clients_used = told;
-        flight.chunks = Chunks::of(told);
-        tick.clients_used = told;
+        flight.chunks = Chunks::of(own.clone());
+        tick.part = self.number as u32;
+        (tick.own_first, tick.own_end) = (own.start, own.end);
         tick.chunk_clients = flight.chunks.clients;
+        flight.clients = own;
     }
 
     fn launch(
@@ -119,11 +129,23 @@ impl CudaBackend {
         kernels.index.run(&run, &kernels.regions)?;
         begin(Stage::Interest)?;
         kernels.interest.count(&mut run, self.form)?;
+        if let Some(exchanges) = &self.exchanges {
+            let exchange = &exchanges[tick.number as usize % 2];
+            exchange.put(
+                self.number,
+                run.counter(offset_of!(Counters, deliveries_total)),
+            )?;
+            exchange.done(self.number, round_of(tick.number));
+            exchange.get(self.number, tick.part_deliveries, round_of(tick.number))?;
+        }
+        if self.form == OutputForm::Pairs {
+            kernels.interest.offsets(&run)?;
+        }
         kernels.hearings.run(&mut run)?;
         flight.after_counting.start(Lane::Work, tick.counters)?;
         let chunks = match self.form {
-            OutputForm::Pairs => flight.chunks,
-            OutputForm::Ranges => Chunks::of(0),
+            OutputForm::Pairs => flight.chunks.clone(),
+            OutputForm::Ranges => Chunks::of(0..0),
         };
         for (range, served) in chunks.ranges().zip(&flight.served) {
             kernels.interest.store(&mut run, range)?;
@@ -153,6 +175,23 @@ impl CudaBackend {
         self.kernels.index.run(&run, &self.kernels.regions)?;
         self.device.synchronize(Lane::Work)
     }
+}
+
+/// Says that a part has submitted a tick, however that ends.
+struct Submitted(Option<Arc<[Exchange; 2]>>, usize, shared::Tick);
+
+impl Drop for Submitted {
+    fn drop(&mut self) {
+        let Submitted(exchanges, part, tick) = self;
+        if let Some(exchanges) = exchanges {
+            exchanges[tick.0 as usize % 2].done(*part, round_of(tick.0));
+        }
+    }
+}
+
+/// The round of a tick's exchange.
+fn round_of(tick: u64) -> u64 {
+    tick + 1
 }
 
 /// Swaps buffers: what clients saw is now what they know, unless the tick was quiet. The

@@ -3,18 +3,18 @@
 use device::DriverError;
 use shared::{EntityId, Tick};
 
-use super::CudaBackend;
+use super::Part;
 use super::layout::{TIMED_COLUMNS, TimedState};
 use crate::tick::state::Snapshot;
 use crate::tick::timed::TimedCommand;
 
-pub fn put(backend: &CudaBackend, snapshot: &Snapshot) -> Result<(), DriverError> {
-    let world = &backend.world;
+pub fn put(part: &Part, snapshot: &Snapshot) -> Result<(), DriverError> {
+    let world = &part.world;
     let commands: Vec<_> = snapshot.timed.iter().map(timed_columns).collect();
     for column in 0..TIMED_COLUMNS {
         let values: Vec<u32> = commands.iter().map(|command| command[column]).collect();
-        let to = world.timed.at(column as u64 * backend.sizes.timed);
-        backend.device.write(to, &values)?;
+        let to = world.timed.at(column as u64 * part.sizes.timed);
+        part.device.write(to, &values)?;
     }
     let elements = snapshot.timed.iter().map(TimedCommand::element);
     let state = TimedState {
@@ -22,7 +22,7 @@ pub fn put(backend: &CudaBackend, snapshot: &Snapshot) -> Result<(), DriverError
         next_sequence: snapshot.next_sequence,
         hash: elements.fold(0, u64::wrapping_add),
     };
-    backend.device.write(world.timed_state, &[state])
+    part.device.write(world.timed_state, &[state])
 }
 
 /// A timed command as columns.

@@ -18,7 +18,7 @@ use super::{place, table, told};
 use crate::commands::arguments::seconds;
 use crate::metrics::machine;
 use crate::metrics::stats::counts_text;
-use crate::tick::backend::{BackendChoice, BackendOptions, start_backend};
+use crate::tick::backend::{BackendChoice, BackendOptions, Gpus, start_backend};
 
 #[derive(Debug, Args)]
 pub struct CheckArguments {
@@ -124,7 +124,7 @@ fn backends(config: &WorldConfig) -> Vec<Starter> {
     ];
     let options = BackendOptions {
         backend: BackendChoice::Cuda,
-        gpu: 0,
+        gpus: Some(Gpus::one(0)),
     };
     if let Ok(started) = start_backend(options, config, threads, None) {
         backends.push(Starter::new(started.description, move |config| {

@@ -43,7 +43,7 @@ impl Interest {
             return self.copy_neighbours(workers, served, input, out);
         }
         let parts = workers.parts_of(served, CLIENTS_GRAIN);
-        let tasks = client_parts(served, parts, &out.offsets, &mut out.entries);
+        let tasks = client_parts(served, parts, out);
         workers.run(tasks, |(range, entries)| {
             let mut next = 0;
             for client in range {

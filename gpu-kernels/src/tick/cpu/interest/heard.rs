@@ -27,8 +27,7 @@ impl Interest {
     /// hear, the last of them are dropped.
     pub fn hear(&mut self, workers: &Workers, state: &State, index: &Index, out: &mut TickOutput) {
         let (out, notifications, counts) = (&mut out.hearings, &out.notifications, &mut out.counts);
-        out.offsets.clear();
-        out.numbers.clear();
+        self.cut(out);
         if notifications.is_empty() {
             return;
         }
@@ -40,9 +39,10 @@ impl Interest {
             self.heard.resize_with(parts, Heard::default);
         }
         let mut heard = std::mem::take(&mut self.heard);
-        out.offsets.resize(self.used + 1, 0);
+        let mut lengths = std::mem::take(&mut self.heard_lengths);
+        lengths.resize(self.used, 0);
         let shared = &*self;
-        let mut rest = &mut out.offsets[1..];
+        let mut rest = &mut lengths[..];
         let tasks = ranges(self.used, parts)
             .zip(&mut heard)
             .map(|(range, heard)| {
@@ -56,16 +56,32 @@ impl Interest {
                 *count = shared.hear_one(client, state, index, notifications, heard);
             }
         });
-        for heard in &heard[..parts] {
-            out.numbers.extend_from_slice(&heard.all);
-            counts.hearings_dropped += heard.dropped;
+        let mut rest = heard[..parts].iter().map(|heard| &heard.all[..]);
+        let mut numbers = rest.next().unwrap_or_default();
+        let clients = self.cuts.ranges(self.used as u32);
+        for (segment, clients) in out.segments.iter_mut().zip(clients) {
+            let lengths = &lengths[clients.start as usize..clients.end as usize];
+            let mut end = 0;
+            segment.offsets.push(0);
+            segment.offsets.extend(lengths.iter().map(|&length| {
+                end += length;
+                end
+            }));
+            segment.items.clear();
+            let mut missing = end as usize;
+            while missing > 0 {
+                let (own, others) = numbers.split_at(missing.min(numbers.len()));
+                segment.items.extend_from_slice(own);
+                missing -= own.len();
+                numbers = others;
+                if missing > 0 {
+                    numbers = rest.next().unwrap_or_default();
+                }
+            }
+            counts.hearings += u64::from(end);
         }
-        let mut end = 0;
-        for offset in &mut out.offsets {
-            end += *offset;
-            *offset = end;
-        }
-        counts.hearings = out.numbers.len() as u64;
+        counts.hearings_dropped = heard[..parts].iter().map(|heard| heard.dropped).sum();
+        self.heard_lengths = lengths;
         self.heard = heard;
     }
 

@@ -64,7 +64,7 @@ impl Interest {
         out: &mut Deliveries,
     ) {
         let parts = workers.parts_of(served, CLIENTS_GRAIN);
-        let tasks = client_parts(served, parts, &out.offsets, &mut out.entries);
+        let tasks = client_parts(served, parts, out);
         let slots = input.index.slots();
         workers.run(tasks, |(range, entries)| {
             let mut next = 0;
