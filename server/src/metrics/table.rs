@@ -6,6 +6,7 @@ mod tick_counts;
 use std::time::Duration;
 
 use gpu_kernels::Stage;
+use gpu_kernels::tick::parts::PARTS_MAX;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 
 use super::steps::Step;
@@ -172,6 +173,8 @@ macro_rules! table {
 table! {
     TICK_STAGE: Histogram = "myriad_tick_stage_seconds" ["stage": &STAGES],
         "time of each stage: `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `download`";
+    TICK_GPU: Histogram = "myriad_tick_gpu_seconds" ["gpu": &GPUS],
+        "time that each GPU was busy with a tick, without the download; by its place in `--gpus`";
     TICK_STEP: Histogram = "myriad_tick_step_seconds" ["step": &STEPS],
         "work of the tick thread by step: `gather`, `order` (of commands), `backend`, `record`, `listen` (matching with subscriptions), `apply`, `keep` (the journal), `publish`";
     TICK_ENGINE: Histogram = "myriad_tick_engine_seconds",
@@ -264,6 +267,10 @@ table! {
         "datagrams that the kernel dropped because a socket's buffer was full, machine-wide";
 }
 
+/// The places of GPUs in `--gpus`.
+pub const GPUS: [&str; PARTS_MAX] = [
+    "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15",
+];
 const STAGES: [&str; Stage::ALL.len()] = {
     let mut names = [""; Stage::ALL.len()];
     let mut i = 0;

@@ -96,6 +96,9 @@ fn record_times(report: &TickReport<'_>) {
         let time = report.output.stages.of(stage);
         table::TICK_STAGE.record_to(stage.name(), time);
     }
+    for (gpu, &time) in table::GPUS.iter().zip(&report.output.part_times) {
+        table::TICK_GPU.record_to(gpu, time);
+    }
     let steps = &report.figures.steps;
     for step in Step::ALL {
         table::TICK_STEP.record_to(step.name(), steps.of(step));
