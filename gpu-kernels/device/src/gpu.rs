@@ -29,4 +29,4 @@ pub use device::{Device, Event, GpuInfo, LIBRARY, Lane, Layout, Module, info};
 pub use driver::count;
 pub use launch::{Grid, Kernel, Operands};
 pub use memory::{Download, HostBuffer, Pinned};
-pub use peers::Exchange;
+pub use peers::{Exchange, Rounds};

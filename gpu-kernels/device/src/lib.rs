@@ -26,7 +26,7 @@ pub use error::{CompileError, DriverError, NoDevice};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use gpu::{
     Copies, Device, Download, Event, Exchange, GpuInfo, Grid, HostBuffer, Kernel, Lane, Loaded,
-    MachineCode, Module, Operands,
+    MachineCode, Module, Operands, Rounds,
 };
 pub use host_vec::HostVec;
 pub use layout::{ConstPointer, Field, Int2, Pointer, UInt2};

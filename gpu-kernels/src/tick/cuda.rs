@@ -11,7 +11,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `backend` | all parts together |
+//! | `backend`, `links` | all parts together; what they tell each other |
 //! | `layout` | the structures that kernels are given, declared once |
 //! | `sizes`, `world` | the sizes of all buffers; a world's buffers, numbers and tables |
 //! | `kernels`, `launcher` | the kernels by stage; launching them |
@@ -32,6 +32,7 @@ mod kernels;
 mod launcher;
 pub mod layout;
 mod lifecycle;
+mod links;
 mod logic;
 mod merge;
 mod motion;
@@ -48,7 +49,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use device::gpu::sort::{Sorter, scratch_bytes};
-use device::{Device, Download, DriverError, Event, Exchange, GpuInfo, NoDevice, Pointer};
+use device::{Device, Download, DriverError, Event, GpuInfo, Lane, NoDevice, Pointer};
 use shared::WorldConfig;
 use shared::world::attribute::bits_for;
 
@@ -61,6 +62,7 @@ pub use backend::CudaBackend;
 use download::Chunks;
 use kernels::Kernels;
 use layout::{Regions, World};
+use links::Links;
 pub use scripts::CodeCache;
 use scripts::{Kinds, Scripts};
 use sizes::Sizes;
@@ -102,8 +104,8 @@ struct Part {
     /// The GPU's properties before this world allocated its memory.
     gpu: GpuInfo,
     form: OutputForm,
-    /// By parity of the tick: what parts tell each other; `None` with a single part.
-    exchanges: Option<Arc<[Exchange; 2]>>,
+    /// `None` for the only part.
+    links: Option<Arc<Links>>,
     device: Arc<Device>,
 }
 
@@ -246,12 +248,18 @@ impl Part {
         let (own, other) = (&self.world, &from.world);
         let (to_device, device) = (&*self.device, &*from.device);
         to_device.wait_for(device)?;
-        let at = first * views;
-        to_device.copy_from(own.known.at(at), device, other.known.at(at), n * views)?;
+        let (lane, at) = (Lane::Work, first * views);
+        to_device.copy_from(
+            lane,
+            own.known.at(at),
+            device,
+            other.known.at(at),
+            n * views,
+        )?;
         let (to, of) = (own.known_counts.at(first), other.known_counts.at(first));
-        to_device.copy_from(to, device, of, n)?;
+        to_device.copy_from(lane, to, device, of, n)?;
         let (to, of) = (own.behind.at(first), other.behind.at(first));
-        to_device.copy_from(to, device, of, n)?;
+        to_device.copy_from(lane, to, device, of, n)?;
         // Later ticks of the other part change what is copied.
         device.wait_for(to_device)
     }
@@ -270,7 +278,7 @@ struct Start<'a> {
     config: &'a WorldConfig,
     sizes: Sizes,
     form: OutputForm,
-    exchanges: Option<Arc<[Exchange; 2]>>,
+    links: Option<Arc<Links>>,
 }
 
 impl Start<'_> {
@@ -306,7 +314,7 @@ impl Start<'_> {
             copy: None,
             gpu,
             form: self.form,
-            exchanges: self.exchanges.clone(),
+            links: self.links.clone(),
             device,
         })
     }

@@ -38,20 +38,19 @@ pub struct Gpus {
 }
 
 impl Gpus {
-    /// The GPUs from the first on.
-    pub fn first(count: usize) -> Gpus {
-        Gpus {
-            numbers: std::array::from_fn(|number| number as u32),
-            count: count.clamp(1, PARTS_MAX),
-        }
-    }
-
     /// The GPU with this number.
     pub fn one(number: u32) -> Gpus {
-        Gpus {
-            numbers: [number; PARTS_MAX],
-            count: 1,
-        }
+        let mut numbers = [0; PARTS_MAX];
+        numbers[0] = number;
+        Gpus { numbers, count: 1 }
+    }
+
+    /// The GPUs with these numbers; `None` if there are none, or too many.
+    pub fn of(numbers: &[u32]) -> Option<Gpus> {
+        let mut gpus = Gpus::one(0);
+        gpus.count = numbers.len();
+        gpus.numbers.get_mut(..gpus.count)?.copy_from_slice(numbers);
+        (gpus.count > 0).then_some(gpus)
     }
 
     pub fn numbers(&self) -> &[u32] {
@@ -66,13 +65,7 @@ impl FromStr for Gpus {
         let expected = || format!("expected 1 to {PARTS_MAX} numbers, such as 0,1");
         let numbers = text.split(',').map(|number| number.trim().parse());
         let numbers: Vec<u32> = numbers.collect::<Result<_, _>>().map_err(|_| expected())?;
-        if !(1..=PARTS_MAX).contains(&numbers.len()) {
-            return Err(expected());
-        }
-        let mut gpus = Gpus::one(0);
-        gpus.numbers[..numbers.len()].copy_from_slice(&numbers);
-        gpus.count = numbers.len();
-        Ok(gpus)
+        Gpus::of(&numbers).ok_or_else(expected)
     }
 }
 
@@ -119,14 +112,24 @@ fn start_cuda(world: &WorldConfig, gpus: Option<Gpus>) -> Result<Started, StartE
 
     use crate::durable::code_cache::FolderCache;
 
-    let gpus = gpus.unwrap_or_else(|| usual_gpus(world));
     let cache = FolderCache::of_user();
-    let options = CudaOptions {
-        gpus: gpus.numbers().to_vec(),
-        cache: cache.map(|cache| Arc::new(cache) as Arc<dyn CodeCache>),
-        ..CudaOptions::default()
+    let cache = cache.map(|cache| Arc::new(cache) as Arc<dyn CodeCache>);
+    let start = |gpus: &Gpus| {
+        let options = CudaOptions {
+            gpus: gpus.numbers().to_vec(),
+            cache: cache.clone(),
+            ..CudaOptions::default()
+        };
+        CudaBackend::new(world, &options)
     };
-    let backend = CudaBackend::new(world, &options)?;
+    let (gpus, backend) = match gpus {
+        Some(gpus) => (gpus, start(&gpus)?),
+        // A world that can't use all GPUs together runs on one.
+        None => match usual_gpus(world).map(|all| (all, start(&all))) {
+            Some((all, Ok(backend))) => (all, backend),
+            _ => (Gpus::one(0), start(&Gpus::one(0))?),
+        },
+    };
     let names: Vec<&str> = backend.gpus().map(|gpu| gpu.name.as_str()).collect();
     Ok(Started {
         description: format!("cuda on {}", names.join(" and ")),
@@ -135,13 +138,17 @@ fn start_cuda(world: &WorldConfig, gpus: Option<Gpus>) -> Result<Started, StartE
     })
 }
 
-/// The GPUs that a world gains from.
+/// All GPUs that work, in a world that gains from more than one.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn usual_gpus(world: &WorldConfig) -> Gpus {
-    match world.limits.clients >= DIVIDED_CLIENTS_MIN {
-        true => Gpus::first(gpu_kernels::tick::cuda::gpu_count()),
-        false => Gpus::first(1),
+fn usual_gpus(world: &WorldConfig) -> Option<Gpus> {
+    use gpu_kernels::tick::cuda::{gpu, gpu_count};
+
+    if world.limits.clients < DIVIDED_CLIENTS_MIN {
+        return None;
     }
+    let all = (0..gpu_count() as u32).take(PARTS_MAX);
+    let working: Vec<u32> = all.filter(|&number| gpu(number).is_ok()).collect();
+    Gpus::of(&working)
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
@@ -160,7 +167,7 @@ mod tests {
 
     #[test]
     fn gpus_are_named_by_numbers() {
-        assert_eq!("0".parse(), Ok(Gpus::first(1)));
+        assert_eq!("0".parse(), Ok(Gpus::one(0)));
         assert_eq!(
             "0, 1".parse::<Gpus>().map(|gpus| gpus.numbers().to_vec()),
             Ok(vec![0, 1])

@@ -112,6 +112,22 @@ impl<'scope> Copies<'scope, '_> {
         })
     }
 
+    /// Starts a copy from another device's memory.
+    ///
+    /// # Panics
+    /// Panics if source or target isn't inside its device's allocation.
+    pub fn gather<T: Plain>(
+        &self,
+        lane: Lane,
+        to: Pointer<T>,
+        other: &Device,
+        from: Pointer<T>,
+        n: u64,
+    ) -> Result<(), DriverError> {
+        self.note(lane);
+        self.device.copy_from(lane, to, other, from, n)
+    }
+
     fn note(&self, lane: Lane) {
         let mut used = self.used.get();
         used[lane as usize] = true;

@@ -48,9 +48,10 @@ impl Device {
         self.follow(Lane::Work, &passed)
     }
 
-    /// Copies `n` values from another device's memory, on this device's work lane.
+    /// Copies `n` values from another device's memory, on a lane of this device.
     pub fn copy_from<T: Plain>(
         &self,
+        lane: Lane,
         to: Pointer<T>,
         other: &Device,
         from: Pointer<T>,
@@ -70,39 +71,86 @@ impl Device {
                 from.0,
                 other.context().handle,
                 bytes as usize,
-                self.stream(Lane::Work),
+                self.stream(lane),
             )
         })
     }
 }
 
+/// A point that each of several devices passes once in every round, for the others to wait
+/// for. Each device has a thread of its own. Rounds count from 1.
+pub struct Rounds {
+    passed: Vec<Event>,
+    /// By device: the last round in which it submitted that it passes, or never will.
+    submitted: Vec<AtomicU64>,
+}
+
+impl Rounds {
+    pub fn new(devices: &[Arc<Device>]) -> Result<Rounds, DriverError> {
+        let event = |device: &Arc<Device>| {
+            device.enter()?;
+            device.event()
+        };
+        Ok(Rounds {
+            passed: devices.iter().map(event).collect::<Result<_, _>>()?,
+            submitted: devices.iter().map(|_| AtomicU64::new(0)).collect(),
+        })
+    }
+
+    /// Device number `i` passes when its lane has done what was submitted so far.
+    pub fn pass(
+        &self,
+        i: usize,
+        device: &Device,
+        lane: Lane,
+        round: u64,
+    ) -> Result<(), DriverError> {
+        let recorded = device.record(lane, &self.passed[i]);
+        self.end(i, round);
+        recorded
+    }
+
+    /// Nobody has to wait for device number `i` to submit that it passes. Every thread calls
+    /// this in every round, also after an error, or others would wait for ever.
+    pub fn end(&self, i: usize, round: u64) {
+        self.submitted[i].store(round, Ordering::Release);
+    }
+
+    /// Lets a device's lane wait until device number `i` has passed.
+    pub fn follow(
+        &self,
+        i: usize,
+        device: &Device,
+        lane: Lane,
+        round: u64,
+    ) -> Result<(), DriverError> {
+        // An event counts only if it was recorded before.
+        while self.submitted[i].load(Ordering::Acquire) < round {
+            std::thread::yield_now();
+        }
+        device.follow(lane, &self.passed[i])
+    }
+}
+
 /// One number of each device, by way of page-locked memory: a device's work lane puts its
-/// number, and those of later devices get it, once for each round.
+/// number, and those of later devices get it, once in every round.
 pub struct Exchange {
     numbers: HostBuffer<u64>,
-    /// By device: its number was put.
-    put: Vec<Event>,
-    /// By device: the last round whose put was submitted.
-    submitted: Vec<AtomicU64>,
+    put: Rounds,
     devices: Vec<Arc<Device>>,
 }
 
 impl Exchange {
     pub fn new(devices: &[Arc<Device>]) -> Result<Exchange, DriverError> {
-        let event = |device: &Arc<Device>| {
-            device.enter()?;
-            device.event()
-        };
         Ok(Exchange {
             numbers: HostBuffer::new(&devices[0], devices.len())?,
-            put: devices.iter().map(event).collect::<Result<_, _>>()?,
-            submitted: devices.iter().map(|_| AtomicU64::new(0)).collect(),
+            put: Rounds::new(devices)?,
             devices: devices.to_vec(),
         })
     }
 
     /// Submits that device number `i` puts its number.
-    pub fn put(&self, i: usize, from: Pointer<u64>) -> Result<(), DriverError> {
+    pub fn put(&self, i: usize, from: Pointer<u64>, round: u64) -> Result<(), DriverError> {
         let device = &self.devices[i];
         device.check_range(from.0, size_of::<u64>() as u64);
         let to = self.numbers.address().at(i as u64);
@@ -117,26 +165,19 @@ impl Exchange {
                 device.stream(Lane::Work),
             )
         })?;
-        device.record(Lane::Work, &self.put[i])
+        self.put.pass(i, device, Lane::Work, round)
     }
 
-    /// Says that device number `i` has submitted all that it will in this round. Rounds count
-    /// from 1.
-    pub fn done(&self, i: usize, round: u64) {
-        self.submitted[i].store(round, Ordering::Release);
+    /// As [`Rounds::end`].
+    pub fn end(&self, i: usize, round: u64) {
+        self.put.end(i, round);
     }
 
-    /// Submits that device number `i` gets the numbers of all devices before it, after
-    /// these have submitted theirs. Other threads must call [`Exchange::done`] for them,
-    /// whatever becomes of their submission.
+    /// Submits that device number `i` gets the numbers of all devices before it.
     pub fn get(&self, i: usize, to: Pointer<u64>, round: u64) -> Result<(), DriverError> {
         let device = &self.devices[i];
-        for (submitted, put) in self.submitted[..i].iter().zip(&self.put) {
-            // An event counts only if it was recorded before.
-            while submitted.load(Ordering::Acquire) < round {
-                std::thread::yield_now();
-            }
-            device.follow(Lane::Work, put)?;
+        for other in 0..i {
+            self.put.follow(other, device, Lane::Work, round)?;
         }
         let bytes = i * size_of::<u64>();
         if bytes == 0 {

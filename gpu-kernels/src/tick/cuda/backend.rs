@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use device::{Device, DriverError, Exchange, GpuInfo, HostVec, NoDevice};
+use device::{Device, DriverError, GpuInfo, HostVec, NoDevice};
 use script::Logic;
 use script::logic::compile_with;
 use shared::world::logic::LogicConfig;
 use shared::{CommandKind, InterestMode, WorldConfig};
 
 use super::download::{Failure, Finished, Share};
+use super::links::{Links, Shared};
 use super::scripts::{Code, Compiler, Scripts};
 use super::sizes::Sizes;
 use super::upload::Refusal;
@@ -40,6 +41,7 @@ pub struct CudaBackend {
     placed: Cuts,
     outputs: [Output; 2],
     in_flight: Vec<shared::Tick>,
+    submissions: u64,
     /// The error of a failed tick, after which the state on the devices is undefined.
     failed: Option<TickError>,
 }
@@ -78,7 +80,15 @@ impl CudaBackend {
         let open = |&ordinal: &u32| Part::open(ordinal, needed, options);
         let opened: Vec<Opened> = options.gpus.iter().map(open).collect::<Result<_, _>>()?;
         let devices: Vec<Arc<Device>> = opened.iter().map(|o| o.device.clone()).collect();
-        let exchanges = link(&devices).map_err(NoDevice::from)?;
+        let links = match devices.len() {
+            1 => None,
+            _ => {
+                let bases = opened.iter().map(|opened| opened.base).collect();
+                Some(Arc::new(
+                    Links::new(&devices, bases).map_err(NoDevice::from)?,
+                ))
+            }
+        };
         let compiler = Compiler::new(devices[0].clone(), sizes, options.cache.clone());
         let mut compiler = compiler.map_err(NoDevice::from)?;
         for device in &devices {
@@ -92,7 +102,7 @@ impl CudaBackend {
             config,
             sizes,
             form: options.form,
-            exchanges,
+            links,
         };
         let mut parts = vec![];
         for (number, opened) in opened.into_iter().enumerate() {
@@ -109,6 +119,7 @@ impl CudaBackend {
             cuts,
             outputs: Default::default(),
             in_flight: Vec::with_capacity(2),
+            submissions: 0,
             failed: None,
         })
     }
@@ -117,18 +128,6 @@ impl CudaBackend {
     pub fn gpus(&self) -> impl Iterator<Item = &GpuInfo> {
         self.parts.iter().map(|part| &part.gpu)
     }
-}
-
-/// Lets devices exchange numbers, in two ticks at a time; `None` for a single one.
-fn link(devices: &[Arc<Device>]) -> Result<Option<Arc<[Exchange; 2]>>, DriverError> {
-    if devices.len() == 1 {
-        return Ok(None);
-    }
-    for device in devices {
-        device.link(devices)?;
-    }
-    let exchanges = [Exchange::new(devices)?, Exchange::new(devices)?];
-    Ok(Some(Arc::new(exchanges)))
 }
 
 impl Backend for CudaBackend {
@@ -160,10 +159,11 @@ impl Backend for CudaBackend {
             .map_err(|error| self.fail(Stage::Upload, error))?;
         let parity = tick.0 as usize % 2;
         self.outputs[parity].prepare(&self.parts[0].sizes, self.parts.len());
-        let cuts = &self.cuts;
+        self.submissions += 1;
+        let shared = Shared::new(frame, &self.cuts, self.submissions);
         let started = on_each(self.parts.iter_mut().collect(), |part: &mut Part| {
             let mut stage = Stage::Upload;
-            let started = part.start(frame, cuts, &mut stage);
+            let started = part.start(&shared, &mut stage);
             started.map_err(|refusal| (stage, refusal))
         });
         // All parts refuse a frame, or none.

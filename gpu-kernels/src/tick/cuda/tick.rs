@@ -1,33 +1,26 @@
 //! The tick on the device, as the list of its stages.
 
 use std::mem::{offset_of, swap};
-use std::sync::Arc;
 
-use device::{Device, DriverError, Exchange, Lane};
+use device::{Device, DriverError, Lane};
 
 use super::download::Chunks;
 use super::launcher::Launcher;
 use super::layout::{Tick, World};
+use super::links::{Link, Shared};
 use super::upload::{FrameCounts, Outlook, Refusal, Staging};
 use super::{OutputForm, Part};
 use crate::tick::counts::Counters;
-use crate::tick::frame::Frame;
 use crate::tick::output::Stage;
 use crate::tick::parts::Cuts;
 
 impl Part {
     /// Starts the next tick; `stage` is set to the stage that it has reached. When this
     /// returns, the caller may reuse the frame, even after an error.
-    pub(super) fn start(
-        &mut self,
-        frame: &Frame,
-        cuts: &Cuts,
-        stage: &mut Stage,
-    ) -> Result<(), Refusal> {
-        // Other parts wait until this one has submitted its number of deliveries.
-        let _submitted = Submitted(self.exchanges.clone(), self.number, self.tick);
-        self.device.enter()?;
+    pub(super) fn start(&mut self, shared: &Shared, stage: &mut Stage) -> Result<(), Refusal> {
         let parity = self.tick.0 as usize % 2;
+        let link = Link::new(self.links.clone(), self.number, parity, shared.round);
+        self.device.enter()?;
         let device = self.device.clone();
         let mut staging = std::mem::take(&mut self.staging[parity]);
         let staged = staging.get_or_insert_with(|| Box::new(Staging::new(&self.sizes)));
@@ -38,11 +31,11 @@ impl Part {
                 scripts: &self.scripts,
                 waiting: &mut self.waiting,
             };
-            self.flights[parity].beyond = frame.beyond(&self.config);
+            self.flights[parity].beyond = shared.frame.beyond(&self.config);
             let marks = &self.flights[parity].upload;
-            let counts = staged.upload(frame, &mut outlook, copies, marks, &mut tick)?;
-            self.note_clients(&mut tick, &counts, cuts);
-            Ok(self.launch(tick, &counts, stage)?)
+            let counts = staged.upload(shared, &link, &mut outlook, copies, marks, &mut tick)?;
+            self.note_clients(&mut tick, &counts, shared.cuts);
+            Ok(self.launch(tick, &counts, &link, stage)?)
         });
         self.staging[parity] = staging;
         started
@@ -93,6 +86,7 @@ impl Part {
         &mut self,
         tick: Tick,
         counts: &FrameCounts,
+        link: &Link,
         stage: &mut Stage,
     ) -> Result<(), DriverError> {
         let device = &self.device;
@@ -129,15 +123,8 @@ impl Part {
         kernels.index.run(&run, &kernels.regions)?;
         begin(Stage::Interest)?;
         kernels.interest.count(&mut run, self.form)?;
-        if let Some(exchanges) = &self.exchanges {
-            let exchange = &exchanges[tick.number as usize % 2];
-            exchange.put(
-                self.number,
-                run.counter(offset_of!(Counters, deliveries_total)),
-            )?;
-            exchange.done(self.number, round_of(tick.number));
-            exchange.get(self.number, tick.part_deliveries, round_of(tick.number))?;
-        }
+        let own = run.counter(offset_of!(Counters, deliveries_total));
+        link.exchange(own, tick.part_deliveries)?;
         if self.form == OutputForm::Pairs {
             kernels.interest.offsets(&run)?;
         }
@@ -175,23 +162,6 @@ impl Part {
         self.kernels.index.run(&run, &self.kernels.regions)?;
         self.device.synchronize(Lane::Work)
     }
-}
-
-/// Says that a part has submitted a tick, however that ends.
-struct Submitted(Option<Arc<[Exchange; 2]>>, usize, shared::Tick);
-
-impl Drop for Submitted {
-    fn drop(&mut self) {
-        let Submitted(exchanges, part, tick) = self;
-        if let Some(exchanges) = exchanges {
-            exchanges[tick.0 as usize % 2].done(*part, round_of(tick.0));
-        }
-    }
-}
-
-/// The round of a tick's exchange.
-fn round_of(tick: u64) -> u64 {
-    tick + 1
 }
 
 /// Swaps buffers: what clients saw is now what they know, unless the tick was quiet. The

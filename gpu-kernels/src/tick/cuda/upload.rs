@@ -1,6 +1,8 @@
 //! Stage: uploading a frame. The frame is checked and freed of repetitions. Page-locked
 //! memory is copied directly, other memory through a page-locked buffer.
 
+use std::ops::Range;
+
 use device::tuning::LOCKED_BYTES_MIN;
 use device::{Copies, DriverError, Event, HostVec, Lane, Plain, Pointer};
 use rayon::prelude::*;
@@ -8,6 +10,7 @@ use shared::world::command::COMMANDS_MAX;
 use shared::{CommandKind, WorldConfig};
 
 use super::layout::{ObserverSet, Tick};
+use super::links::{Link, Shared};
 use super::regions::RegionStaging;
 use super::scripts::{Kinds, Scripts};
 use super::sizes::Sizes;
@@ -98,7 +101,8 @@ impl Staging {
     /// frame goes to, and gets the length of each part.
     pub fn upload<'scope>(
         &'scope mut self,
-        frame: &'scope Frame,
+        shared: &Shared<'scope>,
+        link: &Link,
         outlook: &mut Outlook,
         copies: &'scope Copies<'scope, '_>,
         marks: &[Event; 2],
@@ -111,7 +115,7 @@ impl Staging {
             clients,
             regions,
         } = self;
-        let config = outlook.config;
+        let (frame, config) = (shared.frame, outlook.config);
         let device = copies.device();
         device.record(Lane::Uploads, &marks[0])?;
         let kept = frame
@@ -122,16 +126,16 @@ impl Staging {
         if frame.words.len() <= words.capacity() {
             // The upload starts before the checks: nothing on the device reads it before
             // the frame has passed them.
-            send(copies, tick.frame, frame.commands.memory(), kept, commands)?;
-            send(copies, tick.words, &frame.words, frame.words.len(), words)?;
+            let (items, all) = (frame.commands.memory(), frame.words.len());
+            send(copies, tick.frame, items, link.share(kept), commands)?;
+            send(copies, tick.words, &frame.words, link.share(all), words)?;
+            link.uploaded(device)?;
+            link.gather(copies, tick.frame, kept)?;
+            link.gather(copies, tick.words, all)?;
         } else {
             unsent = Some((commands, words));
         }
-        let survey = frame.commands.survey();
-        frame
-            .check_words(&survey)
-            .and_then(|()| frame.check_after())
-            .map_err(Refusal::Frame)?;
+        let survey = shared.survey().map_err(Refusal::Frame)?;
         // Timed commands beyond the limit are dropped, even if the tick fails later.
         let room = frame.after.len().min(config.limits.timed_commands as usize);
         after.clear();
@@ -334,18 +338,19 @@ impl FrameCounts {
     }
 }
 
-/// Starts the upload of the first `n` items: directly, or through `staging`.
+/// Starts the upload of some items to their places: directly, or through `staging`.
 fn send<'scope, T: Plain>(
     copies: &'scope Copies<'scope, '_>,
     to: Pointer<T>,
     items: &'scope HostVec<T>,
-    n: usize,
+    share: Range<usize>,
     staging: &'scope mut HostVec<T>,
 ) -> Result<(), DriverError> {
-    if items.is_sendable(n, LOCKED_BYTES_MIN) {
-        return copies.upload(Lane::Uploads, to, &items[..n]);
+    let to = to.at(share.start as u64);
+    if items.is_sendable(share.len(), LOCKED_BYTES_MIN) {
+        return copies.upload(Lane::Uploads, to, &items[share]);
     }
-    copy_to(staging, &items[..n]);
+    copy_to(staging, &items[share]);
     copies.upload(Lane::Uploads, to, staging)
 }
 
