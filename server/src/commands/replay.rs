@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::cli::at_least_one;
+use client_bot::printable::Lines;
 use client_bot::say;
 use gpu_kernels::{Backend, Frame, StateHash, Ticket};
 use shared::Schema;
@@ -78,7 +79,7 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
         replayed.ticks
     );
     if let Some(reason) = &replayed.broken_off {
-        say!("the recording breaks off there: {reason}");
+        say!("the recording breaks off there: {}", Lines(reason));
     }
     Ok(replayed.broken_off.is_none())
 }
@@ -89,7 +90,7 @@ fn show(arguments: &ReplayArguments, address: SocketAddr, threads: usize) -> Res
     let interrupted = on_interrupt()?;
     let shown = ReplaySite::start(&arguments.file, address, token, threads)?;
     if let Some(reason) = shown.ends_early() {
-        say!("it breaks off before tick {}: {reason}", shown.ticks());
+        say!("it breaks off before tick {}: {}", shown.ticks(), Lines(&reason));
     }
     say!("see it on http://{}/replay", shown.address());
     // The sender lives as long as the process.
