@@ -66,7 +66,10 @@ mod tests {
     #[test]
     fn what_is_not_seen_as_itself_is_written_out() {
         for (text, expected) in [
-            ("Zoë says 你好 हिन्दी e\u{301}", "Zoë says 你好 हिन्दी e\u{301}"),
+            (
+                "Zoë says 你好 हिन्दी e\u{301}",
+                "Zoë says 你好 हिन्दी e\u{301}",
+            ),
             ("a \"b\" 'c'", "a \"b\" 'c'"),
             ("a\nb\r\tc\0", r"a\nb\r\tc\0"),
             ("a\\nb", r"a\\nb"),

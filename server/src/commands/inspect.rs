@@ -40,7 +40,10 @@ fn print_checkpoints(disk: &Folder) -> Result<bool> {
             }
             Err(error) => {
                 are_good = false;
-                say!("checkpoint before tick {tick}: {bytes}, {}", Lines(&format!("{error:#}")));
+                say!(
+                    "checkpoint before tick {tick}: {bytes}, {}",
+                    Lines(&format!("{error:#}"))
+                );
             }
         }
     }

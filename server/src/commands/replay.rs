@@ -16,7 +16,7 @@ use shared::Schema;
 use super::difference::differing_parts;
 use super::interrupt::on_interrupt;
 use super::kept;
-use super::web::DashboardToken;
+use super::web::{DashboardToken, HttpHosts};
 use crate::durable::checkpoint;
 use crate::durable::recording::{Next, RecordingReader};
 use crate::durable::recovery::{self, Progress, Replay};
@@ -51,6 +51,8 @@ pub struct ReplayArguments {
     web: Option<SocketAddr>,
     #[command(flatten)]
     token: DashboardToken,
+    #[command(flatten)]
+    hosts: HttpHosts,
 }
 
 /// The result of a replay.
@@ -87,10 +89,15 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
 /// Shows a recording or a kept world to browsers until Ctrl-C.
 fn show(arguments: &ReplayArguments, address: SocketAddr, threads: usize) -> Result<bool> {
     let token = arguments.token.read()?;
+    let names = arguments.hosts.names.clone();
     let interrupted = on_interrupt()?;
-    let shown = ReplaySite::start(&arguments.file, address, token, threads)?;
+    let shown = ReplaySite::start(&arguments.file, address, token, threads, names)?;
     if let Some(reason) = shown.ends_early() {
-        say!("it breaks off before tick {}: {}", shown.ticks(), Lines(&reason));
+        say!(
+            "it breaks off before tick {}: {}",
+            shown.ticks(),
+            Lines(&reason)
+        );
     }
     say!("see it on http://{}/replay", shown.address());
     // The sender lives as long as the process.

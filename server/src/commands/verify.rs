@@ -26,7 +26,10 @@ pub fn run(arguments: &VerifyArguments) -> Result<bool> {
     for tick in checkpoint::ticks(&disk)? {
         if let Err(error) = recovery::read(&disk, tick) {
             is_good = false;
-            say!("checkpoint before tick {tick}: {}", Lines(&format!("{error:#}")));
+            say!(
+                "checkpoint before tick {tick}: {}",
+                Lines(&format!("{error:#}"))
+            );
         }
     }
     let records = check_records(&disk);

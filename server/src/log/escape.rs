@@ -206,11 +206,20 @@ mod tests {
     #[test]
     fn a_value_of_a_peer_stays_one_value() {
         let text = written(false, || info!(end = %"bye session=7", after = 1, "closed"));
-        assert!(text.ends_with("closed end=\"bye session=7\" after=1\n"), "{text}");
+        assert!(
+            text.ends_with("closed end=\"bye session=7\" after=1\n"),
+            "{text}"
+        );
         let quoted = written(false, || info!(end = "a\" b=\"c", "closed"));
-        assert!(quoted.ends_with("closed end=\"a\\\" b=\\\"c\"\n"), "{quoted}");
+        assert!(
+            quoted.ends_with("closed end=\"a\\\" b=\\\"c\"\n"),
+            "{quoted}"
+        );
         let plain = written(false, || info!(from = %"[::1]:80", took = ?true, "closed"));
-        assert!(plain.ends_with("closed from=[::1]:80 took=true\n"), "{plain}");
+        assert!(
+            plain.ends_with("closed from=[::1]:80 took=true\n"),
+            "{plain}"
+        );
     }
 
     #[test]
@@ -229,7 +238,10 @@ mod tests {
     #[test]
     fn several_lines_of_our_own_are_marked() {
         let text = written(false, || {
-            info!(lines = "first\u{1b}\n2026-01-01 INFO audit: x\n", "problems");
+            info!(
+                lines = "first\u{1b}\n2026-01-01 INFO audit: x\n",
+                "problems"
+            );
         });
         let (head, rest) = text.split_once('\n').unwrap();
         assert!(head.ends_with("problems"), "{head}");
