@@ -40,6 +40,39 @@ async fn ask(player: &mut Player, request: TalkRequest) -> Result<(), String> {
     player.answer(number).await
 }
 
+/// Lets players ask so often at once, and gives the answers of each.
+async fn ask_at_once(
+    players: &mut [Player],
+    times: usize,
+    request: impl Fn() -> TalkRequest,
+) -> Vec<Vec<Result<(), String>>> {
+    let before: Vec<usize> = players
+        .iter()
+        .map(|player| player.answers().len())
+        .collect();
+    for player in &mut *players {
+        for _ in 0..times {
+            player
+                .client
+                .talk(request())
+                .expect("a client in the world");
+        }
+    }
+    let mut all: Vec<&mut Player> = players.iter_mut().collect();
+    until(&mut all, "all are answered", |players| {
+        let mut both = players.iter().zip(&before);
+        both.all(|(player, before)| player.answers().len() == before + times)
+    })
+    .await;
+    let answers = players.iter().zip(before);
+    answers
+        .map(|(player, before)| {
+            let answers = player.answers().split_off(before);
+            answers.into_iter().map(|(_, answer)| answer).collect()
+        })
+        .collect()
+}
+
 fn say(text: &str) -> TalkRequest {
     let text = text.to_owned();
     TalkRequest::Say { text }
@@ -320,15 +353,10 @@ async fn many_who_whisper_fill_the_budget_of_a_listener_and_not_its_link() {
     }
     let begun = server.stats().figures().ticks;
     let long = "x".repeat(512);
-    let mut asked = vec![];
-    for player in &mut crowd {
-        let requests = (0..8).map(|_| player.client.talk(whisper("Vic", &long)));
-        asked.push(requests.collect::<Vec<_>>());
-    }
     let (mut granted, mut refused) = (0, 0);
-    for (player, requests) in crowd.iter_mut().zip(asked) {
-        for request in requests {
-            match player.answer(request).await {
+    for answers in ask_at_once(&mut crowd, 8, || whisper("Vic", &long)).await {
+        for answer in answers {
+            match answer {
                 Ok(()) => granted += 1,
                 Err(reason) => {
                     assert!(reason.contains("too many whispers"), "{reason}");
@@ -405,11 +433,12 @@ async fn who_leaves_and_comes_back_speaks_no_more_often() {
     let begun = server.stats().figures().ticks;
     let mut said = 0;
     for _ in 0..4 {
-        let mut guest = Player::join(&server).await;
-        let requests: Vec<_> = (0..8).map(|_| guest.client.talk(say("me again"))).collect();
-        for request in requests {
-            said += u64::from(guest.answer(request).await.is_ok());
-        }
+        let mut guest = [Player::join(&server).await];
+        let [answers] = &ask_at_once(&mut guest, 8, || say("me again")).await[..] else {
+            panic!("one guest");
+        };
+        said += answers.iter().filter(|answer| answer.is_ok()).count() as u64;
+        let [guest] = guest;
         leave(&server, guest).await;
     }
     let ticks = server.stats().figures().ticks - begun;

@@ -33,7 +33,9 @@ pub enum Asker<'a> {
 }
 
 impl Asker<'_> {
-    pub fn of<'a>(method: &Method, headers: &'a HeaderMap) -> Asker<'a> {
+    /// `names` are those of the port beside the one that the request names: a proxy may show one
+    /// to browsers and another one to the port.
+    pub fn of<'a>(method: &Method, headers: &'a HeaderMap, names: &[String]) -> Asker<'a> {
         let text = |name: &str| {
             let value = headers.get(name)?;
             // What can't be read is of nobody who is known.
@@ -42,7 +44,15 @@ impl Asker<'_> {
         let origin = text(ORIGIN.as_str());
         let other = Asker::Other(origin.unwrap_or_default());
         let reads = matches!(*method, Method::GET | Method::HEAD);
-        let own = text(HOST.as_str());
+        let host = text(HOST.as_str());
+        let is_own = |address: &str| {
+            let Some(authority) = authority(address) else {
+                return false;
+            };
+            let mut names = names.iter();
+            let is_named = names.any(|name| name.eq_ignore_ascii_case(host_of(authority)));
+            is_named || Some(authority) == host
+        };
         match text("sec-fetch-site") {
             Some("same-origin" | "none") => Asker::Own,
             Some(_) if reads && text("sec-fetch-mode") == Some("navigate") => {
@@ -54,9 +64,9 @@ impl Asker<'_> {
             }
             Some(_) => other,
             None => match (origin, text(REFERER.as_str())) {
-                (Some(origin), _) if authority(origin) != own => other,
-                (None, Some(page)) if authority(page) != own && reads => Asker::Link,
-                (None, Some(page)) if authority(page) != own => other,
+                (Some(origin), _) if !is_own(origin) => other,
+                (None, Some(page)) if !is_own(page) && reads => Asker::Link,
+                (None, Some(page)) if !is_own(page) => other,
                 _ => Asker::Own,
             },
         }
@@ -113,7 +123,7 @@ mod tests {
     }
 
     fn asker<'a>(method: &Method, headers: &'a HeaderMap) -> Asker<'a> {
-        Asker::of(method, headers)
+        Asker::of(method, headers, &["game.example".to_owned()])
     }
 
     const HOME: (&str, &str) = ("host", "127.0.0.1:80");
@@ -136,8 +146,11 @@ mod tests {
             headers(&[
                 HOME,
                 ("sec-fetch-site", "same-origin"),
-                ("origin", "https://game.example"),
+                ("origin", "https://other.example"),
             ]),
+            // One without, whose name is known.
+            headers(&[HOME, ("origin", "http://game.example")]),
+            headers(&[HOME, ("referer", "http://Game.example:81/dashboard")]),
         ] {
             for method in [Method::GET, Method::POST] {
                 assert_eq!(asker(&method, &of_itself), Asker::Own, "{of_itself:?}");

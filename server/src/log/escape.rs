@@ -189,7 +189,7 @@ mod tests {
         info!(end = %EVIL, reason = EVIL, found = ?Some(EVIL), after = 1, "closed: {EVIL}");
         let error = std::io::Error::other(EVIL);
         info!(error = &error as &dyn std::error::Error, "{EVIL}");
-        info!(target: "audit", r#type = %EVIL, EVIL);
+        info!(target: "audit", r#type = %EVIL, "{EVIL}");
     }
 
     #[test]

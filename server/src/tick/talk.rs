@@ -183,7 +183,9 @@ impl Talk {
                 let speech = Speech::Say;
                 let text = self.judge(speech, name, text, frame)?;
                 let entity = presence.entity.ok_or(TalkError::Dead)?;
-                self.hush(directory, client, frame.said.len());
+                let place = frame.said.len();
+                let deaf = self.deaf_to(directory, client);
+                self.hushed.extend(deaf.into_iter().map(|to| (to, place)));
                 self.say(client, entity, name.cloned(), text, frame)
             }
             TalkRequest::Whisper { to, text } => {
@@ -196,13 +198,10 @@ impl Talk {
                     from,
                     text: text.clone(),
                 };
-                match self.tell_of(
-                    directory,
-                    (client, listener),
-                    Way::Whisper,
-                    frame,
-                    &Arc::new(told),
-                ) {
+                let told = Arc::new(told);
+                let deaf = self.deaf_to(directory, client);
+                let pair = (client, listener);
+                match self.tell_of(directory, pair, Way::Whisper, frame, &told, &deaf) {
                     Fate::Away => return Err(TalkError::Away(to)),
                     Fate::Busy => return Err(TalkError::Busy(to)),
                     Fate::Told | Fate::Muted => {}
@@ -413,13 +412,14 @@ impl Talk {
         frame: &Frame,
         told: &Arc<Told>,
     ) {
+        let deaf = self.deaf_to(directory, from);
         for &client in clients {
-            self.tell_of(directory, (from, client), Way::Channel, frame, told);
+            self.tell_of(directory, (from, client), Way::Channel, frame, told, &deaf);
         }
     }
 
-    /// Tells a listener what another client says, if it wants to hear that and is not told too
-    /// much by others.
+    /// Tells a listener what another client says, if it is none of those that do not want to hear
+    /// that one, and is not told too much by others.
     fn tell_of(
         &mut self,
         directory: &Directory,
@@ -427,20 +427,17 @@ impl Talk {
         way: Way,
         frame: &Frame,
         told: &Arc<Told>,
+        deaf: &HashSet<ClientRow>,
     ) -> Fate {
-        let Some(presence) = directory.presence(to).filter(|to| to.is_connected) else {
+        if directory.place(to).is_none() {
             return Fate::Away;
-        };
+        }
         if from != to {
             let way = match way {
                 Way::Whisper if self.is_partner(directory, to, from) => Way::Reply,
                 way => way,
             };
-            let is_muted = !self.mutes.is_empty() && {
-                let listener = listener_of(directory, to, presence.ticket);
-                self.mutes.is_muted(&listener, &speaker_of(directory, from))
-            };
-            if is_muted {
+            if deaf.contains(&to) {
                 return Fate::Muted;
             }
             self.forget_quiet(frame.tick);
@@ -456,16 +453,15 @@ impl Talk {
         }
     }
 
-    /// Notes those who do not want to hear what a client is about to say to those near.
-    fn hush(&mut self, directory: &Directory, from: ClientRow, place: usize) {
+    /// Those in the world who do not want to hear a client.
+    fn deaf_to(&self, directory: &Directory, from: ClientRow) -> HashSet<ClientRow> {
         if self.mutes.is_empty() {
-            return;
+            return HashSet::new();
         }
         let speaker = speaker_of(directory, from);
         let listeners = self.mutes.listeners(&speaker);
         let rows = listeners.filter_map(|listener| row_of(directory, listener));
-        let others = rows.filter(|&to| to != from);
-        self.hushed.extend(others.map(|to| (to, place)));
+        rows.filter(|&to| to != from).collect()
     }
 
     fn note_partner(&mut self, directory: &Directory, client: ClientRow, to: ClientRow) {

@@ -173,7 +173,7 @@ mod tests {
         let alice = Speaker::Account(&account);
         assert_eq!(said(&mut paces, &alice, 0, 100, 20), TALKS_AT_ONCE + 1);
         assert_eq!(
-            said(&mut paces, &alice, 1, 120, 9),
+            said(&mut paces, &alice, 1, 119, 1),
             0,
             "whichever session it is"
         );
