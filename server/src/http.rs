@@ -370,7 +370,7 @@ fn check_origin<S: Site>(request: &Request<Incoming>, at: IpAddr, site: &S) -> R
     let refuse = |reason: &'static str| {
         let mut page = Page::error(StatusCode::FORBIDDEN, reason);
         page.headers
-            .push((VARY, HeaderValue::from_static("Origin, Sec-Fetch-Site")));
+            .push((VARY, HeaderValue::from_static("Origin")));
         Err(page)
     };
     let wants_token = site.wants_token(path);
