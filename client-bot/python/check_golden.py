@@ -12,23 +12,12 @@ from typing import Any
 
 from myriad.bits import Bits, Malformed, unzigzag
 from myriad.serial import Serial, hello_bytes, read_length
-from myriad.shapes import ENTITY, HELLO, SCHEMA, WELCOME
+from myriad.shapes import ENTITY, HELLO, SCHEMA, TALK, TALK_REQUEST, WELCOME
 from myriad.world import Course, World
 
 Case = dict[str, Any]
 
 # What the client itself does not use.
-CHANNEL = {"channel": "text"}
-SAID = {"text": "text"}
-TALK = ("variant", {
-    "Said": {"speaker": ENTITY, "name": ("optional", "text")} | SAID,
-    "Whispered": {"from": "text"} | SAID,
-    "Spoken": CHANNEL | {"from": "text"} | SAID,
-    "Joined": CHANNEL | {"name": "text"},
-    "Left": CHANNEL | {"name": "text"},
-    "Members": CHANNEL | {"names": ("list", "text")},
-    "Announced": SAID,
-})
 POINT = (3, "signed")
 REGION = {"low": POINT, "high": POINT, "follows": ("optional", ENTITY)}
 REQUEST = {"number": "integer", "body": ("variant", {
@@ -37,8 +26,7 @@ REQUEST = {"number": "integer", "body": ("variant", {
     "Unsubscribe": {"id": "integer"},
     "SetSight": {"radius": ("optional", "signed")},
     "Watch": {"point": POINT},
-    "Talk": ("variant", {"Say": SAID, "Whisper": {"to": "text"} | SAID, "Join": CHANNEL,
-                         "Leave": CHANNEL, "Speak": CHANNEL | SAID, "Members": CHANNEL}),
+    "Talk": ("variant", TALK_REQUEST),
 })}
 
 

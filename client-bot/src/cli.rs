@@ -13,6 +13,7 @@ use crate::behaviour::BehaviourKind;
 use crate::connect::{Trust, resolve};
 use crate::console::{ProgressLine, leave_output_to_json, print_json};
 use crate::network::NetworkArguments;
+use crate::printable::OneLine;
 use crate::report::{SwarmReport, print_lines};
 use crate::say;
 use crate::swarm::{Swarm, SwarmOptions};
@@ -139,7 +140,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     say!("Bots against {}:", arguments.server);
     print_lines(&report.lines());
     for example in &report.examples {
-        say!("  ! {example}");
+        say!("  ! {}", OneLine(example));
     }
     if arguments.json {
         print_json(&report)?;

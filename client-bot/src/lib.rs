@@ -16,6 +16,7 @@
 //! | [`verify`] | checks of what bots are told |
 //! | [`network`] | options for a bad network on purpose |
 //! | [`report`] | figures, for people and as JSON |
+//! | [`printable`] | text of others, for terminals and logs |
 //! | [`console`] | output of programs |
 //! | [`cli`] | the command line of `myriad-bot` |
 #![forbid(unsafe_code)]
@@ -39,6 +40,7 @@ pub mod local;
 pub mod named;
 #[cfg(feature = "bots")]
 pub mod network;
+pub mod printable;
 mod race;
 #[cfg(feature = "bots")]
 pub mod report;

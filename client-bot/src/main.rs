@@ -1,6 +1,7 @@
 use std::process::ExitCode;
 
 use client_bot::cli;
+use client_bot::printable::Lines;
 use mimalloc::MiMalloc;
 
 /// Packets and sessions come and go all the time, on many threads.
@@ -12,7 +13,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("myriad-bot: {error:#}");
+            eprintln!("myriad-bot: {}", Lines(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }

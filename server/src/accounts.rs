@@ -1,5 +1,5 @@
 //! Who a client is: from the token of a hello to an account and a name. Without I/O and
-//! without a clock.
+//! without a clock, but for [`moment`].
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -8,6 +8,7 @@
 //! | [`shared_word`] | no token, or one word for all |
 //! | [`signed`] | signed tokens of Myriad's own, which expire |
 //! | [`jwt`] | JSON web tokens, as identity providers issue them, where the feature `jwt` is on |
+//! | [`moment`] | now, by the steady clock and as a date |
 //! | [`network`] | addresses of one owner, and ranges of them |
 //! | [`bans`] | accounts and networks that stay out for a time |
 //! | [`guesses`] | how often a network may show a wrong token |
@@ -20,6 +21,7 @@ pub mod guesses;
 pub mod identity;
 #[cfg_attr(not(feature = "jwt"), path = "accounts/no_jwt.rs")]
 pub mod jwt;
+pub mod moment;
 pub mod network;
 pub mod shared_word;
 pub mod signed;

@@ -3,7 +3,9 @@
 //! Whoever reaches a port may hold it open, send headers slowly, or use up the process's
 //! file descriptors: connections are few and short, a new one takes the place of an old one
 //! where there is no room, and a failing `accept` is tried again after a pause. It answers
-//! each connection once.
+//! each connection once. Requests of pages of other sites are refused, see [`cross_site`].
+
+pub mod cross_site;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
@@ -14,8 +16,8 @@ use anyhow::{Context, Result};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
-    X_CONTENT_TYPE_OPTIONS,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName,
+    HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -25,6 +27,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
+
+use cross_site::{Asker, is_host_allowed};
 
 use crate::scheduling::give_way;
 
@@ -52,6 +56,21 @@ pub trait Site: Send + Sync + 'static {
     /// `None`: OPTIONS is not allowed for the path.
     fn preflight(&self, _asked: &Asked) -> Option<Page> {
         None
+    }
+
+    /// Names of the port beside the machine's own, as a proxy before it may have.
+    fn names(&self) -> &[String] {
+        &[]
+    }
+
+    /// Whether a path is of no use to whoever has no token, under whichever name it is asked.
+    fn wants_token(&self, _path: &str) -> bool {
+        false
+    }
+
+    /// Whether a page of another site may ask for a path.
+    fn lets(&self, asker: Asker<'_>, _path: &str) -> bool {
+        asker == Asker::Link
     }
 
     /// Something was turned away before the site was asked.
@@ -94,6 +113,8 @@ pub enum Refused {
     Malformed,
     /// A body is longer than `BODY_BYTES_MAX`.
     Large,
+    /// A page of another site has asked, or another host was named.
+    Foreign,
 }
 
 /// What a port answers.
@@ -250,7 +271,11 @@ impl Held {
 }
 
 async fn serve_one<S: Site>(stream: TcpStream, peer: IpAddr, site: Arc<S>, limits: Limits) {
-    let answer = answer(stream, peer, site.clone(), limits.header_time);
+    let Ok(at) = stream.local_addr() else {
+        return;
+    };
+    let ends = Ends { peer, at: at.ip() };
+    let answer = answer(stream, ends, site.clone(), limits.header_time);
     match timeout(limits.connection_time, answer).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
@@ -269,16 +294,24 @@ async fn serve_one<S: Site>(stream: TcpStream, peer: IpAddr, site: Arc<S>, limit
     }
 }
 
+/// The two ends of a connection.
+#[derive(Clone, Copy)]
+struct Ends {
+    peer: IpAddr,
+    /// Where it has reached this machine.
+    at: IpAddr,
+}
+
 async fn answer<S: Site>(
     stream: TcpStream,
-    peer: IpAddr,
+    ends: Ends,
     site: Arc<S>,
     header_time: Duration,
 ) -> hyper::Result<()> {
     let service = service_fn(move |request: Request<Incoming>| {
         let site = site.clone();
         async move {
-            let page = match read(request, peer, &*site, header_time).await {
+            let page = match read(request, ends, &*site, header_time).await {
                 Ok(asked) => site.answer(asked).await,
                 Err(page) => page,
             };
@@ -297,7 +330,7 @@ async fn answer<S: Site>(
 /// Reads a request, also its body if the site takes one. If it is refused, the answer is.
 async fn read<S: Site>(
     request: Request<Incoming>,
-    peer: IpAddr,
+    ends: Ends,
     site: &S,
     body_time: Duration,
 ) -> Result<Asked, Page> {
@@ -309,13 +342,17 @@ async fn read<S: Site>(
         Method::POST if site.takes(&path) => true,
         _ => return Err(not_allowed()),
     };
+    // OPTIONS asks what may be asked, and has no other effect.
+    if *request.method() != Method::OPTIONS {
+        check_origin(&request, ends.at, site).inspect_err(|_| site.note(Refused::Foreign))?;
+    }
     let (head, body) = request.into_parts();
     let body = match is_post {
         true => Some(read_body(body, site, body_time).await?),
         false => None,
     };
     let asked = Asked {
-        peer,
+        peer: ends.peer,
         path,
         query,
         headers: head.headers,
@@ -324,6 +361,30 @@ async fn read<S: Site>(
     match head.method {
         Method::OPTIONS => Err(site.preflight(&asked).unwrap_or_else(not_allowed)),
         _ => Ok(asked),
+    }
+}
+
+/// Whether a request is of somebody who may send it.
+fn check_origin<S: Site>(request: &Request<Incoming>, at: IpAddr, site: &S) -> Result<(), Page> {
+    let (path, headers) = (request.uri().path(), request.headers());
+    let refuse = |reason: &'static str| {
+        let mut page = Page::error(StatusCode::FORBIDDEN, reason);
+        page.headers
+            .push((VARY, HeaderValue::from_static("Origin")));
+        Err(page)
+    };
+    let wants_token = site.wants_token(path);
+    // A browser sends this for no page of another site without asking first, and is told no.
+    if wants_token && headers.contains_key(AUTHORIZATION) {
+        return Ok(());
+    }
+    if !wants_token && !is_host_allowed(headers, at, site.names()) {
+        return refuse("this is no name of this server: start it with --http-host\n");
+    }
+    match Asker::of(request.method(), headers, site.names()) {
+        Asker::Own => Ok(()),
+        asker if site.lets(asker, path) => Ok(()),
+        _ => refuse("pages of other sites may not ask for this\n"),
     }
 }
 
@@ -440,6 +501,35 @@ mod tests {
         let mut refusal = vec![];
         let _ = stream.read_to_end(&mut refusal);
         assert!(!refusal.ends_with(b"a page"));
+    }
+
+    #[test]
+    fn requests_of_other_sites_are_refused_and_those_of_programs_and_links_answered() {
+        let address = start(DEADLINE);
+        let status = |headers: &str| {
+            let request = format!("GET /page HTTP/1.1\r\n{headers}\r\n\r\n");
+            let answer = ask(address, &request);
+            answer.split(' ').nth(1).unwrap().to_owned()
+        };
+        let link = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest:";
+        for headers in [
+            "Host: localhost",
+            "Host: 127.0.0.1\r\nSec-Fetch-Site: none",
+            "Host: 127.0.0.1\r\nSec-Fetch-Site: same-origin",
+            &format!("Host: 127.0.0.1\r\n{link} document"),
+        ] {
+            assert_eq!(status(headers), "200", "{headers}");
+        }
+        for headers in [
+            "Host: localhost\r\nSec-Fetch-Site: cross-site",
+            "Host: localhost\r\nSec-Fetch-Site: same-site\r\nSec-Fetch-Dest: image",
+            "Host: localhost\r\nOrigin: http://evil.example",
+            "Host: localhost\r\nOrigin: null\r\nUpgrade: websocket\r\nConnection: Upgrade",
+            &format!("Host: localhost\r\n{link} iframe"),
+            "Host: evil.example\r\nSec-Fetch-Site: same-origin",
+        ] {
+            assert_eq!(status(headers), "403", "{headers}");
+        }
     }
 
     #[test]

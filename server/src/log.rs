@@ -1,5 +1,8 @@
 //! The log, whose length does not depend on what peers do: each place in the code writes so
-//! many lines a second, and says how many it left out.
+//! many lines a second, and says how many it left out. [`escape`] keeps what they say within
+//! its field.
+
+pub mod escape;
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal};
@@ -35,8 +38,8 @@ pub fn start(format: LogFormat, usual: &str) {
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal());
     let lines = match format {
-        LogFormat::Text => lines.boxed(),
-        LogFormat::Json => lines.json().boxed(),
+        LogFormat::Text => lines.fmt_fields(escape::TextFields).boxed(),
+        LogFormat::Json => lines.json().map_event_format(escape::JsonLines).boxed(),
     };
     tracing_subscriber::registry()
         .with(selected)

@@ -1,5 +1,6 @@
 use std::process::ExitCode;
 
+use client_bot::printable::Lines;
 use mimalloc::MiMalloc;
 use server::commands::cli;
 
@@ -12,7 +13,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("myriad: {error:#}");
+            eprintln!("myriad: {}", Lines(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }

@@ -73,6 +73,9 @@ pub struct ServerOptions {
     pub metrics: Option<SocketAddr>,
     /// Lets browsers play, and serves them a page.
     pub web: Option<WebServing>,
+    /// Names by which the HTTP ports are reached, beside those of this machine: of a proxy, for
+    /// example. With any, requests under other names are refused at all addresses.
+    pub http_hosts: Vec<String>,
     pub record: Option<PathBuf>,
     /// Where and how the world is kept; `None`: it lives in memory.
     pub data: Option<DataOptions>,
@@ -106,6 +109,7 @@ impl ServerOptions {
             backend: BackendOptions::default(),
             metrics: None,
             web: None,
+            http_hosts: vec![],
             record: None,
             data: None,
             standby: None,
@@ -436,6 +440,7 @@ impl Server {
             let site = WebSite {
                 page: game,
                 dashboard,
+                names: options.http_hosts,
             };
             site.serve(page.listener, stop.clone())?;
         }
@@ -666,7 +671,7 @@ fn start_dashboard(
 fn show_metrics(options: &ServerOptions) -> Result<Readiness> {
     let readiness = Readiness::default();
     if let Some(address) = options.metrics {
-        telemetry::serve(address, readiness.clone())?;
+        telemetry::serve(address, readiness.clone(), options.http_hosts.clone())?;
     }
     Ok(readiness)
 }

@@ -53,6 +53,7 @@ use refused::Refused;
 use stream::OutStream;
 
 use crate::tick::publication::Standing;
+use crate::tick::talk::budget::TalkBudget;
 
 /// What every session needs of the world.
 pub struct SessionWorld {
@@ -172,6 +173,8 @@ pub struct Session {
     /// What was said to the client in the next frame's tick, by its place among all that was
     /// said.
     talk: Vec<(usize, Arc<Talk>)>,
+    /// What it may hear of others that are near.
+    near: TalkBudget,
     stream: OutStream,
     quota: Quota,
     next_sequence: u32,
@@ -209,6 +212,7 @@ impl Session {
             planned: Planned::default(),
             answers: vec![],
             talk: vec![],
+            near: TalkBudget::default(),
             stream: OutStream::new(limits.client_stream_bytes as usize),
             quota: Quota::new(limits),
             next_sequence: 1,

@@ -10,6 +10,7 @@
 //! | [`link`] | what the two say to each other, without sockets |
 //! | [`trust`] | by what they know each other |
 //! | [`feed`] | at the primary: the records on their way, what was acknowledged, and how long a tick waits for it |
+//! | [`arrivals`] | connections to a port before anything is known of them |
 //! | [`port`] | at the primary: the port that a standby connects to |
 //! | [`backlog`] | at the primary: what a standby lacks, from the folder |
 //! | [`replica`] | at the standby: the folder |
@@ -19,6 +20,7 @@
 //! | [`follower`] | at the standby: the thread that follows |
 //! | [`fence`] | at a standby that was promoted: tells the one before that it is deposed |
 
+pub mod arrivals;
 pub mod background;
 pub mod backlog;
 pub mod closed_port;

@@ -12,6 +12,7 @@
 //! | [`admission_control`] | bounds on connections before their hello |
 //! | [`handshake`] | the hello, and why a client may not come in |
 //! | [`requests`] | requests, read no faster than a client may send them |
+//! | [`steady`] | the time by which proofs of addresses expire |
 //! | [`pace`] | how many clients a shard has time to tell of a tick |
 
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
@@ -27,3 +28,4 @@ pub mod quic;
 pub mod requests;
 pub mod shard;
 pub mod shards;
+pub mod steady;

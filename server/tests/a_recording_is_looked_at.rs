@@ -244,7 +244,7 @@ fn what_is_good_of_a_damaged_recording_is_shown() {
 #[test]
 fn the_port_answers_what_it_is_asked_and_refuses_the_rest_with_a_sentence() {
     let file = played("port", 16, 40);
-    let site = ReplaySite::start(&file.0, "127.0.0.1:0".parse().unwrap(), None, 1).unwrap();
+    let site = ReplaySite::start(&file.0, "127.0.0.1:0".parse().unwrap(), None, 1, vec![]).unwrap();
     let ask = |path: &str| get(site.address(), &format!("/replay/data/{path}"));
     let json = |path: &str| body(&ask(path));
     let done = Instant::now();
@@ -297,7 +297,8 @@ fn the_port_answers_what_it_is_asked_and_refuses_the_rest_with_a_sentence() {
     drop(site);
     // With a token, nobody comes in without it.
     let token = Some("open sesame".to_owned());
-    let site = ReplaySite::start(&file.0, "127.0.0.1:0".parse().unwrap(), token, 1).unwrap();
+    let site =
+        ReplaySite::start(&file.0, "127.0.0.1:0".parse().unwrap(), token, 1, vec![]).unwrap();
     let answer = get(site.address(), "/replay/data/world?viewer=1");
     assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
     remove_shelves(&file.0);
@@ -306,7 +307,7 @@ fn the_port_answers_what_it_is_asked_and_refuses_the_rest_with_a_sentence() {
 #[test]
 fn a_browser_scrubs_steps_and_shows_who_caused_what() {
     let file = played("browser", 40, 300);
-    let site = ReplaySite::start(&file.0, "127.0.0.1:0".parse().unwrap(), None, 1).unwrap();
+    let site = ReplaySite::start(&file.0, "127.0.0.1:0".parse().unwrap(), None, 1, vec![]).unwrap();
     let Some(browser) = Chromium::start(&scratch("replay-browser")) else {
         return;
     };

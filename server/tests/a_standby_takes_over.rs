@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use crate::common::folder::refusal;
 use crate::common::pair::{Pair, complete};
+use crate::common::raw::{FirstPackets, is_retry};
 use crate::common::{Bots, DEADLINE, Player, eventually, go, play_until, ticks, trust, until};
 use client_bot::client_core::{Event, GameOptions};
-use client_bot::connect::{ClientError, hello};
+use client_bot::connect::{ClientError, client_config, hello};
 use client_bot::{BehaviourKind, GameClient};
+use quic::Turns;
 use script::builtin;
 use server::durable::level::Level;
 use server::server::StandbyOptions;
@@ -309,6 +311,44 @@ async fn strangers_and_hostile_bytes_do_not_hurt_the_port() {
     let standby = pair.standby(&primary);
     complete(&standby).await;
     assert!(primary.is_running());
+}
+
+#[tokio::test]
+async fn first_packets_of_others_take_no_place_at_the_port_for_a_standby() {
+    let pair = Pair::new(WORLD, "first-packets");
+    let primary = pair.primary(|_| ());
+    let config = pair.key().client_config().unwrap();
+    let flood = FirstPackets::begin(primary.followers().unwrap(), &config);
+    let standby = pair.standby(&primary);
+    complete(&standby).await;
+    let answers = flood.end();
+    assert!(answers.len() > 50, "{} answers", answers.len());
+    assert!(answers.iter().all(|&first| is_retry(first)));
+}
+
+#[tokio::test]
+async fn first_packets_of_others_do_not_keep_clients_from_the_answer_of_a_standby() {
+    let pair = Pair::new(WORLD, "first-packets-of-clients");
+    let primary = pair.primary(|_| ());
+    let standby = pair.standby(&primary);
+    complete(&standby).await;
+    let turned_away = async || {
+        let hello = hello("", None);
+        match Player::try_join_at(&primary, standby.address(), &hello).await {
+            Err(ClientError::Standby(_)) => {}
+            Err(error) => panic!("{error:?}"),
+            Ok(_) => panic!("a standby lets players in"),
+        }
+    };
+    // From then on the port has its certificate.
+    turned_away().await;
+    let config = client_config(&trust(&primary), Turns::default()).unwrap();
+    let flood = FirstPackets::begin(standby.address(), &config);
+    for _ in 0..10 {
+        turned_away().await;
+    }
+    let answers = flood.end();
+    assert!(answers.iter().all(|&first| is_retry(first)), "{answers:x?}");
 }
 
 /// Says something to a port, and reads until the other side ends it.

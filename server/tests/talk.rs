@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::common::names::join_named as join;
-use crate::common::{Player, all_listen, go, listen_for, scratch, start_with, units, until};
+use crate::common::{Player, all_listen, go, leave, listen_for, scratch, start_with, units, until};
 use server::durable::recording::{Next, RecordingReader};
+use server::tick::talk::budget::{BYTES_AT_ONCE, BYTES_PER_SECOND};
 use server::tick::talk::filter::WordList;
 use shared::wire::request::Region;
 use shared::wire::stream::Message;
@@ -37,6 +38,39 @@ const WIDE: &str = "
 async fn ask(player: &mut Player, request: TalkRequest) -> Result<(), String> {
     let number = player.client.talk(request);
     player.answer(number).await
+}
+
+/// Lets players ask so often at once, and gives the answers of each.
+async fn ask_at_once(
+    players: &mut [Player],
+    times: usize,
+    request: impl Fn() -> TalkRequest,
+) -> Vec<Vec<Result<(), String>>> {
+    let before: Vec<usize> = players
+        .iter()
+        .map(|player| player.answers().len())
+        .collect();
+    for player in &mut *players {
+        for _ in 0..times {
+            player
+                .client
+                .talk(request())
+                .expect("a client in the world");
+        }
+    }
+    let mut all: Vec<&mut Player> = players.iter_mut().collect();
+    until(&mut all, "all are answered", |players| {
+        let mut both = players.iter().zip(&before);
+        both.all(|(player, before)| player.answers().len() == before + times)
+    })
+    .await;
+    let answers = players.iter().zip(before);
+    answers
+        .map(|(player, before)| {
+            let answers = player.answers().split_off(before);
+            answers.into_iter().map(|(_, answer)| answer).collect()
+        })
+        .collect()
 }
 
 fn say(text: &str) -> TalkRequest {
@@ -305,4 +339,110 @@ async fn a_recording_has_who_came_and_what_was_said() {
     let texts: Vec<&str> = said.iter().map(|saying| &*saying.text).collect();
     assert_eq!(texts, ["one", "two", "three"]);
     std::fs::remove_file(&file).unwrap();
+}
+
+#[tokio::test]
+async fn many_who_whisper_fill_the_budget_of_a_listener_and_not_its_link() {
+    let server = start_with(WIDE, |options| options.shards = 2);
+    let mut victim = join(&server, "Vic").await;
+    let mut friend = join(&server, "Fay").await;
+    ask(&mut victim, whisper("Fay", "hello")).await.unwrap();
+    let mut crowd = vec![];
+    for number in 0..12 {
+        crowd.push(join(&server, &format!("Crowd {number}")).await);
+    }
+    let begun = server.stats().figures().ticks;
+    let long = "x".repeat(512);
+    let (mut granted, mut refused) = (0, 0);
+    for answers in ask_at_once(&mut crowd, 8, || whisper("Vic", &long)).await {
+        for answer in answers {
+            match answer {
+                Ok(()) => granted += 1,
+                Err(reason) => {
+                    assert!(reason.contains("too many whispers"), "{reason}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    // The one to whom it has spoken still reaches it.
+    ask(&mut friend, whisper("Vic", "are you there?"))
+        .await
+        .unwrap();
+    listen_for(&server, &mut [&mut victim], 5).await;
+    let ticks = server.stats().figures().ticks - begun;
+    let bytes = heard(&victim).len() as u64 * 512;
+    let most = BYTES_AT_ONCE + BYTES_PER_SECOND * ticks.div_ceil(20) + 512;
+    assert!(bytes <= most, "{bytes} of {most} bytes in {ticks} ticks");
+    assert_eq!(heard(&victim).len(), granted + 1);
+    assert!(granted > 8 && refused > 8, "{granted} and {refused}");
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_muted_player_is_not_heard_until_it_is_unmuted_and_others_are() {
+    let server = start_with(WIDE, |options| options.shards = 2);
+    let [mut ann, mut bob, mut cid] = [
+        join(&server, "Ann").await,
+        join(&server, "Bob").await,
+        join(&server, "Cid").await,
+    ];
+    for player in [&mut ann, &mut bob, &mut cid] {
+        go(player, 500.0, 500.0).await;
+        ask(player, join_channel("trade")).await.unwrap();
+    }
+    let mute = |name: &str| TalkRequest::Mute {
+        name: name.to_owned(),
+    };
+    let unmute = |name: &str| TalkRequest::Unmute {
+        name: name.to_owned(),
+    };
+    let refusal = ask(&mut ann, unmute("Bob")).await.unwrap_err();
+    assert_eq!(refusal, "Bob is not muted");
+    ask(&mut ann, mute("bob")).await.unwrap();
+    listen_for(&server, &mut [&mut ann, &mut bob, &mut cid], 5).await;
+    let before = [heard(&ann).len(), heard(&cid).len()];
+    for said in [say("1"), whisper("Ann", "2"), speak("trade", "3")] {
+        // The one that is muted does not learn it.
+        ask(&mut bob, said).await.unwrap();
+    }
+    ask(&mut cid, say("4")).await.unwrap();
+    listen_for(&server, &mut [&mut ann, &mut bob, &mut cid], 5).await;
+    let texts = |player: &Player, before: usize| {
+        let talk = heard(player).split_off(before);
+        let texts = talk.into_iter().map(|talk| match talk {
+            Talk::Said { text, .. } | Talk::Whispered { text, .. } | Talk::Spoken { text, .. } => {
+                text.to_string()
+            }
+            other => panic!("{other:?}"),
+        });
+        texts.collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&ann, before[0]), ["4"]);
+    assert_eq!(texts(&cid, before[1]), ["1", "3", "4"]);
+    ask(&mut ann, unmute("Bob")).await.unwrap();
+    ask(&mut bob, say("5")).await.unwrap();
+    listen_for(&server, &mut [&mut ann], 5).await;
+    assert_eq!(texts(&ann, before[0]), ["4", "5"]);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn who_leaves_and_comes_back_speaks_no_more_often() {
+    let server = start_with(WIDE, |_| ());
+    let begun = server.stats().figures().ticks;
+    let mut said = 0;
+    for _ in 0..4 {
+        let mut guest = [Player::join(&server).await];
+        let [answers] = &ask_at_once(&mut guest, 8, || say("me again")).await[..] else {
+            panic!("one guest");
+        };
+        said += answers.iter().filter(|answer| answer.is_ok()).count() as u64;
+        let [guest] = guest;
+        leave(&server, guest).await;
+    }
+    let ticks = server.stats().figures().ticks - begun;
+    let most = 8 + ticks / 10 + 1;
+    assert!(said <= most, "{said} in {ticks} ticks, expected {most}");
+    server.stop().unwrap();
 }

@@ -232,10 +232,10 @@ async fn pages_of_allowed_origins_may_ask_where_to_connect() {
 }
 
 #[tokio::test]
-async fn without_origins_no_other_page_reads_the_answer() {
+async fn without_origins_no_other_page_may_ask() {
     let server = serve(|_| ());
     let answer = from(&server, "GET", "/connect.json", "https://game.example");
-    assert_eq!(answer.status, 200);
+    assert_eq!(answer.status, 403);
     assert!(!answer.head.contains("access-control-allow-origin"));
     server.stop().unwrap();
 }

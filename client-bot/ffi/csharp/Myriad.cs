@@ -49,7 +49,7 @@ namespace Myriad
 
     public enum TalkType
     {
-        Say, Whisper, Join, Leave, Speak, Members,
+        Say, Whisper, Join, Leave, Speak, Members, Mute, Unmute,
     }
 
     /// What an attribute or a parameter holds.

@@ -185,6 +185,10 @@ typedef enum MyriadTalk {
   MYRIAD_TALK_SPEAK = 4,
   // Asks who is in the channel `to`.
   MYRIAD_TALK_MEMBERS = 5,
+  // Receives no more talk of the player `to`; with an empty one, of players without a name.
+  MYRIAD_TALK_MUTE = 6,
+  // Receives the talk of the player `to` again.
+  MYRIAD_TALK_UNMUTE = 7,
 } MyriadTalk;
 
 // How to connect. A structure of zeros is a good start: then only `server` and one way to

@@ -25,6 +25,10 @@ pub enum MyriadTalk {
     Speak = 4,
     /// Asks who is in the channel `to`.
     Members = 5,
+    /// Receives no more talk of the player `to`; with an empty one, of players without a name.
+    Mute = 6,
+    /// Receives the talk of the player `to` again.
+    Unmute = 7,
 }
 
 /// Talks. `what` is a number of `MyriadTalk`; the request's number is written to `request`,
@@ -56,6 +60,8 @@ pub unsafe extern "C" fn myriad_talk(
                 text: text()?,
             },
             w if w == MyriadTalk::Members as i32 => TalkRequest::Members { channel: to()? },
+            w if w == MyriadTalk::Mute as i32 => TalkRequest::Mute { name: to()? },
+            w if w == MyriadTalk::Unmute as i32 => TalkRequest::Unmute { name: to()? },
             other => {
                 let what = format!("expected a number of MyriadTalk, found {other}");
                 return Err(Failure::Argument(what));

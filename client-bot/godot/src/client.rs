@@ -435,6 +435,20 @@ impl MyriadClient {
         let channel = channel.to_string();
         self.talk(TalkRequest::Members { channel })
     }
+
+    /// Receives no more talk of a player; with an empty name, of players without one.
+    #[func]
+    fn mute(&mut self, name: GString) -> i64 {
+        let name = name.to_string();
+        self.talk(TalkRequest::Mute { name })
+    }
+
+    /// Receives the talk of a player again.
+    #[func]
+    fn unmute(&mut self, name: GString) -> i64 {
+        let name = name.to_string();
+        self.talk(TalkRequest::Unmute { name })
+    }
 }
 
 impl MyriadClient {

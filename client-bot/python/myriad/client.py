@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from .bits import Malformed
 from .close import OTHER, UNTRUSTED, Ended, closed
-from .serial import Serial, hello_bytes, read_length
-from .shapes import WELCOME
+from .serial import Serial, hello_bytes, read_length, talk_bytes
+from .shapes import TALK, WELCOME
 from .view import View
 from .world import World
 
@@ -52,6 +52,7 @@ class Client(QuicConnectionProtocol):
         # Sequence number and (number, words) of the commands that are not processed yet.
         self.commands: list[tuple[int, tuple[int, list[int]]]] = []
         self.sequence = 0
+        self.requests = 0
 
     def hello(self, hello: dict[str, Any]) -> None:
         self._quic.send_stream_data(0, hello_bytes(hello))
@@ -63,6 +64,15 @@ class Client(QuicConnectionProtocol):
         self.commands.append((self.sequence, (self.view.world.command(name)["kind"], list(words))))
         self.commands = self.commands[-COMMANDS_MAX:]
         return self.sequence
+
+    def talk(self, what: str, **texts: str) -> int:
+        """Talks: `talk("Say", text="hello")`, `talk("Whisper", to="Ann", text="hello")`,
+        `talk("Mute", name="Bob")` and so on, see `TALK_REQUEST`. Returns the request's number,
+        which its answer among the messages has."""
+        self.requests += 1
+        self._quic.send_stream_data(0, talk_bytes(self.requests, what, texts))
+        self.transmit()
+        return self.requests
 
     async def tick(self) -> None:
         """Waits for news, then acknowledges them and sends what commands there are."""
@@ -132,6 +142,8 @@ class Client(QuicConnectionProtocol):
     def take_message(self, message: bytes) -> None:
         if self.is_welcome:
             for name, told in self.view.take_frame(message):
+                if name == "talk":
+                    told = Serial(told["bytes"]).read(TALK)
                 self.messages.append((name, told))
                 if name == "interface":
                     self.change_interface(told)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from .bits import Malformed, unzigzag
+from .shapes import TALK_REQUEST
 
 
 class Serial:
@@ -74,6 +75,17 @@ def hello_bytes(hello: dict[str, Any]) -> bytes:
     return len(body).to_bytes(4, "little") + body
 
 
+def talk_bytes(number: int, what: str, texts: dict[str, str]) -> bytes:
+    """A request for talk: a variant of `TALK_REQUEST`, with its fields."""
+    fields = TALK_REQUEST[what]
+    if set(texts) != set(fields):
+        raise TypeError(f"{what} has the fields {', '.join(fields)}")
+    body = integer(number) + integer(TALK_BODY) + integer(list(TALK_REQUEST).index(what))
+    for each in (texts[name].encode() for name in fields):
+        body += integer(len(each)) + each
+    return len(body).to_bytes(4, "little") + body
+
+
 def read_length(data: bytes | bytearray) -> tuple[int, int] | None:
     """The length in front of a message, and its own bytes; none until it has arrived."""
     length = 0
@@ -89,3 +101,5 @@ def read_length(data: bytes | bytearray) -> tuple[int, int] | None:
 
 
 MESSAGE_BYTES_MAX = 1 << 20
+# The variant of a request's body.
+TALK_BODY = 5

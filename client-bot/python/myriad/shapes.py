@@ -39,3 +39,17 @@ WELCOME = {"tick": "integer", "entity": ENTITY, "commands_epoch": "byte", "ticke
            "resumed": "bool", "player_kind": "integer", "quotas": QUOTAS, "schema": SCHEMA,
            **FORECAST, "standby": "text"}
 INTERFACE = {"commands_epoch": "byte", **CHANGING, **FORECAST}
+CHANNEL = {"channel": "text"}
+SAID = {"text": "text"}
+PLAYER = {"name": "text"}
+TALK = ("variant", {
+    "Said": {"speaker": ENTITY, "name": ("optional", "text")} | SAID,
+    "Whispered": {"from": "text"} | SAID,
+    "Spoken": CHANNEL | {"from": "text"} | SAID,
+    "Joined": CHANNEL | PLAYER,
+    "Left": CHANNEL | PLAYER,
+    "Members": CHANNEL | {"names": ("list", "text")},
+    "Announced": SAID,
+})
+TALK_REQUEST = {"Say": SAID, "Whisper": {"to": "text"} | SAID, "Join": CHANNEL, "Leave": CHANNEL,
+                "Speak": CHANNEL | SAID, "Members": CHANNEL, "Mute": PLAYER, "Unmute": PLAYER}

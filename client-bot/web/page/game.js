@@ -1,6 +1,7 @@
 // The game's client in WebAssembly, with its buffers as values of this language.
 
 const FLOATS = 7;
+const TALKS = ["say", "whisper", "mute", "unmute"];
 /** A unit, in the engine's numbers. */
 export const ONE = 4096;
 const encoder = new TextEncoder();
@@ -78,6 +79,16 @@ export class Game {
     this.#check(this.wasm.command(number));
   }
 
+  /** Talks: `what` is one of TALKS. Throws outside of a world. */
+  talk(what, to, text) {
+    const [whom, words] = [to, text].map((part) => encoder.encode(part));
+    const bytes = new Uint8Array(whom.length + words.length);
+    bytes.set(whom);
+    bytes.set(words, whom.length);
+    this.#put(bytes);
+    this.#check(this.wasm.talk(TALKS.indexOf(what), whom.length));
+  }
+
   /** After how many ticks a command can be used again. */
   rest(number, now) {
     return this.wasm.rest(number, now);
@@ -130,6 +141,16 @@ export class Game {
 /** The bytes of a text of hexadecimal digits. */
 export function bytesOf(digits) {
   return Uint8Array.from(digits.match(/../g), (byte) => parseInt(byte, 16));
+}
+
+/** What a line of talk asks for: a text to all that are near, or one of `/whisper NAME: TEXT`,
+ *  `/mute NAME`, `/unmute NAME`. */
+export function talkOf(line) {
+  const whisper = line.match(/^\/whisper\s+([^:]+):\s*(.+)$/);
+  if (whisper) return { what: "whisper", to: whisper[1].trim(), text: whisper[2] };
+  const mute = line.match(/^\/(mute|unmute)(?:\s+(.*))?$/);
+  if (mute) return { what: mute[1], to: (mute[2] ?? "").trim(), text: "" };
+  return { what: "say", to: "", text: line };
 }
 
 /** The numbers of one entity, as the client gives them. */

@@ -1,7 +1,7 @@
 // The page: the world around the player, drawn once a frame.
 
 import { Scene } from "./draw.js";
-import { ONE, bytesOf, each, load } from "./game.js";
+import { ONE, bytesOf, each, load, talkOf } from "./game.js";
 import { Panel } from "./panel.js";
 import { DIRECTIONS, inWorld, stepOfKeys, stepTowards } from "./steps.js";
 import { Transport } from "./transport.js";
@@ -19,7 +19,7 @@ const shown = { schema: null, own: null, frames: 0, fps: 0, since: now(), retryA
 const game = await load("game.wasm");
 const options = new URLSearchParams(location.hash.slice(1));
 const transport = new Transport(game, now, options.get("port"));
-const panel = new Panel(give);
+const panel = new Panel(give, talk);
 
 function begin() {
   const ticket = sessionStorage.getItem("ticket");
@@ -39,6 +39,15 @@ function give(command, words) {
   try {
     game.command(command.number, words);
     panel.log("own", command.name);
+  } catch (error) {
+    panel.log("answer", error.message);
+  }
+}
+
+function talk(line) {
+  try {
+    const { what, to, text } = talkOf(line);
+    game.talk(what, to, text);
   } catch (error) {
     panel.log("answer", error.message);
   }

@@ -23,9 +23,15 @@ export class Panel {
   #history = [];
   #bytes = { at: 0, count: 0, rate: 0 };
 
-  /** `give` is called with a command of the schema and its words. */
-  constructor(give) {
+  /** `give` is called with a command of the schema and its words, `talk` with a line. */
+  constructor(give, talk) {
     this.#give = give;
+    find("talk-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const line = find("talk").value.trim();
+      find("talk").value = "";
+      if (line) talk(line);
+    });
     addEventListener("keydown", (event) => {
       const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
       const number = Number(event.key);

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use client_core::{Ending, Game, GameOptions, LossCode, Prediction, RetryOptions, Step, View};
+use client_core::{
+    Ending, Game, GameOptions, LossCode, Prediction, RetryOptions, Step, TalkRequest, View,
+};
 use serde::Serialize;
 use shared::CommandKind;
 
@@ -31,6 +33,8 @@ impl Default for Client {
 /// Numbers of an entity that is shown: slot, kind, x, y, z, what it is, the share of its bar.
 /// What it is: 1 for the own entity, else 0. The share is -1 without a bar.
 pub const FLOATS: usize = 7;
+/// What a page can do with talk, by number.
+pub const TALKS: [&str; 4] = ["say", "whisper", "mute", "unmute"];
 
 /// The page's connection.
 impl Client {
@@ -142,6 +146,22 @@ impl Client {
             true => 0,
             false => give(&mut self.output, &events),
         }
+    }
+
+    /// Talks: `what` is a number of [`TALKS`], and the input two texts, the first of so many
+    /// bytes: whom it concerns, and what is said.
+    pub fn talk(&mut self, what: u32, to_bytes: usize) -> usize {
+        let (to, text) = self.input.split_at(to_bytes.min(self.input.len()));
+        let [to, text] = [to, text].map(|part| String::from_utf8_lossy(part).into_owned());
+        let request = match what {
+            0 => TalkRequest::Say { text },
+            1 => TalkRequest::Whisper { to, text },
+            2 => TalkRequest::Mute { name: to },
+            3 => TalkRequest::Unmute { name: to },
+            _ => return self.give_error(Err(format!("expected one of {TALKS:?}, found {what}"))),
+        };
+        let asked = self.game.talk(request).map(|_| ());
+        self.give_error(asked.ok_or("not in the world"))
     }
 
     pub fn input_due(&self, now_ms: f64) -> f64 {

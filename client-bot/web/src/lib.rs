@@ -112,6 +112,13 @@ pub extern "C" fn command(kind: u32) -> usize {
     with(|client| client.command(kind))
 }
 
+/// Talks: `what` is a number of [`client::TALKS`], `input` the text of so many bytes that says
+/// whom it concerns, and behind it what is said. 0, or the bytes of an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn talk(what: u32, to_bytes: usize) -> usize {
+    with(|client| client.talk(what, to_bytes))
+}
+
 /// After how many ticks a command can be used again: 0 for now.
 #[unsafe(no_mangle)]
 pub extern "C" fn rest(kind: u32, now_ms: f64) -> f64 {

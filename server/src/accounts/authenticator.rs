@@ -22,6 +22,12 @@ pub trait Authenticator: Send + Sync {
     /// What an operator should know of it at the start.
     fn description(&self) -> String;
 
+    /// Whether a right token may be found by trying many. A network that has shown too many
+    /// wrong ones is then not heard for a while, and else still with a right one.
+    fn is_guessable(&self) -> bool {
+        true
+    }
+
     /// Whether anybody may come in: the log warns of it.
     fn is_open(&self) -> bool {
         false

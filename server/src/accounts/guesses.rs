@@ -14,30 +14,44 @@ pub struct Guesses {
 }
 
 impl Guesses {
-    /// Whether an address has shown too many wrong tokens to be heard now.
-    pub fn are_over(&self, address: IpAddr, now: Instant) -> bool {
-        let latest = now + GUESS_INTERVAL * (GUESSES_AT_ONCE - 1);
-        let paid = self.paid.get(&Network::of(address));
-        paid.is_some_and(|paid| *paid > latest)
+    /// Lets an address, which is proven, show one more token. Otherwise gives the time until it
+    /// may.
+    pub fn take(&mut self, address: IpAddr, now: Instant) -> Result<(), Duration> {
+        let network = Network::of(address);
+        if !self.paid.contains_key(&network) && self.paid.len() >= GUESSING_NETWORKS_MAX {
+            self.paid.retain(|_, paid| *paid > now);
+            if self.paid.len() >= GUESSING_NETWORKS_MAX {
+                // An attacker with this many networks can guess as well from others.
+                return Ok(());
+            }
+        }
+        let paid = self.paid.entry(network).or_insert(now);
+        let next = (*paid).max(now) + GUESS_INTERVAL;
+        let latest = now + GUESS_INTERVAL * GUESSES_AT_ONCE;
+        if next > latest {
+            return Err(next - latest);
+        }
+        *paid = next;
+        Ok(())
     }
 
-    /// Somebody at this address, which is proven, has shown a wrong token.
-    pub fn note(&mut self, address: IpAddr, now: Instant) {
-        if self.paid.len() >= GUESSING_NETWORKS_MAX {
-            self.paid.retain(|_, paid| *paid > now);
+    /// The token that an address was let show was no guess.
+    pub fn give_back(&mut self, address: IpAddr, now: Instant) {
+        let network = Network::of(address);
+        if let Some(paid) = self.paid.get_mut(&network) {
+            *paid -= GUESS_INTERVAL;
+            if *paid <= now {
+                self.paid.remove(&network);
+            }
         }
-        if self.paid.len() >= GUESSING_NETWORKS_MAX {
-            // An attacker with this many networks can guess as well from others.
-            return;
-        }
-        let paid = self.paid.entry(Network::of(address)).or_insert(now);
-        *paid = (*paid).max(now) + GUESS_INTERVAL;
     }
 }
 
 /// After some wrong tokens a network is not heard until an interval is over for each more.
 pub const GUESSES_AT_ONCE: u32 = 10;
 pub const GUESS_INTERVAL: Duration = Duration::from_secs(5);
+/// A word of this many bytes is not found by trying, if it was drawn at random.
+pub const WORD_BYTES_SAFE: usize = 16;
 const GUESSING_NETWORKS_MAX: usize = 4096;
 
 #[cfg(test)]
@@ -49,11 +63,44 @@ mod tests {
         let (mut guesses, now) = (Guesses::default(), Instant::now());
         for i in 0..100_000u32 {
             let [_, b, c, d] = i.to_be_bytes();
-            guesses.note(IpAddr::from([10, b, c, d]), now);
+            guesses.take(IpAddr::from([10, b, c, d]), now).unwrap();
         }
         assert_eq!(guesses.paid.len(), GUESSING_NETWORKS_MAX);
         let later = now + 2 * GUESS_INTERVAL;
-        guesses.note(IpAddr::from([11, 0, 0, 1]), later);
+        guesses.take(IpAddr::from([11, 0, 0, 1]), later).unwrap();
         assert_eq!(guesses.paid.len(), 1);
+    }
+
+    #[test]
+    fn a_network_may_guess_a_few_times_and_then_now_and_then() {
+        let (mut guesses, mut now) = (Guesses::default(), Instant::now());
+        let home = IpAddr::from([10, 0, 0, 1]);
+        let mut guess = |times: u32, now| {
+            (0..times)
+                .filter(|_| guesses.take(home, now).is_ok())
+                .count()
+        };
+        assert_eq!(guess(1000, now), GUESSES_AT_ONCE as usize);
+        now += GUESS_INTERVAL;
+        assert_eq!(guess(1000, now), 1);
+        now += GUESS_INTERVAL * 3;
+        assert_eq!(guess(1000, now), 3);
+        now += GUESS_INTERVAL * 1000;
+        assert_eq!(guess(1000, now), GUESSES_AT_ONCE as usize);
+    }
+
+    #[test]
+    fn right_tokens_use_up_no_guesses() {
+        let (mut guesses, now) = (Guesses::default(), Instant::now());
+        let home = IpAddr::from([10, 0, 0, 1]);
+        for _ in 1..GUESSES_AT_ONCE {
+            guesses.take(home, now).unwrap();
+        }
+        for _ in 0..1000 {
+            guesses.take(home, now).unwrap();
+            guesses.give_back(home, now);
+        }
+        guesses.take(home, now).unwrap();
+        assert_eq!(guesses.take(home, now), Err(GUESS_INTERVAL));
     }
 }

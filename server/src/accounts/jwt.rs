@@ -142,6 +142,10 @@ impl Authenticator for JwtTokens {
         })
     }
 
+    fn is_guessable(&self) -> bool {
+        false
+    }
+
     fn description(&self) -> String {
         format!(
             "accounts by JSON web tokens of {} for {}, {} keys",

@@ -3,6 +3,7 @@
 use subtle::ConstantTimeEq;
 
 use super::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
+use super::guesses::WORD_BYTES_SAFE;
 use super::identity::Identity;
 
 /// Lets everybody in who shows the same word; with the empty word, everybody. Clients are
@@ -37,6 +38,10 @@ impl Authenticator for SharedWord {
             true => "open to everybody, without accounts: for development".to_owned(),
             false => "one token for all, without accounts".to_owned(),
         }
+    }
+
+    fn is_guessable(&self) -> bool {
+        !self.is_open() && self.0.len() < WORD_BYTES_SAFE
     }
 
     fn is_open(&self) -> bool {

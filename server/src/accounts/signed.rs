@@ -102,6 +102,10 @@ impl Authenticator for SignedTokens {
         })
     }
 
+    fn is_guessable(&self) -> bool {
+        false
+    }
+
     fn description(&self) -> String {
         "accounts by signed tokens, from `myriad token`".to_owned()
     }

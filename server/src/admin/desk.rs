@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use shared::{ClientRow, Fixed, Name, Text};
 use tracing::info;
 
 use super::port::Answers;
 use super::request::{Answer, Client, Link, Listed, Request};
-use crate::accounts::authenticator::UnixTime;
-use crate::accounts::bans::{Ban, Banned};
+use crate::accounts::bans::{BAN_SECONDS_MAX, Banned};
 use crate::accounts::guard::{BanError, Guard};
 use crate::accounts::identity::Account;
+use crate::accounts::moment::Moment;
 use crate::metrics;
 use crate::tick::directory::Place;
 use crate::tick::operator::{self, Order, Which, Whom};
@@ -80,11 +80,11 @@ impl Desk {
                 reason,
             } => self.ban(whom, *seconds, reason)?,
             Request::Unban { whom } => {
-                let lifted = self.guard.unban(whom, now());
+                let lifted = self.guard.unban(whom, Moment::now());
                 lifted.map_err(|error| error.to_string())?;
                 Answer::Done { clients: 0 }
             }
-            Request::Bans => Answer::Bans(self.guard.bans(now())),
+            Request::Bans => Answer::Bans(self.guard.bans(Moment::now())),
             Request::Tell { whom, text } => self.tell(whom.as_ref(), text)?,
             Request::Stats => Answer::Stats(self.stats()),
             Request::Promote { .. } => return Err("this server is no standby".to_owned()),
@@ -142,13 +142,9 @@ impl Desk {
                 "expected 1 to {BAN_SECONDS_MAX} seconds, found {seconds}"
             ));
         }
-        let ban = Ban {
-            whom: whom.clone(),
-            until: now().0 + seconds,
-            reason: one_line(reason)?,
-        };
+        let (time, said) = (Duration::from_secs(seconds), one_line(reason)?);
         // First the ban: who is thrown out must not be back before it.
-        let kept = match self.guard.ban(ban, now()) {
+        let kept = match self.guard.ban(whom.clone(), time, said, Moment::now()) {
             // It holds all the same.
             Err(error @ BanError::NotKept(_)) => Err(error.to_string()),
             done => Ok(done.map_err(|error| error.to_string())?),
@@ -189,7 +185,7 @@ impl Desk {
             ("malformed", figures.malformed),
             ("packets_sent", figures.packets_sent),
             ("packets_received", figures.packets_received),
-            ("bans", self.guard.bans(now()).len() as u64),
+            ("bans", self.guard.bans(Moment::now()).len() as u64),
         ];
         all.map(|(name, figure)| (name.to_owned(), figure)).into()
     }
@@ -247,13 +243,7 @@ fn link_of((shard, _): Place, figures: &LinkFigures) -> Link {
     }
 }
 
-fn now() -> UnixTime {
-    UnixTime::of(SystemTime::now())
-}
-
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
-/// A hundred years.
-const BAN_SECONDS_MAX: u64 = 36_500 * 86_400;
 
 #[cfg(test)]
 mod tests {

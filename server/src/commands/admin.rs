@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
+use client_bot::printable::OneLine;
 use client_bot::say;
 
 use super::arguments::span;
@@ -109,14 +110,14 @@ pub fn run(arguments: AdminArguments) -> Result<()> {
         _ if arguments.json => {}
         Answer::Clients(clients) => clients
             .iter()
-            .for_each(|client| say!("{}", line_of(client))),
+            .for_each(|client| say!("{}", OneLine(&line_of(client)))),
         Answer::Bans(bans) => {
             for ban in bans {
                 say!(
                     "{} until {} (seconds since 1970) {}",
-                    ban.whom,
+                    OneLine(&ban.whom.to_string()),
                     ban.until,
-                    ban.reason
+                    OneLine(&ban.reason)
                 );
             }
         }

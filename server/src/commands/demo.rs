@@ -96,6 +96,7 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let mut options = ServerOptions {
         backend: arguments.backend,
         web: arguments.web.serving()?,
+        http_hosts: arguments.web.hosts.names.clone(),
         scripts,
         update_url: arguments.update_url.clone(),
         ..ServerOptions::local(world.clone())

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use client_bot::printable::Lines;
 use client_bot::say;
 
 use super::kept::{open, size_text};
@@ -39,7 +40,10 @@ fn print_checkpoints(disk: &Folder) -> Result<bool> {
             }
             Err(error) => {
                 are_good = false;
-                say!("checkpoint before tick {tick}: {bytes}, {error:#}");
+                say!(
+                    "checkpoint before tick {tick}: {bytes}, {}",
+                    Lines(&format!("{error:#}"))
+                );
             }
         }
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::cli::at_least_one;
+use client_bot::printable::Lines;
 use client_bot::say;
 use gpu_kernels::{Backend, Frame, StateHash, Ticket};
 use shared::Schema;
@@ -15,7 +16,7 @@ use shared::Schema;
 use super::difference::differing_parts;
 use super::interrupt::on_interrupt;
 use super::kept;
-use super::web::DashboardToken;
+use super::web::{DashboardToken, HttpHosts};
 use crate::durable::checkpoint;
 use crate::durable::recording::{Next, RecordingReader};
 use crate::durable::recovery::{self, Progress, Replay};
@@ -50,6 +51,8 @@ pub struct ReplayArguments {
     web: Option<SocketAddr>,
     #[command(flatten)]
     token: DashboardToken,
+    #[command(flatten)]
+    hosts: HttpHosts,
 }
 
 /// The result of a replay.
@@ -78,7 +81,7 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
         replayed.ticks
     );
     if let Some(reason) = &replayed.broken_off {
-        say!("the recording breaks off there: {reason}");
+        say!("the recording breaks off there: {}", Lines(reason));
     }
     Ok(replayed.broken_off.is_none())
 }
@@ -86,10 +89,15 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
 /// Shows a recording or a kept world to browsers until Ctrl-C.
 fn show(arguments: &ReplayArguments, address: SocketAddr, threads: usize) -> Result<bool> {
     let token = arguments.token.read()?;
+    let names = arguments.hosts.names.clone();
     let interrupted = on_interrupt()?;
-    let shown = ReplaySite::start(&arguments.file, address, token, threads)?;
+    let shown = ReplaySite::start(&arguments.file, address, token, threads, names)?;
     if let Some(reason) = shown.ends_early() {
-        say!("it breaks off before tick {}: {reason}", shown.ticks());
+        say!(
+            "it breaks off before tick {}: {}",
+            shown.ticks(),
+            Lines(&reason)
+        );
     }
     say!("see it on http://{}/replay", shown.address());
     // The sender lives as long as the process.

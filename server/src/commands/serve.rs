@@ -126,6 +126,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         backend: arguments.backend,
         metrics: arguments.metrics,
         web: arguments.web.serving()?,
+        http_hosts: arguments.web.hosts.names,
         record: arguments.record,
         data: arguments.data.map(|folder| DataOptions {
             level: arguments.level,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use client_bot::printable::Lines;
 use client_bot::say;
 
 use super::kept::open;
@@ -25,7 +26,10 @@ pub fn run(arguments: &VerifyArguments) -> Result<bool> {
     for tick in checkpoint::ticks(&disk)? {
         if let Err(error) = recovery::read(&disk, tick) {
             is_good = false;
-            say!("checkpoint before tick {tick}: {error:#}");
+            say!(
+                "checkpoint before tick {tick}: {}",
+                Lines(&format!("{error:#}"))
+            );
         }
     }
     let records = check_records(&disk);
@@ -33,7 +37,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<bool> {
         Ok((first, next)) => say!("records of ticks {first} to {next}: every checksum is right"),
         Err(error) => {
             is_good = false;
-            say!("{error:#}");
+            say!("{}", Lines(&format!("{error:#}")));
         }
     }
     Ok(is_good)

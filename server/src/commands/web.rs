@@ -33,6 +33,17 @@ pub struct WebArguments {
     web_root: Option<PathBuf>,
     #[command(flatten)]
     token: DashboardToken,
+    #[command(flatten)]
+    pub hosts: HttpHosts,
+}
+
+/// The names by which HTTP ports are reached.
+#[derive(Debug, Default, Args)]
+pub struct HttpHosts {
+    /// Name under which the HTTP ports are reached through a proxy, such as `game.example.org`,
+    /// beside this machine's own; may be given several times
+    #[arg(id = "http_host", long = "http-host", value_name = "HOST", value_parser = host)]
+    pub names: Vec<String>,
 }
 
 /// The token of a page for operators, of a command with the option `--web`.
@@ -105,9 +116,33 @@ fn origin(text: &str) -> Result<String, String> {
     }
 }
 
+fn host(text: &str) -> Result<String, String> {
+    let is_of_name = |c: char| !c.is_control() && !" /:?#@[]\\".contains(c);
+    match !text.is_empty() && text.chars().all(is_of_name) {
+        true => Ok(text.to_owned()),
+        false => {
+            Err("expected a name without scheme and port, such as game.example.org".to_owned())
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_is_a_name_alone() {
+        assert!(host("game.example.org").is_ok());
+        for text in [
+            "",
+            "https://game.example.org",
+            "game.example.org:80",
+            "a b",
+            "a/",
+        ] {
+            assert!(host(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn an_origin_has_a_scheme_and_no_path() {

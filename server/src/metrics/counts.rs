@@ -53,6 +53,8 @@ pub struct FanOutCounts {
     pub notices: u64,
     /// Clients that may have missed notices, since they were told as many as they may be.
     pub notices_full: u64,
+    /// What others said and clients were not told, since they had heard so much of late.
+    pub talk_left_out: u64,
     /// Sessions that ended since the last tick and were not closed by either side.
     pub sessions_lost: u64,
 }
@@ -139,6 +141,7 @@ impl AddAssign for FanOutCounts {
         self.stream_bytes += other.stream_bytes;
         self.notices += other.notices;
         self.notices_full += other.notices_full;
+        self.talk_left_out += other.talk_left_out;
         self.sessions_lost += other.sessions_lost;
     }
 }

@@ -9,7 +9,7 @@ use anyhow::Result;
 use hyper::StatusCode;
 use metrics_exporter_prometheus::PrometheusHandle;
 
-use crate::http::{self, Limits, PLAIN_TEXT, Page};
+use crate::http::{self, Asked, Limits, PLAIN_TEXT, Page, Site};
 
 const LIMITS: Limits = Limits {
     connections: 16,
@@ -27,14 +27,17 @@ pub struct Readiness {
 }
 
 /// Serves `http://ADDRESS/metrics` until the process ends, `/healthz` (the process answers)
-/// and `/readyz` (clients may come).
-pub fn serve(address: SocketAddr, metrics: PrometheusHandle, readiness: Readiness) -> Result<()> {
-    let shown = metrics.clone();
-    let pages = move |path: &str| match path {
-        "/metrics" => Page::new(METRICS_TEXT, shown.render()),
-        "/healthz" => Page::new(PLAIN_TEXT, "alive\n"),
-        "/readyz" => readiness.page(),
-        _ => Page::not_found("the pages are /metrics, /healthz and /readyz\n"),
+/// and `/readyz` (clients may come). `names` are those of the port beside the machine's own.
+pub fn serve(
+    address: SocketAddr,
+    metrics: PrometheusHandle,
+    readiness: Readiness,
+    names: Vec<String>,
+) -> Result<()> {
+    let pages = Pages {
+        metrics: metrics.clone(),
+        readiness,
+        names,
     };
     // Histograms gather what they were told until then.
     let upkeep = move || {
@@ -43,6 +46,27 @@ pub fn serve(address: SocketAddr, metrics: PrometheusHandle, readiness: Readines
     };
     http::serve(address, "metrics", Arc::new(pages), LIMITS, upkeep)?;
     Ok(())
+}
+
+struct Pages {
+    metrics: PrometheusHandle,
+    readiness: Readiness,
+    names: Vec<String>,
+}
+
+impl Site for Pages {
+    async fn answer(&self, asked: Asked) -> Page {
+        match &*asked.path {
+            "/metrics" => Page::new(METRICS_TEXT, self.metrics.render()),
+            "/healthz" => Page::new(PLAIN_TEXT, "alive\n"),
+            "/readyz" => self.readiness.page(),
+            _ => Page::not_found("the pages are /metrics, /healthz and /readyz\n"),
+        }
+    }
+
+    fn names(&self) -> &[String] {
+        &self.names
+    }
 }
 
 impl Readiness {

@@ -32,11 +32,11 @@ pub struct TickReport<'a> {
 }
 
 /// Serves `http://ADDRESS/metrics` until the process ends.
-pub fn serve(address: SocketAddr, readiness: Readiness) -> Result<()> {
+pub fn serve(address: SocketAddr, readiness: Readiness, names: Vec<String>) -> Result<()> {
     let metrics = PrometheusBuilder::new()
         .install_recorder()
         .context("cannot record metrics")?;
-    port::serve(address, metrics, readiness)
+    port::serve(address, metrics, readiness, names)
         .with_context(|| format!("cannot serve metrics on {address}"))?;
     table::describe();
     Ok(())
@@ -80,6 +80,7 @@ pub fn record(report: &TickReport<'_>) {
     table::SENT_BYTES.add_to("stream", sent.stream_bytes);
     table::NOTICES.add(sent.notices);
     table::NOTICES_FULL.add(sent.notices_full);
+    table::TALK_LEFT_OUT.add(sent.talk_left_out);
     table::SESSIONS_LOST.add(sent.sessions_lost);
     table::SUBSCRIPTIONS_LOST.add(report.subscriptions_lost);
     table::TICKS_UNRECORDED.add(u64::from(!report.is_recorded));

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::accounts::bans::Ban;
 use crate::accounts::guard::Guard;
+use crate::accounts::moment::Moment;
 use crate::durable::folder::{self, DataFolder};
 
 /// Tells a guard of the bans in a folder, and keeps there what becomes of them.
@@ -21,7 +22,7 @@ pub fn keep(guard: &Guard, folder: &DataFolder) -> Result<()> {
         }
     };
     let folder = folder.path().to_owned();
-    guard.keep_bans(bans, move |bans| {
+    guard.keep_bans(bans, Moment::now(), move |bans| {
         let text = serde_json::to_vec_pretty(bans).context("bans can't be written")?;
         folder::write(&folder, FILE, &text)
     });

@@ -263,7 +263,8 @@ impl Session {
             true => notices::leave_out(player.client, view, &mut frame, counts),
             false => notices::write(player.client, view, &mut frame, counts),
         }
-        talk::write(player.client, view, &mut self.talk, &mut frame);
+        let (own, near) = (&mut self.talk, &mut self.near);
+        talk::write(player.client, view, own, near, &mut frame, counts);
         self.write_enters(&mut frame, view, player, &mut scratch.order);
         // A client that reads its stream slowly is told less before it is told nothing: values
         // that will be overtaken wait until it has caught up, and only the newest are sent then.

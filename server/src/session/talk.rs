@@ -8,25 +8,40 @@ use shared::wire::talk::Talk;
 
 use super::SessionWorld;
 use super::frame::{FrameWriter, TickView};
+use crate::metrics::counts::FanOutCounts;
+use crate::tick::talk::budget::TalkBudget;
+use crate::tick::talk::size_of;
 
-/// Writes what was said to the client, together with what it hears by place. `own` is what
-/// was said to it, each with its place among all that was said; it is empty afterwards.
+/// Writes what was said to the client, together with what it hears by place, as far as its
+/// budget for that goes. `own` is what was said to it, each with its place among all that was
+/// said; it is empty afterwards.
 pub fn write(
     client: ClientRow,
     view: TickView<'_>,
     own: &mut Vec<(usize, Arc<Talk>)>,
+    near: &mut TalkBudget,
     frame: &mut FrameWriter<'_>,
+    counts: &mut FanOutCounts,
 ) {
-    let said = &view.publication.said;
+    let publication = view.publication;
+    let said = &publication.said;
     if !said.is_empty() {
-        let output = &view.publication.output;
+        let (tick, tick_hz) = (publication.tick, view.world.config.schema.world.tick_hz);
+        let output = &publication.output;
         for &heard in output.hearings.of(client) {
             let notification = &output.notifications[heard as usize];
             let Some(place) = place_of(notification, view.world) else {
                 continue;
             };
-            if let Some(Some(talk)) = said.get(place) {
-                own.push((place, talk.clone()));
+            let Some(Some(talk)) = said.get(place) else {
+                continue;
+            };
+            if publication.hushed.contains(&(client, place)) {
+                continue;
+            }
+            match near.take(size_of(talk), tick, tick_hz) {
+                true => own.push((place, talk.clone())),
+                false => counts.talk_left_out += 1,
             }
         }
         own.sort_by_key(|(place, _)| *place);

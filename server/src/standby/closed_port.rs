@@ -4,20 +4,21 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Endpoint, Incoming, ServerConfig, TransportConfig, VarInt};
+use quinn::{Connection, Endpoint, ServerConfig, TransportConfig, VarInt};
 use rustls::crypto::ring;
 use shared::wire;
 use shared::wire::control::Close;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use tracing::{debug, warn};
 
+use super::arrivals::{Arrivals, Failure};
 use super::background::{Background, open_port, runtime};
 use crate::transport::quic::Identity;
+use crate::transport::steady::SteadyTime;
 
 /// A port that lets nobody in. Dropping it closes it.
 pub struct ClosedPort {
@@ -55,29 +56,17 @@ async fn serve(endpoint: Endpoint, (certificate, key): (PathBuf, PathBuf)) {
         Ok(config) => endpoint.set_server_config(Some(config)),
         Err(error) => return warn!("the standby does not answer clients: {error:#}"),
     }
-    let open = Arc::new(AtomicUsize::new(0));
+    let arrivals = Arrivals::new(HANDSHAKES_MAX);
     while let Some(incoming) = endpoint.accept().await {
-        if open.load(Ordering::Relaxed) >= HANDSHAKES_MAX {
-            incoming.refuse();
-            continue;
-        }
-        open.fetch_add(1, Ordering::Relaxed);
-        let open = open.clone();
-        tokio::spawn(async move {
-            turn_away(incoming).await;
-            open.fetch_sub(1, Ordering::Relaxed);
-        });
+        arrivals.take(incoming, HANDSHAKE_WAIT, turn_away);
     }
 }
 
-async fn turn_away(incoming: Incoming) {
-    let from = incoming.remote_address();
-    match timeout(HANDSHAKE_WAIT, async { incoming.await }).await {
-        Ok(Ok(connection)) => {
-            connection.close(VarInt::from_u32(Close::Standby.code()), REASON);
-        }
-        Ok(Err(error)) => debug!(%from, %error, "no client at the standby's port"),
-        Err(_) => {}
+async fn turn_away(from: SocketAddr, connected: Result<Connection, Failure>) {
+    match connected {
+        Ok(connection) => connection.close(VarInt::from_u32(Close::Standby.code()), REASON),
+        Err(Failure::Ended(error)) => debug!(%from, %error, "no client at the standby's port"),
+        Err(Failure::Crowded | Failure::Silent) => {}
     }
 }
 
@@ -92,6 +81,7 @@ fn config(identity: Identity) -> Result<ServerConfig> {
     tls.send_tls13_tickets = 0;
     let crypto = QuicServerConfig::try_from(tls).context("the TLS settings do not suit QUIC")?;
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+    config.time_source(Arc::new(SteadyTime));
     let mut transport = TransportConfig::default();
     transport
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
@@ -107,4 +97,4 @@ const REASON: &[u8] = b"this server is a standby: the players are at its primary
 const LOOK_PERIOD: Duration = Duration::from_millis(250);
 const HANDSHAKE_WAIT: Duration = Duration::from_secs(3);
 /// At once: each costs some processor time, which the standby needs for its ticks.
-const HANDSHAKES_MAX: usize = 64;
+const HANDSHAKES_MAX: usize = 128;

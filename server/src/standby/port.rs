@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use quinn::{Connection, Endpoint, Incoming, RecvStream, SendStream, VarInt};
+use quinn::{Connection, Endpoint, RecvStream, SendStream, VarInt};
 use shared::wire::control::ADDRESS_BYTES_MAX;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 use tracing::{error, info, warn};
 
+use super::arrivals::{Arrivals, Failure};
 use super::background::{Background, open_port, runtime};
 use super::backlog::Plan;
 use super::feed::{Feed, Seated};
@@ -67,6 +68,7 @@ impl LinkPort {
 }
 
 async fn serve(endpoint: Endpoint, primary: Primary, stop: &Notify) {
+    let arrivals = Arrivals::new(HANDSHAKES_MAX);
     let open = Arc::new(AtomicUsize::new(0));
     loop {
         let incoming = tokio::select! {
@@ -74,28 +76,51 @@ async fn serve(endpoint: Endpoint, primary: Primary, stop: &Notify) {
             incoming = endpoint.accept() => incoming,
         };
         let Some(incoming) = incoming else { break };
-        if open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
-            table::FOLLOWERS_REFUSED.add_to("crowded", 1);
-            incoming.refuse();
-            continue;
-        }
-        open.fetch_add(1, Ordering::Relaxed);
         let (open, primary) = (open.clone(), primary.clone());
-        tokio::spawn(async move {
-            let from = incoming.remote_address();
-            if let Err(error) = converse(incoming, &primary).await {
-                warn!(%from, "a standby's connection has ended: {error:#}");
-            }
-            open.fetch_sub(1, Ordering::Relaxed);
-        });
+        arrivals.take(
+            incoming,
+            HANDSHAKE_WAIT,
+            move |from, connected| async move {
+                let result = match connected {
+                    Ok(connection) => take_place(connection, &open, &primary).await,
+                    Err(failure) => Err(not_connected(failure)),
+                };
+                if let Err(error) = result {
+                    warn!(%from, error = format!("{error:#}"), "a standby's connection has ended");
+                }
+            },
+        );
     }
     endpoint.close(VarInt::from_u32(0), b"the primary stops");
     // Otherwise the other side learns it by a time-out.
     let _ = timeout(GOODBYE, endpoint.wait_idle()).await;
 }
 
-async fn converse(incoming: Incoming, primary: &Primary) -> Result<()> {
-    let greeted = timeout(HELLO_WAIT, greet(incoming)).await;
+fn not_connected(failure: Failure) -> anyhow::Error {
+    let (reason, error) = match failure {
+        Failure::Crowded => ("crowded", anyhow!("too many connect at once")),
+        Failure::Silent => ("silent", anyhow!("no handshake in time")),
+        Failure::Ended(error) => ("certificate", error.into()),
+    };
+    table::FOLLOWERS_REFUSED.add_to(reason, 1);
+    error
+}
+
+/// Serves a connection whose certificate is known, if there are not too many.
+async fn take_place(connection: Connection, open: &AtomicUsize, primary: &Primary) -> Result<()> {
+    if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
+        open.fetch_sub(1, Ordering::Relaxed);
+        table::FOLLOWERS_REFUSED.add_to("crowded", 1);
+        connection.close(VarInt::from_u32(0), b"too many follow");
+        return Err(anyhow!("too many follow"));
+    }
+    let result = converse(connection, primary).await;
+    open.fetch_sub(1, Ordering::Relaxed);
+    result
+}
+
+async fn converse(connection: Connection, primary: &Primary) -> Result<()> {
+    let greeted = timeout(HELLO_WAIT, greet(connection)).await;
     let Ok(greeted) = greeted else {
         table::FOLLOWERS_REFUSED.add_to("silent", 1);
         return Err(anyhow!("no hello in {} seconds", HELLO_WAIT.as_secs()));
@@ -145,14 +170,7 @@ struct Greeted {
     hello: Hello,
 }
 
-async fn greet(incoming: Incoming) -> Result<Greeted> {
-    let connection = match incoming.await {
-        Ok(connection) => connection,
-        Err(error) => {
-            table::FOLLOWERS_REFUSED.add_to("certificate", 1);
-            return Err(error.into());
-        }
-    };
+async fn greet(connection: Connection) -> Result<Greeted> {
     let (send, mut receive) = connection.accept_bi().await?;
     let mut reader = Reader::default();
     match read::<ToPrimary>(&mut receive, &mut reader).await? {
@@ -274,8 +292,12 @@ fn malformed(error: &dyn std::fmt::Display) -> anyhow::Error {
     anyhow!("{error}")
 }
 
-/// Those that are refused included, until they are gone.
+/// Of those that have shown a certificate of the link key; such as are refused included, until
+/// they are gone.
 const CONNECTIONS_MAX: usize = 8;
+/// At once, of anybody with a proven address: each costs some processor time and 30 KB.
+const HANDSHAKES_MAX: usize = 128;
+const HANDSHAKE_WAIT: Duration = Duration::from_secs(3);
 const HELLO_WAIT: Duration = Duration::from_secs(3);
 const GOODBYE: Duration = Duration::from_millis(500);
 /// Parts of a checkpoint, or records, between the disk and the connection.

@@ -23,6 +23,7 @@ use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme};
 
 use super::link::ALPN;
 use crate::transport::quic::self_signed_pem;
+use crate::transport::steady::SteadyTime;
 
 /// A certificate with its key, and all certificates that are known.
 #[derive(Debug)]
@@ -69,6 +70,7 @@ impl LinkKey {
         tls.send_tls13_tickets = 0;
         let crypto = QuicServerConfig::try_from(tls)?;
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+        config.time_source(Arc::new(SteadyTime));
         let mut transport = transport()?;
         transport
             .max_concurrent_bidi_streams(VarInt::from_u32(1))

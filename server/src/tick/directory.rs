@@ -13,6 +13,7 @@ use shared::{ClientRow, CommandKind, EntityId, Name, Slot, Tick, WorldConfig};
 
 use super::inbox::{Join, Leave, SessionId};
 use super::publication::SessionEvent;
+use crate::accounts::network::Network;
 use people::People;
 use rows::{Row, Rows, Waiting};
 pub use sights::SightError;
@@ -40,6 +41,8 @@ pub struct Directory {
     free: BinaryHeap<Reverse<u32>>,
     tickets: Tickets,
     people: People,
+    /// By row: where its client came from last.
+    networks: Vec<Option<Network>>,
     /// (end of the wait, row) of lost clients, ascending. Some of them have resumed.
     deadlines: VecDeque<(Tick, ClientRow)>,
     /// The client of each player's entity.
@@ -90,6 +93,7 @@ impl Directory {
             free: (0..clients).map(Reverse).collect(),
             tickets: Tickets::default(),
             people: People::default(),
+            networks: vec![None; clients as usize],
             deadlines: VecDeque::new(),
             players: HashMap::new(),
             observers: BTreeMap::new(),
@@ -105,7 +109,11 @@ impl Directory {
     pub fn join(&mut self, shard: usize, join: &Join, ticket: Ticket, frame: &mut Frame) {
         let place = (shard, join.session);
         if let Some(client) = self.returning(join) {
+            self.note_network(client, join.network);
             return self.come_back(client, place, join.resume, ticket, frame);
+        }
+        if join.must_resume {
+            return self.close(place, Close::Refused, GUESSES_OVER);
         }
         if join.spectates && !self.sights.may_spectate() {
             return self.close(place, Close::Refused, "this world has no spectators");
@@ -114,6 +122,7 @@ impl Directory {
         if let Some(client) = account.and_then(|account| self.people.of_account(account)) {
             let is_spectator = self.sights.point(client).is_some();
             if is_spectator == join.spectates {
+                self.note_network(client, join.network);
                 return self.replace(client, place, ticket, frame);
             }
             self.throw_out(client, Close::Replaced, REPLACED, frame);
@@ -126,6 +135,7 @@ impl Directory {
             );
         };
         let client = ClientRow(client);
+        self.note_network(client, join.network);
         self.tickets.give(client, ticket, None);
         frame.people.push(PersonChange {
             client,
@@ -288,6 +298,17 @@ impl Directory {
     /// The point that a spectator watches; `None` for others.
     pub fn watched(&self, client: ClientRow) -> Option<[i32; 3]> {
         self.sights.point(client)
+    }
+
+    fn note_network(&mut self, client: ClientRow, network: Option<Network>) {
+        if let Some(place) = self.networks.get_mut(client.0 as usize) {
+            *place = network;
+        }
+    }
+
+    /// Where the client of a row came from last, if that is known.
+    pub fn network(&self, client: ClientRow) -> Option<Network> {
+        self.networks.get(client.0 as usize).copied().flatten()
     }
 
     /// Who stands behind the rows.
@@ -668,6 +689,7 @@ impl Directory {
 }
 
 const REPLACED: &str = "the account has come in with another connection";
+const GUESSES_OVER: &str = "this network has shown too many wrong tokens, and the ticket is none of this server; try again in a minute";
 
 /// The entity of a player; a spectator has none.
 fn of_player(entity: EntityId) -> Option<EntityId> {

@@ -11,6 +11,7 @@ use shared::wire::request::RequestBody;
 use shared::{ClientRow, CommandKind, EntityId, Tick};
 
 use crate::accounts::identity::Identity;
+use crate::accounts::network::Network;
 use crate::metrics::counts::Refusals;
 
 /// A session's number within its shard, never used twice.
@@ -48,9 +49,13 @@ pub enum SessionChange {
 pub struct Join {
     pub session: SessionId,
     pub resume: Option<Ticket>,
+    /// It may not come in without a session that the ticket resumes: its token was not looked at.
+    pub must_resume: bool,
     /// It watches without an entity.
     pub spectates: bool,
     pub identity: Identity,
+    /// Where it comes from.
+    pub network: Option<Network>,
 }
 
 /// A client that is gone.

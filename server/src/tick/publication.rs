@@ -1,6 +1,7 @@
 //! From the tick to the shards, and back.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -36,6 +37,8 @@ pub struct Publication {
     pub world: Option<Arc<SessionWorld>>,
     /// What was said to those near, by its place among all that was said in the tick.
     pub said: Vec<Option<Arc<Talk>>>,
+    /// Clients that do not want to hear what is at a place among these.
+    pub hushed: HashSet<(ClientRow, usize)>,
     /// By shard.
     pub events: Vec<Vec<SessionEvent>>,
 }

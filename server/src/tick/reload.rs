@@ -108,7 +108,7 @@ impl Reloader {
             Ok((config, logic)) => self.compile(config, logic),
             Err(problems) => {
                 let drawn = draw(&problems, &logic.texts);
-                error!("the scripts have problems; the world keeps those that it has\n\n{drawn}");
+                error!(lines = %drawn, "the scripts have problems; the world keeps those that it has");
                 self.reject()
             }
         }

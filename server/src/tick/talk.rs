@@ -4,26 +4,36 @@
 //! | --- | --- |
 //! | [`channels`] | who is in which channel |
 //! | [`filter`] | what may be said: a hook for games, and a list of words |
-//! | [`pace`] | how often a client may speak |
+//! | [`pace`] | how often a player may speak |
+//! | [`budget`] | how much talk of others a listener receives |
+//! | [`mutes`] | whose talk a player does not want to receive |
 
+pub mod budget;
 pub mod channels;
 pub mod filter;
+pub mod mutes;
 pub mod pace;
+
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use std::sync::Arc;
 
 use gpu_kernels::Frame;
 use gpu_kernels::tick::frame::{Listeners, Saying};
+use shared::wire::control::Ticket;
 use shared::wire::talk::{Talk as Told, TalkRequest};
 use shared::world::talk::TextError;
-use shared::{ClientRow, CommandKind, EntityId, Name, Text, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, Name, Text, Tick, WorldConfig};
 use thiserror::Error;
 
 use super::directory::{Directory, Presence};
 use super::publication::SessionEvent;
 use crate::durable::roster::{Roster, RosterChange};
+use crate::metrics::table;
+use budget::TalkBudget;
 use channels::{ChannelError, Channels};
 use filter::{Speech, TalkFilter, Verdict};
+use mutes::{Listener, MuteError, Mutes};
 use pace::Paces;
 
 /// The talk of a world.
@@ -35,10 +45,41 @@ pub struct Talk {
     /// Who has joined or left a channel since the last [`Talk::take_changes`].
     changes: Vec<RosterChange>,
     paces: Paces,
+    mutes: Mutes,
+    tick_hz: u32,
+    /// What listeners have heard of late from others, each way by itself.
+    heard: HashMap<(ClientRow, Way), TalkBudget>,
+    next_look: Tick,
+    /// To whom each client has whispered last, with their first tickets, the newest last.
+    partners: HashMap<ClientRow, VecDeque<(ClientRow, Ticket)>>,
     /// By shard.
     events: Vec<(usize, SessionEvent)>,
     /// By place in the frame: what is said to those near.
     near: Vec<Option<Arc<Told>>>,
+    /// Those who have muted the speaker at a place in the frame.
+    hushed: HashSet<(ClientRow, usize)>,
+}
+
+/// How talk reaches a listener. Each way has a budget of its own, so that none silences another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Way {
+    /// A whisper of anybody.
+    Whisper,
+    /// One of somebody to whom the listener has whispered lately.
+    Reply,
+    Channel,
+}
+
+/// What becomes of something that is said to a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Told,
+    /// The client is not connected.
+    Away,
+    /// It does not want to hear the speaker, who is not told so.
+    Muted,
+    /// It has heard too much of late.
+    Busy,
 }
 
 /// Why a client may not say something.
@@ -60,6 +101,10 @@ pub enum TalkError {
     NoSuchPlayer(Name),
     #[error("{0} is not connected")]
     Away(Name),
+    #[error("{0} receives too many whispers at the moment; try again")]
+    Busy(Name),
+    #[error(transparent)]
+    Mute(#[from] MuteError),
     #[error(transparent)]
     Channel(#[from] ChannelError),
     #[error("not said: {0}")]
@@ -74,8 +119,14 @@ impl Talk {
             channels: Channels::default(),
             changes: vec![],
             paces: Paces::new(config.schema.world.tick_hz),
+            mutes: Mutes::default(),
+            tick_hz: config.schema.world.tick_hz,
+            heard: HashMap::new(),
+            next_look: Tick(0),
+            partners: HashMap::new(),
             events: vec![],
             near: vec![],
+            hushed: HashSet::new(),
         };
         talk.change_world(config);
         talk
@@ -113,7 +164,17 @@ impl Talk {
         request: &TalkRequest,
         frame: &mut Frame,
     ) -> Result<(), TalkError> {
-        if !self.paces.take(client, frame.tick) {
+        let account = directory.people().account(client);
+        let speaker = account.map_or(
+            pace::Speaker::Guest {
+                client,
+                ticket: presence.ticket,
+                network: directory.network(client),
+            },
+            pace::Speaker::Account,
+        );
+        let ticket_of = |client| directory.presence(client).map(|presence| presence.ticket);
+        if !self.paces.take(&speaker, frame.tick, ticket_of) {
             return Err(TalkError::TooMuch);
         }
         let name = directory.people().name(client);
@@ -122,6 +183,9 @@ impl Talk {
                 let speech = Speech::Say;
                 let text = self.judge(speech, name, text, frame)?;
                 let entity = presence.entity.ok_or(TalkError::Dead)?;
+                let place = frame.said.len();
+                let deaf = self.deaf_to(directory, client);
+                self.hushed.extend(deaf.into_iter().map(|to| (to, place)));
                 self.say(client, entity, name.cloned(), text, frame)
             }
             TalkRequest::Whisper { to, text } => {
@@ -134,10 +198,15 @@ impl Talk {
                     from,
                     text: text.clone(),
                 };
-                let place = frame.said.len();
-                if !self.tell(directory, listener, place, &Arc::new(told)) {
-                    return Err(TalkError::Away(to));
+                let told = Arc::new(told);
+                let deaf = self.deaf_to(directory, client);
+                let pair = (client, listener);
+                match self.tell_of(directory, pair, Way::Whisper, frame, &told, &deaf) {
+                    Fate::Away => return Err(TalkError::Away(to)),
+                    Fate::Busy => return Err(TalkError::Busy(to)),
+                    Fate::Told | Fate::Muted => {}
                 }
+                self.note_partner(directory, client, listener);
                 frame.said.push(Saying {
                     speaker: Some(client),
                     to: Listeners::One(listener),
@@ -160,7 +229,7 @@ impl Talk {
                     channel: channel.clone(),
                     name: name.clone(),
                 };
-                self.tell_members(directory, &channel, frame, told);
+                self.tell_members(directory, client, &channel, frame, told);
                 Ok(())
             }
             TalkRequest::Leave { channel } => {
@@ -177,7 +246,7 @@ impl Talk {
                     from,
                     text: text.clone(),
                 };
-                self.tell_members(directory, &channel, frame, told);
+                self.tell_members(directory, client, &channel, frame, told);
                 frame.said.push(Saying {
                     speaker: Some(client),
                     to: Listeners::Channel(channel),
@@ -191,6 +260,17 @@ impl Talk {
                 let told = Arc::new(Told::Members { channel, names });
                 self.tell(directory, client, frame.said.len(), &told);
                 Ok(())
+            }
+            TalkRequest::Mute { name } => {
+                let speaker = speaker_called(directory, name)?;
+                let is_here = |listener: &Listener| row_of(directory, listener).is_some();
+                let listener = listener_of(directory, client, presence.ticket);
+                Ok(self.mutes.mute(&listener, &speaker, is_here)?)
+            }
+            TalkRequest::Unmute { name } => {
+                let speaker = speaker_called(directory, name)?;
+                let listener = listener_of(directory, client, presence.ticket);
+                Ok(self.mutes.unmute(&listener, &speaker, name)?)
             }
         }
     }
@@ -226,8 +306,9 @@ impl Talk {
     pub fn follow(&mut self, directory: &Directory, changed: &[ClientRow], frame: &Frame) {
         for &client in changed {
             let ticket = directory.presence(client).map(|presence| presence.ticket);
+            self.mutes.follow(client, ticket);
             if ticket.is_none() {
-                self.paces.forget(client);
+                self.partners.remove(&client);
             }
             if self.channels.ticket(client) != ticket {
                 for channel in self.channels.all_of(client) {
@@ -245,6 +326,11 @@ impl Talk {
     /// By place in the frame: what was said to those near since the last call.
     pub fn take_near(&mut self) -> Vec<Option<Arc<Told>>> {
         std::mem::take(&mut self.near)
+    }
+
+    /// By place in the frame: those near who have muted the speaker, since the last call.
+    pub fn take_hushed(&mut self) -> HashSet<(ClientRow, usize)> {
+        std::mem::take(&mut self.hushed)
     }
 
     /// A text that may be said.
@@ -302,25 +388,112 @@ impl Talk {
                 channel: channel.clone(),
             });
             let told = Arc::new(Told::Left { channel, name });
-            self.tell_all(directory, &members, frame, &told);
+            self.tell_all(directory, client, &members, frame, &told);
         }
     }
 
-    fn tell_members(&mut self, directory: &Directory, channel: &Name, frame: &Frame, told: Told) {
+    fn tell_members(
+        &mut self,
+        directory: &Directory,
+        from: ClientRow,
+        channel: &Name,
+        frame: &Frame,
+        told: Told,
+    ) {
         let members = self.channels.members(channel).to_vec();
-        self.tell_all(directory, &members, frame, &Arc::new(told));
+        self.tell_all(directory, from, &members, frame, &Arc::new(told));
     }
 
     fn tell_all(
         &mut self,
         directory: &Directory,
+        from: ClientRow,
         clients: &[ClientRow],
         frame: &Frame,
         told: &Arc<Told>,
     ) {
+        let deaf = self.deaf_to(directory, from);
         for &client in clients {
-            self.tell(directory, client, frame.said.len(), told);
+            self.tell_of(directory, (from, client), Way::Channel, frame, told, &deaf);
         }
+    }
+
+    /// Tells a listener what another client says, if it is none of those that do not want to hear
+    /// that one, and is not told too much by others.
+    fn tell_of(
+        &mut self,
+        directory: &Directory,
+        (from, to): (ClientRow, ClientRow),
+        way: Way,
+        frame: &Frame,
+        told: &Arc<Told>,
+        deaf: &HashSet<ClientRow>,
+    ) -> Fate {
+        if directory.place(to).is_none() {
+            return Fate::Away;
+        }
+        if from != to {
+            let way = match way {
+                Way::Whisper if self.is_partner(directory, to, from) => Way::Reply,
+                way => way,
+            };
+            if deaf.contains(&to) {
+                return Fate::Muted;
+            }
+            self.forget_quiet(frame.tick);
+            let budget = self.heard.entry((to, way)).or_default();
+            if !budget.take(size_of(told), frame.tick, self.tick_hz) {
+                table::TALK_LEFT_OUT.add(1);
+                return Fate::Busy;
+            }
+        }
+        match self.tell(directory, to, frame.said.len(), told) {
+            true => Fate::Told,
+            false => Fate::Away,
+        }
+    }
+
+    /// Those in the world who do not want to hear a client.
+    fn deaf_to(&self, directory: &Directory, from: ClientRow) -> HashSet<ClientRow> {
+        if self.mutes.is_empty() {
+            return HashSet::new();
+        }
+        let speaker = speaker_of(directory, from);
+        let listeners = self.mutes.listeners(&speaker);
+        let rows = listeners.filter_map(|listener| row_of(directory, listener));
+        rows.filter(|&to| to != from).collect()
+    }
+
+    fn note_partner(&mut self, directory: &Directory, client: ClientRow, to: ClientRow) {
+        let Some(presence) = directory.presence(to) else {
+            return;
+        };
+        let partners = self.partners.entry(client).or_default();
+        partners.retain(|(partner, _)| *partner != to);
+        partners.push_back((to, presence.ticket));
+        if partners.len() > PARTNERS_MAX {
+            partners.pop_front();
+        }
+    }
+
+    fn is_partner(&self, directory: &Directory, of: ClientRow, client: ClientRow) -> bool {
+        let ticket = directory.presence(client).map(|presence| presence.ticket);
+        let partners = self.partners.get(&of);
+        partners.is_some_and(|partners| {
+            let mut partners = partners.iter();
+            partners.any(|&(partner, own)| partner == client && Some(own) == ticket)
+        })
+    }
+
+    /// Forgets the budgets of those who have heard little, now and then.
+    fn forget_quiet(&mut self, now: Tick) {
+        if now < self.next_look {
+            return;
+        }
+        self.next_look = now.after(self.tick_hz);
+        let tick_hz = self.tick_hz;
+        self.heard
+            .retain(|_, budget| !budget.is_whole(now, tick_hz));
     }
 
     /// False if the client is not connected.
@@ -345,6 +518,70 @@ impl Talk {
     }
 }
 
+/// By what a client is known that speaks.
+fn speaker_of(directory: &Directory, client: ClientRow) -> mutes::Speaker {
+    let people = directory.people();
+    let ticket = directory.presence(client).map(|presence| presence.ticket);
+    mutes::Speaker::new(people.account(client), ticket, people.name(client))
+}
+
+/// By what a player of this name is known, whether it is in the world or not.
+fn speaker_called(directory: &Directory, name: &str) -> Result<mutes::Speaker, TextError> {
+    if name.is_empty() {
+        return Ok(mutes::Speaker::nameless());
+    }
+    let name = Name::new(name)?;
+    let client = directory.people().of_name(&name);
+    Ok(match client {
+        Some(client) => speaker_of(directory, client),
+        None => mutes::Speaker::new(None, None, Some(&name)),
+    })
+}
+
+fn listener_of(directory: &Directory, client: ClientRow, ticket: Ticket) -> Listener {
+    match directory.people().account(client) {
+        Some(account) => Listener::Account(account.clone()),
+        None => Listener::Guest(client, ticket),
+    }
+}
+
+/// The row of a listener that is in the world.
+fn row_of(directory: &Directory, listener: &Listener) -> Option<ClientRow> {
+    match listener {
+        Listener::Account(account) => directory.people().of_account(account),
+        &Listener::Guest(client, own) => {
+            let presence = directory.presence(client)?;
+            (presence.ticket == own).then_some(client)
+        }
+    }
+}
+
+/// The bytes that something takes on a stream, or a few more.
+pub fn size_of(told: &Told) -> usize {
+    let name = |name: &Option<Name>| name.as_ref().map_or(0, |name| name.len());
+    FRAMING_BYTES
+        + match told {
+            Told::Said { name: of, text, .. } => name(of) + text.len(),
+            Told::Whispered { from, text } => from.len() + text.len(),
+            Told::Spoken {
+                channel,
+                from,
+                text,
+            } => channel.len() + from.len() + text.len(),
+            Told::Joined { channel, name } | Told::Left { channel, name } => {
+                channel.len() + name.len()
+            }
+            Told::Members { channel, names } => {
+                channel.len() + names.iter().map(|name| name.len() + 1).sum::<usize>()
+            }
+            Told::Announced { text } => text.len(),
+        }
+}
+
+/// Tags, lengths, an entity.
+const FRAMING_BYTES: usize = 16;
+/// To so many others a client has whispered last.
+const PARTNERS_MAX: usize = 16;
 /// What all clients together may say in a tick.
 pub const SAYINGS_MAX: usize = 4096;
 /// What that takes in a frame: texts, and whom they are for.

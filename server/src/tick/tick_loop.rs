@@ -674,6 +674,7 @@ impl TickLoop {
             mirror: self.mirror.clone(),
             subscribed,
             said: self.talk.take_near(),
+            hushed: self.talk.take_hushed(),
             world: std::mem::take(&mut self.is_session_new).then(|| self.session.clone()),
             events,
         }

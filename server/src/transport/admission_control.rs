@@ -1,18 +1,17 @@
-//! Bounds on connections before their hello: how many, for how long, and how often a network may
-//! guess the token. A handshake costs the server some hundred microseconds and 30 KB, and the
-//! client next to nothing.
+//! Bounds on connections before their hello: how many, and for how long. A handshake costs the
+//! server some hundred microseconds and 30 KB, and the client next to nothing.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::accounts::guesses::Guesses;
 use crate::accounts::network::Network;
 
-/// The pending connections of a shard: those without a hello.
-#[derive(Debug, Default)]
+/// The pending connections of a shard, or of another port: those without a hello.
+#[derive(Debug)]
 pub struct AdmissionControl {
+    pending_max: usize,
     next: Place,
     /// Those that may stay, by network, with the time of their first packet, oldest first.
     staying: HashMap<Network, VecDeque<(Place, Instant)>>,
@@ -21,7 +20,6 @@ pub struct AdmissionControl {
     evicted: HashSet<Place>,
     /// The pacing of connections with unvalidated addresses: when the last one was due.
     unvalidated: Option<Instant>,
-    guesses: Guesses,
 }
 
 /// The number of a pending connection. Later ones have higher numbers.
@@ -37,28 +35,48 @@ pub enum Answer {
     Refuse,
 }
 
+impl Default for AdmissionControl {
+    /// That of a shard.
+    fn default() -> AdmissionControl {
+        AdmissionControl::new(PENDING_MAX)
+    }
+}
+
 impl AdmissionControl {
+    /// At most this many pending connections, evicted ones included. A quarter may have
+    /// unvalidated addresses; half may be of one network; beyond three quarters, each new one
+    /// evicts one: evicted ones are closed some milliseconds later, and count until then.
+    pub fn new(pending_max: usize) -> AdmissionControl {
+        AdmissionControl {
+            pending_max,
+            next: 0,
+            staying: HashMap::new(),
+            staying_count: 0,
+            evicted: HashSet::new(),
+            unvalidated: None,
+        }
+    }
+
     /// Decides on a new connection. When full, evicts the pending connection that has been idle
     /// longest, if idle for at least `HELLO_USUAL`: a client sends its hello as soon as it can.
     /// Refuses the new one if all are younger: then many want to play, and will try again.
     pub fn admit(&mut self, address: SocketAddr, is_validated: bool, now: Instant) -> Answer {
         let network = Network::of(address.ip());
-        if self.guesses.are_over(address.ip(), now) {
+        let (pending, pending_max) = (self.pending(), self.pending_max);
+        if pending >= pending_max {
             return Answer::Refuse;
         }
-        match (self.pending(), is_validated) {
-            (PENDING_MAX.., _) => return Answer::Refuse,
-            (PENDING_UNVALIDATED_MAX.., false) => return Answer::Retry,
-            (_, false) if !self.is_within_rate(now) => return Answer::Retry,
-            _ => {}
+        if !is_validated && (pending >= pending_max / 4 || !self.is_within_rate(now)) {
+            return Answer::Retry;
         }
         let own = self.staying.get(&network).map_or(0, VecDeque::len);
-        let has_room = match (own, self.staying_count) {
-            (STAYING_OF_NETWORK_MAX.., _) => self.evict_from(network, now),
-            (_, STAYING_MAX..) => self
-                .largest()
-                .is_some_and(|largest| self.evict_from(largest, now)),
-            _ => true,
+        let has_room = if own >= pending_max / 2 {
+            self.evict_from(network, now)
+        } else if self.staying_count >= pending_max / 4 * 3 {
+            let largest = self.largest();
+            largest.is_some_and(|largest| self.evict_from(largest, now))
+        } else {
+            true
         };
         if !has_room {
             return Answer::Refuse;
@@ -137,11 +155,6 @@ impl AdmissionControl {
         self.evicted.len()
     }
 
-    /// A client with this validated address has sent a wrong token.
-    pub fn note_guess(&mut self, address: SocketAddr, now: Instant) {
-        self.guesses.note(address.ip(), now);
-    }
-
     /// The number of pending connections.
     pub fn pending(&self) -> usize {
         self.staying_count + self.evicted.len()
@@ -155,19 +168,17 @@ pub const HELLO_WAIT: Duration = Duration::from_secs(5);
 const HELLO_USUAL: Duration = Duration::from_secs(1);
 /// Pending connections of a shard: 30 MB.
 pub const PENDING_MAX: usize = 1024;
-const PENDING_UNVALIDATED_MAX: usize = PENDING_MAX / 4;
 /// The burst of connections with unvalidated addresses; the rate is 500 a second.
 const UNVALIDATED_BURST: u32 = 512;
 const UNVALIDATED_INTERVAL: Duration = Duration::from_millis(2);
-/// Beyond this many, each new connection evicts one. Evicted ones are closed some milliseconds
-/// later, and count until then.
-const STAYING_MAX: usize = PENDING_MAX / 4 * 3;
-const STAYING_OF_NETWORK_MAX: usize = PENDING_MAX / 2;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounts::guesses::{GUESS_INTERVAL, GUESSES_AT_ONCE};
+
+    const PENDING_UNVALIDATED_MAX: usize = PENDING_MAX / 4;
+    const STAYING_MAX: usize = PENDING_MAX / 4 * 3;
+    const STAYING_OF_NETWORK_MAX: usize = PENDING_MAX / 2;
 
     fn address(text: &str) -> SocketAddr {
         text.parse().unwrap()
@@ -292,31 +303,5 @@ mod tests {
         assert_eq!(control.admit(flood, true, now), Answer::Refuse);
         control.leave(0, flood);
         enter(&mut control, flood, now);
-    }
-
-    #[test]
-    fn a_network_may_guess_the_token_a_few_times_and_then_now_and_then() {
-        let (mut control, mut now) = (AdmissionControl::default(), Instant::now());
-        let (guesser, other) = (address("10.0.0.1:1"), address("10.0.0.2:1"));
-        let mut guess = |times: u32, now| {
-            let mut heard = 0;
-            for _ in 0..times {
-                if let Answer::Accept(place) = control.admit(guesser, true, now) {
-                    control.leave(place, guesser);
-                    control.note_guess(guesser, now);
-                    heard += 1;
-                }
-                let place = enter(&mut control, other, now);
-                control.leave(place, other);
-            }
-            heard
-        };
-        assert_eq!(guess(1000, now), GUESSES_AT_ONCE);
-        now += GUESS_INTERVAL;
-        assert_eq!(guess(1000, now), 1);
-        now += GUESS_INTERVAL * 3;
-        assert_eq!(guess(1000, now), 3);
-        now += GUESS_INTERVAL * 1000;
-        assert_eq!(guess(1000, now), GUESSES_AT_ONCE);
     }
 }

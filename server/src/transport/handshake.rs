@@ -10,9 +10,10 @@ use shared::wire::control::{HELLO_BYTES_MAX, Hello};
 use shared::wire::{DecodeError, PROTOCOL_VERSION};
 
 use super::client_link::ClientLink;
-use crate::accounts::authenticator::{Credentials, UnixTime};
+use crate::accounts::authenticator::Credentials;
 use crate::accounts::guard::{Guard, NotAdmitted};
 use crate::accounts::identity::Identity;
+use crate::accounts::moment::Moment;
 
 /// What hellos are compared with.
 pub struct Admission {
@@ -28,7 +29,7 @@ pub struct Admission {
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub address: IpAddr,
-    pub now: UnixTime,
+    pub now: Moment,
 }
 
 /// Why a client may not come in.
@@ -38,6 +39,17 @@ pub struct Refusal {
     pub reason: String,
     /// It may have guessed the token.
     pub is_guess: bool,
+    /// Its network has done so too often for its token to be looked at.
+    pub is_guess_over: bool,
+}
+
+/// A client that may come in.
+#[derive(Clone, Debug)]
+pub struct Admitted {
+    pub hello: Hello,
+    pub identity: Identity,
+    /// Only if its ticket brings it back.
+    pub must_resume: bool,
 }
 
 /// Collects the bytes of a hello.
@@ -54,7 +66,7 @@ impl HelloReader {
         link: &mut impl ClientLink,
         admission: &Admission,
         arrival: Arrival,
-    ) -> Result<Option<(Hello, Identity)>, Refusal> {
+    ) -> Result<Option<Admitted>, Refusal> {
         // What follows the hello stays with the transport until the client is in.
         while let Some(missing) = self.missing()? {
             let end = link.read(missing, |bytes| self.bytes.extend_from_slice(bytes));
@@ -80,8 +92,12 @@ impl HelloReader {
             });
         }
         let hello = Hello::decode(bytes).map_err(|error| malformed(&error))?;
-        let identity = check(&hello, admission, arrival)?;
-        Ok(Some((hello, identity)))
+        let (identity, must_resume) = check(&hello, admission, arrival)?;
+        Ok(Some(Admitted {
+            hello,
+            identity,
+            must_resume,
+        }))
     }
 
     /// The bytes that are known to be missing; none once the hello is complete.
@@ -100,16 +116,27 @@ impl HelloReader {
     }
 }
 
-fn check(hello: &Hello, admission: &Admission, arrival: Arrival) -> Result<Identity, Refusal> {
+/// Who a client is, and whether it must come back to a session.
+fn check(
+    hello: &Hello,
+    admission: &Admission,
+    arrival: Arrival,
+) -> Result<(Identity, bool), Refusal> {
     let credentials = Credentials {
         token: &hello.token,
         wished_name: &hello.name,
     };
     let Arrival { address, now } = arrival;
-    let identity = admission.guard.admit(&credentials, address, now);
-    let identity = identity.map_err(|reason| Refusal {
+    let (admitted, must_resume) = match admission.guard.admit(&credentials, address, now) {
+        Err(NotAdmitted::Guessing(_)) if hello.resume.is_some() => {
+            (admission.guard.admit_by_ticket(address, now), true)
+        }
+        admitted => (admitted, false),
+    };
+    let identity = admitted.map_err(|reason| Refusal {
         close: reason.close(),
         is_guess: matches!(&reason, NotAdmitted::Rejected(rejection) if rejection.is_guess()),
+        is_guess_over: matches!(&reason, NotAdmitted::Guessing(_)),
         ..refused(reason.to_string())
     })?;
     if !admission.is_open.load(Ordering::Relaxed) {
@@ -130,7 +157,7 @@ fn check(hello: &Hello, admission: &Admission, arrival: Arrival) -> Result<Ident
                 ))
             })
         }
-        _ => Ok(identity),
+        _ => Ok((identity, must_resume)),
     }
 }
 
@@ -139,6 +166,7 @@ fn refused(reason: String) -> Refusal {
         close: Close::Refused,
         reason,
         is_guess: false,
+        is_guess_over: false,
     }
 }
 
@@ -147,6 +175,7 @@ pub fn malformed(error: &dyn std::fmt::Display) -> Refusal {
         close: Close::Malformed,
         reason: error.to_string(),
         is_guess: false,
+        is_guess_over: false,
     }
 }
 

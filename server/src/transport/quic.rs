@@ -15,6 +15,7 @@ use rustls::sign::CertifiedKey;
 use shared::wire;
 
 use super::browsers::{ByProtocol, Renewed};
+use super::steady::SteadyTime;
 
 /// A certificate chain and its key.
 pub struct Identity {
@@ -95,6 +96,7 @@ pub fn server_config(
     tls.send_tls13_tickets = 0;
     let crypto = QuicServerConfig::try_from(tls).context("the TLS settings do not suit QUIC")?;
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+    config.time_source(Arc::new(SteadyTime));
     config.transport_config(Arc::new(transport(takes_browsers, idle, turns)?));
     Ok(config)
 }

@@ -3,25 +3,25 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use quic::proto::{ConnectionError, Incoming};
 use quic::{Application, Congestion, Event, Handle, Link, Load, Open, Packet, Rejection};
 use shared::Tick;
 use shared::wire::DecodeError;
 use shared::wire::commands::ClientDatagram;
-use shared::wire::control::{Close, Hello};
+use shared::wire::control::Close;
 use shared::wire::request::RequestBody;
 use tracing::{debug, info};
 
 use super::admission_control::{AdmissionControl, Answer, HELLO_WAIT, PENDING_MAX};
 use super::client::{Client, PendingConnection, Player, close};
 use super::client_link::ClientLink;
-use super::handshake::{Admission, Arrival, HelloReader, Refusal};
+use super::handshake::{Admission, Admitted, Arrival, HelloReader, Refusal};
 use super::neighbours::Neighbours;
 use super::requests::Requests;
-use crate::accounts::authenticator::UnixTime;
-use crate::accounts::identity::Identity;
+use crate::accounts::moment::Moment;
+use crate::accounts::network::Network;
 use crate::metrics::counts::{FanOutCounts, Refusals};
 use crate::session::fan_out::Scratch;
 use crate::session::frame::TickView;
@@ -197,12 +197,12 @@ impl Shard {
                 if let Client::Pending(pending) = client {
                     let arrival = Arrival {
                         address: pending.address.ip(),
-                        now: UnixTime::of(SystemTime::now()),
+                        now: Moment::now(),
                     };
                     match pending.hello.read(link, &self.world.admission, arrival) {
-                        Ok(Some((hello, identity))) => {
+                        Ok(Some(admitted)) => {
                             self.admission_control.leave(pending.place, pending.address);
-                            let player = self.admit(link, arrival.address, &hello, identity);
+                            let player = self.admit(link, arrival.address, admitted);
                             *client = Client::Player(player);
                         }
                         Ok(None) => {}
@@ -229,10 +229,8 @@ impl Shard {
             let is_malformed = refusal.close == Close::Malformed;
             refusals.malformed += u64::from(is_malformed);
             refusals.tokens += u64::from(refusal.is_guess);
+            refusals.connections += u64::from(refusal.is_guess_over);
         });
-        if refusal.is_guess {
-            self.admission_control.note_guess(address, link.now());
-        }
         close(link, refusal.close, &refusal.reason);
     }
 
@@ -241,17 +239,23 @@ impl Shard {
         &mut self,
         link: &impl ClientLink,
         address: IpAddr,
-        hello: &Hello,
-        identity: Identity,
+        admitted: Admitted,
     ) -> Box<Player> {
+        let Admitted {
+            hello,
+            identity,
+            must_resume,
+        } = admitted;
         let id = self.next_session;
         self.next_session += 1;
         self.players.insert(id, link.handle());
         self.inbox.lock().join(Join {
             session: id,
             resume: hello.resume,
+            must_resume,
             spectates: hello.spectates,
             identity,
+            network: Some(Network::of(address)),
         });
         info!(session = id, %address, resumes = hello.resume.is_some(), "a client has come");
         let limits = &self.world.session.config.limits;

@@ -96,6 +96,11 @@ impl Dashboard {
         })
     }
 
+    /// Whether nobody sees it without a token.
+    pub fn wants_token(&self) -> bool {
+        self.gate.wants_token()
+    }
+
     /// The number of dashboards that are open.
     pub fn open(&self) -> usize {
         self.viewers().count(Instant::now())

@@ -10,6 +10,7 @@ use hyper::header::{
 };
 use serde::Serialize;
 
+use crate::http::cross_site::Asker;
 use crate::http::{Asked, Page};
 use crate::transport::browsers::Renewed;
 use crate::web::root::WebRoot;
@@ -53,6 +54,21 @@ impl GamePage {
         GamePage::built_in(&asked.path)
     }
 
+    /// Whether a page of another site may ask for a path. Documents may be linked and framed.
+    pub fn lets(&self, asker: Asker<'_>, path: &str) -> bool {
+        match asker {
+            Asker::Own => true,
+            Asker::Link | Asker::Frame => path != GamePage::CONNECT,
+            Asker::Other(origin) => self.is_allowed(origin.as_bytes()),
+        }
+    }
+
+    /// Whether pages of this origin may ask where to connect.
+    fn is_allowed(&self, origin: &[u8]) -> bool {
+        let mut allowed = self.origins.iter();
+        allowed.any(|allowed| origin.eq_ignore_ascii_case(allowed.as_bytes()))
+    }
+
     /// Says which requests pages of other origins may send.
     pub fn preflight(&self, asked: &Asked) -> Option<Page> {
         let get = HeaderValue::from_static("GET");
@@ -74,11 +90,8 @@ impl GamePage {
         }
         page.headers
             .push((VARY, HeaderValue::from_static("Origin")));
-        let origin = asked.headers.get(ORIGIN).filter(|origin| {
-            let mut allowed = self.origins.iter();
-            allowed.any(|allowed| origin.as_bytes().eq_ignore_ascii_case(allowed.as_bytes()))
-        });
-        if let Some(origin) = origin {
+        let origin = asked.headers.get(ORIGIN);
+        if let Some(origin) = origin.filter(|origin| self.is_allowed(origin.as_bytes())) {
             page.headers
                 .push((ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone()));
         }

@@ -25,6 +25,7 @@ use super::dashboard::gate::Gate;
 use super::dashboard::query::QueryError;
 use super::dashboard::viewers::{Viewer, Viewers};
 use super::site;
+use crate::http::cross_site::Asker;
 use crate::http::{self, Asked, Page, Site};
 use crate::metrics::web::WebRefusal;
 use crate::playback::Player;
@@ -40,12 +41,13 @@ pub struct ReplaySite {
 
 impl ReplaySite {
     /// Opens what is to be played and shows it at an address, with the rules of the dashboard for
-    /// those who look.
+    /// those who look. `names` are those of the port beside the machine's own.
     pub fn start(
         recording: &Path,
         address: SocketAddr,
         token: Option<String>,
         threads: usize,
+        names: Vec<String>,
     ) -> Result<ReplaySite> {
         let (listener, address) = http::bind(address)
             .with_context(|| format!("cannot serve the recording on {address}"))?;
@@ -58,6 +60,7 @@ impl ReplaySite {
             viewers: Mutex::default(),
             source: Arc::new(Source::new(name.to_string_lossy().into_owned(), player)),
             room: Arc::new(Semaphore::new(AT_WORK_MAX)),
+            names,
         };
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
@@ -97,9 +100,22 @@ struct Answers {
     source: Arc<Source>,
     /// For requests at work, each on a thread.
     room: Arc<Semaphore>,
+    names: Vec<String>,
 }
 
 impl Site for Answers {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn wants_token(&self, _path: &str) -> bool {
+        self.gate.wants_token()
+    }
+
+    fn lets(&self, asker: Asker<'_>, path: &str) -> bool {
+        asker == Asker::Link && site::is_page(path, "/replay")
+    }
+
     async fn answer(&self, asked: Asked) -> Page {
         let page = match files::at(&asked.path) {
             Some(file) => file,

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 
 use super::dashboard::Dashboard;
 use super::page::GamePage;
+use crate::http::cross_site::Asker;
 use crate::http::{self, Asked, Limits, Page, Refused, Site};
 use crate::metrics::table;
 use crate::metrics::web::WebRefusal;
@@ -17,6 +18,8 @@ use crate::metrics::web::WebRefusal;
 pub struct WebSite {
     pub page: GamePage,
     pub dashboard: Arc<Dashboard>,
+    /// Names of the port beside the machine's own.
+    pub names: Vec<String>,
 }
 
 impl WebSite {
@@ -37,11 +40,24 @@ pub fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
 
 impl Site for WebSite {
     async fn answer(&self, asked: Asked) -> Page {
-        match asked.path.strip_prefix("/dashboard") {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                self.dashboard.answer(asked).await
-            }
-            _ => self.page.answer(&asked).await,
+        match is_of_dashboard(&asked.path) {
+            true => self.dashboard.answer(asked).await,
+            false => self.page.answer(&asked).await,
+        }
+    }
+
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn wants_token(&self, path: &str) -> bool {
+        is_of_dashboard(path) && self.dashboard.wants_token()
+    }
+
+    fn lets(&self, asker: Asker<'_>, path: &str) -> bool {
+        match is_of_dashboard(path) {
+            true => asker == Asker::Link && is_page(path, "/dashboard"),
+            false => self.page.lets(asker, path),
         }
     }
 
@@ -59,8 +75,20 @@ impl Site for WebSite {
             Refused::Slow => WebRefusal::Slow,
             Refused::Malformed => WebRefusal::Malformed,
             Refused::Large => WebRefusal::Large,
+            Refused::Foreign => WebRefusal::Foreign,
         });
     }
+}
+
+fn is_of_dashboard(path: &str) -> bool {
+    let rest = path.strip_prefix("/dashboard");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a path is that of a page, with or without a slash.
+pub fn is_page(path: &str, page: &str) -> bool {
+    path.strip_prefix(page)
+        .is_some_and(|rest| matches!(rest, "" | "/"))
 }
 
 /// Of a port for browsers.

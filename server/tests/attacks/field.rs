@@ -138,6 +138,16 @@ impl Field {
         }
     }
 
+    /// What the server has logged.
+    pub fn log(&self) -> String {
+        self.server.log()
+    }
+
+    /// Waits until the server has logged something.
+    pub async fn until_log(&self, what: &str, is_there: impl Fn(&str) -> bool) {
+        eventually(what, || is_there(&self.log())).await;
+    }
+
     /// A client that is welcomed, and can misbehave from there on.
     pub async fn join(&self) -> Connected {
         self.join_with(&hello(&self.token, None)).await

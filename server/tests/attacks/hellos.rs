@@ -12,7 +12,7 @@ use shared::world::mix::mix;
 
 use crate::attacks::attacker::{Attacker, garbage};
 use crate::attacks::field::{Field, scaled};
-use crate::common::raw::{ended_as, framed};
+use crate::common::raw::{closed, ended_as, framed};
 
 #[tokio::test]
 async fn clients_that_come_and_go_within_a_tick_leave_nobody_behind() {
@@ -139,31 +139,68 @@ async fn of_many_resumes_of_one_ticket_one_client_is_left() {
 }
 
 #[tokio::test]
+async fn a_close_reason_is_one_value_of_one_line_of_the_log() {
+    let field = Field::start().await;
+    let attacker = Attacker::new(&field, 1);
+    let evil = "x\n2026-11-26T00:00:00Z  INFO audit: by=\"root\"\r\u{1b}[2J\u{9b}1A\u{202e} end=y";
+    let (connection, _send, mut receive) = attacker.greet(&hello("", None)).await;
+    welcome(&mut receive).await.expect("a welcome");
+    connection.close(77u32.into(), evil.as_bytes());
+    field
+        .until_log("the close reason", |log| log.contains("INFO audit: by="))
+        .await;
+    let log = field.log();
+    assert!(
+        !log.lines()
+            .any(|line| line.starts_with("2026-11-26T00:00:00Z"))
+    );
+    let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+    assert!(!log.contains(steers), "{log}");
+    let line = log
+        .lines()
+        .find(|line| line.contains("audit: by="))
+        .expect("it");
+    assert!(line.contains(r#"end="closed by peer: x\n2026"#), "{line}");
+    assert!(line.ends_with(r#"end=y (code 77)""#), "{line}");
+    field.stands().await;
+}
+
+#[tokio::test]
 async fn guesses_of_the_token_are_few_and_counted() {
     let field = Field::start_with_token("open sesame").await;
     let (attacker, other) = (Attacker::new(&field, 1), Attacker::new(&field, 2));
-    let (begun, mut refused) = (Instant::now(), 0);
+    let (member, _send, mut receive) = attacker.greet(&hello("open sesame", None)).await;
+    let ticket = welcome(&mut receive).await.expect("a welcome").ticket;
+    let (begun, mut heard) = (Instant::now(), 0);
     for guess in 0..scaled(60) {
-        let Some(connection) = attacker.try_connect().await else {
-            continue;
-        };
+        let connection = attacker.try_connect().await.expect("a connection");
         let (mut send, _receive) = connection.open_bi().await.unwrap();
         let _ = send
             .write_all(&framed(&hello(&format!("{guess}"), None)))
             .await;
-        let reason = ended_as(&connection, Close::Unauthorized).await;
-        assert_eq!(reason, "the token is not the server's");
-        refused += 1;
+        let (code, reason) = closed(&connection).await;
+        if code == u64::from(Close::Unauthorized.code()) {
+            assert_eq!(reason, "the token is not the server's");
+            heard += 1;
+        } else {
+            assert_eq!(code, u64::from(Close::Refused.code()), "{reason}");
+            assert!(reason.contains("too many wrong tokens"), "{reason}");
+        }
     }
-    // Ten, and one more every five seconds.
+    // Ten, and one more every five seconds, whichever shards they reach.
     let allowed = 10 + begun.elapsed().as_secs() / 5;
     assert!(
-        (10..=allowed).contains(&refused),
-        "{refused} guesses were heard"
+        (10..=allowed).contains(&heard),
+        "{heard} guesses were heard"
     );
-    field
-        .until_figure("myriad_tokens_wrong_total", refused)
-        .await;
+    field.until_figure("myriad_tokens_wrong_total", heard).await;
+    // A ticket is no guess. A made-up one is no way in.
+    let (back, _send, mut receive) = attacker.greet(&hello("", Some(ticket))).await;
+    welcome(&mut receive).await.expect("a welcome");
+    ended_as(&member, Close::Resumed).await;
+    let (made_up, _send, _receive) = attacker.greet(&hello("", Some([9; 16]))).await;
+    ended_as(&made_up, Close::Refused).await;
+    back.close(Close::Bye.code().into(), b"bye");
     // Elsewhere, nobody is kept out.
     let (connection, _send, mut receive) = other.greet(&hello("open sesame", None)).await;
     welcome(&mut receive).await.expect("a welcome");

@@ -1,8 +1,13 @@
 //! Clients that speak QUIC, and send any bytes on it.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
+use quic::proto;
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Connection, ConnectionError, Endpoint, TransportConfig};
 use rustls::RootCertStore;
@@ -79,6 +84,84 @@ pub async fn ended_as(connection: &Connection, expected: Close) -> String {
     let (code, reason) = closed(connection).await;
     assert_eq!(code, u64::from(expected.code()), "{reason}");
     reason
+}
+
+/// Somebody who sends first packets of handshakes again and again, from several ports, and never
+/// goes on with one: what a port sees of spoofed addresses.
+pub struct FirstPackets {
+    stop: Arc<AtomicBool>,
+    sending: Option<JoinHandle<Vec<u8>>>,
+}
+
+impl FirstPackets {
+    /// Begins, and has sent the first hundred.
+    pub fn begin(to: SocketAddr, config: &ClientConfig) -> FirstPackets {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (config, is_over) = (config.clone(), stop.clone());
+        let (begun, has_begun) = channel();
+        let sending = std::thread::spawn(move || {
+            let sockets: Vec<UdpSocket> = (1..=20)
+                .map(|network| {
+                    let socket = UdpSocket::bind(SocketAddr::from(([127, 0, 2, network], 0)))
+                        .expect("a socket");
+                    socket.set_nonblocking(true).expect("a socket");
+                    socket
+                })
+                .collect();
+            let mut answers = vec![];
+            for round in 0.. {
+                for socket in &sockets {
+                    let packet = first_packet(to, &config);
+                    socket.send_to(&packet, to).expect("a packet");
+                    let mut answer = [0; 2048];
+                    while let Ok(length) = socket.recv(&mut answer) {
+                        answers.extend(answer[..length].first());
+                    }
+                }
+                if round == 5 {
+                    let _ = begun.send(());
+                }
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            answers
+        });
+        has_begun.recv().expect("it begins");
+        FirstPackets {
+            stop,
+            sending: Some(sending),
+        }
+    }
+
+    /// Ends, and gives the first byte of each answer.
+    pub fn end(mut self) -> Vec<u8> {
+        self.stop.store(true, Ordering::Relaxed);
+        let sending = self.sending.take().expect("it ends once");
+        sending.join().expect("it sends to the end")
+    }
+}
+
+impl Drop for FirstPackets {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether an answer, by its first byte, only asks for a proof of the address (RFC 9000, 17.2.5).
+pub fn is_retry(first: u8) -> bool {
+    first & 0xf0 == 0xf0
+}
+
+fn first_packet(to: SocketAddr, config: &ClientConfig) -> Vec<u8> {
+    let mut endpoint = proto::Endpoint::new(Arc::default(), None, false, None);
+    let connected = endpoint.connect(Instant::now(), config.clone(), to, "localhost");
+    let (_, mut connection) = connected.expect("a valid address");
+    let mut packet = vec![];
+    let sent = connection.poll_transmit(Instant::now(), 1, &mut packet);
+    packet.truncate(sent.expect("a packet").size);
+    packet
 }
 
 /// A message with its length, as hellos are sent.

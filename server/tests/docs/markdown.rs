@@ -17,7 +17,7 @@ pub struct Row<'a>(Vec<&'a str>);
 const DOCUMENTS: &[(&str, usize)] = &[
     ("README.md", 200),
     ("ARCHITECTURE.md", 455),
-    ("SECURITY.md", 110),
+    ("SECURITY.md", 125),
     ("shared/PROTOCOL.md", 740),
     ("server/README.md", 310),
     ("server/operations.md", 150),

@@ -1,5 +1,6 @@
 //! The documents name what is there, and their examples work.
 
+mod clocks;
 mod commands;
 mod grafana;
 mod markdown;

@@ -39,6 +39,15 @@ pub enum TalkRequest {
     Members {
         channel: String,
     },
+    /// Receive no more talk of a player of this name; with an empty one, of all players without
+    /// a name.
+    Mute {
+        name: String,
+    },
+    /// Receive its talk again.
+    Unmute {
+        name: String,
+    },
 }
 
 /// What a client is told of talk.

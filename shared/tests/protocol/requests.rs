@@ -41,6 +41,12 @@ pub fn cases() -> Vec<Case> {
             text: text(),
         },
         TalkRequest::Members { channel: channel() },
+        TalkRequest::Mute {
+            name: "Édith".to_owned(),
+        },
+        TalkRequest::Unmute {
+            name: String::new(),
+        },
     ];
     let talk = talk.into_iter().map(RequestBody::Talk);
     let all = bodies.into_iter().chain(talk).zip(300..);
@@ -82,6 +88,10 @@ fn named(body: &RequestBody) -> (&'static str, &'static str) {
             TalkRequest::Leave { .. } => ("request-leave", "to be a member no more"),
             TalkRequest::Speak { .. } => ("request-speak", "to the members of a channel"),
             TalkRequest::Members { .. } => ("request-members", "who is in a channel"),
+            TalkRequest::Mute { .. } => ("request-mute", "to hear no more of a player"),
+            TalkRequest::Unmute { .. } => {
+                ("request-unmute", "to hear players without a name again")
+            }
         },
     }
 }

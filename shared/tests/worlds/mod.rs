@@ -376,6 +376,7 @@ pub fn any_request() -> impl Strategy<Value = Request> {
         (r"\PC{0,40}", r"\PC{0,200}")
             .prop_map(|(to, text)| RequestBody::Talk(TalkRequest::Whisper { to, text })),
         r"\PC{0,40}".prop_map(|channel| RequestBody::Talk(TalkRequest::Join { channel })),
+        r"\PC{0,40}".prop_map(|name| RequestBody::Talk(TalkRequest::Mute { name })),
     ];
     (any::<u32>(), body).prop_map(|(number, body)| Request { number, body })
 }

@@ -40,14 +40,19 @@ impl World {
     }
 
     fn come(&mut self, session: u64, resume: Option<Ticket>, spectates: bool, identity: Identity) {
-        let join = Join {
+        self.enter(&Join {
             session,
             resume,
+            must_resume: false,
             spectates,
             identity,
-        };
-        let ticket = [session as u8; 16];
-        self.directory.join(0, &join, ticket, &mut self.frame);
+            network: None,
+        });
+    }
+
+    fn enter(&mut self, join: &Join) {
+        let ticket = [join.session as u8; 16];
+        self.directory.join(0, join, ticket, &mut self.frame);
     }
 
     fn leave(&mut self, session: u64, is_final: bool) {
@@ -278,6 +283,30 @@ fn a_client_that_leaves_while_dead_leaves_no_entity_behind() {
         world.join(3, None);
         assert!(!entity_of(&world.tick(now)[0]).1);
     }
+}
+
+#[test]
+fn a_client_whose_token_is_not_looked_at_comes_in_by_its_ticket_only() {
+    let mut world = World::new("resume_seconds = 1");
+    let come = |session, resume| Join {
+        session,
+        resume: Some(resume),
+        must_resume: true,
+        ..Join::default()
+    };
+    world.join(1, None);
+    let first = entity_of(&world.tick(0)[0]);
+    world.enter(&come(2, [9; 16]));
+    assert!(matches!(
+        world.tick(0)[..],
+        [SessionEvent::Closed {
+            close: Close::Refused,
+            ..
+        }]
+    ));
+    world.leave(1, false);
+    world.enter(&come(3, [1; 16]));
+    assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
 }
 
 #[test]

@@ -38,7 +38,7 @@ let bannerEnds = 0;
 function say(text) {
   byId("banner").textContent = text;
   byId("banner").hidden = false;
-  bannerEnds = Date.now() + 4000;
+  bannerEnds = performance.now() + 4000;
 }
 
 /// Runs a task again and again, each time so long after the last has ended.
@@ -46,7 +46,7 @@ async function repeat(wait, task) {
   for (;;) {
     try {
       if (!document.hidden) await task();
-      if (Date.now() > bannerEnds) byId("banner").hidden = true;
+      if (performance.now() > bannerEnds) byId("banner").hidden = true;
     } catch (error) {
       say(sentence(error));
       if (error.status === 401) await askForToken();
