@@ -9,6 +9,7 @@
 //! | [`signed`] | signed tokens of Myriad's own, which expire |
 //! | [`jwt`] | JSON web tokens, as identity providers issue them, where the feature `jwt` is on |
 //! | [`network`] | addresses of one owner, and ranges of them |
+//! | [`names`] | which names are taken, and which count as the same |
 //! | [`bans`] | accounts and networks that stay out for a time |
 //! | [`guesses`] | how often a network may show a wrong token |
 //! | [`guard`] | all that stands between a hello and the world |
@@ -20,6 +21,7 @@ pub mod guesses;
 pub mod identity;
 #[cfg_attr(not(feature = "jwt"), path = "accounts/no_jwt.rs")]
 pub mod jwt;
+pub mod names;
 pub mod network;
 pub mod shared_word;
 pub mod signed;

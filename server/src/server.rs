@@ -18,6 +18,7 @@ use tracing::{info, warn};
 
 use crate::accounts::authenticator::Authenticator;
 use crate::accounts::guard::Guard;
+use crate::accounts::names::NameRule;
 use crate::accounts::shared_word::SharedWord;
 use crate::admin::desk::Desk;
 use crate::admin::port::{self, AdminPort};
@@ -85,6 +86,8 @@ pub struct ServerOptions {
     /// Judges what players say.
     pub talk_filter: Arc<dyn TalkFilter>,
     /// Where `myriad admin` speaks to the server: the path of a Unix socket.
+    /// Which names of players and channels count as the same one.
+    pub names: NameRule,
     pub admin: Option<PathBuf>,
     /// The most clients from one IPv4 address or IPv6 /64.
     pub clients_per_network: u32,
@@ -116,6 +119,7 @@ impl ServerOptions {
             clients_per_network: u32::MAX,
             update_url: None,
         }
+            names: NameRule::default(),
     }
 }
 
@@ -473,6 +477,7 @@ impl Server {
             backend_note: std::mem::take(&mut started.description),
             stats,
             stop,
+            names: options.names,
             tick_thread: Some(tick_thread),
             shards: shards.threads,
             _admin: admin,

@@ -19,6 +19,7 @@ use super::follow::{StandbyArguments, follow_until_promoted};
 use super::interrupt::on_interrupt;
 use super::lease::LeaseArguments;
 use super::web::{WebArguments, say_page};
+use crate::accounts::names::NameRule;
 use crate::durable::level::Level;
 use crate::durable::recovery::Progress;
 use crate::log::LogFormat;
@@ -96,6 +97,9 @@ pub struct ServeArguments {
     #[arg(long, value_name = "FILE")]
     talk_filter: Option<PathBuf>,
     /// Where players of another version of the game get the one that this server takes: told to
+    /// Which names of players and channels count as the same one
+    #[arg(long, value_enum, value_name = "RULE", default_value_t)]
+    names: NameRule,
     /// clients whose protocol version is not the server's
     #[arg(long, value_name = "URL", value_parser = update_url)]
     update_url: Option<String>,
@@ -142,7 +146,8 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
             Some(path) => Arc::new(WordList::load(path)?),
             None => Arc::new(NoFilter),
         },
-        authenticator: arguments.accounts.authenticator()?,
+        names: arguments.names,
+        authenticator: arguments.accounts.authenticator(&renewals)?,
         clients_per_network: arguments.accounts.clients_per_network.unwrap_or(u32::MAX),
         update_url: arguments.update_url,
     };
