@@ -207,6 +207,7 @@ pub struct Server {
     backend_note: String,
     stats: Arc<Stats>,
     stop: Arc<AtomicBool>,
+    metrics: Option<SocketAddr>,
     tick_thread: Option<JoinHandle<Result<()>>>,
     shards: Vec<JoinHandle<()>>,
     /// Closes with the server.
@@ -243,6 +244,7 @@ struct Prepared {
 impl Server {
     /// Starts a server; it takes clients when this returns. While a world that was kept is
     /// recovered, clients are told to come again.
+    metrics: Option<SocketAddr>,
     pub fn start(mut options: ServerOptions) -> Result<Server> {
         if options.world.schema.world.visible_max == 0 {
             bail!("world.visible_max: 0 is not allowed in a server; expected 1 to {VISIBLE_MAX}");
@@ -259,7 +261,7 @@ impl Server {
         }
         let guard = start_guard(&options, stored.as_ref().map(|stored| &stored.folder))?;
         // The port answers as soon as it is known what there is to say.
-        let readiness = show_metrics(&options)?;
+        let (readiness, metrics) = show_metrics(&options)?;
         let is_open = &readiness.is_open;
         let (started, frontend, kept) = match (stored, &options.data) {
             (Some(stored), Some(data)) => {
@@ -305,6 +307,7 @@ impl Server {
         stopped: Stopped,
         primary: Option<(String, &LinkKey)>,
         lease: Option<HeldLease>,
+                metrics,
     ) -> Result<Server> {
         let Stopped {
             folder,
@@ -345,7 +348,7 @@ impl Server {
         warn!(epoch = %recovered.epoch, tick = recovered.start.tick, "this standby is the primary now");
         options.world = recovered.world.clone();
         let guard = start_guard(&options, Some(&folder))?;
-        let readiness = show_metrics(&options)?;
+        let (readiness, metrics) = show_metrics(&options)?;
         let frontend = Frontend::start(&options, Some(&folder), &guard, &readiness.is_open)?;
         let kept = keep(&options, folder, recovered, lease)?;
         Server::run(
@@ -369,6 +372,7 @@ impl Server {
             guard,
             readiness: Readiness { is_open, stop },
             kept,
+                metrics,
             fence,
         } = prepared;
         let (kept, standby, lease) = match kept {
@@ -382,6 +386,7 @@ impl Server {
         let listeners = start_listeners(&options, &started)?;
         let recording = match &options.record {
             Some(path) => Some(RecordingWriter::create(path, world)?),
+            metrics,
             None => None,
         };
         let workers = Workers::new(options.threads)?;
@@ -487,6 +492,7 @@ impl Server {
         })
     }
 
+            metrics,
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -510,6 +516,11 @@ impl Server {
     /// The same for people: the device, or why a GPU is not used.
     pub fn backend_note(&self) -> &str {
         &self.backend_note
+    }
+
+    /// Where the metrics are, if they are shown.
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.metrics
     }
 
     pub fn stats(&self) -> &Stats {
@@ -668,12 +679,16 @@ fn start_dashboard(
 }
 
 /// Serves metrics if they are asked for, from before a world is recovered.
-fn show_metrics(options: &ServerOptions) -> Result<Readiness> {
+/// Gives the address, too: its port may have been 0.
+fn show_metrics(options: &ServerOptions) -> Result<(Readiness, Option<SocketAddr>)> {
     let readiness = Readiness::default();
-    if let Some(address) = options.metrics {
-        telemetry::serve(address, readiness.clone())?;
-    }
-    Ok(readiness)
+    let Some(address) = options.metrics else {
+        return Ok((readiness, None));
+    };
+    let address = telemetry::serve(address, readiness.clone())?;
+    // The world may take a while to be there.
+    info!(%address, "metrics are served");
+    Ok((readiness, Some(address)))
 }
 
 /// Says in the log who may come in. Bans are kept in the folder, if there is one.

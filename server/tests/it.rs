@@ -32,6 +32,7 @@ mod crowds;
 mod dashboard;
 mod docs;
 mod door;
+mod files_are_private;
 mod floods;
 mod games_show_what_is_true;
 mod garbage;

@@ -162,7 +162,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     say!("backend {}", server.backend_note());
     let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
     say!("fingerprint {}", digits.concat());
-    if let Some(address) = arguments.metrics {
+    if let Some(address) = server.metrics() {
         say!("metrics on http://{address}/metrics");
     }
     if let Some(address) = server.followers() {

@@ -28,7 +28,13 @@ pub struct Readiness {
 
 /// Serves `http://ADDRESS/metrics` until the process ends, `/healthz` (the process answers)
 /// and `/readyz` (clients may come).
-pub fn serve(address: SocketAddr, metrics: PrometheusHandle, readiness: Readiness) -> Result<()> {
+/// Gives the address: its port may have been 0.
+pub fn serve(
+    address: SocketAddr,
+    metrics: PrometheusHandle,
+    readiness: Readiness,
+) -> Result<SocketAddr> {
+    let (listener, address) = http::bind(address)?;
     let shown = metrics.clone();
     let pages = move |path: &str| match path {
         "/metrics" => Page::new(METRICS_TEXT, shown.render()),
@@ -41,8 +47,8 @@ pub fn serve(address: SocketAddr, metrics: PrometheusHandle, readiness: Readines
         metrics.run_upkeep();
         true
     };
-    http::serve(address, "metrics", Arc::new(pages), LIMITS, upkeep)?;
-    Ok(())
+    http::serve_at(listener, "metrics", Arc::new(pages), LIMITS, upkeep)?;
+    Ok(address)
 }
 
 impl Readiness {

@@ -31,15 +31,15 @@ pub struct TickReport<'a> {
     pub period: Duration,
 }
 
-/// Serves `http://ADDRESS/metrics` until the process ends.
-pub fn serve(address: SocketAddr, readiness: Readiness) -> Result<()> {
+/// Serves `http://ADDRESS/metrics` until the process ends, and gives the address.
+pub fn serve(address: SocketAddr, readiness: Readiness) -> Result<SocketAddr> {
     let metrics = PrometheusBuilder::new()
         .install_recorder()
         .context("cannot record metrics")?;
-    port::serve(address, metrics, readiness)
+    let address = port::serve(address, metrics, readiness)
         .with_context(|| format!("cannot serve metrics on {address}"))?;
     table::describe();
-    Ok(())
+    Ok(address)
 }
 
 /// Records one tick.
