@@ -39,9 +39,11 @@ pub mod local;
 pub mod named;
 #[cfg(feature = "bots")]
 pub mod network;
-mod race;
+pub mod race;
 #[cfg(feature = "bots")]
 pub mod report;
+#[cfg(feature = "bots")]
+pub mod scout;
 #[cfg(feature = "bots")]
 pub mod swarm;
 #[cfg(feature = "bots")]
