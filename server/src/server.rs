@@ -33,6 +33,7 @@ use crate::metrics::port::Readiness;
 use crate::metrics::stats::Stats;
 use crate::metrics::window::SharedWindow;
 use crate::metrics::{machine, telemetry};
+use crate::renewal::{Renewals, Shared};
 use crate::session::SessionWorld;
 use crate::standby::feed::{Feed, FeedOptions};
 use crate::standby::fence::Fence;
@@ -85,15 +86,18 @@ pub struct ServerOptions {
     pub authenticator: Arc<dyn Authenticator>,
     /// Judges what players say.
     pub talk_filter: Arc<dyn TalkFilter>,
-    /// Where `myriad admin` speaks to the server: the path of a Unix socket.
     /// Which names of players and channels count as the same one.
     pub names: NameRule,
+    /// Where `myriad admin` speaks to the server: the path of a Unix socket.
     pub admin: Option<PathBuf>,
     /// The most clients from one IPv4 address or IPv6 /64.
     pub clients_per_network: u32,
     /// Where players of another version of the game get the one that this server takes: an
     /// address that [`is_update_url`](shared::wire::close::is_update_url) accepts.
     pub update_url: Option<String>,
+    /// The files that are read again when they change: those of the certificate, and what is
+    /// loaded with it.
+    pub renewals: Renewals,
 }
 
 impl ServerOptions {
@@ -115,11 +119,12 @@ impl ServerOptions {
             lease: None,
             authenticator: Arc::new(SharedWord::new("")),
             talk_filter: Arc::new(NoFilter),
+            names: NameRule::default(),
             admin: None,
             clients_per_network: u32::MAX,
             update_url: None,
+            renewals: Renewals::default(),
         }
-            names: NameRule::default(),
     }
 }
 
@@ -178,7 +183,7 @@ pub struct WebServing {
     pub origins: Vec<String>,
     /// What operators must show to see the dashboard. Without one it is shown to this machine
     /// only, at an address of this machine only.
-    pub dashboard_token: Option<String>,
+    pub dashboard_token: Option<Shared<str>>,
     /// A folder with the files of a page of one's own. They come before those of the page that
     /// is part of the server.
     pub root: Option<PathBuf>,
@@ -202,18 +207,20 @@ pub struct Server {
     address: SocketAddr,
     /// Where the page for browsers is.
     page: Option<SocketAddr>,
+    metrics: Option<SocketAddr>,
     certificate: CertificateDer<'static>,
     backend: &'static str,
     backend_note: String,
     stats: Arc<Stats>,
     stop: Arc<AtomicBool>,
-    metrics: Option<SocketAddr>,
     tick_thread: Option<JoinHandle<Result<()>>>,
     shards: Vec<JoinHandle<()>>,
     /// Closes with the server.
     _admin: Option<AdminPort>,
     standby: Option<Followed>,
     _fence: Option<Fence>,
+    /// Watched while this lives.
+    _renewals: Renewals,
     /// Given back once nobody is told anything any more.
     _lease: Option<HeldLease>,
 }
@@ -237,6 +244,7 @@ struct Prepared {
     frontend: Frontend,
     guard: Arc<Guard>,
     readiness: Readiness,
+    metrics: Option<SocketAddr>,
     kept: Option<Keeping>,
     fence: Option<Fence>,
 }
@@ -244,10 +252,16 @@ struct Prepared {
 impl Server {
     /// Starts a server; it takes clients when this returns. While a world that was kept is
     /// recovered, clients are told to come again.
-    metrics: Option<SocketAddr>,
     pub fn start(mut options: ServerOptions) -> Result<Server> {
         if options.world.schema.world.visible_max == 0 {
             bail!("world.visible_max: 0 is not allowed in a server; expected 1 to {VISIBLE_MAX}");
+        }
+        let token = options
+            .web
+            .as_ref()
+            .and_then(|web| web.dashboard_token.as_ref());
+        if token.is_some_and(|token| token.get().is_empty()) {
+            bail!("an empty token would show the dashboard to everybody: expected a token or none");
         }
         let available = machine::memory_available();
         let stored = match &options.data {
@@ -293,6 +307,7 @@ impl Server {
                 frontend,
                 guard,
                 readiness,
+                metrics,
                 kept,
                 fence,
             },
@@ -307,7 +322,6 @@ impl Server {
         stopped: Stopped,
         primary: Option<(String, &LinkKey)>,
         lease: Option<HeldLease>,
-                metrics,
     ) -> Result<Server> {
         let Stopped {
             folder,
@@ -358,6 +372,7 @@ impl Server {
                 frontend,
                 guard,
                 readiness,
+                metrics,
                 kept: Some(kept),
                 fence,
             },
@@ -371,8 +386,8 @@ impl Server {
             frontend,
             guard,
             readiness: Readiness { is_open, stop },
+            metrics,
             kept,
-                metrics,
             fence,
         } = prepared;
         let (kept, standby, lease) = match kept {
@@ -386,7 +401,6 @@ impl Server {
         let listeners = start_listeners(&options, &started)?;
         let recording = match &options.record {
             Some(path) => Some(RecordingWriter::create(path, world)?),
-            metrics,
             None => None,
         };
         let workers = Workers::new(options.threads)?;
@@ -463,6 +477,7 @@ impl Server {
             reloads,
             orders: has_desk.then_some(orders),
             talk_filter: options.talk_filter,
+            names: options.names,
             // Its scripts may have changed since the checkpoint.
             session: recovered.unwrap_or(session),
             stats: stats.clone(),
@@ -477,22 +492,22 @@ impl Server {
         Ok(Server {
             address,
             page: page_address,
+            metrics,
             certificate,
             backend,
             backend_note: std::mem::take(&mut started.description),
             stats,
             stop,
-            names: options.names,
             tick_thread: Some(tick_thread),
             shards: shards.threads,
             _admin: admin,
             standby,
             _fence: fence,
+            _renewals: options.renewals,
             _lease: lease,
         })
     }
 
-            metrics,
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -501,6 +516,11 @@ impl Server {
     /// Where the page for browsers is, if there is one.
     pub fn page(&self) -> Option<SocketAddr> {
         self.page
+    }
+
+    /// Where the metrics are, if they are shown.
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.metrics
     }
 
     /// The certificate, which clients must trust if it is self-signed.
@@ -516,11 +536,6 @@ impl Server {
     /// The same for people: the device, or why a GPU is not used.
     pub fn backend_note(&self) -> &str {
         &self.backend_note
-    }
-
-    /// Where the metrics are, if they are shown.
-    pub fn metrics(&self) -> Option<SocketAddr> {
-        self.metrics
     }
 
     pub fn stats(&self) -> &Stats {

@@ -63,4 +63,5 @@ mod storms;
 mod talk;
 mod web_root;
 mod webtransport;
+mod what_is_renewed_comes_into_force;
 mod worlds;
