@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Id, Parser};
 use shared::wire::control::TOKEN_BYTES_MAX;
@@ -100,13 +100,7 @@ impl Arguments {
 /// its subcommands: the prefix, and the option's name in capitals. The command line comes
 /// first.
 pub fn with_variables(prefix: &str, command: Command) -> Command {
-    command
-        .mut_args(|argument| match variable_of(prefix, &argument) {
-            // Some values are secrets.
-            Some(name) => argument.env(name).hide_env_values(true),
-            None => argument,
-        })
-        .mut_subcommands(|inner| with_variables(prefix, inner))
+    with_some(prefix, command, &|_| true)
 }
 
 /// Runs a swarm and prints its report. False if a bot did not connect, was lost, or found an
@@ -224,90 +218,116 @@ pub fn read_matches(prefix: &str, command: Command) -> ArgMatches {
     matches.unwrap_or_else(|error| error.exit())
 }
 
-/// The same for other arguments and another environment.
+/// The same for other arguments. `variable` is the environment.
 fn matches_of(
     prefix: &str,
     command: Command,
     arguments: Vec<OsString>,
-    variable: impl Fn(&str) -> Option<OsString> + Copy,
+    variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<ArgMatches, clap::Error> {
     // What the command line says by itself. Its mistakes are found below.
     let alone = command.clone().ignore_errors(true);
     let given = alone.try_get_matches_from(&arguments).unwrap_or_default();
-    let command = with_unbeaten(prefix, command, Some(&given), variable)?;
-    command.try_get_matches_from(arguments)
+    let mut beaten = beaten(&command, &given);
+    let asked = |argument: &Arg| Some((variable_of(prefix, argument)?, argument.get_id().clone()));
+    let chosen = chosen(&command, &given);
+    let options: Vec<(String, Id)> = chosen
+        .iter()
+        .flat_map(|command| command.get_arguments().filter_map(asked))
+        .collect();
+    loop {
+        let counts = |id: &Id| !beaten.contains(id);
+        let mut set = options.iter().filter(|(_, id)| counts(id));
+        // That of an unset one would be no setting, such as no token.
+        if let Some((name, _)) = set.find(|(name, _)| variable(name).is_some_and(|v| v.is_empty()))
+        {
+            let message = "expected a value, or no such variable";
+            let message = format!("the variable {name} is empty: {message}");
+            return Err(command.clone().error(ErrorKind::ValueValidation, message));
+        }
+        let with = with_some(prefix, command.clone(), &counts);
+        let error = match with.try_get_matches_from(&arguments) {
+            Ok(matches) => return Ok(matches),
+            Err(error) => error,
+        };
+        // What needs an option that does not count does not count, either.
+        let names = chosen.iter().flat_map(|command| command.get_arguments());
+        let names = names.filter(|argument| beaten.contains(argument.get_id()));
+        let names: Vec<String> = names.map(ToString::to_string).collect();
+        if !lacks_one(&error, &names) {
+            return Err(error);
+        }
+        let needs_one = |id: &Id| {
+            let only = with_some(prefix, command.clone(), &|other| other == id);
+            let parsed = only.try_get_matches_from(&arguments);
+            parsed.is_err_and(|error| lacks_one(&error, &names))
+        };
+        let set = options.iter().filter(|(name, _)| variable(name).is_some());
+        let more = set.map(|(_, id)| id);
+        let more = more.filter(|id| counts(id) && needs_one(id));
+        let more: Vec<Id> = more.cloned().collect();
+        if more.is_empty() {
+            return Err(error);
+        }
+        beaten.extend(more);
+    }
 }
 
-/// The command with the variables that count beside a command line: those of options that it does
-/// not give, and that nothing excludes which it gives. An error if one that counts is empty:
-/// that of an unset one would be no setting, such as no token.
-fn with_unbeaten(
-    prefix: &str,
-    command: Command,
-    given: Option<&ArgMatches>,
-    variable: impl Fn(&str) -> Option<OsString> + Copy,
-) -> Result<Command, clap::Error> {
-    let is_given = |argument: &Arg| {
-        let source = given.and_then(|given| source_of(given, argument));
-        source == Some(ValueSource::CommandLine)
+/// Whether an error says that one of these arguments is missing.
+fn lacks_one(error: &clap::Error, names: &[String]) -> bool {
+    let missing = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) => missing.as_slice(),
+        Some(ContextValue::String(missing)) => std::slice::from_ref(missing),
+        _ => &[],
     };
-    let by_line: Vec<&Arg> = command
-        .get_arguments()
-        .filter(|arg| is_given(arg))
-        .collect();
+    error.kind() == ErrorKind::MissingRequiredArgument
+        && missing.iter().any(|missing| names.contains(missing))
+}
+
+/// The command with the variables of some of its options.
+fn with_some(prefix: &str, command: Command, counts: &impl Fn(&Id) -> bool) -> Command {
+    command
+        .mut_args(|argument| match variable_of(prefix, &argument) {
+            // Some values are secrets.
+            Some(name) if counts(argument.get_id()) => argument.env(name).hide_env_values(true),
+            _ => argument,
+        })
+        .mut_subcommands(|inner| with_some(prefix, inner, counts))
+}
+
+/// A command and the subcommands that a command line chooses.
+fn chosen<'a>(command: &'a Command, given: &ArgMatches) -> Vec<&'a Command> {
+    let (mut chosen, mut given) = (vec![command], Some(given));
+    while let Some((name, inner)) = given.and_then(ArgMatches::subcommand) {
+        let last = chosen[chosen.len() - 1];
+        chosen.extend(last.find_subcommand(name));
+        given = Some(inner);
+    }
+    chosen
+}
+
+/// The arguments that a command line gives, and those that one of these excludes.
+fn beaten(command: &Command, given: &ArgMatches) -> Vec<Id> {
+    let is_given = |argument: &&Arg| source_of(given, argument) == Some(ValueSource::CommandLine);
+    let by_line: Vec<&Arg> = command.get_arguments().filter(is_given).collect();
     let excludes = |one: &Arg, other: &Arg| {
         let excluded = command.get_arg_conflicts_with(one);
-        excluded
-            .iter()
-            .any(|argument| argument.get_id() == other.get_id())
+        let mut excluded = excluded.iter();
+        excluded.any(|argument| argument.get_id() == other.get_id())
     };
-    let is_beaten = |argument: &Arg| {
-        is_given(argument)
-            || by_line
-                .iter()
-                .any(|one| excludes(one, argument) || excludes(argument, one))
+    let is_beaten = |argument: &&Arg| {
+        let by = |one: &&Arg| excludes(one, argument) || excludes(argument, one);
+        let mut by_line = by_line.iter();
+        by_line.any(|one| one.get_id() == argument.get_id() || by(one))
     };
-    let beaten: Vec<Id> = command
-        .get_arguments()
-        .filter(|argument| is_beaten(argument))
-        .map(|argument| argument.get_id().clone())
-        .collect();
-    let mut empty = None;
-    let command = command.mut_args(|argument| {
-        let Some(name) = variable_of(prefix, &argument) else {
-            return argument;
-        };
-        if beaten.contains(argument.get_id()) {
-            return argument;
-        }
-        if given.is_some() && variable(&name).is_some_and(|value| value.is_empty()) {
-            empty = Some(name.clone());
-        }
-        argument.env(name).hide_env_values(true)
-    });
-    let chosen = given.and_then(ArgMatches::subcommand);
-    let mut failed = None;
-    let mut command = command.mut_subcommands(|inner| {
-        let given = chosen.filter(|(name, _)| *name == inner.get_name());
-        let given = given.map(|(_, given)| given);
-        match with_unbeaten(prefix, inner.clone(), given, variable) {
-            Ok(inner) => inner,
-            Err(error) => {
-                failed = Some(error);
-                inner
-            }
-        }
-    });
-    if let Some(error) = failed {
-        return Err(error);
+    let beaten = command.get_arguments().filter(is_beaten);
+    let mut beaten: Vec<Id> = beaten.map(|argument| argument.get_id().clone()).collect();
+    if let Some((name, given)) = given.subcommand()
+        && let Some(inner) = command.find_subcommand(name)
+    {
+        beaten.extend(self::beaten(inner, given));
     }
-    match empty {
-        Some(name) => Err(command.error(
-            ErrorKind::ValueValidation,
-            format!("the variable {name} is empty: expected a value, or no such variable"),
-        )),
-        None => Ok(command),
-    }
+    beaten
 }
 
 fn source_of(given: &ArgMatches, argument: &Arg) -> Option<ValueSource> {

@@ -119,6 +119,8 @@ fn serve(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
 
 #[test]
 fn a_variable_of_an_option_that_another_one_excludes_does_not_count_beside_it() {
+    let file = scratch("beside-a-variable");
+    let recording = file.to_str().expect("a path in UTF-8");
     for (arguments, variables) in [
         (
             &["--token", "word"][..],
@@ -135,14 +137,34 @@ fn a_variable_of_an_option_that_another_one_excludes_does_not_count_beside_it() 
             &["--web=127.0.0.1:0", "--dashboard-token", "word"],
             &[("MYRIAD_DASHBOARD_TOKEN_FILE", "/none")],
         ),
+        (&["--record", recording], &[("MYRIAD_DATA", "/none/at/all")]),
+        // Nor do those that need it.
         (
-            &["--record", "/dev/null"],
-            &[("MYRIAD_DATA", "/none/at/all")],
+            &["--token", "word"],
+            &[
+                ("MYRIAD_JWT_KEYS", "/none"),
+                ("MYRIAD_JWT_ISSUER", "https://login.example.org"),
+                ("MYRIAD_JWT_AUDIENCE", "myriad"),
+            ],
+        ),
+        (
+            &["--record", recording],
+            &[
+                ("MYRIAD_DATA", "/none/at/all"),
+                ("MYRIAD_LEVEL", "soon"),
+                ("MYRIAD_FOLLOWERS", "127.0.0.1:0"),
+                ("MYRIAD_STANDBY_REQUIRED", "true"),
+                ("MYRIAD_LINK_KEY", "/none"),
+            ],
         ),
     ] {
         let output = serve(arguments, variables);
         assert!(output.status.success(), "{arguments:?}: {}", text(&output));
     }
+    fs::remove_file(&file).expect("a recording");
+    // Something else is missing, or there is nothing that excludes.
+    let issuer = [("MYRIAD_JWT_ISSUER", "https://login.example.org")];
+    assert_eq!(serve(&[], &issuer).status.code(), Some(2));
     let both = [("MYRIAD_TOKEN", "word"), ("MYRIAD_TOKEN_FILE", "/none")];
     assert_eq!(serve(&[], &both).status.code(), Some(2));
 }

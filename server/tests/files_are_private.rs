@@ -13,8 +13,6 @@ use crate::common::pair::{Pair, complete};
 use crate::common::{Player, listen_for, myriad_binary};
 
 const WORLD: &str = "
-    persist = ['gold']
-
     [world]
     size = [100, 100]
     capacity = 64
@@ -25,7 +23,7 @@ const WORLD: &str = "
 
     [[kind]]
     name = 'player'
-    attributes = [{ name = 'gold', type = 'i32', default = 1, audience = 'private' }]
+    attributes = [{ name = 'gold', type = 'i32', default = 1, persist = true, audience = 'private' }]
 ";
 
 /// Runs a command whose files anybody could read, for all that its user asks of the system.

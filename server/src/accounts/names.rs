@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use clap::ValueEnum;
 use icu_casemap::CaseMapper;
-use icu_normalizer::ComposingNormalizerBorrowed;
+use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 use icu_properties::props::{BidiControl, DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
 use shared::Name;
@@ -35,9 +35,13 @@ impl NameRule {
     }
 }
 
-/// A name as a player wishes it: in its usual form. Characters that show nothing are rejected.
+/// A name as a player wishes it: in its usual form. Characters that show nothing are rejected, and
+/// so are blanks at its ends.
 pub fn wished(text: &str) -> Result<Name, TextError> {
     let what = "a name";
+    if text.trim_matches(is_blank).len() < text.len() {
+        return Err(TextError::Blank { what });
+    }
     match text.chars().find(|&c| is_unseen(c)) {
         Some(character) => Err(TextError::Character {
             what,
@@ -90,9 +94,26 @@ fn folded(text: &str) -> String {
 /// What all texts have in common that look like this one in any of their capitals: I looks like l,
 /// and so i is the same as both.
 fn prototype(folded: &str) -> String {
-    let small: String = skeleton(folded).collect();
-    let capital = small.to_uppercase();
-    fold(&skeleton(&capital).collect::<String>())
+    let letters = DecomposingNormalizerBorrowed::new_nfd()
+        .normalize(folded)
+        .into_owned();
+    fold(&letters.chars().map(look).collect::<String>())
+}
+
+/// What a letter looks like as a capital; if it looks like no other one, what it looks like.
+fn look(letter: char) -> String {
+    let capital = |letter: char| {
+        let capital: String = letter.to_uppercase().collect();
+        fold(&skeleton(&capital).collect::<String>())
+    };
+    let (alone, look) = (String::from(letter), capital(letter));
+    match look == alone {
+        true => fold(&skeleton(&alone).collect::<String>())
+            .chars()
+            .map(capital)
+            .collect(),
+        false => look,
+    }
 }
 
 /// Twice: what folding gives may be composed, and fold again.
@@ -196,6 +217,8 @@ mod tests {
             ("admin", "ad\u{217f}in"),
             ("scope", "ѕсоре"),
             ("ABC", "АВС"),
+            ("abc", "АВС"),
+            ("alpha", "\u{251}lph\u{251}"),
             ("Ivan", "lvan"),
             ("Ivan", "ivan"),
             ("ivan", "1van"),
