@@ -213,9 +213,13 @@ fn positive(text: &str) -> Result<f64, String> {
 /// What the command line of this process and its environment say of a command's arguments; ends
 /// the process if that is wrong.
 pub fn read_matches(prefix: &str, command: Command) -> ArgMatches {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
-    let matches = matches_of(prefix, command, arguments, |name| std::env::var_os(name));
-    matches.unwrap_or_else(|error| error.exit())
+    matches(prefix, command).unwrap_or_else(|error| error.exit())
+}
+
+/// The same, with what is wrong.
+pub fn matches(prefix: &str, command: Command) -> Result<ArgMatches, clap::Error> {
+    let arguments = std::env::args_os().collect();
+    matches_of(prefix, command, arguments, |name| std::env::var_os(name))
 }
 
 /// The same for other arguments. `variable` is the environment.

@@ -523,7 +523,7 @@ impl Server {
         self.metrics
     }
 
-    /// The certificate, which clients must trust if it is self-signed.
+    /// The certificate of its start, which clients must trust if it is self-signed.
     pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
