@@ -257,7 +257,7 @@ fn matches_of(
         // What needs an option that does not count does not count, either.
         let names = chosen.iter().flat_map(|command| command.get_arguments());
         let names = names.filter(|argument| beaten.contains(argument.get_id()));
-        let names: Vec<String> = names.map(ToString::to_string).collect();
+        let names: Vec<&str> = names.filter_map(Arg::get_long).collect();
         if !lacks_one(&error, &names) {
             return Err(error);
         }
@@ -277,15 +277,24 @@ fn matches_of(
     }
 }
 
-/// Whether an error says that one of these arguments is missing.
-fn lacks_one(error: &clap::Error, names: &[String]) -> bool {
+/// Whether an error says that one of these options is missing.
+fn lacks_one(error: &clap::Error, names: &[&str]) -> bool {
     let missing = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::Strings(missing)) => missing.as_slice(),
         Some(ContextValue::String(missing)) => std::slice::from_ref(missing),
         _ => &[],
     };
     error.kind() == ErrorKind::MissingRequiredArgument
-        && missing.iter().any(|missing| names.contains(missing))
+        && missing
+            .iter()
+            .any(|missing| names.contains(&long_of(missing)))
+}
+
+/// The name of an option as errors write it, such as `--follow <HOST:PORT>`.
+fn long_of(written: &str) -> &str {
+    let name = written.trim_start_matches('-');
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    &name[..end.unwrap_or(name.len())]
 }
 
 /// The command with the variables of some of its options.

@@ -7,7 +7,7 @@
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
@@ -165,8 +165,7 @@ impl Renewals {
 impl Source {
     /// False if nobody needs it any more.
     fn read_again(&mut self, now: Vec<Option<Stamp>>) -> bool {
-        let has_pipe = |files: &[PathBuf]| files.iter().any(|file| is_other_than_file(file));
-        if has_pipe(&self.files) {
+        if self.files.iter().any(is_other_than_file) {
             // It has been read, and another read could wait for ever.
             return true;
         }
@@ -228,7 +227,7 @@ fn stamps(files: &[PathBuf]) -> Vec<Option<Stamp>> {
     files.map(|found| found.map(stamp)).collect()
 }
 
-fn is_other_than_file(path: &PathBuf) -> bool {
+fn is_other_than_file(path: impl AsRef<Path>) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file())
 }
 
@@ -239,7 +238,6 @@ mod tests {
     use super::*;
     use anyhow::bail;
     use std::os::unix::fs::symlink;
-    use std::path::Path;
 
     /// A folder of a test.
     struct Scratch(PathBuf);

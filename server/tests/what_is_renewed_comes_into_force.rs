@@ -112,7 +112,7 @@ async fn a_standby_shows_clients_a_renewed_certificate() {
     let port = SocketAddr::from(([127, 0, 0, 1], 0));
     let port = ClosedPort::open(port, secret.files(), renewals.clone()).expect("a port");
     let standby = Some(LossCode::Closed(Close::Standby));
-    until_answered(port.address(), &old, "", standby.clone()).await;
+    until_answered(port.address(), &old, "", standby).await;
     let new = secret.renew();
     until_answered(port.address(), &new, "", standby).await;
     let refused = refusal(port.address(), &old, "").await;
