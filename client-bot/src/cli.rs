@@ -1,21 +1,26 @@
 //! The command line of `myriad-bot`.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use clap::{Command, CommandFactory, FromArgMatches, Parser};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Id, Parser};
 use shared::wire::control::TOKEN_BYTES_MAX;
 use shared::world::logic::Text;
 
 use crate::behaviour::BehaviourKind;
-use crate::connect::{Trust, resolve};
+use crate::connect::{Trust, addresses_of};
 use crate::console::{ProgressLine, leave_output_to_json, print_json};
 use crate::network::NetworkArguments;
 use crate::printable::OneLine;
 use crate::report::{SwarmReport, print_lines};
 use crate::say;
+use crate::scout::reach;
 use crate::swarm::{Swarm, SwarmOptions};
 
 /// Load-test a Myriad server with a swarm of bots, and check what it tells them
@@ -63,8 +68,8 @@ pub struct Arguments {
     #[arg(long, default_value = "localhost")]
     name: String,
     /// Token that the server requires; every user of this machine can read it here
-    #[arg(long, default_value = "", value_parser = token)]
-    token: String,
+    #[arg(long, value_parser = token)]
+    token: Option<String>,
     /// File with the token that the server requires
     #[arg(long, value_name = "FILE", conflicts_with = "token")]
     token_file: Option<PathBuf>,
@@ -87,7 +92,7 @@ pub struct Arguments {
 impl Arguments {
     /// The arguments of this process; options also from variables like `MYRIAD_BOT_CLIENTS`.
     pub fn read() -> Arguments {
-        let matches = with_variables("MYRIAD_BOT", Arguments::command()).get_matches();
+        let matches = read_matches("MYRIAD_BOT", Arguments::command());
         Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 }
@@ -96,18 +101,7 @@ impl Arguments {
 /// its subcommands: the prefix, and the option's name in capitals. The command line comes
 /// first.
 pub fn with_variables(prefix: &str, command: Command) -> Command {
-    command
-        .mut_args(|argument| match argument.get_long() {
-            Some(long) if !["help", "version"].contains(&long) => {
-                let name = long.replace('-', "_").to_uppercase();
-                // Some values are secrets.
-                argument
-                    .env(format!("{prefix}_{name}"))
-                    .hide_env_values(true)
-            }
-            _ => argument,
-        })
-        .mut_subcommands(|inner| with_variables(prefix, inner))
+    with_some(prefix, command, &|_| true)
 }
 
 /// Runs a swarm and prints its report. False if a bot did not connect, was lost, or found an
@@ -116,13 +110,14 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.json {
         leave_output_to_json();
     }
+    let trust = trust(arguments)?;
     let options = SwarmOptions {
-        server: resolve(&arguments.server)?,
+        server: reach(&addresses_of(&arguments.server)?, &arguments.name, &trust)?,
         name: arguments.name.clone(),
-        trust: trust(arguments)?,
+        trust,
         token: match &arguments.token_file {
             Some(path) => read_token(path)?,
-            None => arguments.token.clone(),
+            None => arguments.token.clone().unwrap_or_default(),
         },
         clients: arguments.clients as usize,
         spectators: arguments.spectators as usize,
@@ -216,10 +211,158 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses a token: a hello has room for it.
+/// What the command line of this process and its environment say of a command's arguments; ends
+/// the process if that is wrong.
+pub fn read_matches(prefix: &str, command: Command) -> ArgMatches {
+    matches(prefix, command).unwrap_or_else(|error| error.exit())
+}
+
+/// The same, with what is wrong.
+pub fn matches(prefix: &str, command: Command) -> Result<ArgMatches, clap::Error> {
+    let arguments = std::env::args_os().collect();
+    matches_of(prefix, command, arguments, |name| std::env::var_os(name))
+}
+
+/// The same for other arguments. `variable` is the environment.
+fn matches_of(
+    prefix: &str,
+    command: Command,
+    arguments: Vec<OsString>,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<ArgMatches, clap::Error> {
+    // What the command line says by itself. Its mistakes are found below.
+    let alone = command.clone().ignore_errors(true);
+    let given = alone.try_get_matches_from(&arguments).unwrap_or_default();
+    let mut beaten = beaten(&command, &given);
+    let asked = |argument: &Arg| Some((variable_of(prefix, argument)?, argument.get_id().clone()));
+    let chosen = chosen(&command, &given);
+    let options: Vec<(String, Id)> = chosen
+        .iter()
+        .flat_map(|command| command.get_arguments().filter_map(asked))
+        .collect();
+    loop {
+        let counts = |id: &Id| !beaten.contains(id);
+        let mut set = options.iter().filter(|(_, id)| counts(id));
+        // That of an unset one would be no setting, such as no token.
+        if let Some((name, _)) = set.find(|(name, _)| variable(name).is_some_and(|v| v.is_empty()))
+        {
+            let message = "expected a value, or no such variable";
+            let message = format!("the variable {name} is empty: {message}");
+            return Err(command.clone().error(ErrorKind::ValueValidation, message));
+        }
+        let with = with_some(prefix, command.clone(), &counts);
+        let error = match with.try_get_matches_from(&arguments) {
+            Ok(matches) => return Ok(matches),
+            Err(error) => error,
+        };
+        // What needs an option that does not count does not count, either.
+        let names = chosen.iter().flat_map(|command| command.get_arguments());
+        let names = names.filter(|argument| beaten.contains(argument.get_id()));
+        let names: Vec<&str> = names.filter_map(Arg::get_long).collect();
+        if !lacks_one(&error, &names) {
+            return Err(error);
+        }
+        let needs_one = |id: &Id| {
+            let only = with_some(prefix, command.clone(), &|other| other == id);
+            let parsed = only.try_get_matches_from(&arguments);
+            parsed.is_err_and(|error| lacks_one(&error, &names))
+        };
+        let set = options.iter().filter(|(name, _)| variable(name).is_some());
+        let more = set.map(|(_, id)| id);
+        let more = more.filter(|id| counts(id) && needs_one(id));
+        let more: Vec<Id> = more.cloned().collect();
+        if more.is_empty() {
+            return Err(error);
+        }
+        beaten.extend(more);
+    }
+}
+
+/// Whether an error says that one of these options is missing.
+fn lacks_one(error: &clap::Error, names: &[&str]) -> bool {
+    let missing = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) => missing.as_slice(),
+        Some(ContextValue::String(missing)) => std::slice::from_ref(missing),
+        _ => &[],
+    };
+    error.kind() == ErrorKind::MissingRequiredArgument
+        && missing
+            .iter()
+            .any(|missing| names.contains(&long_of(missing)))
+}
+
+/// The name of an option as errors write it, such as `--follow <HOST:PORT>`.
+fn long_of(written: &str) -> &str {
+    let name = written.trim_start_matches('-');
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    &name[..end.unwrap_or(name.len())]
+}
+
+/// The command with the variables of some of its options.
+fn with_some(prefix: &str, command: Command, counts: &impl Fn(&Id) -> bool) -> Command {
+    command
+        .mut_args(|argument| match variable_of(prefix, &argument) {
+            // Some values are secrets.
+            Some(name) if counts(argument.get_id()) => argument.env(name).hide_env_values(true),
+            _ => argument,
+        })
+        .mut_subcommands(|inner| with_some(prefix, inner, counts))
+}
+
+/// A command and the subcommands that a command line chooses.
+fn chosen<'a>(command: &'a Command, given: &ArgMatches) -> Vec<&'a Command> {
+    let (mut chosen, mut given) = (vec![command], Some(given));
+    while let Some((name, inner)) = given.and_then(ArgMatches::subcommand) {
+        let last = chosen[chosen.len() - 1];
+        chosen.extend(last.find_subcommand(name));
+        given = Some(inner);
+    }
+    chosen
+}
+
+/// The arguments that a command line gives, and those that one of these excludes.
+fn beaten(command: &Command, given: &ArgMatches) -> Vec<Id> {
+    let is_given = |argument: &&Arg| source_of(given, argument) == Some(ValueSource::CommandLine);
+    let by_line: Vec<&Arg> = command.get_arguments().filter(is_given).collect();
+    let excludes = |one: &Arg, other: &Arg| {
+        let excluded = command.get_arg_conflicts_with(one);
+        let mut excluded = excluded.iter();
+        excluded.any(|argument| argument.get_id() == other.get_id())
+    };
+    let is_beaten = |argument: &&Arg| {
+        let by = |one: &&Arg| excludes(one, argument) || excludes(argument, one);
+        let mut by_line = by_line.iter();
+        by_line.any(|one| one.get_id() == argument.get_id() || by(one))
+    };
+    let beaten = command.get_arguments().filter(is_beaten);
+    let mut beaten: Vec<Id> = beaten.map(|argument| argument.get_id().clone()).collect();
+    if let Some((name, given)) = given.subcommand()
+        && let Some(inner) = command.find_subcommand(name)
+    {
+        beaten.extend(self::beaten(inner, given));
+    }
+    beaten
+}
+
+fn source_of(given: &ArgMatches, argument: &Arg) -> Option<ValueSource> {
+    let id = argument.get_id().as_str();
+    // Unknown to what was parsed up to a mistake.
+    given.try_contains_id(id).ok()?;
+    given.value_source(id)
+}
+
+/// The variable of an option.
+fn variable_of(prefix: &str, argument: &Arg) -> Option<String> {
+    let long = argument.get_long()?;
+    let is_option = !["help", "version"].contains(&long);
+    is_option.then(|| format!("{prefix}_{}", long.replace('-', "_").to_uppercase()))
+}
+
+/// Parses a token: a hello has room for it, and it is one.
 pub fn token(text: &str) -> Result<String, String> {
     match text.len() {
-        0..=TOKEN_BYTES_MAX => Ok(text.to_owned()),
+        0 => Err("expected a token of at least one byte".to_owned()),
+        1..=TOKEN_BYTES_MAX => Ok(text.to_owned()),
         bytes => Err(format!(
             "a token of {bytes} bytes, where {TOKEN_BYTES_MAX} are allowed"
         )),
@@ -231,7 +374,7 @@ pub fn read_token(path: &Path) -> Result<String> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the token in {}", path.display()))?;
     let text = text.trim_end_matches(['\r', '\n']);
-    if text.is_empty() {
+    if text.trim().is_empty() {
         bail!("{} holds no token", path.display());
     }
     token(text).map_err(|problem| anyhow!("{}: {problem}", path.display()))
@@ -262,3 +405,64 @@ const CONNECT_WAIT: Duration = Duration::from_secs(120);
 const REST: Duration = Duration::from_secs(2);
 /// How long the last updates may take to arrive, if nothing is compared.
 const LAST_UPDATES: Duration = Duration::from_millis(300);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::error::ErrorKind::{ArgumentConflict, ValueValidation};
+
+    fn command() -> Command {
+        let serve = Command::new("serve")
+            .arg(Arg::new("token").long("token").value_parser(token))
+            .arg(
+                Arg::new("token_file")
+                    .long("token-file")
+                    .conflicts_with("token"),
+            )
+            .arg(
+                Arg::new("key")
+                    .long("key")
+                    .conflicts_with_all(["token", "token_file"]),
+            )
+            .arg(Arg::new("listen").long("listen").default_value("0.0.0.0:1"));
+        let check = Command::new("check").arg(Arg::new("token").long("token"));
+        Command::new("myriad").subcommands([serve, check])
+    }
+
+    /// The token, the file and the address of `serve`.
+    fn read(line: &str, variables: &[(&str, &str)]) -> Result<[Option<String>; 3], ErrorKind> {
+        // Nothing reads the environment of this process.
+        let variable = |wanted: &str| {
+            let found = variables.iter().find(|(name, _)| *name == wanted);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        let arguments = line.split_whitespace().map(OsString::from).collect();
+        let matches = matches_of("T19", command(), arguments, variable);
+        let matches = matches.map_err(|error| error.kind())?;
+        let (_, serve) = matches.subcommand().expect("a subcommand");
+        Ok(["token", "token_file", "listen"].map(|id| {
+            let value: Option<&String> = serve.try_get_one(id).ok().flatten();
+            value.cloned()
+        }))
+    }
+
+    #[test]
+    fn an_empty_variable_is_an_error_where_it_would_count() {
+        let empty = [("T19_TOKEN", "")];
+        assert_eq!(read("myriad serve", &empty), Err(ValueValidation));
+        let also = [("T19_KEY", "")];
+        assert_eq!(read("myriad serve --listen x", &also), Err(ValueValidation));
+        let given = read("myriad serve --token word", &empty).expect("a token");
+        assert_eq!(given[0].as_deref(), Some("word"));
+        // It is another command's, or not needed.
+        assert!(read("myriad check --token word", &empty).is_ok());
+        assert!(read("myriad serve --token word", &also).is_ok());
+        assert_eq!(read("myriad serve --token=", &[]), Err(ValueValidation));
+    }
+
+    #[test]
+    fn options_of_the_command_line_exclude_each_other() {
+        let both = read("myriad serve --token word --token-file f", &[]);
+        assert_eq!(both, Err(ArgumentConflict));
+    }
+}

@@ -16,7 +16,8 @@ use shared::{CommandKind, Tick};
 use tokio::task::JoinSet;
 
 use crate::connect::{ClientError, ended, seeded};
-use crate::connector::{Connected, Connector, sleep_until};
+use crate::connector::{Connected, Connector};
+use crate::race::sleep_until;
 
 pub use client_core::EventHandler;
 

@@ -82,18 +82,17 @@ pub fn resolve(server: &str) -> Result<SocketAddr, ClientError> {
     Ok(addresses_of(server)?.first())
 }
 
-/// Looks up an address that a server has told, for sockets of the family that reaches `server`.
+/// Looks up addresses that a server has told, for sockets of the family that reaches `server`.
 /// It may take a while, unless it is an address in numbers.
 #[cfg(feature = "bots")]
-pub(crate) fn resolve_told(told: &str, server: SocketAddr) -> Result<SocketAddr, ClientError> {
+pub(crate) fn addresses_told(told: &str, server: SocketAddr) -> Result<Addresses, ClientError> {
     let found = addresses_of(told)?;
-    found
-        .iter()
-        .find(|address| address.is_ipv4() == server.is_ipv4())
-        .ok_or_else(|| ClientError::Address {
-            server: told.to_owned(),
-            message: format!("the socket that reaches {server} reaches none of it"),
-        })
+    let reached = found.iter();
+    let reached = reached.filter(|address| address.is_ipv4() == server.is_ipv4());
+    Addresses::new(reached).ok_or_else(|| ClientError::Address {
+        server: told.to_owned(),
+        message: format!("the socket that reaches {server} reaches none of it"),
+    })
 }
 
 /// Why a connection could not be opened, or why it ended.

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use client_core::{Handshake, Welcomed};
 use quic::Turns;
@@ -12,11 +12,10 @@ use quinn::{
 };
 use shared::wire::DecodeError;
 use shared::wire::control::{Close, Hello};
-use tokio::task::JoinSet;
 
 use crate::addresses::Addresses;
 use crate::connect::{ClientError, Trust, addresses_of, client_config, ended};
-use crate::race::Race;
+use crate::race;
 
 /// Sockets from which to connect.
 #[derive(Clone)]
@@ -160,32 +159,11 @@ impl Connector {
 
     /// Connects to the address that answers first. Attempts that are dropped are closed.
     async fn reach(&self, server: &Addresses) -> Result<Connection, ClientError> {
-        let mut race = Race::new(server, Instant::now());
-        let mut attempts = JoinSet::new();
-        loop {
-            let error = if let Some(address) = race.begin(Instant::now()) {
-                match self.open(address) {
-                    Ok(connecting) => {
-                        attempts.spawn(async move { connecting.await.map_err(ended) });
-                        continue;
-                    }
-                    Err(error) => error,
-                }
-            } else {
-                tokio::select! {
-                    () = sleep_until(race.next_due()) => continue,
-                    Some(ended) = attempts.join_next() => {
-                        match ended.unwrap_or_else(|error| Err(ClientError::ended(error))) {
-                            Ok(connection) => return Ok(connection),
-                            Err(error) => error,
-                        }
-                    }
-                }
-            };
-            if !race.fail(Instant::now()) {
-                return Err(error);
-            }
-        }
+        race::first(server, |address| {
+            let connecting = self.open(address)?;
+            Ok(async move { connecting.await.map_err(ended) })
+        })
+        .await
     }
 
     fn open(&self, address: SocketAddr) -> Result<Connecting, ClientError> {
@@ -212,14 +190,6 @@ impl Sockets {
         let mut endpoint = endpoint.map_err(ClientError::Socket)?;
         endpoint.set_default_client_config(self.config.clone());
         Ok(own.get_or_init(|| endpoint))
-    }
-}
-
-/// Waits until a time; for ever, if there is none.
-pub(crate) async fn sleep_until(due: Option<Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due.into()).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -76,7 +76,7 @@ pub struct GameClient {
 
 /// The numbers of the endpoint's sockets, of those families that were needed.
 #[derive(Default)]
-struct Sockets {
+pub(crate) struct Sockets {
     v4: Option<usize>,
     v6: Option<usize>,
 }
@@ -476,7 +476,11 @@ impl GameClient {
 
 impl Sockets {
     /// The number of the socket that reaches an address.
-    fn towards(&mut self, address: SocketAddr, at: &mut Endpoint<Attempt>) -> io::Result<usize> {
+    pub(crate) fn towards(
+        &mut self,
+        address: SocketAddr,
+        at: &mut Endpoint<Attempt>,
+    ) -> io::Result<usize> {
         let number = match address {
             SocketAddr::V4(_) => &mut self.v4,
             SocketAddr::V6(_) => &mut self.v6,

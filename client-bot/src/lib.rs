@@ -41,9 +41,11 @@ pub mod named;
 #[cfg(feature = "bots")]
 pub mod network;
 pub mod printable;
-mod race;
+pub mod race;
 #[cfg(feature = "bots")]
 pub mod report;
+#[cfg(feature = "bots")]
+pub mod scout;
 #[cfg(feature = "bots")]
 pub mod swarm;
 #[cfg(feature = "bots")]

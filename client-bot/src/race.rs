@@ -1,5 +1,5 @@
 //! Happy eyeballs: attempts to reach a server at several addresses, of which the first that
-//! succeeds wins (RFC 8305, section 5). Time is always passed in.
+//! succeeds wins (RFC 8305, section 5). Time is always passed in, but to what runs them on tokio.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -51,6 +51,55 @@ impl Race {
     /// there are no more.
     pub fn next_due(&self) -> Option<Instant> {
         (self.waiting.len() > 0).then_some(self.next)
+    }
+}
+
+/// Connects to the address that answers first: `open` begins an attempt. Those that are not needed
+/// are dropped.
+#[cfg(feature = "tokio")]
+pub async fn first<T, E, A>(
+    addresses: &Addresses,
+    mut open: impl FnMut(SocketAddr) -> Result<A, E>,
+) -> Result<T, E>
+where
+    A: Future<Output = Result<T, E>> + Send + 'static,
+    T: Send + 'static,
+    E: Send + 'static,
+{
+    let mut race = Race::new(addresses, Instant::now());
+    let mut attempts = tokio::task::JoinSet::new();
+    loop {
+        let error = if let Some(address) = race.begin(Instant::now()) {
+            match open(address) {
+                Ok(attempt) => {
+                    attempts.spawn(attempt);
+                    continue;
+                }
+                Err(error) => error,
+            }
+        } else {
+            tokio::select! {
+                () = sleep_until(race.next_due()) => continue,
+                Some(ended) = attempts.join_next() => match ended {
+                    Ok(Ok(reached)) => return Ok(reached),
+                    Ok(Err(error)) => error,
+                    // Nobody cancels it.
+                    Err(failed) => std::panic::resume_unwind(failed.into_panic()),
+                }
+            }
+        };
+        if !race.fail(Instant::now()) {
+            return Err(error);
+        }
+    }
+}
+
+/// Waits until a time; for ever, if there is none.
+#[cfg(feature = "tokio")]
+pub(crate) async fn sleep_until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due.into()).await,
+        None => std::future::pending().await,
     }
 }
 

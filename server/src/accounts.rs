@@ -10,6 +10,7 @@
 //! | [`jwt`] | JSON web tokens, as identity providers issue them, where the feature `jwt` is on |
 //! | [`moment`] | now, by the steady clock and as a date |
 //! | [`network`] | addresses of one owner, and ranges of them |
+//! | [`names`] | which names are taken, and which count as the same |
 //! | [`bans`] | accounts and networks that stay out for a time |
 //! | [`guesses`] | how often a network may show a wrong token |
 //! | [`guard`] | all that stands between a hello and the world |
@@ -22,6 +23,7 @@ pub mod identity;
 #[cfg_attr(not(feature = "jwt"), path = "accounts/no_jwt.rs")]
 pub mod jwt;
 pub mod moment;
+pub mod names;
 pub mod network;
 pub mod shared_word;
 pub mod signed;

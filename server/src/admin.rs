@@ -10,3 +10,4 @@
 pub mod desk;
 pub mod port;
 pub mod request;
+mod socket;

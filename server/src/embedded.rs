@@ -32,6 +32,7 @@ use quic::{Application, Event, Handle, Open};
 
 pub use self::shared::SharedServer;
 use crate::accounts::guard::Guard;
+use crate::accounts::names::NameRule;
 use crate::accounts::shared_word::SharedWord;
 use crate::metrics::stats::{Figures, Stats};
 use crate::session::SessionWorld;
@@ -125,6 +126,7 @@ impl EmbeddedServer {
             reloads: None,
             orders: None,
             talk_filter: Arc::new(NoFilter),
+            names: NameRule::default(),
             session,
             stats: stats.clone(),
             window: None,

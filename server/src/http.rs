@@ -153,19 +153,6 @@ impl Page {
     }
 }
 
-/// Answers requests at an address, on a thread of this name. `upkeep` is called now and then,
-/// and ends the port when it gives false.
-pub fn serve<S: Site>(
-    address: SocketAddr,
-    name: &'static str,
-    site: Arc<S>,
-    limits: Limits,
-    upkeep: impl Fn() -> bool + Send + 'static,
-) -> Result<()> {
-    let (listener, _) = bind(address)?;
-    serve_at(listener, name, site, limits, upkeep)
-}
-
 /// Listens at an address, and gives it: its port may have been 0.
 pub fn bind(address: SocketAddr) -> io::Result<(StdListener, SocketAddr)> {
     let listener = StdListener::bind(address)?;
@@ -174,7 +161,8 @@ pub fn bind(address: SocketAddr) -> io::Result<(StdListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-/// The same as [`serve`], for what [`bind`] gave.
+/// Answers requests at what [`bind`] gave, on a thread of this name. `upkeep` is called now and
+/// then, and ends the port when it gives false.
 pub fn serve_at<S: Site>(
     listener: StdListener,
     name: &'static str,

@@ -20,6 +20,9 @@
 //! | [`metrics`] | figures for people and for Prometheus |
 //! | [`http`] | small HTTP ports |
 //! | [`web`] | the page for browsers, and the dashboard |
+//! | [`private`] | files that only the server's user may read |
+//! | [`reach`] | TCP connections to whichever address of a name answers |
+//! | [`renewal`] | certificates, keys and tokens that change while the server runs |
 //! | [`scheduling`] | threads with a core of their own, and those that give way to the world |
 #![forbid(unsafe_code)]
 
@@ -35,6 +38,9 @@ pub mod log;
 pub mod metrics;
 pub mod offline;
 pub mod playback;
+pub mod private;
+pub(crate) mod reach;
+pub mod renewal;
 pub mod scheduling;
 pub mod server;
 pub mod session;

@@ -15,6 +15,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use shared::wire::movement::MovementCodec;
 use shared::{CommandKind, EntityId, WorldConfig};
 
+use crate::accounts::names::NameRule;
 use crate::durable::recording::RecordingWriter;
 use crate::metrics::stats::{Figures, Stats};
 use crate::session::SessionWorld;
@@ -106,6 +107,7 @@ pub fn run(options: Options) -> Result<Run> {
         reloads: None,
         orders: None,
         talk_filter: Arc::new(NoFilter),
+        names: NameRule::default(),
         session: Arc::new(SessionWorld::new(&world)),
         stats: stats.clone(),
         window: None,

@@ -18,6 +18,7 @@ use tracing::{info, warn};
 
 use crate::accounts::authenticator::Authenticator;
 use crate::accounts::guard::Guard;
+use crate::accounts::names::NameRule;
 use crate::accounts::shared_word::SharedWord;
 use crate::admin::desk::Desk;
 use crate::admin::port::{self, AdminPort};
@@ -32,6 +33,7 @@ use crate::metrics::port::Readiness;
 use crate::metrics::stats::Stats;
 use crate::metrics::window::SharedWindow;
 use crate::metrics::{machine, telemetry};
+use crate::renewal::{Renewals, Shared};
 use crate::session::SessionWorld;
 use crate::standby::feed::{Feed, FeedOptions};
 use crate::standby::fence::Fence;
@@ -87,6 +89,8 @@ pub struct ServerOptions {
     pub authenticator: Arc<dyn Authenticator>,
     /// Judges what players say.
     pub talk_filter: Arc<dyn TalkFilter>,
+    /// Which names of players and channels count as the same one.
+    pub names: NameRule,
     /// Where `myriad admin` speaks to the server: the path of a Unix socket.
     pub admin: Option<PathBuf>,
     /// The most clients from one IPv4 address or IPv6 /64.
@@ -94,6 +98,9 @@ pub struct ServerOptions {
     /// Where players of another version of the game get the one that this server takes: an
     /// address that [`is_update_url`](shared::wire::close::is_update_url) accepts.
     pub update_url: Option<String>,
+    /// The files that are read again when they change: those of the certificate, and what is
+    /// loaded with it.
+    pub renewals: Renewals,
 }
 
 impl ServerOptions {
@@ -116,9 +123,11 @@ impl ServerOptions {
             lease: None,
             authenticator: Arc::new(SharedWord::new("")),
             talk_filter: Arc::new(NoFilter),
+            names: NameRule::default(),
             admin: None,
             clients_per_network: u32::MAX,
             update_url: None,
+            renewals: Renewals::default(),
         }
     }
 }
@@ -178,7 +187,7 @@ pub struct WebServing {
     pub origins: Vec<String>,
     /// What operators must show to see the dashboard. Without one it is shown to this machine
     /// only, at an address of this machine only.
-    pub dashboard_token: Option<String>,
+    pub dashboard_token: Option<Shared<str>>,
     /// A folder with the files of a page of one's own. They come before those of the page that
     /// is part of the server.
     pub root: Option<PathBuf>,
@@ -202,6 +211,7 @@ pub struct Server {
     address: SocketAddr,
     /// Where the page for browsers is.
     page: Option<SocketAddr>,
+    metrics: Option<SocketAddr>,
     certificate: CertificateDer<'static>,
     backend: &'static str,
     backend_note: String,
@@ -213,6 +223,8 @@ pub struct Server {
     _admin: Option<AdminPort>,
     standby: Option<Followed>,
     _fence: Option<Fence>,
+    /// Watched while this lives.
+    _renewals: Renewals,
     /// Given back once nobody is told anything any more.
     _lease: Option<HeldLease>,
 }
@@ -236,6 +248,7 @@ struct Prepared {
     frontend: Frontend,
     guard: Arc<Guard>,
     readiness: Readiness,
+    metrics: Option<SocketAddr>,
     kept: Option<Keeping>,
     fence: Option<Fence>,
 }
@@ -246,6 +259,13 @@ impl Server {
     pub fn start(mut options: ServerOptions) -> Result<Server> {
         if options.world.schema.world.visible_max == 0 {
             bail!("world.visible_max: 0 is not allowed in a server; expected 1 to {VISIBLE_MAX}");
+        }
+        let token = options
+            .web
+            .as_ref()
+            .and_then(|web| web.dashboard_token.as_ref());
+        if token.is_some_and(|token| token.get().is_empty()) {
+            bail!("an empty token would show the dashboard to everybody: expected a token or none");
         }
         let available = machine::memory_available();
         let stored = match &options.data {
@@ -259,7 +279,7 @@ impl Server {
         }
         let guard = start_guard(&options, stored.as_ref().map(|stored| &stored.folder))?;
         // The port answers as soon as it is known what there is to say.
-        let readiness = show_metrics(&options)?;
+        let (readiness, metrics) = show_metrics(&options)?;
         let is_open = &readiness.is_open;
         let (started, frontend, kept) = match (stored, &options.data) {
             (Some(stored), Some(data)) => {
@@ -291,6 +311,7 @@ impl Server {
                 frontend,
                 guard,
                 readiness,
+                metrics,
                 kept,
                 fence,
             },
@@ -345,7 +366,7 @@ impl Server {
         warn!(epoch = %recovered.epoch, tick = recovered.start.tick, "this standby is the primary now");
         options.world = recovered.world.clone();
         let guard = start_guard(&options, Some(&folder))?;
-        let readiness = show_metrics(&options)?;
+        let (readiness, metrics) = show_metrics(&options)?;
         let frontend = Frontend::start(&options, Some(&folder), &guard, &readiness.is_open)?;
         let kept = keep(&options, folder, recovered, lease)?;
         Server::run(
@@ -355,6 +376,7 @@ impl Server {
                 frontend,
                 guard,
                 readiness,
+                metrics,
                 kept: Some(kept),
                 fence,
             },
@@ -368,6 +390,7 @@ impl Server {
             frontend,
             guard,
             readiness: Readiness { is_open, stop },
+            metrics,
             kept,
             fence,
         } = prepared;
@@ -459,6 +482,7 @@ impl Server {
             reloads,
             orders: has_desk.then_some(orders),
             talk_filter: options.talk_filter,
+            names: options.names,
             // Its scripts may have changed since the checkpoint.
             session: recovered.unwrap_or(session),
             stats: stats.clone(),
@@ -473,6 +497,7 @@ impl Server {
         Ok(Server {
             address,
             page: page_address,
+            metrics,
             certificate,
             backend,
             backend_note: std::mem::take(&mut started.description),
@@ -483,6 +508,7 @@ impl Server {
             _admin: admin,
             standby,
             _fence: fence,
+            _renewals: options.renewals,
             _lease: lease,
         })
     }
@@ -497,7 +523,12 @@ impl Server {
         self.page
     }
 
-    /// The certificate, which clients must trust if it is self-signed.
+    /// Where the metrics are, if they are shown.
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.metrics
+    }
+
+    /// The certificate of its start, which clients must trust if it is self-signed.
     pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
@@ -668,12 +699,16 @@ fn start_dashboard(
 }
 
 /// Serves metrics if they are asked for, from before a world is recovered.
-fn show_metrics(options: &ServerOptions) -> Result<Readiness> {
+/// Gives the address, too: its port may have been 0.
+fn show_metrics(options: &ServerOptions) -> Result<(Readiness, Option<SocketAddr>)> {
     let readiness = Readiness::default();
-    if let Some(address) = options.metrics {
-        telemetry::serve(address, readiness.clone(), options.http_hosts.clone())?;
-    }
-    Ok(readiness)
+    let Some(address) = options.metrics else {
+        return Ok((readiness, None));
+    };
+    let address = telemetry::serve(address, readiness.clone(), options.http_hosts.clone())?;
+    // The world may take a while to be there.
+    info!(%address, "metrics are served");
+    Ok((readiness, Some(address)))
 }
 
 /// Says in the log who may come in. Bans are kept in the folder, if there is one.

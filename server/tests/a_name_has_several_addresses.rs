@@ -1,11 +1,14 @@
 //! A name may have addresses at which the server is not: a client comes in by another one.
 
 use std::net::{Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::common::python::interpreter;
 use crate::common::{DEADLINE, ROOM, eventually, play_until, start, trust};
 use client_bot::client_core::{Event, GameOptions, RetryOptions};
 use client_bot::connect::ClientError;
+use client_bot::scout::reach;
 use client_bot::{Addresses, Client, Connector, GameClient, Trust};
 use server::Server;
 use tokio::time::timeout;
@@ -95,6 +98,49 @@ fn a_game_goes_on_where_an_address_is_another_servers() {
     client.leave();
     server.stop().unwrap();
     other.stop().unwrap();
+}
+
+#[test]
+fn bots_go_to_the_address_that_answers() {
+    let server = start(ROOM);
+    let (_socket, silent) = silent();
+    let v4 = server.address();
+    let v6 = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), v4.port());
+    let addresses = Addresses::new([v6, silent, v4]).expect("addresses");
+    assert_eq!(
+        reach(&addresses, "localhost", &trust(&server)).ok(),
+        Some(v4)
+    );
+    // The probe is no client: nobody has come.
+    assert_eq!(server.stats().figures().clients, 0);
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_client_in_python_comes_in_by_another_address() {
+    let Some(python) = interpreter() else { return };
+    let server = start(ROOM);
+    // `localhost` as many machines look it up, behind an address at which nobody answers.
+    let play = format!(
+        "import asyncio, myriad.client as client\n\
+         async def found(host, port): return ['::1', '{}', '127.0.0.1']\n\
+         client.addresses = found\n\
+         async def play():\n    \
+             async with client.connect('localhost', {}) as own: print('in', own.view.own)\n\
+         asyncio.run(asyncio.wait_for(play(), {}))",
+        "127.0.0.2",
+        server.address().port(),
+        DEADLINE.as_secs(),
+    );
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../client-bot/python");
+    let mut command = std::process::Command::new(python);
+    command.args(["-B", "-c", &play]).current_dir(folder);
+    let output = tokio::task::spawn_blocking(move || command.output()).await;
+    let output = output.expect("a thread").expect("Python starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(said.starts_with("in "), "{said}{errors}");
+    server.stop().unwrap();
 }
 
 #[tokio::test]

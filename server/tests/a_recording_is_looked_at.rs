@@ -296,7 +296,7 @@ fn the_port_answers_what_it_is_asked_and_refuses_the_rest_with_a_sentence() {
     }
     drop(site);
     // With a token, nobody comes in without it.
-    let token = Some("open sesame".to_owned());
+    let token = Some("open sesame".into());
     let site =
         ReplaySite::start(&file.0, "127.0.0.1:0".parse().unwrap(), token, 1, vec![]).unwrap();
     let answer = get(site.address(), "/replay/data/world?viewer=1");

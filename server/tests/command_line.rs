@@ -109,6 +109,142 @@ fn options_may_be_variables_of_the_environment() {
     );
 }
 
+/// `myriad serve` with these arguments and variables, for a moment.
+fn serve(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(myriad_binary());
+    command.args(["serve", "--listen", "127.0.0.1:0", "--stop-after", "0.2"]);
+    command.args(arguments).envs(variables.iter().copied());
+    command.output().expect("the binary runs")
+}
+
+#[test]
+fn a_variable_of_an_option_that_another_one_excludes_does_not_count_beside_it() {
+    let file = scratch("beside-a-variable");
+    let recording = file.to_str().expect("a path in UTF-8");
+    for (arguments, variables) in [
+        (
+            &["--token", "word"][..],
+            &[("MYRIAD_TOKEN_FILE", "/none")][..],
+        ),
+        (
+            &["--token", "word"],
+            &[
+                ("MYRIAD_ACCOUNT_KEY", "/none"),
+                ("MYRIAD_TOKEN_FILE", "/none"),
+            ],
+        ),
+        (
+            &["--web=127.0.0.1:0", "--dashboard-token", "word"],
+            &[("MYRIAD_DASHBOARD_TOKEN_FILE", "/none")],
+        ),
+        (&["--record", recording], &[("MYRIAD_DATA", "/none/at/all")]),
+        // Nor do those that need it.
+        (
+            &["--token", "word"],
+            &[
+                ("MYRIAD_JWT_KEYS", "/none"),
+                ("MYRIAD_JWT_ISSUER", "https://login.example.org"),
+                ("MYRIAD_JWT_AUDIENCE", "myriad"),
+            ],
+        ),
+        (
+            &["--record", recording],
+            &[
+                ("MYRIAD_DATA", "/none/at/all"),
+                ("MYRIAD_LEVEL", "soon"),
+                ("MYRIAD_FOLLOWERS", "127.0.0.1:0"),
+                ("MYRIAD_STANDBY_REQUIRED", "true"),
+                ("MYRIAD_LINK_KEY", "/none"),
+            ],
+        ),
+    ] {
+        let output = serve(arguments, variables);
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output));
+    }
+    fs::remove_file(&file).expect("a recording");
+    // Something else is missing, or there is nothing that excludes.
+    let issuer = [("MYRIAD_JWT_ISSUER", "https://login.example.org")];
+    assert_eq!(serve(&[], &issuer).status.code(), Some(2));
+    let both = [("MYRIAD_TOKEN", "word"), ("MYRIAD_TOKEN_FILE", "/none")];
+    assert_eq!(serve(&[], &both).status.code(), Some(2));
+}
+
+#[test]
+fn an_empty_setting_is_an_error_where_it_would_mean_none() {
+    let file = scratch("empty-setting");
+    fs::write(&file, "\n").expect("a file");
+    let path = file.to_str().expect("a path in UTF-8");
+    for name in [
+        "TOKEN",
+        "TOKEN_FILE",
+        "ACCOUNT_KEY",
+        "JWT_KEYS",
+        "LINK_KEY",
+        "CERTIFICATE",
+        "KEY",
+        "DASHBOARD_TOKEN",
+        "TALK_FILTER",
+        "LEASE",
+        "CHARACTERS",
+        "NAMES",
+        "WEB_ORIGIN",
+    ] {
+        let variable = format!("MYRIAD_{name}");
+        let output = serve(&[], &[(&variable, "")]);
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", text(&output));
+        assert!(
+            text(&output).contains(&format!("{variable} is empty")),
+            "{}",
+            text(&output)
+        );
+    }
+    for (arguments, code) in [
+        (&["--token", ""][..], 2),
+        (&["--token-file", ""], 2),
+        (&["--web=127.0.0.1:0", "--dashboard-token="], 2),
+        (&["--token-file", path], 1),
+        (&["--account-key", path], 1),
+        (&["--talk-filter", path], 1),
+        (&["--web=127.0.0.1:0", "--dashboard-token-file", path], 1),
+    ] {
+        let output = serve(arguments, &[]);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}: {}",
+            text(&output)
+        );
+    }
+    let output = serve(&["--token", "word"], &[("MYRIAD_TOKEN", "")]);
+    assert!(output.status.success(), "{}", text(&output));
+    fs::remove_file(&file).expect("a file");
+}
+
+#[test]
+fn ports_that_the_system_picks_are_printed() {
+    let output = serve(&["--metrics", "127.0.0.1:0", "--web", "127.0.0.1:0"], &[]);
+    assert!(output.status.success(), "{}", text(&output));
+    let said = text(&output);
+    for before in [
+        "listening on 127.0.0.1:",
+        "metrics on http://127.0.0.1:",
+        "play on http://127.0.0.1:",
+    ] {
+        let rest = said
+            .split_once(before)
+            .map(|(_, rest)| rest)
+            .unwrap_or_default();
+        let digits = rest
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect::<String>();
+        assert!(
+            digits.parse().is_ok_and(|port: u16| port > 0),
+            "{before}: {said}"
+        );
+    }
+}
+
 #[test]
 fn shells_and_man_know_every_command() {
     let output = myriad(&["completions", "bash"]);

@@ -21,7 +21,7 @@ fn web(options: &mut ServerOptions) {
 
 fn with_token(options: &mut ServerOptions) {
     options.web = Some(WebServing {
-        dashboard_token: Some("open sesame".to_owned()),
+        dashboard_token: Some("open sesame".into()),
         ..WebServing::at("127.0.0.1:0".parse().unwrap())
     });
 }

@@ -299,7 +299,7 @@ async fn who_talks_too_much_is_heard_as_far_as_the_pace_allows() {
 #[tokio::test]
 async fn a_filter_changes_what_is_said() {
     let server = start_with(WIDE, |options| {
-        options.talk_filter = Arc::new(WordList::new("darn"));
+        options.talk_filter = Arc::new(WordList::new("darn").expect("a list"));
     });
     let mut ann = join(&server, "Ann").await;
     ask(&mut ann, say("Darn it")).await.unwrap();

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import aioquic.asyncio
@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from .bits import Malformed
 from .close import OTHER, UNTRUSTED, Ended, closed
+from .eyeballs import addresses, race
 from .serial import Serial, hello_bytes, read_length, talk_bytes
 from .shapes import TALK, WELCOME
 from .view import View
@@ -171,12 +172,21 @@ class Client(QuicConnectionProtocol):
 @asynccontextmanager
 async def connect(host: str, port: int, fingerprint: str | None = None,
                   **hello: Any) -> AsyncIterator[Client]:
-    """Joins a world. `hello` has fields of the hello that are not as in `NOTHING`. Without the
-    fingerprint of its certificate, any certificate is accepted."""
-    configuration = QuicConfiguration(alpn_protocols=ALPNS, max_datagram_frame_size=65536,
-                                      verify_mode=ssl.CERT_NONE)
-    async with aioquic.asyncio.connect(host, port, configuration=configuration,
-                                       create_protocol=Client) as client:
+    """Joins a world, at the address of the host that answers first. `hello` has fields of the
+    hello that are not as in `NOTHING`. Without the fingerprint of its certificate, any certificate
+    is accepted."""
+    async with AsyncExitStack() as stack:
+        async def attempt(address: str) -> tuple[AsyncExitStack, Client]:
+            configuration = QuicConfiguration(
+                alpn_protocols=ALPNS, max_datagram_frame_size=65536, server_name=host,
+                verify_mode=ssl.CERT_NONE)
+            async with AsyncExitStack() as own:
+                client = await own.enter_async_context(aioquic.asyncio.connect(
+                    address, port, configuration=configuration, create_protocol=Client))
+                return own.pop_all(), client
+
+        own, client = await race(await addresses(host, port), attempt)
+        stack.push_async_exit(own)
         if fingerprint not in (None, client.certificate_hash()):
             raise Ended(UNTRUSTED, "it has another fingerprint than the expected one")
         client.hello(NOTHING | hello)

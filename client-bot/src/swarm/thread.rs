@@ -15,7 +15,8 @@ use super::bot::Bot;
 use super::lateness::Lateness;
 use super::options::{NEIGHBOURS, SwarmOptions};
 use super::state::{Phase, SwarmState, Tally};
-use crate::connect::{ClientError, client_config, ended, resolve_told};
+use crate::connect::{ClientError, addresses_told, client_config, ended};
+use crate::scout::reach;
 
 /// Starts a thread that runs its share of the bots from first to last.
 pub fn spawn(
@@ -189,7 +190,9 @@ impl Thread {
         if let Some(found) = self.found.get(told) {
             return Ok(*found);
         }
-        let found = resolve_told(told, server)?;
+        let Bots { options, .. } = &self.bots;
+        let found = addresses_told(told, server)?;
+        let found = reach(&found, &options.name, &options.trust)?;
         self.found.insert(told.to_owned(), found);
         Ok(found)
     }

@@ -8,6 +8,8 @@ use shared::world::talk::TextError;
 use thiserror::Error;
 
 use super::identity::{AccountError, Identity};
+use super::names;
+use crate::renewal::Shared;
 
 /// Says who shows a token. Game servers may bring their own; one is called on every shard's
 /// thread, for each hello, so it should take less than a millisecond and wait for nothing.
@@ -31,6 +33,25 @@ pub trait Authenticator: Send + Sync {
     /// Whether anybody may come in: the log warns of it.
     fn is_open(&self) -> bool {
         false
+    }
+}
+
+/// One that is replaced when its keys are.
+impl Authenticator for Shared<dyn Authenticator> {
+    fn authenticate(
+        &self,
+        credentials: &Credentials<'_>,
+        now: UnixTime,
+    ) -> Result<Identity, Rejection> {
+        self.get().authenticate(credentials, now)
+    }
+
+    fn description(&self) -> String {
+        self.get().description()
+    }
+
+    fn is_open(&self) -> bool {
+        self.get().is_open()
     }
 }
 
@@ -105,7 +126,7 @@ impl Credentials<'_> {
     pub fn name(&self) -> Result<Option<Name>, Rejection> {
         match self.wished_name {
             "" => Ok(None),
-            name => Ok(Some(Name::new(name)?)),
+            name => Ok(Some(names::wished(name)?)),
         }
     }
 }

@@ -12,14 +12,18 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use jsonwebtoken::errors::ErrorKind;
-use jsonwebtoken::jwk::{JwkSet, PublicKeyUse};
-use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, Validation, decode, decode_header};
+use jsonwebtoken::jwk::{Jwk, KeyOperations, PublicKeyUse};
+use jsonwebtoken::{
+    Algorithm, AlgorithmFamily, DecodingKey, Header, Validation, decode, decode_header,
+};
 use serde::Deserialize;
-use shared::Name;
 
 use super::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
 use super::identity::{Account, Identity};
+use super::names;
 
 /// Checks JSON web tokens of one issuer for one audience.
 pub struct JwtTokens {
@@ -52,8 +56,12 @@ impl JwtTokens {
         provider::install();
         let keys = match keys.trim_start().starts_with('{') {
             true => of_set(keys)?,
-            false => vec![of_pem(keys.as_bytes())?],
+            false => of_pems(keys)?,
         };
+        if keys.len() > KEYS_MAX {
+            // A token without a key's name is compared with each of them.
+            bail!("{} keys, where at most {KEYS_MAX} are allowed", keys.len());
+        }
         if issuer.is_empty() || audience.is_empty() {
             bail!("an issuer and an audience are needed: any other's tokens would be good, too");
         }
@@ -74,15 +82,36 @@ impl JwtTokens {
     fn open(&self, token: &str) -> Result<Claims, Rejection> {
         let header =
             decode_header(token).map_err(|_| Rejection::Unreadable("expected a JSON web token"))?;
-        let is_named = |key: &&Key| key.id.is_none() || key.id == header.kid;
-        let candidates = self.keys.iter().filter(is_named);
-        let mut candidates = candidates.filter(|key| key.algorithms.contains(&header.alg));
-        let Some(key) = candidates.next() else {
+        if has_critical(token) {
             return Err(Rejection::Unreadable(
-                "it is signed with a key that the server lacks",
+                "it demands an extension that the server does not know",
             ));
+        }
+        let candidates = self.keys.iter().filter(|key| self.may_be_of(&header, key));
+        let mut rejection = Rejection::Unreadable("it is signed with a key that the server lacks");
+        for key in candidates {
+            match self.open_with(key, header.alg, token) {
+                // It may be another key's.
+                Err(Rejection::Forged) => rejection = Rejection::Forged,
+                decided => return decided,
+            }
+        }
+        Err(rejection)
+    }
+
+    /// Whether a token with this header may be signed with a key. Without a name there, the key
+    /// has none either, or is the only one (OpenID Connect Core, section 10.1).
+    fn may_be_of(&self, header: &Header, key: &Key) -> bool {
+        let is_named = match (&key.id, &header.kid) {
+            (None, _) => true,
+            (Some(_), None) => self.keys.len() == 1,
+            (Some(own), Some(named)) => own == named,
         };
-        let mut validation = Validation::new(header.alg);
+        is_named && key.algorithms.contains(&header.alg)
+    }
+
+    fn open_with(&self, key: &Key, algorithm: Algorithm, token: &str) -> Result<Claims, Rejection> {
+        let mut validation = Validation::new(algorithm);
         validation.algorithms = key.algorithms.clone();
         validation.set_issuer(&[&self.issuer]);
         validation.set_audience(&[&self.audience]);
@@ -135,7 +164,7 @@ impl Authenticator for JwtTokens {
         let name = names
             .into_iter()
             .flatten()
-            .find_map(|name| Name::new(name).ok());
+            .find_map(|name| names::proven(&name).ok());
         Ok(Identity {
             account: Some(Account::new(claims.sub)?),
             name,
@@ -156,18 +185,41 @@ impl Authenticator for JwtTokens {
     }
 }
 
+/// Whether the header has critical extensions, of which none is known here (RFC 7515, section
+/// 4.1.11).
+fn has_critical(token: &str) -> bool {
+    let header = token.split('.').next().unwrap_or_default();
+    let header = BASE64.decode(header).unwrap_or_default();
+    let header: Result<serde_json::Map<String, serde_json::Value>, _> =
+        serde_json::from_slice(&header);
+    header.map_or(true, |header| header.contains_key("crit"))
+}
+
 fn of_set(text: &str) -> Result<Vec<Key>> {
-    let set: JwkSet = serde_json::from_str(text).context("expected a set of keys as JWKS")?;
+    let set: Set = serde_json::from_str(text).context("expected a set of keys as JWKS")?;
     let mut keys = vec![];
-    for jwk in &set.keys {
+    // Keys of kinds that are not known are no fault of a set (RFC 7517, section 5).
+    let known = set
+        .keys
+        .into_iter()
+        .filter_map(|key| serde_json::from_value(key).ok());
+    for jwk in known {
+        let jwk: Jwk = jwk;
         // A set may hold keys for other purposes, and secrets sign nothing here.
-        if jwk.common.public_key_use == Some(PublicKeyUse::Encryption) {
+        let verifies = |operations: &Vec<_>| operations.contains(&KeyOperations::Verify);
+        if jwk.common.public_key_use == Some(PublicKeyUse::Encryption)
+            || !jwk.common.key_operations.as_ref().is_none_or(verifies)
+        {
             continue;
         }
-        let Ok(key) = DecodingKey::from_jwk(jwk) else {
+        let Ok(key) = DecodingKey::from_jwk(&jwk) else {
             continue;
         };
-        let algorithms = algorithms(key.family());
+        let mut algorithms = algorithms(key.family());
+        if let Some(only) = jwk.common.key_algorithm {
+            let only = Algorithm::try_from(only);
+            algorithms.retain(|algorithm| only.as_ref() == Ok(algorithm));
+        }
         if algorithms.is_empty() {
             continue;
         }
@@ -183,12 +235,29 @@ fn of_set(text: &str) -> Result<Vec<Key>> {
     Ok(keys)
 }
 
+/// All public keys of a text.
+fn of_pems(text: &str) -> Result<Vec<Key>> {
+    let begins: Vec<usize> = text.match_indices("-----BEGIN").map(|(at, _)| at).collect();
+    let ends = begins.iter().skip(1).copied().chain([text.len()]);
+    let blocks = begins
+        .iter()
+        .zip(ends)
+        .map(|(&begin, end)| &text[begin..end]);
+    let keys: Vec<Key> = blocks
+        .map(|pem| of_pem(pem.as_bytes()))
+        .collect::<Result<_>>()?;
+    match keys.is_empty() {
+        true => bail!(EXPECTED),
+        false => Ok(keys),
+    }
+}
+
 fn of_pem(pem: &[u8]) -> Result<Key> {
     let key = DecodingKey::from_rsa_pem(pem)
         .or_else(|_| DecodingKey::from_ec_pem(pem))
         .or_else(|_| DecodingKey::from_ed_pem(pem))
         .ok()
-        .context("expected a public RSA, EC or Ed25519 key as PEM, or a set of keys as JWKS")?;
+        .context(EXPECTED)?;
     Ok(Key {
         id: None,
         algorithms: algorithms(key.family()),
@@ -205,6 +274,14 @@ fn algorithms(family: AlgorithmFamily) -> Vec<Algorithm> {
     }
 }
 
+/// A set of which each key is looked at by itself.
+#[derive(Deserialize)]
+struct Set {
+    keys: Vec<serde_json::Value>,
+}
+
+const EXPECTED: &str = "expected a public RSA, EC or Ed25519 key as PEM, or a set of keys as JWKS";
+const KEYS_MAX: usize = 32;
 /// Clocks of two machines differ.
 const LEEWAY_SECONDS: f64 = 60.0;
 

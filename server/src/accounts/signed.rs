@@ -16,6 +16,7 @@ use shared::Name;
 
 use super::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
 use super::identity::{Account, Identity};
+use super::names;
 
 /// What a token says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,7 +99,8 @@ impl Authenticator for SignedTokens {
         }
         Ok(Identity {
             account: Some(claims.account),
-            name: Some(claims.name),
+            // One that can't be shown any more does not keep its account out.
+            name: names::proven(&claims.name).ok(),
         })
     }
 

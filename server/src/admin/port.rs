@@ -11,10 +11,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use rustix::fs::Mode;
 use tracing::warn;
 
 use super::request::{Answer, Request};
+use super::socket;
 
 /// Who answers at a control socket.
 pub trait Answers: Send + 'static {
@@ -49,7 +49,7 @@ pub fn open(path: &Path, desk: impl Answers) -> Result<AdminPort> {
 /// Asks the server behind a control socket.
 pub fn ask(path: &Path, request: &Request) -> Result<Answer> {
     let no_server = || format!("no server answers at {}", path.display());
-    let mut stream = UnixStream::connect(path).with_context(no_server)?;
+    let mut stream = socket::connect(path).with_context(no_server)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut line = serde_json::to_vec(request)?;
     line.push(b'\n');
@@ -66,16 +66,12 @@ fn listen(path: &Path) -> Result<UnixListener> {
         if !found.file_type().is_socket() {
             bail!("there is something else already");
         }
-        if UnixStream::connect(path).is_ok() {
+        if socket::connect(path).is_ok() {
             bail!("another server listens there");
         }
         fs::remove_file(path)?;
     }
-    // From its first moment on nobody else can open it.
-    let before = rustix::process::umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
-    let listener = UnixListener::bind(path);
-    rustix::process::umask(before);
-    let listener = listener?;
+    let listener = socket::bind(path)?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }

@@ -11,13 +11,14 @@ use crate::accounts::authenticator::Authenticator;
 use crate::accounts::jwt::JwtTokens;
 use crate::accounts::shared_word::SharedWord;
 use crate::accounts::signed::SignedTokens;
+use crate::renewal::Renewals;
 
 #[derive(Debug, Args)]
 pub struct AccountArguments {
     /// Token that all clients must show; every user of this machine can read it here. Without
     /// a token or a key, every client may come in
-    #[arg(long, default_value = "", value_parser = token)]
-    token: String,
+    #[arg(long, value_parser = token)]
+    token: Option<String>,
     /// File with the token that all clients must show
     #[arg(long, value_name = "FILE", conflicts_with = "token")]
     token_file: Option<PathBuf>,
@@ -44,20 +45,27 @@ pub struct AccountArguments {
 }
 
 impl AccountArguments {
-    /// Who says who a client is.
-    pub fn authenticator(&self) -> Result<Arc<dyn Authenticator>> {
-        if let Some(key) = &self.account_key {
-            return Ok(Arc::new(SignedTokens::load(key)?));
-        }
-        if let (Some(keys), Some(issuer), Some(audience)) =
-            (&self.jwt_keys, &self.jwt_issuer, &self.jwt_audience)
-        {
-            return Ok(Arc::new(JwtTokens::load(keys, issuer, audience)?));
-        }
-        let word = match &self.token_file {
-            Some(path) => read_token(path)?,
-            None => self.token.clone(),
+    /// Who says who a client is, by files that may be renewed.
+    pub fn authenticator(&self, renewals: &Renewals) -> Result<Arc<dyn Authenticator>> {
+        let keys = (&self.jwt_keys, &self.jwt_issuer, &self.jwt_audience);
+        let shared = if let Some(path) = self.account_key.clone() {
+            renewals.load("account key", vec![path.clone()], move || {
+                Ok(Arc::new(SignedTokens::load(&path)?) as Arc<dyn Authenticator>)
+            })?
+        } else if let (Some(path), Some(issuer), Some(audience)) = keys {
+            let (path, issuer, audience) = (path.clone(), issuer.clone(), audience.clone());
+            renewals.load("keys of JSON web tokens", vec![path.clone()], move || {
+                let tokens = JwtTokens::load(&path, &issuer, &audience)?;
+                Ok(Arc::new(tokens) as Arc<dyn Authenticator>)
+            })?
+        } else if let Some(path) = self.token_file.clone() {
+            renewals.load("token", vec![path.clone()], move || {
+                Ok(Arc::new(SharedWord::new(read_token(&path)?)) as Arc<dyn Authenticator>)
+            })?
+        } else {
+            let word = self.token.clone().unwrap_or_default();
+            return Ok(Arc::new(SharedWord::new(word)));
         };
-        Ok(Arc::new(SharedWord::new(word)))
+        Ok(Arc::new(shared))
     }
 }

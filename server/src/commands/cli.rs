@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use client_bot::cli::with_variables;
+use client_bot::cli::{read_matches, with_variables};
 
 use super::admin::{self, AdminArguments};
 use super::characters::{self, CharactersArguments};
@@ -74,7 +74,7 @@ enum Command {
 impl Arguments {
     /// The arguments of this process; options also from variables like `MYRIAD_LISTEN`.
     pub fn read() -> Arguments {
-        let matches = command().get_matches();
+        let matches = read_matches("MYRIAD", Arguments::command());
         Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 }

@@ -25,6 +25,7 @@ use super::interrupt::on_interrupt;
 use super::web::{WebArguments, say_page};
 use crate::metrics::machine;
 use crate::metrics::stats::Figures;
+use crate::renewal::Renewals;
 use crate::server::{Server, ServerOptions};
 use crate::tick::backend::BackendOptions;
 use report::DemoReport;
@@ -93,11 +94,13 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
         client_bot::behaviour::compile(&world.schema, text).map_err(anyhow::Error::msg)?;
     }
     let network = arguments.network.network()?;
+    let renewals = Renewals::default();
     let mut options = ServerOptions {
         backend: arguments.backend,
-        web: arguments.web.serving()?,
+        web: arguments.web.serving(&renewals)?,
         http_hosts: arguments.web.hosts.names.clone(),
         scripts,
+        renewals: renewals.clone(),
         update_url: arguments.update_url.clone(),
         ..ServerOptions::local(world.clone())
     };

@@ -1,6 +1,5 @@
 //! `myriad export`: the entities of a kept world, for those who analyse it.
 
-use std::fs::File;
 use std::io::{BufWriter, stdout};
 use std::path::PathBuf;
 
@@ -10,6 +9,7 @@ use client_bot::cli::at_least_one;
 
 use super::kept::{open, recover};
 use crate::export::{Entities, json};
+use crate::private;
 use crate::tick::backend::BackendOptions;
 
 #[derive(Debug, Args)]
@@ -50,7 +50,7 @@ pub fn run(arguments: &ExportArguments) -> Result<()> {
         return json::write(&entities, &mut out).context("cannot write to standard output");
     };
     let failed = || format!("cannot write {}", path.display());
-    let mut file = BufWriter::new(File::create(path).with_context(failed)?);
+    let mut file = BufWriter::new(private::create(path).with_context(failed)?);
     #[cfg(feature = "parquet")]
     if is_parquet {
         return crate::export::parquet::write(&entities, &mut file).with_context(failed);

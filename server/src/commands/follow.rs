@@ -18,6 +18,7 @@ use super::arguments::seconds;
 use super::lease::Watch;
 use crate::admin::port::{self, Answers};
 use crate::admin::request::{Answer, Request};
+use crate::renewal::Renewals;
 use crate::server::standby::{Follow, Standby};
 use crate::server::{Server, ServerOptions, StandbyOptions};
 use crate::standby::feed::FeedOptions;
@@ -50,25 +51,25 @@ pub struct StandbyArguments {
 
 impl StandbyArguments {
     /// Whom to follow.
-    pub fn follow(&self) -> Result<Option<Follow>> {
+    pub fn follow(&self, renewals: &Renewals) -> Result<Option<Follow>> {
         let Some(primary) = &self.follow else {
             return Ok(None);
         };
         Ok(Some(Follow {
             primary: primary.clone(),
-            key: self.key()?,
+            key: self.key(renewals)?,
             clients_at: self.clients_at.clone(),
         }))
     }
 
     /// How to be followed.
-    pub fn primary(&self) -> Result<Option<StandbyOptions>> {
+    pub fn primary(&self, renewals: &Renewals) -> Result<Option<StandbyOptions>> {
         let Some(listen) = self.followers else {
             return Ok(None);
         };
         Ok(Some(StandbyOptions {
             listen,
-            key: self.key()?,
+            key: self.key(renewals)?,
             feed: FeedOptions {
                 is_required: self.standby_required,
                 patience: Duration::from_secs_f64(self.standby_wait),
@@ -77,9 +78,9 @@ impl StandbyArguments {
         }))
     }
 
-    fn key(&self) -> Result<Arc<LinkKey>> {
+    fn key(&self, renewals: &Renewals) -> Result<Arc<LinkKey>> {
         let path = self.link_key.as_ref().context("--link-key is missing")?;
-        Ok(Arc::new(LinkKey::load(path)?))
+        Ok(Arc::new(LinkKey::watched(renewals, path)?))
     }
 }
 
@@ -98,6 +99,7 @@ pub fn follow_until_promoted(
     let (to, promotions) = channel();
     let control = port::open(&folder.join(CONTROL), StandbyDesk { to })?;
     say!("following {primary}");
+    say!("turning clients away at {}", standby.address());
     let end = run_time.map(|run_time| Instant::now() + run_time);
     loop {
         match interrupted.try_recv() {

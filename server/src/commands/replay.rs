@@ -14,13 +14,14 @@ use gpu_kernels::{Backend, Frame, StateHash, Ticket};
 use shared::Schema;
 
 use super::difference::differing_parts;
-use super::interrupt::on_interrupt;
+use super::interrupt::{hangups, on_interrupt};
 use super::kept;
 use super::web::{DashboardToken, HttpHosts};
 use crate::durable::checkpoint;
 use crate::durable::recording::{Next, RecordingReader};
 use crate::durable::recovery::{self, Progress, Replay};
 use crate::metrics::machine;
+use crate::renewal::Renewals;
 use crate::tick::backend::{BackendOptions, start_backend};
 use crate::web::replay::ReplaySite;
 
@@ -88,7 +89,9 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
 
 /// Shows a recording or a kept world to browsers until Ctrl-C.
 fn show(arguments: &ReplayArguments, address: SocketAddr, threads: usize) -> Result<bool> {
-    let token = arguments.token.read()?;
+    let renewals = Renewals::default();
+    renewals.watch(hangups()?)?;
+    let token = arguments.token.read(&renewals)?;
     let names = arguments.hosts.names.clone();
     let interrupted = on_interrupt()?;
     let shown = ReplaySite::start(&arguments.file, address, token, threads, names)?;

@@ -1,7 +1,7 @@
 //! `myriad serve`: a server until Ctrl-C.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -16,17 +16,19 @@ use super::accounts::AccountArguments;
 use super::arguments::{load_world, seconds, update_url, with_tick_hz};
 use super::database::DatabaseArguments;
 use super::follow::{StandbyArguments, follow_until_promoted};
-use super::interrupt::on_interrupt;
+use super::interrupt::{hangups, on_interrupt};
 use super::lease::LeaseArguments;
 use super::web::{WebArguments, say_page};
+use crate::accounts::names::NameRule;
 use crate::durable::level::Level;
 use crate::durable::recovery::Progress;
 use crate::log::LogFormat;
 use crate::metrics::machine;
 use crate::metrics::stats::{Figures, counts_text};
+use crate::renewal::{Renewals, Shared};
 use crate::server::{CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions};
 use crate::tick::backend::BackendOptions;
-use crate::tick::talk::filter::{NoFilter, WordList};
+use crate::tick::talk::filter::{NoFilter, TalkFilter, WordList};
 
 #[derive(Debug, Args)]
 pub struct ServeArguments {
@@ -95,6 +97,9 @@ pub struct ServeArguments {
     /// File with words, one a line, that are masked in what players say
     #[arg(long, value_name = "FILE")]
     talk_filter: Option<PathBuf>,
+    /// Which names of players and channels count as the same one
+    #[arg(long, value_enum, value_name = "RULE", default_value_t)]
+    names: NameRule,
     /// Where players of another version of the game get the one that this server takes: told to
     /// clients whose protocol version is not the server's
     #[arg(long, value_name = "URL", value_parser = update_url)]
@@ -111,7 +116,9 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     // Before anything starts, so that an early Ctrl-C counts.
     let interrupted = on_interrupt()?;
     let run_time = arguments.stop_after.map(Duration::from_secs_f64);
-    let follow = arguments.standby.follow()?;
+    let renewals = Renewals::default();
+    renewals.watch(hangups()?)?;
+    let follow = arguments.standby.follow(&renewals)?;
     let characters = arguments.database.database()?;
     if characters.is_some() && arguments.data.is_none() {
         bail!("--characters needs the folder of a world that is kept: --data DIR");
@@ -125,7 +132,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         threads: arguments.threads.unwrap_or(cores),
         backend: arguments.backend,
         metrics: arguments.metrics,
-        web: arguments.web.serving()?,
+        web: arguments.web.serving(&renewals)?,
         http_hosts: arguments.web.hosts.names,
         record: arguments.record,
         data: arguments.data.map(|folder| DataOptions {
@@ -136,16 +143,18 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
             progress: print_progress,
             ..DataOptions::new(folder)
         }),
-        standby: arguments.standby.primary()?,
+        standby: arguments.standby.primary(&renewals)?,
         lease: arguments.lease.options(arguments.listen),
         admin: arguments.admin,
         talk_filter: match &arguments.talk_filter {
-            Some(path) => Arc::new(WordList::load(path)?),
+            Some(path) => Arc::new(word_list(path, &renewals)?),
             None => Arc::new(NoFilter),
         },
-        authenticator: arguments.accounts.authenticator()?,
+        names: arguments.names,
+        authenticator: arguments.accounts.authenticator(&renewals)?,
         clients_per_network: arguments.accounts.clients_per_network.unwrap_or(u32::MAX),
         update_url: arguments.update_url,
+        renewals,
     };
     let server = match follow {
         None => Server::start(options)?,
@@ -158,7 +167,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     say!("backend {}", server.backend_note());
     let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
     say!("fingerprint {}", digits.concat());
-    if let Some(address) = arguments.metrics {
+    if let Some(address) = server.metrics() {
         say!("metrics on http://{address}/metrics");
     }
     if let Some(address) = server.followers() {
@@ -170,6 +179,14 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     let stopped = server.stop();
     print_figures(&figures);
     stopped
+}
+
+/// The words in a file, which may be renewed.
+fn word_list(path: &Path, renewals: &Renewals) -> Result<Shared<dyn TalkFilter>> {
+    let path = path.to_owned();
+    renewals.load("list of words", vec![path.clone()], move || {
+        Ok(Arc::new(WordList::load(&path)?) as Arc<dyn TalkFilter>)
+    })
 }
 
 fn print_progress(progress: &Progress) {

@@ -11,6 +11,7 @@ use shared::Name;
 use super::arguments::span;
 use crate::accounts::authenticator::UnixTime;
 use crate::accounts::identity::Account;
+use crate::accounts::names;
 use crate::accounts::signed::{Claims, SignedTokens};
 
 #[derive(Debug, Args)]
@@ -34,7 +35,7 @@ pub fn run(arguments: TokenArguments) -> Result<()> {
     let key = SignedTokens::load(&arguments.key)?;
     let name = match arguments.name {
         Some(name) => name,
-        None => Name::new(arguments.account.as_str())
+        None => names::wished(arguments.account.as_str())
             .context("the account can't be shown as a name; expected --name")?,
     };
     let UnixTime(now) = UnixTime::of(SystemTime::now());
@@ -51,9 +52,17 @@ pub fn run(arguments: TokenArguments) -> Result<()> {
 }
 
 fn account(text: &str) -> Result<Account, String> {
-    Account::new(text).map_err(|error| error.to_string())
+    let account = Account::new(text).map_err(|error| error.to_string())?;
+    // Accounts are compared byte for byte: people could not tell these ones apart.
+    match text.chars().find(|&c| names::is_unseen(c)) {
+        Some(unseen) => Err(format!(
+            "expected an account that shows all that it is; U+{:04X} shows nothing",
+            u32::from(unseen)
+        )),
+        None => Ok(account),
+    }
 }
 
 fn name(text: &str) -> Result<Name, String> {
-    Name::new(text).map_err(|error| error.to_string())
+    names::wished(text).map_err(|error| error.to_string())
 }

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
@@ -9,6 +10,7 @@ use client_bot::cli::{read_token, token};
 use client_bot::connect::resolve;
 use client_bot::say;
 
+use crate::renewal::{Renewals, Shared};
 use crate::server::{Server, WebServing};
 
 #[derive(Debug, Args)]
@@ -51,7 +53,7 @@ pub struct HttpHosts {
 pub struct DashboardToken {
     /// Token that operators must show to see the dashboard; every user of this machine can
     /// read it here. Without one, the dashboard is for this machine only
-    #[arg(long, value_name = "TOKEN", requires = "web", value_parser = dashboard_token)]
+    #[arg(long, value_name = "TOKEN", requires = "web", value_parser = token)]
     dashboard_token: Option<String>,
     /// File with the token that operators must show to see the dashboard
     #[arg(
@@ -64,10 +66,18 @@ pub struct DashboardToken {
 }
 
 impl DashboardToken {
-    pub fn read(&self) -> Result<Option<String>> {
-        match &self.dashboard_token_file {
-            Some(path) => read_token(path).map(Some),
-            None => Ok(self.dashboard_token.clone()),
+    /// It may be renewed, if it is in a file.
+    pub fn read(&self, renewals: &Renewals) -> Result<Option<Shared<str>>> {
+        match self.dashboard_token_file.clone() {
+            Some(path) => {
+                let files = vec![path.clone()];
+                renewals.watch(None)?;
+                let read = move || Ok(Arc::from(read_token(&path)?));
+                renewals
+                    .load("token of the dashboard", files, read)
+                    .map(Some)
+            }
+            None => Ok(self.dashboard_token.as_deref().map(Shared::from)),
         }
     }
 }
@@ -77,7 +87,7 @@ impl WebArguments {
         self.web.is_some()
     }
 
-    pub fn serving(&self) -> Result<Option<WebServing>> {
+    pub fn serving(&self, renewals: &Renewals) -> Result<Option<WebServing>> {
         let Some(page) = self.web else {
             return Ok(None);
         };
@@ -85,7 +95,7 @@ impl WebArguments {
             page,
             connect_port: None,
             origins: self.web_origin.clone(),
-            dashboard_token: self.token.read()?,
+            dashboard_token: self.token.read(renewals)?,
             root: self.web_root.clone(),
         }))
     }
@@ -95,14 +105,6 @@ impl WebArguments {
 pub fn say_page(server: &Server) {
     if let Some(page) = server.page() {
         say!("play on http://{page}, see the server on http://{page}/dashboard");
-    }
-}
-
-/// A token that anybody could guess would be none.
-fn dashboard_token(text: &str) -> Result<String, String> {
-    match text.is_empty() {
-        true => Err("expected a token of at least one byte".to_owned()),
-        false => token(text),
     }
 }
 

@@ -1,13 +1,14 @@
 //! Machine code of scripts, kept between starts: compiling it for a GPU takes up to a second.
 
 use std::fs;
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use gpu_kernels::tick::cuda::CodeCache;
 use tracing::debug;
+
+use crate::private;
 
 /// A folder with a file for each piece of code. Only its owner can write to it, since what
 /// is in it runs.
@@ -28,11 +29,7 @@ impl FolderCache {
 
     /// A cache in a folder, which is made if it isn't there.
     pub fn at(folder: PathBuf) -> Option<FolderCache> {
-        let made = fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder);
-        match made {
+        match private::create_folder(&folder) {
             Ok(()) => Some(FolderCache(folder)),
             Err(error) => {
                 debug!(%error, "compiled scripts are not kept");
@@ -44,7 +41,7 @@ impl FolderCache {
     /// Writes a file in one step, so that nobody reads half of it.
     fn write(&self, key: &str, bytes: &[u8]) -> io::Result<()> {
         let new = self.0.join(format!("{key}.{}.new", std::process::id()));
-        fs::write(&new, bytes)?;
+        private::create(&new)?.write_all(bytes)?;
         fs::rename(&new, self.0.join(key))?;
         self.remove_oldest()
     }

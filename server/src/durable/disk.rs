@@ -2,11 +2,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 use rustix::io::Errno;
+
+use crate::private;
 
 /// A folder of files.
 pub trait Disk: Send + Sync {
@@ -85,13 +87,11 @@ impl Disk for Folder {
 
     fn create(&self, name: &str, bytes: u64) -> io::Result<File> {
         let path = self.at(name);
-        let mut options = OpenOptions::new();
+        let mut options = private::options();
         let file = options
             .read(true)
             .write(true)
             .create_new(true)
-            // There are tickets in it.
-            .mode(0o600)
             .open(&path)?;
         if let Err(error) = set_aside(&file, bytes) {
             // A part of a file would be in the way of the next attempt.

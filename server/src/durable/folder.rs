@@ -1,14 +1,14 @@
 //! The folder of a world that is kept, its lock, and by what clients know the server again.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use rustls::crypto::ring::default_provider;
 
 use super::disk::Folder;
+use crate::private;
 
 /// A folder that no other server uses.
 #[derive(Debug)]
@@ -25,8 +25,8 @@ impl DataFolder {
     /// Opens a folder, which is made if there is none, and locks it.
     pub fn open(path: &Path) -> Result<DataFolder> {
         let name = path.display();
-        fs::create_dir_all(path).with_context(|| format!("cannot make the folder {name}"))?;
-        let mut options = OpenOptions::new();
+        private::create_folder(path).with_context(|| format!("cannot make the folder {name}"))?;
+        let mut options = private::options();
         let lock = options.create(true).truncate(false).write(true);
         let lock = lock
             .open(path.join("lock"))
@@ -138,9 +138,7 @@ pub struct Keys {
 pub fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let new = folder.join(format!("{name}.new"));
     let written = (|| {
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(true).write(true).mode(0o600);
-        let mut file = options.open(&new)?;
+        let mut file = private::create(&new)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&new, folder.join(name))?;

@@ -19,11 +19,11 @@ use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use crate::durable::epoch::Epoch;
+use crate::reach;
 use crate::tls::trust_the_system;
 
 /// Servers of one etcd, and the world's key there.
@@ -186,7 +186,7 @@ impl fmt::Debug for Place {
 }
 
 async fn ask_one(server: &Place, path: &str, body: &Value) -> Result<Value> {
-    let stream = TcpStream::connect(&server.address).await?;
+    let stream = reach::connect(&server.address).await?;
     match &server.tls {
         Some((connector, name)) => {
             let stream = connector.connect(name.clone(), stream).await?;

@@ -28,12 +28,14 @@ pub struct Readiness {
 
 /// Serves `http://ADDRESS/metrics` until the process ends, `/healthz` (the process answers)
 /// and `/readyz` (clients may come). `names` are those of the port beside the machine's own.
+/// Gives the address: its port may have been 0.
 pub fn serve(
     address: SocketAddr,
     metrics: PrometheusHandle,
     readiness: Readiness,
     names: Vec<String>,
-) -> Result<()> {
+) -> Result<SocketAddr> {
+    let (listener, address) = http::bind(address)?;
     let pages = Pages {
         metrics: metrics.clone(),
         readiness,
@@ -44,8 +46,8 @@ pub fn serve(
         metrics.run_upkeep();
         true
     };
-    http::serve(address, "metrics", Arc::new(pages), LIMITS, upkeep)?;
-    Ok(())
+    http::serve_at(listener, "metrics", Arc::new(pages), LIMITS, upkeep)?;
+    Ok(address)
 }
 
 struct Pages {

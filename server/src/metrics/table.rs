@@ -241,6 +241,8 @@ table! {
         "commands of `myriad_commands_total{fate=\"over_budget\"}` by name; a world has at most 254 names";
     RELOADS: Counter = "myriad_reloads_total" ["result": &RESULTS],
         "saved scripts: `compiled`, `rejected` (the world keeps those that it has)";
+    RENEWALS: Counter = "myriad_renewals_total" ["result": &RENEWAL_RESULTS],
+        "certificates, keys, tokens and lists of words that were read again: `renewed`, `rejected` (what was there stays)";
     NEWS_PUT_OFF: Counter = "myriad_news_put_off_total",
         "how often a client was not told of an entity's movement yet, because its share of a tick was spent";
     DATAGRAMS: Counter = "myriad_datagrams_total",
@@ -315,6 +317,7 @@ const FATES: [&str; 11] = [
 ];
 const DIRECTIONS: [&str; 2] = ["sent", "received"];
 const RESULTS: [&str; 2] = ["compiled", "rejected"];
+const RENEWAL_RESULTS: [&str; 2] = ["renewed", "rejected"];
 const CHECKPOINT_RESULTS: [&str; 2] = ["written", "failed"];
 const FOLLOWER_REFUSALS: [&str; 6] = [
     "certificate",

@@ -31,15 +31,15 @@ pub struct TickReport<'a> {
     pub period: Duration,
 }
 
-/// Serves `http://ADDRESS/metrics` until the process ends.
-pub fn serve(address: SocketAddr, readiness: Readiness, names: Vec<String>) -> Result<()> {
+/// Serves `http://ADDRESS/metrics` until the process ends, and gives the address.
+pub fn serve(address: SocketAddr, readiness: Readiness, names: Vec<String>) -> Result<SocketAddr> {
     let metrics = PrometheusBuilder::new()
         .install_recorder()
         .context("cannot record metrics")?;
-    port::serve(address, metrics, readiness, names)
+    let address = port::serve(address, metrics, readiness, names)
         .with_context(|| format!("cannot serve metrics on {address}"))?;
     table::describe();
-    Ok(())
+    Ok(address)
 }
 
 /// Records one tick.

@@ -7,7 +7,6 @@
 //! one.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,6 +18,7 @@ use shared::wire::codec;
 use crate::durable::checkpoint::{self, Head};
 use crate::durable::disk::{Disk, Folder};
 use crate::durable::epoch::Epoch;
+use crate::private;
 
 /// The snapshots of one recording.
 pub struct Shelf {
@@ -121,11 +121,11 @@ fn create(recording: &Path, identity: u32) -> Result<PathBuf> {
     let mut name = name.to_owned();
     name.push(format!(".seek-{identity:08x}"));
     let beside = path.with_file_name(&name);
-    if fs::create_dir_all(&beside).is_ok() && is_writable(&beside) {
+    if private::create_folder(&beside).is_ok() && is_writable(&beside) {
         return Ok(beside);
     }
     let elsewhere = std::env::temp_dir().join(&name);
-    fs::create_dir_all(&elsewhere)
+    private::create_folder(&elsewhere)
         .with_context(|| format!("cannot create {}", elsewhere.display()))?;
     Ok(elsewhere)
 }

@@ -11,10 +11,12 @@ use std::time::{Duration, SystemTime};
 use ::quic::{Turns, WebOptions};
 use anyhow::{Context, Result};
 use rustls::pki_types::CertificateDer;
+use rustls::sign::CertifiedKey;
 
 use super::ServerOptions;
 use crate::accounts::guard::Guard;
 use crate::durable::folder::{DataFolder, ResetKey};
+use crate::renewal::Shared;
 use crate::session::SessionWorld;
 use crate::tick::inbox::SharedInbox;
 use crate::tick::publication::FanOutReport;
@@ -62,12 +64,14 @@ impl Frontend {
         is_open: &Arc<AtomicBool>,
     ) -> Result<Frontend> {
         let identity = match (&options.identity, folder) {
-            (Some((certificate, key)), _) => Identity::load(certificate, key)?,
+            (Some((certificate, key)), _) => {
+                Identity::watched(&options.renewals, certificate, key)?
+            }
             (None, Some(folder)) => {
                 let (certificate, key) = folder.identity(quic::self_signed_pem)?;
-                Identity::load(&certificate, &key)?
+                Identity::watched(&options.renewals, &certificate, &key)?
             }
-            (None, None) => Identity::self_signed()?,
+            (None, None) => Shared::new(Identity::self_signed()?.certified()?),
         };
         let reset_key = folder.map(DataFolder::reset_key).transpose()?;
         let sockets = quic::bind(options.listen, options.shards.max(1))?;
@@ -97,7 +101,7 @@ impl Frontend {
         Ok(Frontend {
             address,
             page,
-            certificate: identity.chain[0].clone(),
+            certificate: identity.get().end_entity_cert()?.clone().into_owned(),
             session: world.session.clone(),
             shards: start_shards(
                 sockets,
@@ -127,7 +131,7 @@ pub struct RunningShards {
 
 /// Who connects, and by what they know the server.
 struct Credentials {
-    identity: Identity,
+    identity: Shared<CertifiedKey>,
     browsers: Option<Browsers>,
     reset_key: Option<ResetKey>,
 }

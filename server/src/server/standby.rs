@@ -48,7 +48,7 @@ impl Standby {
         let folder = DataFolder::open(&data.folder)?;
         let identity = options.identity.clone();
         let identity = identity.unwrap_or_else(|| folder.identity_files());
-        let port = ClosedPort::open(options.listen, identity)?;
+        let port = ClosedPort::open(options.listen, identity, options.renewals.clone())?;
         options.listen = port.address();
         let follower = Follower::start(
             folder,

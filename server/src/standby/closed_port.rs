@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{Connection, Endpoint, ServerConfig, TransportConfig, VarInt};
 use rustls::crypto::ring;
+use rustls::sign::CertifiedKey;
 use shared::wire;
 use shared::wire::control::Close;
 use tokio::time::sleep;
@@ -17,6 +18,8 @@ use tracing::{debug, warn};
 
 use super::arrivals::{Arrivals, Failure};
 use super::background::{Background, open_port, runtime};
+use crate::renewal::{Renewals, Shared};
+use crate::transport::browsers::ByProtocol;
 use crate::transport::quic::Identity;
 use crate::transport::steady::SteadyTime;
 
@@ -29,10 +32,14 @@ pub struct ClosedPort {
 impl ClosedPort {
     /// Opens the port at an address; port 0 picks a free one. It answers once there is a
     /// certificate, which a standby gets from its primary, and a key in these files.
-    pub fn open(address: SocketAddr, identity: (PathBuf, PathBuf)) -> Result<ClosedPort> {
+    pub fn open(
+        address: SocketAddr,
+        identity: (PathBuf, PathBuf),
+        renewals: Renewals,
+    ) -> Result<ClosedPort> {
         let runtime = runtime()?;
         let (endpoint, address) = open_port(&runtime, address, None)?;
-        let serve = serve(endpoint, identity);
+        let serve = serve(endpoint, identity, renewals);
         Ok(ClosedPort {
             address,
             _serving: Background::start_abortable("closed-port", runtime, serve)?,
@@ -44,18 +51,25 @@ impl ClosedPort {
     }
 }
 
-async fn serve(endpoint: Endpoint, (certificate, key): (PathBuf, PathBuf)) {
+async fn serve(endpoint: Endpoint, (certificate, key): (PathBuf, PathBuf), renewals: Renewals) {
+    let mut said = String::new();
     let config = loop {
         // The key is there before the certificate is.
         if certificate.exists() {
-            break Identity::load(&certificate, &key).and_then(config);
+            match Identity::watched(&renewals, &certificate, &key).and_then(config) {
+                Ok(config) => break config,
+                Err(error) => {
+                    let reason = format!("{error:#}");
+                    if reason != said {
+                        warn!("the standby does not answer clients yet: {reason}");
+                    }
+                    said = reason;
+                }
+            }
         }
         sleep(LOOK_PERIOD).await;
     };
-    match config {
-        Ok(config) => endpoint.set_server_config(Some(config)),
-        Err(error) => return warn!("the standby does not answer clients: {error:#}"),
-    }
+    endpoint.set_server_config(Some(config));
     let arrivals = Arrivals::new(HANDSHAKES_MAX);
     while let Some(incoming) = endpoint.accept().await {
         arrivals.take(incoming, HANDSHAKE_WAIT, turn_away);
@@ -70,13 +84,12 @@ async fn turn_away(from: SocketAddr, connected: Result<Connection, Failure>) {
     }
 }
 
-fn config(identity: Identity) -> Result<ServerConfig> {
-    let Identity { chain, key } = identity;
+fn config(usual: Shared<CertifiedKey>) -> Result<ServerConfig> {
+    let renewed = None;
     let mut tls = rustls::ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .context("the certificate and the key do not match")?;
+        .with_cert_resolver(Arc::new(ByProtocol { usual, renewed }));
     tls.alpn_protocols = wire::ALPNS.map(<[u8]>::to_vec).to_vec();
     tls.send_tls13_tickets = 0;
     let crypto = QuicServerConfig::try_from(tls).context("the TLS settings do not suit QUIC")?;

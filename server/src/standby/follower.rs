@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use client_bot::race;
 use quinn::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, VarInt};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
@@ -20,6 +21,7 @@ use super::trust::LinkKey;
 use crate::durable::characters::Texts;
 use crate::durable::epoch::Epoch;
 use crate::durable::folder::DataFolder;
+use crate::reach::look_up;
 
 /// Where to follow, and how.
 #[derive(Clone, Debug)]
@@ -348,17 +350,17 @@ impl Thread {
 /// Opens a connection to a primary's port for a standby.
 pub async fn connect(primary: &str, config: &ClientConfig) -> Result<(Endpoint, Connection)> {
     let connecting = async {
-        let mut addresses = tokio::net::lookup_host(primary).await?;
-        let address = addresses.next();
-        let address = address.with_context(|| format!("{primary} has no address"))?;
-        let own = match address {
-            SocketAddr::V4(_) => SocketAddr::from(([0, 0, 0, 0], 0)),
-            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
-        };
-        let mut endpoint = Endpoint::client(own)?;
-        endpoint.set_default_client_config(config.clone());
-        let connection = endpoint.connect(address, "localhost")?.await?;
-        Ok((endpoint, connection))
+        race::first(&look_up(primary).await?, |address| {
+            let own = match address {
+                SocketAddr::V4(_) => SocketAddr::from(([0, 0, 0, 0], 0)),
+                SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+            };
+            let mut endpoint = Endpoint::client(own)?;
+            endpoint.set_default_client_config(config.clone());
+            let connecting = endpoint.connect(address, "localhost")?;
+            Ok(async move { Ok((endpoint, connecting.await?)) })
+        })
+        .await
     };
     match timeout(CONNECT_WAIT, connecting).await {
         Ok(connected) => connected,

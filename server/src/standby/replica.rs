@@ -2,7 +2,6 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
@@ -22,6 +21,7 @@ use crate::durable::recovery::{self, Stored};
 use crate::durable::role::{Role, Standing};
 use crate::durable::segment::{self, SegmentName};
 use crate::metrics::machine;
+use crate::private;
 
 /// A folder that gets a primary's records.
 pub struct Replica {
@@ -171,9 +171,7 @@ impl Replica {
         self.records = None;
         let path = self.folder.path();
         let new = path.join("new-checkpoint");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        let mut file = options.open(&new)?;
+        let mut file = private::create(&new)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         let disk = self.disk();
@@ -226,10 +224,8 @@ impl Replica {
                 number: 1,
             };
             let path = self.folder.path().join(name.to_string());
-            let mut options = OpenOptions::new();
             // What is there was not acknowledged: it has no record.
-            options.write(true).create(true).truncate(true).mode(0o600);
-            let mut file = options.open(path)?;
+            let mut file = private::create(&path)?;
             file.write_all(&segment::head(place.tick, place.previous))?;
             if let Some(before) = records.segment.replace(file) {
                 before.sync_data()?;
@@ -268,7 +264,7 @@ impl Replica {
     /// Keeps what a deposed server had, and no other server has.
     fn set_aside(&self, epoch: Epoch) -> Result<()> {
         let aside = self.folder.path().join(format!("before-{epoch}"));
-        fs::create_dir_all(&aside)?;
+        private::create_folder(&aside)?;
         let is_of_it = |name: &&String| {
             is_of_world(name) || [characters::MARKER, FILE].contains(&name.as_str())
         };

@@ -2,9 +2,7 @@
 //! and its key. Each accepts the certificates of its own file only, from either side.
 
 use std::fs;
-use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,58 +12,60 @@ use client_bot::Trust;
 use client_bot::connect::verifier;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, ServerConfig, TransportConfig, VarInt};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerifier};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{ResolvesClientCert, Resumption};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme};
 
 use super::link::ALPN;
+use crate::private;
+use crate::renewal::{Renewals, Shared};
 use crate::transport::quic::self_signed_pem;
 use crate::transport::steady::SteadyTime;
 
-/// A certificate with its key, and all certificates that are known.
+/// A certificate with its key, and all certificates that are known: what is in force now.
 #[derive(Debug)]
-pub struct LinkKey {
-    known: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
+pub struct LinkKey(Shared<Current>);
+
+/// What a file says.
+#[derive(Debug)]
+struct Current {
+    own: Arc<CertifiedKey>,
+    known: Arc<dyn ServerCertVerifier>,
 }
 
 impl LinkKey {
     /// Writes a new one into a file, which must not be there yet.
     pub fn create(path: &Path) -> Result<()> {
         let (certificate, key) = self_signed_pem()?;
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        let written = options.open(path).and_then(|mut file| {
-            file.write_all(format!("{certificate}{key}").as_bytes())?;
-            file.sync_all()
-        });
+        let written = private::write_new(path, format!("{certificate}{key}").as_bytes());
         written.with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Reads a PEM file with one key and its certificate, then others that are known.
     pub fn load(path: &Path) -> Result<LinkKey> {
-        let name = path.display();
-        let text = fs::read(path).with_context(|| format!("cannot read {name}"))?;
-        let known = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>();
-        let known = known.with_context(|| format!("{name} has no readable certificates"))?;
-        if known.is_empty() {
-            bail!("{name} has no certificate: make one with `myriad link-key {name}`");
-        }
-        let key = PrivateKeyDer::from_pem_slice(&text)
-            .with_context(|| format!("{name} has no readable private key"))?;
-        Ok(LinkKey { known, key })
+        Ok(LinkKey(Shared::new(Current::load(path)?)))
+    }
+
+    /// The same, and again when the file changes.
+    pub fn watched(renewals: &Renewals, path: &Path) -> Result<LinkKey> {
+        let path = path.to_owned();
+        let files = vec![path.clone()];
+        let current = renewals.load("link key", files, move || Current::load(&path))?;
+        Ok(LinkKey(current))
     }
 
     /// The primary's side.
     pub fn server_config(&self) -> Result<ServerConfig> {
         let mut tls = rustls::ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])?
-            .with_client_cert_verifier(Arc::new(Known(self.verifier()?)))
-            .with_single_cert(vec![self.known[0].clone()], self.key.clone_key())
-            .context("the link's certificate and key do not match")?;
+            .with_client_cert_verifier(Arc::new(Known(self.0.clone())))
+            .with_cert_resolver(Arc::new(Own(self.0.clone())));
         tls.alpn_protocols = vec![ALPN.to_vec()];
         tls.send_tls13_tickets = 0;
         let crypto = QuicServerConfig::try_from(tls)?;
@@ -85,10 +85,11 @@ impl LinkKey {
         let mut tls = rustls::ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])?
             .dangerous()
-            .with_custom_certificate_verifier(self.verifier()?)
-            .with_client_auth_cert(vec![self.known[0].clone()], self.key.clone_key())
-            .context("the link's certificate and key do not match")?;
+            .with_custom_certificate_verifier(Arc::new(Known(self.0.clone())))
+            .with_client_cert_resolver(Arc::new(Own(self.0.clone())));
         tls.alpn_protocols = vec![ALPN.to_vec()];
+        // A session that is resumed shows no certificate.
+        tls.resumption = Resumption::disabled();
         let crypto = QuicClientConfig::try_from(tls)?;
         let mut config = ClientConfig::new(Arc::new(crypto));
         let mut transport = transport()?;
@@ -99,10 +100,25 @@ impl LinkKey {
         config.transport_config(Arc::new(transport));
         Ok(config)
     }
+}
 
-    fn verifier(&self) -> Result<Arc<dyn ServerCertVerifier>> {
-        let trust = Trust::Certificates(self.known.clone());
-        Ok(verifier(&trust, provider())?)
+impl Current {
+    fn load(path: &Path) -> Result<Arc<Current>> {
+        let name = path.display();
+        let text = fs::read(path).with_context(|| format!("cannot read {name}"))?;
+        let known = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>();
+        let known = known.with_context(|| format!("{name} has no readable certificates"))?;
+        if known.is_empty() {
+            bail!("{name} has no certificate: make one with `myriad link-key {name}`");
+        }
+        let key = PrivateKeyDer::from_pem_slice(&text)
+            .with_context(|| format!("{name} has no readable private key"))?;
+        let own = vec![known[0].clone()];
+        let own = CertifiedKey::from_der(own, key, &provider())
+            .with_context(|| format!("{name}: its certificate and key do not match"))?;
+        let known = verifier(&Trust::Certificates(known), provider())?;
+        let own = Arc::new(own);
+        Ok(Arc::new(Current { own, known }))
     }
 }
 
@@ -121,9 +137,73 @@ fn transport() -> Result<TransportConfig> {
     Ok(transport)
 }
 
-/// Accepts a standby by what its primary is accepted by.
+/// Shows the certificate that is in force.
 #[derive(Debug)]
-struct Known(Arc<dyn ServerCertVerifier>);
+struct Own(Shared<Current>);
+
+impl ResolvesServerCert for Own {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.get().own.clone())
+    }
+}
+
+impl ResolvesClientCert for Own {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.get().own.clone())
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+/// Accepts each side by what the other one is accepted by: the certificates that are known now.
+#[derive(Debug)]
+struct Known(Shared<Current>);
+
+impl Known {
+    fn verifier(&self) -> Arc<dyn ServerCertVerifier> {
+        self.0.get().known.clone()
+    }
+}
+
+impl ServerCertVerifier for Known {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.verifier()
+            .verify_server_cert(certificate, intermediates, name, ocsp, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier()
+            .verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier()
+            .verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier().supported_verify_schemes()
+    }
+}
 
 impl ClientCertVerifier for Known {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
@@ -138,7 +218,7 @@ impl ClientCertVerifier for Known {
     ) -> Result<ClientCertVerified, rustls::Error> {
         // Certificates are known as they are, whatever their names.
         let name = ServerName::from(IpAddr::from(Ipv4Addr::LOCALHOST));
-        self.0
+        self.verifier()
             .verify_server_cert(certificate, intermediates, &name, &[], now)?;
         Ok(ClientCertVerified::assertion())
     }
@@ -149,7 +229,7 @@ impl ClientCertVerifier for Known {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0
+        self.verifier()
             .verify_tls12_signature(message, certificate, signature)
     }
 
@@ -159,12 +239,12 @@ impl ClientCertVerifier for Known {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0
+        self.verifier()
             .verify_tls13_signature(message, certificate, signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        self.verifier().supported_verify_schemes()
     }
 }
 

@@ -13,6 +13,7 @@ use shared::{ClientRow, CommandKind, EntityId, Name, Slot, Tick, WorldConfig};
 
 use super::inbox::{Join, Leave, SessionId};
 use super::publication::SessionEvent;
+use crate::accounts::names::NameRule;
 use crate::accounts::network::Network;
 use people::People;
 use rows::{Row, Rows, Waiting};
@@ -312,6 +313,11 @@ impl Directory {
     }
 
     /// Who stands behind the rows.
+    /// Compares names by this rule from now on.
+    pub fn set_names(&mut self, rule: NameRule) {
+        self.people.set_rule(rule);
+    }
+
     pub fn people(&self) -> &People {
         &self.people
     }

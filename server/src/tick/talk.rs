@@ -28,6 +28,7 @@ use thiserror::Error;
 
 use super::directory::{Directory, Presence};
 use super::publication::SessionEvent;
+use crate::accounts::names::{self, NameRule};
 use crate::durable::roster::{Roster, RosterChange};
 use crate::metrics::table;
 use budget::TalkBudget;
@@ -132,6 +133,11 @@ impl Talk {
         talk
     }
 
+    /// Compares the names of channels by this rule, before there are any.
+    pub fn set_names(&mut self, rule: NameRule) {
+        self.channels = Channels::new(rule);
+    }
+
     /// Puts the clients of a world that goes on into their channels.
     pub fn restore(&mut self, roster: &Roster) {
         for (&client, saved) in &roster.clients {
@@ -140,7 +146,17 @@ impl Talk {
             };
             for channel in &saved.channels {
                 // They were all members before, so there is room.
-                let _ = self.channels.join(client, (saved.row.first, name), channel);
+                let joined = self.channels.join(client, (saved.row.first, name), channel);
+                if joined.as_ref() == Ok(channel) {
+                    continue;
+                }
+                // It is the same as another one by today's rule.
+                self.changes.push(RosterChange::Left {
+                    client,
+                    channel: channel.clone(),
+                });
+                let joined = joined.map(|channel| RosterChange::Joined { client, channel });
+                self.changes.extend(joined);
             }
         }
     }
@@ -215,10 +231,7 @@ impl Talk {
                 Ok(())
             }
             TalkRequest::Join { channel } => {
-                let (channel, name) = (
-                    Name::new(channel.as_str())?,
-                    name.ok_or(TalkError::Nameless)?,
-                );
+                let (channel, name) = (names::wished(channel)?, name.ok_or(TalkError::Nameless)?);
                 let own = (presence.ticket, name);
                 let channel = self.channels.join(client, own, &channel)?;
                 self.changes.push(RosterChange::Joined {

@@ -37,6 +37,7 @@ use super::requests::RequestQueue;
 use super::shards::{FannedOut, ShardSender, Shards};
 use super::talk::Talk;
 use super::talk::filter::TalkFilter;
+use crate::accounts::names::NameRule;
 use crate::durable::characters::Rows;
 use crate::durable::record::Entry;
 use crate::durable::recording::RecordingWriter;
@@ -200,6 +201,8 @@ pub struct Parts {
     pub orders: Option<Receiver<Order>>,
     /// Judges what players say.
     pub talk_filter: Arc<dyn TalkFilter>,
+    /// Which names count as the same one.
+    pub names: NameRule,
     pub session: Arc<SessionWorld>,
     pub stats: Arc<Stats>,
     /// What the dashboard is told of; none without one.
@@ -256,7 +259,7 @@ impl TickLoop {
         let holdings = Holdings::new(&parts.config, registry);
         let InitialState {
             frame,
-            directory,
+            mut directory,
             holdings,
             before,
             characters,
@@ -268,7 +271,9 @@ impl TickLoop {
             }
             None => InitialState::new(&parts.config, holdings),
         };
+        directory.set_names(parts.names);
         let mut talk = Talk::new(&parts.config, parts.talk_filter);
+        talk.set_names(parts.names);
         if let Some(kept) = &parts.kept {
             talk.restore(&kept.recovered.roster);
         }

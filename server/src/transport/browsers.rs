@@ -16,6 +16,8 @@ use rustls::sign::CertifiedKey;
 use std::sync::{Mutex, PoisonError};
 use tracing::warn;
 
+use crate::renewal::Shared;
+
 /// A certificate that is replaced in time.
 #[derive(Debug)]
 pub struct Renewed {
@@ -83,7 +85,7 @@ impl Current {
 /// Chooses by the protocol that a client asks for.
 #[derive(Debug)]
 pub struct ByProtocol {
-    pub usual: Arc<CertifiedKey>,
+    pub usual: Shared<CertifiedKey>,
     /// For browsers; `None` if they are shown the usual one.
     pub renewed: Option<Arc<Renewed>>,
 }
@@ -94,7 +96,7 @@ impl ResolvesServerCert for ByProtocol {
         let renewed = self.renewed.as_ref();
         match renewed.filter(|_| protocols.any(|protocol| protocol == quic::web::ALPN)) {
             Some(renewed) => Some(renewed.current(SystemTime::now()).key),
-            None => Some(self.usual.clone()),
+            None => Some(self.usual.get()),
         }
     }
 }

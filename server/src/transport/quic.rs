@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use client_bot::connect::fingerprint;
 use quic::proto::crypto::rustls::QuicServerConfig;
 use quic::proto::{AckFrequencyConfig, ServerConfig, TransportConfig, VarInt};
 use quic::{DATAGRAM_BUFFER_BYTES, ThinFlowConfig, Turns, WebOptions};
@@ -13,9 +14,11 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
 use shared::wire;
+use tracing::info;
 
 use super::browsers::{ByProtocol, Renewed};
 use super::steady::SteadyTime;
+use crate::renewal::{Renewals, Shared};
 
 /// A certificate chain and its key.
 pub struct Identity {
@@ -40,6 +43,33 @@ impl Identity {
         let key = PrivateKeyDer::from_pem_file(key)
             .with_context(|| format!("{} is not a readable PEM private key", key.display()))?;
         Ok(Identity { chain, key })
+    }
+
+    /// Reads PEM files that belong together, and does so again when they change.
+    pub fn watched(
+        renewals: &Renewals,
+        certificate: &Path,
+        key: &Path,
+    ) -> Result<Shared<CertifiedKey>> {
+        let (certificate, key) = (certificate.to_owned(), key.to_owned());
+        let files = vec![certificate.clone(), key.clone()];
+        renewals.watch(None)?;
+        renewals.load("certificate", files, move || {
+            let identity = Identity::load(&certificate, &key)?;
+            let digits = fingerprint(&identity.chain[0]).map(|byte| format!("{byte:02x}"));
+            let certified = identity.certified()?;
+            info!(fingerprint = digits.concat(), "the certificate for clients");
+            Ok(certified)
+        })
+    }
+
+    /// For TLS. Fails if the key is not the certificate's.
+    pub fn certified(self) -> Result<Arc<CertifiedKey>> {
+        let provider = rustls::crypto::ring::default_provider();
+        let certified = CertifiedKey::from_der(self.chain, self.key, &provider);
+        Ok(Arc::new(
+            certified.context("the certificate and the key do not match")?,
+        ))
     }
 
     /// A new self-signed certificate for `localhost`, which lasts as long as the server.
@@ -70,18 +100,15 @@ pub struct Browsers {
 
 /// The QUIC settings of every connection. Each of `turns` lets each of them send a packet.
 pub fn server_config(
-    identity: &Identity,
+    identity: &Shared<CertifiedKey>,
     browsers: Option<&Browsers>,
     idle: Duration,
     turns: Turns,
 ) -> Result<ServerConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let (chain, key) = (identity.chain.clone(), identity.key.clone_key());
-    let usual = CertifiedKey::from_der(chain, key, &provider)
-        .context("the certificate and the key do not match")?;
     let takes_browsers = browsers.is_some();
     let by_protocol = ByProtocol {
-        usual: Arc::new(usual),
+        usual: identity.clone(),
         renewed: browsers.and_then(|browsers| browsers.renewed.clone()),
     };
     let mut tls = rustls::ServerConfig::builder_with_provider(provider)

@@ -39,6 +39,7 @@ use crate::admin::desk::Desk;
 use crate::http::{Asked, Page};
 use crate::metrics::table;
 use crate::metrics::web::{WebRefusal, WebRefusals};
+use crate::renewal::Shared;
 use data::{Data, Source};
 use gate::Gate;
 use query::{Query, QueryError};
@@ -60,7 +61,7 @@ pub struct Dashboard {
 pub struct Parts {
     /// Where it is served.
     pub address: IpAddr,
-    pub token: Option<String>,
+    pub token: Option<Shared<str>>,
     pub facts: data::Facts,
     pub watch: watch::Parts,
     pub desk: Desk,

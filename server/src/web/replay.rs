@@ -30,6 +30,7 @@ use crate::http::{self, Asked, Page, Site};
 use crate::metrics::web::WebRefusal;
 use crate::playback::Player;
 use crate::playback::surveyor::{self, SharedProgress};
+use crate::renewal::Shared;
 use data::Source;
 
 /// A recording or a kept world that is served until this is dropped.
@@ -45,7 +46,7 @@ impl ReplaySite {
     pub fn start(
         recording: &Path,
         address: SocketAddr,
-        token: Option<String>,
+        token: Option<Shared<str>>,
         threads: usize,
         names: Vec<String>,
     ) -> Result<ReplaySite> {

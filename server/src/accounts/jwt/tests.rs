@@ -1,8 +1,7 @@
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
+use shared::Name;
 
 use super::*;
 
@@ -157,6 +156,96 @@ fn forged_tokens_are_not_believed() {
         assert!(show(&server, garbage, 2000).unwrap_err().is_guess());
     }
     assert_eq!(show(&server, "", 2000), Err(Rejection::Missing));
+}
+
+fn without_name(provider: &Provider) -> Value {
+    let mut jwk = provider.jwk.clone();
+    jwk.as_object_mut().unwrap().remove("kid");
+    jwk
+}
+
+#[test]
+fn a_token_need_not_name_the_only_key() {
+    let provider = Provider::ed25519("2026");
+    let header = json!({ "alg": "EdDSA" });
+    let token = provider.sign_all(&header, &claims());
+    assert!(show(&server(&[&provider]), &token, 2000).is_ok());
+    // Of several keys with names, it must say which.
+    let two = server(&[&provider, &Provider::ed25519("2025")]);
+    assert!(show(&two, &token, 2000).unwrap_err().is_guess());
+    let another = json!({ "alg": "EdDSA", "kid": "2024" });
+    let token = provider.sign_all(&another, &claims());
+    let rejection = show(&server(&[&provider]), &token, 2000).unwrap_err();
+    assert!(rejection.to_string().contains("lacks"), "{rejection}");
+}
+
+#[test]
+fn all_keys_without_a_name_are_tried() {
+    let providers = ["a", "b", "c"].map(Provider::ed25519);
+    let keys: Vec<Value> = providers.iter().map(without_name).collect();
+    let keys = json!({ "keys": keys }).to_string();
+    let server = JwtTokens::new(&keys, ISSUER, AUDIENCE).unwrap();
+    for provider in &providers {
+        // Whether the token names one or not.
+        for header in [
+            json!({ "alg": "EdDSA" }),
+            json!({ "alg": "EdDSA", "kid": "x" }),
+        ] {
+            let token = provider.sign_all(&header, &claims());
+            assert!(show(&server, &token, 2000).is_ok());
+            let elsewhere = provider.sign_all(&header, &with("iss", json!("https://x.example")));
+            assert_eq!(show(&server, &elsewhere, 2000), Err(Rejection::Issuer));
+        }
+    }
+    let stranger = Provider::ed25519("a").sign_all(&json!({ "alg": "EdDSA" }), &claims());
+    assert_eq!(show(&server, &stranger, 2000), Err(Rejection::Forged));
+}
+
+#[test]
+fn a_token_with_a_critical_extension_is_rejected() {
+    let provider = Provider::ed25519("k");
+    let server = server(&[&provider]);
+    for critical in [
+        json!(["b64"]),
+        json!(["exp"]),
+        json!([]),
+        json!("exp"),
+        json!(null),
+    ] {
+        let header = json!({ "alg": "EdDSA", "kid": "k", "crit": critical, "b64": true });
+        let rejection = show(&server, &provider.sign_all(&header, &claims()), 2000).unwrap_err();
+        assert!(rejection.is_guess(), "{critical}: {rejection}");
+    }
+}
+
+#[test]
+fn keys_of_a_set_serve_only_what_they_are_for() {
+    let provider = Provider::ed25519("k");
+    let token = provider.issue(&claims());
+    let judge = |key: &str, value: Value| {
+        let mut jwk = provider.jwk.clone();
+        jwk[key] = value;
+        let unknown = json!({ "kty": "AKP", "alg": "ML-DSA-44", "pub": "AAAA", "kid": "k" });
+        let keys = json!({ "keys": [unknown, jwk] }).to_string();
+        let server = JwtTokens::new(&keys, ISSUER, AUDIENCE);
+        server.is_ok_and(|server| show(&server, &token, 2000).is_ok())
+    };
+    assert!(judge("use", json!("sig")) && judge("alg", json!("EdDSA")));
+    assert!(judge("key_ops", json!(["verify"])));
+    assert!(!judge("use", json!("enc")) && !judge("alg", json!("ES256")));
+    assert!(!judge("key_ops", json!(["encrypt"])));
+}
+
+#[test]
+fn a_file_may_hold_several_keys() {
+    let other = include_str!("tests/p256.pem");
+    for keys in [
+        format!("{RSA_PUBLIC}{other}"),
+        format!("{other}\n{RSA_PUBLIC}"),
+    ] {
+        let server = JwtTokens::new(&keys, ISSUER, AUDIENCE).unwrap();
+        assert!(show(&server, RSA_TOKEN.trim(), 2000).is_ok());
+    }
 }
 
 /// Made with `openssl genrsa 2048`, and thrown away.

@@ -1,8 +1,6 @@
 //! Characters in `characters.redb`, in the folder of a world that is kept. The folder's lock
 //! keeps others from it.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -10,6 +8,7 @@ use redb::backends::FileBackend;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
 use super::{Store, Texts};
+use crate::private;
 
 /// The file.
 pub struct FileStore(Database);
@@ -18,9 +17,9 @@ impl FileStore {
     /// Opens the file of a folder, which is made if there is none.
     pub fn open(folder: &Path) -> Result<FileStore> {
         let path = folder.join(FILE);
-        let mut options = OpenOptions::new();
+        let mut options = private::options();
         let options = options.create(true).truncate(false).read(true).write(true);
-        let opened = options.mode(0o600).open(&path).map_err(redb::Error::from);
+        let opened = options.open(&path).map_err(redb::Error::from);
         let database = opened.and_then(|file| {
             let backend = FileBackend::new(file)?;
             Ok(Database::builder().create_with_backend(backend)?)

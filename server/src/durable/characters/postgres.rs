@@ -5,6 +5,7 @@
 //! last one that started writes, however late the words of the other arrive.
 
 use std::fmt;
+use std::net::ToSocketAddrs;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -12,9 +13,11 @@ use std::time::Duration;
 use ::postgres::config::{Host, SslMode};
 use ::postgres::{Client, Config, NoTls, Transaction};
 use anyhow::{Context, Result, bail, ensure};
+use client_bot::Addresses;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{Store, Superseded, Texts};
+use crate::reach;
 use crate::tls::trust_the_system;
 
 /// A world's place in a database: `postgres://USER:PASSWORD@HOST/DATABASE#WORLD`.
@@ -162,12 +165,30 @@ impl Store for PostgresStore {
 }
 
 fn connect(config: &Config) -> Result<Client> {
+    let config = &at_reached(config)?;
     let mut client = match needs_tls(config) {
         true => config.connect(MakeRustlsConnect::new(trust_the_system()?))?,
         false => config.connect(NoTls)?,
     };
     client.batch_execute(&format!("SET statement_timeout = {}", PATIENCE.as_millis()))?;
     Ok(client)
+}
+
+/// The same with the address of its host that answers, if there are several: the client would wait
+/// for each of them as long as it may.
+fn at_reached(config: &Config) -> Result<Config> {
+    let mut config = config.clone();
+    let ([Host::Tcp(name)], []) = (config.get_hosts(), config.get_hostaddrs()) else {
+        return Ok(config);
+    };
+    let port = config.get_ports().first().copied().unwrap_or(PORT);
+    let found = (name.as_str(), port).to_socket_addrs();
+    let found = found.with_context(|| format!("cannot look up {name}"))?;
+    let several = Addresses::new(found).filter(|found| found.iter().nth(1).is_some());
+    if let Some(addresses) = several {
+        config.hostaddr(reach::first_of(&addresses, PATIENCE)?.ip());
+    }
+    Ok(config)
 }
 
 /// Sockets of this machine have no name that a certificate could prove.
@@ -204,5 +225,7 @@ const UPSERT: &str = "
     ON CONFLICT (world, account) DO UPDATE SET character = excluded.character";
 /// Two that make the tables at once would be in each other's way.
 const TABLES_LOCK: i64 = 0x006d_7972_6961_6421;
+/// Where a database listens that says nothing else.
+const PORT: u16 = 5432;
 /// For a connection, a statement, and words that nobody acknowledges.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -20,6 +20,7 @@ use shared::{Tick, WorldConfig};
 use tracing::error;
 
 use super::{MAGIC, Record, tick_bytes_max};
+use crate::private;
 
 /// Where a recording is written.
 pub trait Sink: Write + Send + 'static {
@@ -63,7 +64,7 @@ struct Queued {
 impl RecordingWriter {
     /// Creates the file, or replaces it.
     pub fn create(path: &Path, config: &WorldConfig) -> Result<RecordingWriter> {
-        let file = File::create(path)
+        let file = private::create(path)
             .with_context(|| format!("cannot create the recording {}", path.display()))?;
         RecordingWriter::to(file, config)
     }

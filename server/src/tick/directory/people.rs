@@ -1,20 +1,26 @@
 //! Who stands behind each row: found by account and by name.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use gpu_kernels::tick::frame::Person;
 use shared::world::talk::NAME_BYTES_MAX;
 use shared::{ClientRow, Name};
 
 use crate::accounts::identity::{Account, Identity};
+use crate::accounts::names::NameRule;
 
 /// The persons of all rows.
 #[derive(Default)]
 pub struct People {
     rows: HashMap<ClientRow, Row>,
     accounts: HashMap<Account, ClientRow>,
-    /// By [`Name::key`]: no two names look alike.
+    rule: NameRule,
+    /// By [`NameRule::key`]: no two names are the same.
     names: HashMap<String, ClientRow>,
+    /// Rows of a world that goes on whose names, given by another rule, are the same as others'.
+    /// They are found by their very text.
+    doubles: Vec<ClientRow>,
 }
 
 struct Row {
@@ -32,7 +38,7 @@ impl People {
             self.accounts.insert(account.clone(), client);
         }
         if let Some(name) = &name {
-            self.names.insert(name.key(), client);
+            self.names.insert(self.rule.key(name), client);
         }
         let account = identity.account.clone();
         let person = Person {
@@ -41,6 +47,41 @@ impl People {
         };
         self.rows.insert(client, Row { account, name });
         person
+    }
+
+    /// A row of a world that goes on stands for the client that it stood for, by the same name.
+    pub fn restore(&mut self, client: ClientRow, identity: &Identity) {
+        self.leave(client);
+        if let Some(account) = &identity.account {
+            self.accounts.insert(account.clone(), client);
+        }
+        let (account, name) = (identity.account.clone(), identity.name.clone());
+        self.rows.insert(client, Row { account, name });
+        self.find_by_name(client);
+    }
+
+    /// Compares names by this rule from now on.
+    pub fn set_rule(&mut self, rule: NameRule) {
+        self.rule = rule;
+        self.names.clear();
+        self.doubles.clear();
+        let mut clients: Vec<ClientRow> = self.rows.keys().copied().collect();
+        clients.sort_unstable();
+        for client in clients {
+            self.find_by_name(client);
+        }
+    }
+
+    fn find_by_name(&mut self, client: ClientRow) {
+        let Some(name) = self.name(client) else {
+            return;
+        };
+        match self.names.entry(self.rule.key(name)) {
+            Entry::Vacant(free) => {
+                free.insert(client);
+            }
+            Entry::Occupied(_) => self.doubles.push(client),
+        }
     }
 
     /// The row is free.
@@ -55,7 +96,11 @@ impl People {
             self.accounts.remove(account);
         }
         if let Some(name) = &row.name {
-            self.names.remove(&name.key());
+            let key = self.rule.key(name);
+            if self.names.get(&key) == Some(&client) {
+                self.names.remove(&key);
+            }
+            self.doubles.retain(|&double| double != client);
         }
     }
 
@@ -64,9 +109,13 @@ impl People {
         self.accounts.get(account).copied()
     }
 
-    /// The row of a name, whatever its capitals.
+    /// The row of a name, whatever its form.
     pub fn of_name(&self, name: &Name) -> Option<ClientRow> {
-        self.names.get(&name.key()).copied()
+        let is_its = |&&client: &&ClientRow| self.name(client) == Some(name);
+        let double = self.doubles.iter().find(is_its);
+        double
+            .or_else(|| self.names.get(&self.rule.key(name)))
+            .copied()
     }
 
     pub fn account(&self, client: ClientRow) -> Option<&Account> {
@@ -75,6 +124,15 @@ impl People {
 
     pub fn name(&self, client: ClientRow) -> Option<&Name> {
         self.rows.get(&client)?.name.as_ref()
+    }
+
+    fn is_taken(&self, name: &Name) -> bool {
+        let key = self.rule.key(name);
+        let is_its = |&client: &ClientRow| {
+            let name = self.name(client);
+            name.is_some_and(|name| self.rule.key(name) == key)
+        };
+        self.names.contains_key(&key) || self.doubles.iter().any(is_its)
     }
 
     /// This name, or with a number behind it that makes it nobody's.
@@ -87,7 +145,7 @@ impl People {
         // Each of them is somebody's, so one more than there are clients is enough.
         let numbers = 2..self.names.len() + 3;
         let candidates = std::iter::once(name.clone()).chain(numbers.filter_map(numbered));
-        let mut free = candidates.filter(|name| !self.names.contains_key(&name.key()));
+        let mut free = candidates.filter(|name| !self.is_taken(name));
         free.next().unwrap_or_else(|| name.clone())
     }
 }
@@ -131,6 +189,42 @@ mod tests {
         assert_eq!(of(&people, "bOb"), None);
         let again = people.enter(ClientRow(9), &identity(None, "BOB")).name;
         assert_eq!(again.as_deref(), Some("BOB"));
+    }
+
+    #[test]
+    fn names_that_another_rule_gave_stay_their_players() {
+        let mut people = People::default();
+        let [kept, double] = ["Stra\u{df}e", "STRASSE"].map(|name| identity(None, name));
+        people.restore(ClientRow(1), &kept);
+        people.restore(ClientRow(2), &double);
+        let of = |people: &People, name| people.of_name(&Name::new(name).unwrap());
+        for _ in 0..2 {
+            assert_eq!(of(&people, "strasse"), Some(ClientRow(1)));
+            assert_eq!(of(&people, "STRASSE"), Some(ClientRow(2)));
+            people.set_rule(NameRule::Confusables);
+        }
+        let next = people.enter(ClientRow(3), &double).name;
+        assert_eq!(next.as_deref(), Some("STRASSE#2"));
+        people.leave(ClientRow(1));
+        let next = people.enter(ClientRow(4), &kept).name;
+        assert_eq!(next.as_deref(), Some("Stra\u{df}e#3"));
+        people.leave(ClientRow(2));
+        let next = people.enter(ClientRow(5), &kept).name;
+        assert_eq!(next.as_deref(), Some("Stra\u{df}e"));
+    }
+
+    #[test]
+    fn by_uts_39_letters_that_look_alike_make_no_second_name() {
+        let mut people = People::default();
+        let mut enter = |row, rule, name| {
+            people.set_rule(rule);
+            people.enter(ClientRow(row), &identity(None, name)).name
+        };
+        enter(1, NameRule::Forms, "Bob");
+        let other = enter(2, NameRule::Forms, "B\u{43e}b");
+        assert_eq!(other.as_deref(), Some("B\u{43e}b"));
+        let same = enter(3, NameRule::Confusables, "B\u{43e}\u{184}");
+        assert_eq!(same.as_deref(), Some("B\u{43e}\u{184}#2"));
     }
 
     #[test]

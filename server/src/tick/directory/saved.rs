@@ -97,7 +97,7 @@ impl Directory {
             account: account.and_then(Result::ok),
             name: saved.person.name.clone(),
         };
-        self.people.enter(client, &identity);
+        self.people.restore(client, &identity);
     }
 
     /// A rebirth is under way, and at most so many ticks ahead; then it is tried again.

@@ -7,10 +7,13 @@ use shared::wire::talk::CHANNEL_MEMBERS_MAX;
 use shared::{ClientRow, Name};
 use thiserror::Error;
 
+use crate::accounts::names::NameRule;
+
 /// The channels of a world.
 #[derive(Default)]
 pub struct Channels {
-    /// By [`Name::key`]: names that look alike name one channel.
+    rule: NameRule,
+    /// By [`NameRule::key`]: names that are the same name one channel.
     channels: HashMap<String, Channel>,
     members: HashMap<ClientRow, Member>,
 }
@@ -45,6 +48,14 @@ pub enum ChannelError {
 }
 
 impl Channels {
+    /// Without channels yet, whose names are compared by this rule.
+    pub fn new(rule: NameRule) -> Channels {
+        Channels {
+            rule,
+            ..Channels::default()
+        }
+    }
+
     /// Adds a client of this first ticket and name to a channel, and gives the name that the
     /// channel has.
     pub fn join(
@@ -53,7 +64,7 @@ impl Channels {
         (ticket, own_name): (Ticket, &Name),
         name: &Name,
     ) -> Result<Name, ChannelError> {
-        let key = name.key();
+        let key = self.rule.key(name);
         let keys = self
             .members
             .get(&client)
@@ -83,7 +94,7 @@ impl Channels {
 
     /// The name of a channel that a client is in.
     pub fn own(&self, client: ClientRow, name: &Name) -> Result<Name, ChannelError> {
-        let key = name.key();
+        let key = self.rule.key(name);
         let member = self.members.get(&client);
         let is_member = member.is_some_and(|member| member.keys.contains(&key));
         let channel = self.channels.get(&key).filter(|_| is_member);
@@ -107,7 +118,7 @@ impl Channels {
     }
 
     pub fn members(&self, name: &Name) -> &[ClientRow] {
-        let channel = self.channels.get(&name.key());
+        let channel = self.channels.get(&self.rule.key(name));
         channel.map_or(&[], |channel| &channel.members)
     }
 
@@ -121,7 +132,7 @@ impl Channels {
     /// Takes a client out of a channel, and gives what it was called. `None` if it was not
     /// in.
     pub fn leave(&mut self, client: ClientRow, name: &Name) -> Option<Name> {
-        let key = name.key();
+        let key = self.rule.key(name);
         let member = self.members.get_mut(&client)?;
         let own_name = member.name.clone();
         member.keys.retain(|own| *own != key);
@@ -158,8 +169,10 @@ mod tests {
         let (a, b) = (ClientRow(1), ClientRow(2));
         assert_eq!(join(&mut channels, 1, "Trade"), Ok(name("Trade")));
         assert_eq!(join(&mut channels, 2, "trade"), Ok(name("Trade")));
-        let again = join(&mut channels, 2, "TRADE");
-        assert_eq!(again, Err(ChannelError::Member(name("TRADE"))));
+        for form in ["TRADE", "\u{ff34}rade", "Tra\u{34f}de"] {
+            let again = join(&mut channels, 2, form);
+            assert_eq!(again, Err(ChannelError::Member(name(form))));
+        }
         assert_eq!(channels.members(&name("trade")), [a, b]);
         let names = [name("player 1"), name("player 2")];
         assert_eq!(channels.names(&name("trade")), names);

@@ -11,6 +11,7 @@ use shared::{ClientRow, Name};
 use thiserror::Error;
 
 use crate::accounts::identity::Account;
+use crate::accounts::names::NameRule;
 
 /// The lists of all players.
 #[derive(Default)]
@@ -73,7 +74,7 @@ impl Speaker {
             (None, None) => {}
         }
         known.push(match name {
-            Some(name) => Muted::Name(name.key()),
+            Some(name) => Muted::Name(NameRule::Forms.key(name)),
             None => Muted::Nameless,
         });
         Speaker(known)

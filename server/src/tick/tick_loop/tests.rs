@@ -136,6 +136,7 @@ impl World {
             reloads: None,
             orders: None,
             talk_filter: Arc::new(NoFilter),
+            names: NameRule::default(),
             config,
             backend: Box::new(backend),
             fan_out,

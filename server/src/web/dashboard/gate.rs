@@ -11,11 +11,12 @@ use crate::accounts::guesses::{Guesses, WORD_BYTES_SAFE};
 use crate::http::cross_site::{Asker, host_of};
 use crate::http::{Asked, Page};
 use crate::metrics::web::WebRefusal;
+use crate::renewal::Shared;
 
 /// Admission to the dashboard.
 pub struct Gate {
     /// Without one, only this machine may come.
-    token: Option<String>,
+    token: Option<Shared<str>>,
     is_loopback: bool,
     guesses: Mutex<Guesses>,
 }
@@ -31,7 +32,7 @@ pub struct NoEntry {
 
 impl Gate {
     /// The gate of an address, and its token if it has one.
-    pub fn new(address: IpAddr, token: Option<String>) -> Gate {
+    pub fn new(address: IpAddr, token: Option<Shared<str>>) -> Gate {
         Gate {
             token,
             is_loopback: address.is_loopback(),
@@ -47,7 +48,7 @@ impl Gate {
     /// Whether a request may be answered.
     pub fn admit(&self, asked: &Asked, now: Instant) -> Result<(), NoEntry> {
         match &self.token {
-            Some(token) => self.check_token(token, asked, now)?,
+            Some(token) => self.check_token(&token.get(), asked, now)?,
             None if !self.is_loopback => return Err(NO_TOKEN_SET),
             // A page of any site can send requests to this machine, also under a name of its
             // own that leads here.
@@ -168,7 +169,7 @@ mod tests {
     }
 
     fn gate(address: &str, token: Option<&str>) -> Gate {
-        Gate::new(address.parse().unwrap(), token.map(str::to_owned))
+        Gate::new(address.parse().unwrap(), token.map(Shared::from))
     }
 
     #[test]
