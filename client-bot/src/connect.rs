@@ -27,6 +27,7 @@ use shared::wire::{self, DecodeError};
 use thiserror::Error;
 
 use crate::addresses::Addresses;
+use crate::within::within;
 
 pub use client_core::hello;
 
@@ -72,9 +73,20 @@ pub fn addresses_of(server: &str) -> Result<Addresses, ClientError> {
         server: server.to_owned(),
         message,
     };
-    let found = server.to_socket_addrs();
-    let found = found.map_err(|error| unknown(error.to_string()))?;
+    let found = look_up(server).map_err(|error| unknown(error.to_string()))?;
     Addresses::new(found).ok_or_else(|| unknown("it has none".to_owned()))
+}
+
+/// Looks up a name, for as long as a resolver with two servers takes. An address in numbers needs
+/// no thread for that.
+fn look_up(server: &str) -> std::io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = server.parse() {
+        return Ok(vec![address]);
+    }
+    let name = server.to_owned();
+    within(LOOK_UP_PATIENCE, move || {
+        Ok(name.to_socket_addrs()?.collect())
+    })?
 }
 
 /// The same for who can use only one: the first of them.
@@ -198,6 +210,9 @@ fn is_of_certificate(code: TransportErrorCode) -> bool {
     let mut alerts = CERTIFICATE_ALERTS.iter();
     alerts.any(|&alert| code == TransportErrorCode::crypto(alert))
 }
+
+/// What a resolver takes that asks two servers twice.
+const LOOK_UP_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The alerts of TLS from `bad_certificate` to `certificate_unknown`, `unknown_ca`,
 /// `access_denied` and `decrypt_error` (RFC 8446, section 6).

@@ -20,6 +20,7 @@
 //! | [`metrics`] | figures for people and for Prometheus |
 //! | [`http`] | small HTTP ports |
 //! | [`web`] | the page for browsers, and the dashboard |
+//! | [`waits`], `runtime` | waits for what is outside of the process, and connections without such |
 //! | [`scheduling`] | threads with a core of their own, and those that give way to the world |
 #![forbid(unsafe_code)]
 
@@ -35,6 +36,7 @@ pub mod log;
 pub mod metrics;
 pub mod offline;
 pub mod playback;
+pub(crate) mod runtime;
 pub mod scheduling;
 pub mod server;
 pub mod session;
@@ -42,6 +44,7 @@ pub mod standby;
 pub mod tick;
 pub(crate) mod tls;
 pub mod transport;
+pub mod waits;
 pub mod web;
 
 pub use server::{Server, ServerOptions};

@@ -16,7 +16,8 @@ use shared::wire::control::Close;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 
-use super::background::{Background, open_port, runtime};
+use super::background::{Background, open_port};
+use crate::runtime::runtime;
 use crate::transport::quic::Identity;
 
 /// A port that lets nobody in. Dropping it closes it.
