@@ -9,6 +9,7 @@ use anyhow::Result;
 use hyper::StatusCode;
 use metrics_exporter_prometheus::PrometheusHandle;
 
+use super::telemetry;
 use crate::http::{self, Limits, PLAIN_TEXT, Page};
 
 const LIMITS: Limits = Limits {
@@ -31,7 +32,10 @@ pub struct Readiness {
 pub fn serve(address: SocketAddr, metrics: PrometheusHandle, readiness: Readiness) -> Result<()> {
     let shown = metrics.clone();
     let pages = move |path: &str| match path {
-        "/metrics" => Page::new(METRICS_TEXT, shown.render()),
+        "/metrics" => {
+            telemetry::record_memory();
+            Page::new(METRICS_TEXT, shown.render())
+        }
         "/healthz" => Page::new(PLAIN_TEXT, "alive\n"),
         "/readyz" => readiness.page(),
         _ => Page::not_found("the pages are /metrics, /healthz and /readyz\n"),
