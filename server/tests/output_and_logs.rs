@@ -8,6 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use crate::common::disks::FailingSyncs;
 use crate::common::folder::TestFolder;
 use crate::common::process::signal;
 use crate::common::{DEADLINE, eventually, get, myriad_binary, start_with, ticks};
@@ -132,6 +133,20 @@ async fn a_command_that_cannot_write_all_of_its_output_fails_and_says_so() {
         let said = errors(&output);
         assert_eq!(output.status.code(), Some(1), "{name}: {said}");
         assert!(said.contains("cannot write full."), "{name}: {said}");
+    }
+    // A disk that takes the bytes and loses them.
+    if let Some(syncs) = FailingSyncs::new(&folder) {
+        for name in ["lost.json", "lost.parquet"] {
+            let mut command = Command::new(myriad_binary());
+            command
+                .current_dir(&*folder)
+                .args(["export", "data", "--to", name]);
+            syncs.beneath(&mut command);
+            let output = command.env("FAIL_SYNCS_OF", "/lost.").output().unwrap();
+            let said = errors(&output);
+            assert_eq!(output.status.code(), Some(1), "{name}: {said}");
+            assert!(said.contains("cannot write lost."), "{name}: {said}");
+        }
     }
     // An error is told even where it can't be written.
     let mut command = Command::new(myriad_binary());

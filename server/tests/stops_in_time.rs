@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::common::disks::FailingSyncs;
 use crate::common::folder::TestFolder;
 use crate::common::process::signal;
 use crate::common::{DEADLINE, myriad_binary};
@@ -53,21 +54,7 @@ impl Running {
     }
 
     fn serve(folder: &Path, more: &[&str]) -> Running {
-        let mut command = Command::new(myriad_binary());
-        command
-            .current_dir(folder)
-            .args([
-                "serve",
-                "--backend",
-                "cpu",
-                "--threads",
-                "1",
-                "--shards",
-                "1",
-            ])
-            .args(["--listen", "127.0.0.1:0"])
-            .args(more);
-        Running::start(&mut command)
+        Running::start(&mut serve(folder, more))
     }
 
     fn said(&self) -> String {
@@ -109,6 +96,15 @@ impl Drop for Running {
 fn myriad(arguments: &[&str]) -> Command {
     let mut command = Command::new(myriad_binary());
     command.args(arguments);
+    command
+}
+
+fn serve(folder: &Path, more: &[&str]) -> Command {
+    let mut command = myriad(&["serve", "--backend", "cpu", "--threads", "1"]);
+    command
+        .current_dir(folder)
+        .args(["--shards", "1", "--listen", "127.0.0.1:0"])
+        .args(more);
     command
 }
 
@@ -203,6 +199,26 @@ fn a_server_that_waits_for_etcd_says_so_and_stops_at_a_signal() {
     server.says("waiting for etcd to");
     signal(&server.child, "-INT");
     assert!(server.ends().success(), "{}", server.said());
+}
+
+#[test]
+fn a_server_whose_disk_hangs_says_so_and_ends_in_time() {
+    let folder = TestFolder::new("stop-disk");
+    let Some(syncs) = FailingSyncs::new(&folder) else {
+        return;
+    };
+    let mut command = serve(&folder, &["--data", "world"]);
+    syncs.beneath(&mut command);
+    let mut server = Running::start(&mut command);
+    server.says("listening on");
+    syncs.hang();
+    server.says("waiting for the disk to sync tick");
+    signal(&server.child, "-TERM");
+    assert_eq!(server.ends().code(), Some(1), "{}", server.said());
+    server.says("ends before its stop is complete: it still waits for the disk");
+    // All that anybody was told is there.
+    let verified = myriad(&["verify", "world"]).current_dir(&*folder).output();
+    assert!(verified.unwrap().status.success());
 }
 
 #[test]
@@ -313,7 +329,10 @@ fn process_1_ends_at_signals_like_any_other() {
                 return;
             };
             outer.says(sign);
-            let told = || Command::new("kill").args([name, &inner]).status();
+            let told = || {
+                let mut kill = Command::new("kill");
+                kill.args([name, &inner]).stderr(Stdio::null()).status()
+            };
             assert!(told().unwrap().success());
             if sign.is_empty() {
                 // It says nothing, so it may not have listened yet.
