@@ -146,6 +146,6 @@ const BOTS_LATE_MS: f64 = 20.0;
 pub fn print_lines(lines: &[(String, String)]) {
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in lines {
-        say!("  {name:<width$}  {}", crate::printable::OneLine(&value));
+        say!("  {name:<width$}  {}", crate::printable::OneLine(value));
     }
 }
