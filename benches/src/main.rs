@@ -3,6 +3,8 @@ use std::process::ExitCode;
 use benches::cli;
 #[cfg(target_os = "linux")]
 use benches::transport::bots;
+use client_bot::console::output::output;
+use client_bot::console::{self, run_program};
 use mimalloc::MiMalloc;
 
 /// Packets and sessions come and go all the time, on many threads.
@@ -10,20 +12,14 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    let matches = cli::command().get_matches();
-    #[cfg(target_os = "linux")]
-    if let Some((bots::NAME, matches)) = matches.subcommand() {
-        return end(bots::run(matches));
-    }
-    end(cli::run(&matches, &mut std::io::stdout().lock()).map(drop))
+    run_program("benches", || run().map(|()| true))
 }
 
-fn end(ended: anyhow::Result<()>) -> ExitCode {
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
+fn run() -> anyhow::Result<()> {
+    let matches = console::matches("benches", cli::command().try_get_matches());
+    #[cfg(target_os = "linux")]
+    if let Some((bots::NAME, matches)) = matches.subcommand() {
+        return bots::run(matches);
     }
+    cli::run(&matches, &mut output()).map(drop)
 }

@@ -2,13 +2,13 @@
 
 use clap::Args;
 
-pub use client_bot::cli::{at_least_one, not_zero};
+pub use client_bot::cli::{at_least_one, not_zero, threads};
 
 /// Options of benches that run something on CPUs.
 #[derive(Args, Clone, Debug)]
 pub struct RunOptions {
     /// Threads of the cpu backend [default: one per core]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<usize>,
     #[command(flatten)]
     random: SeedOption,

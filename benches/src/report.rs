@@ -21,6 +21,7 @@ pub mod statistics;
 use std::path::Path;
 
 use anyhow::Context;
+use client_bot::console::files;
 use serde::{Deserialize, Serialize};
 
 pub use printer::Printer;
@@ -86,7 +87,7 @@ impl Report {
     /// Writes the report as JSON. An error names the file.
     pub fn write(&self, path: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(self)? + "\n";
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+        files::write(path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Reads what [`Report::write`] wrote. An error names the file.

@@ -73,3 +73,41 @@ fn an_error_names_the_file_that_is_not_a_report() {
         assert!(error.contains("report.json"), "{error}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_table_that_cannot_be_written_is_an_error() {
+    use std::process::{Command, Stdio};
+
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
+    let mut files = std::fs::read_dir(&results)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let file = files
+        .find(|path| path.extension().unwrap() == "json")
+        .unwrap();
+    let report = |out: Stdio| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_benches"));
+        command
+            .arg("report")
+            .arg(&file)
+            .stdout(out)
+            .output()
+            .unwrap()
+    };
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = report(full.into());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("benches: ") && !said.contains("panicked"),
+        "{said}"
+    );
+    // A reader that has read enough is no failure.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert!(report(writer.into()).status.success());
+}

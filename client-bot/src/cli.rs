@@ -9,18 +9,19 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Id, Parser};
+use clap::{Arg, ArgMatches, Command, CommandFactory, Id, Parser};
 use shared::wire::control::TOKEN_BYTES_MAX;
 use shared::world::logic::Text;
 
 use crate::behaviour::BehaviourKind;
 use crate::connect::{Trust, addresses_of};
-use crate::console::{ProgressLine, leave_output_to_json, print_json};
+use crate::console::{self, ProgressLine, leave_output_to_json, print_json};
 use crate::network::NetworkArguments;
 use crate::printable::OneLine;
 use crate::report::{SwarmReport, print_lines};
 use crate::say;
 use crate::scout::reach;
+use crate::signals::Endings;
 use crate::swarm::{Swarm, SwarmOptions};
 
 /// Load-test a Myriad server with a swarm of bots, and check what it tells them
@@ -31,7 +32,7 @@ pub struct Arguments {
     #[arg(default_value = "127.0.0.1:4433")]
     server: String,
     /// Number of bots
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     clients: u32,
     /// Seconds that the bots play, once all are connected
     #[arg(long, default_value_t = 10.0, value_parser = positive)]
@@ -74,13 +75,13 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "token")]
     token_file: Option<PathBuf>,
     /// Of the bots, the last so many watch without an entity, where the world allows it
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     spectators: u32,
     /// Threads to run the bots on [default: all cores]
-    #[arg(long, value_parser = at_least_one)]
+    #[arg(long, value_parser = threads)]
     threads: Option<usize>,
     /// Sockets to connect from; all bots of one socket land on one shard of the server
-    #[arg(long, default_value_t = 16, value_parser = at_least_one)]
+    #[arg(long, default_value_t = 16, value_parser = sockets)]
     sockets: usize,
     #[command(flatten)]
     network: NetworkArguments,
@@ -92,8 +93,7 @@ pub struct Arguments {
 impl Arguments {
     /// The arguments of this process; options also from variables like `MYRIAD_BOT_CLIENTS`.
     pub fn read() -> Arguments {
-        let matches = read_matches("MYRIAD_BOT", Arguments::command());
-        Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        console::arguments("myriad-bot", matches("MYRIAD_BOT", Arguments::command()))
     }
 }
 
@@ -152,6 +152,7 @@ fn play(options: SwarmOptions, time: Duration) -> Result<SwarmReport> {
     let verify = options.verify;
     let mut swarm = Swarm::start(options)?;
     let mut line = ProgressLine::new();
+    // While bots connect, a signal ends all at once: there is nothing to report.
     let started = Instant::now();
     while !swarm.is_settled() && started.elapsed() < CONNECT_WAIT {
         std::thread::sleep(Duration::from_millis(100));
@@ -171,7 +172,9 @@ fn play(options: SwarmOptions, time: Duration) -> Result<SwarmReport> {
         bail!("no bot could connect; is the server running? {why}");
     }
     swarm.play();
-    std::thread::sleep(time);
+    let endings = Endings::new();
+    endings.wait(time);
+    drop(endings);
     swarm.rest();
     std::thread::sleep(if verify { REST } else { LAST_UPDATES });
     Ok(swarm.finish()?)
@@ -211,13 +214,7 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What the command line of this process and its environment say of a command's arguments; ends
-/// the process if that is wrong.
-pub fn read_matches(prefix: &str, command: Command) -> ArgMatches {
-    matches(prefix, command).unwrap_or_else(|error| error.exit())
-}
-
-/// The same, with what is wrong.
+/// What the command line of this process and its environment say of a command's arguments.
 pub fn matches(prefix: &str, command: Command) -> Result<ArgMatches, clap::Error> {
     let arguments = std::env::args_os().collect();
     matches_of(prefix, command, arguments, |name| std::env::var_os(name))
@@ -380,15 +377,34 @@ pub fn read_token(path: &Path) -> Result<String> {
     token(text).map_err(|problem| anyhow!("{}: {problem}", path.display()))
 }
 
-/// Parses a whole number of at least 1.
+/// Parses a count of at least 1.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
-    not_zero(text).map(NonZeroUsize::get)
+    count(text, COUNT_MAX)
 }
 
 /// The same, as a number that is never 0.
 pub fn not_zero(text: &str) -> Result<NonZeroUsize, String> {
-    let number = text.parse();
-    number.map_err(|_| "expected a whole number of at least 1".to_owned())
+    let number = NonZeroUsize::new(at_least_one(text)?);
+    number.ok_or_else(|| "expected at least 1".to_owned())
+}
+
+/// Parses a number of threads: more than a few for each core only wait for each other.
+pub fn threads(text: &str) -> Result<usize, String> {
+    count(text, THREADS_MAX.max(THREADS_PER_CORE * cores()))
+}
+
+/// Parses a number of sockets.
+fn sockets(text: &str) -> Result<usize, String> {
+    count(text, SOCKETS_MAX)
+}
+
+fn count(text: &str, max: usize) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if (1..=max).contains(&number) => Ok(number),
+        _ => Err(format!(
+            "expected a whole number of at least 1 and at most {max}"
+        )),
+    }
 }
 
 /// Parses a percentage.
@@ -399,6 +415,12 @@ pub fn percentage(text: &str) -> Result<f64, String> {
     }
 }
 
+const COUNT_MAX: usize = 1_000_000;
+/// On any machine; tests of many threads need no cores.
+const THREADS_MAX: usize = 256;
+const THREADS_PER_CORE: usize = 4;
+/// As many files as a process may usually have open, and some for others.
+const SOCKETS_MAX: usize = 1000;
 /// How long bots may take to connect.
 const CONNECT_WAIT: Duration = Duration::from_secs(120);
 /// How long the world rests before views are compared.
@@ -464,5 +486,22 @@ mod tests {
     fn options_of_the_command_line_exclude_each_other() {
         let both = read("myriad serve --token word --token-file f", &[]);
         assert_eq!(both, Err(ArgumentConflict));
+    }
+
+    #[test]
+    fn counts_have_a_bound_that_the_error_names() {
+        assert_eq!(threads("8"), Ok(8));
+        let refused = threads("200000").unwrap_err();
+        assert!(refused.contains("at most"), "{refused}");
+        for bad in ["0", "-1", "1.5", "", "99999999999999999999999"] {
+            assert!(at_least_one(bad).is_err(), "{bad}");
+            assert!(threads(bad).is_err(), "{bad}");
+        }
+        let arguments = |option, count| Arguments::try_parse_from(["bots", option, count]);
+        for option in ["--clients", "--spectators", "--threads", "--sockets"] {
+            let refused = arguments(option, "2000000").unwrap_err().to_string();
+            assert!(refused.contains("2000000"), "{option}: {refused}");
+            assert!(arguments(option, "4").is_ok(), "{option}");
+        }
     }
 }

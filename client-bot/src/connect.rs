@@ -27,6 +27,7 @@ use shared::wire::{self, DecodeError};
 use thiserror::Error;
 
 use crate::addresses::Addresses;
+use crate::within::within_saying;
 
 pub use client_core::hello;
 
@@ -68,18 +69,38 @@ pub fn host_of(server: &str) -> &str {
 
 /// Looks up a server's addresses, as `127.0.0.1:4433` or `example.com:4433`. It may take a while.
 pub fn addresses_of(server: &str) -> Result<Addresses, ClientError> {
+    addresses_saying(server, || ())
+}
+
+/// The same; what takes long is said.
+fn addresses_saying(server: &str, say: impl FnOnce()) -> Result<Addresses, ClientError> {
     let unknown = |message: String| ClientError::Address {
         server: server.to_owned(),
         message,
     };
-    let found = server.to_socket_addrs();
-    let found = found.map_err(|error| unknown(error.to_string()))?;
+    let found = look_up(server, say).map_err(|error| unknown(error.to_string()))?;
     Addresses::new(found).ok_or_else(|| unknown("it has none".to_owned()))
 }
 
-/// The same for who can use only one: the first of them.
+/// Looks up a name, for as long as a resolver with two servers takes. An address in numbers needs
+/// no thread for that.
+fn look_up(server: &str, say: impl FnOnce()) -> std::io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = server.parse() {
+        return Ok(vec![address]);
+    }
+    let name = server.to_owned();
+    within_saying(LOOK_UP_PATIENCE, say, move || {
+        Ok(name.to_socket_addrs()?.collect())
+    })?
+}
+
+/// The same for a command line that can use only one: the first of them.
 pub fn resolve(server: &str) -> Result<SocketAddr, ClientError> {
-    Ok(addresses_of(server)?.first())
+    let say = || {
+        #[cfg(feature = "bots")]
+        crate::note!("waiting for the address of {server}");
+    };
+    Ok(addresses_saying(server, say)?.first())
 }
 
 /// Looks up addresses that a server has told, for sockets of the family that reaches `server`.
@@ -197,6 +218,9 @@ fn is_of_certificate(code: TransportErrorCode) -> bool {
     let mut alerts = CERTIFICATE_ALERTS.iter();
     alerts.any(|&alert| code == TransportErrorCode::crypto(alert))
 }
+
+/// What a resolver takes that asks two servers twice.
+const LOOK_UP_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The alerts of TLS from `bad_certificate` to `certificate_unknown`, `unknown_ca`,
 /// `access_denied` and `decrypt_error` (RFC 8446, section 6).

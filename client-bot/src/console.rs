@@ -1,19 +1,138 @@
 //! Output of programs on a terminal or into a file.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`files`] | files that are results |
+//! | [`output`] | standard output, whose errors are told at the end |
+//! | [`queue`] | lines that a thread of their own writes |
+//! | `progress` | a line of progress |
+//!
+//! Standard error is written by one thread: no other one waits for it.
 
+pub mod files;
+pub mod output;
+mod progress;
+pub mod queue;
+
+use std::any::Any;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::fmt;
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use anyhow::Result;
+use clap::{ArgMatches, FromArgMatches};
 use serde::Serialize;
 
-/// Prints a line for people like `println!`, but does not panic if the output is closed. Once
-/// [`leave_output_to_json`] was called, it goes to standard error.
+use self::queue::{LineQueue, Weight};
+use crate::printable::Lines;
+use crate::signals;
+
+pub use progress::ProgressLine;
+
+/// Prints a line for people like `println!`, but does not panic: [`run_program`] tells of what
+/// could not be written. Once [`leave_output_to_json`] was called, it goes to standard error.
 #[macro_export]
 macro_rules! say {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!($crate::console::for_people(), $($text)*);
-    }};
+    ($($text:tt)*) => { $crate::console::say(format_args!($($text)*)) };
+}
+
+/// Prints a line to standard error like `eprintln!`, but neither panics nor waits.
+#[macro_export]
+macro_rules! note {
+    ($($text:tt)*) => { $crate::console::note(format_args!($($text)*)) };
+}
+
+/// Runs a program from its command line to its end: signals end it, also as process 1; what it
+/// could not write is an error, and so is false.
+pub fn run_program(name: &'static str, run: impl FnOnce() -> Result<bool>) -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| note(format_args!("{}", told(panic)))));
+    if let Err(error) = signals::start() {
+        note!("{name}: cannot listen for signals: {error}");
+    }
+    let ended = catch_unwind(AssertUnwindSafe(run));
+    let written = output::finish();
+    // It is no failure that somebody has read enough.
+    let ended = ended.map(|ended| {
+        ended.or_else(|error| match is_unread(&error) {
+            true => Ok(true),
+            false => Err(error),
+        })
+    });
+    let (code, failure) = match (ended, written) {
+        (Ok(Ok(true)), Ok(())) => (ExitCode::SUCCESS, None),
+        (Ok(Ok(false)), Ok(())) => (ExitCode::FAILURE, None),
+        (Ok(Err(error)), _) | (Ok(Ok(_)), Err(error)) => (ExitCode::FAILURE, Some(error)),
+        // As without this function.
+        (Err(_), _) => (ExitCode::from(101), None),
+    };
+    if let Some(error) = failure {
+        note!("{name}: {}", Lines(&format!("{error:#}")));
+    }
+    flush_errors();
+    code
+}
+
+/// The arguments of this process, if they are some to run with. Help and errors are printed here,
+/// and end the program.
+pub fn arguments<A: FromArgMatches>(name: &str, found: Result<ArgMatches, clap::Error>) -> A {
+    let parsed = A::from_arg_matches(&matches(name, found));
+    parsed.unwrap_or_else(|error| exit_with(name, &error))
+}
+
+/// The same before they are parsed.
+pub fn matches(name: &str, found: Result<ArgMatches, clap::Error>) -> ArgMatches {
+    found.unwrap_or_else(|error| exit_with(name, &error))
+}
+
+fn is_unread(error: &anyhow::Error) -> bool {
+    let mut causes = error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>());
+    output::is_unread() && causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn exit_with(name: &str, error: &clap::Error) -> ! {
+    let is_help = !error.use_stderr();
+    let is_terminal = match is_help {
+        true => io::stdout().is_terminal(),
+        false => io::stderr().is_terminal(),
+    };
+    let text = match is_terminal && std::env::var_os("NO_COLOR").is_none() {
+        true => error.render().ansi().to_string(),
+        false => error.render().to_string(),
+    };
+    let mut code = error.exit_code();
+    if is_help {
+        // It is noted.
+        let _ = output::output().write_all(text.as_bytes());
+        if let Err(error) = output::finish() {
+            note!("{name}: {error:#}");
+            code = 1;
+        }
+    } else {
+        write_error(text.into_bytes());
+    }
+    flush_errors();
+    std::process::exit(code)
+}
+
+/// See [`say!`](crate::say).
+pub fn say(text: fmt::Arguments<'_>) {
+    match IS_FOR_JSON.load(Ordering::Relaxed) {
+        true => note(text),
+        false => output::say(text),
+    }
+}
+
+/// See [`note!`](crate::note).
+pub fn note(text: fmt::Arguments<'_>) {
+    write_error(format!("{text}\n").into_bytes());
 }
 
 /// From now on, standard output is for [`print_json`] alone.
@@ -24,60 +143,72 @@ pub fn leave_output_to_json() {
 /// Prints one line of JSON to standard output.
 pub fn print_json(value: &impl Serialize) -> serde_json::Result<()> {
     let line = serde_json::to_string(value)?;
-    // As for lines for people, a closed output is no failure.
-    let _ = writeln!(io::stdout(), "{line}");
+    output::say(format_args!("{line}"));
     Ok(())
 }
 
-/// Where lines for people go.
-pub fn for_people() -> Box<dyn Write> {
-    match IS_FOR_JSON.load(Ordering::Relaxed) {
-        true => Box::new(io::stderr()),
-        false => Box::new(io::stdout()),
+/// The lines on their way to standard error; none if their thread can't be started.
+pub fn errors() -> Option<&'static LineQueue> {
+    let start = || {
+        let out: Box<dyn Write + Send> = match duplicate(&io::stderr()) {
+            Ok(file) => Box::new(file),
+            Err(_) => Box::new(io::stderr()),
+        };
+        let queue = LineQueue::start("errors", out).ok()?;
+        queue.set_notice(Box::new(|lost| format!("{lost} lines were lost\n")));
+        Some(queue)
+    };
+    ERRORS.get_or_init(start).as_ref()
+}
+
+/// Gives what goes to standard error a moment to be written. A reader that hangs can't keep the
+/// program from ending.
+pub fn flush_errors() {
+    if let Some(Some(queue)) = ERRORS.get() {
+        queue.flush(PATIENCE);
+    }
+}
+
+/// What a panic says.
+pub fn told(panic: &PanicHookInfo<'_>) -> String {
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("without a name");
+    let place = panic.location().map(|at| format!(" at {at}"));
+    let message = Lines(message(panic.payload())).to_string();
+    let trace = Backtrace::capture();
+    let trace = match trace.status() {
+        BacktraceStatus::Captured => format!("\n{trace}"),
+        _ => String::new(),
+    };
+    let place = place.unwrap_or_default();
+    format!("thread {name} panicked{place}: {message}{trace}")
+}
+
+fn message(payload: &dyn Any) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("without a message")
+}
+
+/// The descriptor by itself: the standard library hides some of its errors.
+#[cfg(unix)]
+fn duplicate(of: &impl std::os::fd::AsFd) -> io::Result<File> {
+    Ok(File::from(of.as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(not(unix))]
+fn duplicate<T>(_: &T) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+fn write_error(line: Vec<u8>) {
+    match errors() {
+        Some(queue) => queue.push(line, Weight::Important),
+        // There is nobody to tell that it failed.
+        None => drop(io::stderr().write_all(&line)),
     }
 }
 
 static IS_FOR_JSON: AtomicBool = AtomicBool::new(false);
-
-/// A line of progress on standard error. On a terminal each one overwrites the one before;
-/// elsewhere, one is printed every few seconds.
-pub struct ProgressLine {
-    terminal: bool,
-    shown: Option<Instant>,
-}
-
-impl Default for ProgressLine {
-    fn default() -> ProgressLine {
-        ProgressLine::new()
-    }
-}
-
-impl ProgressLine {
-    pub fn new() -> ProgressLine {
-        ProgressLine {
-            terminal: std::io::stderr().is_terminal(),
-            shown: None,
-        }
-    }
-
-    pub fn show(&mut self, text: &str) {
-        let mut err = std::io::stderr();
-        // Progress is not worth an error.
-        if self.terminal {
-            let _ = write!(err, "\r\x1b[2K{text}");
-        } else if self.shown.is_none_or(|t| t.elapsed() >= LINE_PERIOD) {
-            let _ = writeln!(err, "{text}");
-            self.shown = Some(Instant::now());
-        }
-        let _ = err.flush();
-    }
-
-    /// Clears the line on a terminal.
-    pub fn end(&mut self) {
-        if self.terminal {
-            let _ = write!(std::io::stderr(), "\r\x1b[2K");
-        }
-    }
-}
-
-const LINE_PERIOD: Duration = Duration::from_secs(2);
+static ERRORS: OnceLock<Option<LineQueue>> = OnceLock::new();
+const PATIENCE: Duration = Duration::from_secs(1);

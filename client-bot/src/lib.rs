@@ -10,6 +10,7 @@
 //! | [`local`] | a server in the same process, without a network |
 //! | [`named`] | commands and attributes by their names, as numbers |
 //! | [`client`], [`connector`] | a client for tokio: the same [`client_core::Game`], and its connections |
+//! | [`within`] | a deadline for what has none |
 //! | [`behaviour`] | what bots do, one file each |
 //! | [`filter`] | what listening bots subscribe to |
 //! | [`swarm`] | many bots on a few threads |
@@ -18,6 +19,7 @@
 //! | [`report`] | figures, for people and as JSON |
 //! | [`printable`] | text of others, for terminals and logs |
 //! | [`console`] | output of programs |
+//! | [`signals`] | what ends them |
 //! | [`cli`] | the command line of `myriad-bot` |
 #![forbid(unsafe_code)]
 
@@ -46,10 +48,12 @@ pub mod race;
 pub mod report;
 #[cfg(feature = "bots")]
 pub mod scout;
+pub mod signals;
 #[cfg(feature = "bots")]
 pub mod swarm;
 #[cfg(feature = "bots")]
 pub mod verify;
+pub mod within;
 
 pub use addresses::Addresses;
 #[cfg(feature = "bots")]

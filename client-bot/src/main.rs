@@ -1,7 +1,7 @@
 use std::process::ExitCode;
 
 use client_bot::cli;
-use client_bot::printable::Lines;
+use client_bot::console::run_program;
 use mimalloc::MiMalloc;
 
 /// Packets and sessions come and go all the time, on many threads.
@@ -9,12 +9,5 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    match cli::run(&cli::Arguments::read()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("myriad-bot: {}", Lines(&format!("{error:#}")));
-            ExitCode::FAILURE
-        }
-    }
+    run_program("myriad-bot", || cli::run(&cli::Arguments::read()))
 }

@@ -2,4 +2,6 @@
 //! everything. `cargo test -p client-bot --test it NAME` runs those of a module.
 
 mod names;
+#[cfg(unix)]
+mod output;
 mod readme;

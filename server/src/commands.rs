@@ -4,7 +4,6 @@
 //! | --- | --- |
 //! | [`cli`] | the command line |
 //! | [`arguments`] | what several commands do with their arguments |
-//! | [`interrupt`] | Ctrl-C |
 //! | [`web`] | the options of commands that let browsers play |
 //! | [`serve`] | `myriad serve` |
 //! | [`accounts`] | its options for who may come in |
@@ -45,7 +44,6 @@ pub mod export;
 pub mod follow;
 pub mod fork;
 pub mod inspect;
-pub mod interrupt;
 pub mod kept;
 pub mod lease;
 pub mod link_key;

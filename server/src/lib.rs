@@ -23,6 +23,7 @@
 //! | [`private`] | files that only the server's user may read |
 //! | [`reach`] | TCP connections to whichever address of a name answers |
 //! | [`renewal`] | certificates, keys and tokens that change while the server runs |
+//! | [`waits`], `runtime` | waits for what is outside of the process, and connections without such |
 //! | [`scheduling`] | threads with a core of their own, and those that give way to the world |
 #![forbid(unsafe_code)]
 
@@ -41,6 +42,7 @@ pub mod playback;
 pub mod private;
 pub(crate) mod reach;
 pub mod renewal;
+pub(crate) mod runtime;
 pub mod scheduling;
 pub mod server;
 pub mod session;
@@ -48,6 +50,7 @@ pub mod standby;
 pub mod tick;
 pub(crate) mod tls;
 pub mod transport;
+pub mod waits;
 pub mod web;
 
 pub use server::{Server, ServerOptions};

@@ -1,8 +1,9 @@
 //! The log, whose length does not depend on what peers do: each place in the code writes so
 //! many lines a second, and says how many it left out. [`escape`] keeps what they say within
-//! its field.
+//! its field. [`queue`] is the way to standard error, on which no thread waits.
 
 pub mod escape;
+pub mod queue;
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal};
@@ -10,11 +11,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use client_bot::console;
 use tracing::callsite::Identifier;
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Event, Metadata, Subscriber, error};
 use tracing_subscriber::layer::{Context, Filter, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
+
+use self::queue::Queue;
 
 /// How lines look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -34,8 +38,11 @@ pub const QUIET: &str = "warn,audit=info";
 /// Writes to standard error what `RUST_LOG` selects, or else what is `usual`.
 pub fn start(format: LogFormat, usual: &str) {
     let selected = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(usual));
+    let queue = Queue::start(format);
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(io::stderr)
+        .with_writer(queue.clone())
+        // It would print to standard error.
+        .log_internal_errors(false)
         .with_ansi(io::stderr().is_terminal());
     let lines = match format {
         LogFormat::Text => lines.fmt_fields(escape::TextFields).boxed(),
@@ -43,13 +50,27 @@ pub fn start(format: LogFormat, usual: &str) {
     };
     tracing_subscriber::registry()
         .with(selected)
-        .with(lines.with_filter(Limited::default()))
+        .with(lines.with_filter(Limited::new(queue)))
         .init();
+    std::panic::set_hook(Box::new(|panic| {
+        error!(target: "panic", "{}", console::told(panic));
+    }));
 }
 
 /// Lets each place in the code write [`LINES_MAX`] lines in [`SPAN`].
-#[derive(Default)]
-struct Limited(Mutex<HashMap<Identifier, Place>>);
+struct Limited {
+    places: Mutex<HashMap<Identifier, Place>>,
+    queue: Queue,
+}
+
+impl Limited {
+    fn new(queue: Queue) -> Limited {
+        Limited {
+            places: Mutex::default(),
+            queue,
+        }
+    }
+}
 
 /// What a place in the code has written since a time.
 struct Place {
@@ -85,14 +106,17 @@ impl<S: Subscriber> Filter<S> for Limited {
             return true;
         }
         let now = Instant::now();
-        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = places.entry(metadata.callsite()).or_insert(Place {
-            since: now,
-            lines: 0,
-        });
-        let (may_write, left_out) = place.write(now);
+        let (may_write, left_out) = {
+            let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = places.entry(metadata.callsite()).or_insert(Place {
+                since: now,
+                lines: 0,
+            });
+            place.write(now)
+        };
         if left_out > 0 {
-            eprintln!("{}: {left_out} lines were left out", metadata.target());
+            self.queue
+                .say(metadata.target(), left_out, "lines were left out");
         }
         may_write
     }

@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use client_bot::printable::Lines;
+use client_bot::console::run_program;
 use mimalloc::MiMalloc;
 use server::commands::cli;
 
@@ -9,12 +9,5 @@ use server::commands::cli;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    match cli::run(cli::Arguments::read()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("myriad: {}", Lines(&format!("{error:#}")));
-            ExitCode::FAILURE
-        }
-    }
+    run_program("myriad", || cli::run(cli::Arguments::read()))
 }

@@ -10,10 +10,12 @@
 //! | [`window`] | what happened since the last look, for the dashboard |
 //! | [`web`] | what the web port has refused |
 //! | [`port`] | the HTTP port that shows them |
+//! | [`memory`] | what memory this process may have |
 //! | [`machine`] | what the operating system says of machine and process |
 
 pub mod counts;
 pub mod machine;
+pub mod memory;
 pub mod port;
 pub mod stats;
 pub mod steps;

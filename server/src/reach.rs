@@ -2,8 +2,6 @@
 
 #[cfg(feature = "postgres")]
 use std::net::SocketAddr;
-#[cfg(feature = "postgres")]
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use client_bot::Addresses;
@@ -22,18 +20,12 @@ pub async fn connect(name: &str) -> Result<TcpStream> {
     connect_to(&look_up(name).await?).await
 }
 
-/// The address that answers first, for threads that may wait.
+/// The address that answers first.
 #[cfg(feature = "postgres")]
-pub fn first_of(addresses: &Addresses, patience: Duration) -> Result<SocketAddr> {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_all().build()?;
-    runtime.block_on(async {
-        let connected = tokio::time::timeout(patience, connect_to(addresses)).await;
-        let connected = connected.with_context(|| format!("no answer of {addresses}"))??;
-        connected
-            .peer_addr()
-            .context("the connection has no address")
-    })
+pub async fn first_of(addresses: &Addresses) -> Result<SocketAddr> {
+    let connected = connect_to(addresses).await?;
+    let address = connected.peer_addr();
+    address.context("the connection has no address")
 }
 
 async fn connect_to(addresses: &Addresses) -> Result<TcpStream> {
@@ -61,8 +53,7 @@ mod tests {
         assert_eq!(stream.peer_addr().expect("an address"), server);
         #[cfg(feature = "postgres")]
         {
-            let wait = move || first_of(&addresses, Duration::from_secs(20));
-            let reached = tokio::task::spawn_blocking(wait).await.expect("a thread");
+            let reached = first_of(&addresses).await;
             assert_eq!(reached.expect("an address"), server);
         }
         let nowhere = Addresses::new([closed]).expect("an address");

@@ -5,6 +5,7 @@ mod axis;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
+use client_bot::console::files;
 use plotters::coord::Shift;
 use plotters::element::ComposedElement;
 use plotters::prelude::*;
@@ -42,7 +43,7 @@ impl Chart {
         let text = self
             .svg()
             .with_context(|| format!("cannot draw {}", path.display()))?;
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+        files::write(path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// The chart as the text of an SVG file.

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use clap::Args;
+use client_bot::note;
 use gpu_kernels::{Frame, Stage};
 use shared::world::mix::mix;
 use shared::{Tick, WorldConfig};
@@ -114,7 +115,7 @@ fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
         row.put("leaves", delivered.leaves);
         row.work = delivered.total();
         row.checksum = format!("{:016x}", mix(state, delivered.sum));
-        eprintln!(
+        note!(
             "crowd, {clients} clients, {}: {:.3} ms, of these {:.3} for interest",
             row.backend,
             row.total_ms,

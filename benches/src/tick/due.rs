@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
+use client_bot::note;
 use gpu_kernels::{Counts, Frame, TimedCommand};
 use script::builtin;
 use shared::{EntityId, Tick, WorldConfig};
@@ -80,7 +81,7 @@ fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
         row.put("pending", options.pending);
         row.put("due", options.due);
         row.work = u64::from(options.due);
-        eprintln!(
+        note!(
             "due, {}: {:.3} ms",
             row.backend,
             row.stage(NAME).unwrap_or(0.0)

@@ -16,7 +16,7 @@ use super::backends::{BackendOptions, Candidate};
 use super::clients::ClientCounts;
 use super::worlds;
 use crate::bench::Bench;
-use crate::options::at_least_one;
+use crate::options::{at_least_one, threads};
 use crate::report::markdown::{grouped, head, line, number, title};
 use crate::report::{Recorder, Report, Row, Sample};
 
@@ -35,7 +35,7 @@ pub struct Options {
     #[arg(long, default_value = "65536", value_name = "RANGE")]
     pub clients: ClientCounts,
     /// Threads that encode [default: one a core]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub shards: Option<usize>,
     /// Timed ticks of each run
     #[arg(long, default_value = "50", value_name = "N", value_parser = at_least_one)]

@@ -9,6 +9,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use clap::Args;
+use client_bot::note;
 use gpu_kernels::Counts;
 use shared::world::mix::mix;
 
@@ -94,9 +95,10 @@ fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
         ensure_same(&candidate, &outcomes, &expected)?;
         let samples = &samples[WARM_UP_TICKS..];
         let row = row(clients, &candidate, samples, &outcomes[common - 1]);
-        eprintln!(
+        note!(
             "fight, {clients} clients, {}: {:.3} ms",
-            row.backend, row.total_ms
+            row.backend,
+            row.total_ms
         );
         rows.push(row);
         if expected.is_empty() {

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
+use client_bot::note;
 use gpu_kernels::{Frame, TickOutput};
 use script::builtin;
 use shared::{EntityId, Tick, WorldConfig};
@@ -103,7 +104,7 @@ fn measure(spread: Spread, options: &Options) -> anyhow::Result<Vec<Row>> {
         row.put("threads", candidate.threads);
         row.work = u64::from(options.updates);
         row.checksum = format!("{:016x}", hashes[common - 1]);
-        eprintln!("{}, {}: {:.3} ms", spread.name(), row.backend, row.total_ms);
+        note!("{}, {}: {:.3} ms", spread.name(), row.backend, row.total_ms);
         rows.push(row);
         if expected.is_empty() {
             expected = hashes;

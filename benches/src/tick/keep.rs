@@ -22,7 +22,7 @@ use super::backends::{BackendName, BackendOptions, Candidate};
 use super::clients::ClientCounts;
 use super::worlds;
 use crate::bench::Bench;
-use crate::options::at_least_one;
+use crate::options::{at_least_one, threads};
 use crate::report::{Recorder, Report, Row};
 
 /// Worlds that are kept. Fails where a kept world, or its recovery, comes to another state
@@ -47,7 +47,7 @@ pub struct Options {
     #[arg(long, default_value = "0", value_name = "N")]
     items: u32,
     /// Threads that encode [default: one a core]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     shards: Option<usize>,
     /// Timed ticks of each run at full rate
     #[arg(long, default_value = "50", value_name = "N", value_parser = at_least_one)]
@@ -64,7 +64,7 @@ pub struct Options {
     seconds: usize,
     /// Seconds from one checkpoint to the next
     #[arg(long, default_value = "5", value_name = "SECONDS",
-          value_parser = clap::value_parser!(u32).range(1..))]
+          value_parser = clap::value_parser!(u32).range(1..=86_400))]
     checkpoint_every: u32,
     /// Ticks of the fight that are recovered: 30 seconds at 10 Hz
     #[arg(long, default_value = "300", value_name = "N", value_parser = at_least_one)]

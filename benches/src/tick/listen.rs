@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum, value_parser};
+use client_bot::note;
 use gpu_kernels::listen::{Listeners, Notice, Notices};
 use shared::ClientRow;
 
@@ -108,7 +109,7 @@ fn measure(options: &Options, scenario: &Scenario) -> anyhow::Result<Vec<Row>> {
         rows.push(row);
     }
     for row in &rows {
-        eprintln!(
+        note!(
             "listen, {} subscriptions, {}: {:.3} ms",
             scenario.texts.len(),
             row.backend,
@@ -166,7 +167,7 @@ fn listen(
     let listeners = Listeners::new(&scenario.config, threads, gpu)?;
     let mut listeners = listeners.context("clients may subscribe")?;
     if let (BackendName::Auto, Some(reason)) = (backend, listeners.why_no_gpu()) {
-        eprintln!("no GPU: {reason}");
+        note!("no GPU: {reason}");
     }
     let registry = listeners.registry();
     let begin = Instant::now();

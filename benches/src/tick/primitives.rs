@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::Args;
+use client_bot::note;
 use device::gpu::primitives::{self as kernels, Pairs};
 use shared::world::mix::mix;
 
@@ -51,7 +52,7 @@ impl Bench for Primitives {
     fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
         let cub = Cub::find(options.nvcc.as_deref())?;
         if cub.is_none() {
-            eprintln!("no nvcc is found: CUB is left out");
+            note!("no nvcc is found: CUB is left out");
         }
         for &n in &options.items {
             recorder.add(measure(n as usize, cub.as_ref(), options)?)?;

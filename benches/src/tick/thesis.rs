@@ -15,6 +15,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use client_bot::note;
 
 use super::moves::Moves;
 use crate::bench::Bench;
@@ -89,9 +90,12 @@ fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
             "{name} delivered {checksum:x?} where {reference} delivered {expected:x?}",
         );
         let row = row(scenario, options, (backend, output), &samples, checksum);
-        eprintln!(
+        note!(
             "map {}, AOI {}, {} clients, {name}: {:.3} ms",
-            scenario.map, scenario.aoi, scenario.clients, row.total_ms
+            scenario.map,
+            scenario.aoi,
+            scenario.clients,
+            row.total_ms
         );
         rows.push(row);
     }

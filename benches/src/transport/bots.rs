@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use client_bot::note;
 use client_bot::report::SwarmReport;
+use client_bot::say;
 use client_bot::{BehaviourKind, Swarm, SwarmOptions, Trust};
 use server::metrics::machine;
 
@@ -183,7 +185,7 @@ pub fn run(matches: &ArgMatches) -> anyhow::Result<()> {
     while !swarm.is_settled() {
         std::thread::sleep(POLL);
     }
-    println!("settled");
+    say!("settled");
     for line in stdin().lines() {
         match Word::from_str(&line?, false) {
             Ok(Word::Play) => swarm.play(),
@@ -191,9 +193,9 @@ pub fn run(matches: &ArgMatches) -> anyhow::Result<()> {
             Ok(Word::Finish) => {
                 let report = swarm.finish()?;
                 for example in &report.examples {
-                    eprintln!("! {example}");
+                    note!("! {example}");
                 }
-                println!("{}", serde_json::to_string(&report)?);
+                say!("{}", serde_json::to_string(&report)?);
                 return Ok(());
             }
             Err(problem) => bail!("{problem}"),

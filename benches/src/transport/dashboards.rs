@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, value_parser};
+use client_bot::note;
 use client_bot::{BehaviourKind, SwarmOptions};
 use server::commands::demo::world::demo_world;
 use server::metrics::stats::Figures;
@@ -21,7 +22,7 @@ use server::{Server, ServerOptions};
 use super::bots::{self, Bots};
 use super::cores::{self, Cores, stay_on};
 use crate::bench::Bench;
-use crate::options::at_least_one;
+use crate::options::threads;
 use crate::report::markdown::{head, line, rounded, title};
 use crate::report::{Recorder, Report, Row};
 
@@ -51,7 +52,7 @@ pub struct Options {
     #[arg(long, default_value = "15", value_name = "SECONDS", value_parser = value_parser!(u32).range(1..=3600))]
     seconds: u32,
     /// Cores of the server [default: half of them]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     server_cores: Option<usize>,
     #[command(flatten)]
     backend: BackendOptions,
@@ -132,7 +133,7 @@ fn measure(options: &Options, cores: &Cores) -> anyhow::Result<[Row; 2]> {
         let dashboards = Viewing::start(page, options.dashboards);
         with.push(period(options, &server));
         answers += dashboards.end()?;
-        eprintln!("round {} of {}", round + 1, options.rounds);
+        note!("round {} of {}", round + 1, options.rounds);
     }
     bots.rest()?;
     let report = bots.finish()?;

@@ -13,7 +13,7 @@ use anyhow::anyhow;
 use clap::Args;
 
 use crate::bench::Bench;
-use crate::options::at_least_one;
+use crate::options::threads;
 use crate::report::markdown::{head, line, number, rounded, title};
 use crate::report::{Recorder, Report, Row};
 pub use play::{Outcome, Play};
@@ -46,7 +46,7 @@ pub struct Options {
     #[arg(long)]
     pub short: bool,
     /// Threads that play [default: one per core]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     #[command(flatten)]
     pub random: crate::options::SeedOption,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::{Args, value_parser};
+use client_bot::note;
 use client_bot::{BehaviourKind, SwarmOptions};
 use server::commands::demo::world::demo_world;
 use server::metrics::machine;
@@ -17,7 +18,7 @@ use super::bots::{self, Bots};
 use super::cores::{self, Cores, stay_on};
 use super::floor::{self, Traffic};
 use crate::bench::Bench;
-use crate::options::{at_least_one, not_zero};
+use crate::options::{not_zero, threads};
 use crate::report::markdown::{grouped, head, line, rounded, title};
 use crate::report::{Recorder, Report, Row};
 
@@ -44,7 +45,7 @@ pub struct Options {
     #[arg(long)]
     every_movement: bool,
     /// Cores of the server, which shares them with the bots if these are all [default: half of them]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     server_cores: Option<usize>,
     /// One bot of so many keeps a view of all that it is told, and is verified
     #[arg(long, default_value = "1", value_name = "N", value_parser = not_zero)]
@@ -155,7 +156,7 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
         if begun.elapsed() > said + SAY_PERIOD {
             said = begun.elapsed();
             let connected = server.stats().figures().clients;
-            eprintln!(
+            note!(
                 "{connected} of {clients} clients after {:.0} s",
                 said.as_secs_f64()
             );

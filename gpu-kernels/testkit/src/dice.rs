@@ -1,5 +1,6 @@
 //! Random choices from a seed.
 
+use std::io::Write;
 use std::ops::RangeInclusive;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -54,7 +55,8 @@ pub struct Seed(pub u64);
 impl Drop for Seed {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("the failing seed is {}", self.0);
+            // A second panic would end the process.
+            let _ = writeln!(std::io::stderr(), "the failing seed is {}", self.0);
         }
     }
 }

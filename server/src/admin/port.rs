@@ -11,10 +11,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use client_bot::within::within;
 use tracing::warn;
 
 use super::request::{Answer, Request};
 use super::socket;
+use crate::waits::Wait;
 
 /// Who answers at a control socket.
 pub trait Answers: Send + 'static {
@@ -49,8 +51,10 @@ pub fn open(path: &Path, desk: impl Answers) -> Result<AdminPort> {
 /// Asks the server behind a control socket.
 pub fn ask(path: &Path, request: &Request) -> Result<Answer> {
     let no_server = || format!("no server answers at {}", path.display());
-    let mut stream = socket::connect(path).with_context(no_server)?;
+    let _wait = Wait::new(format!("the server behind {}", path.display()), PATIENCE);
+    let mut stream = connect(path).with_context(no_server)?;
     stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = serde_json::to_vec(request)?;
     line.push(b'\n');
     stream.write_all(&line).with_context(no_server)?;
@@ -61,13 +65,23 @@ pub fn ask(path: &Path, request: &Request) -> Result<Answer> {
     serde_json::from_str(&answer).with_context(|| format!("{}: `{answer}`", no_server()))
 }
 
+/// Connects to a socket whose server may have stopped to take connections.
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    let path = path.to_owned();
+    within(CONNECT_PATIENCE, move || socket::connect(&path))?
+}
+
 fn listen(path: &Path) -> Result<UnixListener> {
     if let Ok(found) = fs::symlink_metadata(path) {
         if !found.file_type().is_socket() {
             bail!("there is something else already");
         }
-        if socket::connect(path).is_ok() {
-            bail!("another server listens there");
+        match connect(path) {
+            Ok(_) => bail!("another server listens there"),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                bail!("another server listens there, and does not answer")
+            }
+            Err(_) => {}
         }
         fs::remove_file(path)?;
     }
@@ -140,4 +154,5 @@ const REQUEST_BYTES_MAX: u64 = 64 * 1024;
 /// A request waits no longer for the rest of its line.
 const REQUEST_WAIT: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(30);
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_PERIOD: Duration = Duration::from_millis(50);

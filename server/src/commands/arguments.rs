@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
+use client_bot::note;
 use script::world::Reader;
 use shared::WorldConfig;
 use shared::wire::close::{UPDATE_URL_BYTES_MAX, is_update_url};
@@ -49,7 +50,7 @@ pub fn load_world(path: &Path) -> Result<(WorldConfig, Option<PathBuf>)> {
     };
     let checked = reader.load(path)?;
     for warning in &checked.warnings {
-        eprintln!("warning: {warning}");
+        note!("warning: {warning}");
     }
     let beside = path.parent().unwrap_or(Path::new(""));
     let folder = checked.config.logic.folder.as_ref();

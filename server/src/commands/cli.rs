@@ -1,8 +1,9 @@
 //! The command line of `myriad`.
 
 use anyhow::Result;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use client_bot::cli::{read_matches, with_variables};
+use clap::{CommandFactory, Parser, Subcommand};
+use client_bot::cli::{matches, with_variables};
+use client_bot::console;
 
 use super::admin::{self, AdminArguments};
 use super::characters::{self, CharactersArguments};
@@ -74,8 +75,7 @@ enum Command {
 impl Arguments {
     /// The arguments of this process; options also from variables like `MYRIAD_LISTEN`.
     pub fn read() -> Arguments {
-        let matches = read_matches("MYRIAD", Arguments::command());
-        Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        console::arguments("myriad", matches("MYRIAD", Arguments::command()))
     }
 }
 
@@ -107,10 +107,7 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::Export(arguments) => export::run(&arguments).map(|()| true),
         Command::Characters(arguments) => characters::run(&arguments).map(|()| true),
         Command::Doctor(arguments) => doctor::run(&arguments),
-        Command::Completions(arguments) => {
-            shell::complete(&arguments, command());
-            Ok(true)
-        }
+        Command::Completions(arguments) => shell::complete(&arguments, command()).map(|()| true),
         Command::Man(arguments) => shell::write_pages(&arguments, command()).map(|()| true),
     }
 }

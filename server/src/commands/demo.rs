@@ -7,7 +7,6 @@ pub mod world;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -16,12 +15,12 @@ use client_bot::cli::read_play;
 use client_bot::console::{ProgressLine, leave_output_to_json, print_json};
 use client_bot::network::NetworkArguments;
 use client_bot::say;
+use client_bot::signals::Endings;
 use client_bot::{BehaviourKind, Network, Swarm, SwarmOptions, SwarmReport, Trust};
 use quic::faults::relay::{self, Relay, RelayPort};
 use shared::world::logic::Text;
 
 use super::arguments::{load_world, seconds, update_url, with_tick_hz};
-use super::interrupt::on_interrupt;
 use super::web::{WebArguments, say_page};
 use crate::metrics::machine;
 use crate::metrics::stats::Figures;
@@ -119,20 +118,13 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let relay = page_port
         .map(|port| start_relay(port, &server, &network, world.seed))
         .transpose()?;
-    let interrupted = arguments.web.is_given().then(on_interrupt).transpose()?;
     let mut swarm = start_swarm(arguments, play, &server, network, world.seed)?;
     let mut progress = ProgressLine::new();
     wait_for_bots(arguments, &server, &swarm, &mut progress);
     server.stats().restart();
     let seconds_before = machine::thread_seconds(is_of_server);
     swarm.play();
-    let figures = watch(
-        &server,
-        &swarm,
-        arguments,
-        interrupted.as_ref(),
-        &mut progress,
-    );
+    let figures = watch(&server, &swarm, arguments, &mut progress);
     let server_seconds = machine::thread_seconds(is_of_server) - seconds_before;
     let per_client_tick = |number| number as f64 / figures.client_ticks.max(1) as f64;
     swarm.rest();
@@ -238,7 +230,8 @@ fn start_swarm(
 /// Whether a thread belongs to the server: not to the bots, not to the network of pages, and not
 /// to the demo itself.
 fn is_of_server(name: &str) -> bool {
-    !name.starts_with("bots-") && !name.starts_with("myriad") && name != relay::THREAD
+    let is_of_program = ["errors", "output", "signals", relay::THREAD].contains(&name);
+    !name.starts_with("bots-") && !name.starts_with("myriad") && !is_of_program
 }
 
 /// Waits until all bots are connected, or some seem unable to.
@@ -262,23 +255,23 @@ fn watch(
     server: &Server,
     swarm: &Swarm,
     arguments: &DemoArguments,
-    interrupted: Option<&Receiver<()>>,
     progress: &mut ProgressLine,
 ) -> Figures {
-    let seconds = match (arguments.seconds, interrupted) {
+    // Before, a signal ends all at once: there is nothing to report.
+    let endings = Endings::new();
+    let seconds = match (arguments.seconds, arguments.web.is_given()) {
         (Some(seconds), _) => seconds,
-        (None, None) => SECONDS,
-        (None, Some(_)) => f64::INFINITY,
+        (None, false) => SECONDS,
+        (None, true) => f64::INFINITY,
     };
     let begun = Instant::now();
     let mut last = (begun, 0);
     loop {
         let left = seconds - begun.elapsed().as_secs_f64();
-        let is_interrupted = interrupted.is_some_and(|interrupted| interrupted.try_recv().is_ok());
-        if left <= 0.0 || is_interrupted || !server.is_running() {
+        let is_over = left <= 0.0 || !server.is_running();
+        if is_over || endings.wait(Duration::from_secs_f64(left.min(0.5))) {
             return server.stats().figures();
         }
-        std::thread::sleep(Duration::from_secs_f64(left.min(0.5)));
         let (figures, now) = (server.stats().figures(), Instant::now());
         let rate = (figures.deliveries - last.1) as f64 / (now - last.0).as_secs_f64();
         last = (now, figures.deliveries);

@@ -8,7 +8,7 @@ use client_bot::say;
 use shared::WorldConfig;
 
 use super::parity;
-use crate::metrics::machine;
+use crate::metrics::{machine, memory};
 use quic::socket::BUFFER_BYTES;
 use testkit::parity::RandomWorlds;
 
@@ -21,10 +21,10 @@ pub struct DoctorArguments {
     #[arg(long)]
     parity: bool,
     /// Number of random worlds
-    #[arg(long, default_value_t = 12, requires = "parity", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 12, requires = "parity", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     worlds: u32,
     /// Ticks of each world
-    #[arg(long, default_value_t = 60, requires = "parity", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 60, requires = "parity", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     ticks: u32,
     /// Seed of the random worlds
     #[arg(long, default_value_t = 1, requires = "parity")]
@@ -49,8 +49,10 @@ pub fn run(arguments: &DoctorArguments) -> Result<bool> {
         return Ok(true);
     }
     if let Some(path) = &arguments.world {
-        print_plans(&script::world::load(path)?);
-        return Ok(true);
+        return Ok(print_plans(
+            &script::world::load(path)?,
+            memory::memory().available,
+        ));
     }
     Ok(print(&examine(arguments.gpu)))
 }
@@ -106,15 +108,22 @@ fn processor() -> Finding {
 
 fn memory() -> Finding {
     let gigabytes = |bytes: Option<u64>| match bytes {
+        Some(bytes) if bytes < 1_000_000_000 => format!("{:.0} MB", bytes as f64 / 1e6),
         Some(bytes) => format!("{:.1} GB", bytes as f64 / 1e9),
         None => "unknown".to_owned(),
     };
+    let memory = memory::memory();
+    let limit = memory
+        .limit
+        .as_ref()
+        .map(|limit| format!(", by {}", limit.file.display()));
     Finding {
         name: "memory",
         value: format!(
-            "{} available of {}",
-            gigabytes(machine::memory_available()),
-            gigabytes(machine::memory_total())
+            "{} available of {}{}",
+            gigabytes(memory.available),
+            gigabytes(memory.total),
+            limit.unwrap_or_default()
         ),
         advice: None,
     }
@@ -151,19 +160,28 @@ fn usable_gpu(_: u32) -> Result<String, String> {
     Err("the cuda backend needs Linux on x86-64".to_owned())
 }
 
-/// Prints the memory of a world's full buffers on each backend.
-pub fn print_plans(world: &WorldConfig) {
-    print_plan("cpu", &gpu_kernels::tick::cpu::memory_plan(world));
+/// Prints the memory of a world's full buffers on each backend. False if the processor's don't fit
+/// into what is available here.
+pub fn print_plans(world: &WorldConfig, available: Option<u64>) -> bool {
+    let needed = print_plan("cpu", &gpu_kernels::tick::cpu::memory_plan(world));
+    let missing = available.filter(|&available| available < needed);
+    if let Some(available) = missing {
+        let available = available as f64 / 1e6;
+        say!("  → only {available:.1} MB are available here: the server would not start");
+    }
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     print_plan("cuda", &gpu_kernels::tick::cuda::memory_plan(world));
+    missing.is_none()
 }
 
-fn print_plan<N: std::fmt::Display>(backend: &str, plan: &[(N, u64)]) {
+/// Gives the sum.
+fn print_plan<N: std::fmt::Display>(backend: &str, plan: &[(N, u64)]) -> u64 {
     let total = plan.iter().map(|(_, bytes)| bytes).sum::<u64>();
     say!("{backend}: {:.1} MB", total as f64 / 1e6);
     for (name, bytes) in plan {
         say!("  {name:<28} {:>12.3} MB", *bytes as f64 / 1e6);
     }
+    total
 }
 
 fn socket_buffer(what: &'static str, path: &str, setting: &str) -> Finding {

@@ -1,11 +1,13 @@
 //! `myriad export`: the entities of a kept world, for those who analyse it.
 
-use std::io::{BufWriter, stdout};
+use std::io::BufWriter;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use client_bot::cli::at_least_one;
+use client_bot::cli::threads;
+use client_bot::console::files::finish;
+use client_bot::console::output::output;
 
 use super::kept::{open, recover};
 use crate::export::{Entities, json};
@@ -26,7 +28,7 @@ pub struct ExportArguments {
     #[command(flatten)]
     backend: BackendOptions,
     /// Threads of the cpu backend [default: all cores]
-    #[arg(long, value_parser = at_least_one)]
+    #[arg(long, value_parser = threads)]
     threads: Option<usize>,
 }
 
@@ -46,14 +48,16 @@ pub fn run(arguments: &ExportArguments) -> Result<()> {
     }
     let entities = Entities::of(&recovered);
     let Some(path) = &arguments.to else {
-        let mut out = BufWriter::new(stdout().lock());
-        return json::write(&entities, &mut out).context("cannot write to standard output");
+        let written = json::write(&entities, &mut BufWriter::new(output()));
+        return written.context("cannot write to standard output");
     };
     let failed = || format!("cannot write {}", path.display());
     let mut file = BufWriter::new(private::create(path).with_context(failed)?);
     #[cfg(feature = "parquet")]
     if is_parquet {
-        return crate::export::parquet::write(&entities, &mut file).with_context(failed);
+        crate::export::parquet::write(&entities, &mut file).with_context(failed)?;
+        return finish(file).with_context(failed);
     }
-    json::write(&entities, &mut file).with_context(failed)
+    json::write(&entities, &mut file).with_context(failed)?;
+    finish(file).with_context(failed)
 }

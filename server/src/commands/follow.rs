@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::connect::resolve;
 use client_bot::say;
+use client_bot::signals::Endings;
 use shared::wire::control::ADDRESS_BYTES_MAX;
 use tracing::info;
 
@@ -84,13 +85,13 @@ impl StandbyArguments {
     }
 }
 
-/// Follows, until the operator makes this server the primary. `None`: it was stopped.
+/// Follows, until the operator makes this server the primary: then gives it, and the signals from
+/// there on. `None`: it was stopped.
 pub fn follow_until_promoted(
     options: ServerOptions,
     follow: Follow,
-    interrupted: &Receiver<()>,
     run_time: Option<Duration>,
-) -> Result<Option<Server>> {
+) -> Result<Option<(Server, Endings)>> {
     let folder = options.data.as_ref().map(|data| data.folder.clone());
     let folder = folder.context("a standby needs a folder")?;
     let primary = follow.primary.clone();
@@ -98,16 +99,14 @@ pub fn follow_until_promoted(
     let standby = Standby::start(options, follow)?;
     let (to, promotions) = channel();
     let control = port::open(&folder.join(CONTROL), StandbyDesk { to })?;
+    // Dropped before the socket, whose end waits for the answer to who has asked.
+    let promotions = promotions;
+    let endings = Endings::new();
     say!("following {primary}");
     say!("turning clients away at {}", standby.address());
     let end = run_time.map(|run_time| Instant::now() + run_time);
     loop {
-        match interrupted.try_recv() {
-            Ok(()) => return Ok(None),
-            Err(std::sync::mpsc::TryRecvError::Empty) => {}
-            Err(_) => bail!("cannot listen for Ctrl-C any more"),
-        }
-        if end.is_some_and(|end| Instant::now() >= end) {
+        if endings.has_come() || end.is_some_and(|end| Instant::now() >= end) {
             return Ok(None);
         }
         if let Some(reason) = standby.progress().failure {
@@ -121,7 +120,8 @@ pub fn follow_until_promoted(
                     continue;
                 };
                 drop(control);
-                return standby.promote_with(Some(lease)).map(Some);
+                let promoted = standby.promote_with(Some(lease))?;
+                return Ok(Some((promoted, endings)));
             }
             Err(RecvTimeoutError::Disconnected) => bail!("the control socket has failed"),
         };
@@ -143,7 +143,7 @@ pub fn follow_until_promoted(
             .done
             .send(told.map_err(|error| format!("{error:#}")));
         drop(control);
-        return promoted.map(Some);
+        return Ok(Some((promoted?, endings)));
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use client_bot::cli::at_least_one;
+use client_bot::cli::threads;
 use client_bot::say;
 
 use super::kept::{open, recover};
@@ -26,7 +26,7 @@ pub struct ForkArguments {
     #[command(flatten)]
     backend: BackendOptions,
     /// Threads of the cpu backend [default: all cores]
-    #[arg(long, value_parser = at_least_one)]
+    #[arg(long, value_parser = threads)]
     threads: Option<usize>,
 }
 

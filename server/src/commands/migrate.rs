@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use client_bot::cli::at_least_one;
+use client_bot::cli::threads;
 use client_bot::say;
 
 use super::arguments::load_world;
@@ -38,7 +38,7 @@ pub struct MigrateArguments {
     #[command(flatten)]
     backend: BackendOptions,
     /// Threads of the cpu backend [default: all cores]
-    #[arg(long, value_parser = at_least_one)]
+    #[arg(long, value_parser = threads)]
     threads: Option<usize>,
 }
 

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use client_bot::cli::at_least_one;
+use client_bot::cli::threads;
 use client_bot::printable::Lines;
 use client_bot::say;
+use client_bot::signals::{self, Endings};
 use gpu_kernels::{Backend, Frame, StateHash, Ticket};
 use shared::Schema;
 
 use super::difference::differing_parts;
-use super::interrupt::{hangups, on_interrupt};
 use super::kept;
 use super::web::{DashboardToken, HttpHosts};
 use crate::durable::checkpoint;
@@ -38,7 +38,7 @@ pub struct ReplayArguments {
     #[command(flatten)]
     backend: BackendOptions,
     /// Threads of the cpu backend [default: all cores]
-    #[arg(long, value_parser = at_least_one)]
+    #[arg(long, value_parser = threads)]
     threads: Option<usize>,
     /// Show it to browsers, tick by tick, on http://ADDRESS/replay
     /// [default address: 127.0.0.1:8434]
@@ -90,10 +90,9 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
 /// Shows a recording or a kept world to browsers until Ctrl-C.
 fn show(arguments: &ReplayArguments, address: SocketAddr, threads: usize) -> Result<bool> {
     let renewals = Renewals::default();
-    renewals.watch(hangups()?)?;
+    renewals.watch(signals::hangups())?;
     let token = arguments.token.read(&renewals)?;
     let names = arguments.hosts.names.clone();
-    let interrupted = on_interrupt()?;
     let shown = ReplaySite::start(&arguments.file, address, token, threads, names)?;
     if let Some(reason) = shown.ends_early() {
         say!(
@@ -103,8 +102,7 @@ fn show(arguments: &ReplayArguments, address: SocketAddr, threads: usize) -> Res
         );
     }
     say!("see it on http://{}/replay", shown.address());
-    // The sender lives as long as the process.
-    let _ = interrupted.recv();
+    Endings::new().wait_long();
     Ok(shown.ends_early().is_none())
 }
 

@@ -3,20 +3,20 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
-use client_bot::cli::at_least_one;
+use client_bot::cli::threads;
 use client_bot::connect::{fingerprint, resolve};
+use client_bot::console::output::write_in_background;
 use client_bot::say;
+use client_bot::signals::{self, Endings};
 
 use super::accounts::AccountArguments;
 use super::arguments::{load_world, seconds, update_url, with_tick_hz};
 use super::database::DatabaseArguments;
 use super::follow::{StandbyArguments, follow_until_promoted};
-use super::interrupt::{hangups, on_interrupt};
 use super::lease::LeaseArguments;
 use super::web::{WebArguments, say_page};
 use crate::accounts::names::NameRule;
@@ -29,6 +29,7 @@ use crate::renewal::{Renewals, Shared};
 use crate::server::{CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions};
 use crate::tick::backend::BackendOptions;
 use crate::tick::talk::filter::{NoFilter, TalkFilter, WordList};
+use crate::waits::StopDeadline;
 
 #[derive(Debug, Args)]
 pub struct ServeArguments {
@@ -48,10 +49,10 @@ pub struct ServeArguments {
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
     /// Threads for connections [default: all cores]
-    #[arg(long, value_parser = at_least_one)]
+    #[arg(long, value_parser = threads)]
     shards: Option<usize>,
     /// Threads of the cpu backend [default: all cores]
-    #[arg(long, value_parser = at_least_one)]
+    #[arg(long, value_parser = threads)]
     threads: Option<usize>,
     /// Serve Prometheus metrics on http://ADDRESS/metrics, and health on /healthz and /readyz
     #[arg(long, value_name = "ADDRESS", value_parser = resolve)]
@@ -113,11 +114,12 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         None => (script::world::default(), None),
     };
     let cores = machine::cores();
-    // Before anything starts, so that an early Ctrl-C counts.
-    let interrupted = on_interrupt()?;
+    // Nobody plays yet, and what is kept outlasts any end: a signal ends the start at once.
+    signals::set_exit_code(Some(0));
+    write_in_background().context("cannot start the thread of the output")?;
     let run_time = arguments.stop_after.map(Duration::from_secs_f64);
     let renewals = Renewals::default();
-    renewals.watch(hangups()?)?;
+    renewals.watch(signals::hangups())?;
     let follow = arguments.standby.follow(&renewals)?;
     let characters = arguments.database.database()?;
     if characters.is_some() && arguments.data.is_none() {
@@ -156,13 +158,16 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         update_url: arguments.update_url,
         renewals,
     };
-    let server = match follow {
-        None => Server::start(options)?,
-        Some(follow) => match follow_until_promoted(options, follow, &interrupted, run_time)? {
-            Some(server) => server,
+    // Once a server has started, a signal lets it end by itself, in time.
+    signals::set_hook(|| std::mem::forget(StopDeadline::start()));
+    let (server, endings) = match follow {
+        None => (Server::start(options)?, Endings::new()),
+        Some(follow) => match follow_until_promoted(options, follow, run_time)? {
+            Some(promoted) => promoted,
             None => return Ok(()),
         },
     };
+    signals::set_exit_code(None);
     say!("listening on {}", server.address());
     say!("backend {}", server.backend_note());
     let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
@@ -174,9 +179,11 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         say!("a standby may follow at {address}");
     }
     say_page(&server);
-    wait(&server, &interrupted, run_time)?;
+    wait(&server, &endings, run_time);
     let figures = server.stats().figures();
+    let deadline = StopDeadline::start();
     let stopped = server.stop();
+    drop(deadline);
     print_figures(&figures);
     stopped
 }
@@ -196,18 +203,14 @@ fn print_progress(progress: &Progress) {
 }
 
 /// Waits until it is time to stop, or the server has failed.
-fn wait(server: &Server, interrupted: &Receiver<()>, run_time: Option<Duration>) -> Result<()> {
+fn wait(server: &Server, endings: &Endings, run_time: Option<Duration>) {
     let end = run_time.map(|run_time| Instant::now() + run_time);
     loop {
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         let wait = left.unwrap_or(WATCH_EVERY).min(WATCH_EVERY);
-        match interrupted.recv_timeout(wait) {
-            Ok(()) => return Ok(()),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => bail!("cannot listen for Ctrl-C any more"),
-        }
-        if left.is_some_and(|left| left <= wait) || !server.is_running() {
-            return Ok(());
+        let is_over = endings.wait(wait) || left.is_some_and(|left| left <= wait);
+        if is_over || !server.is_running() {
+            return;
         }
     }
 }

@@ -1,11 +1,14 @@
 //! `myriad completions` and `myriad man`: what shells and `man` know of this program.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::{Args, Command};
 use clap_complete::Shell;
+use client_bot::console::files::sync;
+use client_bot::console::output::output;
 
 #[derive(Debug, Args)]
 pub struct CompletionsArguments {
@@ -20,12 +23,14 @@ pub struct ManArguments {
 }
 
 /// Prints the script of a shell.
-pub fn complete(arguments: &CompletionsArguments, mut command: Command) {
+pub fn complete(arguments: &CompletionsArguments, mut command: Command) -> Result<()> {
     let name = command.get_name().to_owned();
-    // Into memory first: a closed output is no failure.
+    // Into memory first: the generator panics where it can't write.
     let mut script = vec![];
     clap_complete::generate(arguments.shell, &mut command, name, &mut script);
-    let _ = io::stdout().write_all(&script);
+    output()
+        .write_all(&script)
+        .context("cannot write to standard output")
 }
 
 /// Writes `myriad.1`, `myriad-serve.1` and so on.
@@ -33,5 +38,14 @@ pub fn write_pages(arguments: &ManArguments, command: Command) -> Result<()> {
     let folder = &arguments.folder;
     let to = || format!("cannot write to {}", folder.display());
     std::fs::create_dir_all(folder).with_context(to)?;
-    clap_mangen::generate_to(command, folder).with_context(to)
+    clap_mangen::generate_to(command, folder).with_context(to)?;
+    for page in std::fs::read_dir(folder).with_context(to)? {
+        let page = page.with_context(to)?.path();
+        if page.extension().is_some_and(|ending| ending == "1") {
+            File::open(&page)
+                .and_then(|page| sync(&page))
+                .with_context(to)?;
+        }
+    }
+    Ok(())
 }

@@ -2,7 +2,10 @@
 //! writes checkpoints.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{
+    Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel,
+};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -25,6 +28,7 @@ use crate::lease::renewal::LeaseValidity;
 use crate::metrics::table;
 use crate::scheduling::give_way;
 use crate::standby::feed::Feed;
+use crate::waits::{self, Stopped, Wait};
 
 /// The tick thread's end.
 pub struct DurabilityWorker {
@@ -42,8 +46,6 @@ pub struct DurabilityWorker {
     feed: Option<Arc<Feed>>,
     lease: Option<Arc<LeaseValidity>>,
     characters: Option<Arc<CharacterStore>>,
-    /// Held until all is written.
-    _folder: DataFolder,
 }
 
 /// How a world is kept.
@@ -147,7 +149,11 @@ impl DurabilityWorker {
         };
         let thread = std::thread::Builder::new()
             .name("journal".to_owned())
-            .spawn(move || thread.run(&incoming))
+            .spawn(move || {
+                thread.run(&incoming);
+                // Held until all is written.
+                drop(folder);
+            })
             .context("cannot start the journal's thread")?;
         Ok(DurabilityWorker {
             level: options.level,
@@ -161,7 +167,6 @@ impl DurabilityWorker {
             checkpoint_ticks: options.checkpoint_ticks,
             next_checkpoint: next + options.checkpoint_ticks,
             is_copying: false,
-            _folder: folder,
         })
     }
 
@@ -170,11 +175,12 @@ impl DurabilityWorker {
         self.send(Message::Record(entry))
     }
 
-    /// Waits until clients may be told of a tick.
-    pub fn wait(&self, tick: Tick) -> Result<()> {
-        self.wait_for_disk(tick.0)?;
+    /// Waits until clients may be told of a tick. Fails with [`Stopped`] if they will not be, as
+    /// the server is to stop.
+    pub fn wait(&self, tick: Tick, stop: &AtomicBool) -> Result<()> {
+        self.wait_for_disk(tick.0, stop)?;
         match &self.feed {
-            Some(feed) if self.level == Level::Standby => feed.wait(tick.0)?,
+            Some(feed) if self.level == Level::Standby => feed.wait(tick.0, stop)?,
             Some(feed) => feed.check()?,
             None => {}
         }
@@ -185,12 +191,30 @@ impl DurabilityWorker {
         }
     }
 
-    fn wait_for_disk(&self, tick: u64) -> Result<()> {
+    fn wait_for_disk(&self, tick: u64, stop: &AtomicBool) -> Result<()> {
         let mut state = self.shared.lock();
         if matches!(self.level, Level::Told | Level::Standby) {
-            let is_open = |s: &mut State| s.unsynced <= tick && s.ended.is_none();
-            let waited = self.shared.changed.wait_while(state, is_open);
-            state = waited.unwrap_or_else(PoisonError::into_inner);
+            let begun = Instant::now();
+            let mut wait = None;
+            while state.unsynced <= tick && state.ended.is_none() {
+                let waited = begun.elapsed();
+                if waited >= DISK_PATIENCE {
+                    bail!(
+                        "the disk has not synced tick {tick} in {} seconds",
+                        waited.as_secs()
+                    );
+                }
+                // A disk that only is slow has a moment more.
+                if waited >= DISK_USUAL && stop.load(Ordering::Relaxed) {
+                    bail!(Stopped(format!("the disk to sync tick {tick}")));
+                }
+                if waited >= DISK_USUAL && wait.is_none() {
+                    let what = format!("the disk to sync tick {tick}");
+                    wait = Some(Wait::new(what, STOP_PATIENCE));
+                }
+                let changed = self.shared.changed.wait_timeout(state, LOOK_PERIOD);
+                state = changed.unwrap_or_else(PoisonError::into_inner).0;
+            }
         }
         match &state.ended {
             Some(reason) => bail!("{reason}"),
@@ -271,22 +295,59 @@ impl DurabilityWorker {
 
     /// Waits until everything is on disk.
     pub fn finish(mut self) -> Result<()> {
-        // A thread that has ended says why below.
-        let _ = self.messages.send(Message::Finish);
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            bail!("the journal's thread has failed");
-        }
+        self.end_thread()?;
         match &self.shared.lock().ended {
             Some(reason) => bail!("{reason}"),
             None => Ok(()),
         }
     }
 
-    fn send(&self, message: Message) -> Result<()> {
-        if self.messages.send(message).is_ok() {
+    /// Lets the thread write all that waits, and waits for its end.
+    fn end_thread(&mut self) -> Result<()> {
+        let Some(thread) = self.thread.take() else {
             return Ok(());
+        };
+        // A thread that has ended says why.
+        let _ = self.send(Message::Finish);
+        let begun = Instant::now();
+        while !thread.is_finished() {
+            if begun.elapsed() >= FINISH_PATIENCE {
+                // Nobody can end a thread that waits for a disk; the process can end all the same.
+                bail!(
+                    "the end of the world is not written after {} seconds: still waiting for {}",
+                    FINISH_PATIENCE.as_secs(),
+                    waits::current().join(", ")
+                );
+            }
+            std::thread::sleep(FINISH_PERIOD);
+        }
+        match thread.join() {
+            Ok(()) => Ok(()),
+            Err(_) => bail!("the journal's thread has failed"),
+        }
+    }
+
+    /// Hands something to the thread. While it is behind, the world waits with it.
+    fn send(&self, message: Message) -> Result<()> {
+        let begun = Instant::now();
+        let mut message = message;
+        let mut wait = None;
+        loop {
+            message = match self.messages.try_send(message) {
+                Ok(()) => return Ok(()),
+                Err(TrySendError::Full(message)) => message,
+                Err(TrySendError::Disconnected(_)) => break,
+            };
+            if begun.elapsed() >= DISK_PATIENCE {
+                bail!(
+                    "the disk has taken nothing for {} seconds",
+                    DISK_PATIENCE.as_secs()
+                );
+            }
+            if begun.elapsed() >= DISK_USUAL && wait.is_none() {
+                wait = Some(Wait::new("the disk to take the journal", STOP_PATIENCE));
+            }
+            std::thread::sleep(FINISH_PERIOD);
         }
         match &self.shared.lock().ended {
             Some(reason) => bail!("{reason}"),
@@ -298,11 +359,8 @@ impl DurabilityWorker {
 /// Ends the threads of a world that did not start.
 impl Drop for DurabilityWorker {
     fn drop(&mut self) {
-        // After [`DurabilityWorker::finish`] nobody takes it.
-        let _ = self.messages.send(Message::Finish);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        // Nothing was told that could be lost.
+        let _ = self.end_thread();
     }
 }
 
@@ -372,7 +430,9 @@ impl<D: Disk + Clone + 'static> Thread<D> {
                 break;
             }
         }
+        let wait = Wait::new("the disk to take the journal's end", STOP_PATIENCE);
         self.journal.end_segment()?;
+        drop(wait);
         self.note_synced();
         self.journal.give_room_back();
         Ok(())
@@ -422,6 +482,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
     fn sync(&mut self) -> Result<()> {
         let begun = Instant::now();
         let failed_before = self.journal.failure().is_some();
+        let _wait = Wait::new("the disk to sync the journal", STOP_PATIENCE);
         let synced = self.journal.sync()?;
         table::JOURNAL_SYNC_SECONDS.record(begun.elapsed());
         for entry in synced {
@@ -522,12 +583,15 @@ impl<D: Disk + Clone + 'static> Thread<D> {
                 deaths,
                 ..
             } = *boundary;
+            let wait = Wait::new("the characters of accounts to be written", STOP_PATIENCE);
             // What a checkpoint does not have must be in the file before it.
             let stored = store.map_or(Ok(()), |store| store.put(&world, &reply.batch));
             if let Err(error) = stored {
                 reply.written = Err(error);
                 return;
             }
+            drop(wait);
+            let _wait = Wait::new("the disk to take a checkpoint", CHECKPOINT_PATIENCE);
             let body = checkpoint::encode(&Body {
                 world,
                 snapshot: *snapshot,
@@ -617,3 +681,15 @@ const QUEUE: usize = 64;
 /// What clients are told.
 const NO_ROOM: &str = "the server's disk is full: without more room, the world stops soon";
 const ROOM_PERIOD: Duration = Duration::from_secs(10);
+/// A disk that takes longer for a record has failed.
+const DISK_PATIENCE: Duration = Duration::from_secs(60);
+/// A wait for a disk that is no longer is usual.
+const DISK_USUAL: Duration = Duration::from_secs(1);
+/// For one step of the disk or the database once the server stops.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+/// For a whole checkpoint then.
+const CHECKPOINT_PATIENCE: Duration = Duration::from_secs(60);
+/// For all that is to be written at the end.
+const FINISH_PATIENCE: Duration = Duration::from_secs(120);
+const FINISH_PERIOD: Duration = Duration::from_millis(2);
+const LOOK_PERIOD: Duration = Duration::from_millis(50);

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rustix::time::{ClockId, clock_gettime};
-use tokio::runtime::Runtime;
 use tokio::sync::Notify;
+use tokio::time::timeout;
 use tracing::{error, info, warn};
 
 use super::etcd::Etcd;
 use super::holding::{Holding, Next};
 use crate::durable::epoch::Epoch;
 use crate::metrics::table;
+use crate::runtime::{Runtime, runtime};
+use crate::waits::Wait;
 
 /// Where the key is, and what this server says of itself there.
 #[derive(Clone, Debug)]
@@ -51,20 +53,18 @@ pub struct LeaseValidity {
 impl Contender {
     pub fn new(options: LeaseOptions) -> Result<Contender> {
         // Several tries fit into the time for which a lease is believed.
-        let patience = options.lease.mul_f64(PATIENCE);
+        let patience = options.lease.mul_f64(PATIENCE).min(PATIENCE_MAX);
         let etcd = Etcd::new(&options.urls, &options.name, patience)?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
         Ok(Contender {
             options,
             etcd,
-            runtime,
+            runtime: runtime()?,
         })
     }
 
     /// Who has the key, if anybody has.
     pub fn holder(&self) -> Result<Option<String>> {
+        let _wait = Wait::new("etcd to say who holds the lease", REVOKE_PATIENCE);
         Ok(self.runtime.block_on(self.etcd.look())?.holder)
     }
 
@@ -122,6 +122,7 @@ impl Contender {
                 },
             ))
         };
+        let _wait = Wait::new("etcd to give the lease", REVOKE_PATIENCE);
         let taken = self.runtime.block_on(take)?;
         info!(name = options.name, epoch = %taken.1, "the lease is taken");
         Ok(taken)
@@ -140,8 +141,13 @@ impl Contender {
             shared.lock().lost();
             table::LEASE_HELD.set(0);
             // Others need not wait for its end.
-            if let Err(error) = etcd.revoke(lease).await {
-                warn!("the lease is not given back, and ends by itself: {error:#}");
+            let _wait = Wait::new("etcd to take the lease back", REVOKE_PATIENCE);
+            match timeout(REVOKE_PATIENCE, etcd.revoke(lease)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    warn!("the lease is not given back, and ends by itself: {error:#}");
+                }
+                Err(_) => warn!("the lease is not given back in time, and ends by itself"),
             }
         };
         let thread = std::thread::Builder::new()
@@ -244,3 +250,7 @@ async fn renew(etcd: &Etcd, lease: i64, validity: &LeaseValidity) {
 
 /// The part of a lease that one question to one server may take.
 const PATIENCE: f64 = 0.15;
+/// Long leases are no reason to wait long for a server that is gone.
+const PATIENCE_MAX: Duration = Duration::from_secs(3);
+/// For the last word to etcd.
+const REVOKE_PATIENCE: Duration = Duration::from_secs(5);

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use super::memory::memory;
+
 /// Memory of this process that is in RAM.
 pub fn rss_bytes() -> u64 {
     status_kilobytes("/proc/self/status", "VmRSS:").unwrap_or(0) * 1024
@@ -31,14 +33,9 @@ pub fn thread_seconds_of(process: u32, mut is_counted: impl FnMut(&str) -> bool)
     times.sum()
 }
 
-/// Memory that programs could still take.
+/// Memory that this process could still take.
 pub fn memory_available() -> Option<u64> {
-    Some(status_kilobytes("/proc/meminfo", "MemAvailable:")? * 1024)
-}
-
-/// All memory of the machine.
-pub fn memory_total() -> Option<u64> {
-    Some(status_kilobytes("/proc/meminfo", "MemTotal:")? * 1024)
+    memory().available
 }
 
 /// Threads that can run at once.

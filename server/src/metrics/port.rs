@@ -9,6 +9,7 @@ use anyhow::Result;
 use hyper::StatusCode;
 use metrics_exporter_prometheus::PrometheusHandle;
 
+use super::telemetry;
 use crate::http::{self, Asked, Limits, PLAIN_TEXT, Page, Site};
 
 const LIMITS: Limits = Limits {
@@ -59,7 +60,10 @@ struct Pages {
 impl Site for Pages {
     async fn answer(&self, asked: Asked) -> Page {
         match &*asked.path {
-            "/metrics" => Page::new(METRICS_TEXT, self.metrics.render()),
+            "/metrics" => {
+                telemetry::record_memory();
+                Page::new(METRICS_TEXT, self.metrics.render())
+            }
             "/healthz" => Page::new(PLAIN_TEXT, "alive\n"),
             "/readyz" => self.readiness.page(),
             _ => Page::not_found("the pages are /metrics, /healthz and /readyz\n"),

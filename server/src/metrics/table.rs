@@ -51,6 +51,11 @@ impl Counter {
         counter!(self.0.name).increment(number);
     }
 
+    /// The sum so far, of what somebody else counts.
+    pub fn reach(&self, number: u64) {
+        counter!(self.0.name).absolute(number);
+    }
+
     /// For labels whose values come from the world.
     pub fn add_to_named(&self, value: &str, number: u64) {
         counter!(self.0.name, self.0.label_name() => value.to_owned()).increment(number);
@@ -267,6 +272,14 @@ table! {
         "what the web port turned away: `crowded` (others needed the connection), `slow`, `malformed`, `large`, `foreign` (a page of another origin, or another host's name), `token` (a wrong one), `guessing` (after too many wrong ones), `viewers` (too many dashboards), `often` (a dashboard that asks too often), `busy`";
     DASHBOARDS: Gauge = "myriad_dashboards",
         "open dashboards";
+    MEMORY: Gauge = "myriad_memory_bytes",
+        "memory of this process";
+    MEMORY_AVAILABLE: Gauge = "myriad_memory_available_bytes",
+        "memory that it could still take: of the machine, or of a control group with less";
+    MEMORY_LIMIT: Gauge = "myriad_memory_limit_bytes",
+        "all memory of the machine, or the lowest limit of the control groups that the process is in";
+    LOG_LINES_LOST: Counter = "myriad_log_lines_lost_total",
+        "lines of the log that could not be written, or came faster than they could be";
     UDP_RECEIVE_BUFFER_ERRORS: Gauge = "myriad_udp_receive_buffer_errors",
         "datagrams that the kernel dropped because a socket's buffer was full, machine-wide";
 }

@@ -8,10 +8,12 @@ use gpu_kernels::{Stage, TickOutput};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
 use super::counts::{FanOutCounts, Refusals};
+use super::memory::memory;
 use super::port::Readiness;
 use super::stats::TickFigures;
 use super::steps::Step;
 use super::{machine, port, table};
+use crate::log::queue;
 
 /// What the metrics need to know of one tick.
 pub struct TickReport<'a> {
@@ -40,6 +42,14 @@ pub fn serve(address: SocketAddr, readiness: Readiness, names: Vec<String>) -> R
         .with_context(|| format!("cannot serve metrics on {address}"))?;
     table::describe();
     Ok(address)
+}
+
+/// Records what changes slowly and takes a while to read, for a page that is about to be shown.
+pub fn record_memory() {
+    let memory = memory();
+    table::MEMORY.set(machine::rss_bytes());
+    table::MEMORY_AVAILABLE.set(memory.available.unwrap_or(0));
+    table::MEMORY_LIMIT.set(memory.total.unwrap_or(0));
 }
 
 /// Records one tick.
@@ -84,6 +94,7 @@ pub fn record(report: &TickReport<'_>) {
     table::SESSIONS_LOST.add(sent.sessions_lost);
     table::SUBSCRIPTIONS_LOST.add(report.subscriptions_lost);
     table::TICKS_UNRECORDED.add(u64::from(!report.is_recorded));
+    table::LOG_LINES_LOST.reach(queue::lost());
     // Reading it takes some microseconds, and scrapes are seconds apart.
     if report.output.tick.0.is_multiple_of(UDP_ERRORS_EVERY_TICKS)
         && let Some(errors) = machine::udp_receive_buffer_errors()

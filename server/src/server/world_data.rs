@@ -1,6 +1,7 @@
 //! A world in a folder: from its files to a world that runs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use device::cpu::Workers;
@@ -21,6 +22,7 @@ use crate::durable::worker::{DurabilityWorker, KeepOptions};
 use crate::lease::renewal::LeaseValidity;
 use crate::standby::feed::Feed;
 use crate::tick::tick_loop::Kept;
+use crate::waits::Wait;
 
 /// A folder that is open, and what it has of a world.
 pub struct Opened {
@@ -31,6 +33,7 @@ pub struct Opened {
 
 /// Opens a folder. If there is a world in it, `world` becomes that one.
 pub fn open(data: &DataOptions, world: &mut WorldConfig) -> Result<Opened> {
+    let _wait = Wait::new("the disk of the world's folder", DISK_PATIENCE);
     let folder = DataFolder::open(&data.folder)?;
     Standing::read(folder.path())?.check_primary(folder.path())?;
     let disk = folder.disk();
@@ -130,5 +133,7 @@ pub fn keep(
     })
 }
 
+/// Once the server stops.
+const DISK_PATIENCE: Duration = Duration::from_secs(10);
 /// More than these wait for memory.
 const CODING_THREADS_MAX: usize = 8;

@@ -7,8 +7,9 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 use quinn::{Endpoint, EndpointConfig, ServerConfig};
-use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
+
+use crate::runtime::Runtime;
 
 /// A thread that works until it is done. Dropping this ends it.
 pub struct Background {
@@ -58,11 +59,6 @@ impl Drop for Background {
             let _ = thread.join();
         }
     }
-}
-
-/// A runtime for one thread.
-pub fn runtime() -> std::io::Result<Runtime> {
-    Builder::new_current_thread().enable_all().build()
 }
 
 /// Opens a port of a runtime at an address; port 0 picks a free one. Without `config` it lets

@@ -17,8 +17,9 @@ use tokio::time::sleep;
 use tracing::{debug, warn};
 
 use super::arrivals::{Arrivals, Failure};
-use super::background::{Background, open_port, runtime};
+use super::background::{Background, open_port};
 use crate::renewal::{Renewals, Shared};
+use crate::runtime::runtime;
 use crate::transport::browsers::ByProtocol;
 use crate::transport::quic::Identity;
 use crate::transport::steady::SteadyTime;

@@ -5,6 +5,7 @@
 //! waits. There is one standby: who comes second is refused.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use tracing::{error, info, warn};
 use super::link;
 use crate::durable::epoch::Epoch;
 use crate::metrics::table;
+use crate::waits::{Stopped, Wait};
 
 /// What the three threads share.
 #[derive(Debug)]
@@ -199,9 +201,11 @@ impl Feed {
         self.lock().acknowledged
     }
 
-    /// Waits until the standby has a tick, or may be done without.
-    pub fn wait(&self, tick: u64) -> Result<()> {
+    /// Waits until the standby has a tick, or may be done without. Fails with [`Stopped`] once the
+    /// server is to stop: then nobody is told of the tick.
+    pub fn wait(&self, tick: u64, stop: &AtomicBool) -> Result<()> {
         let begun = Instant::now();
+        let mut wait = None;
         let mut state = self.lock();
         let was_in_force = state.is_in_force;
         loop {
@@ -245,7 +249,14 @@ impl Feed {
                 );
                 break;
             }
-            let waited = self.changed.wait_timeout(state, left);
+            let what = || format!("the standby to acknowledge tick {tick}");
+            if stop.load(Ordering::Relaxed) {
+                bail!(Stopped(what()));
+            }
+            if begun.elapsed() >= WAIT_USUAL && wait.is_none() {
+                wait = Some(Wait::new(what(), WAIT_USUAL));
+            }
+            let waited = self.changed.wait_timeout(state, left.min(STOP_LATENCY));
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         state.released = tick + 1;
@@ -335,12 +346,18 @@ fn check(state: &State) -> Result<()> {
 
 /// A standby that lost its seat for longer is gone.
 const ABSENCE_MAX: Duration = Duration::from_secs(10);
+/// A wait for a standby that is no longer is usual.
+const WAIT_USUAL: Duration = Duration::from_secs(1);
+/// The longest that a stop waits for a tick that waits.
+const STOP_LATENCY: Duration = Duration::from_millis(50);
 /// A standby that is so far behind is waited for again.
 const CLOSE_TICKS: u64 = 4;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    static RUNS: AtomicBool = AtomicBool::new(false);
 
     fn feed(is_required: bool, patience_ms: u64) -> Feed {
         let feed = Feed::new(FeedOptions {
@@ -358,37 +375,51 @@ mod tests {
         let seated = feed.take_seat("").unwrap();
         feed.push(10, &[1], true);
         assert!(seated.acknowledge(11));
-        feed.wait(10).unwrap();
+        feed.wait(10, &RUNS).unwrap();
         assert_eq!(feed.released(), 11);
         feed.push(11, &[1], false);
-        assert!(feed.wait(11).is_err());
+        assert!(feed.wait(11, &RUNS).is_err());
         drop(seated);
-        assert!(feed.wait(11).is_err());
+        assert!(feed.wait(11, &RUNS).is_err());
         assert_eq!(feed.released(), 11);
+    }
+
+    #[test]
+    fn a_stop_ends_the_wait_for_a_standby_and_nobody_is_told_of_the_tick() {
+        // An hour.
+        let feed = feed(true, 3_600_000);
+        feed.push(10, &[1], true);
+        let ended = feed.wait(10, &AtomicBool::new(true));
+        assert!(ended.unwrap_err().is::<Stopped>());
+        assert_eq!(feed.released(), 10);
+        // With a standby that has it, a stop changes nothing.
+        let seated = feed.take_seat("").unwrap();
+        assert!(seated.acknowledge(11));
+        feed.wait(10, &AtomicBool::new(true)).unwrap();
     }
 
     #[test]
     fn without_a_standby_ticks_go_on_and_wait_again_once_it_has_caught_up() {
         let feed = feed(false, 20);
         feed.push(10, &[1], true);
-        feed.wait(10).unwrap();
+        feed.wait(10, &RUNS).unwrap();
         let seated = feed.take_seat("").unwrap();
         for tick in 11..30 {
             feed.push(tick, &[1], false);
-            feed.wait(tick).unwrap();
+            feed.wait(tick, &RUNS).unwrap();
         }
         assert!(!feed.lock().is_in_force);
         assert!(seated.acknowledge(30));
         feed.push(30, &[1], false);
         // It is close, so it is waited for: in vain.
-        feed.wait(30).unwrap();
+        feed.wait(30, &RUNS).unwrap();
         assert!(!feed.lock().is_in_force);
         // It has lost its place, so it comes again.
         let seated = feed.take_seat("").unwrap();
-        feed.wait(30).unwrap();
+        feed.wait(30, &RUNS).unwrap();
         assert!(!feed.lock().is_in_force);
         assert!(seated.acknowledge(31));
-        feed.wait(30).unwrap();
+        feed.wait(30, &RUNS).unwrap();
         assert!(feed.lock().is_in_force);
     }
 
@@ -422,7 +453,7 @@ mod tests {
     fn a_deposed_server_tells_nobody_anything() {
         let feed = feed(false, 20);
         feed.depose(Epoch(9));
-        assert!(feed.wait(10).is_err());
+        assert!(feed.wait(10, &RUNS).is_err());
         assert!(feed.check().is_err());
         assert!(feed.take_seat("").is_none());
     }

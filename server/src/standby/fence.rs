@@ -10,13 +10,14 @@ use quinn::{ClientConfig, VarInt};
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
-use super::background::{Background, runtime};
+use super::background::Background;
 use super::follower::connect;
 use super::link::{Hello, Reader, ToPrimary, ToStandby};
 use super::port::read;
 use super::trust::LinkKey;
 use crate::durable::epoch::Epoch;
 use crate::durable::folder::write;
+use crate::runtime::runtime;
 
 /// Tries until the other server has heard it. Dropping it ends that.
 pub struct Fence {

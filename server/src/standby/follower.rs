@@ -12,7 +12,6 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tracing::{error, info, warn};
 
-use super::background::runtime;
 use super::link::{Hello, Reader, ToPrimary, ToStandby, Welcome};
 use super::port::read;
 use super::replica::{Piece, Replica};
@@ -22,6 +21,7 @@ use crate::durable::characters::Texts;
 use crate::durable::epoch::Epoch;
 use crate::durable::folder::DataFolder;
 use crate::reach::look_up;
+use crate::runtime::runtime;
 
 /// Where to follow, and how.
 #[derive(Clone, Debug)]
@@ -149,8 +149,7 @@ impl Follower {
 impl Drop for Follower {
     fn drop(&mut self) {
         if let Some((_, runner)) = self.end() {
-            // What it was doing is of no use any more.
-            let _ = runner.finish();
+            runner.abandon();
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use tracing::{error, info, warn};
 
 use super::arrivals::{Arrivals, Failure};
-use super::background::{Background, open_port, runtime};
+use super::background::{Background, open_port};
 use super::backlog::Plan;
 use super::feed::{Feed, Seated};
 use super::link::{Decode, Has, Hello, Reader, ToPrimary, ToStandby, Welcome};
@@ -25,6 +25,7 @@ use crate::durable::epoch::Epoch;
 use crate::durable::folder::Keys;
 use crate::durable::role::{Role, Standing};
 use crate::metrics::table;
+use crate::runtime::runtime;
 
 /// An open port. Dropping it closes it.
 pub struct LinkPort {

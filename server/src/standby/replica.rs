@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use gpu_kernels::Frame;
@@ -22,6 +23,7 @@ use crate::durable::role::{Role, Standing};
 use crate::durable::segment::{self, SegmentName};
 use crate::metrics::machine;
 use crate::private;
+use crate::waits::Wait;
 
 /// A folder that gets a primary's records.
 pub struct Replica {
@@ -250,6 +252,7 @@ impl Replica {
     pub fn sync(&mut self) -> Result<()> {
         let records = self.records.as_ref();
         if let Some(file) = records.and_then(|records| records.segment.as_ref()) {
+            let _wait = Wait::new("the disk to sync the standby's records", SYNC_PATIENCE);
             file.sync_data().context("the standby's disk has failed")?;
         }
         Ok(())
@@ -293,3 +296,6 @@ fn is_of_world(name: &str) -> bool {
 fn tick_of(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.get(8..)?.first_chunk()?))
 }
+
+/// Once the standby stops.
+const SYNC_PATIENCE: Duration = Duration::from_secs(10);

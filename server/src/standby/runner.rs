@@ -1,7 +1,7 @@
 //! At the standby: the thread that runs the ticks, compares each state with the primary's, and
 //! writes checkpoints.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -49,6 +49,8 @@ pub struct Ran {
 #[derive(Default)]
 struct Shared {
     waiting_bytes: AtomicUsize,
+    /// Nobody needs the world any more.
+    is_abandoned: AtomicBool,
     failure: Mutex<Option<String>>,
 }
 
@@ -104,6 +106,13 @@ impl Runner {
     pub fn failure(&self) -> Option<String> {
         let failure = self.shared.failure.lock();
         failure.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends without what waits, which is on disk.
+    pub fn abandon(self) {
+        self.shared.is_abandoned.store(true, Ordering::Relaxed);
+        // What it was doing is of no use any more.
+        let _ = self.finish();
     }
 
     /// Runs what waits, and gives the world; `None` if there is none.
@@ -199,6 +208,9 @@ impl Thread {
 
     fn receive(&self) -> Option<Piece> {
         let (piece, bytes) = self.incoming.recv().ok()?;
+        if self.shared.is_abandoned.load(Ordering::Relaxed) {
+            return None;
+        }
         self.shared
             .waiting_bytes
             .fetch_sub(bytes, Ordering::Relaxed);

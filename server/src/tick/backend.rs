@@ -6,6 +6,9 @@ use clap::{Args, ValueEnum};
 use gpu_kernels::tick::parts::PARTS_MAX;
 use gpu_kernels::{Backend, CpuBackend, StartError};
 use shared::WorldConfig;
+use tracing::warn;
+
+use crate::metrics::memory::{Limit, memory};
 
 /// Which backend runs the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -87,8 +90,14 @@ pub fn start_backend(
     memory_available: Option<u64>,
 ) -> Result<Started, StartError> {
     let cpu = |why: &str| -> Result<Started, StartError> {
+        let backend = CpuBackend::new(world, threads, memory_available);
+        if let Err(StartError::OutOfMemory { .. }) = backend
+            && let Some(Limit { file, bytes, .. }) = memory().limit
+        {
+            warn!(bytes, file = %file.display(), "a control group limits the memory of this process");
+        }
         Ok(Started {
-            backend: Box::new(CpuBackend::new(world, threads, memory_available)?),
+            backend: Box::new(backend?),
             description: format!("cpu{why}"),
             gpu: None,
         })

@@ -51,6 +51,7 @@ use crate::metrics::table;
 use crate::metrics::telemetry::{self, TickReport};
 use crate::metrics::window::SharedWindow;
 use crate::session::SessionWorld;
+use crate::waits::Stopped;
 
 /// Everything that the tick thread owns.
 pub struct TickLoop {
@@ -392,7 +393,13 @@ impl TickLoop {
             skipped: 0,
         };
         while self.wait_until(start.scheduled)? {
-            self.tick(start)?;
+            match self.tick(start) {
+                Err(error) if error.is::<Stopped>() => {
+                    warn!("{error}; nobody is told of its last tick");
+                    break;
+                }
+                ticked => ticked?,
+            }
             start = next_start(start.scheduled, period, Instant::now());
         }
         self.finish_fan_out()
@@ -423,8 +430,12 @@ impl TickLoop {
         self.apply(&output);
         clock.end(Step::Apply);
         let clients = self.directory.live() as u64;
-        if let Some(worker) = &self.worker {
-            worker.wait(output.tick)?;
+        if let Some(worker) = &self.worker
+            && let Err(error) = worker.wait(output.tick, &self.stop)
+        {
+            // The last checkpoint has this tick, though nobody is told of it.
+            self.note_last(&output);
+            return Err(error);
         }
         clock.end(Step::Keep);
         // Shards that count from when they get it never make up for being late.
@@ -472,17 +483,22 @@ impl TickLoop {
         })
     }
 
-    /// Begins a checkpoint if one is due, and goes on with one that is under way.
-    fn copy_for_checkpoint(&mut self, output: &TickOutput) -> Result<()> {
-        let Some(mut worker) = self.worker.take() else {
-            return Ok(());
-        };
+    /// Keeps what a checkpoint needs of the newest tick.
+    fn note_last(&mut self, output: &TickOutput) {
         self.before.clone_from(&output.hash);
         // The output itself is the backend's, which uses its memory again.
         let last = self.last.get_or_insert_default();
         last.tick = output.tick;
         last.births.clone_from(&output.births);
         last.deaths.clone_from(&output.deaths);
+    }
+
+    /// Begins a checkpoint if one is due, and goes on with one that is under way.
+    fn copy_for_checkpoint(&mut self, output: &TickOutput) -> Result<()> {
+        let Some(mut worker) = self.worker.take() else {
+            return Ok(());
+        };
+        self.note_last(output);
         let mut copied = Ok(());
         if worker.wants_checkpoint(output.tick.next()) {
             copied = self.begin_checkpoint(&mut worker);

@@ -87,6 +87,8 @@ pub struct FailingSyncs {
     library: PathBuf,
     /// While it is there, the next sync fails, and removes it.
     order: PathBuf,
+    /// While it is there, syncs don't return.
+    hang: PathBuf,
 }
 
 impl FailingSyncs {
@@ -104,13 +106,24 @@ impl FailingSyncs {
         let said = String::from_utf8_lossy(&compiled.stderr);
         assert!(compiled.status.success(), "{said}");
         let order = folder.join("fail-a-sync");
-        Some(FailingSyncs { library, order })
+        let hang = folder.join("hang-syncs");
+        Some(FailingSyncs {
+            library,
+            order,
+            hang,
+        })
     }
 
     /// Puts it beneath a program.
     pub fn beneath(&self, program: &mut Command) {
         program.env("LD_PRELOAD", &self.library);
         program.env("FAIL_A_SYNC", &self.order);
+        program.env("HANG_SYNCS", &self.hang);
+    }
+
+    /// Lets syncs hang.
+    pub fn hang(&self) {
+        File::create(&self.hang).unwrap();
     }
 
     /// Lets the next sync fail.

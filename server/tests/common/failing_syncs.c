@@ -1,6 +1,7 @@
 // Stands before the system's own functions in a program that is started with it (LD_PRELOAD).
 // While the file named by FAIL_A_SYNC is there, the next sync of a journal's file removes it,
-// loses what was written since the sync before, and fails.
+// loses what was written since the sync before, and fails. While that named by HANG_SYNCS is there,
+// such syncs don't return. Whole syncs of files with FAIL_SYNCS_OF in their path fail.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,19 +32,36 @@ ssize_t pwrite64(int file, const void *bytes, size_t length, off64_t offset) {
     return written;
 }
 
-static int is_journal(int file) {
+static int is_of(int file, const char *part) {
     char link[64], path[PATH_MAX];
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (length < 0) return 0;
     path[length] = 0;
-    return strstr(path, "/journal-") != NULL;
+    return strstr(path, part) != NULL;
+}
+
+static int is_journal(int file) {
+    return is_of(file, "/journal-");
+}
+
+int fsync(int file) {
+    static int (*own)(int);
+    if (!own) own = dlsym(RTLD_NEXT, "fsync");
+    const char *part = getenv("FAIL_SYNCS_OF");
+    if (part && is_of(file, part)) {
+        errno = EIO;
+        return -1;
+    }
+    return own(file);
 }
 
 int fdatasync(int file) {
     static int (*own)(int);
     if (!own) own = dlsym(RTLD_NEXT, "fdatasync");
     if (file >= FILES) return own(file);
+    const char *hang = getenv("HANG_SYNCS");
+    while (hang && is_journal(file) && access(hang, F_OK) == 0) usleep(10000);
     const char *order = getenv("FAIL_A_SYNC");
     int fails = order && is_journal(file) && unlink(order) == 0;
     if (fails) {

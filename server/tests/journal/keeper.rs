@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use device::cpu::Workers;
 use gpu_kernels::{Frame, StateHash};
@@ -74,7 +75,9 @@ impl Kept {
             changes: vec![],
         };
         let keeper = self.keeper.as_mut().unwrap();
-        let told = keeper.record(entry).and_then(|()| keeper.wait(tick));
+        let told = keeper
+            .record(entry)
+            .and_then(|()| keeper.wait(tick, &AtomicBool::new(false)));
         told.map_err(|error| error.to_string())
     }
 

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
+use client_bot::note;
 use gpu_kernels::content::{Batch, Subscriptions};
 use shared::predicate::Predicate;
 
@@ -163,7 +164,7 @@ impl Input {
             times.samples.iter().copied(),
         );
         let per_second = notifications as f64 / (row.total_ms / 1e3);
-        eprintln!(
+        note!(
             "{} {}: {} {}, {name}: {:.3} µs, {per_second:.0}/s",
             scenario.group.name(),
             scenario.at,

@@ -31,7 +31,7 @@ pub struct Options {
     )]
     pub backends: Vec<BackendName>,
     /// Fewest events of a timed run on a CPU
-    #[arg(long, default_value = "30000000", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value = "30000000", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 36))]
     pub events: u64,
     /// Time units of a timed run on a GPU
     #[arg(long, default_value = "50000", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_000))]

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
+use client_bot::note;
 use engines::events::{EventSet, HeapSet, Model, Parallel, Progress, Sequential};
 
 use super::calendar::CalendarQueue;
@@ -138,7 +139,7 @@ fn parallel<M: Model>(model: &M, threads: usize, until: u32) -> anyhow::Result<R
 /// Writes a line of progress.
 pub fn say(row: &Row) {
     let params: Vec<String> = row.params.iter().map(|(k, v)| format!("{k} {v}")).collect();
-    eprintln!(
+    note!(
         "{}: {}, {}: {} events in {:.1} ms, {:.2} million a second",
         params.join(", "),
         row.backend,

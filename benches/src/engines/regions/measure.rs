@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
+use client_bot::note;
 
 use super::NAME;
 use super::options::Options;
@@ -23,7 +24,7 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
             expected.checked,
         );
         let row = row(scenario, &subject, &samples, &found);
-        eprintln!("{}, {label}: {:.3} ms", scenario.name(), row.total_ms);
+        note!("{}, {label}: {:.3} ms", scenario.name(), row.total_ms);
         rows.push(row);
     }
     Ok(rows)

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use client_bot::note;
 use server::durable::level::Level;
 use server::offline;
 use server::tick::tick_loop::FanOutMode;
@@ -49,7 +50,7 @@ pub fn measure(options: &Options, clients: u32) -> anyhow::Result<Vec<Row>> {
             let mut row = row(name, runs, options, &candidate);
             row.put("clients", clients);
             row.put("entities", world.schema.world.capacity);
-            eprintln!(
+            note!(
                 "keep, {clients} clients, {}, {}: {:.3} ms, {} late",
                 row.backend,
                 row.approach,

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use client_bot::note;
 use server::durable::level::Level;
 use server::metrics::steps::Step;
 use server::offline;
@@ -67,9 +68,11 @@ fn of_backend(options: &Options, clients: u32, candidate: &Candidate) -> anyhow:
         row.put("entities", world.schema.world.capacity);
         let memory_ms = rows.first().map_or(row.total_ms, |memory| memory.total_ms);
         row.put("overhead", row.total_ms / memory_ms - 1.0);
-        eprintln!(
+        note!(
             "keep, {clients} clients, {}, {}: {:.3} ms",
-            row.backend, row.approach, row.total_ms
+            row.backend,
+            row.approach,
+            row.total_ms
         );
         rows.push(row);
     }

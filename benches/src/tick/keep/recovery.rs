@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use client_bot::note;
 use gpu_kernels::{Frame, Stage, StateHash};
 use server::durable::disk::Folder;
 use server::durable::level::Level;
@@ -77,9 +78,12 @@ pub fn measure(options: &Options, clients: u32) -> anyhow::Result<Vec<Row>> {
             row.work = played.ticks;
             row.checksum = format!("{:016x}", played.hash.combined());
             files.put(&mut row);
-            eprintln!(
+            note!(
                 "keep, {clients} entities, {}, {}: {:.1} ms {:.0?}",
-                row.backend, row.approach, row.total_ms, row.stages_ms
+                row.backend,
+                row.approach,
+                row.total_ms,
+                row.stages_ms
             );
             rows.push(row);
         }

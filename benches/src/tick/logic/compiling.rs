@@ -2,6 +2,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use client_bot::note;
 use gpu_kernels::CpuBackend;
 use gpu_kernels::logic::{Engine, Scripts};
 use script::native::Native;
@@ -85,7 +86,7 @@ fn row(step: &str, commands: usize, times: Vec<Duration>) -> Row {
     row.put("step", step);
     row.put("commands", commands);
     row.work = commands as u64;
-    eprintln!("logic, {step}: {:.3} ms", row.total_ms);
+    note!("logic, {step}: {:.3} ms", row.total_ms);
     row
 }
 

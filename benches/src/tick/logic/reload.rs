@@ -3,6 +3,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use client_bot::note;
 use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
 use script::logic::{compile_with, with_logic};
 use shared::WorldConfig;
@@ -165,7 +166,7 @@ impl Played {
         row.put("tick_ms_max", ms(most(plain)));
         row.work = self.reloading.len() as u64;
         row.checksum = format!("{:016x}", self.hashes.last().copied().unwrap_or_default());
-        eprintln!(
+        note!(
             "logic, {approach}: {:.1} ms until in force, {:.2} ms a tick, {:.2} ms one with other scripts",
             ms(median(&self.until_in_force)),
             row.total_ms,

@@ -1,6 +1,7 @@
 use std::time::Instant;
 
 use anyhow::ensure;
+use client_bot::note;
 use gpu_kernels::logic::{Engine, Scripts};
 use script::arith::Random;
 use script::builtin;
@@ -43,7 +44,7 @@ pub fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
             row.checksum = format!("{:016x}", checksum(&updates));
             let ns = row.total_ms * 1e6 / commands.len() as f64;
             row.put("ns_per_command", ns);
-            eprintln!("logic, {mix}, {name}: {ns:.1} ns a command");
+            note!("logic, {mix}, {name}: {ns:.1} ns a command");
             rows.push(row);
         }
     }

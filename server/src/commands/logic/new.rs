@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use client_bot::console::files::sync;
 use client_bot::say;
 use script::{Logic, builtin};
 use shared::world::logic::{LogicConfig, Text};
@@ -37,6 +38,7 @@ pub fn run(arguments: &NewArguments) -> Result<()> {
     match file {
         Ok(mut file) => file
             .write_all(text.as_bytes())
+            .and_then(|()| sync(&file))
             .with_context(|| format!("cannot write {show}"))?,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             bail!("{show} is there already; it is not replaced")

@@ -5,20 +5,24 @@
 //! last one that started writes, however late the words of the other arrive.
 
 use std::fmt;
-use std::net::ToSocketAddrs;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use ::postgres::config::{Host, SslMode};
-use ::postgres::{Client, Config, NoTls, Transaction};
 use anyhow::{Context, Result, bail, ensure};
 use client_bot::Addresses;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::{Client, Config, Connection, NoTls, Transaction};
 use tokio_postgres_rustls::MakeRustlsConnect;
+use tracing::debug;
 
 use super::{Store, Superseded, Texts};
 use crate::reach;
+use crate::runtime::{Runtime, runtime};
 use crate::tls::trust_the_system;
+use crate::waits::Wait;
 
 /// A world's place in a database: `postgres://USER:PASSWORD@HOST/DATABASE#WORLD`.
 #[derive(Clone)]
@@ -78,9 +82,15 @@ pub struct PostgresStore {
 #[derive(Default)]
 struct State {
     /// None before the first use, and after an error.
-    client: Option<Client>,
+    session: Option<Session>,
     /// Which claim of the world this one's is.
     claim: Option<i64>,
+}
+
+/// A connection, which is served while its runtime runs.
+struct Session {
+    client: Client,
+    runtime: Runtime,
 }
 
 impl PostgresStore {
@@ -90,32 +100,39 @@ impl PostgresStore {
             database: database.clone(),
             state: Mutex::default(),
         };
-        store.run(|transaction, _| {
-            transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&TABLES_LOCK])?;
-            Ok(transaction.batch_execute(TABLES)?)
+        store.run(async |transaction, _| {
+            let lock = "SELECT pg_advisory_xact_lock($1)";
+            transaction.execute(lock, &[&TABLES_LOCK]).await?;
+            Ok(transaction.batch_execute(TABLES).await?)
         })?;
         Ok(store)
     }
 
-    /// Does something in a transaction.
+    /// Does something in a transaction, or fails in time: a database may be there and say nothing.
     fn run<T: Send>(
         &self,
-        work: impl FnOnce(&mut Transaction<'_>, &mut Option<i64>) -> Result<T> + Send,
+        work: impl AsyncFnOnce(&Transaction<'_>, &mut Option<i64>) -> Result<T> + Send,
     ) -> Result<T> {
+        let _wait = Wait::new("the database of characters", STOP_PATIENCE);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let state = &mut *state;
-        // The client waits in a runtime of its own, and can't do so within another one.
+        // A runtime can't be entered within another one.
         let done = std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
-                let mut client = match state.client.take() {
-                    Some(client) if !client.is_closed() => client,
+                let mut session = match state.session.take() {
+                    Some(session) if !session.client.is_closed() => session,
                     _ => connect(&self.database.config)?,
                 };
                 let mut claim = state.claim;
-                let mut transaction = client.transaction()?;
-                let result = work(&mut transaction, &mut claim)?;
-                transaction.commit()?;
-                (state.client, state.claim) = (Some(client), claim);
+                let Session { client, runtime } = &mut session;
+                let transact = async {
+                    let transaction = client.transaction().await?;
+                    let result = work(&transaction, &mut claim).await?;
+                    transaction.commit().await?;
+                    anyhow::Ok(result)
+                };
+                let result = runtime.block_on(in_time(TRANSACTION_PATIENCE, transact))?;
+                (state.session, state.claim) = (Some(session), claim);
                 anyhow::Ok(result)
             });
             thread.join()
@@ -130,63 +147,99 @@ impl PostgresStore {
 impl Store for PostgresStore {
     fn claim(&self) -> Result<()> {
         let world = &self.database.world;
-        self.run(|transaction, claim| {
-            *claim = Some(raise_claim(transaction, world)?);
+        self.run(async |transaction, claim| {
+            *claim = Some(raise_claim(transaction, world).await?);
             Ok(())
         })
     }
 
     fn all(&self) -> Result<Texts> {
         let world = &self.database.world;
-        let rows = self.run(|transaction, _| Ok(transaction.query(SELECT, &[world])?))?;
-        let pair = |row: &::postgres::Row| Ok((row.try_get(0)?, row.try_get(1)?));
+        let rows =
+            self.run(async |transaction, _| Ok(transaction.query(SELECT, &[world]).await?))?;
+        let pair = |row: &tokio_postgres::Row| Ok((row.try_get(0)?, row.try_get(1)?));
         rows.iter().map(pair).collect()
     }
 
     fn put(&self, texts: &Texts) -> Result<()> {
         let world = &self.database.world;
         let (accounts, texts): (Vec<&String>, Vec<&String>) = texts.iter().unzip();
-        self.run(|transaction, claim| {
+        self.run(async |transaction, claim| {
             let own = match *claim {
                 Some(own) => own,
-                None => raise_claim(transaction, world)?,
+                None => raise_claim(transaction, world).await?,
             };
             *claim = Some(own);
             // Held until the commit, so that a claim comes before this or after.
-            let row = transaction.query_opt(CLAIM, &[world])?;
+            let row = transaction.query_opt(CLAIM, &[world]).await?;
             let last: Option<i64> = row.map(|row| row.try_get(0)).transpose()?;
             if last != Some(own) {
                 bail!(Superseded(world.clone()));
             }
-            transaction.execute(UPSERT, &[world, &accounts, &texts])?;
+            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+                [world, &accounts, &texts];
+            transaction.execute(UPSERT, &values).await?;
             Ok(())
         })
     }
 }
 
-fn connect(config: &Config) -> Result<Client> {
-    let config = &at_reached(config)?;
-    let mut client = match needs_tls(config) {
-        true => config.connect(MakeRustlsConnect::new(trust_the_system()?))?,
-        false => config.connect(NoTls)?,
+fn connect(config: &Config) -> Result<Session> {
+    let runtime = runtime()?;
+    let connecting = async {
+        let config = &at_reached(config).await?;
+        let client = match needs_tls(config) {
+            true => {
+                let tls = MakeRustlsConnect::new(trust_the_system()?);
+                let (client, connection) = config.connect(tls).await?;
+                serve(connection);
+                client
+            }
+            false => {
+                let (client, connection) = config.connect(NoTls).await?;
+                serve(connection);
+                client
+            }
+        };
+        let limit = format!("SET statement_timeout = {}", PATIENCE.as_millis());
+        client.batch_execute(&limit).await?;
+        anyhow::Ok(client)
     };
-    client.batch_execute(&format!("SET statement_timeout = {}", PATIENCE.as_millis()))?;
-    Ok(client)
+    let client = runtime.block_on(in_time(PATIENCE, connecting))?;
+    Ok(Session { client, runtime })
+}
+
+/// Carries what its client says and is answered. Its errors are the client's, too.
+fn serve<S, T>(connection: Connection<S, T>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            debug!("the connection to the database has ended: {error}");
+        }
+    });
+}
+
+async fn in_time<T>(patience: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let done = timeout(patience, work).await;
+    done.with_context(|| format!("no answer in {} seconds", patience.as_secs()))?
 }
 
 /// The same with the address of its host that answers, if there are several: the client would wait
 /// for each of them as long as it may.
-fn at_reached(config: &Config) -> Result<Config> {
+async fn at_reached(config: &Config) -> Result<Config> {
     let mut config = config.clone();
     let ([Host::Tcp(name)], []) = (config.get_hosts(), config.get_hostaddrs()) else {
         return Ok(config);
     };
     let port = config.get_ports().first().copied().unwrap_or(PORT);
-    let found = (name.as_str(), port).to_socket_addrs();
+    let found = tokio::net::lookup_host((name.as_str(), port)).await;
     let found = found.with_context(|| format!("cannot look up {name}"))?;
     let several = Addresses::new(found).filter(|found| found.iter().nth(1).is_some());
     if let Some(addresses) = several {
-        config.hostaddr(reach::first_of(&addresses, PATIENCE)?.ip());
+        config.hostaddr(reach::first_of(&addresses).await?.ip());
     }
     Ok(config)
 }
@@ -197,8 +250,8 @@ fn needs_tls(config: &Config) -> bool {
     config.get_ssl_mode() != SslMode::Disable && !config.get_hosts().iter().all(is_socket)
 }
 
-fn raise_claim(transaction: &mut Transaction<'_>, world: &String) -> Result<i64> {
-    Ok(transaction.query_one(RAISE, &[world])?.try_get(0)?)
+async fn raise_claim(transaction: &Transaction<'_>, world: &String) -> Result<i64> {
+    Ok(transaction.query_one(RAISE, &[world]).await?.try_get(0)?)
 }
 
 const TABLES: &str = "
@@ -229,3 +282,7 @@ const TABLES_LOCK: i64 = 0x006d_7972_6961_6421;
 const PORT: u16 = 5432;
 /// For a connection, a statement, and words that nobody acknowledges.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// For all statements of a transaction, also of a database that does not keep its own limits.
+const TRANSACTION_PATIENCE: Duration = Duration::from_secs(60);
+/// Once the server stops.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);

@@ -21,6 +21,7 @@ use tracing::error;
 
 use super::{MAGIC, Record, tick_bytes_max};
 use crate::private;
+use crate::waits::Wait;
 
 /// Where a recording is written.
 pub trait Sink: Write + Send + 'static {
@@ -64,6 +65,9 @@ struct Queued {
 impl RecordingWriter {
     /// Creates the file, or replaces it.
     pub fn create(path: &Path, config: &WorldConfig) -> Result<RecordingWriter> {
+        // A pipe waits for its reader.
+        let what = format!("the file of the recording, {}", path.display());
+        let _wait = Wait::new(what, FINISH_PATIENCE);
         let file = private::create(path)
             .with_context(|| format!("cannot create the recording {}", path.display()))?;
         RecordingWriter::to(file, config)
@@ -143,6 +147,7 @@ impl RecordingWriter {
     /// before the world, and why.
     pub fn finish(mut self) -> Result<()> {
         self.records = None;
+        let _wait = Wait::new("the disk to take the recording's end", FINISH_PATIENCE);
         if let Some(stopped) = &self.stopped {
             // What was queued before is written all the same, if the disk takes it.
             let _ = self.ended.recv_timeout(FINISH_PATIENCE);

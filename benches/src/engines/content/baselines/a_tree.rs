@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use a_tree::{ATree, AttributeDefinition};
 use anyhow::anyhow;
+use client_bot::note;
 use gpu_kernels::content::compile::{Condition, ConditionKind};
 use gpu_kernels::content::{Batch, Subscriptions};
 
@@ -42,7 +43,7 @@ impl Tree {
         for (subscriber, conditions) in subscriptions.compiled_filters() {
             if begin.elapsed() > limit {
                 let done = tree.subscribers.len();
-                eprintln!("a-tree: only {done} filters after {limit:?}: left out");
+                note!("a-tree: only {done} filters after {limit:?}: left out");
                 return Ok(None);
             }
             let id = tree.subscribers.len() as u64;
