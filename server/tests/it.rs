@@ -48,6 +48,7 @@ mod metrics;
 mod networks;
 mod overload;
 mod plays;
+mod rates;
 mod rebirth;
 mod recording;
 mod refusals;
