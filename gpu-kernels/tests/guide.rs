@@ -77,8 +77,8 @@ fn near_goes_through_squares_row_by_row_and_by_slot_in_a_square() {
     // Slots 1 to 4 stand at x = 25, 5, 8 and 3: a square to the right, and two rows of one.
     let places = [[5, 25], [9, 5], [5, 5], [2, 8], [4, 1], [19, 0]];
     let done = after(order, &places);
-    // In the first square by slot, then the one to its right; `me` in the third row.
-    let expected = (((9 * 10 + 5) * 10 + 2) * 10 + 4) * 100 + 19 * 10 + 1;
+    // In the first square by slot, then the one to its right, at 19; `me` in the third row.
+    let expected = 9_524_191;
     assert_eq!(value(&done, "seen"), expected);
     let nearest = "let it = nearest(point(20.0, 20.0), 50.0); me.seen = it.position.x as i32;";
     // Both are 10 away; the square of the second comes first.

@@ -317,8 +317,12 @@ fn a_world_file_is_told_all_its_problems() {
         lines[0],
         "bad.toml:2: world.aoi: expected 1 to 262143, found -3"
     );
+    assert_eq!(
+        lines[1],
+        "bad.toml:4: limits.idle_seconds: expected 1 to 3600, found 0"
+    );
     assert!(
-        lines[1].starts_with("bad.toml:5: limits.client: unknown field"),
+        lines[2].starts_with("bad.toml:5:1: limits.client: unknown field"),
         "{told}"
     );
 }

@@ -232,7 +232,8 @@ fn errors_name_the_file_the_key_and_what_was_expected() {
         ),
         (
             "[limits]\ntimed_commands = 0\n[commands]\nblast.ember_ticks = 1",
-            "limits.timed_commands: expected 1 to 2147483647, found 0",
+            "limits.timed_commands: `blast` of blast.rs puts a command off by `after`, `spawn` or \
+             `despawn`, which needs this limit: expected 1 to 2147483647, found 0",
         ),
         (
             "[commands]\nblast.ember_ticks = 1000001",
@@ -240,7 +241,8 @@ fn errors_name_the_file_the_key_and_what_was_expected() {
         ),
         (
             "[limits]\nnotifications_per_tick = 0\n[commands]\nshout.radius_max = 1",
-            "limits.notifications_per_tick: expected 1 to 2147483647, found 0",
+            "limits.notifications_per_tick: `shout` of shout.rs tells clients of something by \
+             `tell`, which needs this limit: expected 1 to 2147483647, found 0",
         ),
         (
             "[limits]\nclient_hearings_per_tick = 1025",
@@ -655,8 +657,8 @@ fn a_key_that_is_there_twice_is_named_with_both_places_beside_other_problems() {
     for expected in [
         "w.toml:4:1: world.aoi: duplicate key `aoi`, which line 2 has, too",
         "w.toml:5:1: world.sizes: unknown field `sizes`",
-        "w.toml:8:2: world: duplicate key `world`, which line 1 has, too",
-        "w.toml:12:45: kind.a.attributes.hp.type: duplicate key `type`",
+        "w.toml:8:2: world: duplicate key `world`",
+        "w.toml:12:44: kind.a.attributes.hp.type: duplicate key `type`",
     ] {
         assert!(told.contains(expected), "{expected}\n{told}");
     }

@@ -97,22 +97,45 @@ const HOWL: &str = "#[command(rules)] fn howl(me: Entity, n: i32) { me.hp += n; 
     #[command(clients)] fn bark(me: Entity) { me.hp += 1; }
     #[command] fn wake(me: Entity) { me.hp += 1; }";
 
-fn world(text: &str) -> WorldConfig {
-    let folder = std::env::temp_dir().join(format!("myriad-wolves-{}", std::process::id()));
+/// A world with a text of its own.
+fn read(name: &str, world: &str, text: &str) -> Result<WorldConfig, String> {
+    let folder = std::env::temp_dir().join(format!("myriad-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("howl.rs"), text).unwrap();
+    std::fs::write(folder.join(format!("{name}.rs")), text).unwrap();
     let reader = script::world::Reader {
         folder: Some(folder.clone()),
         ..Default::default()
     };
-    let checked = reader.parse(WOLVES, "wolves.toml");
+    let checked = reader.parse(world, "w.toml");
     std::fs::remove_dir_all(folder).unwrap();
-    checked.unwrap().config
+    let config = checked.map(|checked| checked.config);
+    config.map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_limit_of_the_past_names_the_script_that_needs_it() {
+    let shoot = "#[command(clients)] fn shoot(me: Entity, at: Entity) {
+        require(was_within(at, 3.0, tick() - 2));
+        me.hp += 1;
+    }";
+    let rejected = read("shoot", "", shoot).unwrap_err();
+    assert_eq!(
+        rejected,
+        "w.toml: limits.rewind_ticks: `shoot` of shoot.rs uses `was_within`, which needs this \
+         limit: expected 1 to 64, found 0"
+    );
+    let seen = "#[command(clients)] fn aim(me: Entity, seen: i32) { me.hp += seen; }";
+    let rejected = read("aim", "", seen).unwrap_err();
+    assert!(
+        rejected.contains("`aim` of aim.rs has a parameter `seen`"),
+        "{rejected}"
+    );
+    assert!(read("shoot", "[limits]\nrewind_ticks = 4", shoot).is_ok());
 }
 
 #[test]
 fn a_reload_that_a_rule_forbids_names_the_rule_the_command_and_what_differs() {
-    let config = world(HOWL);
+    let config = read("howl", WOLVES, HOWL).unwrap();
     let reload = |from: &str, to: &str| {
         assert!(HOWL.contains(from), "{from}");
         let mut texts = config.logic.texts.clone();

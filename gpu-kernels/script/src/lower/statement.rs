@@ -112,6 +112,11 @@ impl<'a> Lower<'a> {
         }
         let label = "expected a change, or a call";
         let mut problem = self.problem(span, "this has no effect", label);
+        let function = self.frames.last().and_then(|frame| frame.function);
+        if function.is_some_and(|function| function.result != Type::Unit) {
+            let help = "the last line of a function is its value, without `;`";
+            problem.help = Some(help.to_owned());
+        }
         let is_negative = |e: &syn::Expr| matches!(strip(e), syn::Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_)));
         if let syn::Expr::Unary(unary) = strip(expression)
             && is_negative(expression)

@@ -134,7 +134,7 @@ mod tests {
         };
         let plain = watch(Overrides::default());
         assert_eq!(plain.change(text), Change::Nothing);
-        let commented = format!("# {text}");
+        let commented = format!("# a comment\n{text}");
         assert!(matches!(plain.change(&commented), Change::Values(_)));
         let faster = text.replace("tick_hz = 10", "tick_hz = 20");
         let Change::Values(values) = plain.change(&faster) else {
