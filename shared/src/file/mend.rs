@@ -134,7 +134,7 @@ fn at<'a, 'i>(value: &'a mut Spanned<DeValue<'i>>, path: &[Step]) -> Option<&'a 
                 let mut entries = table.iter_mut();
                 entries.find(|(key, _)| key.get_ref() == name)?.1.get_mut()
             }
-            (DeValue::Array(items), Step::Item(i)) => items.iter_mut().nth(*i)?.get_mut(),
+            (DeValue::Array(items), Step::Item(i)) => items.get_mut(*i)?.get_mut(),
             _ => return None,
         };
     }

@@ -52,7 +52,7 @@ impl FolderWatch {
         match self.events.recv_timeout(left.min(wait_max)) {
             Ok(Ok(event)) if !is_change(&event) => return false,
             Ok(Ok(event)) => {
-                let is_own = event.paths.iter().any(|path| *path == self.folder);
+                let is_own = event.paths.contains(&self.folder);
                 must_arm = event.kind.is_remove() && is_own;
             }
             Ok(Err(error)) => {
