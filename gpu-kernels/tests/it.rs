@@ -6,6 +6,7 @@ mod cache;
 mod causes;
 mod contract;
 mod golden;
+mod guide;
 mod interest;
 mod large;
 mod layout;

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use device::cpu::Workers;
 use gpu_kernels::listen::Listeners;
 use rustls::pki_types::CertificateDer;
+use script::world::at_rate;
 use shared::wire::movement::MovementCodec;
 use shared::world::config::VISIBLE_MAX;
 use shared::{Tick, WorldConfig};
@@ -43,7 +44,7 @@ use crate::standby::runner::Ran;
 use crate::standby::trust::LinkKey;
 use crate::tick::backend::{BackendOptions, Started, start_backend};
 use crate::tick::mirror::{Mirror, SharedMirror};
-use crate::tick::reload;
+use crate::tick::reload::{self, WorldFile};
 use crate::tick::talk::filter::{NoFilter, TalkFilter};
 use crate::tick::tick_loop::{FanOutMode, Kept, Parts, TickLoop};
 use crate::web::dashboard::data::Facts;
@@ -65,6 +66,8 @@ pub struct ServerOptions {
     pub world: WorldConfig,
     /// The world's folder of scripts: what is saved there comes into force.
     pub scripts: Option<PathBuf>,
+    /// The file that the world came from: what is changed there while the world runs is said.
+    pub world_file: Option<WorldFile>,
     /// PEM files of certificate and key; without them a self-signed certificate.
     pub identity: Option<(PathBuf, PathBuf)>,
     /// Threads for I/O, each with its own clients.
@@ -110,6 +113,7 @@ impl ServerOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             world,
             scripts: None,
+            world_file: None,
             identity: None,
             shards: machine::cores(),
             threads: machine::cores(),
@@ -348,8 +352,8 @@ impl Server {
             }
             recovered.epoch = lease.epoch;
         }
-        if tick_hz > 0 {
-            recovered.world.schema.world.tick_hz = tick_hz;
+        if tick_hz > 0 && tick_hz != recovered.world.schema.world.tick_hz {
+            recovered.world = at_rate(&recovered.world, tick_hz, "the primary's world")?;
         }
         // From here on nothing of the server before is acknowledged.
         let standing = Standing {
@@ -413,15 +417,15 @@ impl Server {
             mirror.restore(&workers, &kept.recovered.snapshot);
         }
         let mirror = SharedMirror::new(mirror);
-        let reloads = match &options.scripts {
-            Some(folder) => Some(reload::watch(
-                folder,
-                world.clone(),
-                started.backend.logic_compiler(),
-                stop.clone(),
-            )?),
-            None => None,
-        };
+        let reloads = reload::watch(
+            reload::Watched {
+                folder: options.scripts.clone(),
+                file: options.world_file.clone(),
+            },
+            world.clone(),
+            started.backend.logic_compiler(),
+            stop.clone(),
+        )?;
 
         let stats = Arc::new(Stats::new());
         let recovered = kept.as_ref().map(|_| Arc::new(SessionWorld::new(world)));

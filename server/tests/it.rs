@@ -50,6 +50,7 @@ mod networks;
 mod output_and_logs;
 mod overload;
 mod plays;
+mod rates;
 mod rebirth;
 mod recording;
 mod refusals;

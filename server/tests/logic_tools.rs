@@ -46,6 +46,76 @@ fn a_new_script_can_be_checked_measured_and_run() {
 }
 
 #[test]
+fn a_new_script_fits_every_world_that_is_shipped_and_worlds_with_no_or_other_attributes() {
+    let worlds = Path::new(env!("CARGO_MANIFEST_DIR")).join("worlds");
+    let mut texts: Vec<(String, String)> = fs::read_dir(&worlds)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+        .map(|path| {
+            (
+                path.display().to_string(),
+                fs::read_to_string(&path).unwrap(),
+            )
+        })
+        .collect();
+    assert!(texts.len() >= 4, "{}", texts.len());
+    let guide = include_str!("../worlds/logic.md");
+    let hugs = guide
+        .split("```toml\n")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let own = [
+        ("the guide's world", hugs),
+        ("no attribute", "[[kind]]\nname = 'a'"),
+        (
+            "three axes",
+            "[world]\nsize = [9, 9, 9]\naoi = 5\n[[kind]]\nname = 'a'",
+        ),
+        (
+            "only a maximum",
+            "[[kind]]\nname = 'a'\nattributes = [{ name = 'best', type = 'i32', merge = 'max', \
+             audience = 'state' }]",
+        ),
+    ];
+    texts.extend(own.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    for (name, world) in texts {
+        let folder = empty("new_script_in_a_world");
+        fs::write(folder.join("world.toml"), &world).unwrap();
+        // Beside the world's own scripts, if it has some.
+        let own = world_folder(&world).filter(|own| worlds.join(own).is_dir());
+        let scripts = own.clone().unwrap_or("logic".to_owned());
+        if let Some(own) = own {
+            fs::create_dir(folder.join(&own)).unwrap();
+            for entry in fs::read_dir(worlds.join(&own)).unwrap() {
+                let from = entry.unwrap().path();
+                let to = folder.join(&own).join(from.file_name().unwrap());
+                fs::copy(from, to).unwrap();
+            }
+        }
+        let made = myriad(&folder, &["logic", "new", "storm", "--folder", &scripts]);
+        assert!(made.status.success(), "{name}: {}", text(&made));
+        let check = ["logic", "check", &scripts, "--seconds", "0.05"];
+        let checked = myriad(&folder, &check);
+        let told = text(&checked);
+        assert!(checked.status.success(), "{name}: {told}");
+        assert!(
+            told.lines().any(|line| line.starts_with("storm ")),
+            "{name}: {told}"
+        );
+    }
+}
+
+/// What the `folder` of a world's `[logic]` is.
+fn world_folder(world: &str) -> Option<String> {
+    let line = world.lines().find(|line| line.starts_with("folder = "))?;
+    Some(line.split('"').nth(1)?.to_owned())
+}
+
+#[test]
 fn a_designer_can_start_from_each_built_in_text() {
     let folder = empty("built_in");
     for name in script::builtin::names() {
@@ -80,6 +150,29 @@ fn problems_of_scripts_are_drawn_all_at_once() {
     for part in ["no attribute `hpp`", "a.rs:2", "b.rs:2"] {
         assert!(told.contains(part), "{part:?} is missing in: {told}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_script_holds_up_no_check_and_is_named() {
+    let folder = empty("no_scripts");
+    let gold = "#[command(clients)]\nfn mint(me: Entity) { me.hp += 1; }\n";
+    write(&folder, "mint.rs", gold);
+    let scripts = folder.join("logic");
+    fs::create_dir(scripts.join("folder.rs")).unwrap();
+    std::os::unix::fs::symlink("me@host.1", scripts.join(".#mint.rs")).unwrap();
+    let made = Command::new("mkfifo").arg(scripts.join("pipe.rs")).status();
+    assert!(made.unwrap().success());
+    let checked = myriad(&folder, &["logic", "check", "logic", "--seconds", "0.05"]);
+    let told = text(&checked);
+    assert!(checked.status.success(), "{told}");
+    for what in ["folder.rs is a folder", "pipe.rs is a pipe"] {
+        assert!(told.contains(what), "{told}");
+    }
+    fs::write(folder.join("w.toml"), "[logic]\nfolder = \"logic\"").unwrap();
+    let checked = myriad(&folder, &["check", "w.toml"]);
+    assert!(checked.status.success(), "{}", text(&checked));
+    assert!(text(&checked).contains("pipe.rs is a pipe"));
 }
 
 #[test]
@@ -224,8 +317,12 @@ fn a_world_file_is_told_all_its_problems() {
         lines[0],
         "bad.toml:2: world.aoi: expected 1 to 262143, found -3"
     );
+    assert_eq!(
+        lines[1],
+        "bad.toml:4: limits.idle_seconds: expected 1 to 3600, found 0"
+    );
     assert!(
-        lines[1].starts_with("bad.toml:5: limits.client: unknown field"),
+        lines[2].starts_with("bad.toml:5:1: limits.client: unknown field"),
         "{told}"
     );
 }

@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::{Bots, Player, listen_for, scratch, start_with, ticks, until};
+use crate::common::folder::TestFolder;
+use crate::common::process::Process;
+use crate::common::{Bots, Player, eventually, listen_for, scratch, start_with, ticks, until};
 use client_bot::BehaviourKind;
 use server::commands::replay::replay;
 use server::tick::backend::{BackendChoice, BackendOptions};
@@ -220,4 +222,177 @@ async fn a_recording_replays_with_the_scripts_of_each_tick() {
         "{replayed:?}"
     );
     let _ = fs::remove_file(&file);
+}
+
+/// Folders of scripts that change as a whole, and what lies in them.
+#[cfg(unix)]
+mod folders {
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+
+    fn write(folder: &Path, file: &str, text: &str) {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join(file), text).unwrap();
+    }
+
+    /// A server whose scripts are in `scripts` of a folder of its own.
+    fn start(name: &str, prepare: impl FnOnce(&Path)) -> (PathBuf, Server) {
+        let folder = scratch(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        prepare(&folder);
+        let file = folder.join("world.toml");
+        let text = WORLD.replace("folder = '.'", "folder = 'scripts'");
+        let world = script::world::parse(&text, &file.display().to_string()).unwrap();
+        let server = start_with(WORLD_OF_NOTHING, |options| {
+            options.world = world;
+            options.scripts = Some(folder.join("scripts"));
+        });
+        (folder, server)
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_is_renamed_removed_and_made_again_is_followed() {
+        let (folder, server) = start("a-folder-made-again", |folder| {
+            write(&folder.join("scripts"), "earn.rs", ONE);
+        });
+        let mut player = Player::join(&server).await;
+        assert_eq!(earn(&mut player).await, 1);
+        // Another folder takes its place.
+        write(&folder.join("new"), "earn.rs", TEN);
+        fs::rename(folder.join("scripts"), folder.join("old")).unwrap();
+        fs::rename(folder.join("new"), folder.join("scripts")).unwrap();
+        while earn(&mut player).await != 10 {}
+        // Changes in the new one come, too.
+        write(
+            &folder.join("scripts"),
+            "earn.rs",
+            &TEN.replace("10", "100"),
+        );
+        while earn(&mut player).await != 100 {}
+        // Without a folder the world keeps what it has.
+        fs::remove_dir_all(folder.join("scripts")).unwrap();
+        ticks(&server, 40).await;
+        assert_eq!(earn(&mut player).await, 100);
+        // So it does with one into which the scripts are still to be copied.
+        fs::create_dir(folder.join("scripts")).unwrap();
+        ticks(&server, 40).await;
+        assert_eq!(earn(&mut player).await, 100);
+        write(&folder.join("scripts"), "earn.rs", ONE);
+        while earn(&mut player).await != 1 {}
+        server.stop().unwrap();
+    }
+
+    #[tokio::test]
+    async fn links_that_lead_elsewhere_are_followed() {
+        // As Kubernetes mounts a ConfigMap, behind a link that is replaced, too.
+        let (folder, server) = start("relinked-folders", |folder| {
+            for (version, text) in [("v1", ONE), ("v2", TEN)] {
+                write(&folder.join("map").join(version), "earn.rs", text);
+            }
+            symlink("v1", folder.join("map/..data")).unwrap();
+            symlink("..data/earn.rs", folder.join("map/earn.rs")).unwrap();
+            symlink("map", folder.join("scripts")).unwrap();
+            write(&folder.join("other"), "earn.rs", &TEN.replace("10", "1000"));
+        });
+        let mut player = Player::join(&server).await;
+        assert_eq!(earn(&mut player).await, 1);
+        symlink("v2", folder.join("map/..tmp")).unwrap();
+        fs::rename(folder.join("map/..tmp"), folder.join("map/..data")).unwrap();
+        while earn(&mut player).await != 10 {}
+        // What a link leads to is in another folder.
+        write(&folder.join("map/v2"), "earn.rs", &TEN.replace("10", "100"));
+        while earn(&mut player).await != 100 {}
+        symlink("other", folder.join("next")).unwrap();
+        fs::rename(folder.join("next"), folder.join("scripts")).unwrap();
+        while earn(&mut player).await != 1000 {}
+        server.stop().unwrap();
+    }
+
+    #[tokio::test]
+    async fn locks_folders_and_pipes_with_the_name_of_a_script_stop_no_reload() {
+        let (folder, server) = start("no-scripts", |folder| {
+            write(&folder.join("scripts"), "earn.rs", ONE);
+        });
+        let scripts = folder.join("scripts");
+        let mut player = Player::join(&server).await;
+        assert_eq!(earn(&mut player).await, 1);
+        symlink("me@host.1234", scripts.join(".#earn.rs")).unwrap();
+        fs::write(scripts.join("._earn.rs"), b"\xff").unwrap();
+        fs::create_dir(scripts.join("folder.rs")).unwrap();
+        let pipe = scripts.join("pipe.rs");
+        assert!(
+            Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
+        write(&scripts, "earn.rs", TEN);
+        while earn(&mut player).await != 10 {}
+        server.stop().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_script_with_problems_does_not_stop_another_one() {
+        let (folder, server) = start("one-broken-script", |folder| {
+            write(&folder.join("scripts"), "earn.rs", ONE);
+            write(&folder.join("scripts"), "spend.rs", SPEND);
+        });
+        let scripts = folder.join("scripts");
+        let mut player = Player::join(&server).await;
+        write(&scripts, "spend.rs", "fn");
+        write(&scripts, "earn.rs", TEN);
+        while earn(&mut player).await != 10 {}
+        // The world has the script that it had.
+        assert!(named(&player, "spend").is_some());
+        server.stop().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_log_says_each_problem_once_and_that_the_world_file_has_changed() {
+    let folder = TestFolder::new("said-once");
+    let scripts = folder.join("scripts");
+    fs::create_dir(&scripts).unwrap();
+    fs::write(scripts.join("earn.rs"), ONE).unwrap();
+    let world = WORLD.replace("folder = '.'", "folder = 'scripts'");
+    let file = folder.join("world.toml");
+    fs::write(&file, &world).unwrap();
+    let server = Process::start(&folder.join("data"), &file, "told", "127.0.0.1:0");
+    let said = |what: &str| server.log().matches(what).count();
+    fs::write(scripts.join("earn.rs"), "fn").unwrap();
+    eventually("the problem is said", || said("earn.rs:1:3") == 1).await;
+    // Saves of other scripts come into force, and say nothing of the first again.
+    for (i, text) in [SPEND, ONE].iter().enumerate() {
+        let text = text.replace("earn", "mint");
+        fs::write(scripts.join(format!("new{i}.rs")), text).unwrap();
+        eventually("it is in force", || {
+            said("other scripts are in force") == i + 1
+        })
+        .await;
+    }
+    assert_eq!(said("earn.rs:1:3"), 1, "{}", server.log());
+    fs::write(scripts.join("earn.rs"), ONE.replace("1", "2")).unwrap();
+    eventually("it is mended", || said("no problems any more") == 1).await;
+    fs::write(&file, world.replace("aoi = 100", "aoi = 50")).unwrap();
+    eventually("the change is said", || {
+        said("world.toml has changed; the running world keeps what it has") == 1
+            && said("schema.world.aoi: ") == 1
+    })
+    .await;
+    fs::write(&file, world.replace("aoi = 100", "aoi = 0")).unwrap();
+    eventually("its problem is said", || {
+        said("no world can start with it") == 1 && said("world.aoi: expected") == 1
+    })
+    .await;
+    fs::write(&file, &world).unwrap();
+    eventually("the old file is back", || {
+        said("is again as the running world") == 1
+    })
+    .await;
+    server.stop();
 }

@@ -6,8 +6,11 @@
 //! | module | part of the file |
 //! | --- | --- |
 //! | `raw` | the keys and their TOML types, before any check |
+//! | `syntax` | what is wrong with a file before it has keys |
+//! | `overrides` | what a command line sets in place of a file |
 //! | `read` | reads the keys, part by part |
 //! | `lines` | where the file has its keys |
+//! | `mend` | goes on behind keys that have problems |
 //! | `build` | the order of the checks; `[world]` |
 //! | `kinds` | `[[kind]]`: kinds and attributes |
 //! | `logic` | `[logic]`, `[commands]`: scripts, and what the file sets for them |
@@ -35,12 +38,15 @@ mod kinds;
 mod limits;
 mod lines;
 mod logic;
+mod mend;
 mod motion;
+mod overrides;
 mod raw;
 mod read;
 mod regions;
 mod remarks;
 mod spawn;
+mod syntax;
 mod unchecked;
 mod wire_step;
 
@@ -52,7 +58,8 @@ use crate::world::config::WorldConfig;
 use build::{Built, Rejected};
 use check::Problem;
 use lines::Lines;
-pub use logic::{Chosen, Compiler, Declared, LogicError};
+pub use logic::{Chosen, Compiler, Declared, LogicError, Reasons};
+pub use overrides::Overrides;
 pub use unchecked::UncheckedWorld;
 
 /// Why a world file was rejected.
@@ -85,6 +92,8 @@ pub struct Remark {
     pub file: String,
     /// From 1, of the key or of what is around it.
     pub line: Option<usize>,
+    /// From 1, in characters: where what is wrong begins, if the place itself is known.
+    pub column: Option<usize>,
     /// The key, with its tables: `kind.player.attributes.hp.min`. May be empty.
     pub key: String,
     pub message: String,
@@ -95,6 +104,9 @@ impl fmt::Display for Remark {
         write!(f, "{}:", self.file)?;
         if let Some(line) = self.line {
             write!(f, "{line}:")?;
+        }
+        if let Some(column) = self.column {
+            write!(f, "{column}:")?;
         }
         if !self.key.is_empty() {
             write!(f, " {}:", self.key)?;
@@ -112,39 +124,45 @@ fn show(remarks: &[Remark], drawn: &str) -> String {
 }
 
 impl WorldConfig {
-    /// Checks the text of a world file. `file` is its name in errors; the compiler is that of
+    /// Checks the text of a world file, in which some keys have other values. `file` is its name
+    /// in errors; the compiler is that of
     /// the crate `script`, whose `world` calls this.
-    pub fn parse(text: &str, file: &str, compiler: &dyn Compiler) -> Result<Checked, ConfigError> {
-        let table = match toml::de::DeTable::parse(text) {
-            Ok(table) => table.into_inner(),
-            Err(error) => {
-                let line = error.span().map(|span| lines::line_at(text, span.start));
-                return Err(ConfigError::Rejected {
-                    remarks: vec![Remark {
-                        file: file.to_owned(),
-                        line,
-                        key: String::new(),
-                        message: error.message().to_owned(),
-                    }],
-                    drawn: String::new(),
-                });
-            }
-        };
+    pub fn parse(
+        text: &str,
+        file: &str,
+        overrides: Overrides,
+        compiler: &dyn Compiler,
+    ) -> Result<Checked, ConfigError> {
+        let (table, errors) = toml::de::DeTable::parse_recoverable(text);
+        let table = table.into_inner();
         let lines = Lines::new(text, &table);
         let remarks = |problems: Vec<Problem>| {
             let problems = problems.into_iter();
             let mut remarks: Vec<Remark> = problems
-                .map(|Problem { key, message }| Remark {
+                .map(|problem| Remark {
                     file: file.to_owned(),
-                    line: lines.line(&key),
-                    key,
-                    message,
+                    line: match problem.place {
+                        Some(place) => Some(lines.line_at(place)),
+                        None => lines.line(&problem.key),
+                    },
+                    column: problem.place.map(|place| lines.column_at(place)),
+                    key: problem.key,
+                    message: problem.message,
                 })
                 .collect();
-            remarks.sort_by_key(|remark| remark.line);
+            remarks.sort_by_key(|remark| (remark.line, remark.column));
             remarks
         };
-        let (raw, problems) = read::read(table, &lines);
+        let syntax = syntax::problems(text, errors, &lines);
+        if !syntax.are_of_keys {
+            return Err(ConfigError::Rejected {
+                remarks: remarks(syntax.problems),
+                drawn: String::new(),
+            });
+        }
+        let (mut raw, mut problems) = read::read(table, &lines);
+        overrides.apply(&mut raw);
+        problems.0.extend(syntax.problems);
         let rejected = Rejected {
             problems,
             ..Rejected::default()

@@ -1,6 +1,7 @@
 use script::builtin;
 use script::world::Reader;
 use shared::Fixed;
+use shared::file::Overrides;
 use shared::world::command::Senders;
 use shared::world::config::{Fall, Motion};
 use shared::world::initial::Choice;
@@ -11,8 +12,14 @@ use shared::world::spawn::SpawnArea;
 fn rejected(text: &str) -> String {
     let message = shown(text);
     let after = message.strip_prefix("w.toml:").expect("the file");
-    let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
-    format!("w.toml:{}", after.strip_prefix(':').unwrap_or(after))
+    // Its line, and for some its column.
+    let is_place = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
+    let mut rest = after;
+    while let Some((place, after)) = rest.split_once(':').filter(|(place, _)| is_place(place)) {
+        rest = after;
+        let _ = place;
+    }
+    format!("w.toml:{rest}")
 }
 
 /// All problems of a file.
@@ -225,7 +232,8 @@ fn errors_name_the_file_the_key_and_what_was_expected() {
         ),
         (
             "[limits]\ntimed_commands = 0\n[commands]\nblast.ember_ticks = 1",
-            "limits.timed_commands: expected 1 to 2147483647, found 0",
+            "limits.timed_commands: `blast` of blast.rs puts a command off by `after`, `spawn` or \
+             `despawn`, which needs this limit: expected 1 to 2147483647, found 0",
         ),
         (
             "[commands]\nblast.ember_ticks = 1000001",
@@ -233,7 +241,8 @@ fn errors_name_the_file_the_key_and_what_was_expected() {
         ),
         (
             "[limits]\nnotifications_per_tick = 0\n[commands]\nshout.radius_max = 1",
-            "limits.notifications_per_tick: expected 1 to 2147483647, found 0",
+            "limits.notifications_per_tick: `shout` of shout.rs tells clients of something by \
+             `tell`, which needs this limit: expected 1 to 2147483647, found 0",
         ),
         (
             "[limits]\nclient_hearings_per_tick = 1025",
@@ -499,9 +508,10 @@ fn players_talk_to_those_near_where_a_world_has_the_command_and_what_it_tells() 
 #[test]
 fn a_misspelt_key_is_shown_with_its_line() {
     let message = shown("[world]\nsizes = [1, 2]");
-    let expected = "w.toml:2: world.sizes: unknown field `sizes`, expected one of `name`, `size`,";
+    let expected =
+        "w.toml:2:1: world.sizes: unknown field `sizes`, expected one of `name`, `size`,";
     assert!(message.starts_with(expected), "{message}");
-    assert!(shown("[world]\naoi = 5\n[world").starts_with("w.toml:3: "));
+    assert!(shown("[world]\naoi = 5\n[world").starts_with("w.toml:3:"));
 }
 
 #[test]
@@ -532,18 +542,202 @@ extra = 1
 "#;
     let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
     let expected = [
-        "w.toml:4: world.capacity: invalid type: string \"many\", expected u32",
+        "w.toml:3: world.aoi: expected 1 to 262143, found -3",
+        "w.toml:4:12: world.capacity: invalid type: string \"many\", expected u32",
         "w.toml:7: limits.idle_seconds: expected 1 to 3600, found 0",
         "w.toml:8: limits.clients: expected 1 to 16777215, found 0",
         "w.toml:13: kind.elf.attributes.hp.symbols: only attributes of type symbol have `symbols`",
         "w.toml:14: kind.elf.attributes.mood.symbols: expected a list of the texts that the \
          attribute can have, found an empty list",
-        "w.toml:21: every[0].extra: unknown field `extra`, expected one of `kind`, `ticks`, \
+        "w.toml:21:1: every[0].extra: unknown field `extra`, expected one of `kind`, `ticks`, \
          `command`, `words`, `at`",
-        "w.toml:23: game: unknown field `game`, expected one of `world`, `limits`, `logic`, \
+        "w.toml:23:2: game: unknown field `game`, expected one of `world`, `limits`, `logic`, \
          `commands`, `spectators`, `kind`, `every`",
     ];
     assert_eq!(told, expected);
+}
+
+#[test]
+fn all_keys_of_a_wrong_shape_are_told_with_line_and_column() {
+    let text = r#"
+[world]
+aoi = "near"
+sizes = [1, 2]
+tick_hz = -3
+
+[kind]
+name = "elf"
+
+[limits]
+clients = "many"
+idle_second = 3
+rewind_ticks = 1.5
+
+[logic]
+builtin = "move"
+"#;
+    let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
+    let expected = [
+        "w.toml:3:7: world.aoi: invalid type: string \"near\", expected f64",
+        "w.toml:4:1: world.sizes: unknown field `sizes`, expected one of",
+        "w.toml:5:11: world.tick_hz: invalid value: integer `-3`, expected u32",
+        "w.toml:7:2: kind: invalid type: table, expected a list: each entry begins with `[[kind]]`",
+        "w.toml:11:11: limits.clients: invalid type: string \"many\", expected u32",
+        "w.toml:12:1: limits.idle_second: unknown field `idle_second`, expected one of",
+        "w.toml:13:16: limits.rewind_ticks: invalid type: floating point `1.5`, expected u32",
+        "w.toml:16:11: logic.builtin: invalid type: string \"move\", expected a list",
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for (told, expected) in told.iter().zip(expected) {
+        assert!(told.starts_with(expected), "{told}\n{expected}");
+    }
+}
+
+#[test]
+fn all_wrong_shapes_of_a_kind_and_its_attributes_are_told_at_once() {
+    let text = r#"
+[[kind]]
+population = "few"
+colour = 3
+attributes = [
+    { name = "hp", type = "int", audience = "state", mni = 3 },
+    { name = "mana", audience = "state" },
+    { name = 3, type = "i32", audience = "everyone" },
+    7,
+]
+[[kind]]
+name = "item"
+attributes = { name = "owner" }
+[[every]]
+ticks = "often"
+command = "roam"
+"#;
+    let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
+    let expected = [
+        "missing field `name`",
+        "w.toml:3:14: kind[0].population: invalid type: string \"few\", expected u32",
+        "w.toml:4:1: kind[0].colour: unknown field `colour`, expected one of",
+        "w.toml:6:27: kind[0].attributes.hp.type: unknown variant `int`, expected one of",
+        "w.toml:6:54: kind[0].attributes.hp.mni: unknown field `mni`, expected one of",
+        "w.toml:7:5: kind[0].attributes.mana: missing field `type`",
+        "w.toml:8:14: kind[0].attributes[2].name: invalid type: integer `3`, expected a string",
+        "w.toml:8:42: kind[0].attributes[2].audience: unknown variant `everyone`, expected one of",
+        "w.toml:9:5: kind[0].attributes[3]: invalid type: integer `7`, expected a table",
+        "w.toml:13:14: kind.item.attributes: invalid type: map, expected a list",
+        "missing field `kind`",
+        "w.toml:15:9: every[0].ticks: invalid type: string \"often\", expected u32",
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for expected in expected {
+        assert!(
+            told.iter().any(|told| told.contains(expected)),
+            "{expected}\n{told:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_key_of_a_wrong_shape_hides_no_problem_of_a_value_and_makes_none() {
+    let text = "[world]\nsize = [9, 9]\naoi = 0\ncapacity = \"x\"\n[limits]\nclients = 0";
+    let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
+    let expected = [
+        "w.toml:3: world.aoi: expected 1 to 262143, found 0",
+        "w.toml:4:12: world.capacity: invalid type: string \"x\", expected u32",
+        "w.toml:6: limits.clients: expected 1 to 16777215, found 0",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_key_that_is_there_twice_is_named_with_both_places_beside_other_problems() {
+    let text = "[world]\naoi = 5\nname = \"a\"\naoi = 6\nsizes = 3\n[limits]\nclients = 1\n\
+                [world]\ncapacity = 9\n[[kind]]\nname = \"a\"\n\
+                attributes = [{ name = \"hp\", type = \"i32\", type = \"bool\", audience = \"state\" }]";
+    let told = shown(text);
+    for expected in [
+        "w.toml:4:1: world.aoi: duplicate key `aoi`, which line 2 has, too",
+        "w.toml:5:1: world.sizes: unknown field `sizes`",
+        "w.toml:8:2: world: duplicate key `world`",
+        "w.toml:12:44: kind.a.attributes.hp.type: duplicate key `type`",
+    ] {
+        assert!(told.contains(expected), "{expected}\n{told}");
+    }
+}
+
+#[test]
+fn all_mistakes_of_syntax_are_told_with_line_and_column() {
+    let told: Vec<String> = shown("[world]\naoi = \nname = a\n[limits\n")
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    let lines: Vec<&str> = told
+        .iter()
+        .map(|line| line.split(':').nth(1).unwrap())
+        .collect();
+    assert_eq!(lines, ["2", "3", "4"], "{told:#?}");
+    assert!(
+        told.iter()
+            .all(|line| line.split(':').nth(2).unwrap().parse::<u32>().is_ok())
+    );
+}
+
+#[test]
+fn where_there_is_no_name_to_choose_from_no_empty_list_is_shown() {
+    let text = "[logic]\nbuiltin = []\n[[kind]]\nname = \"a\"\nborn = \"wake\"\n\
+                [[every]]\nkind = \"a\"\nticks = 1\ncommand = \"roam\"";
+    let told = shown(text);
+    assert!(!told.contains("[]"), "{told}");
+    assert!(
+        told.contains("a command with `#[command(rules)]`, which no script declares"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_limit_that_a_script_needs_names_the_script() {
+    let told = shown("[limits]\ntimed_commands = 0\n[logic]\nbuiltin = [\"poison\"]");
+    assert!(told.contains("limits.timed_commands: `"), "{told}");
+    assert!(told.contains(".rs puts a command off by `after`"), "{told}");
+}
+
+#[test]
+fn a_rate_that_is_set_beside_the_file_has_what_follows_from_it_and_is_checked_with_it() {
+    let text = "[world]\ntick_hz = 20\n[limits]\nlate_ticks_max = 7\nunread_seconds = 40\n\
+                [spectators]\nallowed = true\nspeed_max = 100";
+    let at = |text: &str, tick_hz: u32| {
+        let overrides = Overrides {
+            tick_hz: Some(tick_hz),
+            ..Overrides::default()
+        };
+        let reader = Reader {
+            overrides,
+            ..Reader::default()
+        };
+        reader.parse(text, "w.toml").map(|checked| checked.config)
+    };
+    let fast = at(text, 100).unwrap();
+    let written = text.replace("tick_hz = 20", "tick_hz = 100");
+    assert_eq!(fast, script::world::parse(&written, "w.toml").unwrap());
+    assert_eq!(
+        (fast.limits.input_ticks_max, fast.limits.late_ticks_max),
+        (50, 7)
+    );
+    let rejected = at(text, 1000).unwrap_err().to_string();
+    assert_eq!(
+        rejected,
+        "w.toml:5: limits.unread_seconds: expected 1 to 30, found 40"
+    );
+    assert!(
+        at(text, 0)
+            .unwrap_err()
+            .to_string()
+            .contains("world.tick_hz")
+    );
+    // The same for a world whose file is not at hand, but for what the division lost.
+    let kept = script::world::parse(text, "w.toml").unwrap();
+    let same = script::world::at_rate(&kept, 100, "a kept world").unwrap();
+    assert_eq!(same, fast);
+    assert!(script::world::at_rate(&kept, 1000, "a kept world").is_err());
 }
 
 #[test]
@@ -783,7 +977,7 @@ fn a_rule_can_take_the_place_of_its_entity_as_point() {
         ),
         (
             "command = \"blast\"\nat = \"here\"",
-            "w.toml:5: every[0].at: unknown variant `here`, expected `own`",
+            "w.toml:5:6: every[0].at: unknown variant `here`, expected `own`",
         ),
     ];
     for (rule, expected) in cases {

@@ -18,6 +18,7 @@ use server::metrics::stats::Figures;
 use server::server::WebServing;
 use server::tick::backend::BackendOptions;
 use server::{Server, ServerOptions};
+use shared::file::Overrides;
 
 use super::bots::{self, Bots};
 use super::cores::{self, Cores, stay_on};
@@ -96,8 +97,11 @@ const COLUMNS: [(&str, &str); 8] = [
 ];
 
 fn measure(options: &Options, cores: &Cores) -> anyhow::Result<[Row; 2]> {
-    let mut world = demo_world(options.clients, 0, BehaviourKind::Wander)?;
-    world.schema.world.tick_hz = options.tick_hz;
+    let overrides = Overrides {
+        tick_hz: Some(options.tick_hz),
+        ..Overrides::default()
+    };
+    let world = demo_world(options.clients, 0, BehaviourKind::Wander, overrides)?;
     let seed = world.seed;
     stay_on(&cores.server)?;
     let server = Server::start(ServerOptions {

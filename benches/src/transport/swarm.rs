@@ -13,6 +13,7 @@ use server::metrics::machine;
 use server::metrics::steps::Step;
 use server::tick::backend::BackendOptions;
 use server::{Server, ServerOptions};
+use shared::file::Overrides;
 
 use super::bots::{self, Bots};
 use super::cores::{self, Cores, stay_on};
@@ -124,11 +125,11 @@ const COLUMNS: [(&str, &str, bool); 22] = [
 ];
 
 fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row> {
-    let mut world = demo_world(clients, 0, options.behaviour)?;
-    world.schema.world.tick_hz = options.tick_hz;
-    if options.every_movement {
-        world.motion = None;
-    }
+    let overrides = Overrides {
+        tick_hz: Some(options.tick_hz),
+        motion: options.every_movement.then_some(false),
+    };
+    let world = demo_world(clients, 0, options.behaviour, overrides)?;
     stay_on(&cores.server)?;
     let server = Server::start(ServerOptions {
         backend: options.backend,

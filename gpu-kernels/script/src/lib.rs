@@ -6,9 +6,11 @@
 //! | `logic` | compiles the texts of a world into commands |
 //! | `builtin` | texts that worlds can choose |
 //! | `play` | compiles and runs what a client does: `fn act()` |
+//! | `folder` | folders of scripts (feature `file`) |
 //! | `world` | world files with their scripts (feature `file`) |
 //! | `parse` | reads texts, with limits |
 //! | `unit` | what names mean in all texts of a world |
+//! | `uses` | which texts use something of each other |
 //! | `usage` | how often an entity may use a command |
 //! | `lower` | checks types, and turns functions into instructions |
 //! | `diagnostic` | what is wrong with a text, and how it is drawn |
@@ -26,6 +28,8 @@ pub mod arith;
 pub mod builtin;
 #[cfg(feature = "compile")]
 pub mod diagnostic;
+#[cfg(feature = "file")]
+pub mod folder;
 pub mod forecast;
 pub mod interpreter;
 pub mod ir;
@@ -47,6 +51,8 @@ mod types;
 mod unit;
 #[cfg(feature = "compile")]
 mod usage;
+#[cfg(feature = "compile")]
+pub mod uses;
 #[cfg(feature = "file")]
 pub mod world;
 

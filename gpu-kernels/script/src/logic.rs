@@ -1,8 +1,10 @@
 //! Compiles the texts of a world into commands.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use shared::world::command::CommandWord;
+use shared::world::config::Every;
 use shared::world::logic::{Budget, Constants, LogicConfig, Numbers, Text};
 use shared::world::notification::{NotificationField, NotificationSchema};
 use shared::{CommandKind, CommandSchema, Limits, NotificationKind, Schema, WorldConfig};
@@ -13,7 +15,8 @@ use crate::lower::Lower;
 use crate::parse::File;
 use crate::types::Type;
 use crate::unit::{Form, PROBLEMS_MAX, Signature, Unit};
-use crate::usage::{Usage, is_usage, usage};
+use crate::usage::{KEYS, Usage, is_usage, usage};
+use crate::uses::Uses;
 
 /// What is wrong with the logic of a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,37 +182,41 @@ pub fn compile_with(
         // Predicates name fields, by type.
         problems.extend(changed_notifications(&config.schema.notifications, &before));
     }
-    for rule in &config.every {
-        let own_place = rule.own_place.map(usize::from);
-        let fits = |c: &CommandSchema| {
-            let has_place = own_place.is_none() || c.point(config.schema.dimensions()) == own_place;
-            c.senders.rules && c.words.len() == rule.words.len() && has_place
-        };
-        if !config.schema.command(rule.command).is_some_and(fits) {
-            let key = "every".to_owned();
-            let message = "a rule gives a command that is gone, or has other words now";
-            problems.push(Problem::Setting {
-                key,
-                message: message.to_owned(),
-            });
+    let name_before = |kind| config.logic.numbers.command_name(kind).unwrap_or("?");
+    for (i, rule) in config.every.iter().enumerate() {
+        let name = name_before(rule.command);
+        if let Some(message) = wrong_rule(&config, rule, name) {
+            let key = format!("every[{i}]");
+            problems.push(Problem::Setting { key, message });
         }
     }
-    for &born in config.born.iter().flatten() {
-        let command = config.schema.command(born);
-        if !command.is_some_and(CommandSchema::is_for_newborns) {
-            let message = "a kind's newborns give a command that is gone, or has other words now";
-            problems.push(Problem::Setting {
-                key: "kind.born".to_owned(),
-                message: message.to_owned(),
-            });
-        }
+    for (kind, born) in config.schema.kinds.iter().zip(&config.born) {
+        let Some(born) = *born else { continue };
+        let name = name_before(born);
+        let message = match config.schema.command(born) {
+            None => format!("`{name}`, which newborns give, is gone: declare it again"),
+            Some(command) if !command.is_for_newborns() => {
+                format!("`{name}`, which newborns give, has to take `me` and nothing else")
+            }
+            Some(_) => continue,
+        };
+        let key = format!("kind.{}.born", kind.name);
+        problems.push(Problem::Setting { key, message });
     }
     // What rests is a part of the state, whose form stays.
-    if resting(&config.schema) != resting_before {
+    let resting_now = resting(&config.schema);
+    for (kind, cooldown) in changed_rests(&resting_before, &resting_now) {
+        let name = compiled.numbers.command_name(kind).unwrap_or("?");
+        let ticks = |rests: &[(CommandKind, u32)]| {
+            let found = rests.iter().find(|(resting, _)| *resting == kind);
+            found.map_or(0, |(_, cooldown)| *cooldown)
+        };
         problems.push(Problem::Setting {
-            key: "commands".to_owned(),
-            message: "other commands have a `cooldown` than in the running world: restart it"
-                .to_owned(),
+            key: format!("commands.{name}.cooldown"),
+            message: format!(
+                "it is {cooldown}, and {} in the running world: restart it",
+                ticks(&resting_before)
+            ),
         });
     }
     config.logic = LogicConfig {
@@ -228,6 +235,51 @@ pub fn compile_with(
 fn resting(schema: &Schema) -> Vec<(CommandKind, u32)> {
     let resting = schema.resting_commands();
     resting.map(|c| (c.kind, c.cooldown)).collect()
+}
+
+/// The commands that rest longer or shorter than before, with their ticks now.
+fn changed_rests(
+    before: &[(CommandKind, u32)],
+    now: &[(CommandKind, u32)],
+) -> Vec<(CommandKind, u32)> {
+    let ended = before
+        .iter()
+        .filter(|(kind, _)| !now.iter().any(|(other, _)| other == kind));
+    let ended = ended.map(|&(kind, _)| (kind, 0));
+    let changed = now.iter().filter(|rest| !before.contains(rest)).copied();
+    ended.chain(changed).collect()
+}
+
+/// Why a rule of the world file can't give its command, which once had this name.
+fn wrong_rule(config: &WorldConfig, rule: &Every, name: &str) -> Option<String> {
+    let kind = config.schema.kinds.get(usize::from(rule.kind));
+    let kind = kind.map_or("?", |kind| kind.name.as_str());
+    let Some(command) = config.schema.command(rule.command) else {
+        return Some(format!(
+            "the rule for `{kind}` gives `{name}`, which is gone: declare it with \
+             `#[command(rules)]`"
+        ));
+    };
+    if !command.senders.rules {
+        return Some(format!(
+            "the rule for `{kind}` gives `{name}`, which is not for rules any more: declare it \
+             with `#[command(rules)]`"
+        ));
+    }
+    let (expected, found) = (command.words.len(), rule.words.len());
+    if expected != found {
+        return Some(format!(
+            "the rule for `{kind}` gives `{name}` {found} numbers, and it takes {expected} now"
+        ));
+    }
+    let own_place = rule.own_place.map(usize::from);
+    let has_place = own_place.is_none() || command.point(config.schema.dimensions()) == own_place;
+    (!has_place).then(|| {
+        format!(
+            "the rule for `{kind}` gives `{name}` the entity's place, and it does not take one \
+             point there any more"
+        )
+    })
 }
 
 /// Notifications whose fields are others than before.
@@ -295,10 +347,11 @@ fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> 
         .iter()
         .map(|text| File::parse(text, &mut parsed))
         .collect();
-    // What is left out because of these would be missed elsewhere.
     if !parsed.is_empty() {
-        parsed.truncate(PROBLEMS_MAX);
-        return Err(parsed.into_iter().map(Problem::Text).collect());
+        let mut problems: Vec<Problem> = parsed.into_iter().map(Problem::Text).collect();
+        problems.extend(problems_beside(schema, logic, &problems));
+        problems.truncate(PROBLEMS_MAX);
+        return Err(problems);
     }
     let unit = Unit::new(schema, &files, *budget, constants, numbers.clone());
     check_constants(&unit, constants);
@@ -325,6 +378,26 @@ fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> 
         budget: *budget,
         left_out,
     })
+}
+
+/// The problems of those texts that use nothing of texts with problems. What these declare
+/// would be missed elsewhere.
+fn problems_beside(schema: &Schema, logic: &LogicConfig, problems: &[Problem]) -> Vec<Problem> {
+    let files = problems.iter().filter_map(Problem::diagnostic);
+    let files: BTreeSet<&str> = files.map(|diagnostic| diagnostic.file.as_str()).collect();
+    let left_out = Uses::of(&logic.texts).users_of(&files);
+    let is_kept = |text: &&Text| !left_out.contains(text.file.as_str());
+    let texts: Vec<Text> = logic.texts.iter().filter(is_kept).cloned().collect();
+    let others = LogicConfig {
+        texts,
+        constants: Constants::new(),
+        ..logic.clone()
+    };
+    let problems = compile(schema, &others).err().unwrap_or_default();
+    let of_texts = problems.into_iter();
+    of_texts
+        .filter(|problem| problem.diagnostic().is_some())
+        .collect()
 }
 
 fn check_lengths(texts: &[Text]) -> Result<(), Vec<Problem>> {
@@ -375,13 +448,27 @@ fn check_constants<'a>(unit: &'a Unit<'a>, settings: &Constants) {
         let is_command = unit.commands.contains_key(stem);
         if !is_command && !unit.files.iter().any(|file| file.text.stem() == stem) {
             let stems: Vec<&str> = unit.files.iter().map(|file| file.text.stem()).collect();
-            let message = format!("there is no such text; expected one of {stems:?}");
+            let message = match stems.is_empty() {
+                true => "there is no such text, as the world has no scripts".to_owned(),
+                false => format!("there is no such text; expected one of {stems:?}"),
+            };
             unit.wrong_setting(stem, "", message);
             continue;
         }
         let is_known = |key: &String| own.contains(key) || is_usage(unit, stem, key);
+        let usages = KEYS
+            .iter()
+            .filter(|_| is_command)
+            .map(|key| (*key).to_owned());
+        let known: Vec<String> = match own.is_empty() {
+            true => usages.collect(),
+            false => own.clone(),
+        };
         for key in settings.keys().filter(|key| !is_known(key)) {
-            let message = format!("there is no such constant; expected one of {own:?}");
+            let message = match known.is_empty() {
+                true => format!("there is no such constant: {stem}.rs declares none"),
+                false => format!("there is no such constant; expected one of {known:?}"),
+            };
             unit.wrong_setting(stem, key, message);
         }
     }

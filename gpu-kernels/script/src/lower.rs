@@ -272,6 +272,17 @@ impl<'a> Lower<'a> {
         problem
     }
 
+    /// `me::hp`, where a name is expected.
+    fn no_path(&self, path: &syn::Path) -> Box<Diagnostic> {
+        let parts: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
+        let mut problem = self.problem(path.span(), "scripts have no paths", "expected a name");
+        let is_local = parts
+            .first()
+            .is_some_and(|first| self.local(first).is_some());
+        problem.help = is_local.then(|| format!("write `{}`", parts.join(".")));
+        problem
+    }
+
     fn emit(&mut self, inst: Inst) {
         self.lines.push(Line::Inst(inst));
     }

@@ -10,6 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::types::Type;
 use crate::unit::PROBLEMS_MAX;
 
+pub(crate) mod foreign;
 mod limits;
 mod quotes;
 
@@ -102,7 +103,8 @@ impl<'a> File<'a> {
             let problem = self.at(excess.span, excess.message, excess.label);
             return Err(Box::new(problem));
         }
-        let parsed: syn::File = syn::parse2(tokens).map_err(|error| self.error(error))?;
+        let parsed: syn::File =
+            syn::parse2(tokens.clone()).map_err(|error| self.no_rust(error, tokens))?;
         if let Some(attribute) = attributes(&parsed.attrs).next() {
             problems.push(*self.unknown_attribute(attribute, "none for a whole text"));
         }
@@ -154,6 +156,18 @@ impl<'a> File<'a> {
     pub fn source(&self, span: Span) -> Option<&str> {
         let source = &self.text.text[self.range(span)];
         (!source.is_empty() && source.len() <= 40 && !source.contains('\n')).then_some(source)
+    }
+
+    /// A text that is not Rust, with what was meant if it looks like another language.
+    fn no_rust(&self, error: syn::Error, tokens: TokenStream) -> Diagnostic {
+        let mut diagnostic = self.error(error);
+        let range = |span| self.range(span);
+        let at = diagnostic.span.start;
+        if let Some(found) = foreign::near(tokens, &self.text.text, at, &range) {
+            diagnostic = self.at_bytes(found.place, found.message, found.label);
+            diagnostic.help = Some(found.help);
+        }
+        diagnostic
     }
 
     fn error(&self, error: syn::Error) -> Diagnostic {
@@ -386,11 +400,14 @@ impl<'a> File<'a> {
             return Ok(ty);
         }
         let label = "expected `i32`, `bool`, `Fixed`, `Entity`, `Symbol` or `Point`";
-        Err(Box::new(self.at(
-            ty.span(),
-            "scripts don't have this type",
-            label,
-        )))
+        let mut problem = self.at(ty.span(), "scripts don't have this type", label);
+        if let syn::Type::Path(path) = ty
+            && let Some(name) = path.path.get_ident()
+            && let Some(own) = foreign::type_of(&name.to_string())
+        {
+            problem.help = Some(format!("write `{own}`"));
+        }
+        Err(Box::new(problem))
     }
 
     fn unknown_attribute(&self, attribute: &syn::Attribute, expected: &str) -> Box<Diagnostic> {

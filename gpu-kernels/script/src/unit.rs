@@ -337,6 +337,21 @@ impl<'a> Unit<'a> {
             .map(|((_, name), _)| name.as_str())
     }
 
+    /// The text that has a constant of this name for itself.
+    pub fn private_constant(&self, name: &str) -> Option<&str> {
+        let mut constants = self.constants();
+        let (file, _) = constants.find(|(_, item)| item.name == name && !item.is_public)?;
+        Some(&self.files[file].text.file)
+    }
+
+    /// The text that has a helper function of this name for itself.
+    pub fn private_helper(&self, name: &str) -> Option<&str> {
+        let mut helpers = self.helpers();
+        let (file, _) =
+            helpers.find(|(_, function)| function.name == name && !function.is_public)?;
+        Some(&self.files[file].text.file)
+    }
+
     /// All constants and their texts.
     pub fn constants(&self) -> impl Iterator<Item = (usize, &'a Const)> + '_ {
         self.constants

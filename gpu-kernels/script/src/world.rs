@@ -1,16 +1,21 @@
 //! World files with their scripts.
 
+use std::cell::RefCell;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use shared::file::{Checked, Chosen, Compiler, Declared, LogicError, UncheckedWorld};
+use shared::file::{
+    Checked, Chosen, Compiler, Declared, LogicError, Overrides, Reasons, Remark, UncheckedWorld,
+};
 use shared::world::logic::{LogicConfig, Numbers, Text};
 use shared::{ConfigError, Schema, WorldConfig};
 
 use crate::builtin;
 use crate::diagnostic::draw;
+use crate::folder::{self, Scripts};
 use crate::ir::Inst;
-use crate::logic::{Logic, Problem, TEXTS_MAX};
-use crate::parse::TEXT_BYTES_MAX;
+use crate::logic::{Command, Logic, Problem};
 
 /// Reads and checks a world file and its scripts.
 pub fn load(path: &Path) -> Result<WorldConfig, ConfigError> {
@@ -32,13 +37,15 @@ pub struct Reader {
     pub folder: Option<PathBuf>,
     /// Whether problems of scripts are drawn in colours.
     pub colours: bool,
+    /// Keys that have other values than in the file.
+    pub overrides: Overrides,
 }
 
 impl Reader {
     /// Like [`load`].
     pub fn load(&self, path: &Path) -> Result<Checked, ConfigError> {
         let file = path.display().to_string();
-        match std::fs::read_to_string(path) {
+        match read_file(path) {
             Ok(text) => self.parse(&text, &file),
             Err(error) => Err(ConfigError::Unreadable { file, error }),
         }
@@ -50,9 +57,24 @@ impl Reader {
         let compiler = FileCompiler {
             beside: beside.to_owned(),
             reader: self,
+            skipped: RefCell::default(),
         };
-        WorldConfig::parse(text, file, &compiler)
+        let mut checked = WorldConfig::parse(text, file, self.overrides, &compiler)?;
+        let skipped = compiler.skipped.into_inner().into_iter();
+        checked.warnings.extend(skipped.map(|message| Remark {
+            file: file.to_owned(),
+            line: None,
+            column: None,
+            key: "logic.folder".to_owned(),
+            message,
+        }));
+        Ok(checked)
     }
+}
+
+/// The text of a world file, which may come through a pipe.
+pub fn read_file(path: &Path) -> io::Result<String> {
+    folder::read_bounded(File::open(path)?, FILE_BYTES_MAX)
 }
 
 /// Checks a world that was read from somewhere, as that of a world file is. `file` is its
@@ -61,8 +83,20 @@ pub fn check(world: UncheckedWorld, file: &str) -> Result<WorldConfig, ConfigErr
     let compiler = FileCompiler {
         beside: PathBuf::new(),
         reader: &Reader::default(),
+        skipped: RefCell::default(),
     };
     world.check(file, &compiler)
+}
+
+/// A world at another rate of ticks, with what follows from it, as its file would give it at
+/// that rate. `file` is its name in errors.
+pub fn at_rate(world: &WorldConfig, tick_hz: u32, file: &str) -> Result<WorldConfig, ConfigError> {
+    let compiler = FileCompiler {
+        beside: PathBuf::new(),
+        reader: &Reader::default(),
+        skipped: RefCell::default(),
+    };
+    UncheckedWorld::from(world.clone()).check_at_rate(tick_hz, file, &compiler)
 }
 
 /// The world of an empty file.
@@ -70,50 +104,30 @@ pub fn default() -> WorldConfig {
     parse("", "the default world").expect("the default world is valid")
 }
 
-/// The texts of a folder: its files that end in `.rs`, by name.
+/// The texts of a folder, by name; an error if one of them can't be read.
 pub fn read_folder(folder: &Path) -> Result<Vec<Text>, String> {
-    let show = folder.display();
-    let entries =
-        std::fs::read_dir(folder).map_err(|error| format!("cannot read {show}: {error}"))?;
-    let mut paths = vec![];
-    for entry in entries {
-        let path = entry
-            .map_err(|error| format!("cannot read {show}: {error}"))?
-            .path();
-        if path.extension().is_some_and(|ending| ending == "rs") {
-            paths.push(path);
-        }
-    }
-    if paths.len() > TEXTS_MAX {
-        return Err(format!(
-            "{show} has {} scripts; at most {TEXTS_MAX} are allowed",
-            paths.len()
-        ));
-    }
-    paths.sort();
-    paths.iter().map(|path| read_text(path)).collect()
+    all_of(folder::read(folder)?)
 }
 
-fn read_text(path: &Path) -> Result<Text, String> {
-    let show = path.display();
-    let size = std::fs::metadata(path)
-        .map_err(|error| format!("cannot read {show}: {error}"))?
-        .len();
-    if size > TEXT_BYTES_MAX as u64 {
-        return Err(format!(
-            "{show} has {size} bytes; at most {TEXT_BYTES_MAX} are allowed"
-        ));
+fn all_of(scripts: Scripts) -> Result<Vec<Text>, String> {
+    match scripts.unreadable.is_empty() {
+        true => Ok(scripts.texts),
+        false => {
+            let messages: Vec<String> = scripts.unreadable.into_values().collect();
+            Err(messages.join("; "))
+        }
     }
-    let text =
-        std::fs::read_to_string(path).map_err(|error| format!("cannot read {show}: {error}"))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok(Text::new(name, text))
 }
+
+/// The most bytes of a world file.
+const FILE_BYTES_MAX: usize = 16 << 20;
 
 struct FileCompiler<'a> {
     /// The world file's folder.
     beside: PathBuf,
     reader: &'a Reader,
+    /// What has the name of a script and is none.
+    skipped: RefCell<Vec<String>>,
 }
 
 impl Compiler for FileCompiler<'_> {
@@ -146,16 +160,20 @@ impl Compiler for FileCompiler<'_> {
     }
 
     fn folder(&self, folder: &str) -> Result<Vec<Text>, String> {
-        match &self.reader.folder {
-            Some(folder) => read_folder(folder),
-            None => read_folder(&self.beside.join(folder)),
-        }
+        let scripts = match &self.reader.folder {
+            Some(folder) => folder::read(folder),
+            None => folder::read(&self.beside.join(folder)),
+        };
+        let scripts = scripts?;
+        self.skipped.borrow_mut().extend(scripts.skipped.clone());
+        all_of(scripts)
     }
 
     fn compile(&self, schema: &Schema, logic: &mut LogicConfig) -> Result<Declared, LogicError> {
         let colours = self.reader.colours;
         let compiled = Logic::compile(schema, logic);
         let compiled = compiled.map_err(|problems| error(problems, logic, colours))?;
+        let reasons = reasons(&compiled);
         logic.numbers = compiled.numbers;
         let insts = compiled.commands.iter().flat_map(|c| &c.code.insts);
         Ok(Declared {
@@ -164,6 +182,7 @@ impl Compiler for FileCompiler<'_> {
                 .iter()
                 .any(|c| c.schema.is_given() && c.code.afters().next().is_some()),
             rewinds: compiled.commands.iter().any(|c| c.rewinds()),
+            reasons,
             updates: insts.fold(0, |bits, inst| match inst {
                 Inst::Update(_, column, _) => bits | 1 << column,
                 _ => bits,
@@ -172,6 +191,27 @@ impl Compiler for FileCompiler<'_> {
             commands: compiled.commands.into_iter().map(|c| c.schema).collect(),
             notifications: compiled.notifications,
         })
+    }
+}
+
+/// What in the texts needs limits.
+fn reasons(logic: &Logic) -> Reasons {
+    let first = |is_reason: &dyn Fn(&&Command) -> bool, what: &str| {
+        let command = logic.commands.iter().find(is_reason)?;
+        let (name, file) = (&command.schema.name, &command.file);
+        Some(format!("`{name}` of {file} {what}"))
+    };
+    let asks = |c: &&Command| c.code.insts.iter().any(|i| matches!(i, Inst::Past(..)));
+    let puts_off = |c: &&Command| c.schema.is_given() && c.code.afters().next().is_some();
+    let tells = |c: &&Command| c.code.notifications().next().is_some();
+    Reasons {
+        timed_commands: first(
+            &puts_off,
+            "puts a command off by `after`, `spawn` or `despawn`",
+        ),
+        rewind_ticks: first(&asks, "uses `was_within`")
+            .or_else(|| first(&|c| c.rewinds(), "has a parameter `seen`")),
+        notifications_per_tick: first(&tells, "tells clients of something by `tell`"),
     }
 }
 

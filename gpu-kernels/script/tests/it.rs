@@ -8,6 +8,7 @@ mod forecast;
 mod guide;
 mod hostile;
 mod language;
+mod messages;
 mod mutated;
 mod native;
 mod native_speed;

@@ -4,11 +4,14 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use client_bot::note;
 use script::world::Reader;
-use shared::WorldConfig;
+use shared::file::Overrides;
 use shared::wire::close::{UPDATE_URL_BYTES_MAX, is_update_url};
+use shared::{ConfigError, WorldConfig};
+
+use crate::tick::reload::WorldFile;
 
 /// Parses a number of seconds above 0.
 pub fn seconds(text: &str) -> Result<f64, String> {
@@ -41,29 +44,58 @@ pub fn update_url(text: &str) -> Result<String, String> {
     }
 }
 
-/// The world of a file, and its folder of scripts if it has one. Prints the file's warnings
-/// to standard error.
-pub fn load_world(path: &Path) -> Result<(WorldConfig, Option<PathBuf>)> {
+/// A world, and where it came from.
+#[derive(Debug)]
+pub struct Loaded {
+    pub world: WorldConfig,
+    /// Its folder of scripts, if it has one.
+    pub scripts: Option<PathBuf>,
+    pub file: WorldFile,
+}
+
+/// The world of a file, in which some keys have other values. Prints the file's warnings to
+/// standard error.
+pub fn load_world(path: &Path, overrides: Overrides) -> Result<Loaded> {
     let reader = Reader {
         colours: std::io::stderr().is_terminal(),
+        overrides,
         ..Reader::default()
     };
-    let checked = reader.load(path)?;
+    let file = path.display().to_string();
+    let text = script::world::read_file(path).with_context(|| format!("{file}: cannot be read"))?;
+    let checked = with_overrides(reader.parse(&text, &file), overrides)?;
     for warning in &checked.warnings {
         note!("warning: {warning}");
     }
     let beside = path.parent().unwrap_or(Path::new(""));
     let folder = checked.config.logic.folder.as_ref();
-    let scripts = folder.map(|folder| beside.join(folder));
-    Ok((checked.config, scripts))
+    Ok(Loaded {
+        scripts: folder.map(|folder| beside.join(folder)),
+        world: checked.config,
+        file: WorldFile {
+            path: path.to_owned(),
+            text,
+            overrides,
+        },
+    })
 }
 
-/// The world with another tick rate, if one is given.
-pub fn with_tick_hz(mut world: WorldConfig, tick_hz: Option<u32>) -> WorldConfig {
-    if let Some(tick_hz) = tick_hz {
-        world.schema.world.tick_hz = tick_hz;
+/// The world of an empty file, in which some keys have other values.
+pub fn default_world(overrides: Overrides) -> Result<WorldConfig> {
+    let reader = Reader {
+        overrides,
+        ..Reader::default()
+    };
+    let checked = with_overrides(reader.parse("", "the default world"), overrides)?;
+    Ok(checked.config)
+}
+
+/// Says with which options a world was rejected, as its file alone may be fine.
+fn with_overrides<T>(read: Result<T, ConfigError>, overrides: Overrides) -> Result<T> {
+    match overrides.tick_hz {
+        Some(tick_hz) => read.with_context(|| format!("with --tick-hz {tick_hz}")),
+        None => Ok(read?),
     }
-    world
 }
 
 const SECONDS_MAX: f64 = 1e7;

@@ -18,9 +18,10 @@ use client_bot::say;
 use client_bot::signals::Endings;
 use client_bot::{BehaviourKind, Network, Swarm, SwarmOptions, SwarmReport, Trust};
 use quic::faults::relay::{self, Relay, RelayPort};
+use shared::file::Overrides;
 use shared::world::logic::Text;
 
-use super::arguments::{load_world, seconds, update_url, with_tick_hz};
+use super::arguments::{load_world, seconds, update_url};
 use super::web::{WebArguments, say_page};
 use crate::metrics::machine;
 use crate::metrics::stats::Figures;
@@ -80,14 +81,21 @@ pub fn run(arguments: &DemoArguments) -> Result<bool> {
 /// Runs the demo. The reasons say what was wrong.
 fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let guests = if arguments.web.is_given() { GUESTS } else { 0 };
-    let (world, scripts) = match &arguments.world {
-        Some(path) => load_world(path)?,
-        None => (
-            demo_world(arguments.clients, guests, arguments.behaviour)?,
-            None,
-        ),
+    let overrides = Overrides {
+        tick_hz: arguments.tick_hz,
+        ..Overrides::default()
     };
-    let world = with_tick_hz(world, arguments.tick_hz);
+    let (world, scripts, world_file) = match &arguments.world {
+        Some(path) => {
+            let loaded = load_world(path, overrides)?;
+            (loaded.world, loaded.scripts, Some(loaded.file))
+        }
+        None => {
+            let (clients, behaviour) = (arguments.clients, arguments.behaviour);
+            let world = demo_world(clients, guests, behaviour, overrides)?;
+            (world, None, None)
+        }
+    };
     let play = arguments.play.as_deref().map(read_play).transpose()?;
     if let Some(text) = &play {
         client_bot::behaviour::compile(&world.schema, text).map_err(anyhow::Error::msg)?;
@@ -100,6 +108,7 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
         http_hosts: arguments.web.hosts.names.clone(),
         scripts,
         renewals: renewals.clone(),
+        world_file,
         update_url: arguments.update_url.clone(),
         ..ServerOptions::local(world.clone())
     };

@@ -8,6 +8,8 @@ use clap::Args;
 use client_bot::cli::threads;
 use client_bot::say;
 
+use shared::file::Overrides;
+
 use super::arguments::load_world;
 use super::database::DatabaseArguments;
 use super::kept::{open, recover, start};
@@ -57,7 +59,7 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
             Some(locked)
         }
     };
-    let (given, _) = load_world(&arguments.world)?;
+    let given = load_world(&arguments.world, Overrides::default())?.world;
     let (recovered, _) = recover(&disk, None, arguments.backend, arguments.threads)
         .with_context(|| format!("the world in {} can't be migrated", path.display()))?;
     let different = differences::between(&recovered.world, &given);

@@ -12,9 +12,10 @@ use client_bot::connect::{fingerprint, resolve};
 use client_bot::console::output::write_in_background;
 use client_bot::say;
 use client_bot::signals::{self, Endings};
+use shared::file::Overrides;
 
 use super::accounts::AccountArguments;
-use super::arguments::{load_world, seconds, update_url, with_tick_hz};
+use super::arguments::{default_world, load_world, seconds, update_url};
 use super::database::DatabaseArguments;
 use super::follow::{StandbyArguments, follow_until_promoted};
 use super::lease::LeaseArguments;
@@ -39,8 +40,8 @@ pub struct ServeArguments {
     /// World file; without one, a plain default world
     #[arg(long, value_name = "FILE", conflicts_with = "follow")]
     world: Option<PathBuf>,
-    /// Ticks per second [default: the world file's]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Ticks per second [default: the world file's; a standby's are its primary's]
+    #[arg(long, conflicts_with = "follow", value_parser = clap::value_parser!(u32).range(1..=1000))]
     tick_hz: Option<u32>,
     /// PEM file of the certificate; without one, a self-signed certificate is made
     #[arg(long, value_name = "FILE", requires = "key")]
@@ -109,9 +110,16 @@ pub struct ServeArguments {
 
 /// Runs a server until Ctrl-C, the end of its time, or an error.
 pub fn run(arguments: ServeArguments) -> Result<()> {
-    let (world, scripts) = match &arguments.world {
-        Some(path) => load_world(path)?,
-        None => (script::world::default(), None),
+    let overrides = Overrides {
+        tick_hz: arguments.tick_hz,
+        ..Overrides::default()
+    };
+    let (world, scripts, world_file) = match &arguments.world {
+        Some(path) => {
+            let loaded = load_world(path, overrides)?;
+            (loaded.world, loaded.scripts, Some(loaded.file))
+        }
+        None => (default_world(overrides)?, None, None),
     };
     let cores = machine::cores();
     // Nobody plays yet, and what is kept outlasts any end: a signal ends the start at once.
@@ -127,8 +135,9 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     }
     let options = ServerOptions {
         listen: arguments.listen,
-        world: with_tick_hz(world, arguments.tick_hz),
+        world,
         scripts,
+        world_file,
         identity: arguments.certificate.zip(arguments.key),
         shards: arguments.shards.unwrap_or(cores),
         threads: arguments.threads.unwrap_or(cores),

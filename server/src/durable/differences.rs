@@ -6,15 +6,14 @@ use shared::{CommandKind, WorldConfig};
 
 /// The differences, each as a line with a path: `schema.kinds.player.hp.default: 100, now 90`.
 /// Scripts, with the commands and notifications that they declare, and the rate of ticks may
-/// differ. Numbers are as the engine has them: those of a fixed-point type in 4096ths.
+/// differ, with what follows from it. Numbers are as the engine has them: those of a fixed-point type in 4096ths.
 pub fn between(kept: &WorldConfig, given: &WorldConfig) -> Vec<String> {
+    of_all(kept, &with_rate_of(given.clone(), kept))
+}
+
+/// The same, with the rate of ticks and what follows from it.
+pub fn of_all(kept: &WorldConfig, given: &WorldConfig) -> Vec<String> {
     let mut given = given.clone();
-    if given.schema.world.tick_hz != kept.schema.world.tick_hz {
-        given.schema.world.tick_hz = kept.schema.world.tick_hz;
-        // These follow from the rate; the world goes on with those that it has.
-        given.limits.input_ticks_max = kept.limits.input_ticks_max;
-        given.limits.late_ticks_max = kept.limits.late_ticks_max;
-    }
     let (constants, budget) = (given.logic.constants, given.logic.budget);
     let numbers = given.logic.numbers;
     given.logic = kept.logic.clone();
@@ -36,6 +35,22 @@ pub fn between(kept: &WorldConfig, given: &WorldConfig) -> Vec<String> {
         found.push("the order of kinds".to_owned());
     }
     found
+}
+
+/// A world with the rate of ticks of another one, and what follows from it there: how far from
+/// their ticks commands may arrive, and how far spectators go in a tick. These are no part of a
+/// world's state.
+pub fn with_rate_of(mut world: WorldConfig, of: &WorldConfig) -> WorldConfig {
+    let is_another = world.schema.world.tick_hz != of.schema.world.tick_hz;
+    world.schema.world.tick_hz = of.schema.world.tick_hz;
+    world.limits.input_ticks_max = of.limits.input_ticks_max;
+    world.limits.late_ticks_max = of.limits.late_ticks_max;
+    if let (true, Some(own), Some(others)) = (is_another, &mut world.spectators, of.spectators)
+        && own.step_max.is_some() == others.step_max.is_some()
+    {
+        own.step_max = others.step_max;
+    }
+    world
 }
 
 /// The names that stand for numbers in a world.
@@ -264,5 +279,23 @@ mod tests {
         let logic = "[logic]\nbuiltin = ['move']\n[world]";
         let changes = [("tick_hz = 20", "tick_hz = 30"), ("[world]", logic)];
         assert_eq!(found(&changes), [""; 0]);
+    }
+
+    #[test]
+    fn a_world_at_another_rate_has_what_follows_from_it() {
+        let watched = |tick_hz: u32| {
+            let text = format!("[spectators]\nallowed = true\nspeed_max = 60\n{WORLD}");
+            let text = text.replace("tick_hz = 20", &format!("tick_hz = {tick_hz}"));
+            script::world::parse(&text, "a test's world").unwrap()
+        };
+        let (kept, given) = (watched(20), watched(100));
+        assert_ne!(kept.spectators, given.spectators);
+        assert_eq!(between(&kept, &given), [""; 0]);
+        assert_eq!(with_rate_of(kept.clone(), &given), given);
+        assert_eq!(with_rate_of(given.clone(), &kept), kept);
+        // At the same rate, another speed is a difference.
+        let mut slower = kept.clone();
+        slower.spectators.as_mut().unwrap().step_max = Some(1);
+        assert!(between(&kept, &slower)[0].contains("step_max"));
     }
 }

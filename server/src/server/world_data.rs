@@ -12,6 +12,7 @@ use shared::WorldConfig;
 use super::DataOptions;
 use crate::durable::characters::{CharacterStore, Rows};
 use crate::durable::checkpoint;
+use crate::durable::differences::with_rate_of;
 use crate::durable::disk::Disk;
 use crate::durable::folder::DataFolder;
 use crate::durable::journal::{Journal, SPARE, Settings};
@@ -42,10 +43,8 @@ pub fn open(data: &DataOptions, world: &mut WorldConfig) -> Result<Opened> {
     }
     let stored = recovery::newest(&disk, None)?;
     if let Some(stored) = &stored {
-        let tick_hz = world.schema.world.tick_hz;
         recovery::check_same(&stored.body.world, world)?;
-        *world = stored.body.world.clone();
-        world.schema.world.tick_hz = tick_hz;
+        *world = with_rate_of(stored.body.world.clone(), world);
     }
     Ok(Opened { folder, stored })
 }
@@ -82,7 +81,7 @@ pub fn recover(
     recovery::report(&recovered, &end);
     log::cut(&disk, &end).context("cannot cut the end of the journal")?;
     // It may be another one than the world had.
-    recovered.world.schema.world.tick_hz = world.schema.world.tick_hz;
+    recovered.world = with_rate_of(recovered.world, world);
     let known = Standing::read(folder.path())?.epoch;
     recovered.epoch = recovered.epoch.max(known).restarted()?;
     Ok((folder, recovered))

@@ -337,6 +337,7 @@ impl Thread {
     }
 
     fn note(&self, welcome: &Welcome) {
+        self.runner.set_rate(welcome.tick_hz);
         let next = self.replica.has().map(|has| has.next);
         let mut progress = self.shared.lock();
         progress.next = next;

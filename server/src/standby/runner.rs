@@ -1,7 +1,7 @@
 //! At the standby: the thread that runs the ticks, compares each state with the primary's, and
 //! writes checkpoints.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -51,6 +51,8 @@ struct Shared {
     waiting_bytes: AtomicUsize,
     /// Nobody needs the world any more.
     is_abandoned: AtomicBool,
+    /// The primary's rate of ticks, which may be another than that of its checkpoint; 0: unknown.
+    tick_hz: AtomicU32,
     failure: Mutex<Option<String>>,
 }
 
@@ -95,6 +97,11 @@ impl Runner {
             Ok(()) => Ok(()),
             Err(_) => bail!("the standby's thread has failed"),
         }
+    }
+
+    /// At which rate the primary runs the world.
+    pub fn set_rate(&self, tick_hz: u32) {
+        self.shared.tick_hz.store(tick_hz, Ordering::Relaxed);
     }
 
     /// Whether so much waits that no more should be taken.
@@ -202,7 +209,11 @@ impl Thread {
         }
     }
 
-    fn checkpoint_ticks(&self, tick_hz: u32) -> u64 {
+    fn checkpoint_ticks(&self, stored_hz: u32) -> u64 {
+        let tick_hz = match self.shared.tick_hz.load(Ordering::Relaxed) {
+            0 => stored_hz,
+            tick_hz => tick_hz,
+        };
         u64::from(self.options.checkpoint_seconds) * u64::from(tick_hz)
     }
 

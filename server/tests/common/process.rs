@@ -110,6 +110,11 @@ impl Process {
         .await;
     }
 
+    /// What it has logged so far.
+    pub fn log(&self) -> String {
+        self.log.lock().expect("nobody panics with it").clone()
+    }
+
     /// Waits for its end, which is to be a failure, and gives all that it has logged.
     pub async fn fails(mut self) -> String {
         let mut ended = None;

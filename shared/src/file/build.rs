@@ -34,6 +34,15 @@ pub(super) struct Rejected {
     pub drawn: String,
 }
 
+impl Rejected {
+    pub fn of(problem: Problem) -> Rejected {
+        Rejected {
+            problems: Problems(vec![problem]),
+            drawn: String::new(),
+        }
+    }
+}
+
 /// Checks all parts. `rejected` has the problems that reading the keys gave.
 pub(super) fn build(
     raw: &raw::World,
@@ -83,7 +92,7 @@ pub(super) fn build(
             Ok(declared) => Some((logic, declared)),
             Err(error) => {
                 let keys = error.keys.into_iter();
-                let keys = keys.map(|(key, message)| Problem { key, message });
+                let keys = keys.map(|(key, message)| Problem::new(key, message));
                 problems.0.extend(keys);
                 rejected.drawn = error.drawn;
                 None
@@ -121,6 +130,9 @@ pub(super) fn build(
         notifies: !notifications.is_empty(),
     };
     let limits = limits::limits(&raw.limits, region_limits, &needs, problems);
+    if let Some(declared) = declared {
+        limits::explain(&declared.reasons, problems);
+    }
     limits.apply(&mut schema, notifications);
     problems.take(check_names(&schema, &limits));
     problems.take(check_sizes(&schema));

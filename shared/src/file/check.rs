@@ -8,6 +8,18 @@ use crate::world::fixed::Fixed;
 pub(super) struct Problem {
     pub key: String,
     pub message: String,
+    /// Where it is in the file, in bytes, if that is known better than by the key.
+    pub place: Option<usize>,
+}
+
+impl Problem {
+    pub fn new(key: impl Into<String>, message: impl Into<String>) -> Problem {
+        Problem {
+            key: key.into(),
+            message: message.into(),
+            place: None,
+        }
+    }
 }
 
 /// The problems of a file so far. A value with a problem is replaced by a valid one, so that
@@ -32,10 +44,7 @@ impl Problems {
 }
 
 pub(super) fn problem<T>(key: impl Into<String>, message: impl Into<String>) -> Result<T, Problem> {
-    Err(Problem {
-        key: key.into(),
-        message: message.into(),
-    })
+    Err(Problem::new(key, message))
 }
 
 pub(super) fn unexpected<T>(
@@ -79,3 +88,12 @@ pub(super) fn fixed(key: &str, value: f64, min: f64, max: f64) -> Result<Fixed, 
 /// The longest edge of a world: a little under half of what [`Fixed`] can hold, so that
 /// neither the difference of two positions nor an area of interest around one overflows.
 pub(super) const SIZE_MAX: f64 = 262_143.0;
+
+/// `one of "a", "b"`, as what was expected.
+pub(super) fn one_of<T: std::fmt::Debug>(names: impl IntoIterator<Item = T>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| format!("{name:?}")).collect();
+    match &names[..] {
+        [] => "none, as there are none".to_owned(),
+        names => format!("one of [{}]", names.join(", ")),
+    }
+}

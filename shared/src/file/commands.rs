@@ -1,6 +1,6 @@
 //! The rules by which kinds give commands, and those that newborns give, and the engine's own notifications.
 
-use super::check::{Problem, Problems, in_range, place, problem, unexpected};
+use super::check::{Problem, Problems, in_range, one_of, place, problem, unexpected};
 use super::{kinds, raw};
 use crate::world::attribute::{AttributeType, Audience};
 use crate::world::command::{CommandKind, CommandSchema};
@@ -38,7 +38,7 @@ fn every_one(schema: &Schema, key: &str, raw: &raw::Every) -> Result<Every, Prob
     let Some(command) = givable.clone().find(|c| c.name == raw.command) else {
         let names: Vec<_> = givable.map(|c| c.name.as_str()).collect();
         let found = format!("{:?}", raw.command);
-        return unexpected(format!("{key}.command"), found, format!("one of {names:?}"));
+        return unexpected(format!("{key}.command"), found, expected_command(&names));
     };
     let own_place = match raw.at {
         None => None,
@@ -72,6 +72,13 @@ fn every_one(schema: &Schema, key: &str, raw: &raw::Every) -> Result<Every, Prob
     })
 }
 
+fn expected_command(names: &[&str]) -> String {
+    match names {
+        [] => "a command with `#[command(rules)]`, which no script declares".to_owned(),
+        _ => one_of(names),
+    }
+}
+
 /// By kind: the command of its newborns.
 pub(super) fn born(
     schema: &Schema,
@@ -91,7 +98,13 @@ fn born_one(schema: &Schema, key: &str, name: &str) -> Result<CommandKind, Probl
         return Ok(command.kind);
     }
     let names: Vec<_> = givable.map(|c| c.name.as_str()).collect();
-    let expected = format!("a command that takes `me` and nothing else, one of {names:?}");
+    let expected = match names.is_empty() {
+        true => "a command that takes `me` and nothing else, which no script declares".to_owned(),
+        false => format!(
+            "a command that takes `me` and nothing else, {}",
+            one_of(&names)
+        ),
+    };
     unexpected(key, format!("{name:?}"), expected)
 }
 

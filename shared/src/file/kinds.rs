@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::check::{Problem, Problems, fixed, in_range, place, problem, unexpected};
+use super::check::{Problem, Problems, fixed, in_range, one_of, place, problem, unexpected};
 use super::{raw, wire_step};
 use crate::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
 use crate::world::command::CommandSchema;
@@ -14,7 +14,7 @@ pub(super) fn index(schema: &Schema, key: &str, name: &str) -> Result<u16, Probl
         Some(index) => place(key, index),
         None => {
             let names: Vec<_> = schema.kinds.iter().map(|k| k.name.as_str()).collect();
-            unexpected(key, format!("{name:?}"), format!("one of {names:?}"))
+            unexpected(key, format!("{name:?}"), one_of(&names))
         }
     }
 }
@@ -292,7 +292,7 @@ pub(super) fn value(
         (AttributeType::I32, _) => unexpected(key, value, "a whole number"),
         (AttributeType::Fixed, _) => unexpected(key, value, "a number"),
         (AttributeType::Bool, _) => unexpected(key, value, "true or false"),
-        (AttributeType::Symbol, _) => unexpected(key, value, format!("one of {own_symbols:?}")),
+        (AttributeType::Symbol, _) => unexpected(key, value, one_of(own_symbols)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sizes and quotas: `[limits]` in the world file.
 
 use super::check::{Problem, Problems, in_range};
+use super::logic::Reasons;
 use super::regions::RegionLimits;
 use super::{interest, raw};
 use crate::world::config::{HEARINGS_MAX, Limits, REWIND_TICKS_MAX};
@@ -44,6 +45,7 @@ pub(super) fn limits(
     let clients = problems.take_or(1, in_range("limits.clients", clients, 1, CAPACITY_MAX));
     let commands = limit!(problems, raw.client_commands_per_tick, 1, 1000);
     let tick = tick_limits(raw, needs, clients, commands, problems);
+    let [input_ticks_max, late_ticks_max] = of_rate(needs.world.tick_hz);
     // The hearings of all clients together are counted in 32 bits.
     let hearings_max = HEARINGS_MAX.min(u32::MAX / clients);
     Limits {
@@ -62,13 +64,13 @@ pub(super) fn limits(
         input_ticks_max: input_ticks(
             "limits.input_ticks_max",
             raw.input_ticks_max,
-            needs.world.tick_hz.div_ceil(2),
+            input_ticks_max,
             problems,
         ),
         late_ticks_max: input_ticks(
             "limits.late_ticks_max",
             raw.late_ticks_max,
-            needs.world.tick_hz,
+            late_ticks_max,
             problems,
         ),
         rewind_ticks: limit!(
@@ -97,10 +99,36 @@ pub(super) fn limits(
     }
 }
 
-/// How far from its tick a client's command may arrive; by default so many ticks, at least
-/// four.
-fn input_ticks(key: &str, found: Option<u32>, default: u32, problems: &mut Problems) -> u32 {
-    let ticks = found.unwrap_or(default.clamp(4, INPUT_TICKS_MAX));
+/// Adds to problems of limits that are 0 what in the texts needs them.
+pub(super) fn explain(reasons: &Reasons, problems: &mut Problems) {
+    let reasons = [
+        ("limits.timed_commands", &reasons.timed_commands),
+        ("limits.rewind_ticks", &reasons.rewind_ticks),
+        (
+            "limits.notifications_per_tick",
+            &reasons.notifications_per_tick,
+        ),
+    ];
+    for (key, reason) in reasons {
+        let mut of_key = problems.0.iter_mut().filter(|problem| problem.key == key);
+        let Some((problem, reason)) = of_key.next().zip(reason.as_ref()) else {
+            continue;
+        };
+        if problem.message.ends_with("found 0") {
+            problem.message = format!("{reason}, which needs this limit: {}", problem.message);
+        }
+    }
+}
+
+/// The usual `input_ticks_max` and `late_ticks_max` of a rate: half a second and a second, at
+/// least four ticks.
+pub(super) fn of_rate(tick_hz: u32) -> [u32; 2] {
+    [tick_hz.div_ceil(2), tick_hz].map(|ticks| ticks.clamp(4, INPUT_TICKS_MAX))
+}
+
+/// How far from its tick a client's command may arrive.
+fn input_ticks(key: &str, found: Option<u32>, usual: u32, problems: &mut Problems) -> u32 {
+    let ticks = found.unwrap_or(usual);
     problems.take_or(4, in_range(key, ticks, 0, INPUT_TICKS_MAX))
 }
 

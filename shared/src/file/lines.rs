@@ -6,8 +6,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The places of all keys of a file, by the names that problems have for them.
-#[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct Lines<'a> {
+    text: &'a str,
     keys: Vec<Place>,
     /// Where each line begins.
     starts: Vec<usize>,
@@ -17,11 +17,13 @@ struct Place {
     key: String,
     /// From the key to the end of its value.
     span: Range<usize>,
+    is_table: bool,
 }
 
-impl Lines {
-    pub fn new(text: &str, table: &DeTable<'_>) -> Lines {
+impl<'a> Lines<'a> {
+    pub fn new(text: &'a str, table: &DeTable<'_>) -> Lines<'a> {
         let mut lines = Lines {
+            text,
             keys: vec![],
             starts: starts(text),
         };
@@ -55,7 +57,12 @@ impl Lines {
         }
         // After the keys in it, of which a place may be one.
         let span = start..value.span().end.max(start + 1);
-        self.keys.push(Place { key, span });
+        let is_table = value.get_ref().is_table();
+        self.keys.push(Place {
+            key,
+            span,
+            is_table,
+        });
     }
 
     /// The line of a key, from 1, or of the nearest one around it that the file has.
@@ -75,14 +82,43 @@ impl Lines {
         around.next().map_or(String::new(), |key| key.key.clone())
     }
 
-    fn line_at(&self, place: usize) -> usize {
+    /// What a key of this name would be called at a place where the file has none.
+    pub fn key_like(&self, place: usize, name: &str) -> String {
+        let start = self.starts[self.line_at(place) - 1];
+        let line = self.text.get(start..).unwrap_or_default();
+        let line = line.lines().next().unwrap_or_default().trim_start();
+        if line.starts_with('[') {
+            let header = line.trim_start_matches('[').split(']').next();
+            return header.unwrap_or(name).trim().to_owned();
+        }
+        let around = self.key_at(place);
+        if !around.is_empty() {
+            return format!("{around}.{name}");
+        }
+        // The table of the nearest key before it.
+        let before = self.keys.iter().filter(|key| key.span.start < place);
+        let nearest = before.max_by_key(|key| (key.span.start, std::cmp::Reverse(key.key.len())));
+        match nearest {
+            Some(nearest) if nearest.is_table => format!("{}.{name}", nearest.key),
+            Some(nearest) => match nearest.key.rsplit_once('.') {
+                Some((table, _)) => format!("{table}.{name}"),
+                None => name.to_owned(),
+            },
+            None => name.to_owned(),
+        }
+    }
+
+    /// The line of a place, from 1.
+    pub fn line_at(&self, place: usize) -> usize {
         self.starts.partition_point(|&start| start <= place)
     }
-}
 
-/// The line of a place, from 1.
-pub(super) fn line_at(text: &str, place: usize) -> usize {
-    starts(text).partition_point(|&start| start <= place)
+    /// How many characters of its line stand before a place, and one.
+    pub fn column_at(&self, place: usize) -> usize {
+        let start = self.starts[self.line_at(place) - 1];
+        let before = self.text.get(start..place).unwrap_or_default();
+        before.chars().count() + 1
+    }
 }
 
 fn starts(text: &str) -> Vec<usize> {

@@ -51,10 +51,20 @@ pub struct Declared {
     pub puts_off: bool,
     /// Whether any command asks where entities were, or is told what its client saw.
     pub rewinds: bool,
+    /// What in the texts needs limits above 0.
+    pub reasons: Reasons,
     /// The columns that commands update, as bits.
     pub updates: u64,
     /// Built-in commands that the world can't have, and why.
     pub left_out: Vec<(String, String)>,
+}
+
+/// What in the texts of a world needs limits, as in "`hit` of hit.rs uses `was_within`".
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reasons {
+    pub timed_commands: Option<String>,
+    pub rewind_ticks: Option<String>,
+    pub notifications_per_tick: Option<String>,
 }
 
 /// Why scripts were rejected.

@@ -1,5 +1,5 @@
-//! Reads the keys of a file, part by part, so that a wrong type in one part does not hide
-//! problems of the others.
+//! Reads the keys of a file, part by part, and finds all keys that are unknown, missing or of
+//! another type, so that one does not hide the others.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -7,17 +7,19 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::check::{Problem, Problems};
 use super::lines::Lines;
+use super::mend::{Mended, drop_around, drop_item, stand_in};
 use super::raw;
 
-/// The keys with their types, and the problems of those that have another one. Such a part
-/// has its defaults.
-pub(super) fn read(table: DeTable<'_>, lines: &Lines) -> (raw::World, Problems) {
+/// The keys with their types, and the problems of those that have another one. Such a key
+/// has its default; an item of a list that lacks a key is left out.
+pub(super) fn read(table: DeTable<'_>, lines: &Lines<'_>) -> (raw::World, Problems) {
     let mut reader = Reader {
         lines,
         problems: Problems::default(),
     };
     let mut world = raw::World::default();
     for (key, value) in table {
+        let start = key.span().start;
         match key.get_ref().as_ref() {
             "world" => world.world = reader.part(value).unwrap_or_default(),
             "limits" => world.limits = reader.part(value).unwrap_or_default(),
@@ -26,15 +28,15 @@ pub(super) fn read(table: DeTable<'_>, lines: &Lines) -> (raw::World, Problems) 
             "spectators" => world.spectators = reader.part(value).unwrap_or_default(),
             "kind" => {
                 let before = reader.problems.0.len();
-                let kinds = reader.list(value);
+                let kinds = reader.list("kind", start, value);
                 // Without kinds that can be read, the rest is checked with the usual one.
                 let is_unread = kinds.is_empty() && reader.problems.0.len() > before;
                 world.kind = (!is_unread).then_some(kinds);
             }
-            "every" => world.every = reader.list(value),
+            "every" => world.every = reader.list("every", start, value),
             other => {
                 let message = format!("unknown field `{other}`, expected one of {PARTS}");
-                reader.note(other.to_owned(), &message);
+                reader.note_of(other.to_owned(), start, message);
             }
         }
     }
@@ -42,45 +44,94 @@ pub(super) fn read(table: DeTable<'_>, lines: &Lines) -> (raw::World, Problems) 
 }
 
 struct Reader<'a> {
-    lines: &'a Lines,
+    lines: &'a Lines<'a>,
     problems: Problems,
 }
 
 impl Reader<'_> {
-    fn list<T: for<'de> Deserialize<'de>>(&mut self, value: Spanned<DeValue<'_>>) -> Vec<T> {
-        let span = value.span();
+    fn list<T: for<'de> Deserialize<'de>>(
+        &mut self,
+        name: &str,
+        start: usize,
+        value: Spanned<DeValue<'_>>,
+    ) -> Vec<T> {
         match value.into_inner() {
             DeValue::Array(items) => items
                 .into_iter()
                 .filter_map(|item| self.part(item))
                 .collect(),
             other => {
-                let key = self.lines.key_at(span.start);
-                let message = format!("invalid type: {}, expected a list", other.type_str());
-                self.note(key, &message);
+                let found = other.type_str();
+                let message = format!(
+                    "invalid type: {found}, expected a list: each entry begins with `[[{name}]]`"
+                );
+                self.note_of(name.to_owned(), start, message);
                 vec![]
             }
         }
     }
 
     fn part<T: for<'de> Deserialize<'de>>(&mut self, value: Spanned<DeValue<'_>>) -> Option<T> {
-        let start = value.span().start;
-        match T::deserialize(ValueDeserializer::from(value)) {
-            Ok(part) => Some(part),
-            Err(error) => {
-                let place = error.span().map_or(start, |span| span.start);
-                self.note(self.lines.key_at(place), error.message());
-                None
+        // The first goes on behind each problem; the second is what can be used.
+        let (mut rest, mut kept) = (value.clone(), value);
+        let mut is_lost = false;
+        for round in 0..PROBLEMS_MAX {
+            let start = rest.span().start;
+            let error = match T::deserialize(ValueDeserializer::from(rest.clone())) {
+                Ok(part) if round == 0 => return Some(part),
+                Ok(_) => break,
+                Err(error) => error,
+            };
+            let place = error.span().map_or(start, |span| span.start);
+            if !self.note(place, plain(error.message())) {
+                return None;
             }
+            match stand_in(&mut rest, place, error.message()) {
+                Mended::Nothing => return None,
+                Mended::Removed => drop_around(&mut kept, place),
+                Mended::Replaced => is_lost |= !drop_item(&mut kept, place),
+            }
+        }
+        match is_lost {
+            true => None,
+            false => T::deserialize(ValueDeserializer::from(kept)).ok(),
         }
     }
 
-    fn note(&mut self, key: String, message: &str) {
-        self.problems.0.push(Problem {
-            key,
-            message: message.to_owned(),
-        });
+    /// Notes a problem of the key at a place. False if it is known.
+    fn note(&mut self, place: usize, message: String) -> bool {
+        self.note_of(self.lines.key_at(place), place, message)
+    }
+
+    fn note_of(&mut self, key: String, place: usize, message: String) -> bool {
+        let mut known = self.problems.0.iter();
+        let is_new = !known.any(|known| known.place == Some(place) && known.message == message);
+        if is_new {
+            self.problems.0.push(Problem {
+                key,
+                message,
+                place: Some(place),
+            });
+        }
+        is_new
     }
 }
 
+/// What was expected, without the names of Rust's types.
+fn plain(message: &str) -> String {
+    let (found, expected) = match message.split_once(", expected ") {
+        Some((found, expected)) if found.starts_with("invalid ") => (found, expected),
+        _ => return message.to_owned(),
+    };
+    let expected = match expected.trim_end() {
+        "a map" => "a table",
+        "a sequence" => "a list",
+        other if other.starts_with("struct ") => "a table",
+        other => other,
+    };
+    format!("{found}, expected {expected}")
+}
+
 const PARTS: &str = "`world`, `limits`, `logic`, `commands`, `spectators`, `kind`, `every`";
+/// The most problems of one part; a file with more is mended in several rounds.
+const PROBLEMS_MAX: usize = 64;

@@ -25,10 +25,7 @@ pub(super) fn warnings(
 pub(super) fn notes(declared: &Declared) -> Vec<Problem> {
     let left_out = declared.left_out.iter();
     left_out
-        .map(|(name, reason)| Problem {
-            key: "logic".to_owned(),
-            message: format!("`{name}` is left out: {reason}"),
-        })
+        .map(|(name, reason)| Problem::new("logic", format!("`{name}` is left out: {reason}")))
         .collect()
 }
 
@@ -42,19 +39,21 @@ fn room(config: &WorldConfig, raw: &raw::World) -> Option<Problem> {
         .sum::<u64>();
     let room = capacity - populations;
     if room == 0 {
-        return Some(Problem {
-            key: "kind.population".to_owned(),
-            message: format!("populations fill world.capacity = {capacity}, so no player can join"),
-        });
+        return Some(Problem::new(
+            "kind.population",
+            format!("populations fill world.capacity = {capacity}, so no player can join"),
+        ));
     }
     // The default has no populations in mind.
     let clients = raw.limits.clients?;
-    (u64::from(clients) > room).then(|| Problem {
-        key: "limits.clients".to_owned(),
-        message: format!(
-            "there is room for {room} players: world.capacity = {capacity} less populations \
+    (u64::from(clients) > room).then(|| {
+        Problem::new(
+            "limits.clients",
+            format!(
+                "there is room for {room} players: world.capacity = {capacity} less populations \
              of {populations}; found {clients}"
-        ),
+            ),
+        )
     })
 }
 
@@ -80,12 +79,14 @@ fn values_of_nobody(
         })
     };
     let nobodys: Vec<_> = attribute.symbols.iter().filter(|s| !has(s)).collect();
-    (!nobodys.is_empty()).then(|| Problem {
-        key: format!("kind.{}.attributes.{}.symbols", kind.name, attribute.name),
-        message: format!(
-            "nobody ever has {nobodys:?}: no kind is born with it, and no command changes `{}`",
-            attribute.name
-        ),
+    (!nobodys.is_empty()).then(|| {
+        Problem::new(
+            format!("kind.{}.attributes.{}.symbols", kind.name, attribute.name),
+            format!(
+                "nobody ever has {nobodys:?}: no kind is born with it, and no command changes `{}`",
+                attribute.name
+            ),
+        )
     })
 }
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::build::{self, Rejected};
+use super::build::{self, Built, Rejected};
 use super::check::{Problem, problem};
 use super::logic::{Chosen, Compiler, Declared, LogicError};
-use super::raw;
 use super::{ConfigError, Remark};
+use super::{limits, raw};
 use crate::world::attribute::{Attribute, AttributeType};
 use crate::world::command::{CommandKind, CommandSchema};
 use crate::world::config::{Every, Fall, Limits, Motion, Spectators, WorldConfig};
@@ -41,37 +41,65 @@ pub struct UncheckedWorld {
     schema: Schema,
 }
 
+impl From<WorldConfig> for UncheckedWorld {
+    fn from(world: WorldConfig) -> UncheckedWorld {
+        UncheckedWorld {
+            seed: world.seed,
+            player_kind: world.player_kind,
+            populations: world.populations,
+            spawns: world.spawns,
+            initials: world.initials,
+            born: world.born,
+            falls: world.falls,
+            tells_owner: world.tells_owner,
+            persists: world.persists,
+            every: world.every,
+            motion: world.motion,
+            spectators: world.spectators,
+            logic: world.logic,
+            limits: world.limits,
+            schema: world.schema,
+        }
+    }
+}
+
 impl UncheckedWorld {
     /// The world, if it is what some world file gives. `file` is where it came from, for
     /// errors. Use `script::world::check`, which has the compiler.
     pub fn check(self, file: &str, compiler: &dyn Compiler) -> Result<WorldConfig, ConfigError> {
-        let recorded = Recorded {
-            logic: &self.logic,
-            compiler,
-        };
-        let built = self.raw().map_err(|problem| {
-            let mut rejected = Rejected::default();
-            rejected.problems.0.push(problem);
-            rejected
-        });
-        let built = built.and_then(|raw| build::build(&raw, &recorded, Rejected::default()));
-        let (problems, drawn) = match built {
+        let built = build(self.raw(), &self.logic, compiler);
+        let rejected = match built {
             Ok(built) => match self.difference(&built.config) {
                 None => return Ok(built.config),
-                Some(part) => (vec![inconsistent(part)], String::new()),
+                Some(part) => Rejected::of(inconsistent(part)),
             },
-            Err(Rejected { problems, drawn }) => (problems.0, drawn),
+            Err(rejected) => rejected,
         };
-        let remarks = problems.into_iter().map(|problem| Remark {
-            file: file.to_owned(),
-            line: None,
-            key: problem.key,
-            message: problem.message,
+        Err(error(rejected, file))
+    }
+
+    /// The world at another rate of ticks. Limits that were those of the rate before become
+    /// those of the new one; the way of a spectator in a tick becomes as much as before in a
+    /// second.
+    pub fn check_at_rate(
+        self,
+        tick_hz: u32,
+        file: &str,
+        compiler: &dyn Compiler,
+    ) -> Result<WorldConfig, ConfigError> {
+        let of_rate_before = limits::of_rate(self.schema.world.tick_hz);
+        let raw = self.raw().map(|mut raw| {
+            raw.world.tick_hz = tick_hz;
+            let limits = &mut raw.limits;
+            let found = [&mut limits.input_ticks_max, &mut limits.late_ticks_max];
+            for (limit, usual) in found.into_iter().zip(of_rate_before) {
+                *limit = limit.filter(|&limit| limit != usual);
+            }
+            raw
         });
-        Err(ConfigError::Rejected {
-            remarks: remarks.collect(),
-            drawn,
-        })
+        let built = build(raw, &self.logic, compiler);
+        let built = built.map_err(|rejected| error(rejected, file))?;
+        Ok(built.config)
     }
 
     /// The part in which it differs from the world that its file gives.
@@ -371,6 +399,31 @@ impl UncheckedWorld {
     }
 }
 
+/// Builds a file with the recorded texts.
+fn build(
+    raw: Result<raw::World, Problem>,
+    logic: &LogicConfig,
+    compiler: &dyn Compiler,
+) -> Result<Built, Rejected> {
+    let recorded = Recorded { logic, compiler };
+    let raw = raw.map_err(Rejected::of)?;
+    build::build(&raw, &recorded, Rejected::default())
+}
+
+fn error(rejected: Rejected, file: &str) -> ConfigError {
+    let remarks = rejected.problems.0.into_iter().map(|problem| Remark {
+        file: file.to_owned(),
+        line: None,
+        column: None,
+        key: problem.key,
+        message: problem.message,
+    });
+    ConfigError::Rejected {
+        remarks: remarks.collect(),
+        drawn: rejected.drawn,
+    }
+}
+
 /// Gives the recorded texts and numbers, where the file's compiler would look for some.
 struct Recorded<'a> {
     logic: &'a LogicConfig,
@@ -447,8 +500,8 @@ fn number(ty: AttributeType, raw: i32) -> toml::Value {
 }
 
 fn inconsistent(part: &str) -> Problem {
-    Problem {
-        key: part.to_owned(),
-        message: "it does not follow from the other parts, as it does in a world file".to_owned(),
-    }
+    Problem::new(
+        part,
+        "it does not follow from the other parts, as it does in a world file",
+    )
 }

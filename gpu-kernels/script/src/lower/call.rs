@@ -7,7 +7,7 @@ use super::send::SEND;
 use super::statement::strip;
 use super::{Checked, Frame, Lower, Scope};
 use crate::ir::{Binary, Inst, Operand, Unary};
-use crate::parse::name_of;
+use crate::parse::{foreign, name_of};
 use crate::types::{Type, Value};
 
 /// The built-in functions and what each is called with.
@@ -50,7 +50,7 @@ impl<'a> Lower<'a> {
             return Err(self.problem(call.func.span(), "this is not a function", label));
         };
         let Some(ident) = path.path.get_ident() else {
-            return Err(self.problem(path.span(), "scripts have no paths", "expected a name"));
+            return Err(self.no_path(&path.path));
         };
         let name = name_of(ident);
         let arguments: Vec<&'a syn::Expr> = call.args.iter().collect();
@@ -83,6 +83,14 @@ impl<'a> Lower<'a> {
                 let message = format!("`{name}` is a command");
                 let label = "expected a function";
                 return Err(self.helped(ident.span(), message, label, help));
+            }
+            if let Some(file) = self.unit.private_helper(name) {
+                let label = format!("{file} has one, which it keeps to itself");
+                let help = format!("write `pub fn {name}` in {file}");
+                return Err(self.helped(ident.span(), message, label, help));
+            }
+            if let Some(help) = foreign::call_of(name) {
+                return Err(self.helped(ident.span(), message, "", help));
             }
             let builtins = BUILTINS.iter().map(|(name, _)| *name);
             let known = self.unit.helper_names(self.file()).chain(builtins);

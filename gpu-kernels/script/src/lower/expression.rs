@@ -9,7 +9,7 @@ use syn::spanned::Spanned;
 use super::statement::{CALL, strip};
 use super::{ALL_WORK_MAX, Checked, DEPTH_MAX, FIXED_RANGE, INSTRUCTIONS_MAX, Lower, WORK_MAX};
 use crate::ir::{Binary, Inst, Operand, Point, Unary};
-use crate::parse::name_of;
+use crate::parse::{foreign, name_of};
 use crate::types::{Type, Value};
 
 impl<'a> Lower<'a> {
@@ -52,6 +52,11 @@ impl<'a> Lower<'a> {
             syn::Expr::Block(block) if block.label.is_none() => self.block(&block.block, expected),
             syn::Expr::Call(call) => self.call(call),
             syn::Expr::MethodCall(call) => self.method_call(call),
+            syn::Expr::Assign(assign) if expected.is_some_and(|ty| ty != Type::Unit) => {
+                let (message, label) = ("an assignment gives no value", "expected `==`");
+                let help = "`==` compares two values, `=` changes one";
+                Err(self.helped(assign.eq_token.span(), message, label, help))
+            }
             syn::Expr::Assign(assign) => self.assignment(&assign.left, None, &assign.right),
             syn::Expr::ForLoop(each) => self.for_loop(each),
             syn::Expr::Return(statement) => self.return_statement(statement),
@@ -186,7 +191,7 @@ impl<'a> Lower<'a> {
 
     fn name(&mut self, path: &'a syn::ExprPath, expected: Option<Type>) -> Checked<Value> {
         let Some(ident) = path.path.get_ident() else {
-            return Err(self.problem(path.span(), "scripts have no paths", "expected a name"));
+            return Err(self.no_path(&path.path));
         };
         let name = name_of(ident);
         if let Some(local) = self.local(&name) {
@@ -219,18 +224,28 @@ impl<'a> Lower<'a> {
     }
 
     pub(super) fn unknown_name(&self, name: &str, span: Span) -> Box<crate::Diagnostic> {
+        let message = format!("there is no `{name}` here");
+        if let Some(value) = foreign::value_of(name) {
+            return self.helped(span, message, "", format!("write `{value}`"));
+        }
+        if let Some(file) = self.unit.private_constant(name) {
+            let label = format!("{file} has one, which it keeps to itself");
+            let help = format!("write `pub const {name}` in {file}");
+            return self.helped(span, message, label, help);
+        }
         let scopes = self.scopes.iter().flat_map(|scope| scope.locals.keys());
         let locals = scopes.map(String::as_str);
         let known = locals.chain(self.unit.constant_names(self.file()));
         // A local of the same name is another function's.
         match nearest(name, known.filter(|known| *known != name)) {
-            Some(near) => {
-                let message = format!("there is no `{name}` here");
-                self.helped(span, message, "", format!("did you mean `{near}`?"))
-            }
+            Some(near) => self.helped(span, message, "", format!("did you mean `{near}`?")),
             None => {
                 let label = "expected a variable, a parameter or a constant";
-                self.problem(span, format!("there is no `{name}` here"), label)
+                let mut problem = self.problem(span, message, label);
+                if self.unit.schema.column(name).is_some() {
+                    problem.help = Some(format!("an attribute is of an entity: `me.{name}`"));
+                }
+                problem
             }
         }
     }
@@ -415,6 +430,17 @@ impl<'a> Lower<'a> {
                 return self.assignment(&binary.left, Some(&binary.op), &binary.right);
             }
             _ => {}
+        }
+        if let (BinOp::Mul(sign), syn::Expr::Unary(unary)) = (&binary.op, &*binary.right)
+            && matches!(unary.op, syn::UnOp::Deref(_))
+        {
+            let (message, label) = ("scripts don't write `**`", "expected a product");
+            return Err(self.helped(
+                sign.span(),
+                message,
+                label,
+                "there is no power: write `a * a`",
+            ));
         }
         let is_comparison = matches!(
             binary.op,
@@ -840,7 +866,10 @@ fn lack(expression: &syn::Expr) -> (&'static str, &'static str) {
             "scripts have no `let` in conditions",
             "expected a condition",
         ),
-        Expr::Try(_) => ("scripts have no `?`", "expected a value"),
+        Expr::Try(_) => (
+            "scripts have no `?`",
+            "expected a value, or `if a { b } else { c }`",
+        ),
         Expr::Await(_) | Expr::Async(_) => ("scripts don't wait", "expected `after(ticks, …)`"),
         Expr::Unsafe(_) => ("scripts have no `unsafe`", "expected a value"),
         Expr::Break(_) | Expr::Continue(_) => (

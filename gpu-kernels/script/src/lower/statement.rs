@@ -56,7 +56,11 @@ impl<'a> Lower<'a> {
             let is_last = i + 1 == statements.len();
             let value = match statement {
                 syn::Stmt::Expr(expression, None) if is_last => {
-                    return self.expression(expression, expected);
+                    let value = self.expression(expression, expected)?;
+                    if expected == Some(Type::Unit) && is_comparison(expression) {
+                        return Err(self.no_effect(expression));
+                    }
+                    return Ok(value);
                 }
                 _ => self.statement(statement),
             };
@@ -77,7 +81,13 @@ impl<'a> Lower<'a> {
     fn statement(&mut self, statement: &'a syn::Stmt) -> Checked<Value> {
         match statement {
             syn::Stmt::Local(local) => self.let_statement(local),
-            syn::Stmt::Expr(expression, _) => self.expression(expression, None),
+            syn::Stmt::Expr(expression, semicolon) => {
+                let value = self.expression(expression, None)?;
+                match semicolon.is_some() && is_idle(expression) && value.ty != Type::Never {
+                    true => Err(self.no_effect(expression)),
+                    false => Ok(value),
+                }
+            }
             syn::Stmt::Item(item) => {
                 let label = "move it out of the function";
                 Err(self.problem(item.span(), "items stand at the top of a text", label))
@@ -86,6 +96,35 @@ impl<'a> Lower<'a> {
                 Err(self.problem(call.span(), "scripts have no macros", CALL))
             }
         }
+    }
+
+    /// A statement that gives a value which nothing uses.
+    fn no_effect(&self, expression: &syn::Expr) -> Box<crate::Diagnostic> {
+        let span = expression.span();
+        if is_comparison(expression) {
+            let help = "`==` compares two values; a change is written `=`, `+=` or `-=`";
+            return self.helped(
+                span,
+                "this comparison has no effect",
+                "expected a change",
+                help,
+            );
+        }
+        let label = "expected a change, or a call";
+        let mut problem = self.problem(span, "this has no effect", label);
+        let function = self.frames.last().and_then(|frame| frame.function);
+        if function.is_some_and(|function| function.result != Type::Unit) {
+            let help = "the last line of a function is its value, without `;`";
+            problem.help = Some(help.to_owned());
+        }
+        let is_negative = |e: &syn::Expr| matches!(strip(e), syn::Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_)));
+        if let syn::Expr::Unary(unary) = strip(expression)
+            && is_negative(expression)
+            && is_negative(&unary.expr)
+        {
+            problem.help = Some("`--n` does not change `n`: write `n -= 1`".to_owned());
+        }
+        problem
     }
 
     fn let_statement(&mut self, local: &'a syn::Local) -> Checked<Value> {
@@ -375,14 +414,14 @@ impl<'a> Lower<'a> {
     /// The registers of a variable that may be set.
     fn variable(&mut self, path: &'a syn::ExprPath) -> Checked<Value> {
         let Some(ident) = path.path.get_ident() else {
-            return Err(self.problem(path.span(), "scripts have no paths", "expected a name"));
+            return Err(self.no_path(&path.path));
         };
         let name = name_of(ident);
         match self.local(&name) {
             Some(local) if local.is_mutable || local.value.ty == Type::Never => Ok(local.value),
             Some(_) => {
                 let message = format!("`{name}` can't be changed");
-                let help = format!("declare it as `mut {name}`");
+                let help = format!("declare it as `mut {name}`, as in `let mut {name} = …`");
                 Err(self.helped(ident.span(), message, "it is not `mut`", help))
             }
             None if self.unit.constant(self.file(), &name).is_some() => {
@@ -422,6 +461,45 @@ pub(super) const CALL: &str = "expected a function";
 
 /// What assignments change, as labels say it.
 const ASSIGNABLE: &str = "expected a variable, or an attribute of an entity";
+
+/// Whether an expression does nothing but give a value.
+fn is_idle(expression: &syn::Expr) -> bool {
+    use syn::Expr;
+    match strip(expression) {
+        Expr::Binary(binary) => !is_change(&binary.op),
+        Expr::Unary(_) | Expr::Lit(_) | Expr::Path(_) | Expr::Field(_) | Expr::Cast(_) => true,
+        _ => false,
+    }
+}
+
+fn is_comparison(expression: &syn::Expr) -> bool {
+    use syn::BinOp;
+    let is_one = |op: &BinOp| {
+        matches!(
+            op,
+            BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_)
+        )
+    };
+    matches!(strip(expression), syn::Expr::Binary(binary) if is_one(&binary.op))
+}
+
+/// Whether it is `+=` or the like.
+fn is_change(op: &syn::BinOp) -> bool {
+    use syn::BinOp;
+    matches!(
+        op,
+        BinOp::AddAssign(_)
+            | BinOp::SubAssign(_)
+            | BinOp::MulAssign(_)
+            | BinOp::DivAssign(_)
+            | BinOp::RemAssign(_)
+            | BinOp::BitAndAssign(_)
+            | BinOp::BitOrAssign(_)
+            | BinOp::BitXorAssign(_)
+            | BinOp::ShlAssign(_)
+            | BinOp::ShrAssign(_)
+    )
+}
 
 /// The name that a pattern gives, and whether it is `mut`.
 fn plain_name(pattern: &syn::Pat) -> Option<(String, bool)> {

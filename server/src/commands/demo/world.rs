@@ -4,11 +4,18 @@ use std::f64::consts::PI;
 
 use anyhow::{Result, bail};
 use client_bot::BehaviourKind;
+use script::world::Reader;
 use shared::WorldConfig;
+use shared::file::Overrides;
 
 /// A world so large that each bot sees about 20 others, however many there are. Some guests
-/// have room beside them.
-pub fn demo_world(clients: u32, guests: u32, behaviour: BehaviourKind) -> Result<WorldConfig> {
+/// have room beside them. `overrides` are set in place of what its file says.
+pub fn demo_world(
+    clients: u32,
+    guests: u32,
+    behaviour: BehaviourKind,
+    overrides: Overrides,
+) -> Result<WorldConfig> {
     if clients == 0 {
         bail!("a demo needs at least one client");
     }
@@ -69,7 +76,11 @@ pub fn demo_world(clients: u32, guests: u32, behaviour: BehaviourKind) -> Result
         players = clients + guests,
         capacity = clients + guests + items,
     );
-    Ok(script::world::parse(&text, "the demo's world")?)
+    let reader = Reader {
+        overrides,
+        ..Reader::default()
+    };
+    Ok(reader.parse(&text, "the demo's world")?.config)
 }
 
 /// A key of `[world]`.

@@ -2,14 +2,18 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::console::files::sync;
 use client_bot::say;
-use script::{Logic, builtin};
+use script::{Logic, Problem, builtin};
+use shared::Schema;
+use shared::world::attribute::{Attribute, AttributeType, MergeRule};
 use shared::world::logic::{LogicConfig, Text};
+
+use super::place;
 
 #[derive(Debug, Args)]
 pub struct NewArguments {
@@ -18,17 +22,21 @@ pub struct NewArguments {
     /// Folder of the scripts, which is made if it is missing
     #[arg(long, default_value = "logic")]
     folder: PathBuf,
+    /// World file whose attributes the script uses [default: the only one beside the folder,
+    /// else a plain default world]
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
 }
 
 /// Writes the script, and says what to do next.
 pub fn run(arguments: &NewArguments) -> Result<()> {
-    let NewArguments { name, folder } = arguments;
+    let NewArguments { name, folder, .. } = arguments;
     let text = match builtin::text(name) {
         Some(builtin) => builtin.text,
         None => {
-            let text = TEMPLATE.replace("NAME", name);
-            check_name(name, &text)?;
-            text
+            check_name(name)?;
+            let schema = schema(folder, arguments.world.as_deref())?;
+            schema.map_or_else(|| anywhere(name), |schema| template(name, &schema))
         }
     };
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -62,20 +70,58 @@ fn file_name(arguments: &NewArguments) -> String {
     name.map_or("logic".into(), |name| name.to_string_lossy().into_owned())
 }
 
-fn check_name(name: &str, text: &str) -> Result<()> {
+fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(is_plain) {
         bail!("{name:?} can't name a command: expected a-z, 0-9 and _, with a letter first");
     }
-    let logic = LogicConfig {
-        texts: vec![Text::new(format!("{name}.rs"), text)],
-        numbers: builtin::numbers(),
-        ..LogicConfig::default()
-    };
-    match Logic::compile(&script::world::default().schema, &logic) {
+    match compile(name, &anywhere(name), &script::world::default().schema) {
         Ok(_) => Ok(()),
         Err(problems) => bail!("{name:?} can't name a command: {}", problems[0]),
     }
 }
 
+fn compile(name: &str, text: &str, schema: &Schema) -> Result<Logic, Vec<Problem>> {
+    let logic = LogicConfig {
+        texts: vec![Text::new(format!("{name}.rs"), text)],
+        numbers: builtin::numbers(),
+        ..LogicConfig::default()
+    };
+    Logic::compile(schema, &logic)
+}
+
+/// What the script's world has; `None` if its file can't tell now, which another command says.
+fn schema(folder: &Path, file: Option<&Path>) -> Result<Option<Schema>> {
+    if let Some(file) = file {
+        return Ok(Some(script::world::load(file)?.schema));
+    }
+    let files = place::worlds_beside(folder);
+    Ok(match &files[..] {
+        [] => Some(script::world::default().schema),
+        [file] => script::world::load(file).ok().map(|world| world.schema),
+        // It may be for any of them.
+        _ => None,
+    })
+}
+
+/// A script that changes an attribute of the world's players, if it has one to add to.
+fn template(name: &str, schema: &Schema) -> String {
+    let attributes = schema.attributes.iter();
+    let is_sum = |a: &&Attribute| a.ty == AttributeType::I32 && a.merge == MergeRule::Sum;
+    let mut names: Vec<&str> = attributes.filter(is_sum).map(|a| a.name.as_str()).collect();
+    names.sort_by_key(|&name| name != "hp");
+    let texts = names.into_iter().map(|attribute| {
+        let text = TEMPLATE.replace("NAME", name);
+        text.replace("ATTRIBUTE", attribute)
+    });
+    let mut fitting = texts.filter(|text| compile(name, text, schema).is_ok());
+    fitting.next().unwrap_or_else(|| anywhere(name))
+}
+
+/// A script for any world: each has places.
+fn anywhere(name: &str) -> String {
+    ANYWHERE.replace("NAME", name)
+}
+
 const TEMPLATE: &str = include_str!("new/template.rs");
+const ANYWHERE: &str = include_str!("new/anywhere.rs");

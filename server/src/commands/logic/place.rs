@@ -26,6 +26,7 @@ pub fn world(folder: Option<&Path>, file: Option<&Path>) -> Result<Option<Checke
     let reader = Reader {
         folder,
         colours: std::io::stdout().is_terminal(),
+        ..Reader::default()
     };
     let checked = match file.or(beside.as_deref()) {
         Some(file) => reader.load(file),
@@ -50,9 +51,20 @@ fn absolute(folder: &Path) -> Result<PathBuf> {
 }
 
 fn only_world_beside(folder: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(folder.parent()?).ok()?;
-    let paths = entries.flatten().map(|entry| entry.path());
-    let mut files = paths.filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
-    let only = files.next()?;
-    files.next().is_none().then_some(only)
+    let mut files = worlds_beside(folder);
+    let only = files.pop()?;
+    files.is_empty().then_some(only)
+}
+
+/// The world files beside a folder, which need not be there.
+pub fn worlds_beside(folder: &Path) -> Vec<PathBuf> {
+    let beside = match folder.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return vec![],
+    };
+    let entries = fs::read_dir(beside).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let is_world = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
+    paths.filter(is_world).collect()
 }

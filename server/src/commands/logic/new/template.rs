@@ -4,24 +4,24 @@
 
 /// How far away the target may be.
 const REACH: Fixed = 10.0;
-/// Hit points that are taken from the target.
+/// What is taken from the target's `ATTRIBUTE`.
 const DAMAGE: i32 = 3;
-/// Ticks until the target gets them back.
+/// Ticks until the target gets it back.
 const TICKS: i32 = 20;
 
-/// Takes hit points from one other entity in reach, for a while.
+/// Takes some `ATTRIBUTE` from one other entity in reach, for a while.
 #[command(clients)]
 fn NAME(me: Entity, target: Entity) {
     // If this does not hold, the command has no effect.
     require(target != me && is_within(me, target, REACH));
     // Attributes are read as they were at the start of the tick; what commands change is
     // merged at its end.
-    target.hp -= DAMAGE;
+    target.ATTRIBUTE -= DAMAGE;
     after(TICKS, end_NAME(target));
 }
 
 /// Neither clients nor rules give this one: only `after` does.
 #[command]
 fn end_NAME(me: Entity) {
-    me.hp += DAMAGE;
+    me.ATTRIBUTE += DAMAGE;
 }
