@@ -1,6 +1,7 @@
 //! Stage: deliveries: enters, updates and leaves for each client (thesis 3.5).
 
 mod changed;
+mod cover;
 mod gather;
 mod heard;
 mod neighbours;
@@ -18,6 +19,7 @@ use crate::tick::counts::Counts;
 use crate::tick::frame::{Observer, Target};
 use crate::tick::output::{Deliveries, Delivery, TickOutput};
 use crate::tick::state::{self, Snapshot, part};
+use cover::{Cover, Seen};
 use gather::{Candidates, Place};
 use heard::Heard;
 use neighbours::Runs;
@@ -50,13 +52,20 @@ pub struct Interest {
     /// Per client: its deliveries in ticks that deliver whole neighbourhoods.
     runs: Vec<Runs>,
     /// One for each part of the work.
-    scratch: Vec<Candidates>,
+    scratch: Vec<Scratch>,
     /// The maximum number of notifications that a client hears in a tick.
     hearings_max: usize,
     /// Areas of the tick's notifications.
     areas: Boxes,
     /// One for each part of the work.
     heard: Vec<Heard>,
+}
+
+/// The buffers of one part of the work.
+struct Scratch {
+    candidates: Candidates,
+    cover: Cover,
+    seen: Seen,
 }
 
 /// The stage's inputs.
@@ -90,7 +99,11 @@ impl Interest {
             offsets: vec![],
             runs: vec![],
             scratch: (0..Workers::parts_max(threads))
-                .map(|_| Candidates::new(&config.schema.world))
+                .map(|_| Scratch {
+                    candidates: Candidates::new(&config.schema.world),
+                    cover: Cover::default(),
+                    seen: Seen::default(),
+                })
                 .collect(),
             hearings_max: config.limits.client_hearings_per_tick as usize,
             areas: Boxes::new(config),
@@ -246,17 +259,20 @@ impl Interest {
         &self,
         client: usize,
         input: Input<'_>,
-        scratch: &mut Candidates,
+        scratch: &mut Scratch,
         view: &mut [u32],
     ) -> usize {
-        scratch.begin_client(self.known.of(client));
+        let Scratch {
+            candidates, cover, ..
+        } = scratch;
+        candidates.begin_client(self.known.of(client));
         for place in self.places(client, input.state) {
-            scratch.gather(input.index, self.mode, &place, self.dimensions);
+            candidates.gather(input.index, self.mode, &place, self.dimensions);
         }
         if self.with_regions {
-            self.gather_subscribed(client, input, scratch);
+            self.gather_subscribed(client, input, cover, candidates);
         }
-        scratch.end_client(self.known.of(client), view)
+        candidates.end_client(self.known.of(client), view)
     }
 
     /// The places of a client's observers.
