@@ -247,7 +247,7 @@ table! {
     NOTICES: Counter = "myriad_notices_total",
         "notices to clients";
     NOTICES_FULL: Counter = "myriad_notices_full_total",
-        "how often a client was sent as many notices in a tick as it may be";
+        "how often a client was sent as many notices in a tick as it may be, or as it had time for";
     SUBSCRIPTIONS_LOST: Counter = "myriad_subscriptions_lost_total",
         "subscriptions that ended because there was no room for them";
     REQUESTS_REFUSED: Counter = "myriad_requests_refused_total",
