@@ -253,6 +253,25 @@ impl Index {
         }
     }
 
+    /// The buckets of which a box has all positions; none if there are none.
+    pub fn block_within(&self, aabb: &Aabb<3>) -> Option<Block> {
+        let Block { mut low, mut high } = self.block_of_box(aabb);
+        for axis in 0..self.dimensions {
+            let edge = i64::from(self.aoi);
+            let size = i64::from(self.size[axis]);
+            let is_cut_low = i64::from(aabb.low[axis]) > low[axis] as i64 * edge;
+            low[axis] += u64::from(is_cut_low);
+            let end = ((high[axis] as i64 + 1) * edge).min(size);
+            if i64::from(aabb.high[axis]) < end {
+                high[axis] = high[axis].checked_sub(1)?;
+            }
+            if low[axis] > high[axis] {
+                return None;
+            }
+        }
+        Some(Block { low, high })
+    }
+
     /// The first entity whose bucket is at least this one.
     #[inline]
     pub fn lower_bound(&self, key: u64) -> usize {

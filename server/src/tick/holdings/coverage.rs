@@ -65,5 +65,5 @@ impl Coverage {
 
 /// Regions of the largest size that a client may hold whatever others do.
 const REGIONS_ALWAYS: u64 = 4;
-/// Entities that all clients' regions may make a tick look at: some milliseconds.
-const ENTITIES_PER_TICK: u64 = 1 << 22;
+/// Entities that all clients' regions may make a tick look at: some 20 ms of one thread.
+const ENTITIES_PER_TICK: u64 = 1 << 21;

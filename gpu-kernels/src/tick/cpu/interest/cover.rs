@@ -22,7 +22,7 @@ pub struct Cover {
 struct Row {
     from: u64,
     to: u64,
-    /// Its place among the boxes.
+    /// Its place among the boxes; [`ALL`] where a box has all positions of the row.
     place: u32,
 }
 
@@ -73,7 +73,12 @@ impl Cover {
             return;
         }
         self.rows.clear();
-        for (block, place) in blocks.zip(0..) {
+        let within = self
+            .boxes
+            .iter()
+            .filter_map(|aabb| index.block_within(aabb));
+        let within = within.map(|block| (block, ALL));
+        for (block, place) in blocks.zip(0..).chain(within) {
             index.each_row(block, |keys| {
                 self.rows.push(Row {
                     from: keys.start,
@@ -107,6 +112,10 @@ impl Cover {
             };
             end = index.lower_bound(to);
             reached = from..to;
+            if active.iter().any(|row| row.place == ALL) {
+                (start..end).for_each(&mut visit);
+                continue;
+            }
             for at in start..end {
                 let position = index.position(at);
                 if active
@@ -155,6 +164,9 @@ impl Cover {
         }
     }
 }
+
+/// The place of a row of which a box has all positions.
+const ALL: u32 = u32::MAX;
 
 /// Whether a box is within another.
 fn is_within(aabb: &Aabb<3>, other: &Aabb<3>) -> bool {
