@@ -82,7 +82,8 @@ pub struct Listeners {
 struct Budget {
     /// Beyond it, the clients that cost most are matched apart.
     together: u64,
-    /// Whatever others do, a client that costs less is not matched apart.
+    /// Whatever others do, a client that costs less is not matched apart; nor one that costs
+    /// [`FILTERS_ALWAYS`] for each event.
     client: u64,
     /// For all that are matched apart.
     apart: u64,
@@ -302,7 +303,8 @@ impl Listeners {
     fn set_apart(&mut self, next_event: u32) {
         let clients = &self.clients;
         let share = self.budget.together / self.entries.clients().max(1) as u64;
-        let share = share.max(self.budget.client);
+        let always = self.budget.client + FILTERS_ALWAYS * self.notices.matched;
+        let share = share.max(always);
         let is_much = clients.work() > self.budget.together;
         let is_costly = |&(_, work, dropped): &(ClientRow, u32, u32)| {
             dropped > DROPPED_MAX || is_much && u64::from(work) > share
@@ -513,6 +515,8 @@ const BATCH_MAX: usize = 1 << 16;
 const TOGETHER_PER_SECOND: u64 = 1 << 25;
 const CLIENT_PER_SECOND: u64 = 1 << 18;
 const APART_PER_SECOND: u64 = 1 << 24;
+/// Some filters can't be looked up by any value, such as ranges around the middle of all.
+const FILTERS_ALWAYS: u64 = 2;
 /// To match a client apart costs about as much as so many of its matches.
 const DROPPED_MAX: u32 = 64;
 /// To move a filter takes some microseconds, ...
