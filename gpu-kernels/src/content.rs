@@ -14,6 +14,7 @@
 //! | [`subscriptions`] | the subscriptions of each subscriber, and their filters in the index |
 //! | [`index`] | a tree over what filters have in common |
 //! | [`cpu`] | matching with the index, on CPUs |
+//! | [`single`] | matching one predicate by itself |
 //! | `cuda` | matching with the index, on NVIDIA GPUs |
 //! | [`auto`] | both of them: each batch goes to the side that costs less |
 //! | `policy` | the choice between two ways, by their costs so far |
@@ -30,6 +31,7 @@ pub mod cuda;
 mod dictionary;
 pub mod index;
 mod policy;
+pub mod single;
 mod slab;
 pub mod subscriptions;
 

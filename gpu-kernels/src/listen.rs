@@ -16,6 +16,11 @@
 //! gets does not depend on the subscriptions of others. A client at its limit is skipped for
 //! the rest of the tick.
 //!
+//! **What a client's subscriptions cost is limited.** If all together cost more than a tick has
+//! time for, those of the clients that cost most are matched apart from the others, each within
+//! its share (`apart`); so are those of clients at their limit. A client whose share is used
+//! up gets the notices that were found by then, and is told that there may have been more.
+//!
 //! | module | holds |
 //! | --- | --- |
 //! | `registry` | where clients subscribe |
@@ -24,9 +29,11 @@
 //! | `ranges` | filters for ranges of values, looked up by cells |
 //! | `candidates` | the changes and notifications of a batch |
 //! | `writer` | how they are written into a batch |
-//! | `clients` | each client's own entity and its notices in this tick |
+//! | `clients` | each client's own entity, and its notices and costs in this tick |
+//! | `apart` | clients whose subscriptions cost too much |
 //! | `notices` | the result |
 
+mod apart;
 mod candidates;
 mod clients;
 mod entries;
@@ -37,14 +44,16 @@ mod wanted;
 mod writer;
 
 use shared::predicate::WorldNames;
-use shared::{EntityId, Slot, WorldConfig};
+use shared::{ClientRow, EntityId, Slot, WorldConfig};
 
+use crate::content::cpu::SAMPLED;
 use crate::content::{AutoMatcher, Batch, CpuMatcher, Matches, Subscriptions};
 use crate::tick::error::StartError;
 use crate::tick::output::TickOutput;
 pub use notices::{ClientNotice, Notice, Notices};
 pub use registry::{RegistryLimits, SubscribeError, SubscriptionRegistry, UnsubscribeError};
 
+use apart::Apart;
 use candidates::Candidates;
 use clients::Clients;
 use entries::{Entries, Entry};
@@ -61,9 +70,34 @@ pub struct Listeners {
     batch_len: usize,
     matcher: Matcher,
     matches: Matches,
-    /// Matches since entries were last suspended whose client was at its limit.
-    dropped: usize,
+    apart: Apart,
+    budget: Budget,
+    /// How many filters may still be moved in this tick, into the matcher or out of it.
+    moves_left: usize,
     notices: Notices,
+}
+
+/// What matching may cost in a tick, in filters looked at.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    /// Beyond it, the clients that cost most are matched apart.
+    together: u64,
+    /// Whatever others do, a client that costs less is not matched apart; nor one that costs
+    /// [`FILTERS_ALWAYS`] for each event.
+    client: u64,
+    /// For all that are matched apart.
+    apart: u64,
+}
+
+/// What the last tick's matching cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// Filters that were looked at for all clients together: an estimate, from a sample.
+    pub together: u64,
+    /// Conditions and subscriptions that were looked at for clients that are matched apart.
+    pub apart: u64,
+    /// The number of these clients.
+    pub clients_apart: usize,
 }
 
 /// The world before the tick: the result of all ticks before it.
@@ -102,6 +136,7 @@ impl Listeners {
             .map_err(|error| StartError::Subscriptions(error.to_string()))?;
         let registry = SubscriptionRegistry::new(config, names);
         let names = registry.names();
+        let apart = Apart::new(schema, names);
         let mut entries = Entries::new(names, registry.limits());
         let matcher = Matcher::new(entries.subscriptions(), threads, gpu)?;
         Ok(Some(Listeners {
@@ -113,7 +148,9 @@ impl Listeners {
             batch_len: 0,
             matcher,
             matches: Matches::new(),
-            dropped: 0,
+            apart,
+            budget: Budget::of(schema.world.tick_hz),
+            moves_left: 0,
             notices: Notices::default(),
         }))
     }
@@ -139,10 +176,25 @@ impl Listeners {
         if self.entries.in_matcher() > 0 {
             self.match_tick(output, before);
         }
-        self.notices.full = self.clients.full() as u64;
-        self.resume_entries();
+        self.apart.listen(
+            self.budget.apart,
+            (&mut self.clients, &mut self.notices),
+            self.entries.subscriptions(),
+            output,
+            before,
+        );
+        self.notices.full = (self.clients.full() + self.notices.cut.len()) as u64;
         self.notices.finish();
         &self.notices
+    }
+
+    /// What the last tick's matching cost.
+    pub fn costs(&self) -> Costs {
+        Costs {
+            together: self.clients.work(),
+            apart: self.apart.work(),
+            clients_apart: self.apart.len(),
+        }
     }
 
     /// As [`Listeners::listen`], but swaps the result into `notices`, whose memory is
@@ -168,10 +220,18 @@ impl Listeners {
                     id,
                     predicate,
                 } => {
-                    self.candidates.wanted.add(&predicate);
                     self.clients.add_subscription(client);
-                    self.entries.add(number, Entry::new(client, id, predicate));
-                    self.insert_entry(number);
+                    if self.apart.has(client) {
+                        let subscriptions = self.entries.subscriptions();
+                        let subscription = (number, id);
+                        self.apart
+                            .add(client, subscription, &predicate, subscriptions);
+                        self.entries.add(number, Entry::new(client, id, predicate));
+                    } else {
+                        self.candidates.wanted.add(&predicate);
+                        self.entries.add(number, Entry::new(client, id, predicate));
+                        self.insert_entry(number);
+                    }
                 }
                 Edit::Remove { number } => self.remove_entry(number),
                 Edit::SetEntity { client, entity } => self.clients.set_entity(client, entity),
@@ -192,29 +252,109 @@ impl Listeners {
     }
 
     fn remove_entry(&mut self, number: u32) {
-        if let Some(entry) = self.entries.remove(number) {
-            self.candidates.wanted.remove(&entry.predicate);
-            self.clients.remove_subscription(entry.client);
+        let Some(entry) = self.entries.remove(number) else {
+            return;
+        };
+        let client = entry.client;
+        match self.apart.has(client) {
+            true => {
+                let subscriptions = self.entries.subscriptions();
+                self.apart.remove(client, number, subscriptions);
+            }
+            false => self.candidates.wanted.remove(&entry.predicate),
         }
-    }
-
-    /// Puts the entries that were suspended in this tick back into the matcher.
-    fn resume_entries(&mut self) {
-        for number in self.entries.take_suspended() {
-            self.insert_entry(number);
+        self.clients.remove_subscription(client);
+        if !self.clients.has_subscriptions(client) {
+            self.apart.forget(client);
         }
     }
 
     fn begin(&mut self) {
-        self.dropped = 0;
         self.clients.begin();
         self.candidates.begin();
-        let entries = self.entries.in_matcher().max(1);
-        self.batch_len = (PAIRS_WANTED / entries).clamp(BATCH_MIN, BATCH_MAX);
+        self.apart.begin();
+        self.moves_left = MOVES_MAX;
+        self.bring_back();
+        let filters = self.entries.subscriptions().filters();
+        self.batch_len = batch_len(filters);
+    }
+
+    /// Puts clients whose time apart is over back among all others.
+    fn bring_back(&mut self) {
+        let filters_max = self.moves_left / 2;
+        let due = self
+            .apart
+            .take_due(filters_max, self.entries.subscriptions());
+        for (_, numbers) in due {
+            for number in numbers {
+                let Some(entry) = self.entries.get(number) else {
+                    continue;
+                };
+                self.candidates.wanted.add(&entry.predicate);
+                let filters = entry.predicate.filters.len();
+                self.moves_left = self.moves_left.saturating_sub(filters);
+                self.insert_entry(number);
+            }
+        }
+    }
+
+    /// Sees to it that clients which cost too much are matched apart from now on: those that
+    /// can get no more notices; and if the tick's work gets too much, those above their share.
+    fn set_apart(&mut self, next_event: u32) {
+        let clients = &self.clients;
+        let share = self.budget.together / self.entries.clients().max(1) as u64;
+        let always = self.budget.client + FILTERS_ALWAYS * self.notices.matched;
+        let share = share.max(always);
+        let is_much = clients.work() > self.budget.together;
+        let is_costly = |&(_, work, dropped): &(ClientRow, u32, u32)| {
+            dropped > DROPPED_MAX || is_much && u64::from(work) > share
+        };
+        if !is_much && !clients.may_have_dropped(DROPPED_MAX) {
+            return;
+        }
+        let mut costly: Vec<_> = clients.costs().filter(is_costly).collect();
+        costly.retain(|&(client, ..)| !self.apart.has(client));
+        costly.sort_unstable_by_key(|&(client, work, dropped)| {
+            (
+                std::cmp::Reverse(u64::from(work) + u64::from(dropped)),
+                client,
+            )
+        });
+        for (client, work, dropped) in costly {
+            let cost = u64::from(work) + u64::from(dropped);
+            let filters = self.filters_of(client);
+            // Moving is spread over ticks, except where staying costs more.
+            let is_dear = cost > filters as u64 * MOVE_COST || dropped as usize > filters;
+            if filters <= self.moves_left || is_dear {
+                self.move_apart(client, next_event);
+            }
+        }
+    }
+
+    fn filters_of(&self, client: ClientRow) -> usize {
+        let own = self.entries.of_client(client).iter();
+        let own = own.filter_map(|&number| self.entries.get(number));
+        own.map(|entry| entry.predicate.filters.len()).sum()
+    }
+
+    fn move_apart(&mut self, client: ClientRow, next_event: u32) {
+        self.apart.enter(client, next_event);
+        for number in self.entries.of_client(client).to_vec() {
+            self.entries.take_out(number);
+            let Some((entry, subscriptions)) = self.entries.with_subscriptions(number) else {
+                continue;
+            };
+            self.candidates.wanted.remove(&entry.predicate);
+            let filters = entry.predicate.filters.len();
+            self.moves_left = self.moves_left.saturating_sub(filters);
+            let subscription = (number, entry.id);
+            self.apart
+                .add(client, subscription, &entry.predicate, subscriptions);
+        }
     }
 
     /// Matches everything in a tick that a subscription may want. Ends early once all
-    /// entries are suspended.
+    /// clients are matched apart.
     fn match_tick(&mut self, output: &TickOutput, before: &impl Before) {
         for i in 0..output.notifications.len() {
             self.candidates
@@ -254,20 +394,34 @@ impl Listeners {
         if n == 0 {
             return;
         }
+        let work_before = self.clients.work();
         let (batch, matches) = (&self.candidates.batch, &mut self.matches);
         self.matcher
             .match_batch(self.entries.subscriptions(), batch, matches);
+        self.charge_sampled();
         self.add_notices();
         self.notices.matched += n as u64;
+        let last = self.candidates.list.last();
+        let next_event = last.map_or(0, |candidate| candidate.number + 1);
         self.candidates.clear();
-        if self.dropped > DROPPED_MAX {
-            self.dropped = 0;
-            let clients = &self.clients;
-            self.entries.suspend(|client| clients.is_full(client));
+        // The next batch should cost about as much as is wanted, if it is like this one.
+        let cost = self.clients.work() - work_before;
+        self.batch_len = batch_len((cost as usize).div_ceil(n));
+        self.set_apart(next_event);
+    }
+
+    /// Charges what the matcher did for clients, by its sample.
+    fn charge_sampled(&mut self) {
+        let (entries, clients) = (&self.entries, &mut self.clients);
+        let mut charge = |number: u32| {
+            if let Some(entry) = entries.get(number) {
+                clients.charge(entry.client, SAMPLED);
+            }
+        };
+        match &self.matcher {
+            Matcher::Cpu(matcher) => matcher.sampled().for_each(&mut charge),
+            Matcher::Auto(matcher) => matcher.sampled().for_each(&mut charge),
         }
-        // The next batch should give about `PAIRS_WANTED`, if it matches as this one did.
-        let pairs = self.matches.total().max(1);
-        self.batch_len = (PAIRS_WANTED / pairs.div_ceil(n)).clamp(BATCH_MIN, BATCH_MAX);
     }
 
     /// Turns the matches of a batch into notices.
@@ -277,12 +431,12 @@ impl Listeners {
                 let Some(entry) = self.entries.get(number) else {
                     continue;
                 };
+                self.clients.charge(entry.client, 1);
                 if candidate.only.is_some_and(|only| only != entry.client) {
                     continue;
                 }
                 let place = candidate.place.unwrap_or(self.notices.next_place());
                 if !self.clients.tell(entry.client, place) {
-                    self.dropped += 1;
                     continue;
                 }
                 if candidate.place.is_none() {
@@ -302,14 +456,22 @@ impl Matcher {
         gpu: Option<u32>,
     ) -> Result<Matcher, StartError> {
         Ok(match gpu {
-            Some(ordinal) => Matcher::Auto(Box::new(AutoMatcher::with_batches(
-                subscriptions,
-                threads,
-                ordinal,
-                BATCH_MAX,
-                PAIRS_WANTED,
-            )?)),
-            None => Matcher::Cpu(CpuMatcher::new(threads)?),
+            Some(ordinal) => {
+                let mut matcher = AutoMatcher::with_batches(
+                    subscriptions,
+                    threads,
+                    ordinal,
+                    BATCH_MAX,
+                    PAIRS_WANTED,
+                )?;
+                matcher.keep_sample();
+                Matcher::Auto(Box::new(matcher))
+            }
+            None => {
+                let mut matcher = CpuMatcher::new(threads)?;
+                matcher.keep_sample();
+                Matcher::Cpu(matcher)
+            }
         })
     }
 
@@ -326,9 +488,38 @@ impl Matcher {
     }
 }
 
-/// A batch is made to give about this many pairs of candidate and subscription.
+impl Budget {
+    fn of(tick_hz: u32) -> Budget {
+        let a_tick = |a_second: u64| a_second / u64::from(tick_hz.max(1));
+        Budget {
+            together: a_tick(TOGETHER_PER_SECOND),
+            client: a_tick(CLIENT_PER_SECOND),
+            apart: a_tick(APART_PER_SECOND),
+        }
+    }
+}
+
+/// The length of a batch whose candidates cost so many filters each.
+fn batch_len(filters: usize) -> usize {
+    (FILTERS_WANTED / filters.max(1)).clamp(BATCH_MIN, BATCH_MAX)
+}
+
+/// A batch is made to look at about this many filters: what one more batch costs is little
+/// beside it, and clients that cost too much are found by then.
+const FILTERS_WANTED: usize = 1 << 20;
+/// The most pairs of candidate and subscription that a GPU finds at a time.
 const PAIRS_WANTED: usize = 1 << 21;
-const BATCH_MIN: usize = 256;
+const BATCH_MIN: usize = 64;
 const BATCH_MAX: usize = 1 << 16;
-/// More matches for clients at their limit cost more than to suspend their entries.
-const DROPPED_MAX: usize = 1 << 18;
+/// A thread looks at a hundred million filters in a second, or more.
+const TOGETHER_PER_SECOND: u64 = 1 << 25;
+const CLIENT_PER_SECOND: u64 = 1 << 18;
+const APART_PER_SECOND: u64 = 1 << 24;
+/// Some filters can't be looked up by any value, such as ranges around the middle of all.
+const FILTERS_ALWAYS: u64 = 2;
+/// To match a client apart costs about as much as so many of its matches.
+const DROPPED_MAX: u32 = 64;
+/// To move a filter takes some microseconds, ...
+const MOVES_MAX: usize = 1024;
+/// ... as long as to look at so many.
+const MOVE_COST: u64 = 512;

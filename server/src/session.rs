@@ -15,6 +15,7 @@
 //! | [`flow`] | how much the client's link takes |
 //! | [`notices`] | the notices of that tick |
 //! | [`talk`] | what it hears of that tick's talk |
+//! | [`welcome`] | the welcome, which is mostly the same for all clients |
 
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
@@ -30,12 +31,13 @@ pub mod quota;
 pub mod refused;
 pub mod stream;
 pub mod talk;
+pub mod welcome;
 
 use std::sync::Arc;
 
 use script::{Forecast, Logic};
 use shared::wire::commands::{Acknowledgement, CommandCodec};
-use shared::wire::control::{Interface, Quotas, Ticket, Welcome};
+use shared::wire::control::{Interface, Ticket};
 use shared::wire::request::Answer;
 use shared::wire::stream::StreamCodec;
 use shared::wire::talk::Talk;
@@ -50,7 +52,8 @@ use flow::Flow;
 use planned::Planned;
 use quota::Quota;
 use refused::Refused;
-use stream::OutStream;
+use stream::{OutStream, Unsent};
+use welcome::{OwnWelcome, SharedWelcome};
 
 use crate::tick::publication::Standing;
 use crate::tick::talk::budget::TalkBudget;
@@ -62,6 +65,7 @@ pub struct SessionWorld {
     pub schema: Schema,
     /// What clients predict with.
     forecast: Vec<u8>,
+    welcome: SharedWelcome,
     pub commands: CommandCodec,
     pub stream: StreamCodec,
     /// By number of a command: how often it may be given in a tick, or 0.
@@ -75,9 +79,11 @@ impl SessionWorld {
         // The logic of a checked world compiles; if not, clients do not predict.
         let logic = Logic::of(config);
         let forecast = logic.map(|logic| Forecast::of(config, &logic).to_bytes());
+        let (schema, forecast) = (config.schema.for_clients(), forecast.unwrap_or_default());
         SessionWorld {
-            schema: config.schema.for_clients(),
-            forecast: forecast.unwrap_or_default(),
+            welcome: SharedWelcome::new(config, &schema, &forecast),
+            schema,
+            forecast,
             commands: CommandCodec::new(&config.schema, EPOCH),
             stream: StreamCodec::new(&config.schema),
             per_tick: per_tick(&config.schema),
@@ -112,8 +118,10 @@ impl SessionWorld {
         {
             return None;
         }
+        let schema = config.schema.for_clients();
         Some(SessionWorld {
-            schema: config.schema.for_clients(),
+            welcome: SharedWelcome::new(config, &schema, &forecast),
+            schema,
             forecast,
             commands: self.commands.next(new),
             stream: StreamCodec::new(new),
@@ -258,18 +266,14 @@ impl Session {
         self.standby = standby.clone();
         self.acknowledgement.newest = tick;
         self.quota.start(tick);
-        self.stream.push_welcome(&Welcome {
+        self.stream.push_welcome(world.welcome.parts(&OwnWelcome {
             tick,
             entity: player.entity,
             commands_epoch: world.commands.epoch(),
             ticket,
             resumed,
-            player_kind: world.config.player_kind,
-            quotas: Quotas::of(&world.config.limits, world.config.spectators),
-            schema: world.schema.clone(),
-            forecast: world.forecast.clone(),
-            standby: standby.to_string(),
-        });
+            standby,
+        }));
     }
 
     /// Gives the client another entity in place of the one that died.
@@ -304,14 +308,14 @@ impl Session {
         self.is_ending
     }
 
-    /// The bytes of the reliable stream that the transport should send, oldest first.
-    pub fn unsent(&self) -> &[u8] {
+    /// The number of bytes of the reliable stream that wait for the transport.
+    pub fn unsent(&self) -> usize {
         self.stream.unsent()
     }
 
-    /// The transport has taken the first `bytes` of [`Session::unsent`].
-    pub fn sent(&mut self, bytes: usize) {
-        self.stream.sent(bytes);
+    /// Passes these bytes to the transport, which says how many it took, oldest first.
+    pub fn send(&mut self, write: impl FnMut(Unsent<'_>) -> usize) -> usize {
+        self.stream.send(write)
     }
 
     /// The client has read its stream up to this tick; none: it has read all of it.

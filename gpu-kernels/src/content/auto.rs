@@ -146,6 +146,19 @@ impl AutoMatcher {
         self.metrics.last = Some(choice);
     }
 
+    /// From now on, [`AutoMatcher::sampled`] says whose filters cost how much.
+    pub fn keep_sample(&mut self) {
+        self.cpu.keep_sample();
+    }
+
+    /// As [`CpuMatcher::sampled`]; nothing if the GPU matched the last batch, where filters
+    /// that don't match cost little.
+    pub fn sampled(&self) -> impl Iterator<Item = u32> {
+        let last = self.metrics.last.map(|choice| choice.side);
+        let cpu = (last == Some(Side::Cpu)).then_some(&self.cpu);
+        cpu.into_iter().flat_map(CpuMatcher::sampled)
+    }
+
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }

@@ -20,6 +20,8 @@ pub struct CpuMatcher {
     workers: Workers,
     parts: Vec<Part>,
     resolved: ResolvedStrings,
+    /// Whether a sample of the work is kept.
+    keeps_sample: bool,
 }
 
 impl CpuMatcher {
@@ -28,7 +30,21 @@ impl CpuMatcher {
             workers: Workers::new(threads)?,
             parts: vec![],
             resolved: ResolvedStrings::default(),
+            keeps_sample: false,
         })
+    }
+
+    /// From now on, [`CpuMatcher::sampled`] says whose filters cost how much.
+    pub fn keep_sample(&mut self) {
+        self.keeps_sample = true;
+    }
+
+    /// The subscriber of each filter that a sample of the last batch's notifications looked at:
+    /// one in [`SAMPLED`] of them, whatever the number of threads.
+    pub fn sampled(&self) -> impl Iterator<Item = u32> {
+        self.parts
+            .iter()
+            .flat_map(|part| part.sampled.iter().copied())
     }
 
     /// Finds all matches of a batch.
@@ -47,6 +63,10 @@ impl CpuMatcher {
         let (index, resolved) = (&subscriptions.index, &self.resolved);
         let subscribers = subscriptions.subscribers();
         let limit = subscriptions.limits.subscribers;
+        let keeps_sample = self.keeps_sample;
+        for part in &mut self.parts {
+            part.sampled.clear();
+        }
         let cuts = ranges(batch.len(), parts);
         let tasks = self.parts.iter_mut().zip(cuts).collect();
         self.workers.run(tasks, |(part, range)| {
@@ -55,6 +75,7 @@ impl CpuMatcher {
                 set_sizes: index.sets.size_bits(),
                 resolved,
                 subscribers,
+                keeps_sample,
             };
             part.prepare(names, limit);
             let mut start = range.start;
@@ -79,6 +100,7 @@ struct Search<'a> {
     resolved: &'a ResolvedStrings,
     /// The number of subscribers with a subscription.
     subscribers: usize,
+    keeps_sample: bool,
 }
 
 /// One thread's scratch and results.
@@ -101,6 +123,8 @@ struct Part {
     probes: Vec<Probe>,
     found: Vec<Found>,
     candidates: Vec<Candidate>,
+    /// See [`CpuMatcher::sampled`].
+    sampled: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -117,6 +141,7 @@ struct Member {
     names: u64,
     tokens: Range<u32>,
     subscribers: Vec<u32>,
+    is_sampled: bool,
 }
 
 /// A node that a notification looks up, and the range of the tokens that may lead on from
@@ -175,6 +200,7 @@ impl Part {
         for (member, notification) in range.clone().enumerate() {
             let attributes = batch.attributes_of(notification);
             self.add_member(member, attributes, search.resolved);
+            self.members[member].is_sampled = search.keeps_sample && is_sampled(notification);
             self.scan(search, member as u32, &root);
             self.find_sets(search, member as u32);
             let tokens = self.members[member].tokens.len();
@@ -314,6 +340,10 @@ impl Part {
     fn scan(&mut self, search: &Search, member: u32, node: &Node) {
         let entries = search.index.entries.items();
         let bucket = &entries[node.start as usize..(node.start + node.len) as usize];
+        if self.members[member as usize].is_sampled {
+            let subscribers = bucket.iter().map(|entry| entry.subscriber);
+            self.sampled.extend(subscribers);
+        }
         if bucket.len() > LONG_BUCKET && self.words > 0 {
             return self.scan_long(search, member, bucket);
         }
@@ -421,6 +451,14 @@ fn satisfies(search: &Search, condition: &Condition, value: &NamedValue) -> bool
     condition.holds(value.key, patterns)
 }
 
+/// Whether the notification at a place of a batch is in the sample. Events come in patterns,
+/// such as x, y, x, y, of which the sample has all parts.
+fn is_sampled(place: usize) -> bool {
+    (place as u32).wrapping_mul(0x9e37_79b1) < u32::MAX / SAMPLED
+}
+
+/// One notification in so many is in the sample.
+pub const SAMPLED: u32 = 8;
 /// The fewest notifications for which one more thread pays.
 const NOTIFICATIONS_PER_PART: usize = 16;
 /// Enough to keep memory busy. The values of more would fill the cache.

@@ -7,7 +7,7 @@ use shared::{ClientRow, CommandKind, EntityId, Schema};
 use super::Before;
 use super::clients::Clients;
 use super::notices::Notice;
-use super::wanted::Wanted;
+use super::wanted::{Sort, Wanted};
 use super::writer::{Change, Subject, Writer};
 use crate::content::Batch;
 use crate::tick::output::TickOutput;
@@ -30,7 +30,10 @@ pub struct Candidates {
 
 /// A change or notification that may become a notice.
 pub struct Candidate {
+    /// Ascending in the order of the tick.
+    pub number: u32,
     pub notice: Notice,
+    pub sort: Sort,
     /// The only client that may get it, if it is private.
     pub only: Option<ClientRow>,
     /// Its place among the notices, once a client gets it.
@@ -96,7 +99,9 @@ impl Candidates {
         self.writer
             .notification(&self.wanted, &mut self.batch, place, words, client);
         self.list.push(Candidate {
+            number: i as u32,
             notice: Notice::Notification(i as u32),
+            sort: Sort::Notification(place),
             only: None,
             place: None,
         });
@@ -136,10 +141,13 @@ impl Candidates {
         };
         self.writer
             .change(&self.wanted, &mut self.batch, &change, client);
+        let kind = before.kind(slot);
         self.list.push(Candidate {
+            number: (output.notifications.len() + at) as u32,
+            sort: Sort::Change { kind, column },
             notice: Notice::Change {
                 entity,
-                kind: before.kind(slot),
+                kind,
                 column,
                 old: change.old,
                 new: change.new,

@@ -8,8 +8,12 @@ pub struct Clients {
     /// By slot: the generation and client of an entity that is a client's own.
     own: Vec<(u32, u32)>,
     notices_max: u32,
-    /// Clients with notices in this tick.
-    with_notices: Vec<u32>,
+    /// Clients with notices or work in this tick.
+    used: Vec<u32>,
+    /// What the matcher did for all clients in this tick; see [`Clients::charge`].
+    work: u64,
+    /// Matches beyond the limits of clients in this tick.
+    dropped: u64,
     /// The number of clients at their limit.
     full: usize,
 }
@@ -22,6 +26,9 @@ struct Client {
     notices: u32,
     /// The place of the last one.
     last: u32,
+    /// Matches beyond its limit in this tick.
+    dropped: u32,
+    work: u32,
 }
 
 impl Clients {
@@ -31,12 +38,16 @@ impl Clients {
             subscriptions: 0,
             notices: 0,
             last: u32::MAX,
+            dropped: 0,
+            work: 0,
         };
         Clients {
             rows: vec![client; config.limits.clients as usize],
             own: vec![(0, NO_CLIENT); config.schema.world.capacity as usize],
             notices_max: config.limits.client_notices_per_tick,
-            with_notices: vec![],
+            used: vec![],
+            work: 0,
+            dropped: 0,
             full: 0,
         }
     }
@@ -50,15 +61,48 @@ impl Clients {
         self.rows[client.index()].subscriptions -= 1;
     }
 
-    /// Begins a tick: no client has notices.
+    /// Begins a tick: no client has notices, and none has cost anything.
     pub fn begin(&mut self) {
-        for &client in &self.with_notices {
+        for &client in &self.used {
             let row = &mut self.rows[client as usize];
             row.notices = 0;
             row.last = u32::MAX;
+            row.dropped = 0;
+            row.work = 0;
         }
-        self.with_notices.clear();
+        self.used.clear();
+        self.work = 0;
+        self.dropped = 0;
         self.full = 0;
+    }
+
+    /// Notes what the matcher did for a client's subscriptions, in filters looked at.
+    pub fn charge(&mut self, client: ClientRow, work: u32) {
+        self.work += u64::from(work);
+        let row = &mut self.rows[client.index()];
+        if row.notices == 0 && row.work == 0 {
+            self.used.push(client.0);
+        }
+        row.work = row.work.saturating_add(work);
+    }
+
+    /// What the matcher did for all clients in this tick.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
+    /// Whether any client may have more matches beyond its limit than this.
+    pub fn may_have_dropped(&self, matches: u32) -> bool {
+        self.dropped > u64::from(matches)
+    }
+
+    /// The clients for which the matcher did something in this tick: what it did, and how much
+    /// of that was beyond their limits.
+    pub fn costs(&self) -> impl Iterator<Item = (ClientRow, u32, u32)> {
+        self.used.iter().map(|&client| {
+            let row = &self.rows[client as usize];
+            (ClientRow(client), row.work, row.dropped)
+        })
     }
 
     /// Sets a client's own entity, or that it has none.
@@ -104,10 +148,12 @@ impl Clients {
             return true;
         }
         if row.notices == self.notices_max {
+            row.dropped = row.dropped.saturating_add(1);
+            self.dropped += 1;
             return false;
         }
-        if row.notices == 0 {
-            self.with_notices.push(client.0);
+        if row.notices == 0 && row.work == 0 {
+            self.used.push(client.0);
         }
         row.notices += 1;
         row.last = notice;

@@ -1,6 +1,8 @@
 //! Subscriptions as ticks know them: an entry for each, by its number at the registry,
 //! and its place in the matcher.
 
+use std::collections::HashMap;
+
 use shared::ClientRow;
 use shared::predicate::{Predicate, WorldNames};
 
@@ -9,14 +11,13 @@ use crate::content::{Limits, SubscriptionId, Subscriptions};
 
 /// The entries of all clients.
 ///
-/// An entry is either in the matcher, or suspended for the rest of a tick since its client
-/// is at its limit.
+/// An entry is either in the matcher, or its client's are matched apart from all others.
 pub struct Entries {
     /// By number. A matcher knows an entry as the subscriber of this number.
     rows: Vec<Option<Entry>>,
     subscriptions: Subscriptions,
-    /// Numbers of suspended entries.
-    suspended: Vec<u32>,
+    /// By client: the numbers of its entries, in the order in which they came.
+    of_clients: HashMap<ClientRow, Vec<u32>>,
 }
 
 /// One subscription.
@@ -56,7 +57,7 @@ impl Entries {
             // Reserved at once, so that it never moves.
             rows: Vec::with_capacity(limits.subscribers),
             subscriptions: Subscriptions::new(names.vocabulary.clone(), limits),
-            suspended: vec![],
+            of_clients: HashMap::new(),
         }
     }
 
@@ -80,6 +81,8 @@ impl Entries {
         if self.rows.len() <= place {
             self.rows.resize_with(place + 1, || None);
         }
+        let own = self.of_clients.entry(entry.client).or_default();
+        own.push(number);
         self.rows[place] = Some(entry);
     }
 
@@ -95,31 +98,40 @@ impl Entries {
         Ok(())
     }
 
+    /// Takes an entry out of the matcher.
+    pub fn take_out(&mut self, number: u32) {
+        let entry = self.rows.get_mut(number as usize).and_then(Option::as_mut);
+        if let Some(subscription) = entry.and_then(|entry| entry.subscription.take()) {
+            self.subscriptions.unsubscribe(subscription);
+        }
+    }
+
     /// Removes an entry, also from the matcher. `None` if there is no entry.
     pub fn remove(&mut self, number: u32) -> Option<Entry> {
+        self.take_out(number);
         let entry = self.rows.get_mut(number as usize)?.take()?;
-        if let Some(subscription) = entry.subscription {
-            self.subscriptions.unsubscribe(subscription);
+        if let Some(own) = self.of_clients.get_mut(&entry.client) {
+            own.retain(|&other| other != number);
+            if own.is_empty() {
+                self.of_clients.remove(&entry.client);
+            }
         }
         Some(entry)
     }
 
-    /// Takes the entries of some clients out of the matcher.
-    pub fn suspend(&mut self, is_suspended: impl Fn(ClientRow) -> bool) {
-        for (number, entry) in (0..).zip(&mut self.rows) {
-            let entry = entry.as_mut().filter(|entry| is_suspended(entry.client));
-            if let Some(subscription) = entry.and_then(|entry| entry.subscription.take()) {
-                self.subscriptions.unsubscribe(subscription);
-                self.suspended.push(number);
-            }
-        }
+    /// An entry, and the matcher's subscriptions.
+    pub fn with_subscriptions(&mut self, number: u32) -> Option<(&Entry, &mut Subscriptions)> {
+        let entry = self.rows.get(number as usize)?.as_ref()?;
+        Some((entry, &mut self.subscriptions))
     }
 
-    /// The numbers of all suspended entries, ascending: the order in which they go back
-    /// into the matcher. The list of suspended entries is empty after this.
-    pub fn take_suspended(&mut self) -> Vec<u32> {
-        let mut numbers = std::mem::take(&mut self.suspended);
-        numbers.sort_unstable();
-        numbers
+    /// The numbers of a client's entries.
+    pub fn of_client(&self, client: ClientRow) -> &[u32] {
+        self.of_clients.get(&client).map_or(&[], Vec::as_slice)
+    }
+
+    /// The number of clients with entries.
+    pub fn clients(&self) -> usize {
+        self.of_clients.len()
     }
 }

@@ -35,8 +35,8 @@ pub struct ClientNotice<'a> {
 /// The notices of all clients in one tick.
 #[derive(Debug, Default)]
 pub struct Notices {
-    /// Each notice that any client gets, once: notifications, then changes by slot and
-    /// column.
+    /// Each notice that any client gets: notifications, then changes by slot and column;
+    /// behind them those of clients that are matched apart from all others, in the same order.
     notices: Vec<Notice>,
     /// Clients with notices, ascending, and where each client's begin in `rows`.
     clients: Vec<(u32, u32)>,
@@ -50,6 +50,8 @@ pub struct Notices {
     pub(super) matched: u64,
     pub(super) full: u64,
     pub(super) lost: Vec<(ClientRow, u32)>,
+    /// Clients whose subscriptions had used up their share of the tick, ascending.
+    pub(super) cut: Vec<u32>,
 }
 
 impl Notices {
@@ -98,10 +100,16 @@ impl Notices {
         self.matched
     }
 
-    /// The number of clients that reached the limit of notices in one tick. Any further
-    /// notices for them were dropped.
+    /// The number of clients that reached the limit of notices in one tick, or whose
+    /// subscriptions used up their share of it. Any further notices for them were dropped.
     pub fn full(&self) -> u64 {
         self.full
+    }
+
+    /// Whether a client's subscriptions used up their share of the tick, so that there may be
+    /// more notices for it.
+    pub fn is_cut(&self, client: ClientRow) -> bool {
+        self.cut.binary_search(&client.0).is_ok()
     }
 
     /// Subscriptions (client and its own number) that ended since the matcher's memory was
@@ -119,6 +127,7 @@ impl Notices {
         self.matched = 0;
         self.full = 0;
         self.lost.clear();
+        self.cut.clear();
     }
 
     /// The place that the next notice will have.

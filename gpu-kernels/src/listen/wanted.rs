@@ -4,6 +4,7 @@ use shared::predicate::{
     CELL_SHIFTS, Constraint, Filter, NameId, Operator, Predicate, Value, WorldNames,
 };
 use shared::world::attribute::AttributeType;
+use shared::world::notification::NOTIFICATIONS_MAX;
 use shared::{Audience, Schema};
 
 /// The number of filters that may match each sort of change and each notification, and that
@@ -40,6 +41,37 @@ struct Notification {
     /// The number of filters that may match it.
     filters: u32,
 }
+
+/// What an event is, as far as predicates for others can be passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// By its place in the schema.
+    Notification(usize),
+    Change {
+        kind: u16,
+        column: u16,
+    },
+}
+
+/// The sorts of events that one predicate may match.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sorts {
+    /// By kind: the columns whose changes it may match, as bits.
+    columns: Vec<u64>,
+    /// The notifications, as bits.
+    notifications: u64,
+}
+
+impl Sorts {
+    pub fn has(&self, sort: Sort) -> bool {
+        match sort {
+            Sort::Notification(place) => self.notifications >> place & 1 == 1,
+            Sort::Change { kind, column } => self.columns[usize::from(kind)] >> column & 1 == 1,
+        }
+    }
+}
+
+const _: () = assert!(NOTIFICATIONS_MAX <= u64::BITS as usize);
 
 impl Wanted {
     pub fn new(schema: &Schema, names: &WorldNames) -> Wanted {
@@ -141,6 +173,26 @@ impl Wanted {
                 }
             }
         }
+    }
+
+    /// The sorts of events that a predicate may match.
+    pub fn sorts(&self, predicate: &Predicate) -> Sorts {
+        let mut sorts = Sorts {
+            columns: vec![0; self.kinds.len()],
+            notifications: 0,
+        };
+        for filter in &predicate.filters {
+            let columns = self.columns_of(filter);
+            for (kind, own) in sorts.columns.iter_mut().enumerate() {
+                if self.is_of_kind(filter, kind) {
+                    *own |= columns & self.kinds[kind].columns;
+                }
+            }
+            for place in 0..self.notifications.len() {
+                sorts.notifications |= u64::from(self.is_of_notification(filter, place)) << place;
+            }
+        }
+        sorts
     }
 
     /// The columns whose changes a filter may match, as bits.

@@ -174,7 +174,8 @@ impl CpuBackend {
     /// Cuts each tick's deliveries and hearings into this many segments, as so many GPUs do:
     /// the lists of clients are the same for any number.
     pub fn divided(mut self, parts: usize) -> CpuBackend {
-        self.interest.divide(parts.clamp(1, PARTS_MAX));
+        self.interest
+            .divide(parts.clamp(1, PARTS_MAX), &self.config);
         self
     }
 

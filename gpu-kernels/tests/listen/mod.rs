@@ -1,6 +1,7 @@
 //! Content subscriptions in the tick: which clients get which notices, which never do, and
 //! what happens while subscriptions come and go.
 
+mod costs;
 mod direct;
 mod game;
 mod meanwhile;

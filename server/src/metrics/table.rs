@@ -257,7 +257,7 @@ table! {
     NOTICES: Counter = "myriad_notices_total",
         "notices to clients";
     NOTICES_FULL: Counter = "myriad_notices_full_total",
-        "how often a client was sent as many notices in a tick as it may be";
+        "how often a client was sent as many notices in a tick as it may be, or as it had time for";
     TALK_LEFT_OUT: Counter = "myriad_talk_left_out_total",
         "what was said and a client was not told, since it had heard as much of late as it may";
     SUBSCRIPTIONS_LOST: Counter = "myriad_subscriptions_lost_total",

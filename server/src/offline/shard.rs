@@ -9,6 +9,7 @@ use shared::{Tick, WorldConfig};
 use crate::metrics::counts::FanOutCounts;
 use crate::session::fan_out::Scratch;
 use crate::session::frame::TickView;
+use crate::session::stream::Unsent;
 use crate::session::{Player, Session, SessionWorld};
 use crate::tick::inbox::SharedInbox;
 use crate::tick::publication::{FanOutReport, Publication, SessionEvent, ToShard};
@@ -103,13 +104,20 @@ impl OfflineShard {
             session.tell(view, &mut self.scratch, &mut counts, |datagram| {
                 encoded.note(&datagram, is_checked);
             });
-            let unsent = session.unsent();
             // A ticket is another one in each run.
             let has_welcome = publication.tick.0 < TICKS_OF_WELCOMES;
-            encoded.note(unsent, is_checked && !has_welcome);
-            counts.stream_bytes += unsent.len() as u64;
-            let bytes = unsent.len();
-            session.sent(bytes);
+            let sent = session.send(|unsent| {
+                let bytes: &[u8] = match &unsent {
+                    Unsent::Shared(bytes) => bytes,
+                    Unsent::Own(bytes) => bytes,
+                };
+                encoded.note(bytes, is_checked && !has_welcome);
+                bytes.len()
+            });
+            if sent == 0 {
+                encoded.note(&[], is_checked && !has_welcome);
+            }
+            counts.stream_bytes += sent as u64;
             acked_through = acked_through.min(session.acked_through().unwrap_or(acked_through));
         }
         counts.sessions = self.sessions.len() as u64;

@@ -14,7 +14,8 @@ use crate::metrics::counts::FanOutCounts;
 /// Writes a client's notices, each once, in the order of the tick: notifications, then
 /// changes. Before them, the subscriptions that have ended by themselves.
 ///
-/// The tick has already left out what is beyond the client's limits. Notices that would
+/// The tick has already left out what is beyond the client's limits, and beyond what its
+/// subscriptions may cost. Notices that would
 /// take up too much of the frame are left out here. In both cases the client is told
 /// that there may have been more.
 pub fn write(
@@ -53,6 +54,7 @@ pub fn write(
         counts.notices += 1;
     }
     is_full |= matching == limits.client_notices_per_tick as usize;
+    is_full |= publication.subscribed.is_cut(client);
     if is_full {
         write_full(frame, counts);
     }
@@ -68,6 +70,7 @@ pub fn leave_out(
     write_lost(client, view, frame);
     let publication = view.publication;
     let has_some = publication.subscribed.of(client).next().is_some()
+        || publication.subscribed.is_cut(client)
         || !publication.output.hearings.of(client).is_empty();
     if has_some {
         write_full(frame, counts);

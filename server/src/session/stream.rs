@@ -3,22 +3,29 @@
 
 use std::collections::VecDeque;
 
+use bytes::{Buf, Bytes};
 use shared::Tick;
 use shared::wire::bits::BitWriter;
-use shared::wire::control::Welcome;
 use shared::wire::stream::StreamCodec;
-use shared::wire::{codec, length};
 
 /// The server's half of a client's stream.
 pub struct OutStream {
-    unsent: Vec<u8>,
-    /// How much of it is the welcome, which comes first and may be longer than all that may
+    /// What is left of the welcome, which comes first and may be longer than all that may
     /// wait behind it.
-    unsent_welcome: usize,
+    welcome: VecDeque<Bytes>,
+    /// What is behind the welcome.
+    unsent: Vec<u8>,
     /// For what is behind the welcome.
     unsent_bytes_max: usize,
     /// Unacknowledged ones, ascending.
     frames: VecDeque<Frame>,
+}
+
+/// Bytes for the transport.
+pub enum Unsent<'a> {
+    /// Memory that many streams share.
+    Shared(Bytes),
+    Own(&'a [u8]),
 }
 
 /// A frame that the client may not have read.
@@ -32,19 +39,16 @@ struct Frame {
 impl OutStream {
     pub fn new(unsent_bytes_max: usize) -> OutStream {
         OutStream {
+            welcome: VecDeque::new(),
             unsent: vec![],
-            unsent_welcome: 0,
             unsent_bytes_max,
             frames: VecDeque::new(),
         }
     }
 
-    pub fn push_welcome(&mut self, welcome: &Welcome) {
-        let bytes = codec::to_bytes(welcome);
-        let before = self.unsent.len();
-        length::put(bytes.len(), &mut self.unsent);
-        self.unsent.extend_from_slice(&bytes);
-        self.unsent_welcome += self.unsent.len() - before;
+    /// Appends the parts of the welcome, before all frames.
+    pub fn push_welcome(&mut self, parts: impl IntoIterator<Item = Bytes>) {
+        self.welcome.extend(parts);
     }
 
     /// Ends a frame and appends it.
@@ -56,17 +60,35 @@ impl OutStream {
         });
     }
 
-    pub fn unsent(&self) -> &[u8] {
-        &self.unsent
+    /// How many bytes wait.
+    pub fn unsent(&self) -> usize {
+        let welcome = self.welcome.iter().map(Bytes::len);
+        welcome.sum::<usize>() + self.unsent.len()
     }
 
-    pub fn sent(&mut self, bytes: usize) {
-        self.unsent.drain(..bytes);
-        self.unsent_welcome = self.unsent_welcome.saturating_sub(bytes);
-        if self.unsent.is_empty() {
-            // The memory of the welcome, or of a burst of enters, is given back.
-            self.unsent.shrink_to(UNSENT_BYTES_KEPT);
+    /// Passes what waits to `write`, oldest first, which says how many bytes it took. Ends where
+    /// it did not take all. Gives the number of bytes that were taken.
+    pub fn send(&mut self, mut write: impl FnMut(Unsent<'_>) -> usize) -> usize {
+        let mut sent = 0;
+        while let Some(part) = self.welcome.front_mut() {
+            let taken = write(Unsent::Shared(part.clone()));
+            sent += taken;
+            if taken < part.len() {
+                part.advance(taken);
+                return sent;
+            }
+            self.welcome.pop_front();
         }
+        if !self.unsent.is_empty() {
+            let taken = write(Unsent::Own(&self.unsent));
+            self.unsent.drain(..taken);
+            sent += taken;
+            if self.unsent.is_empty() {
+                // The memory of a burst of enters is given back.
+                self.unsent.shrink_to(UNSENT_BYTES_KEPT);
+            }
+        }
+        sent
     }
 
     /// The client has taken in the frames up to this tick.
@@ -87,7 +109,7 @@ impl OutStream {
 
     /// Whether half as many bytes wait as are allowed: the client should be told less.
     pub fn is_filling(&self) -> bool {
-        self.unsent.len() - self.unsent_welcome > self.unsent_bytes_max / 2
+        self.unsent.len() > self.unsent_bytes_max / 2
     }
 
     /// The transport has taken what it can in this tick. Whether more bytes wait than are
@@ -101,11 +123,10 @@ impl OutStream {
         }
         let oldest = self.frames.front().and_then(|frame| frame.offered);
         let is_behind = oldest.is_some_and(|offered| tick.since(offered) > ticks_max);
-        let waiting = self.unsent.len() - self.unsent_welcome;
-        let is_slow = is_behind || waiting > self.unsent_bytes_max;
+        let is_slow = is_behind || self.unsent.len() > self.unsent_bytes_max;
         if is_slow {
             self.unsent = vec![];
-            self.unsent_welcome = 0;
+            self.welcome.clear();
         }
         is_slow
     }
@@ -117,29 +138,54 @@ const UNSENT_BYTES_KEPT: usize = 256;
 mod tests {
     use super::*;
 
+    /// Takes this many bytes.
+    fn take(stream: &mut OutStream, bytes: usize) -> Vec<u8> {
+        let mut taken = vec![];
+        stream.send(|unsent| {
+            let next: &[u8] = match &unsent {
+                Unsent::Shared(part) => part,
+                Unsent::Own(part) => part,
+            };
+            let room = next.len().min(bytes - taken.len());
+            taken.extend_from_slice(&next[..room]);
+            room
+        });
+        taken
+    }
+
     #[test]
     fn a_welcome_may_be_longer_than_what_may_wait_behind_it() {
         let mut stream = OutStream::new(100);
-        stream.push_welcome(&Welcome {
-            tick: Tick(1),
-            entity: shared::EntityId::new(1, 1),
-            commands_epoch: 1,
-            ticket: [1; 16],
-            resumed: false,
-            player_kind: 0,
-            quotas: Default::default(),
-            schema: script::world::default().schema,
-            forecast: vec![],
-            standby: String::new(),
-        });
-        let welcome = stream.unsent().len();
-        assert!(welcome > 101);
-        stream.unsent.extend([0; 100]);
+        stream.push_welcome([Bytes::from(vec![1; 50]), Bytes::from(vec![2; 300])]);
+        stream.unsent.extend([3; 100]);
         assert!(!stream.is_too_slow(Tick(1), 10));
-        stream.sent(welcome - 1);
-        stream.sent(2);
-        stream.unsent.extend([0; 2]);
+        assert_eq!(
+            take(&mut stream, 340),
+            [[1; 50].as_slice(), &[2; 290]].concat()
+        );
+        assert_eq!(stream.unsent(), 110);
+        assert_eq!(take(&mut stream, 20), [[2; 10], [3; 10]].concat());
+        stream.unsent.extend([3; 10]);
+        assert!(!stream.is_too_slow(Tick(1), 10));
+        stream.unsent.push(3);
         assert!(stream.is_too_slow(Tick(1), 10));
+        assert_eq!(stream.unsent(), 0);
+    }
+
+    #[test]
+    fn the_long_part_of_a_welcome_is_not_copied() {
+        let part = Bytes::from(vec![2; 1 << 20]);
+        let mut stream = OutStream::new(100);
+        stream.push_welcome([part.clone()]);
+        assert_eq!(take(&mut stream, 1000).len(), 1000);
+        stream.send(|unsent| match unsent {
+            Unsent::Shared(rest) => {
+                assert_eq!(rest.as_ptr(), part[1000..].as_ptr());
+                rest.len()
+            }
+            Unsent::Own(_) => panic!("a copy"),
+        });
+        assert_eq!(stream.unsent(), 0);
     }
 
     #[test]
@@ -149,7 +195,7 @@ mod tests {
         assert!(!stream.is_too_slow(Tick(9), 10) && stream.is_filling());
         stream.unsent.push(0);
         assert!(stream.is_too_slow(Tick(9), 10));
-        assert!(stream.unsent().is_empty());
+        assert_eq!(stream.unsent(), 0);
 
         let frame = |tick| Frame {
             tick: Tick(tick),

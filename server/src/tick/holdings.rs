@@ -17,6 +17,9 @@ use thiserror::Error;
 use super::directory::{Presence, SightError};
 use super::talk::TalkError;
 use crate::durable::roster::{Roster, RosterChange};
+use coverage::Coverage;
+
+mod coverage;
 
 /// The regions and subscriptions of all clients, within the world's limits.
 pub struct Holdings {
@@ -25,6 +28,9 @@ pub struct Holdings {
     registry: Option<SubscriptionRegistry>,
     /// By client row; rows without regions and subscriptions are left out.
     clients: HashMap<ClientRow, ClientHoldings>,
+    coverage: Coverage,
+    /// The number of clients with regions.
+    with_regions: usize,
     /// Clients that were granted something since the last tick.
     granted: Vec<ClientRow>,
     /// What has changed since the last [`Holdings::take_changes`], if that is to be kept.
@@ -40,6 +46,11 @@ pub enum RequestError {
     NoSuchRegion { index: u32, count: u32 },
     #[error("the region: {0}")]
     Region(#[from] RegionError),
+    #[error(
+        "regions that touch {found} entities in each tick, where a client's part is {limit} now: \
+         drop or shorten one first"
+    )]
+    TooMuchCovered { found: u64, limit: u64 },
     #[error("the region follows slot {slot}, where the world has {capacity}")]
     NoSuchSlot { slot: u32, capacity: u32 },
     #[error("this request is for nothing that a client holds")]
@@ -75,6 +86,8 @@ struct ClientHoldings {
     entity: Option<EntityId>,
     /// By index.
     regions: Vec<Option<Region>>,
+    /// It counts among [`Holdings::with_regions`].
+    has_regions: bool,
     /// Regions that the world must be told of, as bits by index. Each is told once, at
     /// the end of a tick, so a frame has room for all however often clients change them.
     changed: u64,
@@ -91,6 +104,8 @@ impl Holdings {
             config: config.clone(),
             registry,
             clients: HashMap::new(),
+            coverage: Coverage::new(config),
+            with_regions: 0,
             granted: vec![],
             changes: None,
         }
@@ -116,6 +131,7 @@ impl Holdings {
                     *own = Some(region);
                 }
             }
+            self.count_regions(client);
             for (&id, predicate) in &saved.subscriptions {
                 let subscribed = self.registry().map(|registry| {
                     let subscribed = registry.subscribe(client, id, predicate);
@@ -158,9 +174,13 @@ impl Holdings {
         match body {
             RequestBody::SetRegion { index, region } => {
                 let region = self.check(*index, region.as_ref())?;
+                if let Some(region) = &region {
+                    self.check_coverage(client, *index, region)?;
+                }
                 let holdings = self.of(client, presence);
                 holdings.regions[*index as usize] = region;
                 holdings.changed |= 1 << index;
+                self.count_regions(client);
             }
             RequestBody::Subscribe { id, predicate } => {
                 self.registry()?.subscribe(client, *id, predicate)?;
@@ -216,6 +236,7 @@ impl Holdings {
                 if let Some(registry) = registry {
                     registry.forget(client);
                 }
+                self.with_regions -= usize::from(holdings.has_regions);
                 entry.remove();
                 continue;
             };
@@ -257,10 +278,44 @@ impl Holdings {
                 ticket: presence.ticket,
                 entity: presence.entity,
                 regions: vec![None; count],
+                has_regions: false,
                 changed: 0,
                 is_set: true,
                 has_subscribed: false,
             })
+    }
+
+    /// Whether a client may have a region in place of that with the same index.
+    fn check_coverage(
+        &self,
+        client: ClientRow,
+        index: u32,
+        region: &Region,
+    ) -> Result<(), RequestError> {
+        let own = self.clients.get(&client);
+        let others = own.map_or(&[][..], |own| &own.regions);
+        let others = (0..).zip(others).filter(|&(other, _)| other != index);
+        let others = others.filter_map(|(_, other)| other.as_ref());
+        let prices = others
+            .chain([region])
+            .map(|region| self.coverage.price(region));
+        let found = prices.sum();
+        let is_new = !own.is_some_and(|own| own.has_regions);
+        let limit = self.coverage.share(self.with_regions + usize::from(is_new));
+        match found <= limit {
+            true => Ok(()),
+            false => Err(RequestError::TooMuchCovered { found, limit }),
+        }
+    }
+
+    /// The regions of a client may have changed.
+    fn count_regions(&mut self, client: ClientRow) {
+        if let Some(holdings) = self.clients.get_mut(&client) {
+            let has_some = holdings.regions.iter().any(Option::is_some);
+            let had_some = std::mem::replace(&mut holdings.has_regions, has_some);
+            self.with_regions += usize::from(has_some);
+            self.with_regions -= usize::from(had_some);
+        }
     }
 
     /// A requested region as the world takes it.

@@ -11,6 +11,7 @@ use super::client_link::ClientLink;
 use super::handshake::HelloReader;
 use super::requests::Requests;
 use crate::session::Session;
+use crate::session::stream::Unsent;
 use crate::tick::inbox::SessionId;
 
 /// What a shard keeps of a connection.
@@ -71,9 +72,10 @@ impl Player {
     /// Gives the transport as much of the stream as it takes now; the rest waits for the
     /// next tick. Gives the number of bytes.
     pub fn flush(&mut self, link: &mut impl ClientLink) -> usize {
-        let written = link.write(self.session.unsent());
-        self.session.sent(written);
-        written
+        self.session.send(|unsent| match unsent {
+            Unsent::Shared(bytes) => link.write_shared(bytes),
+            Unsent::Own(bytes) => link.write(bytes),
+        })
     }
 }
 

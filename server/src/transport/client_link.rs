@@ -24,6 +24,11 @@ pub trait ClientLink {
     /// Gives the stream as many of these bytes as it takes now, and says how many.
     fn write(&mut self, bytes: &[u8]) -> usize;
 
+    /// The same for bytes that many clients get, which need no copy.
+    fn write_shared(&mut self, bytes: Bytes) -> usize {
+        self.write(&bytes)
+    }
+
     /// Passes up to `bytes_max` of the stream's next bytes to `take`, in chunks.
     fn read(&mut self, bytes_max: usize, take: impl FnMut(&[u8])) -> StreamEnd;
 
@@ -55,6 +60,10 @@ impl ClientLink for Link<'_> {
 
     fn write(&mut self, bytes: &[u8]) -> usize {
         Link::write(self, bytes)
+    }
+
+    fn write_shared(&mut self, bytes: Bytes) -> usize {
+        Link::write_shared(self, bytes)
     }
 
     fn read(&mut self, bytes_max: usize, take: impl FnMut(&[u8])) -> StreamEnd {

@@ -439,7 +439,7 @@ impl Shard {
             packets_lost: path.lost_packets,
             bytes_sent: stats.udp_tx.bytes,
             bytes_received: stats.udp_rx.bytes,
-            bytes_unsent: player.session.unsent().len(),
+            bytes_unsent: player.session.unsent(),
             standing: player.session.standing(self.tick),
         })
     }

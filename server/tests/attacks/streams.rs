@@ -85,6 +85,30 @@ async fn dear_requests_have_a_share_of_the_tick_and_no_more() {
     field.stands().await;
 }
 
+#[tokio::test]
+async fn subscriptions_to_everything_have_a_share_of_the_tick_and_no_more() {
+    let field = Field::start().await;
+    let mut clients = vec![];
+    for number in 0..scaled(10).min(CLIENTS_MAX) {
+        let mut client = field.join().await;
+        for id in 0..4 {
+            // Of every other client no filter is ever true.
+            let filters = (0..16).map(|i| match number % 2 {
+                0 => format!("x > -{i}.{id}5"),
+                _ => format!("y != {i}.{id}5 && x > 1{i}00{id}"),
+            });
+            let predicate = filters.collect::<Vec<_>>().join(" || ");
+            send_request(&mut client, id, RequestBody::Subscribe { id, predicate }).await;
+        }
+        clients.push(client);
+    }
+    field.ticks(80).await;
+    for client in &clients {
+        client.connection.close(Close::Bye.code().into(), b"bye");
+    }
+    field.stands().await;
+}
+
 /// A predicate of many filters, each of which may hold for anybody.
 fn dear_predicate() -> String {
     let filters = (0..8).map(|i| format!("(attribute == \"hp\" && new >= {i} && old <= 99)"));

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use quinn_proto::{Connection, Dir, StreamId, VarInt, WriteError};
+use quinn_proto::{Connection, Dir, SendStream, StreamId, VarInt, WriteError};
 
 use crate::endpoint::Handle;
 use crate::socket::Socket;
@@ -102,19 +102,41 @@ impl Link<'_> {
 
     /// Gives the stream as many of these bytes as it takes now.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
+        let mut rest = bytes;
+        self.write_all(bytes.len(), |stream| {
+            let count = stream.write(rest)?;
+            rest = &rest[count..];
+            Ok(count)
+        })
+    }
+
+    /// The same for bytes that other connections send, too: all keep the same memory until the
+    /// peer has it.
+    pub fn write_shared(&mut self, bytes: Bytes) -> usize {
+        let length = bytes.len();
+        let mut rest = [bytes];
+        self.write_all(length, |stream| Ok(stream.write_chunks(&mut rest)?.bytes))
+    }
+
+    /// Writes `length` bytes, as far as the stream takes them now.
+    fn write_all(
+        &mut self,
+        length: usize,
+        mut write: impl FnMut(&mut SendStream<'_>) -> Result<usize, WriteError>,
+    ) -> usize {
         let Some(stream) = self.stream() else {
             return 0;
         };
         let mut written = 0;
-        while written < bytes.len() {
-            match (self.connection.send_stream(stream)).write(&bytes[written..]) {
+        while written < length {
+            match write(&mut self.connection.send_stream(stream)) {
                 Ok(count) => {
                     *self.is_urgent = true;
                     written += count;
                 }
                 Err(WriteError::Blocked) => break,
                 // The peer takes no more, or the connection is ending.
-                Err(_) => return bytes.len(),
+                Err(_) => return length,
             }
         }
         written

@@ -45,7 +45,7 @@ pub struct Block {
 
 impl Block {
     /// The number of rows of buckets.
-    fn rows(&self) -> u64 {
+    pub fn rows(&self) -> u64 {
         (self.high[1] - self.low[1] + 1) * (self.high[2] - self.low[2] + 1)
     }
 
@@ -228,18 +228,53 @@ impl Index {
     /// Calls `visit` with the range of a block's entities in each row of buckets.
     #[inline]
     pub fn each_range(&self, block: Block, mut visit: impl FnMut(Range<usize>)) {
+        self.each_row(block, |keys| {
+            visit(self.lower_bound(keys.start)..self.lower_bound(keys.end));
+        });
+    }
+
+    /// Calls `visit` with the range of a block's keys in each row of buckets, ascending.
+    #[inline]
+    pub fn each_row(&self, block: Block, mut visit: impl FnMut(Range<u64>)) {
         let Block { low, high } = block;
         for z in low[2]..high[2] + 1 {
             for y in low[1]..high[1] + 1 {
                 let row = (z * self.buckets[1] + y) * self.buckets[0];
-                visit(self.lower_bound(row + low[0])..self.lower_bound(row + high[0] + 1));
+                visit(row + low[0]..row + high[0] + 1);
             }
         }
     }
 
+    /// The buckets that a box touches.
+    pub fn block_of_box(&self, aabb: &Aabb<3>) -> Block {
+        Block {
+            low: self.bucket_at(aabb.low),
+            high: self.bucket_at(aabb.high.map(|high| high - 1)),
+        }
+    }
+
+    /// The buckets of which a box has all positions; none if there are none.
+    pub fn block_within(&self, aabb: &Aabb<3>) -> Option<Block> {
+        let Block { mut low, mut high } = self.block_of_box(aabb);
+        for axis in 0..self.dimensions {
+            let edge = i64::from(self.aoi);
+            let size = i64::from(self.size[axis]);
+            let is_cut_low = i64::from(aabb.low[axis]) > low[axis] as i64 * edge;
+            low[axis] += u64::from(is_cut_low);
+            let end = ((high[axis] as i64 + 1) * edge).min(size);
+            if i64::from(aabb.high[axis]) < end {
+                high[axis] = high[axis].checked_sub(1)?;
+            }
+            if low[axis] > high[axis] {
+                return None;
+            }
+        }
+        Some(Block { low, high })
+    }
+
     /// The first entity whose bucket is at least this one.
     #[inline]
-    fn lower_bound(&self, key: u64) -> usize {
+    pub fn lower_bound(&self, key: u64) -> usize {
         let run = (key >> self.shift) as usize;
         let start = self.directory[run] as usize;
         if self.shift == 0 {
@@ -278,10 +313,7 @@ impl Index {
                 }
             }
         };
-        let block = Block {
-            low: self.bucket_at(aabb.low),
-            high: self.bucket_at(aabb.high.map(|high| high - 1)),
-        };
+        let block = self.block_of_box(aabb);
         if block.rows() > self.len as u64 {
             look_at(0..self.len);
         } else {

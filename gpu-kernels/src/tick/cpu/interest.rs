@@ -1,6 +1,7 @@
 //! Stage: deliveries: enters, updates and leaves for each client (thesis 3.5).
 
 mod changed;
+mod cover;
 mod gather;
 mod heard;
 mod neighbours;
@@ -19,6 +20,7 @@ use crate::tick::frame::{Observer, Target};
 use crate::tick::output::{ByClient, Deliveries, Delivery, TickOutput};
 use crate::tick::parts::Cuts;
 use crate::tick::state::{self, Snapshot, part};
+use cover::{Cover, Seen};
 use gather::{Candidates, Place};
 use heard::Heard;
 use neighbours::Runs;
@@ -53,7 +55,7 @@ pub struct Interest {
     /// Per client: its deliveries in ticks that deliver whole neighbourhoods.
     runs: Vec<Runs>,
     /// One for each part of the work.
-    scratch: Vec<Candidates>,
+    scratch: Vec<Scratch>,
     /// The maximum number of notifications that a client hears in a tick.
     hearings_max: usize,
     /// Areas of the tick's notifications.
@@ -62,6 +64,23 @@ pub struct Interest {
     heard: Vec<Heard>,
     /// Per client: the number of its hearings.
     heard_lengths: Vec<u32>,
+}
+
+/// The buffers of one part of the work.
+struct Scratch {
+    candidates: Candidates,
+    cover: Cover,
+    seen: Seen,
+}
+
+impl Scratch {
+    fn new(config: &WorldConfig) -> Scratch {
+        Scratch {
+            candidates: Candidates::new(&config.schema.world),
+            cover: Cover::default(),
+            seen: Seen::default(),
+        }
+    }
 }
 
 /// The stage's inputs.
@@ -96,7 +115,7 @@ impl Interest {
             offsets: vec![],
             runs: vec![],
             scratch: (0..Workers::parts_max(threads))
-                .map(|_| Candidates::new(&config.schema.world))
+                .map(|_| Scratch::new(config))
                 .collect(),
             hearings_max: config.limits.client_hearings_per_tick as usize,
             areas: Boxes::new(config),
@@ -106,8 +125,11 @@ impl Interest {
     }
 
     /// Cuts the output into this many segments.
-    pub fn divide(&mut self, parts: usize) {
+    pub fn divide(&mut self, parts: usize, config: &WorldConfig) {
         self.cuts = Cuts::even(self.clients as u32, parts);
+        // A segment begins with a task of its own.
+        let room = self.scratch.len() + parts;
+        self.scratch.resize_with(room, || Scratch::new(config));
     }
 
     /// Makes an empty segment for each part.
@@ -270,17 +292,20 @@ impl Interest {
         &self,
         client: usize,
         input: Input<'_>,
-        scratch: &mut Candidates,
+        scratch: &mut Scratch,
         view: &mut [u32],
     ) -> usize {
-        scratch.begin_client(self.known.of(client));
+        let Scratch {
+            candidates, cover, ..
+        } = scratch;
+        candidates.begin_client(self.known.of(client));
         for place in self.places(client, input.state) {
-            scratch.gather(input.index, self.mode, &place, self.dimensions);
+            candidates.gather(input.index, self.mode, &place, self.dimensions);
         }
         if self.with_regions {
-            self.gather_subscribed(client, input, scratch);
+            self.gather_subscribed(client, input, cover, candidates);
         }
-        scratch.end_client(self.known.of(client), view)
+        candidates.end_client(self.known.of(client), view)
     }
 
     /// The places of a client's observers.

@@ -1,7 +1,8 @@
 //! Who stands behind each row: found by account and by name.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::hash_map::{Entry, RandomState};
+use std::collections::{BTreeSet, HashMap};
+use std::hash::BuildHasher;
 
 use gpu_kernels::tick::frame::Person;
 use shared::world::talk::NAME_BYTES_MAX;
@@ -21,11 +22,55 @@ pub struct People {
     /// Rows of a world that goes on whose names, given by another rule, are the same as others'.
     /// They are found by their very text.
     doubles: Vec<ClientRow>,
+    /// By the key of the name that clients asked for: the numbers behind it.
+    numbers: HashMap<String, Numbers>,
+    /// Its keys can't be guessed, so nobody can hold all the numbers that it gives.
+    random: RandomState,
 }
 
 struct Row {
     account: Option<Account>,
     name: Option<Name>,
+    /// The number behind its name, and the key in [`People::numbers`].
+    numbered: Option<(String, u32)>,
+}
+
+/// The numbers behind one name.
+struct Numbers {
+    /// How many clients have one.
+    clients: u32,
+    /// All below it were given.
+    next: u32,
+    /// Those of clients that have left.
+    free: BTreeSet<u32>,
+}
+
+impl Default for Numbers {
+    fn default() -> Numbers {
+        Numbers {
+            clients: 0,
+            next: 2,
+            free: BTreeSet::new(),
+        }
+    }
+}
+
+impl Numbers {
+    /// The lowest number that this name did not give, or that was given back.
+    fn take(&mut self) -> u32 {
+        self.free.pop_first().unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        })
+    }
+
+    fn give_back(&mut self, number: u32) {
+        self.clients -= 1;
+        // A random one is beyond them.
+        if number < self.next {
+            self.free.insert(number);
+        }
+    }
 }
 
 impl People {
@@ -33,7 +78,10 @@ impl People {
     /// it.
     pub fn enter(&mut self, client: ClientRow, identity: &Identity) -> Person {
         self.leave(client);
-        let name = identity.name.as_ref().map(|name| self.free_name(name));
+        let (name, numbered) = match &identity.name {
+            Some(name) => self.free_name(name),
+            None => (None, None),
+        };
         if let Some(account) = &identity.account {
             self.accounts.insert(account.clone(), client);
         }
@@ -45,7 +93,12 @@ impl People {
             account: account.clone().map(String::from),
             name: name.clone(),
         };
-        self.rows.insert(client, Row { account, name });
+        let row = Row {
+            account,
+            name,
+            numbered,
+        };
+        self.rows.insert(client, row);
         person
     }
 
@@ -56,7 +109,12 @@ impl People {
             self.accounts.insert(account.clone(), client);
         }
         let (account, name) = (identity.account.clone(), identity.name.clone());
-        self.rows.insert(client, Row { account, name });
+        let row = Row {
+            account,
+            name,
+            numbered: None,
+        };
+        self.rows.insert(client, row);
         self.find_by_name(client);
     }
 
@@ -102,6 +160,14 @@ impl People {
             }
             self.doubles.retain(|&double| double != client);
         }
+        if let Some((key, number)) = row.numbered
+            && let Entry::Occupied(mut numbers) = self.numbers.entry(key)
+        {
+            numbers.get_mut().give_back(number);
+            if numbers.get().clients == 0 {
+                numbers.remove();
+            }
+        }
     }
 
     /// The row of an account, if it has a client.
@@ -116,6 +182,11 @@ impl People {
         double
             .or_else(|| self.names.get(&self.rule.key(name)))
             .copied()
+    }
+
+    /// The key by which a name is compared.
+    pub fn key(&self, name: &Name) -> String {
+        self.rule.key(name)
     }
 
     pub fn account(&self, client: ClientRow) -> Option<&Account> {
@@ -135,20 +206,51 @@ impl People {
         self.names.contains_key(&key) || self.doubles.iter().any(is_its)
     }
 
-    /// This name, or with a number behind it that makes it nobody's.
-    fn free_name(&self, name: &Name) -> Name {
-        let numbered = |number: usize| {
-            let ending = format!("#{number}");
-            let end = name.floor_char_boundary(NAME_BYTES_MAX - ending.len());
-            Name::new(format!("{}{ending}", name[..end].trim_end())).ok()
-        };
-        // Each of them is somebody's, so one more than there are clients is enough.
-        let numbers = 2..self.names.len() + 3;
-        let candidates = std::iter::once(name.clone()).chain(numbers.filter_map(numbered));
-        let mut free = candidates.filter(|name| !self.is_taken(name));
-        free.next().unwrap_or_else(|| name.clone())
+    /// This name, or with a number behind it that makes it nobody's. The time does not depend
+    /// on how many clients have names.
+    fn free_name(&mut self, name: &Name) -> (Option<Name>, Option<(String, u32)>) {
+        if !self.is_taken(name) {
+            return (Some(name.clone()), None);
+        }
+        let key = self.rule.key(name);
+        let mut numbers = self.numbers.remove(&key).unwrap_or_default();
+        let mut found = (None, None);
+        for attempt in 0..TRIES_MAX {
+            // Others may have asked for a name with a number, also for many in a row.
+            let number = match attempt {
+                0..TRIES_IN_ORDER => numbers.take(),
+                _ => {
+                    let random = self.random.hash_one((&key, attempt, numbers.next));
+                    RANDOM_FIRST + (random % RANDOM_COUNT) as u32
+                }
+            };
+            let free = numbered(name, number).filter(|name| !self.is_taken(name));
+            if let Some(free) = free {
+                numbers.clients += 1;
+                found = (Some(free), Some((key.clone(), number)));
+                break;
+            }
+        }
+        if numbers.clients > 0 {
+            self.numbers.insert(key, numbers);
+        }
+        found
     }
 }
+
+/// A name with a number behind it, cut so that both fit.
+fn numbered(name: &Name, number: u32) -> Option<Name> {
+    let ending = format!("#{number}");
+    let end = name.floor_char_boundary(NAME_BYTES_MAX - ending.len());
+    Name::new(format!("{}{ending}", name[..end].trim_end())).ok()
+}
+
+/// The numbers of a name that are tried one after the other.
+const TRIES_IN_ORDER: u32 = 16;
+/// Each further one is free for sure but for one time in thousands.
+const TRIES_MAX: u32 = 64;
+const RANDOM_FIRST: u32 = 1_000_000;
+const RANDOM_COUNT: u64 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -238,5 +340,58 @@ mod tests {
         assert_eq!(people.of_account(&account), None);
         people.leave(ClientRow(3));
         assert!(people.accounts.is_empty() && people.names.is_empty() && people.rows.is_empty());
+    }
+
+    #[test]
+    fn a_number_is_found_without_trying_all_that_are_taken() {
+        const GUESTS: u32 = 65_536;
+        let mut people = People::default();
+        let guest = identity(None, "guest");
+        for row in 0..GUESTS {
+            let name = people.enter(ClientRow(row), &guest).name.unwrap();
+            match row {
+                0 => assert_eq!(&*name, "guest"),
+                _ => assert_eq!(&*name, format!("guest#{}", row + 1)),
+            }
+        }
+        assert_eq!(people.names.len(), GUESTS as usize);
+        // The number of one that left is the next one's; the name itself, too.
+        people.leave(ClientRow(4_999));
+        let back = people.enter(ClientRow(GUESTS), &guest).name;
+        assert_eq!(back.as_deref(), Some("guest#5000"));
+        people.leave(ClientRow(0));
+        let first = people.enter(ClientRow(0), &guest).name;
+        assert_eq!(first.as_deref(), Some("guest"));
+        for row in 0..=GUESTS {
+            people.leave(ClientRow(row));
+        }
+        assert!(people.numbers.is_empty() && people.names.is_empty());
+    }
+
+    /// Whoever holds all low numbers makes nobody search them, however often one joins.
+    #[test]
+    fn numbers_that_others_hold_as_names_are_not_searched() {
+        const HELD: u32 = 5_000;
+        let mut people = People::default();
+        let guest = identity(None, "guest");
+        people.enter(ClientRow(0), &guest);
+        for number in 2..HELD {
+            people.enter(
+                ClientRow(number),
+                &identity(None, &format!("guest#{number}")),
+            );
+        }
+        for row in HELD..HELD + 100 {
+            let name = people.enter(ClientRow(row), &guest).name.unwrap();
+            let number: u32 = name.strip_prefix("guest#").unwrap().parse().unwrap();
+            assert!(number >= RANDOM_FIRST, "{number}");
+            // It gave no more numbers than it tries in order.
+            let numbers = &people.numbers["guest"];
+            assert!(numbers.next <= 2 + TRIES_IN_ORDER, "{}", numbers.next);
+            people.leave(ClientRow(row));
+        }
+        let of = |people: &People, name| people.of_name(&Name::new(name).unwrap());
+        assert_eq!(of(&people, "guest#2"), Some(ClientRow(2)));
+        assert_eq!(people.names.len(), HELD as usize - 1);
     }
 }

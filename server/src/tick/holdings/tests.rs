@@ -19,8 +19,13 @@ struct World {
 }
 
 fn world() -> World {
-    let text = "[world]\ncapacity = 8\n[limits]\nclients = 8\nregions_per_client = 2\n\
-                region_edge_max = 100\nsubscriptions_per_client = 2\npredicate_bytes = 40";
+    world_of(
+        "[world]\ncapacity = 8\n[limits]\nclients = 8\nregions_per_client = 2\n\
+         region_edge_max = 100\nsubscriptions_per_client = 2\npredicate_bytes = 40",
+    )
+}
+
+fn world_of(text: &str) -> World {
     let config = script::world::parse(text, "test").unwrap();
     let listeners = Listeners::new(&config, 1, None).unwrap().unwrap();
     World {
@@ -257,4 +262,52 @@ fn regions_are_rejected_with_the_reason() {
         );
     }
     assert_eq!(world.tick(), []);
+}
+
+#[test]
+fn regions_may_cover_a_share_of_a_tick_by_the_number_of_clients_that_have_some() {
+    let mut world = world_of(
+        "[world]\nsize = [1000, 1000]\naoi = 10\ncapacity = 60000\n[limits]\nclients = 8\n\
+         regions_per_client = 64\nregion_edge_max = 100\nsubscriptions_per_client = 1",
+    );
+    let large = |x: i32| {
+        let [low, high] = [x, x + 100].map(|x| x * 4096);
+        Some(request::Region::fixed(&[low, 0], &[high, 100 * 4096]))
+    };
+    // A client alone may have all that its world allows.
+    for index in 0..64 {
+        world.set_region(index, large(index as i32)).unwrap();
+    }
+    assert_eq!(world.holdings.with_regions, 1);
+    world.tick();
+    // Beside others it keeps them, but gets no more; small ones have room for a long time.
+    world.holdings.with_regions = 2000;
+    let refused = world.set_region(0, large(7)).unwrap_err();
+    // 12 by 12 squares with 6 entities each, and the squares; four of them are always allowed.
+    assert_eq!(
+        refused,
+        format!(
+            "regions that touch {} entities in each tick, where a client's part is {} now: drop \
+             or shorten one first",
+            64 * 12 * 12 * 7,
+            4 * 12 * 12 * 7
+        )
+    );
+    assert_eq!(world.tick(), []);
+    for index in 4..64 {
+        world.set_region(index, None).unwrap();
+    }
+    world.set_region(0, large(7)).unwrap();
+    world.set_region(4, Some(region(1))).unwrap_err();
+    world.set_region(3, Some(region(1))).unwrap();
+    world.set_region(4, Some(region(1))).unwrap();
+    assert_eq!(world.holdings.with_regions, 2000);
+    for index in 0..5 {
+        world.set_region(index, None).unwrap();
+    }
+    assert_eq!(world.holdings.with_regions, 1999);
+    world.set_region(1, large(1)).unwrap();
+    world.presence = None;
+    world.tick();
+    assert_eq!(world.holdings.with_regions, 1999);
 }

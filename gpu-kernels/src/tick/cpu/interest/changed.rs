@@ -5,7 +5,7 @@ use std::ops::Range;
 use device::cpu::{Workers, ranges, take};
 use shared::InterestMode;
 
-use super::{CLIENTS_GRAIN, Input, Interest, client_parts};
+use super::{CLIENTS_GRAIN, Input, Interest, Scratch, client_parts};
 use crate::tick::output::{Deliveries, Delivery};
 
 impl Interest {
@@ -15,25 +15,30 @@ impl Interest {
             return self.count_neighbours(workers, input);
         }
         let mut offsets = std::mem::take(&mut self.offsets);
+        let mut scratch = std::mem::take(&mut self.scratch);
         let shared = &*self;
         let parts = workers.parts_of(self.used, CLIENTS_GRAIN);
+        let parts = parts.min(scratch.len());
         let mut rest = &mut offsets[..];
-        let tasks = ranges(self.used, parts).map(|range| {
-            let n = range.len();
-            (range, take(&mut rest, n))
-        });
-        workers.run(tasks.collect(), |(range, offsets)| {
+        let tasks = ranges(self.used, parts)
+            .zip(&mut scratch)
+            .map(|(range, scratch)| {
+                let n = range.len();
+                (range, scratch, take(&mut rest, n))
+            });
+        workers.run(tasks.collect(), |(range, scratch, offsets)| {
             for (client, offset) in range.zip(offsets) {
                 let mut count = 0;
-                shared.changed(client, input, |_, run| count += run.len() as u64);
+                shared.changed(client, input, scratch, |_, run| count += run.len() as u64);
                 *offset = count;
             }
         });
+        self.scratch = scratch;
         self.offsets = offsets;
     }
 
     pub(super) fn enumerate_changed(
-        &self,
+        &mut self,
         workers: &Workers,
         input: Input<'_>,
         served: usize,
@@ -42,18 +47,22 @@ impl Interest {
         if self.tells_whole_neighbourhoods(input) {
             return self.copy_neighbours(workers, served, input, out);
         }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let shared = &*self;
         let parts = workers.parts_of(served, CLIENTS_GRAIN);
         let tasks = client_parts(served, parts, out);
-        workers.run(tasks, |(range, entries)| {
+        let tasks = tasks.into_iter().zip(&mut scratch);
+        workers.run(tasks.collect(), |((range, entries), scratch)| {
             let mut next = 0;
             for client in range {
-                self.changed(client, input, |slots, run| {
+                shared.changed(client, input, scratch, |slots, run| {
                     let end = next + run.len();
                     copy_run(entries, next, slots, run);
                     next = end;
                 });
             }
         });
+        self.scratch = scratch;
     }
 
     /// Passes on the changed entities that a client sees, each once, as runs of lists of
@@ -63,6 +72,7 @@ impl Interest {
         &self,
         client: usize,
         input: Input<'_>,
+        scratch: &mut Scratch,
         mut visit: impl FnMut(&[u32], Range<usize>),
     ) {
         let Input {
@@ -93,7 +103,8 @@ impl Interest {
             });
         }
         if self.with_regions {
-            self.changed_subscribed(client, input, |slot| visit(&[slot], 0..1));
+            let scratch = (&mut scratch.cover, &mut scratch.seen);
+            self.changed_subscribed(client, input, scratch, |slot| visit(&[slot], 0..1));
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use shared::InterestMode;
 
+use super::cover::Cover;
 use super::gather::Place;
 use super::{CLIENTS_GRAIN, Interest};
 use crate::logic::within_distance;
@@ -17,6 +18,7 @@ use device::cpu::{Workers, ranges, take};
 pub struct Heard {
     /// One client's notifications, with repetitions.
     found: Vec<u32>,
+    cover: Cover,
     /// All clients' notifications, client after client.
     all: Vec<u32>,
     dropped: u64,
@@ -116,11 +118,13 @@ impl Interest {
             unite(found);
         }
         if self.with_regions {
-            for aabb in self.subscriptions(client, state) {
-                self.areas
-                    .each_overlapping(&aabb, |number| found.push(number));
-                unite(found);
-            }
+            heard.cover.set(self.subscriptions(client, state));
+            heard.cover.simplify();
+            heard
+                .cover
+                .overlapping(&self.areas, notifications.len(), |number| {
+                    found.push(number)
+                });
         }
         found.sort_unstable();
         found.dedup();

@@ -1,10 +1,12 @@
 //! The entities that a client's subscriptions add to those that its observers perceive.
 
+use super::cover::{Cover, Seen};
 use super::gather::{Candidates, Place};
 use super::{Input, Interest};
 use crate::space::Aabb;
 use crate::tick::cpu::State;
 use crate::tick::frame::Target;
+use shared::Slot;
 
 impl Interest {
     /// The boxes of a client's subscriptions: its own regions by index, then those of the
@@ -28,60 +30,62 @@ impl Interest {
 
     /// Adds the entities that are published in a client's subscriptions. They rank by the
     /// distance from the nearest observer, however far. Without an observer, all rank the
-    /// same.
+    /// same. Each is looked at once, however many subscriptions show it.
     pub(super) fn gather_subscribed(
         &self,
         client: usize,
         input: Input<'_>,
+        cover: &mut Cover,
         scratch: &mut Candidates,
     ) {
-        for aabb in self.subscriptions(client, input.state) {
-            scratch.begin();
-            input.index.in_box(&aabb, |at| {
-                scratch.add_subscribed(input.index.slots()[at], input.index.position(at));
-            });
-            input.published.each_overlapping(&aabb, |slot| {
-                let position = input.state.position(shared::Slot(slot), self.dimensions);
-                // Otherwise it was already found by its position.
-                if !aabb.contains(position) {
-                    scratch.add_subscribed(slot, position);
-                }
-            });
-            scratch.end();
+        let (state, index) = (input.state, input.index);
+        cover.set(self.subscriptions(client, state));
+        if cover.boxes().is_empty() {
+            return;
         }
+        cover.simplify();
+        scratch.begin();
+        cover.in_any(index, |at| {
+            scratch.add_subscribed(index.slots()[at], index.position(at));
+        });
+        cover.overlapping_outside(
+            input.published,
+            state.slots.used(),
+            |slot| state.position(Slot(slot), self.dimensions),
+            |slot, position| scratch.add_subscribed(slot, position),
+        );
+        scratch.end();
     }
 
     /// Passes on the changed entities that a client sees only through its subscriptions,
-    /// each once. For worlds in which clients remember nothing.
+    /// each once, in the order of the subscriptions. For worlds in which clients remember
+    /// nothing.
     pub(super) fn changed_subscribed(
         &self,
         client: usize,
         input: Input<'_>,
+        (cover, seen): (&mut Cover, &mut Seen),
         mut visit: impl FnMut(u32),
     ) {
         let (state, index) = (input.state, input.index);
-        let subscriptions = self.subscriptions(client, state);
-        for (i, aabb) in subscriptions.clone().enumerate() {
-            let is_fresh = |slot: u32, position: [i32; 3]| {
+        cover.set(self.subscriptions(client, state));
+        seen.begin(state.slots.used());
+        for aabb in cover.boxes() {
+            let mut is_fresh = |slot: u32, position: [i32; 3]| {
                 let perceived = |place: Place| place.reaches(position);
-                let publication = state.publication(slot, self.dimensions);
-                let mut earlier = subscriptions.clone().take(i);
                 input.merge.has_changed(slot)
+                    && seen.is_new(slot)
                     && !self.places(client, state).any(perceived)
-                    && !earlier.any(|earlier| {
-                        earlier.contains(position)
-                            || publication.is_some_and(|box_| box_.overlaps(&earlier))
-                    })
             };
-            index.in_box(&aabb, |at| {
+            index.in_box(aabb, |at| {
                 let slot = index.slots()[at];
                 if is_fresh(slot, index.position(at)) {
                     visit(slot);
                 }
             });
-            input.published.each_overlapping(&aabb, |slot| {
-                let position = state.position(shared::Slot(slot), self.dimensions);
-                if !aabb.contains(position) && is_fresh(slot, position) {
+            input.published.each_overlapping(aabb, |slot| {
+                let position = state.position(Slot(slot), self.dimensions);
+                if is_fresh(slot, position) {
                     visit(slot);
                 }
             });
