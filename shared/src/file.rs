@@ -10,6 +10,7 @@
 //! | `lines` | where the file has its keys |
 //! | `build` | the order of the checks; `[world]` |
 //! | `kinds` | `[[kind]]`: kinds and attributes |
+//! | `names` | names of attributes |
 //! | `logic` | `[logic]`, `[commands]`: scripts, and what the file sets for them |
 //! | `initial` | `default` of an attribute that is a choice of several values |
 //! | `commands` | `[[every]]`, and the engine's own notifications |
@@ -36,6 +37,7 @@ mod limits;
 mod lines;
 mod logic;
 mod motion;
+mod names;
 mod raw;
 mod read;
 mod regions;

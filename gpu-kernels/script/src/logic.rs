@@ -5,6 +5,7 @@ use std::fmt;
 use shared::world::command::CommandWord;
 use shared::world::logic::{Budget, Constants, LogicConfig, Numbers, Text};
 use shared::world::notification::{NotificationField, NotificationSchema};
+use shared::world::symbols::Symbols;
 use shared::{CommandKind, CommandSchema, Limits, NotificationKind, Schema, WorldConfig};
 
 use crate::diagnostic::Diagnostic;
@@ -68,6 +69,8 @@ pub struct Command {
     pub code: Code,
     /// The most updates of a run.
     pub updates_max: u64,
+    /// By word: the attribute of which it is a symbol, if its parameter says so.
+    pub word_columns: Vec<Option<u16>>,
 }
 
 impl Command {
@@ -82,7 +85,7 @@ impl Command {
 impl Logic {
     /// The logic of a checked world.
     pub fn of(config: &WorldConfig) -> Result<Logic, Vec<Problem>> {
-        let mut logic = Logic::compile(&config.schema, &config.logic)?;
+        let mut logic = Logic::compile_with(&config.schema, &config.symbols, &config.logic)?;
         logic.fit(&config.schema);
         Ok(logic)
     }
@@ -104,9 +107,18 @@ impl Logic {
     }
 
     /// Compiles texts, or says all that is wrong with them. Of the schema, attributes, kinds
-    /// and symbols count.
+    /// and symbols count. An attribute has all symbols within its bounds.
     pub fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> {
-        with_stack(|| compile(schema, logic))
+        Logic::compile_with(schema, &Symbols::within_bounds(schema), logic)
+    }
+
+    /// The same in a world whose attributes have these symbols.
+    pub fn compile_with(
+        schema: &Schema,
+        symbols: &Symbols,
+        logic: &LogicConfig,
+    ) -> Result<Logic, Vec<Problem>> {
+        with_stack(|| compile(schema, symbols, logic))
     }
 
     /// What the scripts do for which a world has no room. Its limits follow from the scripts
@@ -162,7 +174,7 @@ pub fn compile_with(
     config: &WorldConfig,
     logic: &LogicConfig,
 ) -> Result<(WorldConfig, Logic), Vec<Problem>> {
-    let mut compiled = Logic::compile(&config.schema, logic)?;
+    let mut compiled = Logic::compile_with(&config.schema, &config.symbols, logic)?;
     let limits = &config.limits;
     let mut problems = compiled.lacks_room(limits);
     let before = config.schema.notifications.clone();
@@ -280,7 +292,7 @@ const LOGIC_BYTES_MAX: usize = 1 << 20;
 /// optimized one needs 8 MiB.
 const STACK_BYTES: usize = 64 << 20;
 
-fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> {
+fn compile(schema: &Schema, symbols: &Symbols, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> {
     let LogicConfig {
         texts,
         constants,
@@ -293,14 +305,14 @@ fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> 
     let mut parsed = vec![];
     let files: Vec<File<'_>> = texts
         .iter()
-        .map(|text| File::parse(text, &mut parsed))
+        .map(|text| File::parse(schema, text, &mut parsed))
         .collect();
     // What is left out because of these would be missed elsewhere.
     if !parsed.is_empty() {
         parsed.truncate(PROBLEMS_MAX);
         return Err(parsed.into_iter().map(Problem::Text).collect());
     }
-    let unit = Unit::new(schema, &files, *budget, constants, numbers.clone());
+    let unit = Unit::new(schema, symbols, &files, *budget, constants, numbers.clone());
     check_constants(&unit, constants);
     let (commands, left_out) = lower_all(&unit);
     let problems = unit.problems.take();
@@ -417,6 +429,7 @@ fn lower_all<'a>(unit: &'a Unit<'a>) -> (Vec<Command>, Vec<(String, String)>) {
                 let schema = command_schema(unit, signature);
                 commands.push(Command {
                     updates_max: updates_max(&code, unit.budget),
+                    word_columns: word_columns(unit, signature),
                     schema,
                     doc: signature.function.doc.clone(),
                     file: unit.files[signature.file].text.file.clone(),
@@ -456,6 +469,19 @@ fn command_schema(unit: &Unit<'_>, signature: &Signature<'_>) -> CommandSchema {
         per_tick,
         cooldown,
     }
+}
+
+/// By word of a command: the attribute of which it is a symbol.
+fn word_columns(unit: &Unit<'_>, signature: &Signature<'_>) -> Vec<Option<u16>> {
+    let parameters = signature.function.parameters.iter();
+    let columns = parameters.filter(|p| p.name != "me").flat_map(|p| {
+        let column = match p.ty {
+            Type::SymbolOf(column) => Some(column),
+            _ => None,
+        };
+        std::iter::repeat_n(column, p.ty.width(unit.dimensions))
+    });
+    columns.collect()
 }
 
 fn notification_schema(name: &str, form: &Form, dimensions: usize) -> NotificationSchema {

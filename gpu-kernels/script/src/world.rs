@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use shared::file::{Checked, Chosen, Compiler, Declared, LogicError, UncheckedWorld};
 use shared::world::logic::{LogicConfig, Numbers, Text};
-use shared::{ConfigError, Schema, WorldConfig};
+use shared::world::symbols::Symbols;
+use shared::{CommandKind, ConfigError, Schema, WorldConfig};
 
 use crate::builtin;
 use crate::diagnostic::draw;
-use crate::ir::Inst;
+use crate::ir::{After, Inst};
 use crate::logic::{Logic, Problem, TEXTS_MAX};
 use crate::parse::TEXT_BYTES_MAX;
 
@@ -152,10 +153,16 @@ impl Compiler for FileCompiler<'_> {
         }
     }
 
-    fn compile(&self, schema: &Schema, logic: &mut LogicConfig) -> Result<Declared, LogicError> {
+    fn compile(
+        &self,
+        schema: &Schema,
+        symbols: &Symbols,
+        logic: &mut LogicConfig,
+    ) -> Result<Declared, LogicError> {
         let colours = self.reader.colours;
-        let compiled = Logic::compile(schema, logic);
+        let compiled = Logic::compile_with(schema, symbols, logic);
         let compiled = compiled.map_err(|problems| error(problems, logic, colours))?;
+        let spawns = spawned(&compiled);
         logic.numbers = compiled.numbers;
         let insts = compiled.commands.iter().flat_map(|c| &c.code.insts);
         Ok(Declared {
@@ -163,16 +170,30 @@ impl Compiler for FileCompiler<'_> {
                 .commands
                 .iter()
                 .any(|c| c.schema.is_given() && c.code.afters().next().is_some()),
+            spawns,
             rewinds: compiled.commands.iter().any(|c| c.rewinds()),
             updates: insts.fold(0, |bits, inst| match inst {
                 Inst::Update(_, column, _) => bits | 1 << column,
                 _ => bits,
             }),
             left_out: compiled.left_out,
+            word_columns: compiled
+                .commands
+                .iter()
+                .map(|c| c.word_columns.clone())
+                .collect(),
             commands: compiled.commands.into_iter().map(|c| c.schema).collect(),
             notifications: compiled.notifications,
         })
     }
+}
+
+/// The kinds that commands spawn.
+fn spawned(logic: &Logic) -> Vec<u16> {
+    let afters = logic.commands.iter().flat_map(|c| c.code.afters());
+    let spawns = afters.filter(|after| after.command == CommandKind::SPAWN.id());
+    let kind = |after: &After| u16::try_from(after.words.first()?.constant()?).ok();
+    spawns.filter_map(kind).collect()
 }
 
 /// Problems as one error: those of the world file, and those of texts, drawn.

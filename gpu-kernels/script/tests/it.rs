@@ -15,3 +15,4 @@ mod play;
 mod programs;
 mod ptx;
 mod random;
+mod symbols;

@@ -447,7 +447,8 @@ impl Writer<'_> {
 
     fn after(&mut self) -> String {
         let ticks = match self.dice.once_in(3) {
-            true => self.value(Int, 2),
+            // What is known beforehand must be a number of ticks; what is not can be any number.
+            true => format!("tick() % 3 * ({})", self.value(Int, 2)),
             false => (1 + self.dice.below(20)).to_string(),
         };
         let command = self.commands[self.dice.below(self.commands.len())].clone();
