@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use device::cpu::{Workers, ranges};
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, NotificationKind, Slot, Tick};
@@ -45,7 +47,7 @@ pub fn run<'a>(
     output.counts.respawns = state.due.len() as u64;
 }
 
-/// Only changed entities are checked: no fallen entity outlives the tick of its fall.
+/// Only changed entities and newborns are checked: no fallen entity outlives the tick of its fall.
 fn fall(
     workers: &Workers,
     state: &mut State,
@@ -53,7 +55,14 @@ fn fall(
     merge: &mut Merge,
     output: &mut TickOutput,
 ) {
-    for slot in fallen(workers, state, catalog, &output.changes.slots) {
+    let mut slots = Cow::Borrowed(&output.changes.slots[..]);
+    if !output.births.is_empty() {
+        // A birth may say that its entity has fallen.
+        let born = output.births.iter().filter_map(|birth| birth.entity);
+        slots.to_mut().extend(born.map(|entity| entity.slot.0));
+        slots.to_mut().sort_unstable();
+    }
+    for slot in fallen(workers, state, catalog, &slots) {
         let kind = state.slots.kinds()[slot.index()];
         let generation = state.slots.generations()[slot.index()];
         let entity = EntityId { slot, generation };
