@@ -10,6 +10,7 @@ mod scripts;
 
 use script::interpreter::World;
 use shared::world::initial::Initial;
+use shared::world::spawn::Birthplace;
 use shared::{
     CommandKind, CommandSchema, EntityId, EntityRef, Fall, NotificationKind, Slot, WorldConfig,
 };
@@ -27,6 +28,10 @@ pub struct Catalog {
     /// By number of a command: its form, if the world has it.
     commands: Vec<Option<CommandForm>>,
     default_rows: Vec<Vec<i32>>,
+    /// By kind and column.
+    bounds: Vec<Vec<(i32, i32)>>,
+    /// By kind.
+    birthplaces: Vec<Birthplace>,
     /// A bit for each number of a notification that the world has.
     tells: u64,
 }
@@ -71,6 +76,13 @@ impl Catalog {
             default_rows: (0..schema.kinds.len())
                 .map(|kind| schema.default_row(kind))
                 .collect(),
+            bounds: (0..schema.kinds.len())
+                .map(|kind| schema.bounds(kind))
+                .collect(),
+            birthplaces: (0..)
+                .zip(&schema.kinds)
+                .map(|(kind, _)| Birthplace::of(config, kind))
+                .collect(),
             tells: schema
                 .notifications
                 .iter()
@@ -82,9 +94,11 @@ impl Catalog {
     pub fn command(&self, kind: u16, word_count: usize) -> Option<CommandKind> {
         let kind = CommandKind(kind);
         let expected = self.form(kind)?.words;
-        let with_position = expected + self.dimensions;
+        // A birth may have a position, or all columns.
+        let columns = self.config.schema.attributes.len();
+        let more = [self.dimensions, columns].map(|more| expected + more);
         let fits =
-            word_count == expected || kind == CommandKind::SPAWN && word_count == with_position;
+            word_count == expected || kind == CommandKind::SPAWN && more.contains(&word_count);
         fits.then_some(kind)
     }
 
@@ -140,6 +154,16 @@ impl Catalog {
     /// The attributes of newborn entities of a kind that are chosen for each.
     pub fn initials(&self, kind: u16) -> &[Initial] {
         &self.config.initials[usize::from(kind)]
+    }
+
+    /// The bounds of a kind's columns; those that it lacks are 0.
+    pub fn bounds(&self, kind: u16) -> &[(i32, i32)] {
+        &self.bounds[usize::from(kind)]
+    }
+
+    /// Where entities of a kind are born again.
+    pub fn birthplace(&self, kind: u16) -> &Birthplace {
+        &self.birthplaces[usize::from(kind)]
     }
 
     /// The command that newborn entities of a kind give in the next tick.

@@ -229,3 +229,106 @@ fn rebirths_take_no_room_from_the_commands_of_newborns() {
     let arm = config.schema.command_named("arm").unwrap().kind.id();
     assert_eq!(waiting, [arm, arm]);
 }
+
+/// Wolves are born again where wolves are born: within a circle, or from corner to corner.
+#[test]
+fn who_falls_is_born_again_in_the_area_of_its_kind() {
+    for (area, size) in [
+        ("spawn = { center = [20, 30], radius = 4 }", "[100, 100]"),
+        ("spawn = { area = [[70, 80], [72, 81]] }", "[100, 100]"),
+        (
+            "spawn = { center = [1, 1, 1], radius = 3 }",
+            "[100, 100, 50]",
+        ),
+        (
+            "spawn = { area = [[70, 80, 5], [72, 81, 7]] }",
+            "[100, 100, 50]",
+        ),
+    ] {
+        let text = WORLD
+            .replace("size = [100, 100]", &format!("size = {size}"))
+            .replace("respawn_ticks = 2", &format!("respawn_ticks = 2\n{area}"));
+        let config = script::world::parse(&text, "births").unwrap();
+        let all_die = "#[command(rules)] fn wither(me: Entity) { me.hp -= 100; }";
+        let mut config = with_texts(&config, vec![Text::new("wither.rs", all_die)]);
+        let wither = config.schema.command_named("wither").unwrap().kind;
+        config.every.push(shared::Every {
+            kind: 1,
+            ticks: 3,
+            command: wither,
+            words: vec![],
+            own_place: None,
+        });
+        let mut parity = Parity::new(&config);
+        let mut places = std::collections::BTreeSet::new();
+        let axes = config.dimensions();
+        let mut frame = Frame::new(Tick(0));
+        frame.populate(&config);
+        let mut reborn = 0;
+        for tick in 0..12 {
+            let output = parity.tick(&frame);
+            frame.reset(Tick(tick + 1));
+            frame
+                .release
+                .extend(output.deaths.iter().map(|dead| dead.slot));
+            let born = rows(&config, &output.birth_rows);
+            reborn += born.len() * usize::from(tick > 0);
+            places.extend(born.iter().map(|row| row[..axes].to_vec()));
+        }
+        assert!(reborn > 200, "{reborn}");
+        // Hardly two wolves have the same place.
+        assert!(places.len() > reborn, "{} of {reborn}", places.len());
+        for place in &places {
+            let units: Vec<f64> = place.iter().map(|&axis| f64::from(axis) / 4096.0).collect();
+            let is_in = match axes {
+                _ if area.contains("area") => {
+                    let low = [70.0, 80.0, 5.0];
+                    let high = [72.0, 81.0, 7.0];
+                    (0..axes).all(|axis| (low[axis]..=high[axis]).contains(&units[axis]))
+                }
+                2 => (units[0] - 20.0).hypot(units[1] - 30.0) <= 4.0,
+                // Beyond the world's edge, a place is at the edge.
+                _ => units.iter().all(|axis| (0.0..=4.0).contains(axis)),
+            };
+            assert!(is_in, "{units:?} is not in {area}");
+        }
+    }
+}
+
+#[test]
+fn a_birth_can_say_what_all_columns_are() {
+    let config = world();
+    let columns = config.schema.attributes.len();
+    let mut parity = Parity::new(&config);
+    let mut frame = Frame::new(Tick(0));
+    let row = |kind_has: &[(usize, i32)]| {
+        let mut row = vec![7; columns];
+        kind_has
+            .iter()
+            .for_each(|&(column, value)| row[column] = value);
+        row
+    };
+    frame.spawn_as(
+        0,
+        0,
+        &row(&[
+            (0, UNIT),
+            (1, 2 * UNIT),
+            (TEAM, GREEN),
+            (LUCK, -5),
+            (RANK, 3),
+        ]),
+    );
+    // Each is clamped to the bounds of the kind; what the kind lacks is 0.
+    frame.spawn_as(0, 1, &row(&[(0, -1), (1, i32::MAX), (TEAM, 99), (HP, 50)]));
+    frame.spawn_as(1, 2, &row(&[(HP, 1000), (TEAM, -1)]));
+    // Neither a place nor all columns.
+    frame.push(EntityId::NONE, 9, CommandKind::SPAWN, &[0, 3, 1, 1, 1]);
+    let output = parity.tick(&frame);
+    assert_eq!(output.counts.malformed, 1);
+    let born = rows(&config, &output.birth_rows);
+    assert_eq!(born[0], [UNIT, 2 * UNIT, GREEN, -5, 3, 0]);
+    assert_eq!(born[1], [0, 100 * UNIT - 1, RED, 7, 7, 0]);
+    assert_eq!(born[2], [7, 7, BLUE, 0, 0, 60]);
+    parity.restart(true);
+}

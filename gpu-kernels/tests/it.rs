@@ -21,6 +21,7 @@ mod rules;
 mod scripts;
 mod snapshot;
 mod subscriptions;
+mod symbols;
 mod timed;
 mod trial;
 mod usage;

@@ -241,6 +241,36 @@ fn backends_agree_while_scripts_change_to_and_fro() {
     }
 }
 
+/// A world with a folder of scripts has room from the start for what those may do later.
+#[test]
+fn the_first_command_that_puts_off_tells_or_spawns_needs_no_restart() {
+    let folder = std::env::temp_dir().join(format!("myriad-first-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("logic")).unwrap();
+    std::fs::write(folder.join("logic/bee.rs"), WITHOUT_SWELL).unwrap();
+    let file = "[world]\ncapacity = 8\n[logic]\nfolder = \"logic\"\n[[kind]]\nname = \"bee\"\n\
+                attributes = [{ name = \"hp\", type = \"i32\", audience = \"state\", default = 1000 }]\n";
+    let path = folder.join("first.toml").display().to_string();
+    let config = script::world::parse(file, &path).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let text = BEFORE.replace(
+        "target.hp -= 3;",
+        "target.hp -= 3; spawn(\"bee\", me); tell(Stung { by: me }, around(me, 10.0));",
+    );
+    let logic = changed(&config, &text);
+    let mut parity = Parity::new(&config);
+    let (mut born, mut told, mut hurt) = (0, 0, 0);
+    for tick in 0..8 {
+        let output = parity.tick(&frame(&config, tick, &logic));
+        born += output.births.len();
+        told += output.notifications.len();
+        hurt = parity.oracle.slots[1].row[usize::from(HP)];
+    }
+    // Two births of the frame, and one after each sting from the change on, but the last.
+    assert_eq!((born, told), (2 + 4, 5));
+    // 2 stings of 7, 5 of 3, 2 swellings of 10.
+    assert_eq!(hurt, 1000 - 14 - 15 - 20);
+}
+
 fn world(text: &str) -> WorldConfig {
     let file = "[world]\ncapacity = 8\n[limits]\ntimed_commands = 20\n\
                 [[kind]]\nname = \"bee\"\nattributes = [\

@@ -13,6 +13,7 @@
 //! | `mend` | goes on behind keys that have problems |
 //! | `build` | the order of the checks; `[world]` |
 //! | `kinds` | `[[kind]]`: kinds and attributes |
+//! | `names` | names of attributes |
 //! | `logic` | `[logic]`, `[commands]`: scripts, and what the file sets for them |
 //! | `initial` | `default` of an attribute that is a choice of several values |
 //! | `commands` | `[[every]]`, and the engine's own notifications |
@@ -40,6 +41,7 @@ mod lines;
 mod logic;
 mod mend;
 mod motion;
+mod names;
 mod overrides;
 mod raw;
 mod read;

@@ -14,6 +14,7 @@
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
 //! | [`spawn`] | where entities are born |
 //! | [`initial`] | the values that entities are born with |
+//! | [`symbols`] | the symbols that each attribute can have |
 //! | [`talk`] | names of players, and what they say |
 //! | [`config`] | everything that defines a world, checked |
 
@@ -29,4 +30,5 @@ pub mod mix;
 pub mod notification;
 pub mod schema;
 pub mod spawn;
+pub mod symbols;
 pub mod talk;

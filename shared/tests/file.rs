@@ -285,11 +285,6 @@ fn errors_name_the_attribute() {
             "hp: only i32 and fixed attributes have `min` and `max`",
         ),
         (
-            "name = \"hit points\", type = \"i32\"",
-            "hit points: `hit points` is not a name of letters, digits, `_` and `.` that begins \
-             with a letter or `_`; clients could not subscribe by this name",
-        ),
-        (
             "name = \"event\", type = \"i32\"",
             "event: `event` is reserved; rename this attribute",
         ),
@@ -306,6 +301,123 @@ fn errors_name_the_attribute() {
         let expected = format!("w.toml: kind.a.attributes.{expected}");
         assert_eq!(rejected(&text), expected, "for {text}");
     }
+}
+
+#[test]
+fn attributes_have_names_that_scripts_can_write_and_that_mean_nothing_else() {
+    let file = |name: &str| {
+        let name = toml_text(name);
+        format!(
+            "[[kind]]\nname = \"a\"\nattributes = [{{ name = {name}, type = \"i32\", \
+             audience = \"state\" }}]"
+        )
+    };
+    let cases = [
+        (
+            "a name of the letters",
+            &[
+                "",
+                "my gold",
+                "2nd",
+                "_",
+                "hit-points",
+                "größe",
+                "a.b",
+                "a\n",
+            ][..],
+        ),
+        (
+            "another name: every entity has `position`",
+            &["position", "kind", "x", "y", "z"],
+        ),
+        (
+            "another name: this word",
+            &["type", "true", "fn", "self", "Self", "match", "yield"],
+        ),
+    ];
+    for (expected, names) in cases {
+        for name in names {
+            let message = rejected(&file(name));
+            let start = format!("w.toml: kind.a.attributes.{name}: expected {expected}");
+            assert!(message.starts_with(&start), "{message}");
+            assert!(message.contains(&format!("found {name:?}")), "{message}");
+        }
+    }
+    for name in [
+        "gold",
+        "_gold",
+        "Gold2",
+        "kinds",
+        "position_x",
+        "me",
+        "none",
+        "i32",
+        "event",
+    ] {
+        let config = script::world::parse(&file(name), "w.toml").unwrap();
+        assert_eq!(config.schema.column(name), Some(2), "{name}");
+    }
+}
+
+/// A text as TOML has it.
+fn toml_text(text: &str) -> String {
+    serde_json::to_string(text).unwrap()
+}
+
+#[test]
+fn only_numbers_merge_by_a_sum_or_an_order() {
+    let file = |ty: &str, merge: &str| {
+        let symbols = match ty {
+            "symbol" => ", symbols = [\"red\"]",
+            _ => "",
+        };
+        format!(
+            "[[kind]]\nname = \"a\"\nattributes = [{{ name = \"it\", type = \"{ty}\", merge = \
+             \"{merge}\", audience = \"state\"{symbols} }}]"
+        )
+    };
+    for ty in ["bool", "entity", "symbol"] {
+        for merge in ["sum", "min", "max"] {
+            let expected = format!(
+                "w.toml: kind.a.attributes.it.merge: expected \"first\" or \"last\": of values of \
+                 type {ty}, none is the sum, the least or the greatest, found \"{merge}\""
+            );
+            assert_eq!(rejected(&file(ty, merge)), expected);
+        }
+        for merge in ["first", "last"] {
+            script::world::parse(&file(ty, merge), "w.toml").unwrap();
+        }
+    }
+    for ty in ["i32", "fixed"] {
+        for merge in ["sum", "min", "max", "first", "last"] {
+            script::world::parse(&file(ty, merge), "w.toml").unwrap();
+        }
+    }
+}
+
+#[test]
+fn there_is_room_for_what_scripts_of_a_folder_may_do_later() {
+    let folder = std::env::temp_dir().join(format!("myriad-room-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("logic")).unwrap();
+    std::fs::write(
+        folder.join("logic/a.rs"),
+        "#[command(clients)]\nfn a(me: Entity) {}\n",
+    )
+    .unwrap();
+    let file = folder.join("w.toml").display().to_string();
+    let room = |limits: &str| {
+        let text =
+            format!("[world]\ncapacity = 100\n[limits]\n{limits}\n[logic]\nfolder = \"logic\"");
+        let limits = script::world::parse(&text, &file).unwrap().limits;
+        (limits.timed_commands, limits.notifications_per_tick > 0)
+    };
+    assert_eq!(room(""), (100, true));
+    assert_eq!(room("timed_commands = 7"), (7, true));
+    assert_eq!(
+        room("timed_commands = 0\nnotifications_per_tick = 0"),
+        (0, false)
+    );
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -1025,4 +1137,58 @@ fn a_schema_that_clients_would_not_read_is_rejected() {
     );
     let message = rejected(80_000).expect("it is too long");
     assert!(message.contains("at most 982528 are allowed"), "{message}");
+}
+
+#[test]
+fn values_in_turn_of_what_scripts_spawn_are_warned_of() {
+    let folder = std::env::temp_dir().join(format!("myriad-turns-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("logic")).unwrap();
+    let text = "#[command(clients)]\nfn call(me: Entity) { spawn(\"wolf\", me); }\n";
+    std::fs::write(folder.join("logic/a.rs"), text).unwrap();
+    let file = folder.join("w.toml").display().to_string();
+    let kind = |name: &str| {
+        format!(
+            "[[kind]]\nname = \"{name}\"\nattributes = [{{ name = \"side\", type = \"i32\", \
+             default = {{ in_turn = [1, 2] }}, audience = \"state\" }}]\n"
+        )
+    };
+    let text = format!(
+        "[logic]\nfolder = \"logic\"\n{}{}",
+        kind("player"),
+        kind("wolf")
+    );
+    let checked = Reader::default().parse(&text, &file).unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+    let [warning] = &checked.warnings[..] else {
+        panic!("{:?}", checked.warnings);
+    };
+    assert_eq!(warning.key, "kind.wolf.attributes.side.default");
+}
+
+/// A symbol is a word of a rule by its name, if it is one of the parameter's attribute.
+#[test]
+fn rules_give_symbols_of_the_attribute_that_a_parameter_names() {
+    let folder = std::env::temp_dir().join(format!("myriad-rule-symbols-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("logic")).unwrap();
+    let text = "#[command(rules)]\nfn be(me: Entity, what: Symbol<mood>) { me.mood = what; }\n\
+                #[command(rules)]\nfn any(me: Entity, what: Symbol) { me.mood = what; }\n";
+    std::fs::write(folder.join("logic/a.rs"), text).unwrap();
+    let file = folder.join("w.toml").display().to_string();
+    let words = |command: &str, word: &str| {
+        let text = format!(
+            "[logic]\nfolder = \"logic\"\n[[kind]]\nname = \"player\"\nattributes = [\n\
+             {{ name = \"mood\", type = \"symbol\", symbols = [\"calm\", \"wild\"], audience = \"state\" }},\n\
+             {{ name = \"hue\", type = \"symbol\", symbols = [\"red\"], audience = \"state\" }}]\n\
+             [[every]]\nkind = \"player\"\nticks = 1\ncommand = \"{command}\"\nwords = [\"{word}\"]"
+        );
+        script::world::parse(&text, &file).map(|config| config.every[0].words.clone())
+    };
+    assert_eq!(words("be", "wild").unwrap(), [2]);
+    assert_eq!(words("any", "red").unwrap(), [1]);
+    let problem = words("be", "red").unwrap_err().to_string();
+    assert!(
+        problem.contains("expected one of [\"calm\", \"wild\"], found \"red\""),
+        "{problem}"
+    );
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -16,6 +16,7 @@ constexpr u32 VELOCITY_MAX = 524287;
 constexpr u32 NOWHERE = 4294967295;
 constexpr u32 TIER_BITS = 2;
 constexpr u32 POPULATION_TOKEN = 4294967295;
+constexpr u32 SPAWN_TRIES = 64;
 enum SlotState : u32 {
     FREE = 0,
     LIVE = 1,
@@ -167,6 +168,18 @@ struct alignas(4) Fall {
 };
 static_assert(sizeof(Fall) == 12, "as in Rust");
 static_assert(offsetof(Fall, respawn_ticks) == 0 && offsetof(Fall, column) == 4 && offsetof(Fall, at) == 8, "as in Rust");
+
+// Where entities of a kind are born: form 0 anywhere, 1 within `radius` of `low`, 2 from
+// `low` to `high`.
+struct alignas(4) SpawnArea {
+    u32 form;
+    i32 radius;
+    i32 low[3];
+    i32 high[3];
+};
+static_assert(sizeof(SpawnArea) == 32, "as in Rust");
+static_assert(offsetof(SpawnArea, form) == 0 && offsetof(SpawnArea, radius) == 4 && offsetof(SpawnArea, low) == 8, "as in Rust");
+static_assert(offsetof(SpawnArea, high) == 20, "as in Rust");
 
 // A column of a kind at birth: `value`, plus a random number below `drawn` unless that
 // is 0. Where `listed` is above 0, one of so many `choices` from `value` on: a random
@@ -423,6 +436,8 @@ static_assert(offsetof(Regions, heard) == 184 && offsetof(Regions, heard_counts)
 // The world's configuration, tables, state and scratch.
 struct alignas(8) World {
     u64 seed;
+    // Of the places of births.
+    u64 spawn_seed;
     // On each axis.
     u64 buckets[3];
     u64 updates_max;
@@ -498,6 +513,8 @@ struct alignas(8) World {
     const Rule *rule_table;
     // By kind.
     const Fall *falls;
+    // By kind: where its entities are born again.
+    const SpawnArea *spawn_areas;
     // By kind: the command that its newborns give, or NOWHERE.
     const u32 *born;
     // By command that rests: for how many ticks.
@@ -613,47 +630,48 @@ struct alignas(8) World {
     // where causes are not kept.
     u64 *first_updates;
 };
-static_assert(sizeof(World) == 1624, "as in Rust");
-static_assert(offsetof(World, seed) == 0 && offsetof(World, buckets) == 8 && offsetof(World, updates_max) == 32, "as in Rust");
-static_assert(offsetof(World, deliveries_max) == 40 && offsetof(World, tiers) == 48 && offsetof(World, tells) == 72, "as in Rust");
-static_assert(offsetof(World, capacity) == 80 && offsetof(World, columns) == 84 && offsetof(World, dimensions) == 88, "as in Rust");
-static_assert(offsetof(World, kinds) == 92 && offsetof(World, clients) == 96 && offsetof(World, observers_per_client) == 100, "as in Rust");
-static_assert(offsetof(World, visible_max) == 104 && offsetof(World, exact) == 108 && offsetof(World, commands_max) == 112, "as in Rust");
-static_assert(offsetof(World, rules) == 116 && offsetof(World, view_places) == 120 && offsetof(World, key_bits) == 124, "as in Rust");
-static_assert(offsetof(World, aoi) == 128 && offsetof(World, margin) == 132 && offsetof(World, rank_bits) == 136, "as in Rust");
-static_assert(offsetof(World, size) == 140 && offsetof(World, timed_max) == 156 && offsetof(World, respawns) == 160, "as in Rust");
-static_assert(offsetof(World, rule_words) == 164 && offsetof(World, notifications_max) == 168 && offsetof(World, tells_owner) == 172, "as in Rust");
-static_assert(offsetof(World, rows_max) == 176 && offsetof(World, scan_groups) == 180 && offsetof(World, directory_len) == 184, "as in Rust");
-static_assert(offsetof(World, directory_shift) == 188 && offsetof(World, motion) == 192 && offsetof(World, tolerance) == 196, "as in Rust");
-static_assert(offsetof(World, velocity) == 200 && offsetof(World, resting) == 216 && offsetof(World, crowds) == 220, "as in Rust");
-static_assert(offsetof(World, cell_bits) == 224 && offsetof(World, cell_edge) == 228 && offsetof(World, forms) == 232, "as in Rust");
-static_assert(offsetof(World, per_tick) == 488 && offsetof(World, rest_places) == 744 && offsetof(World, bounds) == 1000, "as in Rust");
-static_assert(offsetof(World, initials) == 1008 && offsetof(World, choices) == 1016 && offsetof(World, kind_columns) == 1024, "as in Rust");
-static_assert(offsetof(World, merge_rules) == 1032 && offsetof(World, visible_columns) == 1040 && offsetof(World, rule_table) == 1048, "as in Rust");
-static_assert(offsetof(World, falls) == 1056 && offsetof(World, born) == 1064 && offsetof(World, rests) == 1072, "as in Rust");
-static_assert(offsetof(World, rows) == 1080 && offsetof(World, states) == 1088 && offsetof(World, generations) == 1096, "as in Rust");
-static_assert(offsetof(World, slot_kinds) == 1104 && offsetof(World, track_glides) == 1112 && offsetof(World, track_steps) == 1120, "as in Rust");
-static_assert(offsetof(World, track_offsets) == 1128 && offsetof(World, past) == 1136 && offsetof(World, rebirth_due) == 1144, "as in Rust");
-static_assert(offsetof(World, ready) == 1152 && offsetof(World, observers) == 1160 && offsetof(World, known) == 1168, "as in Rust");
-static_assert(offsetof(World, known_counts) == 1176 && offsetof(World, behind) == 1184 && offsetof(World, timed) == 1192, "as in Rust");
-static_assert(offsetof(World, timed_state) == 1200 && offsetof(World, index_keys) == 1208 && offsetof(World, index_keys_spare) == 1216, "as in Rust");
-static_assert(offsetof(World, index_slots) == 1224 && offsetof(World, index_slots_spare) == 1232 && offsetof(World, index_positions) == 1240, "as in Rust");
-static_assert(offsetof(World, index_len) == 1248 && offsetof(World, directory) == 1256 && offsetof(World, crowd_slots) == 1264, "as in Rust");
-static_assert(offsetof(World, crowd_positions) == 1272 && offsetof(World, crowd_starts) == 1280 && offsetof(World, visible) == 1288, "as in Rust");
-static_assert(offsetof(World, visible_counts) == 1296 && offsetof(World, views) == 1304 && offsetof(World, changed) == 1312, "as in Rust");
-static_assert(offsetof(World, last_positions) == 1320 && offsetof(World, told) == 1328 && offsetof(World, commands) == 1336, "as in Rust");
-static_assert(offsetof(World, verdicts) == 1344 && offsetof(World, group_places) == 1352 && offsetof(World, group_starts) == 1360, "as in Rust");
-static_assert(offsetof(World, group_order) == 1368 && offsetof(World, update_counts) == 1376 && offsetof(World, update_offsets) == 1384, "as in Rust");
-static_assert(offsetof(World, partials) == 1392 && offsetof(World, keys) == 1400 && offsetof(World, values) == 1408, "as in Rust");
-static_assert(offsetof(World, update_keys) == 1416 && offsetof(World, update_keys_spare) == 1424 && offsetof(World, update_values) == 1432, "as in Rust");
-static_assert(offsetof(World, update_values_spare) == 1440 && offsetof(World, interval_keys) == 1448 && offsetof(World, interval_starts) == 1456, "as in Rust");
-static_assert(offsetof(World, interval_values) == 1464 && offsetof(World, interval_changed) == 1472 && offsetof(World, bucket_keys) == 1480, "as in Rust");
-static_assert(offsetof(World, bucket_slots) == 1488 && offsetof(World, free_list) == 1496 && offsetof(World, died) == 1504, "as in Rust");
-static_assert(offsetof(World, client_counts) == 1512 && offsetof(World, ranges) == 1520 && offsetof(World, changed_before) == 1528, "as in Rust");
-static_assert(offsetof(World, timed_next) == 1536 && offsetof(World, after_counts) == 1544 && offsetof(World, after_offsets) == 1552, "as in Rust");
-static_assert(offsetof(World, after_records) == 1560 && offsetof(World, after_partials) == 1568 && offsetof(World, fallen) == 1576, "as in Rust");
-static_assert(offsetof(World, due_words) == 1584 && offsetof(World, notification_counts) == 1592 && offsetof(World, notification_offsets) == 1600, "as in Rust");
-static_assert(offsetof(World, notification_partials) == 1608 && offsetof(World, first_updates) == 1616, "as in Rust");
+static_assert(sizeof(World) == 1640, "as in Rust");
+static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
+static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
+static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
+static_assert(offsetof(World, dimensions) == 96 && offsetof(World, kinds) == 100 && offsetof(World, clients) == 104, "as in Rust");
+static_assert(offsetof(World, observers_per_client) == 108 && offsetof(World, visible_max) == 112 && offsetof(World, exact) == 116, "as in Rust");
+static_assert(offsetof(World, commands_max) == 120 && offsetof(World, rules) == 124 && offsetof(World, view_places) == 128, "as in Rust");
+static_assert(offsetof(World, key_bits) == 132 && offsetof(World, aoi) == 136 && offsetof(World, margin) == 140, "as in Rust");
+static_assert(offsetof(World, rank_bits) == 144 && offsetof(World, size) == 148 && offsetof(World, timed_max) == 164, "as in Rust");
+static_assert(offsetof(World, respawns) == 168 && offsetof(World, rule_words) == 172 && offsetof(World, notifications_max) == 176, "as in Rust");
+static_assert(offsetof(World, tells_owner) == 180 && offsetof(World, rows_max) == 184 && offsetof(World, scan_groups) == 188, "as in Rust");
+static_assert(offsetof(World, directory_len) == 192 && offsetof(World, directory_shift) == 196 && offsetof(World, motion) == 200, "as in Rust");
+static_assert(offsetof(World, tolerance) == 204 && offsetof(World, velocity) == 208 && offsetof(World, resting) == 224, "as in Rust");
+static_assert(offsetof(World, crowds) == 228 && offsetof(World, cell_bits) == 232 && offsetof(World, cell_edge) == 236, "as in Rust");
+static_assert(offsetof(World, forms) == 240 && offsetof(World, per_tick) == 496 && offsetof(World, rest_places) == 752, "as in Rust");
+static_assert(offsetof(World, bounds) == 1008 && offsetof(World, initials) == 1016 && offsetof(World, choices) == 1024, "as in Rust");
+static_assert(offsetof(World, kind_columns) == 1032 && offsetof(World, merge_rules) == 1040 && offsetof(World, visible_columns) == 1048, "as in Rust");
+static_assert(offsetof(World, rule_table) == 1056 && offsetof(World, falls) == 1064 && offsetof(World, spawn_areas) == 1072, "as in Rust");
+static_assert(offsetof(World, born) == 1080 && offsetof(World, rests) == 1088 && offsetof(World, rows) == 1096, "as in Rust");
+static_assert(offsetof(World, states) == 1104 && offsetof(World, generations) == 1112 && offsetof(World, slot_kinds) == 1120, "as in Rust");
+static_assert(offsetof(World, track_glides) == 1128 && offsetof(World, track_steps) == 1136 && offsetof(World, track_offsets) == 1144, "as in Rust");
+static_assert(offsetof(World, past) == 1152 && offsetof(World, rebirth_due) == 1160 && offsetof(World, ready) == 1168, "as in Rust");
+static_assert(offsetof(World, observers) == 1176 && offsetof(World, known) == 1184 && offsetof(World, known_counts) == 1192, "as in Rust");
+static_assert(offsetof(World, behind) == 1200 && offsetof(World, timed) == 1208 && offsetof(World, timed_state) == 1216, "as in Rust");
+static_assert(offsetof(World, index_keys) == 1224 && offsetof(World, index_keys_spare) == 1232 && offsetof(World, index_slots) == 1240, "as in Rust");
+static_assert(offsetof(World, index_slots_spare) == 1248 && offsetof(World, index_positions) == 1256 && offsetof(World, index_len) == 1264, "as in Rust");
+static_assert(offsetof(World, directory) == 1272 && offsetof(World, crowd_slots) == 1280 && offsetof(World, crowd_positions) == 1288, "as in Rust");
+static_assert(offsetof(World, crowd_starts) == 1296 && offsetof(World, visible) == 1304 && offsetof(World, visible_counts) == 1312, "as in Rust");
+static_assert(offsetof(World, views) == 1320 && offsetof(World, changed) == 1328 && offsetof(World, last_positions) == 1336, "as in Rust");
+static_assert(offsetof(World, told) == 1344 && offsetof(World, commands) == 1352 && offsetof(World, verdicts) == 1360, "as in Rust");
+static_assert(offsetof(World, group_places) == 1368 && offsetof(World, group_starts) == 1376 && offsetof(World, group_order) == 1384, "as in Rust");
+static_assert(offsetof(World, update_counts) == 1392 && offsetof(World, update_offsets) == 1400 && offsetof(World, partials) == 1408, "as in Rust");
+static_assert(offsetof(World, keys) == 1416 && offsetof(World, values) == 1424 && offsetof(World, update_keys) == 1432, "as in Rust");
+static_assert(offsetof(World, update_keys_spare) == 1440 && offsetof(World, update_values) == 1448 && offsetof(World, update_values_spare) == 1456, "as in Rust");
+static_assert(offsetof(World, interval_keys) == 1464 && offsetof(World, interval_starts) == 1472 && offsetof(World, interval_values) == 1480, "as in Rust");
+static_assert(offsetof(World, interval_changed) == 1488 && offsetof(World, bucket_keys) == 1496 && offsetof(World, bucket_slots) == 1504, "as in Rust");
+static_assert(offsetof(World, free_list) == 1512 && offsetof(World, died) == 1520 && offsetof(World, client_counts) == 1528, "as in Rust");
+static_assert(offsetof(World, ranges) == 1536 && offsetof(World, changed_before) == 1544 && offsetof(World, timed_next) == 1552, "as in Rust");
+static_assert(offsetof(World, after_counts) == 1560 && offsetof(World, after_offsets) == 1568 && offsetof(World, after_records) == 1576, "as in Rust");
+static_assert(offsetof(World, after_partials) == 1584 && offsetof(World, fallen) == 1592 && offsetof(World, due_words) == 1600, "as in Rust");
+static_assert(offsetof(World, notification_counts) == 1608 && offsetof(World, notification_offsets) == 1616 && offsetof(World, notification_partials) == 1624, "as in Rust");
+static_assert(offsetof(World, first_updates) == 1632, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -738,4 +756,4 @@ static_assert(offsetof(Tick, course_slots) == 248 && offsetof(Tick, course_veloc
 static_assert(offsetof(Tick, deliveries) == 272 && offsetof(Tick, bucket_order) == 280 && offsetof(Tick, bucket_ranges) == 288, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 296 && offsetof(Tick, hearings) == 304, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x946f04df16952a9eull;
+constexpr u64 TICK_LAYOUT_HASH = 0xb43b0d922d2375c9ull;

@@ -79,9 +79,9 @@ __device__ inline i32 initial(const World& w, const Initial& of, u32 turn, Rando
     return of.listed ? w.choices[of.value + place] : (i32)((u32)of.value + place);
 }
 
-// Fills a slot with a newborn entity; `place` has its first `placed` axes, the others are
-// random. `row` is its place among the tick's rows of newborns.
-__device__ inline void bear(const World& w, const Tick& t, const Birth& b, u64 row, const i32* place, u32 placed) {
+// Fills a slot with a newborn entity; `values` has its first `given` columns, the others are
+// chosen. `row` is its place among the tick's rows of newborns.
+__device__ inline void bear(const World& w, const Tick& t, const Birth& b, u64 row, const i32* values, u32 given) {
     w.states[b.slot] = LIVE;
     w.generations[b.slot] = b.generation;
     w.slot_kinds[b.slot] = b.kind;
@@ -90,14 +90,39 @@ __device__ inline void bear(const World& w, const Tick& t, const Birth& b, u64 r
     u32 turn = b.token == POPULATION_TOKEN ? b.slot : b.token;
     for (u32 column = 0; column < w.columns; column++) {
         i32 value;
-        if (column >= w.dimensions) value = initial(w, w.initials[b.kind * w.columns + column], turn, random);
-        else if (column < placed) value = min(max(place[column], 0), w.size[column] - 1);
-        else value = (i32)random.below((u32)w.size[column]);
+        int2 bounds = w.bounds[b.kind * w.columns + column];
+        if (column < given) value = min(max(values[column], bounds.x), bounds.y);
+        else if (column < w.dimensions) value = (i32)random.below((u32)w.size[column]);
+        else value = initial(w, w.initials[b.kind * w.columns + column], turn, random);
         w.rows[(u64)b.slot * w.columns + column] = value;
         t.birth_rows[row * w.columns + column] = value;
         // Clients are told of newborns as they enter the view.
         if (w.motion && column < w.dimensions) w.last_positions[(u64)column * w.capacity + b.slot] = value;
     }
+}
+
+// A place in the area of a kind, as shared/src/world/spawn.rs draws it; false: it has none.
+__device__ inline bool birthplace(const World& w, const Tick& t, u32 kind, u32 number, i32* place) {
+    SpawnArea area = w.spawn_areas[kind];
+    if (!area.form) return false;
+    Random random(w.spawn_seed, t.number, entity_bits(number, kind));
+    if (area.form == 2) {
+        for (u32 axis = 0; axis < 3; axis++)
+            place[axis] = area.low[axis] + (i32)random.below((u32)(area.high[axis] - area.low[axis]) + 1);
+    } else {
+        i64 within = (i64)area.radius * area.radius, squares = within + 1;
+        i32 reach = min(max(area.radius, 0), 1 << 30);
+        for (u32 n = 0; n < SPAWN_TRIES && squares > within; n++) {
+            squares = 0;
+            for (u32 axis = 0; axis < w.dimensions; axis++) {
+                i64 offset = (i32)random.below(2 * (u32)reach + 1) - reach;
+                place[axis] = area.low[axis] + (i32)offset;
+                squares += offset * offset;
+            }
+        }
+        for (u32 axis = 0; squares > within && axis < w.dimensions; axis++) place[axis] = area.low[axis];
+    }
+    return true;
 }
 
 // Schedules the command that a newborn gives first, the n-th that the tick schedules.
@@ -133,7 +158,9 @@ KERNEL lifecycle_reborn_store(World w, Tick t) {
     u64 element = 0;
     if (reborn) {
         Birth b = {POPULATION_TOKEN, w.slot_kinds[slot], slot, w.generations[slot] + 1};
-        bear(w, t, b, t.counters->births + place, nullptr, 0);
+        i32 axes[3];
+        bool is_placed = birthplace(w, t, b.kind, slot, axes);
+        bear(w, t, b, t.counters->births + place, axes, is_placed ? w.dimensions : 0);
         if ((u32)weight)
             element = act_first(w, t, b, t.afters_asked + t.counters->afters + t.counters->born + (u32)before);
         t.births[t.counters->births_asked + place] = b;

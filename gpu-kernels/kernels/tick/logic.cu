@@ -8,7 +8,9 @@
 __device__ inline u32 verdict(const World& w, const Tick& t, const Command& c) {
     if (c.kind >= COMMANDS_MAX) return MALFORMED;
     u32 form = w.forms[c.kind], words = form & (IS_CLIENTS - 1);
-    bool fits = c.word_count == words || (c.kind == SPAWN && c.word_count == words + w.dimensions);
+    // A birth may have a position, or all columns.
+    bool has_more = c.word_count == words + w.dimensions || c.word_count == words + w.columns;
+    bool fits = c.word_count == words || (c.kind == SPAWN && has_more);
     if (!(form & IS_COMMAND) || !fits) return MALFORMED;
     if (c.kind == SPAWN) {
         u32 kind = (u32)words_of(w, t, c)[0];

@@ -7,6 +7,7 @@ use shared::world::command::CommandWord;
 use shared::world::config::Every;
 use shared::world::logic::{Budget, Constants, LogicConfig, Numbers, Text};
 use shared::world::notification::{NotificationField, NotificationSchema};
+use shared::world::symbols::Symbols;
 use shared::{CommandKind, CommandSchema, Limits, NotificationKind, Schema, WorldConfig};
 
 use crate::diagnostic::Diagnostic;
@@ -71,6 +72,8 @@ pub struct Command {
     pub code: Code,
     /// The most updates of a run.
     pub updates_max: u64,
+    /// By word: the attribute of which it is a symbol, if its parameter says so.
+    pub word_columns: Vec<Option<u16>>,
 }
 
 impl Command {
@@ -85,7 +88,7 @@ impl Command {
 impl Logic {
     /// The logic of a checked world.
     pub fn of(config: &WorldConfig) -> Result<Logic, Vec<Problem>> {
-        let mut logic = Logic::compile(&config.schema, &config.logic)?;
+        let mut logic = Logic::compile_with(&config.schema, &config.symbols, &config.logic)?;
         logic.fit(&config.schema);
         Ok(logic)
     }
@@ -107,9 +110,18 @@ impl Logic {
     }
 
     /// Compiles texts, or says all that is wrong with them. Of the schema, attributes, kinds
-    /// and symbols count.
+    /// and symbols count. An attribute has all symbols within its bounds.
     pub fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> {
-        with_stack(|| compile(schema, logic))
+        Logic::compile_with(schema, &Symbols::within_bounds(schema), logic)
+    }
+
+    /// The same in a world whose attributes have these symbols.
+    pub fn compile_with(
+        schema: &Schema,
+        symbols: &Symbols,
+        logic: &LogicConfig,
+    ) -> Result<Logic, Vec<Problem>> {
+        with_stack(|| compile(schema, symbols, logic))
     }
 
     /// What the scripts do for which a world has no room. Its limits follow from the scripts
@@ -165,7 +177,7 @@ pub fn compile_with(
     config: &WorldConfig,
     logic: &LogicConfig,
 ) -> Result<(WorldConfig, Logic), Vec<Problem>> {
-    let mut compiled = Logic::compile(&config.schema, logic)?;
+    let mut compiled = Logic::compile_with(&config.schema, &config.symbols, logic)?;
     let limits = &config.limits;
     let mut problems = compiled.lacks_room(limits);
     let before = config.schema.notifications.clone();
@@ -332,7 +344,7 @@ const LOGIC_BYTES_MAX: usize = 1 << 20;
 /// optimized one needs 8 MiB.
 const STACK_BYTES: usize = 64 << 20;
 
-fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> {
+fn compile(schema: &Schema, symbols: &Symbols, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> {
     let LogicConfig {
         texts,
         constants,
@@ -345,15 +357,15 @@ fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> 
     let mut parsed = vec![];
     let files: Vec<File<'_>> = texts
         .iter()
-        .map(|text| File::parse(text, &mut parsed))
+        .map(|text| File::parse(schema, text, &mut parsed))
         .collect();
     if !parsed.is_empty() {
         let mut problems: Vec<Problem> = parsed.into_iter().map(Problem::Text).collect();
-        problems.extend(problems_beside(schema, logic, &problems));
+        problems.extend(problems_beside(schema, symbols, logic, &problems));
         problems.truncate(PROBLEMS_MAX);
         return Err(problems);
     }
-    let unit = Unit::new(schema, &files, *budget, constants, numbers.clone());
+    let unit = Unit::new(schema, symbols, &files, *budget, constants, numbers.clone());
     check_constants(&unit, constants);
     let (commands, left_out) = lower_all(&unit);
     let problems = unit.problems.take();
@@ -382,7 +394,12 @@ fn compile(schema: &Schema, logic: &LogicConfig) -> Result<Logic, Vec<Problem>> 
 
 /// The problems of those texts that use nothing of texts with problems. What these declare
 /// would be missed elsewhere.
-fn problems_beside(schema: &Schema, logic: &LogicConfig, problems: &[Problem]) -> Vec<Problem> {
+fn problems_beside(
+    schema: &Schema,
+    symbols: &Symbols,
+    logic: &LogicConfig,
+    problems: &[Problem],
+) -> Vec<Problem> {
     let files = problems.iter().filter_map(Problem::diagnostic);
     let files: BTreeSet<&str> = files.map(|diagnostic| diagnostic.file.as_str()).collect();
     let left_out = Uses::of(&logic.texts).users_of(&files);
@@ -393,7 +410,7 @@ fn problems_beside(schema: &Schema, logic: &LogicConfig, problems: &[Problem]) -
         constants: Constants::new(),
         ..logic.clone()
     };
-    let problems = compile(schema, &others).err().unwrap_or_default();
+    let problems = compile(schema, symbols, &others).err().unwrap_or_default();
     let of_texts = problems.into_iter();
     of_texts
         .filter(|problem| problem.diagnostic().is_some())
@@ -504,6 +521,7 @@ fn lower_all<'a>(unit: &'a Unit<'a>) -> (Vec<Command>, Vec<(String, String)>) {
                 let schema = command_schema(unit, signature);
                 commands.push(Command {
                     updates_max: updates_max(&code, unit.budget),
+                    word_columns: word_columns(unit, signature),
                     schema,
                     doc: signature.function.doc.clone(),
                     file: unit.files[signature.file].text.file.clone(),
@@ -543,6 +561,19 @@ fn command_schema(unit: &Unit<'_>, signature: &Signature<'_>) -> CommandSchema {
         per_tick,
         cooldown,
     }
+}
+
+/// By word of a command: the attribute of which it is a symbol.
+fn word_columns(unit: &Unit<'_>, signature: &Signature<'_>) -> Vec<Option<u16>> {
+    let parameters = signature.function.parameters.iter();
+    let columns = parameters.filter(|p| p.name != "me").flat_map(|p| {
+        let column = match p.ty {
+            Type::SymbolOf(column) => Some(column),
+            _ => None,
+        };
+        std::iter::repeat_n(column, p.ty.width(unit.dimensions))
+    });
+    columns.collect()
 }
 
 fn notification_schema(name: &str, form: &Form, dimensions: usize) -> NotificationSchema {

@@ -7,6 +7,7 @@
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, commands that are put off, notifications |
 //! | `send` | commands that a client sends |
+//! | `symbol` | symbols and the attributes that can have them |
 //! | `finish` | labels to places; removes what has no use |
 
 mod call;
@@ -15,6 +16,7 @@ mod expression;
 mod finish;
 mod send;
 mod statement;
+mod symbol;
 
 use std::collections::HashMap;
 
@@ -30,6 +32,7 @@ use crate::types::{Type, Value};
 use crate::unit::{PROBLEMS_MAX, Unit};
 
 pub use call::BUILTINS;
+pub use expression::one_of;
 pub use send::SEND;
 
 /// A step of lowering, or its problem.
@@ -242,6 +245,15 @@ impl<'a> Lower<'a> {
                 let word = take();
                 Value::scalar(ty, self.binary(Binary::Ne, word, Operand::ZERO))
             }
+            // A foreign symbol ends the command before it does anything.
+            Type::SymbolOf(column) => {
+                let word = take();
+                let own = self.unit.symbols.all_of(column);
+                let is_own = self.is_one_of(word, &own);
+                let exit = self.frames[0].exit;
+                self.emit(Inst::JumpUnless(is_own, exit));
+                Value::scalar(ty, word)
+            }
             _ => Value::scalar(ty, take()),
         }
     }
@@ -379,6 +391,9 @@ impl<'a> Lower<'a> {
         if ty == Type::Unit {
             return Ok(Value::UNIT);
         }
+        if value.ty.is_symbol() && ty.is_symbol() {
+            return self.convert_symbol(value, ty, at);
+        }
         if let (Type::Int, Type::Fixed, true, Some(whole)) =
             (value.ty, ty, value.is_literal, value.operand().constant())
         {
@@ -389,7 +404,8 @@ impl<'a> Lower<'a> {
                 }
             };
         }
-        Err(self.mismatch(value.ty, &format!("`{ty}`"), Some(ty), at.span()))
+        let expected = format!("`{}`", self.unit.show(ty));
+        Err(self.mismatch(value.ty, &expected, Some(ty), at.span()))
     }
 
     /// Another type was expected.
@@ -403,7 +419,7 @@ impl<'a> Lower<'a> {
         if found == Type::Unit {
             return self.problem(span, "a value is missing", format!("expected {expected}"));
         }
-        let label = format!("expected {expected}, found `{found}`");
+        let label = format!("expected {expected}, found `{}`", self.unit.show(found));
         let mut problem = self.problem(span, "the types differ", label);
         let source = self.unit.files[self.file()].source(span).unwrap_or("…");
         let operand = match source.contains(|c| "+-*/%<>=!&|^{".contains(c)) {
@@ -419,6 +435,9 @@ impl<'a> Lower<'a> {
             )),
             (Type::Int, Some(Type::Fixed)) => Some(format!("write `{operand} as Fixed`")),
             (Type::Entity, Some(Type::Point)) => Some(format!("write `{operand}.position`")),
+            (Type::Symbol, Some(Type::SymbolOf(_))) => Some(format!(
+                "`Symbol` can be any symbol of the world; declare it as {expected}"
+            )),
             _ => None,
         };
         problem

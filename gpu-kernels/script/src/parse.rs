@@ -3,10 +3,13 @@
 use std::ops::Range;
 
 use proc_macro2::{LineColumn, Span, TokenStream};
+use shared::predicate::nearest;
 use shared::world::logic::Text;
+use shared::{AttributeType, Schema};
 use syn::spanned::Spanned;
 
 use crate::diagnostic::Diagnostic;
+use crate::lower::one_of;
 use crate::types::Type;
 use crate::unit::PROBLEMS_MAX;
 
@@ -19,6 +22,7 @@ pub use limits::TEXT_BYTES_MAX;
 /// A parsed text.
 pub struct File<'a> {
     pub text: &'a Text,
+    schema: &'a Schema,
     /// By line: its first byte.
     lines: Vec<usize>,
     pub items: Vec<Item>,
@@ -68,11 +72,12 @@ pub struct NotificationItem {
 }
 
 impl<'a> File<'a> {
-    /// Parses a text. Problems are added to the list.
-    pub fn parse(text: &'a Text, problems: &mut Vec<Diagnostic>) -> File<'a> {
+    /// Parses a text for a world of this schema. Problems are added to the list.
+    pub fn parse(schema: &'a Schema, text: &'a Text, problems: &mut Vec<Diagnostic>) -> File<'a> {
         let starts = text.text.match_indices('\n').map(|(i, _)| i + 1);
         let mut file = File {
             text,
+            schema,
             lines: std::iter::once(0).chain(starts).collect(),
             items: vec![],
         };
@@ -399,7 +404,11 @@ impl<'a> File<'a> {
         {
             return Ok(ty);
         }
-        let label = "expected `i32`, `bool`, `Fixed`, `Entity`, `Symbol` or `Point`";
+        if let Some(argument) = symbol_argument(ty) {
+            return self.symbol_of(argument);
+        }
+        let label = "expected `i32`, `bool`, `Fixed`, `Entity`, `Symbol`, `Symbol<attribute>` or \
+                     `Point`";
         let mut problem = self.at(ty.span(), "scripts don't have this type", label);
         if let syn::Type::Path(path) = ty
             && let Some(name) = path.path.get_ident()
@@ -410,9 +419,52 @@ impl<'a> File<'a> {
         Err(Box::new(problem))
     }
 
+    /// `Symbol<attribute>`, by the attribute.
+    fn symbol_of(&self, argument: &syn::Type) -> Result<Type, Box<Diagnostic>> {
+        let attributes = || (0..).zip(&self.schema.attributes);
+        let symbols = || attributes().filter(|(_, a)| a.ty == AttributeType::Symbol);
+        let name = match argument {
+            syn::Type::Path(path) => path.path.get_ident().map(name_of),
+            _ => None,
+        };
+        let name = name.unwrap_or_default();
+        if let Some((column, _)) = symbols().find(|(_, a)| a.name == name) {
+            return Ok(Type::SymbolOf(column));
+        }
+        let names: Vec<&str> = symbols().map(|(_, a)| a.name.as_str()).collect();
+        let message = match attributes().any(|(_, a)| a.name == name) {
+            true => format!("`{name}` is not of type symbol"),
+            false => format!("this world has no attribute `{name}`"),
+        };
+        let mut problem = self.at(argument.span(), message, one_of(&names));
+        let near = nearest(&name, names.iter().copied());
+        problem.help = near.map(|near| format!("did you mean `{near}`?"));
+        Err(Box::new(problem))
+    }
+
     fn unknown_attribute(&self, attribute: &syn::Attribute, expected: &str) -> Box<Diagnostic> {
         let label = format!("expected {expected}");
         Box::new(self.at(attribute.span(), "this attribute means nothing here", label))
+    }
+}
+
+/// What stands between the brackets of `Symbol<…>`.
+fn symbol_argument(ty: &syn::Type) -> Option<&syn::Type> {
+    let syn::Type::Path(path) = ty else {
+        return None;
+    };
+    let mut segments = path.path.segments.iter();
+    let (Some(segment), None) = (segments.next(), segments.next()) else {
+        return None;
+    };
+    let syn::PathArguments::AngleBracketed(of) = &segment.arguments else {
+        return None;
+    };
+    match (of.args.first(), of.args.len()) {
+        (Some(syn::GenericArgument::Type(argument)), 1) if segment.ident == "Symbol" => {
+            Some(argument)
+        }
+        _ => None,
     }
 }
 

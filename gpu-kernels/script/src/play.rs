@@ -5,6 +5,7 @@
 //! command except `me`. Everything else that a command of a world does is rejected.
 
 use shared::world::logic::{Budget, Constants, Numbers, Text};
+use shared::world::symbols::Symbols;
 use shared::{CommandKind, EntityId, Schema, Slot, Tick};
 
 use crate::arith::Random;
@@ -78,10 +79,13 @@ impl Effects for Outbox {
 
 fn compile(schema: &Schema, text: &Text) -> Result<Play, Vec<Problem>> {
     let mut parsed = vec![];
-    let files = [File::parse(text, &mut parsed)];
+    let files = [File::parse(schema, text, &mut parsed)];
     let constants = Constants::new();
+    // More is not said to clients.
+    let symbols = Symbols::within_bounds(schema);
     let mut unit = Unit::new(
         schema,
+        &symbols,
         &files,
         Budget::default(),
         &constants,

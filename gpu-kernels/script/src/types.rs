@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use shared::AttributeType;
+use shared::{AttributeType, Schema};
 
 use crate::ir::{NOBODY, Operand, Point};
 
@@ -17,7 +17,10 @@ pub enum Type {
     Bool,
     Fixed,
     Entity,
+    /// Any of the world's.
     Symbol,
+    /// Of the attribute in this column.
+    SymbolOf(u16),
     /// Of the attribute `kind`.
     Kind,
     Point,
@@ -37,7 +40,27 @@ impl Type {
         })
     }
 
-    /// The type of an attribute.
+    /// The type of an attribute in a column.
+    pub fn of_column(schema: &Schema, column: usize) -> Type {
+        match Type::of(schema.attributes[column].ty) {
+            Type::Symbol => Type::SymbolOf(column as u16),
+            ty => ty,
+        }
+    }
+
+    /// Without the attribute of which it is a symbol.
+    pub fn plain(self) -> Type {
+        match self {
+            Type::SymbolOf(_) => Type::Symbol,
+            ty => ty,
+        }
+    }
+
+    pub fn is_symbol(self) -> bool {
+        matches!(self, Type::Symbol | Type::SymbolOf(_))
+    }
+
+    /// The type of a word of this type.
     pub fn of(ty: AttributeType) -> Type {
         match ty {
             AttributeType::I32 => Type::Int,
@@ -55,7 +78,7 @@ impl Type {
             Type::Bool => vec![AttributeType::Bool],
             Type::Fixed => vec![AttributeType::Fixed],
             Type::Entity => vec![AttributeType::Entity],
-            Type::Symbol => vec![AttributeType::Symbol],
+            Type::Symbol | Type::SymbolOf(_) => vec![AttributeType::Symbol],
             Type::Point => vec![AttributeType::Fixed; dimensions],
             Type::Unit | Type::Never => vec![],
         }
@@ -84,7 +107,7 @@ impl fmt::Display for Type {
             Type::Bool => "bool",
             Type::Fixed => "Fixed",
             Type::Entity => "Entity",
-            Type::Symbol => "Symbol",
+            Type::Symbol | Type::SymbolOf(_) => "Symbol",
             Type::Kind => "kind",
             Type::Point => "Point",
         })

@@ -8,6 +8,7 @@ use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX, SEEN};
 use shared::world::fixed::Fixed;
 use shared::world::logic::{Budget, Constant, Constants, Numbers};
 use shared::world::notification::{NOTIFICATION_WORDS_MAX, NOTIFICATIONS_MAX};
+use shared::world::symbols::Symbols;
 use shared::{CommandKind, NotificationKind, Schema};
 use syn::spanned::Spanned;
 
@@ -23,6 +24,8 @@ pub const PROBLEMS_MAX: usize = 64;
 /// What the names of all texts mean.
 pub struct Unit<'a> {
     pub schema: &'a Schema,
+    /// Which symbols attributes can have.
+    pub symbols: &'a Symbols,
     pub dimensions: usize,
     pub budget: Budget,
     pub files: &'a [File<'a>],
@@ -78,6 +81,7 @@ enum Evaluation {
 impl<'a> Unit<'a> {
     pub fn new(
         schema: &'a Schema,
+        symbols: &'a Symbols,
         files: &'a [File<'a>],
         budget: Budget,
         settings: &'a Constants,
@@ -85,6 +89,7 @@ impl<'a> Unit<'a> {
     ) -> Unit<'a> {
         let mut unit = Unit {
             schema,
+            symbols,
             dimensions: schema.dimensions(),
             budget,
             files,
@@ -457,12 +462,8 @@ impl<'a> Unit<'a> {
             (Type::Fixed, &Constant::Int(whole)) => Fixed::from_f64(whole as f64).map(Fixed::raw),
             (Type::Fixed, &Constant::Float(number)) => Fixed::from_f64(number).map(Fixed::raw),
             (Type::Bool, &Constant::Bool(truth)) => Some(i32::from(truth)),
-            (Type::Symbol, Constant::Text(text)) => {
-                let symbols = &self.schema.symbols;
-                symbols
-                    .iter()
-                    .position(|s| s == text)
-                    .map(|symbol| symbol as i32)
+            (Type::Symbol | Type::SymbolOf(_), Constant::Text(text)) => {
+                self.symbol(text).filter(|&number| self.fits(ty, number))
             }
             _ => None,
         };
@@ -472,10 +473,53 @@ impl<'a> Unit<'a> {
                 self.wrong_setting(
                     stem,
                     key,
-                    format!("expected a value of type `{ty}`, found {setting}"),
+                    format!(
+                        "expected a value of type `{}`, found {setting}",
+                        self.show(ty)
+                    ),
                 );
                 Err(())
             }
+        }
+    }
+
+    /// The number of a symbol of the world.
+    pub fn symbol(&self, text: &str) -> Option<i32> {
+        let place = self.schema.symbols.iter().position(|s| s == text);
+        place.and_then(|place| i32::try_from(place).ok())
+    }
+
+    /// Whether a symbol is one of a type.
+    pub fn fits(&self, ty: Type, number: i32) -> bool {
+        match ty {
+            Type::SymbolOf(column) => self.symbols.all_of(column).binary_search(&number).is_ok(),
+            _ => usize::try_from(number).is_ok_and(|place| place < self.schema.symbols.len()),
+        }
+    }
+
+    /// The symbols of a type, by name.
+    pub fn symbol_names(&self, ty: Type) -> Vec<&'a str> {
+        let all = &self.schema.symbols;
+        match ty {
+            Type::SymbolOf(column) => {
+                let own = self.symbols.all_of(column).into_iter();
+                let name = |number: i32| all.get(usize::try_from(number).ok()?);
+                own.filter_map(name).map(String::as_str).collect()
+            }
+            _ => all.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// A type as scripts write it.
+    pub fn show(&self, ty: Type) -> String {
+        match ty {
+            Type::SymbolOf(column) => {
+                format!(
+                    "Symbol<{}>",
+                    self.schema.attributes[usize::from(column)].name
+                )
+            }
+            ty => ty.to_string(),
         }
     }
 
@@ -509,12 +553,18 @@ impl<'a> Unit<'a> {
         if let Some(form) = notifications.get(&snake) {
             let mut sorted = [given.to_vec(), form.fields.clone()];
             for fields in &mut sorted {
+                fields
+                    .iter_mut()
+                    .for_each(|field| field.1 = field.1.plain());
                 fields.sort_by(|a, b| a.0.cmp(&b.0));
             }
             if sorted[0] == sorted[1] && form.name == name {
                 return Ok(form.clone());
             }
-            let fields = form.fields.iter().map(|(name, ty)| format!("{name}: {ty}"));
+            let fields = form
+                .fields
+                .iter()
+                .map(|(name, ty)| format!("{name}: {}", self.show(*ty)));
             let fields = fields.collect::<Vec<_>>().join(", ");
             return Err(WrongForm {
                 message: format!("`{name}` has other fields elsewhere"),

@@ -9,12 +9,13 @@ use shared::file::{
     Checked, Chosen, Compiler, Declared, LogicError, Overrides, Reasons, Remark, UncheckedWorld,
 };
 use shared::world::logic::{LogicConfig, Numbers, Text};
-use shared::{ConfigError, Schema, WorldConfig};
+use shared::world::symbols::Symbols;
+use shared::{CommandKind, ConfigError, Schema, WorldConfig};
 
 use crate::builtin;
 use crate::diagnostic::draw;
 use crate::folder::{self, Scripts};
-use crate::ir::Inst;
+use crate::ir::{After, Inst};
 use crate::logic::{Command, Logic, Problem};
 
 /// Reads and checks a world file and its scripts.
@@ -169,11 +170,17 @@ impl Compiler for FileCompiler<'_> {
         all_of(scripts)
     }
 
-    fn compile(&self, schema: &Schema, logic: &mut LogicConfig) -> Result<Declared, LogicError> {
+    fn compile(
+        &self,
+        schema: &Schema,
+        symbols: &Symbols,
+        logic: &mut LogicConfig,
+    ) -> Result<Declared, LogicError> {
         let colours = self.reader.colours;
-        let compiled = Logic::compile(schema, logic);
+        let compiled = Logic::compile_with(schema, symbols, logic);
         let compiled = compiled.map_err(|problems| error(problems, logic, colours))?;
         let reasons = reasons(&compiled);
+        let spawns = spawned(&compiled);
         logic.numbers = compiled.numbers;
         let insts = compiled.commands.iter().flat_map(|c| &c.code.insts);
         Ok(Declared {
@@ -181,6 +188,7 @@ impl Compiler for FileCompiler<'_> {
                 .commands
                 .iter()
                 .any(|c| c.schema.is_given() && c.code.afters().next().is_some()),
+            spawns,
             rewinds: compiled.commands.iter().any(|c| c.rewinds()),
             reasons,
             updates: insts.fold(0, |bits, inst| match inst {
@@ -188,6 +196,11 @@ impl Compiler for FileCompiler<'_> {
                 _ => bits,
             }),
             left_out: compiled.left_out,
+            word_columns: compiled
+                .commands
+                .iter()
+                .map(|c| c.word_columns.clone())
+                .collect(),
             commands: compiled.commands.into_iter().map(|c| c.schema).collect(),
             notifications: compiled.notifications,
         })
@@ -213,6 +226,14 @@ fn reasons(logic: &Logic) -> Reasons {
             .or_else(|| first(&|c| c.rewinds(), "has a parameter `seen`")),
         notifications_per_tick: first(&tells, "tells clients of something by `tell`"),
     }
+}
+
+/// The kinds that commands spawn.
+fn spawned(logic: &Logic) -> Vec<u16> {
+    let afters = logic.commands.iter().flat_map(|c| c.code.afters());
+    let spawns = afters.filter(|after| after.command == CommandKind::SPAWN.id());
+    let kind = |after: &After| u16::try_from(after.words.first()?.constant()?).ok();
+    spawns.filter_map(kind).collect()
 }
 
 /// Problems as one error: those of the world file, and those of texts, drawn.

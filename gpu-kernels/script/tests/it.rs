@@ -16,3 +16,4 @@ mod play;
 mod programs;
 mod ptx;
 mod random;
+mod symbols;

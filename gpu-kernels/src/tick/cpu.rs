@@ -247,6 +247,7 @@ impl Backend for CpuBackend {
             Some(pool) => pool.install(|| frame.check(tick)),
             None => frame.check(tick),
         }?;
+        frame.check_rows(&self.config)?;
         if let Some(logic) = &frame.logic {
             self.take_logic(logic)
                 .map_err(|error| TickError::Scripts(error.to_string()))?;

@@ -57,6 +57,8 @@ pub enum TickError {
         end: usize,
         words: usize,
     },
+    #[error("{found} births have all columns; expected at most {most}")]
+    TooManyRows { found: usize, most: u32 },
     #[error("the device fails in the {stage} stage: {message}")]
     Device {
         stage: &'static str,

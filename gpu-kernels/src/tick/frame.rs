@@ -203,10 +203,45 @@ impl Frame {
         self.push(EntityId::NONE, token, CommandKind::SPAWN, &words);
     }
 
+    /// Appends a spawn command for an entity with these values of all columns, in raw units.
+    /// Backends clamp them to the bounds of the kind. A frame has at most `limits.clients` of
+    /// them.
+    pub fn spawn_as(&mut self, kind: u16, token: u32, row: &[i32]) {
+        self.spawn_at(kind, token, row);
+    }
+
     /// Appends a spawn command for a place that tick and number choose in the kind's area.
     pub fn spawn_in(&mut self, birthplace: &Birthplace, token: u32, number: u32) {
         let words = birthplace.words(token, self.tick, number);
         self.push(EntityId::NONE, token, CommandKind::SPAWN, &words);
+    }
+
+    /// Gives births of clients all their columns, where `row` has some: it is told the kind, the
+    /// token, and the place if the birth has one.
+    pub fn complete_births(&mut self, mut row: impl FnMut(u16, u32, &[i32]) -> Option<Vec<i32>>) {
+        if self.commands.by_number()[usize::from(CommandKind::SPAWN.id())] == 0 {
+            return;
+        }
+        for place in 0..self.commands.len() {
+            let command = self.commands[place];
+            if command.kind != CommandKind::SPAWN.id() {
+                continue;
+            }
+            let [kind, token, given @ ..] = self.words_of(&command) else {
+                continue;
+            };
+            let (kind, token) = (u16::try_from(*kind), token.cast_unsigned());
+            let (Ok(kind), true) = (kind, token != POPULATION_TOKEN) else {
+                continue;
+            };
+            let Some(row) = row(kind, token, given) else {
+                continue;
+            };
+            let start = self.words.len();
+            self.words.extend([i32::from(kind), token.cast_signed()]);
+            self.words.extend_from_slice(&row);
+            self.commands.set_words(place, start..self.words.len());
+        }
     }
 
     /// Appends spawn commands for a world's initial populations, with [`POPULATION_TOKEN`].
@@ -271,6 +306,32 @@ impl Frame {
             }
         }
         Ok(())
+    }
+
+    /// Checks that no more births have all columns than the world has clients.
+    pub(crate) fn check_rows(&self, config: &WorldConfig) -> Result<(), TickError> {
+        let is_whole = |command: &&Command| Frame::is_whole_birth(command, config);
+        let limits = &config.limits;
+        if self.commands.by_number()[usize::from(CommandKind::SPAWN.id())] == 0 {
+            return Ok(());
+        }
+        let kept = self.commands.len().min(limits.commands_per_tick as usize);
+        let found = self.commands[..kept].iter().filter(is_whole).count();
+        match found > limits.clients as usize {
+            true => Err(TickError::TooManyRows {
+                found,
+                most: limits.clients,
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a command is a birth with more words than other commands have: all columns.
+    pub(crate) fn is_whole_birth(command: &Command, config: &WorldConfig) -> bool {
+        let words = 2 + config.schema.attributes.len();
+        command.kind == CommandKind::SPAWN.id()
+            && usize::from(command.word_count) == words
+            && words > TIMED_WORDS_MAX
     }
 
     /// Checks that the delay of every command for a later tick is allowed and that its

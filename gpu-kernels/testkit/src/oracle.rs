@@ -34,6 +34,7 @@ use gpu_kernels::{
 };
 use shared::world::initial::Choice;
 use shared::world::mix::Random;
+use shared::world::spawn::Birthplace;
 use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
 use crate::rules::Rules;
@@ -397,7 +398,11 @@ impl Oracle {
         for slot in 0..self.slots.len() {
             if self.is_to_be_born(slot) {
                 // With the token of those whom no client waits for.
-                let words = [i32::from(self.slots[slot].kind), -1];
+                let kind = self.slots[slot].kind;
+                let mut words = vec![i32::from(kind), -1];
+                // In the area of its kind, if it has one.
+                let birthplace = Birthplace::of(&self.config, kind);
+                words.extend(birthplace.place(self.tick, slot as u32));
                 self.birth(&words, Some(slot), changed, out);
             }
         }
@@ -458,6 +463,20 @@ impl Oracle {
                     values[turn as usize % values.len()]
                 }
             };
+        }
+        // A birth may say what all columns are.
+        if words.len() == 2 + row.len() {
+            for (column, value) in row.iter_mut().enumerate().skip(dimensions) {
+                let kind = &self.config.schema.kinds[usize::from(kind)];
+                let own = kind
+                    .attributes
+                    .iter()
+                    .find(|a| usize::from(a.column) == column);
+                *value = match own {
+                    Some(own) => words[2 + column].max(own.min).min(own.max),
+                    None => 0,
+                };
+            }
         }
         out.birth_rows.extend(&row);
         changed.insert(entity.slot.0);

@@ -4,8 +4,9 @@
 mod file;
 mod regions;
 
-use gpu_kernels::{After, Frame, Observer, ObserverChange, SlotState, Target};
+use gpu_kernels::{After, Command, Frame, Observer, ObserverChange, SlotState, Target};
 use script::builtin;
+use shared::world::command::COMMAND_WORDS_MAX;
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::{AttributeType, ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
 
@@ -114,6 +115,14 @@ impl Play {
             frame.push(EntityId::NONE, token, CommandKind::SPAWN, &words);
             return;
         }
+        let columns = 0..self.config.schema.attributes.len();
+        let is_whole = |c: &&Command| usize::from(c.word_count) == 2 + columns.len();
+        let whole = frame.commands.iter().filter(is_whole).count();
+        if whole < self.config.limits.clients as usize && dice.once_in(6) {
+            let row: Vec<i32> = columns.map(|_| self.word(dice)).collect();
+            frame.spawn_as(kind, token, &row);
+            return;
+        }
         match self.place(dice) {
             Some(place) => {
                 frame.spawn_at(kind, token, &place[..self.config.dimensions()]);
@@ -137,10 +146,11 @@ impl Play {
             self.command(dice, oracle, frame);
         }
         let ticks = dice.pick(&[1, 1, 2, 3, 5, 10, DELAY_TICKS_MAX]);
-        if let Some(&command) = frame.commands.get(before) {
+        let fits = |command: &&Command| usize::from(command.word_count) <= COMMAND_WORDS_MAX;
+        if let Some(&command) = frame.commands.get(before).filter(fits) {
             frame.after.push(After { ticks, command });
-            frame.commands = frame.commands[..before].to_vec().into();
         }
+        frame.commands = frame.commands[..before].to_vec().into();
     }
 
     fn place(&self, dice: &mut Dice) -> Option<[i32; 3]> {

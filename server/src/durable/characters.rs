@@ -186,7 +186,7 @@ pub fn row_of(world: &WorldConfig, character: &Map<String, Value>) -> Vec<i32> {
         let value = given.and_then(|given| parse(world, attribute, given));
         let is_symbol = attribute.ty == AttributeType::Symbol;
         match value {
-            Some(value) if (own.min..=own.max).contains(&value) => value,
+            Some(value) if can_have(world, attribute, own, value) => value,
             Some(value) if !is_symbol => value.clamp(own.min, own.max),
             _ => own.default,
         }
@@ -206,6 +206,11 @@ pub fn change(world: &WorldConfig, row: &mut [i32], values: &Map<String, Value>)
             let ty = format!("{:?}", attribute.ty).to_lowercase();
             bail!("{name}: expected a value of type {ty}, found {given}");
         };
+        if attribute.ty == AttributeType::Symbol && !can_have(world, attribute, own, value) {
+            let symbols = world.symbols.of(world.player_kind, own.column).iter();
+            let names: Vec<&str> = symbols.filter_map(|&s| symbol_of(world, s)).collect();
+            bail!("{name}: expected one of {names:?}, found {given}");
+        }
         if !(own.min..=own.max).contains(&value) {
             let bounds = [own.min, own.max].map(|bound| character_of_one(world, attribute, bound));
             bail!(
@@ -217,6 +222,14 @@ pub fn change(world: &WorldConfig, row: &mut [i32], values: &Map<String, Value>)
         row[place] = value;
     }
     Ok(())
+}
+
+/// Whether players can have a value of an attribute.
+fn can_have(world: &WorldConfig, attribute: &Attribute, own: &KindAttribute, value: i32) -> bool {
+    match attribute.ty {
+        AttributeType::Symbol => world.symbols.has(world.player_kind, own.column, value),
+        _ => (own.min..=own.max).contains(&value),
+    }
 }
 
 /// The row of an account that keeps nothing yet.
@@ -308,5 +321,27 @@ mod tests {
         let refused = script::world::parse(text, "a test's world").unwrap_err();
         let expected = "gold coins.persist: only attributes whose names scripts can write persist";
         assert!(refused.to_string().contains(expected), "{refused}");
+    }
+
+    #[test]
+    fn an_account_keeps_no_symbol_of_another_attribute() {
+        let world = world(
+            "{ name = 'rank', type = 'symbol', symbols = ['novice', 'expert'], persist = true, audience = 'state' },
+             { name = 'metal', type = 'symbol', symbols = ['gold', 'iron'], audience = 'state' }",
+        );
+        assert_eq!(world.schema.symbols, ["expert", "gold", "iron", "novice"]);
+        let mut row = default_row(&world);
+        let gold = serde_json::json!({ "rank": "gold" });
+        let problem = change(&world, &mut row, gold.as_object().unwrap()).unwrap_err();
+        assert_eq!(
+            problem.to_string(),
+            "rank: expected one of [\"expert\", \"novice\"], found \"gold\""
+        );
+        assert_eq!(row, [3]);
+        // Of a world in which it was one.
+        assert_eq!(row_of(&world, gold.as_object().unwrap()), [3]);
+        let expert = serde_json::json!({ "rank": "expert" });
+        change(&world, &mut row, expert.as_object().unwrap()).unwrap();
+        assert_eq!(row, [0]);
     }
 }

@@ -44,21 +44,25 @@ pub fn tick_bytes_max(config: &WorldConfig) -> usize {
     let regions = clients * limits.regions_per_client as usize;
     let people = clients * PERSON_BYTES + TALK_BYTES_MAX;
     let slots = config.schema.world.capacity as usize;
+    // Players are born with what their accounts keep: a word for each attribute.
+    let rows = clients * config.schema.attributes.len() * WORD_BYTES;
     START_BYTES_MAX
         + commands * COMMAND_BYTES
         + regions * REGION_BYTES
         + slots * SLOT_BYTES
+        + rows
         + people
 }
 
 /// Every recording begins with this.
-pub const MAGIC: &[u8; 8] = b"MYRIADJ8";
+pub const MAGIC: &[u8; 8] = b"MYRIADJ9";
 /// The most bytes of a world: its schema has at most 1 MiB, and so have its scripts.
 const START_BYTES_MAX: usize = 4 << 20;
 /// Births, deaths, and what else the server does for a client in a tick.
 const COMMANDS_OF_SERVER: usize = 4;
 /// A command with its words, which each take at most five bytes.
 const COMMAND_BYTES: usize = 64;
+const WORD_BYTES: usize = 5;
 const REGION_BYTES: usize = 64;
 /// A client's row, account and name.
 const PERSON_BYTES: usize = ACCOUNT_BYTES_MAX + NAME_BYTES_MAX + 16;

@@ -116,7 +116,8 @@ pub fn newest(disk: &impl Disk, before: Option<u64>) -> Result<Option<Stored>> {
 pub fn read(disk: &impl Disk, tick: u64) -> Result<Stored> {
     let (head, bytes) = checkpoint::read(disk, tick)?;
     let name = checkpoint::name_of(tick);
-    let body: Body<UncheckedWorld> = codec::from_bytes::<BODY_BYTES_MAX, _>(&bytes)
+    let body = codec::from_bytes::<BODY_BYTES_MAX, Body<UncheckedWorld>>(&bytes)
+        .or_else(|error| before_symbols(&bytes).ok_or(error))
         .with_context(|| format!("{name} is not one of this version"))?;
     let world = script::world::check(body.world, &name)
         .with_context(|| format!("{name} has a world that can't be one"))?;
@@ -129,6 +130,19 @@ pub fn read(disk: &impl Disk, tick: u64) -> Result<Stored> {
         deaths: body.deaths,
     };
     Ok(Stored { head, body })
+}
+
+/// A checkpoint of a version whose worlds did not say which symbols each attribute has.
+fn before_symbols(bytes: &[u8]) -> Option<Body<UncheckedWorld>> {
+    let body: Body<UncheckedWorld<()>> = codec::from_bytes::<BODY_BYTES_MAX, _>(bytes).ok()?;
+    Some(Body {
+        world: body.world.into(),
+        snapshot: body.snapshot,
+        hash: body.hash,
+        roster: body.roster,
+        births: body.births,
+        deaths: body.deaths,
+    })
 }
 
 /// The state of a new world, as its first checkpoint.
@@ -220,3 +234,29 @@ const DIFFERENCES_SHOWN: usize = 20;
 const TELL_PERIOD: Duration = Duration::from_secs(1);
 /// As long as a file may be.
 const BODY_BYTES_MAX: usize = 1 << 40;
+
+#[cfg(test)]
+mod tests {
+    use gpu_kernels::CpuBackend;
+
+    use super::*;
+
+    /// A world that did not say which symbols each attribute has: the last part of it is missing.
+    #[test]
+    fn a_checkpoint_of_the_version_before_symbols_is_read() {
+        let text = "[[kind]]\nname = 'player'\nattributes = [{ name = 'side', type = 'symbol', \
+                    symbols = ['oak', 'elm'], audience = 'state' }]";
+        let world = script::world::parse(text, "test").expect("a valid world");
+        let mut backend = CpuBackend::new(&world, 1, None).expect("a backend");
+        let body = genesis(&world, &mut backend).expect("a state").body;
+        let bytes = codec::to_bytes(&body);
+        let (whole, symbols) = (codec::to_bytes(&world), codec::to_bytes(&world.symbols));
+        let mut before = whole[..whole.len() - symbols.len()].to_vec();
+        before.extend_from_slice(&bytes[whole.len()..]);
+        assert!(codec::from_bytes::<BODY_BYTES_MAX, Body<UncheckedWorld>>(&before).is_err());
+        let read = before_symbols(&before).expect("it can be read");
+        assert_eq!(read.snapshot, body.snapshot);
+        let read = script::world::check(read.world, "test").expect("a valid world");
+        assert_eq!(read, world);
+    }
+}

@@ -1,13 +1,14 @@
-//! What accounts keep while they have no entity: taken from who dies, and given to newborns
-//! by commands in the frame, so that frames alone determine the world. Without I/O and without
-//! a clock.
+//! What accounts keep while they have no entity: taken from who dies, and given to newborns in
+//! their births, so that frames alone determine the world. Without I/O and without a clock.
 
 use std::collections::HashMap;
 
 use gpu_kernels::tick::frame::POPULATION_TOKEN;
 use gpu_kernels::{Frame, TickOutput};
 use shared::world::config::PERSIST_PREFIX;
-use shared::{ClientRow, CommandKind, EntityId, MergeRule, Slot, WorldConfig};
+use shared::world::initial::Initial;
+use shared::world::mix::{Random, mix};
+use shared::{ClientRow, CommandKind, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
 use super::directory::Directory;
 use super::mirror::Mirror;
@@ -18,10 +19,20 @@ use crate::durable::roster::{Roster, RosterChange};
 /// The characters of all accounts, and the entities of those that have one.
 pub struct Characters {
     gifts: Vec<Gift>,
+    newborns: Newborns,
     rows: Rows,
     accounts: HashMap<EntityId, Account>,
     /// Players of the last tick, to be given what their accounts keep.
     newborn: Vec<EntityId>,
+}
+
+/// How players are born, as backends do it where a birth does not say more.
+struct Newborns {
+    kind: u16,
+    seed: u64,
+    size: Vec<i32>,
+    default_row: Vec<i32>,
+    initials: Vec<Initial>,
 }
 
 /// How newborns are given one of the attributes.
@@ -31,6 +42,8 @@ struct Gift {
     adds: bool,
     min: i32,
     max: i32,
+    /// The symbols that it can have; empty for other types.
+    symbols: Vec<i32>,
 }
 
 impl Characters {
@@ -50,11 +63,13 @@ impl Characters {
                 // Who has fallen begins with the default.
                 min: fall.map_or(own.min, |fall| fall.at.saturating_add(1)),
                 max: own.max,
+                symbols: config.symbols.of(config.player_kind, column).to_vec(),
             })
         };
         let gifts: Vec<Gift> = config.persists.iter().filter_map(gift).collect();
         (!gifts.is_empty()).then(|| Characters {
             gifts,
+            newborns: Newborns::of(config),
             rows,
             accounts: HashMap::new(),
             newborn: vec![],
@@ -118,7 +133,27 @@ impl Characters {
         changes
     }
 
-    /// The newborns of the last tick that are not yet as their accounts know them.
+    /// Has the frame's newborns begin with what their accounts keep, so that no command finds
+    /// them without.
+    pub fn complete_births(&self, directory: &Directory, frame: &mut Frame) {
+        let tick = frame.tick;
+        frame.complete_births(|kind, token, place| {
+            let account = directory.people().account(ClientRow(token))?;
+            let kept = self
+                .rows
+                .get(account)
+                .filter(|_| kind == self.newborns.kind)?;
+            let mut row = self.newborns.row(tick, token, place);
+            for (gift, kept) in self.gifts.iter().zip(kept) {
+                let own = &mut row[gift.column];
+                *own = gift.of(*kept).unwrap_or(*own);
+            }
+            Some(row)
+        });
+    }
+
+    /// The newborns of the last tick that are not yet as their accounts know them: those of
+    /// births that waited since a version which gave nothing with a birth.
     pub fn unready(&self, mirror: &Mirror) -> Vec<Slot> {
         let newborn = self.newborn.iter();
         let unready = newborn.filter(|&&entity| self.of(entity, mirror).next().is_some());
@@ -146,13 +181,49 @@ impl Characters {
         let has = mirror.row(entity.slot);
         let gifts = self.gifts.iter().zip(row.into_iter().flatten());
         gifts.filter_map(move |(gift, &kept)| {
-            let (own, kept) = (has[gift.column], kept.min(gift.max));
-            (kept != own && kept >= gift.min).then_some((gift, own, kept))
+            let (own, kept) = (has[gift.column], gift.of(kept)?);
+            (kept != own).then_some((gift, own, kept))
         })
     }
 }
 
+impl Newborns {
+    fn of(config: &WorldConfig) -> Newborns {
+        let kind = config.player_kind;
+        Newborns {
+            kind,
+            // What is drawn here must not follow from the numbers of the birth's place.
+            seed: mix(config.seed, SALT),
+            size: config.size_raw()[..config.dimensions()].to_vec(),
+            default_row: config.schema.default_row(usize::from(kind)),
+            initials: config.initials[usize::from(kind)].clone(),
+        }
+    }
+
+    /// All columns of a client's newborn, whose place is given or drawn.
+    fn row(&self, tick: Tick, client: u32, place: &[i32]) -> Vec<i32> {
+        let birth = EntityId::new(client, u32::from(self.kind));
+        let mut random = Random::new(self.seed, tick, birth);
+        let mut row = self.default_row.clone();
+        for (axis, &size) in self.size.iter().enumerate() {
+            let drawn = || random.below(size.cast_unsigned()).cast_signed();
+            row[axis] = place.get(axis).copied().unwrap_or_else(drawn);
+        }
+        for initial in &self.initials {
+            row[usize::from(initial.column)] = initial.choice.draw(client, &mut random);
+        }
+        row
+    }
+}
+
 impl Gift {
+    /// What a newborn gets of what is kept; `None`: it begins anew.
+    fn of(&self, kept: i32) -> Option<i32> {
+        let kept = kept.min(self.max);
+        let is_foreign = !self.symbols.is_empty() && !self.symbols.contains(&kept);
+        (kept >= self.min && !is_foreign).then_some(kept)
+    }
+
     fn give(&self, entity: EntityId, own: i32, kept: i32, frame: &mut Frame) {
         if !self.adds {
             return frame.push(entity, 0, self.command, &[kept]);
@@ -167,3 +238,8 @@ impl Gift {
         }
     }
 }
+
+const SALT: u64 = 0x6b65_7074;
+
+#[cfg(test)]
+mod tests;

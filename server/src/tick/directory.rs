@@ -50,10 +50,10 @@ pub struct Directory {
     players: HashMap<EntityId, ClientRow>,
     /// Observers to set in the next frame.
     observers: BTreeMap<ClientRow, Target>,
-    /// Rows of players that died in the last tick.
-    fallen: Vec<ClientRow>,
-    /// Rebirths under way: (tick, row, the row's ticket).
-    rebirths: VecDeque<(Tick, ClientRow, Ticket)>,
+    /// Players that died in the last tick, with the slots of their entities.
+    fallen: Vec<(ClientRow, Slot)>,
+    /// Players that wait for a rebirth.
+    rebirths: Vec<Rebirth>,
     /// Slots of the dead that can't be reused yet.
     resting: VecDeque<Resting>,
     /// Newborn players with names.
@@ -81,6 +81,30 @@ struct Resting {
     told: Option<Tick>,
 }
 
+/// A player that is to be born again.
+struct Rebirth {
+    /// The first tick in which it may be.
+    due: Tick,
+    client: ClientRow,
+    /// The row's ticket.
+    ticket: Ticket,
+    /// The slot of the entity that died, which nobody else gets until then; none if another
+    /// server knew it.
+    slot: Option<Slot>,
+    room: Room,
+}
+
+/// Whether there is room for a rebirth.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// Not in its own slot yet, perhaps in another.
+    Unknown,
+    /// Only its own slot will do.
+    None,
+    /// All clients know that its own slot is empty.
+    Own,
+}
+
 impl Directory {
     pub fn new(config: &WorldConfig) -> Directory {
         let clients = config.limits.clients;
@@ -99,7 +123,7 @@ impl Directory {
             players: HashMap::new(),
             observers: BTreeMap::new(),
             fallen: vec![],
-            rebirths: VecDeque::new(),
+            rebirths: vec![],
             resting: VecDeque::new(),
             named: vec![],
             events: vec![],
@@ -148,7 +172,14 @@ impl Directory {
         }
         let row = Row::Joining(Some(place), ticket);
         self.rows.set(client, row);
-        frame.spawn_in(&self.birthplace, client.0, client.0);
+        self.bear(client, AFTER_REBIRTHS, frame);
+    }
+
+    /// Has an entity born for a client; `order` says when among the births of the tick.
+    fn bear(&self, client: ClientRow, order: u32, frame: &mut Frame) {
+        let words = self.birthplace.words(client.0, frame.tick, client.0);
+        let sequence = order | client.0;
+        frame.push(EntityId::NONE, sequence, CommandKind::SPAWN, &words);
     }
 
     /// A client sees only so far from now on, or as far as the world allows again.
@@ -248,8 +279,8 @@ impl Directory {
 
     /// A rebirth that is under way is that of a row with another first ticket.
     fn retell_rebirth(&mut self, client: ClientRow, ticket: Ticket) {
-        for rebirth in self.rebirths.iter_mut().filter(|r| r.1 == client) {
-            rebirth.2 = ticket;
+        for rebirth in self.rebirths.iter_mut().filter(|r| r.client == client) {
+            rebirth.ticket = ticket;
         }
     }
 
@@ -397,8 +428,8 @@ impl Directory {
     }
 
     /// Completes a frame: ends the waits that are over, sets the observers of clients that
-    /// came in or died, schedules rebirths, and releases the slots of which every client
-    /// knows that the entity died. `acked_through` is the tick up to which all clients have read
+    /// came in or died, releases the slots of which every client knows that the entity died, and
+    /// has players born again. `acked_through` is the tick up to which all clients have read
     /// their streams.
     pub fn prepare(&mut self, frame: &mut Frame, acked_through: Tick) {
         while let Some(&(deadline, client)) = self.deadlines.front() {
@@ -430,32 +461,69 @@ impl Directory {
                 }),
             });
         }
-        for client in std::mem::take(&mut self.fallen) {
-            self.schedule_rebirth(client, frame);
+        for (client, slot) in std::mem::take(&mut self.fallen) {
+            // The death was in the last tick.
+            let due = frame.tick.after(self.respawn_ticks - 1);
+            self.await_rebirth(client, self.rows.get(client), due, Some(slot));
         }
         while let Some(resting) = self.resting.front() {
             if resting.told.is_none_or(|told| told > acked_through) {
                 break;
             }
-            frame.release.push(resting.slot);
+            let slot = resting.slot;
             self.resting.pop_front();
+            let mut waiting = self.rebirths.iter_mut();
+            match waiting.find(|rebirth| rebirth.slot == Some(slot)) {
+                Some(rebirth) => rebirth.room = Room::Own,
+                None => frame.release.push(slot),
+            }
+        }
+        self.bear_again(frame);
+    }
+
+    /// A player waits for its rebirth from the tick `due` on.
+    fn await_rebirth(&mut self, client: ClientRow, row: Row, due: Tick, slot: Option<Slot>) {
+        if let Row::Fallen(_, ticket) | Row::Joining(_, ticket) = row {
+            self.rebirths.push(Rebirth {
+                due,
+                client,
+                ticket,
+                slot,
+                room: Room::Unknown,
+            });
         }
     }
 
-    /// Schedules a rebirth: `respawn_ticks` after the death, which was in the last tick.
-    fn schedule_rebirth(&mut self, client: ClientRow, frame: &mut Frame) {
-        let (Row::Fallen(_, ticket) | Row::Joining(_, ticket)) = self.rows.get(client) else {
-            return;
-        };
-        let ticks = self.respawn_ticks - 1;
-        if ticks == 0 {
-            frame.spawn_in(&self.birthplace, client.0, client.0);
-        } else {
-            let words = self.birthplace.words(client.0, frame.tick, client.0);
-            frame.push_after(ticks, EntityId::NONE, client.0, CommandKind::SPAWN, &words);
+    /// Has those born again who are due and may find room. Those whose own slot is released for
+    /// it come first among the tick's births, so each of them finds one.
+    fn bear_again(&mut self, frame: &mut Frame) {
+        let all = std::mem::take(&mut self.rebirths).into_iter();
+        let (due, later): (Vec<Rebirth>, _) = all.partition(|r| r.due <= frame.tick);
+        self.rebirths = later;
+        for mut rebirth in due {
+            let is_there = match self.rows.get(rebirth.client) {
+                // Its account may have come in anew, too, after its client had left for good.
+                Row::Fallen(_, own) | Row::Joining(Some(_), own) => own == rebirth.ticket,
+                row => {
+                    if row == Row::Joining(None, rebirth.ticket) {
+                        self.free_row(rebirth.client);
+                    }
+                    false
+                }
+            };
+            if rebirth.room == Room::Own {
+                frame.release.extend(rebirth.slot.take());
+            }
+            if !is_there {
+                continue;
+            }
+            match rebirth.room {
+                Room::Own => self.bear(rebirth.client, 0, frame),
+                Room::Unknown => self.bear(rebirth.client, AFTER_RESERVED, frame),
+                Room::None => {}
+            }
+            self.rebirths.push(rebirth);
         }
-        let due = frame.tick.after(ticks);
-        self.rebirths.push_back((due, client, ticket));
     }
 
     /// Takes in a tick's births and deaths. `position` gives the place of a death.
@@ -468,7 +536,7 @@ impl Directory {
                 self.take_death(client, *entity, position(entity.slot));
             }
         }
-        self.retry_rebirths(output.tick);
+        self.settle_rebirths(output.tick);
         for entity in &output.deaths {
             self.resting.push_back(Resting {
                 slot: entity.slot,
@@ -505,6 +573,8 @@ impl Directory {
                 self.rows.set(client, Row::Lost(entity, ticket, tick));
                 self.deadlines.push_front((tick, client));
             }
+            // A rebirth without room waits for it.
+            (Row::Joining(_, ticket), None) if self.is_to_be_born_again(client, ticket) => {}
             (Row::Joining(place, _), None) => {
                 self.free_row(client);
                 if let Some(place) = place {
@@ -530,7 +600,7 @@ impl Directory {
                     self.rows.set(client, Row::Lost(entity, ticket, deadline));
                 }
             },
-            // A rebirth without room is tried again; a living client needs no birth.
+            // The same; a living client needs no birth.
             _ => {}
         }
     }
@@ -548,23 +618,28 @@ impl Directory {
             _ => return,
         };
         self.rows.set(client, Row::Fallen(waiting, ticket));
-        self.fallen.push(client);
+        self.fallen.push((client, entity.slot));
     }
 
-    /// Schedules again the rebirths that found no room, among the timed commands or in the
-    /// world.
-    fn retry_rebirths(&mut self, tick: Tick) {
-        while let Some(&(due, client, ticket)) = self.rebirths.front() {
-            if due > tick {
-                break;
+    fn is_to_be_born_again(&self, client: ClientRow, ticket: Ticket) -> bool {
+        let mut rebirths = self.rebirths.iter();
+        rebirths.any(|rebirth| rebirth.client == client && rebirth.ticket == ticket)
+    }
+
+    /// Forgets the rebirths that the tick has brought. Those that found no room wait for their
+    /// own slot.
+    fn settle_rebirths(&mut self, tick: Tick) {
+        let rows = &self.rows;
+        self.rebirths.retain_mut(|rebirth| {
+            if rebirth.due > tick {
+                return true;
             }
-            self.rebirths.pop_front();
-            match self.rows.get(client) {
-                Row::Fallen(_, own) if own == ticket => self.fallen.push(client),
-                Row::Joining(None, own) if own == ticket => self.free_row(client),
-                _ => {}
+            if rebirth.room == Room::Unknown && rebirth.slot.is_some() {
+                rebirth.room = Room::None;
             }
-        }
+            matches!(rows.get(rebirth.client), Row::Fallen(_, own) | Row::Joining(_, own)
+                if own == rebirth.ticket)
+        });
     }
 
     /// The newborn players since the last call that have a name.
@@ -693,6 +768,11 @@ impl Directory {
         ));
     }
 }
+
+/// The order of births in a tick, in the high bits of their numbers: rebirths in slots that are
+/// kept for them, other rebirths, clients that come in.
+const AFTER_RESERVED: u32 = 1 << 30;
+const AFTER_REBIRTHS: u32 = 1 << 31;
 
 const REPLACED: &str = "the account has come in with another connection";
 const GUESSES_OVER: &str = "this network has shown too many wrong tokens, and the ticket is none of this server; try again in a minute";

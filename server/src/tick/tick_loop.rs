@@ -614,6 +614,7 @@ impl TickLoop {
         self.directory.prepare(frame, self.acked_through);
         if let Some(characters) = &mut self.characters {
             characters.give(&self.mirror.read(), frame);
+            characters.complete_births(&self.directory, frame);
         }
         let mut changed = self.directory.take_changed();
         talk.follow(&self.directory, &changed, frame);

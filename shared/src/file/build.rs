@@ -64,6 +64,7 @@ pub(super) fn build(
     let spawns = spawn::areas(&info, raw_kinds, problems);
     let step = problems.take_or(0, wire_step::of_positions(&raw.world));
     let mut schema = kinds::schema(info, step, raw_kinds, problems);
+    let symbols = kinds::symbols(&schema, raw_kinds);
     let initials = initial::initials(&mut schema, raw_kinds, problems);
     let player_kind = match &raw.world.player_kind {
         None => 0,
@@ -88,16 +89,18 @@ pub(super) fn build(
     });
     // A text that names an attribute with a problem is not wrong for that.
     let compiled = match logic {
-        Some(mut logic) if problems.is_empty() => match compiler.compile(&schema, &mut logic) {
-            Ok(declared) => Some((logic, declared)),
-            Err(error) => {
-                let keys = error.keys.into_iter();
-                let keys = keys.map(|(key, message)| Problem::new(key, message));
-                problems.0.extend(keys);
-                rejected.drawn = error.drawn;
-                None
+        Some(mut logic) if problems.is_empty() => {
+            match compiler.compile(&schema, &symbols, &mut logic) {
+                Ok(declared) => Some((logic, declared)),
+                Err(error) => {
+                    let keys = error.keys.into_iter();
+                    let keys = keys.map(|(key, message)| Problem::new(key, message));
+                    problems.0.extend(keys);
+                    rejected.drawn = error.drawn;
+                    None
+                }
             }
-        },
+        }
         _ => None,
     };
     let problems = &mut rejected.problems;
@@ -108,7 +111,13 @@ pub(super) fn build(
         problems.take(engine::check_persists(&schema, &persists));
     }
     let every = match declared {
-        Some(_) => commands::every(&schema, &raw.every, problems),
+        Some(declared) => {
+            let words = commands::SymbolWords {
+                symbols: &symbols,
+                declared,
+            };
+            commands::every(&schema, &words, &raw.every, problems)
+        }
         None => vec![],
     };
     let born = match declared {
@@ -125,6 +134,9 @@ pub(super) fn build(
         schedules: scripted(|d| d.puts_off)
             || falls.iter().any(Option::is_some)
             || born.iter().any(Option::is_some),
+        reloads: compiled
+            .as_ref()
+            .is_some_and(|(logic, _)| logic.folder.is_some()),
         rewinds: scripted(|d| d.rewinds),
         is_heard: scripted(|d| !d.notifications.is_empty()),
         notifies: !notifications.is_empty(),
@@ -155,6 +167,7 @@ pub(super) fn build(
         logic,
         limits,
         schema,
+        symbols,
     };
     Ok(Built {
         warnings: remarks::warnings(&config, raw, raw_kinds, &declared),

@@ -1,17 +1,48 @@
 //! The rules by which kinds give commands, and those that newborns give, and the engine's own notifications.
 
 use super::check::{Problem, Problems, in_range, one_of, place, problem, unexpected};
+use super::logic::Declared;
 use super::{kinds, raw};
 use crate::world::attribute::{AttributeType, Audience};
 use crate::world::command::{CommandKind, CommandSchema};
 use crate::world::config::{DELAY_TICKS_MAX, Every, Fall};
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::Schema;
+use crate::world::symbols::Symbols;
 
-pub(super) fn every(schema: &Schema, raw: &[raw::Every], problems: &mut Problems) -> Vec<Every> {
+/// Which symbols the words of commands can be.
+pub(super) struct SymbolWords<'a> {
+    pub symbols: &'a Symbols,
+    pub declared: &'a Declared,
+}
+
+impl SymbolWords<'_> {
+    /// The names of the symbols that a command's word can be: those of an attribute, or all.
+    fn names(&self, schema: &Schema, command: CommandKind, word: usize) -> Vec<String> {
+        let commands = self.declared.commands.iter();
+        let mut columns = commands.zip(&self.declared.word_columns);
+        let own = columns.find(|(declared, _)| declared.kind == command);
+        let column = own.and_then(|(_, columns)| columns.get(word).copied().flatten());
+        let Some(column) = column else {
+            return schema.symbols.clone();
+        };
+        let numbers = self.symbols.all_of(column).into_iter();
+        let name = |number: i32| schema.symbols.get(usize::try_from(number).ok()?).cloned();
+        numbers.filter_map(name).collect()
+    }
+}
+
+pub(super) fn every(
+    schema: &Schema,
+    symbols: &SymbolWords<'_>,
+    raw: &[raw::Every],
+    problems: &mut Problems,
+) -> Vec<Every> {
     let keyed = raw.iter().enumerate();
     let every: Vec<Every> = keyed
-        .filter_map(|(i, raw)| problems.take(every_one(schema, &format!("every[{i}]"), raw)))
+        .filter_map(|(i, raw)| {
+            problems.take(every_one(schema, symbols, &format!("every[{i}]"), raw))
+        })
         .collect();
     let capacity = schema.world.capacity;
     let own: u64 = every.iter().map(|rule| rule.own_words(capacity)).sum();
@@ -25,7 +56,12 @@ pub(super) fn every(schema: &Schema, raw: &[raw::Every], problems: &mut Problems
 /// They are indexed in 31 bits, beside those of timed commands.
 const OWN_WORDS_MAX: u64 = 1 << 30;
 
-fn every_one(schema: &Schema, key: &str, raw: &raw::Every) -> Result<Every, Problem> {
+fn every_one(
+    schema: &Schema,
+    symbols: &SymbolWords<'_>,
+    key: &str,
+    raw: &raw::Every,
+) -> Result<Every, Problem> {
     let kind = kinds::index(schema, &format!("{key}.kind"), &raw.kind)?;
     let ticks = in_range(&format!("{key}.ticks"), raw.ticks, 1, DELAY_TICKS_MAX)?;
     // A world file can't name an entity, so commands with a target are for clients only.
@@ -61,7 +97,11 @@ fn every_one(schema: &Schema, key: &str, raw: &raw::Every) -> Result<Every, Prob
     }
     let mut words = vec![0; command.words.len()];
     for ((i, word), value) in given.zip(&raw.words) {
-        words[i] = kinds::value(&key, word.ty, value, &[], &[])?;
+        let own = match word.ty {
+            AttributeType::Symbol => symbols.names(schema, command.kind, i),
+            _ => vec![],
+        };
+        words[i] = kinds::value(&key, word.ty, value, &own, &schema.symbols)?;
     }
     Ok(Every {
         kind,

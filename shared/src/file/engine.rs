@@ -148,11 +148,11 @@ pub(super) fn persist_text(schema: &Schema, persists: &[u16]) -> Text {
     {
         let name = &attribute.name;
         let ty = match attribute.ty {
-            AttributeType::I32 => "i32",
-            AttributeType::Fixed => "Fixed",
-            AttributeType::Bool => "bool",
-            AttributeType::Entity => "Entity",
-            AttributeType::Symbol => "Symbol",
+            AttributeType::I32 => "i32".to_owned(),
+            AttributeType::Fixed => "Fixed".to_owned(),
+            AttributeType::Bool => "bool".to_owned(),
+            AttributeType::Entity => "Entity".to_owned(),
+            AttributeType::Symbol => format!("Symbol<{name}>"),
         };
         let update = match attribute.merge {
             MergeRule::Sum => format!("me.{name} += value;"),

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::check::{Problem, Problems, fixed, in_range, one_of, place, problem, unexpected};
-use super::{raw, wire_step};
+use super::{names, raw, wire_step};
 use crate::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
 use crate::world::command::CommandSchema;
 use crate::world::schema::{ATTRIBUTES_MAX, Kind, KindAttribute, KindRegions, Schema, WorldInfo};
+use crate::world::symbols::{SymbolSet, Symbols};
 
 /// The index of the kind of this name; `key` is where the file names it.
 pub(super) fn index(schema: &Schema, key: &str, name: &str) -> Result<u16, Problem> {
@@ -71,6 +72,31 @@ pub(super) fn schema(
         notifications: vec![],
         symbols,
     }
+}
+
+/// The symbols that each kind's attributes can have.
+pub(super) fn symbols(schema: &Schema, raw_kinds: &[raw::Kind]) -> Symbols {
+    let kinds = (0..).zip(&schema.kinds).zip(raw_kinds);
+    let sets = kinds.flat_map(|((kind, of), raw)| {
+        of.attributes.iter().filter_map(move |own| {
+            let attribute = schema.attributes.get(usize::from(own.column))?;
+            let is_own = |a: &&raw::Attribute| a.name == attribute.name;
+            let raw = raw.attributes.iter().find(is_own)?;
+            let mut numbers: Vec<i32> = raw
+                .symbols
+                .iter()
+                .map(|symbol| number_of(&schema.symbols, symbol))
+                .collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            (attribute.ty == AttributeType::Symbol).then_some(SymbolSet {
+                kind,
+                column: own.column,
+                numbers,
+            })
+        })
+    });
+    Symbols(sets.collect())
 }
 
 /// The first columns: a position's.
@@ -146,14 +172,8 @@ fn column(
     raw: &raw::Attribute,
     bounds: Bounds,
 ) -> Result<u16, Problem> {
-    if raw.name.is_empty() || ["x", "y", "z"].contains(&raw.name.as_str()) {
-        let found = format!("{:?}", raw.name);
-        return unexpected(key, found, "a name other than x, y and z");
-    }
-    let merge = raw.merge.unwrap_or(match raw.ty {
-        AttributeType::I32 | AttributeType::Fixed => MergeRule::Sum,
-        _ => MergeRule::Last,
-    });
+    names::check(key, &raw.name)?;
+    let merge = merge_rule(key, raw)?;
     let own = Attribute {
         name: raw.name.clone(),
         ty: raw.ty,
@@ -183,6 +203,25 @@ fn column(
     }
     attributes.push(own);
     place(key, attributes.len() - 1)
+}
+
+/// How updates of an attribute become one change. Only numbers have a sum and an order.
+fn merge_rule(key: &str, raw: &raw::Attribute) -> Result<MergeRule, Problem> {
+    let is_number = matches!(raw.ty, AttributeType::I32 | AttributeType::Fixed);
+    let default = match is_number {
+        true => MergeRule::Sum,
+        false => MergeRule::Last,
+    };
+    let merge = raw.merge.unwrap_or(default);
+    if is_number || matches!(merge, MergeRule::First | MergeRule::Last) {
+        return Ok(merge);
+    }
+    let found = format!("{merge:?}").to_lowercase();
+    let ty = format!("{:?}", raw.ty).to_lowercase();
+    let expected = format!(
+        "\"first\" or \"last\": of values of type {ty}, none is the sum, the least or the greatest"
+    );
+    unexpected(format!("{key}.merge"), format!("{found:?}"), expected)
 }
 
 fn properties(attribute: &Attribute) -> String {

@@ -17,6 +17,9 @@ pub(super) struct Needs<'a> {
     pub persists: u64,
     /// Whether anything puts commands off.
     pub schedules: bool,
+    /// Whether scripts may come that do, or that tell of something: room that a running world
+    /// lacks can't be made later.
+    pub reloads: bool,
     /// Whether commands emit notifications: then there must be room for them.
     pub is_heard: bool,
     /// Whether scripts ask where entities were.
@@ -149,7 +152,7 @@ fn tick_limits(
     problems: &mut Problems,
 ) -> TickLimits {
     let (capacity, clients) = (u64::from(needs.world.capacity), u64::from(clients));
-    let timed_commands = match needs.schedules {
+    let timed_commands = match needs.schedules || needs.reloads {
         true => raw.timed_commands.unwrap_or(capacity),
         false => raw.timed_commands.unwrap_or(0),
     };
@@ -199,7 +202,7 @@ fn tick_limits(
 fn notifications(raw: &raw::Limits, needs: &Needs<'_>, commands: u64) -> Result<u64, Problem> {
     let is_subscribed = raw.subscriptions_per_client > 0 && needs.notifies;
     // One per command, and one per entity that falls or is picked.
-    let default = match needs.is_heard || is_subscribed {
+    let default = match needs.is_heard || is_subscribed || needs.reloads {
         true => (commands + u64::from(needs.world.capacity)).min(INDEX_MAX),
         false => 0,
     };

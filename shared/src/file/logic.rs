@@ -8,6 +8,7 @@ use crate::world::command::CommandSchema;
 use crate::world::logic::{Budget, Constant, Constants, LogicConfig, Numbers, Text};
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::Schema;
+use crate::world::symbols::Symbols;
 
 /// Reads and compiles scripts. The crate `script` has the only one; this crate knows just
 /// what comes out, so that clients need no compiler.
@@ -31,7 +32,12 @@ pub trait Compiler {
 
     /// The commands and notifications of a world whose attributes, kinds and symbols are
     /// known. New names get numbers.
-    fn compile(&self, schema: &Schema, logic: &mut LogicConfig) -> Result<Declared, LogicError>;
+    fn compile(
+        &self,
+        schema: &Schema,
+        symbols: &Symbols,
+        logic: &mut LogicConfig,
+    ) -> Result<Declared, LogicError>;
 }
 
 /// The texts that `[logic]` chooses; `None`: the key is missing.
@@ -47,12 +53,17 @@ pub struct Declared {
     pub commands: Vec<CommandSchema>,
     /// Those that can happen, by number.
     pub notifications: Vec<NotificationSchema>,
+    /// By command, as `commands`, and by word: the attribute of which it is a symbol, if the
+    /// script says so.
+    pub word_columns: Vec<Vec<Option<u16>>>,
     /// Whether any command puts commands off.
     pub puts_off: bool,
     /// Whether any command asks where entities were, or is told what its client saw.
     pub rewinds: bool,
     /// What in the texts needs limits above 0.
     pub reasons: Reasons,
+    /// The kinds that commands spawn.
+    pub spawns: Vec<u16>,
     /// The columns that commands update, as bits.
     pub updates: u64,
     /// Built-in commands that the world can't have, and why.

@@ -16,6 +16,7 @@ pub(super) fn warnings(
     for kind in kinds {
         for attribute in &kind.attributes {
             warnings.extend(values_of_nobody(config, kinds, kind, attribute, declared));
+            warnings.extend(turns_of_the_spawned(config, kind, attribute, declared));
         }
     }
     warnings
@@ -88,6 +89,29 @@ fn values_of_nobody(
             ),
         )
     })
+}
+
+/// Values in turn of what scripts spawn.
+fn turns_of_the_spawned(
+    config: &WorldConfig,
+    kind: &raw::Kind,
+    attribute: &raw::Attribute,
+    declared: &Declared,
+) -> Option<Problem> {
+    attribute.default.as_ref()?.get("in_turn")?;
+    let number = config.schema.kind(&kind.name)?;
+    let mut spawned = declared.spawns.iter();
+    spawned
+        .any(|&spawned| usize::from(spawned) == number)
+        .then(|| {
+            let key = format!("kind.{}.attributes.{}.default", kind.name, attribute.name);
+            let message = format!(
+                "scripts spawn `{}`, in whichever slot is free, by which it has its value: not in \
+                 turn. `one_of` draws one, and a command by `born` can choose one",
+                kind.name
+            );
+            Problem::new(key, message)
+        })
 }
 
 /// The values of a `default`: one, or those of a list in a table.

@@ -18,12 +18,14 @@ use crate::world::initial::{Choice, Initial};
 use crate::world::logic::{Constant, LogicConfig, Numbers, Text};
 use crate::world::schema::{Kind, KindAttribute, Schema};
 use crate::world::spawn::SpawnArea;
+use crate::world::symbols::Symbols;
 
 /// A [`WorldConfig`] as it was read from somewhere: [`UncheckedWorld::check`] makes one of it,
 /// if any world file could. A `WorldConfig` itself can't be deserialized. The fields are its
-/// own, in the same order, as the codec reads them.
+/// own, in the same order, as the codec reads them. `S` is `()` for one that was written
+/// before worlds kept which symbols each attribute has.
 #[derive(Debug, Deserialize)]
-pub struct UncheckedWorld {
+pub struct UncheckedWorld<S = Symbols> {
     seed: u64,
     player_kind: u16,
     populations: Vec<u32>,
@@ -39,6 +41,30 @@ pub struct UncheckedWorld {
     logic: LogicConfig,
     limits: Limits,
     schema: Schema,
+    symbols: S,
+}
+
+impl From<UncheckedWorld<()>> for UncheckedWorld {
+    fn from(before: UncheckedWorld<()>) -> UncheckedWorld {
+        UncheckedWorld {
+            symbols: Symbols::within_bounds(&before.schema),
+            seed: before.seed,
+            player_kind: before.player_kind,
+            populations: before.populations,
+            spawns: before.spawns,
+            initials: before.initials,
+            born: before.born,
+            falls: before.falls,
+            tells_owner: before.tells_owner,
+            persists: before.persists,
+            every: before.every,
+            motion: before.motion,
+            spectators: before.spectators,
+            logic: before.logic,
+            limits: before.limits,
+            schema: before.schema,
+        }
+    }
 }
 
 impl From<WorldConfig> for UncheckedWorld {
@@ -59,6 +85,7 @@ impl From<WorldConfig> for UncheckedWorld {
             logic: world.logic,
             limits: world.limits,
             schema: world.schema,
+            symbols: world.symbols,
         }
     }
 }
@@ -120,6 +147,7 @@ impl UncheckedWorld {
             ("logic", self.logic == built.logic),
             ("limits", self.limits == built.limits),
             ("schema", self.schema == built.schema),
+            ("symbols", self.symbols == built.symbols),
         ];
         let differing = parts.into_iter().find(|(_, is_equal)| !is_equal);
         differing.map(|(part, _)| part)
@@ -299,7 +327,7 @@ impl UncheckedWorld {
         let initials = self.initials.get(kind).into_iter().flatten();
         let initial = initials.clone().find(|of| of.column == own.column);
         let symbols = match attribute.ty {
-            AttributeType::Symbol => self.symbols(own.default, own.min, own.max),
+            AttributeType::Symbol => self.symbols(kind, own),
             _ => vec![],
         };
         let bound = |value: i32, natural: i32| {
@@ -359,21 +387,13 @@ impl UncheckedWorld {
     }
 
     /// The symbols of an attribute, the default first.
-    fn symbols(&self, default: i32, min: i32, max: i32) -> Vec<String> {
-        let places = 0..self.schema.symbols.len() as i64;
-        let range = i64::from(min).max(places.start)..=i64::from(max).min(places.end - 1);
-        let first = places
-            .contains(&i64::from(default))
-            .then_some(i64::from(default));
-        let others = range.filter(|&place| Some(place) != first);
-        let all = first.into_iter().chain(others);
-        all.filter_map(|place| {
-            self.schema
-                .symbols
-                .get(usize::try_from(place).ok()?)
-                .cloned()
-        })
-        .collect()
+    fn symbols(&self, kind: usize, own: &KindAttribute) -> Vec<String> {
+        let kind = u16::try_from(kind).unwrap_or(u16::MAX);
+        let numbers = self.symbols.of(kind, own.column).iter();
+        let others = numbers.filter(|&&number| number != own.default);
+        let all = std::iter::once(&own.default).chain(others);
+        let name = |&number: &i32| self.schema.symbols.get(usize::try_from(number).ok()?);
+        all.filter_map(name).cloned().collect()
     }
 
     fn raw_every(&self, every: &Every) -> Result<raw::Every, Problem> {
@@ -384,6 +404,14 @@ impl UncheckedWorld {
         });
         let types = command.words.iter().map(|word| word.ty);
         let types = types.chain(std::iter::repeat(AttributeType::I32));
+        let value = |ty, word: i32| match ty {
+            AttributeType::Symbol => {
+                let place = usize::try_from(word).ok();
+                let symbol = place.and_then(|place| self.schema.symbols.get(place));
+                toml::Value::String(symbol.cloned().unwrap_or_default())
+            }
+            ty => number(ty, word),
+        };
         Ok(raw::Every {
             kind: self.kind(every.kind, "every.kind")?.name.clone(),
             ticks: every.ticks,
@@ -392,7 +420,7 @@ impl UncheckedWorld {
             words: (0..)
                 .zip(every.words.iter().zip(types))
                 .filter(|(place, _)| !own.contains(place))
-                .map(|(_, (&word, ty))| number(ty, word))
+                .map(|(_, (&word, ty))| value(ty, word))
                 .collect(),
             at: every.own_place.map(|_| raw::Place::Own),
         })
@@ -463,10 +491,15 @@ impl Compiler for Recorded<'_> {
         Ok(self.texts(false).cloned().collect())
     }
 
-    fn compile(&self, schema: &Schema, logic: &mut LogicConfig) -> Result<Declared, LogicError> {
+    fn compile(
+        &self,
+        schema: &Schema,
+        symbols: &Symbols,
+        logic: &mut LogicConfig,
+    ) -> Result<Declared, LogicError> {
         // Texts that are not from a folder are tried in a world.
         logic.folder.clone_from(&self.logic.folder);
-        self.compiler.compile(schema, logic)
+        self.compiler.compile(schema, symbols, logic)
     }
 }
 

@@ -9,6 +9,7 @@ use super::logic::LogicConfig;
 use super::notification::NotificationSchema;
 use super::schema::Schema;
 use super::spawn::SpawnArea;
+use super::symbols::Symbols;
 
 /// Everything that defines a world, checked: only a world file gives one, or what was
 /// written of one and passes through the same checks (`UncheckedWorld` of the crate's
@@ -44,6 +45,8 @@ pub struct WorldConfig {
     pub logic: LogicConfig,
     pub limits: Limits,
     pub schema: Schema,
+    /// By kind and attribute of type symbol: which it can have.
+    pub symbols: Symbols,
 }
 
 /// Movement is told as courses: an entity that goes on as its last course says is not told

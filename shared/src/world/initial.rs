@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::mix::Random;
+
 /// How an attribute of newborns of a kind is chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Initial {
@@ -34,6 +36,15 @@ impl Choice {
         match self {
             Choice::Between { .. } => &[],
             Choice::OneOf(values) | Choice::InTurn(values) => values,
+        }
+    }
+
+    /// The value of a newborn whose turn it is.
+    pub fn draw(&self, turn: u32, random: &mut Random) -> i32 {
+        match self {
+            Choice::Between { low, count } => low.wrapping_add_unsigned(random.below(*count)),
+            Choice::OneOf(values) => values[random.below(values.len() as u32) as usize],
+            Choice::InTurn(values) => values[turn as usize % values.len()],
         }
     }
 

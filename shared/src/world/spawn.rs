@@ -1,5 +1,5 @@
 //! Where entities are born, if not anywhere. Whoever puts a birth into a frame chooses its
-//! place, so that backends need not know of this.
+//! place; backends choose that of a rebirth, for which there is no frame.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ impl Birthplace {
             kind,
             area: config.spawns[usize::from(kind)],
             // Places must not follow from the numbers by which the engine chooses others.
-            seed: mix(config.seed, SALT),
+            seed: spawn_seed(config.seed),
             dimensions: config.dimensions(),
             size: config.size_raw(),
         }
@@ -42,14 +42,20 @@ impl Birthplace {
     /// place depends on tick and number.
     pub fn words(&self, token: u32, tick: Tick, number: u32) -> Vec<i32> {
         let mut words = vec![i32::from(self.kind), token as i32];
-        if let Some(area) = &self.area {
-            let birth = EntityId::new(number, u32::from(self.kind));
-            let mut random = Random::new(self.seed, tick, birth);
-            let place = area.place(self.dimensions, &mut random);
-            let axes = place.iter().zip(self.size).take(self.dimensions);
-            words.extend(axes.map(|(&axis, size)| axis.clamp(0, size - 1)));
-        }
+        words.extend(self.place(tick, number));
         words
+    }
+
+    /// A place in the kind's area: none where it has no area.
+    pub fn place(&self, tick: Tick, number: u32) -> Vec<i32> {
+        let Some(area) = &self.area else {
+            return vec![];
+        };
+        let birth = EntityId::new(number, u32::from(self.kind));
+        let mut random = Random::new(self.seed, tick, birth);
+        let place = area.place(self.dimensions, &mut random);
+        let axes = place.iter().zip(self.size).take(self.dimensions);
+        axes.map(|(&axis, size)| axis.clamp(0, size - 1)).collect()
     }
 }
 
@@ -68,7 +74,7 @@ impl SpawnArea {
             SpawnArea::Ball { center, radius } => {
                 let within = i64::from(radius) * i64::from(radius);
                 // More than half of the box around a ball is in the ball, so this ends soon.
-                for _ in 0..TRIES {
+                for _ in 0..SPAWN_TRIES {
                     let mut offset = [0; 3];
                     for axis in &mut offset[..dimensions] {
                         *axis = random.around_zero(radius);
@@ -84,8 +90,14 @@ impl SpawnArea {
     }
 }
 
+/// The seed of the places of births.
+pub fn spawn_seed(world_seed: u64) -> u64 {
+    mix(world_seed, SALT)
+}
+
 const SALT: u64 = 0x0073_7061_776e;
-const TRIES: usize = 64;
+/// How often a place in a ball is tried, before it is the centre.
+pub const SPAWN_TRIES: u32 = 64;
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use proc_macro2::Span;
 use shared::predicate::nearest;
+use shared::world::config::DELAY_TICKS_MAX;
 use shared::{CommandKind, MergeRule};
 use syn::spanned::Spanned;
 
@@ -38,7 +39,7 @@ impl<'a> Lower<'a> {
             "position" => (0, Type::Point),
             _ => {
                 let column = self.column(name, span)?;
-                (column, Type::of(self.unit.schema.attributes[column].ty))
+                (column, Type::of_column(self.unit.schema, column))
             }
         };
         let merge = self.unit.schema.attributes[column].merge;
@@ -48,6 +49,9 @@ impl<'a> Lower<'a> {
             (MergeRule::First | MergeRule::Last, None) => false,
             _ => return Err(self.wrong_update(&to.base, name, merge, span)),
         };
+        if let Type::SymbolOf(column) = ty {
+            return self.update_symbol(entity, column, from);
+        }
         let value = self.expression_of(from, ty)?;
         let mut words = vec![];
         self.words(value, &mut words);
@@ -59,6 +63,27 @@ impl<'a> Lower<'a> {
             let column = (column + axis) as u16;
             self.emit(Inst::Update(entity.operand(), column, word));
         }
+        Ok(())
+    }
+
+    /// An update by a symbol, which has no effect if the attribute can't have it.
+    fn update_symbol(&mut self, entity: Value, column: u16, from: &'a syn::Expr) -> Checked<()> {
+        let value = self.expression(from, Some(Type::SymbolOf(column)))?;
+        let value = match value.ty.is_symbol() {
+            true => value,
+            false => self.convert(value, Type::SymbolOf(column), from)?,
+        };
+        if value.ty == Type::Never {
+            return Ok(());
+        }
+        let slot = entity.operand();
+        let (word, can) = self.symbol_for(slot, column, value, from)?;
+        let over = self.label();
+        if let Some(can) = can {
+            self.emit(Inst::JumpUnless(can, over));
+        }
+        self.emit(Inst::Update(slot, column, word));
+        self.place(over);
         Ok(())
     }
 
@@ -155,7 +180,17 @@ impl<'a> Lower<'a> {
 
     /// `after(ticks, command(…))`.
     pub(super) fn after(&mut self, ticks: &'a syn::Expr, command: &'a syn::Expr) -> Checked<Value> {
-        let ticks = self.expression_of(ticks, Type::Int)?.operand();
+        let at_ticks = ticks;
+        let value = self.expression_of(ticks, Type::Int)?;
+        let ticks = value.operand();
+        // What only a run knows is clamped by the backends.
+        let most = DELAY_TICKS_MAX as i32;
+        let known = ticks.constant().filter(|_| value.ty == Type::Int);
+        if let Some(found) = known.filter(|ticks| !(1..=most).contains(ticks)) {
+            let message = format!("a command can't be put off by {found} ticks");
+            let label = format!("expected 1 to {most}");
+            return Err(self.problem(at_ticks.span(), message, label));
+        }
         let syn::Expr::Call(call) = strip(command) else {
             let label = "expected `after(ticks, command(…))`";
             return Err(self.problem(command.span(), "this is not a command", label));
@@ -289,20 +324,28 @@ impl<'a> Lower<'a> {
         }
         let form: Vec<_> = given
             .iter()
-            .map(|(name, value)| (name.clone(), value.ty))
+            .map(|(name, value)| (name.clone(), value.ty.plain()))
             .collect();
         let form = self.unit.notification(&name, &form);
         let form = form.map_err(|wrong| self.problem(item.span(), wrong.message, wrong.label))?;
-        let mut words = vec![];
+        let (mut words, over) = (vec![], self.label());
+        let mut symbols = vec![];
         for (field, _) in &form.fields {
             if let Some((_, value)) = given.iter().find(|(name, _)| name == field) {
                 self.words(*value, &mut words);
+                let is_known = value.operand().constant().is_some();
+                symbols.extend((value.ty.is_symbol() && !is_known).then(|| value.operand()));
             }
         }
         let area = match area {
             Some(area) => Some(self.area(area)?),
             None => None,
         };
+        // Clients read symbols of the world only.
+        for symbol in symbols {
+            let is_one = self.is_symbol(symbol);
+            self.emit(Inst::JumpUnless(is_one, over));
+        }
         self.step();
         self.emit(Inst::Notify(Notify {
             kind: form.kind.0,
@@ -310,6 +353,7 @@ impl<'a> Lower<'a> {
             area,
             words,
         }));
+        self.place(over);
         Ok(Value::UNIT)
     }
 

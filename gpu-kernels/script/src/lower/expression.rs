@@ -1,9 +1,9 @@
 //! Operators, names, attributes, `if`, `match`.
 
 use proc_macro2::Span;
-use shared::Audience;
 use shared::predicate::nearest;
 use shared::world::fixed::Fixed;
+use shared::{Audience, Kind};
 use syn::spanned::Spanned;
 
 use super::statement::{CALL, strip};
@@ -164,14 +164,17 @@ impl<'a> Lower<'a> {
                 "kind",
                 schema.kinds.iter().map(|k| k.name.as_str()).collect(),
             ),
-            Some(Type::Symbol) => (
-                schema.symbols.iter().position(|s| s == text),
-                "symbol",
-                schema.symbols.iter().map(String::as_str).collect(),
-            ),
+            Some(ty @ (Type::Symbol | Type::SymbolOf(_))) => {
+                let found = self.unit.symbol(text);
+                if found.is_some_and(|number| !self.unit.fits(ty, number)) {
+                    return Err(self.foreign_symbol(text, ty, span));
+                }
+                let found = found.map(|number| number as usize);
+                (found, "symbol", self.unit.symbol_names(ty))
+            }
             Some(Type::Never) => return Ok(Value::NEVER),
             Some(ty) if ty != Type::Unit => {
-                let label = format!("expected `{ty}`, found a text");
+                let label = format!("expected `{}`, found a text", self.unit.show(ty));
                 return Err(self.problem(span, "the types differ", label));
             }
             _ => {
@@ -211,7 +214,7 @@ impl<'a> Lower<'a> {
                 let schema = self.unit.schema;
                 let is_text = match expected {
                     Some(Type::Kind) => schema.kind(&name).is_some(),
-                    Some(Type::Symbol) => schema.symbols.contains(&name),
+                    Some(ty) if ty.is_symbol() => schema.symbols.contains(&name),
                     _ => false,
                 };
                 let mut problem = self.unknown_name(&name, ident.span());
@@ -316,7 +319,7 @@ impl<'a> Lower<'a> {
 
     fn attribute(&mut self, slot: Operand, name: &str, span: Span) -> Checked<Value> {
         let column = self.column(name, span)?;
-        let ty = Type::of(self.unit.schema.attributes[column].ty);
+        let ty = Type::of_column(self.unit.schema, column);
         let value = self.set(|reg| Inst::Read(reg, slot, column as u16));
         Ok(match ty {
             Type::Entity => {
@@ -324,12 +327,21 @@ impl<'a> Lower<'a> {
                 let reference = self.reference_or_none(slot, column as u16, value);
                 Value::scalar(ty, self.set(|reg| Inst::Resolve(reg, reference)))
             }
+            // 0 may be a symbol of another attribute.
+            Type::SymbolOf(_) => {
+                Value::scalar(ty, self.reference_or_none(slot, column as u16, value))
+            }
             _ => Value::scalar(ty, value),
         })
     }
 
-    /// An entity attribute's value, or no entity where the kind lacks the attribute.
+    /// An attribute's value, or -1, which is no entity and no symbol, where the kind lacks the
+    /// attribute.
     fn reference_or_none(&mut self, slot: Operand, column: u16, value: Operand) -> Operand {
+        let column_of = |kind: &Kind| kind.attributes.iter().any(|a| a.column == column);
+        if Some(slot) == self.me && self.unit.schema.kinds.iter().all(column_of) {
+            return value;
+        }
         let has = self.set(|reg| Inst::Has(reg, slot, column));
         // All ones where it has none.
         let lacks = self.binary(Binary::Sub, has, 1.into());
@@ -514,12 +526,17 @@ impl<'a> Lower<'a> {
             return Ok(value);
         }
         let is_shift = matches!(op, BinOp::Shl(_) | BinOp::Shr(_));
+        let [a, b] = match a.ty.is_symbol() && b.ty.is_symbol() {
+            true => self.compared_symbols([a, b], [at_a, at_b, at])?,
+            false => [a, b],
+        };
         let (a, b) = match (a.ty, b.ty) {
             (Type::Fixed, Type::Int) if !is_shift => (a, self.convert(b, Type::Fixed, at_b)?),
             (Type::Int, Type::Fixed) if !is_shift => (self.convert(a, Type::Fixed, at_a)?, b),
             (Type::Fixed, Type::Int) => (a, b),
             (a_ty, b_ty) if a_ty == b_ty => (a, b),
             (a_ty, b_ty) => {
+                let [a_ty, b_ty] = [a_ty, b_ty].map(|ty| self.unit.show(ty));
                 let label = format!("found `{a_ty}` and `{b_ty}`");
                 return Err(self.problem(at.span(), "the two sides differ in type", label));
             }
@@ -622,6 +639,9 @@ impl<'a> Lower<'a> {
             (Type::Fixed, Type::Int) => Ok(Value::scalar(to, self.unary(Unary::Whole, operand))),
             (Type::Int, Type::Fixed) => Ok(Value::scalar(to, self.unary(Unary::ToFixed, operand))),
             (Type::Bool, Type::Int) => Ok(Value::scalar(to, operand)),
+            (from, to) if from.is_symbol() && to.is_symbol() => {
+                self.convert_symbol(value, to, cast)
+            }
             (from, to) => {
                 let message = format!("`{from}` can't become `{to}`");
                 Err(self.problem(
@@ -719,6 +739,14 @@ impl<'a> Lower<'a> {
             Some(to) if to.ty == Type::Unit || value.ty == Type::Unit => {
                 *joined = Some(Value::UNIT);
             }
+            // Symbols of different attributes come out as any symbol.
+            Some(to) if to.ty != value.ty && to.ty.is_symbol() && value.ty.is_symbol() => {
+                self.assign(to, value);
+                *joined = Some(Value {
+                    ty: Type::Symbol,
+                    ..to
+                });
+            }
             Some(to) => {
                 let value = self.convert(value, to.ty, at)?;
                 self.assign(to, value);
@@ -735,7 +763,7 @@ impl<'a> Lower<'a> {
         let value = self.expression(&select.expr, None)?;
         if !matches!(
             value.ty,
-            Type::Int | Type::Bool | Type::Symbol | Type::Kind | Type::Never
+            Type::Int | Type::Bool | Type::Symbol | Type::SymbolOf(_) | Type::Kind | Type::Never
         ) {
             let label = format!(
                 "expected a symbol, kind, `i32` or `bool`, found `{}`",

@@ -447,7 +447,8 @@ impl Writer<'_> {
 
     fn after(&mut self) -> String {
         let ticks = match self.dice.once_in(3) {
-            true => self.value(Int, 2),
+            // What is known beforehand must be a number of ticks; what is not can be any number.
+            true => format!("tick() % 3 * ({})", self.value(Int, 2)),
             false => (1 + self.dice.below(20)).to_string(),
         };
         let command = self.commands[self.dice.below(self.commands.len())].clone();
@@ -972,8 +973,16 @@ impl Writer<'_> {
     }
 
     fn symbol(&mut self) -> String {
-        let symbols = &self.schema.symbols;
-        format!("{:?}", symbols[self.dice.below(symbols.len())])
+        // One that fits wherever a symbol stands, if there is one.
+        let symbols = shared::world::symbols::Symbols::within_bounds(self.schema);
+        let names = (0..).zip(&self.schema.symbols);
+        let is_everybodys = |number: &i32| symbols.0.iter().all(|set| set.numbers.contains(number));
+        let everybodys = names.filter(|(number, _)| is_everybodys(number));
+        let mut fitting: Vec<&String> = everybodys.map(|(_, name)| name).collect();
+        if fitting.is_empty() {
+            fitting = self.schema.symbols.iter().collect();
+        }
+        format!("{:?}", fitting[self.dice.below(fitting.len())])
     }
 
     /// A symbol that is no text.

@@ -38,6 +38,9 @@ fn test(me: Entity, n: i32) {
     after(1, (n)(me));
     after(1, latr(me, 3));
     after(1, min(1, 2));
+    after(0, later(me, 3));
+    after(-3, later(me, 3));
+    after(500 * 10000, later(me, 3));
     spawn("wolf", me);
     spawn(item, me);
     spawn("item");

@@ -16,7 +16,8 @@ use std::{env, fs, thread};
 
 use script::interpreter::Interpreter;
 use script::ir::{Binary, Code, Inst, NOBODY, Operand, Reg};
-use script::ptx;
+use script::{Logic, ptx};
+use shared::world::logic::{LogicConfig, Text as WorldText};
 
 use assembler::Assembler;
 use state::State;
@@ -96,6 +97,41 @@ fn a_strike_is_a_few_loads_and_an_update() {
     if let Some(assembler) = Assembler::find() {
         let report = assembler.assemble(&text, "sm_90");
         println!("{}", report.expect("the text assembles"));
+    }
+}
+
+/// Symbols are checked by instructions that kernels have as well: nothing is written before.
+#[test]
+fn a_foreign_symbol_leaves_a_kernel_before_its_update() {
+    let world = "[[kind]]\nname = 'p'\nattributes = [\
+        { name = 'it', type = 'symbol', symbols = ['b', 'd'], audience = 'state' },\
+        { name = 'no', type = 'symbol', symbols = ['a', 'c', 'e'], audience = 'state' }]";
+    let config = script::world::parse(world, "symbols").expect("a valid world");
+    let command = |ty: &str| {
+        let text = format!("#[command(clients)] fn t(me: Entity, it: {ty}) {{ me.it = it; }}");
+        let logic = LogicConfig {
+            texts: vec![WorldText::new("t.rs", text)],
+            ..LogicConfig::default()
+        };
+        let logic = Logic::compile_with(&config.schema, &config.symbols, &logic);
+        logic.expect("it compiles").commands.remove(0).code
+    };
+    for ty in ["Symbol<it>", "Symbol"] {
+        let text = ptx::module(3, &command(ty), &worlds::layout(0));
+        // The command's only word is in the first register.
+        let compared = text.lines().filter_map(|line| {
+            let (_, number) = line
+                .trim()
+                .strip_prefix("setp.eq.s32 ")?
+                .split_once(", %w1, ")?;
+            number.trim_end_matches(';').parse::<i32>().ok()
+        });
+        // In both kernels: to count, and to store.
+        assert_eq!(compared.collect::<Vec<_>>(), [1, 3, 1, 3], "{text}");
+        if let Some(assembler) = Assembler::find() {
+            let report = assembler.assemble(&text, "sm_90");
+            println!("{}", report.expect("the text assembles"));
+        }
     }
 }
 

@@ -1,5 +1,6 @@
+use std::borrow::Cow;
+
 use device::cpu::{Workers, ranges};
-use shared::world::initial::Choice;
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, NotificationKind, Slot, Tick};
 
@@ -46,7 +47,7 @@ pub fn run<'a>(
     output.counts.respawns = state.due.len() as u64;
 }
 
-/// Only changed entities are checked: no fallen entity outlives the tick of its fall.
+/// Only changed entities and newborns are checked: no fallen entity outlives the tick of its fall.
 fn fall(
     workers: &Workers,
     state: &mut State,
@@ -54,7 +55,14 @@ fn fall(
     merge: &mut Merge,
     output: &mut TickOutput,
 ) {
-    for slot in fallen(workers, state, catalog, &output.changes.slots) {
+    let mut slots = Cow::Borrowed(&output.changes.slots[..]);
+    if !output.births.is_empty() {
+        // A birth may say that its entity has fallen.
+        let born = output.births.iter().filter_map(|birth| birth.entity);
+        slots.to_mut().extend(born.map(|entity| entity.slot.0));
+        slots.to_mut().sort_unstable();
+    }
+    for slot in fallen(workers, state, catalog, &slots) {
         let kind = state.slots.kinds()[slot.index()];
         let generation = state.slots.generations()[slot.index()];
         let entity = EntityId { slot, generation };
@@ -111,11 +119,12 @@ fn respawn(
         state.due.remove(&slot);
         state.subtract(part::SLOTS, state::due(slot as usize, due));
         let kind = state.slots.kinds()[slot as usize];
+        let place = catalog.birthplace(kind).place(tick, slot);
         let birth = Newborn {
             slot: Slot(slot),
             kind,
             token: POPULATION_TOKEN,
-            place: &[],
+            values: &place,
         };
         birth.bear(state, catalog, merge, motion.as_deref_mut(), output);
     }
@@ -129,7 +138,7 @@ fn spawn<'a>(
     words: &'a [i32],
     output: &mut TickOutput,
 ) -> Option<Newborn<'a>> {
-    let (kind, token, place) = (words[0], words[1] as u32, &words[2..]);
+    let (kind, token, values) = (words[0], words[1] as u32, &words[2..]);
     let Some(kind) = u16::try_from(kind).ok().filter(|&k| catalog.is_kind(k)) else {
         refuse(&mut output.counts);
         return None;
@@ -147,7 +156,7 @@ fn spawn<'a>(
         slot,
         kind,
         token,
-        place,
+        values,
     })
 }
 
@@ -156,8 +165,8 @@ struct Newborn<'a> {
     slot: Slot,
     kind: u16,
     token: u32,
-    /// Axes that it leaves out are random.
-    place: &'a [i32],
+    /// Its place, or all its columns; those that it leaves out are chosen.
+    values: &'a [i32],
 }
 
 impl Newborn<'_> {
@@ -174,7 +183,7 @@ impl Newborn<'_> {
             slot,
             kind,
             token,
-            place,
+            values,
         } = self;
         let generation = state.slots.generations()[slot.index()].wrapping_add(1);
         let entity = EntityId { slot, generation };
@@ -188,7 +197,7 @@ impl Newborn<'_> {
         row.copy_from_slice(catalog.default_row(kind));
         let mut random = Random::new(catalog.seed(), state.tick, entity);
         for (axis, &size) in catalog.size().iter().take(catalog.dimensions()).enumerate() {
-            row[axis] = match place.get(axis) {
+            row[axis] = match values.get(axis) {
                 Some(&position) => position.clamp(0, size - 1),
                 None => random.below(size as u32) as i32,
             };
@@ -197,8 +206,14 @@ impl Newborn<'_> {
             POPULATION_TOKEN => slot.0,
             client => client,
         };
-        for initial in catalog.initials(kind) {
-            row[usize::from(initial.column)] = choose(&initial.choice, turn, &mut random);
+        let is_whole = values.len() == row.len();
+        for (column, &(min, max)) in catalog.bounds(kind).iter().enumerate() {
+            if is_whole && column >= catalog.dimensions() {
+                row[column] = values[column].clamp(min, max);
+            }
+        }
+        for initial in catalog.initials(kind).iter().filter(|_| !is_whole) {
+            row[usize::from(initial.column)] = initial.choice.draw(turn, &mut random);
         }
         output.birth_rows.extend_from_slice(row);
         state.change_slot(slot, SlotState::Live, kind, generation);
@@ -213,14 +228,6 @@ impl Newborn<'_> {
             let first = TimedCommand::new(due, entity, command.id(), &[]);
             state.schedule(first, &mut output.counts);
         }
-    }
-}
-
-fn choose(choice: &Choice, turn: u32, random: &mut Random) -> i32 {
-    match choice {
-        Choice::Between { low, count } => low.wrapping_add_unsigned(random.below(*count)),
-        Choice::OneOf(values) => values[random.below(values.len() as u32) as usize],
-        Choice::InTurn(values) => values[turn as usize % values.len()],
     }
 }
 

@@ -24,6 +24,8 @@ device::device_struct! {
     /// The world's configuration, tables, state and scratch.
     pub struct World(s: Sizes) {
         seed: u64;
+        /// Of the places of births.
+        spawn_seed: u64;
         /// On each axis.
         buckets: [u64; 3];
         updates_max: u64;
@@ -100,6 +102,8 @@ device::device_struct! {
         rule_table: ConstPointer<Rule> = s.rules;
         /// By kind.
         falls: ConstPointer<Fall> = s.kinds;
+        /// By kind: where its entities are born again.
+        spawn_areas: ConstPointer<SpawnArea> = s.kinds;
         /// By kind: the command that its newborns give, or NOWHERE.
         born: ConstPointer<u32> = s.kinds;
         /// By command that rests: for how many ticks.
@@ -390,6 +394,17 @@ device::device_struct! {
         respawn_ticks: u32;
         column: u32;
         at: i32;
+    }
+}
+
+device::device_struct! {
+    /// Where entities of a kind are born: form 0 anywhere, 1 within `radius` of `low`, 2 from
+    /// `low` to `high`.
+    pub struct SpawnArea {
+        form: u32;
+        radius: i32;
+        low: [i32; 3];
+        high: [i32; 3];
     }
 }
 

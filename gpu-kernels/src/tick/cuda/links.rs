@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use device::{Copies, Device, DriverError, Exchange, Lane, Plain, Pointer, Rounds};
 
+use shared::WorldConfig;
+
 use crate::tick::error::TickError;
 use crate::tick::frame::{Frame, Survey};
 use crate::tick::parts::Cuts;
@@ -29,11 +31,12 @@ impl<'a> Shared<'a> {
     }
 
     /// The survey of a frame that passes its checks. The first part to ask makes it.
-    pub fn survey(&self) -> Result<Survey, TickError> {
+    pub fn survey(&self, config: &WorldConfig) -> Result<Survey, TickError> {
         let (survey, checked) = self.checked.get_or_init(|| {
             let survey = self.frame.commands.survey();
             let words = self.frame.check_words(&survey);
-            (survey, words.and_then(|()| self.frame.check_after()))
+            let after = words.and_then(|()| self.frame.check_after());
+            (survey, after.and_then(|()| self.frame.check_rows(config)))
         });
         checked.clone().map(|()| *survey)
     }

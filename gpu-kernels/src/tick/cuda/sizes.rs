@@ -142,7 +142,9 @@ impl Sizes {
             timed,
             causes: u64::from(limits.subscriptions_per_client > 0),
             notifications: u64::from(limits.notifications_per_tick),
-            words: (commands + timed) * TIMED_WORDS_MAX as u64,
+            // Births of clients may have all columns.
+            words: (commands + timed) * TIMED_WORDS_MAX as u64
+                + u64::from(limits.clients) * columns,
             updates,
             deliveries: limits.deliveries_per_tick * (1 - by_buckets),
             by_buckets,

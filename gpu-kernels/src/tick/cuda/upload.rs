@@ -135,13 +135,13 @@ impl Staging {
         } else {
             unsent = Some((commands, words));
         }
-        let survey = shared.survey().map_err(Refusal::Frame)?;
+        let survey = shared.survey(config).map_err(Refusal::Frame)?;
         // Timed commands beyond the limit are dropped, even if the tick fails later.
         let room = frame.after.len().min(config.limits.timed_commands as usize);
         after.clear();
         after.extend_from_slice(&frame.after[..room]);
         if let Some((commands, words)) = unsent {
-            compact(frame, kept, commands, words, after);
+            compact(frame, kept, config, commands, words, after);
             copies.upload(Lane::Uploads, tick.frame, commands)?;
             copies.upload(Lane::Uploads, tick.words, words)?;
         }
@@ -238,6 +238,7 @@ fn inside(mut observer: Observer, config: &WorldConfig) -> Observer {
 fn compact(
     frame: &Frame,
     kept: usize,
+    config: &WorldConfig,
     commands: &mut HostVec<Command>,
     words: &mut HostVec<i32>,
     afters: &mut [After],
@@ -250,7 +251,11 @@ fn compact(
             word_start: words.len() as u32,
             ..*command
         });
-        words.extend_from_slice(&own[..own.len().min(TIMED_WORDS_MAX)]);
+        let most = match Frame::is_whole_birth(command, config) {
+            true => own.len(),
+            false => own.len().min(TIMED_WORDS_MAX),
+        };
+        words.extend_from_slice(&own[..most]);
     }
     for after in afters {
         let own = frame.words_of(&after.command);

@@ -7,11 +7,12 @@ use script::ptx::layout::NOWHERE;
 use shared::world::attribute::bits_for;
 use shared::world::command::COMMANDS_MAX;
 use shared::world::initial::Choice;
+use shared::world::spawn::{SpawnArea as Area, spawn_seed};
 use shared::{Audience, InterestMode, WorldConfig};
 
 use super::layout::{
     BY_THE_SERVER, BoxIndex, Fall, HAS_ACTOR, IS_CLIENTS, IS_COMMAND, Initial, LEVELS_MAX, Level,
-    NO_REST, Regions, Rule, Tick, World,
+    NO_REST, Regions, Rule, SpawnArea, Tick, World,
 };
 use super::regions::{has_regions, newborn_edges};
 use super::sizes::{Sizes, buckets};
@@ -172,6 +173,7 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
     let size = config.size_raw();
     let mut world = World {
         seed: config.seed,
+        spawn_seed: spawn_seed(config.seed),
         buckets: buckets(config),
         updates_max: sizes.updates,
         deliveries_max: sizes.deliveries,
@@ -286,6 +288,7 @@ pub fn prepare(
     device.write(world.visible_columns.writable(), &visible)?;
     device.write(world.rule_table.writable(), &rules)?;
     device.write(world.falls.writable(), &falls(config))?;
+    device.write(world.spawn_areas.writable(), &spawn_areas(config))?;
     let born = config.born.iter();
     let born: Vec<u32> = born
         .map(|born| born.map_or(NOWHERE, |command| u32::from(command.id())))
@@ -314,6 +317,25 @@ fn falls(config: &WorldConfig) -> Vec<Fall> {
         },
     };
     config.falls.iter().enumerate().map(fall).collect()
+}
+
+fn spawn_areas(config: &WorldConfig) -> Vec<SpawnArea> {
+    let area = |area: &Option<Area>| match *area {
+        None => SpawnArea::default(),
+        Some(Area::Ball { center, radius }) => SpawnArea {
+            form: 1,
+            radius,
+            low: center,
+            ..SpawnArea::default()
+        },
+        Some(Area::Box { low, high }) => SpawnArea {
+            form: 2,
+            low,
+            high,
+            ..SpawnArea::default()
+        },
+    };
+    config.spawns.iter().map(area).collect()
 }
 
 /// By kind and column: how it is chosen at birth; and the values of which it is chosen.

@@ -1,4 +1,4 @@
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -33,6 +33,16 @@ impl Commands {
             survey.add(&command);
         }
         self.items.push(command);
+    }
+
+    /// Changes where a command's words are.
+    pub(super) fn set_words(&mut self, place: usize, words: Range<usize>) {
+        let command = &mut self.items[place];
+        command.word_start = u32::try_from(words.start).unwrap_or(u32::MAX);
+        command.word_count = u16::try_from(words.len()).unwrap_or(u16::MAX);
+        if let Some(survey) = &mut self.survey {
+            survey.words = survey.words.max(words.end);
+        }
     }
 
     /// Removes all commands and keeps the memory.

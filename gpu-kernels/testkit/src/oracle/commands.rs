@@ -136,7 +136,8 @@ impl Oracle {
         }
         match command.kind {
             SPAWN => {
-                (words == 2 || words == 2 + axes)
+                let columns = self.config.schema.attributes.len();
+                [2, 2 + axes, 2 + columns].contains(&words)
                     && command.words[0] >= 0
                     && (command.words[0] as usize) < self.config.schema.kinds.len()
             }

@@ -57,6 +57,10 @@ fn random_world_file(dice: &mut Dice) -> String {
         .into_iter()
         .zip(respawns)
         .map(|(kind, respawn)| {
+            let ends = [0.1, 0.9].map(|end| format!("{:?}", vec![end; axes]));
+            let respawn = respawn
+                .replace("AREA", &ends.join(", "))
+                .replace("[CENTER]", &format!("{:?}", vec![0.9; axes]));
             format!(
                 "[[kind]]\nname = \"{}\"\npopulation = {}\n{}{respawn}{}attributes = [{}]\n",
                 kind.name,
@@ -208,7 +212,7 @@ impl Attributes {
         let owner = format!(
             "{{ name = \"owner\", type = \"entity\", merge = \"{}\", audience = \"{}\", \
              tells_owner = {} }}",
-            dice.pick(&rules[1..]),
+            dice.pick(&rules[3..]),
             dice.pick(&["state", "state", "private", "hidden"]),
             !dice.once_in(4),
         );
@@ -295,7 +299,15 @@ fn respawns(dice: &mut Dice, kinds: &mut [Kind]) -> Vec<String> {
         let hp = "name = \"hp\", ";
         let with_fall = format!("{hp}falls_at = {at}, ");
         kind.attributes = kind.attributes.replace(hp, &with_fall);
-        format!("respawn_ticks = {}\n", dice.pick(&[1, 2, 7, 1_000_000]))
+        let spawn = dice.pick(&[
+            "",
+            "spawn = { area = [AREA] }\n",
+            "spawn = { center = [CENTER], radius = 0.8 }\n",
+        ]);
+        format!(
+            "respawn_ticks = {}\n{spawn}",
+            dice.pick(&[1, 2, 7, 1_000_000])
+        )
     };
     kinds.iter_mut().map(respawn).collect()
 }

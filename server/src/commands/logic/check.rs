@@ -54,12 +54,16 @@ pub fn run(arguments: &CheckArguments) -> Result<bool> {
             return Ok(false);
         }
     };
-    let rows: Vec<[String; 4]> = logic.commands.iter().map(row).collect();
+    let rows: Vec<[String; 4]> = logic
+        .commands
+        .iter()
+        .map(|command| row(&checked.config, command))
+        .collect();
     table::print(&rows);
     try_out(&checked.config, arguments)
 }
 
-fn row(command: &Command) -> [String; 4] {
+fn row(config: &WorldConfig, command: &Command) -> [String; 4] {
     let senders = command.schema.senders;
     let senders = match (senders.clients, senders.rules) {
         (true, true) => "clients, rules",
@@ -70,7 +74,7 @@ fn row(command: &Command) -> [String; 4] {
     [
         command.schema.name.clone(),
         senders.to_owned(),
-        told::parameters(&command.schema),
+        told::parameters(config, command),
         command.file.clone(),
     ]
 }

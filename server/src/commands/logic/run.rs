@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::Args;
 use client_bot::say;
-use script::Logic;
 use script::arith::Random;
 use script::interpreter::{Interpreter, Invocation, Overrun, Space};
+use script::{Command, Logic};
 use shared::file::Checked;
 use shared::{AttributeType, CommandSchema, EntityId, EntityRef, Fixed, WorldConfig};
 
@@ -72,7 +72,7 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
         }
     };
     let schema = &command.schema;
-    let words = match words(&still, schema, &arguments.words) {
+    let words = match words(&still, command, &arguments.words) {
         Ok(words) => words,
         Err(reason) => {
             say!("malformed: {reason}");
@@ -159,10 +159,11 @@ fn space(config: &WorldConfig) -> Space {
 }
 
 /// The words of a command line.
-fn words(still: &Still, schema: &CommandSchema, given: &[String]) -> Result<Vec<i32>> {
+fn words(still: &Still, command: &Command, given: &[String]) -> Result<Vec<i32>> {
+    let schema = &command.schema;
     let (expected, found) = (schema.words.len(), given.len());
     let unit = if expected == 1 { "word" } else { "words" };
-    let parameters = match told::parameters(schema).as_str() {
+    let parameters = match told::parameters(&still.config, command).as_str() {
         "" => String::new(),
         parameters => format!(" ({parameters})"),
     };
@@ -171,16 +172,17 @@ fn words(still: &Still, schema: &CommandSchema, given: &[String]) -> Result<Vec<
         "`{}` takes {expected} {unit}{parameters}, found {found}",
         schema.name,
     );
-    let words = schema.words.iter().zip(given);
+    let words = schema.words.iter().zip(&command.word_columns);
     words
-        .map(|(word, given)| {
-            let number = self::word(still, word.ty, given);
+        .zip(given)
+        .map(|((word, column), given)| {
+            let number = self::word(still, word.ty, *column, given);
             number.map_err(|reason| anyhow!("{}: {reason}, found {given:?}", word.name))
         })
         .collect()
 }
 
-fn word(still: &Still, ty: AttributeType, given: &str) -> Result<i32, String> {
+fn word(still: &Still, ty: AttributeType, column: Option<u16>, given: &str) -> Result<i32, String> {
     let expected = |what: &str| format!("expected {what}");
     match ty {
         AttributeType::I32 => given.parse().map_err(|_| expected("a whole number")),
@@ -194,10 +196,15 @@ fn word(still: &Still, ty: AttributeType, given: &str) -> Result<i32, String> {
             number.map(Fixed::raw).ok_or_else(|| expected("a number"))
         }
         AttributeType::Symbol => {
-            let symbols = &still.config.schema.symbols;
-            let found = symbols.iter().position(|symbol| symbol == given);
-            let found = found.map(|symbol| symbol as i32);
-            found.ok_or_else(|| expected(&format!("one of {symbols:?}")))
+            let all = (0..).zip(&still.config.schema.symbols);
+            let own = column.map(|column| still.config.symbols.all_of(column));
+            let is_own = |number: &i32| own.as_ref().is_none_or(|own| own.contains(number));
+            let mut own = all.filter(|(number, _)| is_own(number));
+            let found = own.clone().find(|(_, symbol)| *symbol == given);
+            found.map(|(number, _)| number).ok_or_else(|| {
+                let names: Vec<&String> = own.by_ref().map(|(_, symbol)| symbol).collect();
+                expected(&format!("one of {names:?}"))
+            })
         }
         AttributeType::Entity if given == "none" => Ok(EntityRef::NONE.0),
         AttributeType::Entity => {

@@ -2,21 +2,24 @@
 
 use std::collections::BTreeMap;
 
+use script::Command;
 use script::interpreter::{Effects, Outgoing, World};
 use shared::{
-    AttributeType, CommandKind, CommandSchema, EntityId, EntityRef, Fixed, MergeRule,
-    NotificationKind, Slot,
+    AttributeType, CommandKind, EntityId, EntityRef, Fixed, MergeRule, NotificationKind, Slot,
+    WorldConfig,
 };
 
 use super::still::Still;
 
-/// The words of a command: `target: Entity`.
-pub fn parameters(command: &CommandSchema) -> String {
-    let words = command.words.iter();
-    let words: Vec<String> = words
-        .map(|word| format!("{}: {}", word.name, type_name(word.ty)))
-        .collect();
-    words.join(", ")
+/// The words of a command: `target: Entity, rank: Symbol<rank>`.
+pub fn parameters(config: &WorldConfig, command: &Command) -> String {
+    let words = command.schema.words.iter().zip(&command.word_columns);
+    let words = words.map(|(word, column)| {
+        let of = column.and_then(|column| config.schema.attributes.get(usize::from(column)));
+        let of = of.map_or(String::new(), |attribute| format!("<{}>", attribute.name));
+        format!("{}: {}{of}", word.name, type_name(word.ty))
+    });
+    words.collect::<Vec<String>>().join(", ")
 }
 
 /// The type as scripts name it.

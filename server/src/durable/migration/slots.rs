@@ -162,7 +162,8 @@ impl Filler<'_> {
                     let value = names.value(source, old_row[source.column]);
                     // A symbol near the one that is meant is another one.
                     let is_symbol = ty == AttributeType::Symbol;
-                    let is_one = |&value: &i32| !is_symbol || (own.min..=own.max).contains(&value);
+                    let symbols = &names.given.symbols;
+                    let is_one = |&value: &i32| !is_symbol || symbols.has(kind, own.column, value);
                     match value.filter(is_one) {
                         None => {
                             *self.tally.symbols.entry(place).or_default() += 1;

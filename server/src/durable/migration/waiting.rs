@@ -55,7 +55,8 @@ fn translate(names: &Names<'_>, kept: &TimedCommand) -> Result<TimedCommand, Str
         return Ok(command);
     }
     for (word, schema) in words.iter_mut().zip(&old.words) {
-        if schema.ty == AttributeType::Symbol {
+        // Below 0 it is no symbol, in all worlds.
+        if schema.ty == AttributeType::Symbol && *word >= 0 {
             *word = names
                 .symbol(*word)
                 .ok_or_else(|| format!("{} names a symbol that is gone", old.name))?;

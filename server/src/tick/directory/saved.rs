@@ -80,10 +80,12 @@ impl Directory {
                 if let Waiting::Absent(deadline) = waiting {
                     self.deadlines.push_back((deadline, client));
                 }
-                self.await_rebirth(client, row, next);
+                self.await_rebirth(client, row, next.after(self.respawn_ticks), None);
             }
-            // Its birth may wait, if the client is gone since its death.
-            Row::Joining(None, _) => self.await_rebirth(client, row, next),
+            // It is gone since its death.
+            Row::Joining(None, _) => {
+                self.await_rebirth(client, row, next.after(self.respawn_ticks), None);
+            }
             Row::Live(..) | Row::Joining(Some(_), _) | Row::Free => {}
         }
         self.rows.set(client, row);
@@ -100,14 +102,6 @@ impl Directory {
         self.people.restore(client, &identity);
     }
 
-    /// A rebirth is under way, and at most so many ticks ahead; then it is tried again.
-    fn await_rebirth(&mut self, client: ClientRow, row: Row, next: Tick) {
-        if let Row::Fallen(_, first) | Row::Joining(_, first) = row {
-            let due = next.after(self.respawn_ticks);
-            self.rebirths.push_back((due, client, first));
-        }
-    }
-
     /// Ends the sessions of a server that is gone: their clients may resume within the
     /// world's time for that. Slots whose entities died are free, since nobody knows of them.
     /// The names of the living are still to be told.
@@ -121,6 +115,7 @@ impl Directory {
         }
         let name = |(&entity, &client)| Some((entity, self.people.name(client)?.clone()));
         self.named = self.players.iter().filter_map(name).collect();
+        self.reserve(snapshot);
         let told = Some(snapshot.tick);
         let resting = (0..)
             .zip(&snapshot.states)
@@ -131,6 +126,23 @@ impl Directory {
                 told,
             })
             .collect();
+    }
+
+    /// Keeps slots for players that wait for a rebirth, of which only the server before knew
+    /// where their entities were.
+    fn reserve(&mut self, snapshot: &Snapshot) {
+        let kept = |slot: &Slot| {
+            let fallen = self.fallen.iter().map(|&(_, slot)| slot);
+            let waiting = self.rebirths.iter().filter_map(|rebirth| rebirth.slot);
+            fallen.chain(waiting).any(|own| own == *slot)
+        };
+        let states = (0..).map(Slot).zip(&snapshot.states);
+        let resting = states.filter(|(_, state)| **state == SlotState::Resting);
+        let free: Vec<Slot> = resting.map(|(slot, _)| slot).filter(|s| !kept(s)).collect();
+        let waiting = self.rebirths.iter_mut().filter(|r| r.slot.is_none());
+        for (rebirth, slot) in waiting.zip(free) {
+            rebirth.slot = Some(slot);
+        }
     }
 }
 

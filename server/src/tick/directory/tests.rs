@@ -62,6 +62,7 @@ impl World {
 
     fn tick(&mut self, acked_through: u64) -> Vec<SessionEvent> {
         self.directory.prepare(&mut self.frame, Tick(acked_through));
+        self.frame.order(1);
         let output = self.backend.tick(&self.frame).unwrap();
         self.directory.settle(&output, |_| [7, 8, 0]);
         self.frame.reset(output.tick.next());
@@ -263,6 +264,93 @@ fn a_rebirth_that_finds_no_room_is_tried_again() {
         events[..],
         [SessionEvent::Reborn { session: 1, .. }]
     ));
+}
+
+/// A world with two slots and a third client, in which things are born in every tick.
+fn crowded() -> (World, EntityId) {
+    let text = "[world]\ncapacity = 2\n[limits]\nclients = 3\n\
+                [commands]\nstrike = { reach = 1000, damage = 10 }\n\
+                [[kind]]\nname = \"player\"\nrespawn_ticks = 3\nattributes = [\n\
+                { name = \"hp\", type = \"i32\", default = 10, min = 0, falls_at = 0, \
+                audience = \"state\" }]\n[[kind]]\nname = \"thing\"";
+    let mut world = World::of(&script::world::parse(text, "test").unwrap());
+    world.join(1, None);
+    world.join(2, None);
+    let entities: Vec<_> = world.tick(0).iter().map(|n| entity_of(n).0).collect();
+    let target = [entities[0].reference().0];
+    world.frame.push(entities[1], 0, builtin::STRIKE, &target);
+    assert!(world.tick(0).is_empty());
+    (world, entities[0])
+}
+
+#[test]
+fn nothing_and_nobody_takes_the_slot_of_a_player_that_is_to_be_born_again() {
+    // Whether all clients know of the death at once, or after the rebirth is due.
+    for known_after in [0, 2, 6] {
+        let (mut world, fallen) = crowded();
+        let mut reborn = None;
+        for tick in 0..12 {
+            world
+                .frame
+                .spawn(1, gpu_kernels::tick::frame::POPULATION_TOKEN);
+            world.join(100 + tick, None);
+            let now = world.frame.tick.0;
+            for event in world.tick(if tick < known_after { 0 } else { now }) {
+                match event {
+                    SessionEvent::Closed {
+                        close: Close::Full,
+                        session,
+                        ..
+                    } if session >= 100 => {}
+                    SessionEvent::Reborn { session: 1, entity } => reborn = Some((tick, entity)),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        let (tick, entity) = reborn.expect("a rebirth");
+        assert_eq!((tick, entity.slot), (known_after.max(2), fallen.slot));
+    }
+}
+
+#[test]
+fn an_account_that_comes_in_before_the_rebirth_of_its_last_entity_gets_that() {
+    for known_after in [0, 6] {
+        let mut world = mortals("");
+        world.join_as(1, None, account("alice"));
+        world.join_as(2, None, account("bob"));
+        let entities: Vec<_> = world.tick(0).iter().map(|n| entity_of(n).0).collect();
+        for sequence in 0..2 {
+            let target = [entities[0].reference().0];
+            (world.frame).push(entities[1], sequence, builtin::STRIKE, &target);
+        }
+        world.tick(0);
+        world.leave(1, true);
+        world.join_as(3, None, account("alice"));
+        let mut events = vec![];
+        for tick in 0..10 {
+            let now = world.frame.tick.0;
+            events.extend(world.tick(if tick < known_after { 0 } else { now }));
+        }
+        let [ref event @ SessionEvent::Assigned { session: 3, .. }] = events[..] else {
+            panic!("{events:?}");
+        };
+        let (entity, resumed) = entity_of(event);
+        assert!(!resumed && is_alive(&mut world, entity));
+        assert_eq!(entity.slot, entities[0].slot);
+    }
+}
+
+#[test]
+fn the_slot_of_a_player_that_is_gone_before_its_rebirth_is_free() {
+    let (mut world, _) = crowded();
+    world.leave(1, true);
+    for _ in 0..3 {
+        let now = world.frame.tick.0;
+        assert!(world.tick(now).is_empty());
+    }
+    world.join(3, None);
+    let now = world.frame.tick.0;
+    assert!(!entity_of(&world.tick(now)[0]).1);
 }
 
 #[test]

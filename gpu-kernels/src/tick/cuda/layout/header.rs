@@ -5,12 +5,13 @@ use script::ptx::layout::NOWHERE;
 use shared::world::attribute::MergeRule;
 use shared::world::command::COMMANDS_MAX;
 use shared::world::course::VELOCITY_MAX;
+use shared::world::spawn::SPAWN_TRIES;
 use shared::{CommandKind, NotificationKind, Refusal};
 
 use super::{
     AfterRecord, BY_THE_SERVER, Birth, BoxIndex, Fall, HAS_ACTOR, IS_CLIENTS, IS_COMMAND, Initial,
     LEVELS_MAX, Level, NO_REST, Observer, ObserverSet, Refused, Region, RegionSet, Regions, Rule,
-    SCANS, TIER_BITS, TIMED_COLUMNS, Tick, TimedState, Verdict, World,
+    SCANS, SpawnArea, TIER_BITS, TIMED_COLUMNS, Tick, TimedState, Verdict, World,
 };
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::frame::{After, Command};
@@ -35,7 +36,8 @@ pub fn header() -> String {
         .constant("VELOCITY_MAX", VELOCITY_MAX as u32)
         .constant("NOWHERE", NOWHERE)
         .constant("TIER_BITS", TIER_BITS)
-        .constant("POPULATION_TOKEN", POPULATION_TOKEN);
+        .constant("POPULATION_TOKEN", POPULATION_TOKEN)
+        .constant("SPAWN_TRIES", SPAWN_TRIES);
     structures(enumerations(header)).finish("TICK_LAYOUT_HASH")
 }
 
@@ -162,6 +164,7 @@ fn structures(header: Header) -> Header {
         .structure::<Observer>()
         .structure::<ObserverSet>()
         .structure::<Fall>()
+        .structure::<SpawnArea>()
         .structure::<Initial>()
         .structure::<Rule>()
         .structure::<Birth>()
