@@ -348,10 +348,8 @@ impl Writer<'_> {
                 _ => self.let_statement(),
             },
             15 => {
-                let ty = self.any_type();
-                self.call_of(None)
-                    .map(|call| call + ";")
-                    .unwrap_or_else(|| format!("{};", self.plain_value(ty)))
+                let call = self.call_of(None).map(|call| call + ";");
+                call.unwrap_or_else(|| self.let_statement())
             }
             16..=19 => self.if_statement(depth),
             20..=21 => self.match_statement(depth),
