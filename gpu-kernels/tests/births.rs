@@ -172,7 +172,7 @@ fn newborns_give_the_command_of_their_kind_in_the_next_tick_and_once() {
     logic.texts.retain(|text| text.is_builtin);
     let problems = script::logic::with_logic(&config, &logic).unwrap_err();
     assert!(
-        problems[0].to_string().starts_with("kind.born: "),
+        problems[0].to_string().starts_with("kind.player.born: "),
         "{problems:?}"
     );
 

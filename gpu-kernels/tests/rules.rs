@@ -81,7 +81,7 @@ fn words_around_an_own_place_are_the_rules() {
     logic.texts.push(Text::new("mark.rs", moved));
     let problems = script::logic::with_logic(&config, &logic).unwrap_err();
     assert!(
-        problems[0].to_string().starts_with("every: "),
+        problems[0].to_string().starts_with("every[0]: "),
         "{problems:?}"
     );
 

@@ -180,8 +180,8 @@ pub fn gpu(ordinal: u32) -> Result<GpuInfo, NoDevice> {
 }
 
 /// The number of GPUs, or 0.
-pub fn gpu_count() -> usize {
-    device::gpu::count().map_or(0, |count| count as usize)
+pub fn gpu_count() -> u32 {
+    device::gpu::count().unwrap_or(0)
 }
 
 /// Each buffer that a world needs on a GPU, with its size in bytes.

@@ -178,7 +178,7 @@ macro_rules! table {
 table! {
     TICK_STAGE: Histogram = "myriad_tick_stage_seconds" ["stage": &STAGES],
         "time of each stage: `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `download`";
-    TICK_GPU: Histogram = "myriad_tick_gpu_seconds" ["gpu": &GPUS],
+    TICK_GPU: Histogram = "myriad_tick_gpu_seconds" ["gpu": &[]],
         "time that each GPU was busy with a tick, without the download; by its place in `--gpus`";
     TICK_STEP: Histogram = "myriad_tick_step_seconds" ["step": &STEPS],
         "work of the tick thread by step: `gather`, `order` (of commands), `backend`, `record`, `listen` (matching with subscriptions), `apply`, `keep` (the journal), `publish`";

@@ -155,7 +155,7 @@ fn usual_gpus(world: &WorldConfig) -> Option<Gpus> {
     if world.limits.clients < DIVIDED_CLIENTS_MIN {
         return None;
     }
-    let all = (0..gpu_count() as u32).take(PARTS_MAX);
+    let all = (0..gpu_count()).take(PARTS_MAX);
     let working: Vec<u32> = all.filter(|&number| gpu(number).is_ok()).collect();
     Gpus::of(&working)
 }

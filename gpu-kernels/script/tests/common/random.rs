@@ -671,14 +671,6 @@ impl Writer<'_> {
         }
     }
 
-    /// An expression that has its type by itself: not the text of a symbol.
-    fn plain_value(&mut self, ty: Type) -> String {
-        match ty {
-            Symbol => self.plain_symbol().unwrap_or_else(|| "true".to_owned()),
-            ty => self.value(ty, 3),
-        }
-    }
-
     fn leaf(&mut self, ty: Type) -> String {
         let variables = self.visible(|variable| variable.ty == ty);
         if !variables.is_empty() && !self.dice.once_in(3) {
