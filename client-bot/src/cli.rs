@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, Id, Parser};
 use shared::wire::control::TOKEN_BYTES_MAX;
@@ -230,69 +230,23 @@ fn matches_of(
     // What the command line says by itself. Its mistakes are found below.
     let alone = command.clone().ignore_errors(true);
     let given = alone.try_get_matches_from(&arguments).unwrap_or_default();
-    let mut beaten = beaten(&command, &given);
-    let asked = |argument: &Arg| Some((variable_of(prefix, argument)?, argument.get_id().clone()));
+    // A command line may lack what an option needs that does not count: clap asks for nothing that
+    // is excluded.
+    let beaten = beaten(&command, &given);
+    let counts = |id: &Id| !beaten.contains(id);
+    let asked =
+        |argument: &Arg| variable_of(prefix, argument).filter(|_| counts(argument.get_id()));
     let chosen = chosen(&command, &given);
-    let options: Vec<(String, Id)> = chosen
-        .iter()
-        .flat_map(|command| command.get_arguments().filter_map(asked))
-        .collect();
-    loop {
-        let counts = |id: &Id| !beaten.contains(id);
-        let mut set = options.iter().filter(|(_, id)| counts(id));
-        // That of an unset one would be no setting, such as no token.
-        if let Some((name, _)) = set.find(|(name, _)| variable(name).is_some_and(|v| v.is_empty()))
-        {
-            let message = "expected a value, or no such variable";
-            let message = format!("the variable {name} is empty: {message}");
-            return Err(command.clone().error(ErrorKind::ValueValidation, message));
-        }
-        let with = with_some(prefix, command.clone(), &counts);
-        let error = match with.try_get_matches_from(&arguments) {
-            Ok(matches) => return Ok(matches),
-            Err(error) => error,
-        };
-        // What needs an option that does not count does not count, either.
-        let names = chosen.iter().flat_map(|command| command.get_arguments());
-        let names = names.filter(|argument| beaten.contains(argument.get_id()));
-        let names: Vec<&str> = names.filter_map(Arg::get_long).collect();
-        if !lacks_one(&error, &names) {
-            return Err(error);
-        }
-        let needs_one = |id: &Id| {
-            let only = with_some(prefix, command.clone(), &|other| other == id);
-            let parsed = only.try_get_matches_from(&arguments);
-            parsed.is_err_and(|error| lacks_one(&error, &names))
-        };
-        let set = options.iter().filter(|(name, _)| variable(name).is_some());
-        let more = set.map(|(_, id)| id);
-        let more = more.filter(|id| counts(id) && needs_one(id));
-        let more: Vec<Id> = more.cloned().collect();
-        if more.is_empty() {
-            return Err(error);
-        }
-        beaten.extend(more);
+    let chosen = chosen.iter().flat_map(|command| command.get_arguments());
+    let mut names = chosen.filter_map(asked);
+    // That of an unset one would be no setting, such as no token.
+    if let Some(name) = names.find(|name| variable(name).is_some_and(|value| value.is_empty())) {
+        let message = "expected a value, or no such variable";
+        let message = format!("the variable {name} is empty: {message}");
+        return Err(command.clone().error(ErrorKind::ValueValidation, message));
     }
-}
-
-/// Whether an error says that one of these options is missing.
-fn lacks_one(error: &clap::Error, names: &[&str]) -> bool {
-    let missing = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::Strings(missing)) => missing.as_slice(),
-        Some(ContextValue::String(missing)) => std::slice::from_ref(missing),
-        _ => &[],
-    };
-    error.kind() == ErrorKind::MissingRequiredArgument
-        && missing
-            .iter()
-            .any(|missing| names.contains(&long_of(missing)))
-}
-
-/// The name of an option as errors write it, such as `--follow <HOST:PORT>`.
-fn long_of(written: &str) -> &str {
-    let name = written.trim_start_matches('-');
-    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
-    &name[..end.unwrap_or(name.len())]
+    drop(names);
+    with_some(prefix, command, &counts).try_get_matches_from(arguments)
 }
 
 /// The command with the variables of some of its options.

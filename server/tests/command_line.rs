@@ -152,9 +152,7 @@ fn a_variable_of_an_option_that_another_one_excludes_does_not_count_beside_it() 
             &[
                 ("MYRIAD_DATA", "/none/at/all"),
                 ("MYRIAD_LEVEL", "soon"),
-                ("MYRIAD_FOLLOWERS", "127.0.0.1:0"),
-                ("MYRIAD_STANDBY_REQUIRED", "true"),
-                ("MYRIAD_LINK_KEY", "/none"),
+                ("MYRIAD_CHECKPOINT_EVERY", "5"),
             ],
         ),
     ] {
