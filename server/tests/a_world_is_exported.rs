@@ -23,7 +23,7 @@ const WORLD: &str = "
     [[kind]]
     name = 'player'
     attributes = [
-        { name = 'kind', type = 'i32', default = 7, audience = 'hidden' },
+        { name = 'rank', type = 'i32', default = 7, audience = 'hidden' },
         { name = 'luck', type = 'fixed', default = 1.5, audience = 'private' },
         { name = 'team', type = 'symbol', symbols = ['red', 'blue'], default = 'blue', audience = 'state' },
         { name = 'ready', type = 'bool', default = true, audience = 'state' },
@@ -76,10 +76,10 @@ async fn an_analyst_finds_all_attributes_by_name() {
     let place_of = |axis: usize| f64::from(row[axis]) / 4096.0;
     let expected = json!({
         "x": place_of(0), "y": place_of(1),
-        "kind": 7, "luck": 1.5, "team": "blue", "ready": true,
+        "rank": 7, "luck": 1.5, "team": "blue", "ready": true,
     });
     let found = &line["attributes"];
-    for name in ["x", "y", "kind", "luck", "team", "ready"] {
+    for name in ["x", "y", "rank", "luck", "team", "ready"] {
         assert_eq!(found[name], expected[name], "{name}: {line}");
     }
     let items = all.iter().filter(|line| line["kind"] == "item");
@@ -141,7 +141,7 @@ mod as_parquet {
             .collect();
         let attributes = row.get_group(7).unwrap();
         let at = |name: &str| names.iter().position(|own| own == name).unwrap();
-        assert_eq!(attributes.get_long(at("kind")).unwrap(), 7);
+        assert_eq!(attributes.get_long(at("rank")).unwrap(), 7);
         assert_eq!(attributes.get_string(at("team")).unwrap(), "blue");
         assert!(attributes.get_bool(at("ready")).unwrap());
     }
