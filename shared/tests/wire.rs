@@ -356,7 +356,7 @@ fn the_welcome_to_a_world_of_the_most_kinds_and_attributes_fits() {
         text += &format!("[[kind]]\nname = \"kind number {kind}\"\n");
         for attribute in 0..62 {
             text += &format!(
-                "[[kind.attributes]]\nname = \"attribute number {attribute}\"\ntype = \"i32\"\n\
+                "[[kind.attributes]]\nname = \"attribute_number_{attribute}\"\ntype = \"i32\"\n\
                  audience = \"state\"\ndefault = {}\n",
                 i32::MAX - kind
             );

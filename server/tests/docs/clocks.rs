@@ -12,6 +12,10 @@ const DATES: &[(&str, &str)] = &[
         "when something was measured",
     ),
     (
+        "gpu-kernels/script/src/folder.rs",
+        "dates of files, which say whether they have changed",
+    ),
+    (
         "server/src/accounts/authenticator.rs",
         "a date as seconds since 1970",
     ),
@@ -21,6 +25,7 @@ const DATES: &[(&str, &str)] = &[
     ),
     ("server/src/commands/token.rs", "dates of a token"),
     ("server/src/durable/code_cache.rs", "dates of files"),
+    ("server/src/log/queue.rs", "dates of lines"),
     (
         "server/src/server/frontend.rs",
         "dates of the certificate for browsers",

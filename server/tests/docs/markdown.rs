@@ -20,7 +20,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("SECURITY.md", 125),
     ("shared/PROTOCOL.md", 740),
     ("server/README.md", 310),
-    ("server/operations.md", 150),
+    ("server/operations.md", 165),
     ("server/durability.md", 150),
     ("server/standby.md", 110),
     ("server/lease.md", 80),
