@@ -21,7 +21,7 @@
 //! | [`http`] | small HTTP ports |
 //! | [`web`] | the page for browsers, and the dashboard |
 //! | [`private`] | files that only the server's user may read |
-//! | [`reach`] | TCP connections to whichever address of a name answers |
+//! | `reach` | TCP connections to whichever address of a name answers |
 //! | [`renewal`] | certificates, keys and tokens that change while the server runs |
 //! | [`waits`], `runtime` | waits for what is outside of the process, and connections without such |
 //! | [`scheduling`] | threads with a core of their own, and those that give way to the world |

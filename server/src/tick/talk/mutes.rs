@@ -37,7 +37,7 @@ pub enum Muted {
     Account(Account),
     /// The first ticket of a client without an account.
     Guest(Ticket),
-    /// [`Name::key`] of a name.
+    /// The key of a name, by the usual rule.
     Name(String),
     /// All that have no name.
     Nameless,
