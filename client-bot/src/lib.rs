@@ -48,6 +48,7 @@ pub mod race;
 pub mod report;
 #[cfg(feature = "bots")]
 pub mod scout;
+#[cfg(feature = "bots")]
 pub mod signals;
 #[cfg(feature = "bots")]
 pub mod swarm;

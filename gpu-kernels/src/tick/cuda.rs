@@ -141,10 +141,10 @@ struct Flight {
 /// The form of a tick's deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutputForm {
-    /// One by one, in [`TickOutput::deliveries`].
+    /// One by one, in [`crate::TickOutput::deliveries`].
     #[default]
     Pairs,
-    /// By buckets, in [`TickOutput::bucket_ranges`]. For worlds whose clients remember
+    /// By buckets, in [`crate::TickOutput::bucket_ranges`]. For worlds whose clients remember
     /// nothing and see whole buckets from one observer.
     Ranges,
 }

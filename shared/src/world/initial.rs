@@ -16,7 +16,7 @@ pub struct Initial {
 
 /// The values of an [`Initial`], in raw units; at least one, and within the kind's bounds.
 ///
-/// A newborn draws them from its random numbers ([`Random`](super::mix::Random) of its
+/// A newborn draws them from its random numbers ([`Random`] of its
 /// birth): first the axes of its position, unless its place is given, then its attributes
 /// by ascending column. A value in turn is not drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
