@@ -74,6 +74,12 @@ pub fn hangups() -> Option<Receiver<()>> {
     Some(hangups)
 }
 
+/// Whether SIGHUP is ignored, as under `nohup`; also where the system does not say.
+#[cfg(unix)]
+pub fn are_hangups_ignored() -> bool {
+    imp::is_ignored(imp::SIGHUP)
+}
+
 /// Which exit status a program has that a signal ends at once; without it, that of the signal.
 pub fn set_exit_code(code: Option<i32>) {
     lock().exit_code = code;
@@ -116,7 +122,8 @@ mod imp {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
+    pub use signal_hook::consts::SIGHUP;
+    use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use signal_hook::{flag, low_level};
 
@@ -178,7 +185,7 @@ mod imp {
     }
 
     /// Whether a signal is ignored, which only Linux says.
-    fn is_ignored(signal: i32) -> bool {
+    pub fn is_ignored(signal: i32) -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

@@ -14,6 +14,7 @@ use client_bot::client_core::LossCode;
 use client_bot::connect::{ClientError, hello};
 use client_bot::pki_types::CertificateDer;
 use client_bot::pki_types::pem::PemObject;
+use client_bot::signals::are_hangups_ignored;
 use client_bot::{Client, Connector, Trust};
 use server::renewal::Renewals;
 use server::standby::closed_port::ClosedPort;
@@ -142,7 +143,7 @@ async fn a_primary_and_its_standby_go_over_to_another_link_key() {
 
 #[tokio::test]
 async fn a_hangup_lets_a_server_read_its_token_again_and_ends_nothing() {
-    if is_hangup_ignored() {
+    if are_hangups_ignored() {
         println!("skipped: SIGHUP is ignored here, as by nohup, and so by all servers");
         return;
     }
@@ -170,12 +171,4 @@ async fn a_hangup_lets_a_server_read_its_token_again_and_ends_nothing() {
     fs::write(&token, "newest").expect("a file");
     until_answered(process.address, &any, "newest", None).await;
     process.stop();
-}
-
-/// Whether this process, and so each that it starts, ignores SIGHUP.
-fn is_hangup_ignored() -> bool {
-    let status = fs::read_to_string("/proc/self/status").expect("a file of the kernel");
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    ignored.is_some_and(|mask| mask & 1 == 1)
 }

@@ -6,4 +6,4 @@ mod workers;
 
 pub use disjoint::DisjointWriter;
 pub use radix::{Digits, RadixSorter};
-pub use workers::{ThreadError, Workers, grow, ranges, take};
+pub use workers::{ThreadError, Workers, grow, partition_point, ranges, take};

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use device::cpu::partition_point;
+
 use crate::tick::output::Deliveries;
 
 /// The most parts of a backend.
@@ -57,7 +59,8 @@ impl Cuts {
         }
         for (part, cut) in (1..).zip(&mut self.inner) {
             let wanted = total * part / parts;
-            *cut = first(clients, |client| before(client) >= wanted);
+            let is_short = |client| before(client as u32) < wanted;
+            *cut = partition_point(clients as usize, is_short) as u32;
         }
     }
 }
@@ -68,19 +71,6 @@ fn work_before(client: u32, deliveries: &Deliveries) -> u64 {
         .map(|segment| segment.before(client))
         .sum();
     of_segments + CLIENT_WORK * u64::from(client)
-}
-
-/// The first number below `n` with a property that all numbers after it have, too; or `n`.
-fn first(n: u32, has: impl Fn(u32) -> bool) -> u32 {
-    let (mut low, mut high) = (0, n);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match has(middle) {
-            true => high = middle,
-            false => low = middle + 1,
-        }
-    }
-    low
 }
 
 /// How many deliveries take as long as finding out what a client without any sees.

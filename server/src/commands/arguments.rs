@@ -50,7 +50,29 @@ pub struct Loaded {
     pub world: WorldConfig,
     /// Its folder of scripts, if it has one.
     pub scripts: Option<PathBuf>,
-    pub file: WorldFile,
+    /// `None`: the world is not from a file.
+    pub file: Option<WorldFile>,
+}
+
+/// The world of a file, or without one the world that `without_file` makes; at another rate of
+/// ticks, if one is given.
+pub fn world_at(
+    path: Option<&Path>,
+    tick_hz: Option<u32>,
+    without_file: impl FnOnce(Overrides) -> Result<WorldConfig>,
+) -> Result<Loaded> {
+    let overrides = Overrides {
+        tick_hz,
+        ..Overrides::default()
+    };
+    match path {
+        Some(path) => load_world(path, overrides),
+        None => Ok(Loaded {
+            world: without_file(overrides)?,
+            scripts: None,
+            file: None,
+        }),
+    }
 }
 
 /// The world of a file, in which some keys have other values. Prints the file's warnings to
@@ -72,11 +94,11 @@ pub fn load_world(path: &Path, overrides: Overrides) -> Result<Loaded> {
     Ok(Loaded {
         scripts: folder.map(|folder| beside.join(folder)),
         world: checked.config,
-        file: WorldFile {
+        file: Some(WorldFile {
             path: path.to_owned(),
             text,
             overrides,
-        },
+        }),
     })
 }
 

@@ -18,10 +18,9 @@ use client_bot::say;
 use client_bot::signals::Endings;
 use client_bot::{BehaviourKind, Network, Swarm, SwarmOptions, SwarmReport, Trust};
 use quic::faults::relay::{self, Relay, RelayPort};
-use shared::file::Overrides;
 use shared::world::logic::Text;
 
-use super::arguments::{load_world, seconds, update_url};
+use super::arguments::{Loaded, seconds, update_url, world_at};
 use super::web::{WebArguments, say_page};
 use crate::metrics::machine;
 use crate::metrics::stats::Figures;
@@ -81,21 +80,13 @@ pub fn run(arguments: &DemoArguments) -> Result<bool> {
 /// Runs the demo. The reasons say what was wrong.
 fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let guests = if arguments.web.is_given() { GUESTS } else { 0 };
-    let overrides = Overrides {
-        tick_hz: arguments.tick_hz,
-        ..Overrides::default()
-    };
-    let (world, scripts, world_file) = match &arguments.world {
-        Some(path) => {
-            let loaded = load_world(path, overrides)?;
-            (loaded.world, loaded.scripts, Some(loaded.file))
-        }
-        None => {
-            let (clients, behaviour) = (arguments.clients, arguments.behaviour);
-            let world = demo_world(clients, guests, behaviour, overrides)?;
-            (world, None, None)
-        }
-    };
+    let (clients, behaviour) = (arguments.clients, arguments.behaviour);
+    let own_world = |overrides| demo_world(clients, guests, behaviour, overrides);
+    let Loaded {
+        world,
+        scripts,
+        file: world_file,
+    } = world_at(arguments.world.as_deref(), arguments.tick_hz, own_world)?;
     let play = arguments.play.as_deref().map(read_play).transpose()?;
     if let Some(text) = &play {
         client_bot::behaviour::compile(&world.schema, text).map_err(anyhow::Error::msg)?;

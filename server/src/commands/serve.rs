@@ -12,10 +12,9 @@ use client_bot::connect::{fingerprint, resolve};
 use client_bot::console::output::write_in_background;
 use client_bot::say;
 use client_bot::signals::{self, Endings};
-use shared::file::Overrides;
 
 use super::accounts::AccountArguments;
-use super::arguments::{default_world, load_world, seconds, update_url};
+use super::arguments::{Loaded, default_world, seconds, update_url, world_at};
 use super::database::DatabaseArguments;
 use super::follow::{StandbyArguments, follow_until_promoted};
 use super::lease::LeaseArguments;
@@ -110,17 +109,11 @@ pub struct ServeArguments {
 
 /// Runs a server until Ctrl-C, the end of its time, or an error.
 pub fn run(arguments: ServeArguments) -> Result<()> {
-    let overrides = Overrides {
-        tick_hz: arguments.tick_hz,
-        ..Overrides::default()
-    };
-    let (world, scripts, world_file) = match &arguments.world {
-        Some(path) => {
-            let loaded = load_world(path, overrides)?;
-            (loaded.world, loaded.scripts, Some(loaded.file))
-        }
-        None => (default_world(overrides)?, None, None),
-    };
+    let Loaded {
+        world,
+        scripts,
+        file: world_file,
+    } = world_at(arguments.world.as_deref(), arguments.tick_hz, default_world)?;
     let cores = machine::cores();
     // Nobody plays yet, and what is kept outlasts any end: a signal ends the start at once.
     signals::set_exit_code(Some(0));

@@ -78,6 +78,20 @@ pub fn ranges(items: usize, parts: usize) -> impl ExactSizeIterator<Item = Range
     (0..parts).map(move |part| items * part / parts..items * (part + 1) / parts)
 }
 
+/// The first of `0..n` for which `holds` no longer holds.
+pub fn partition_point(n: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let middle = (low + high) / 2;
+        if holds(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
 /// Takes the first `n` elements off a slice.
 pub fn take<'a, T>(rest: &mut &'a mut [T], n: usize) -> &'a mut [T] {
     let (head, tail) = std::mem::take(rest).split_at_mut(n);

@@ -6,7 +6,7 @@ use shared::world::fixed::Fixed;
 use shared::{Audience, Kind};
 use syn::spanned::Spanned;
 
-use super::statement::{CALL, strip};
+use super::statement::{CALL, is_change, strip};
 use super::{ALL_WORK_MAX, Checked, DEPTH_MAX, FIXED_RANGE, INSTRUCTIONS_MAX, Lower, WORK_MAX};
 use crate::ir::{Binary, Inst, Operand, Point, Unary};
 use crate::parse::{foreign, name_of};
@@ -429,17 +429,8 @@ impl<'a> Lower<'a> {
         use syn::BinOp;
         match &binary.op {
             BinOp::And(_) | BinOp::Or(_) => return self.logic(binary),
-            BinOp::AddAssign(_)
-            | BinOp::SubAssign(_)
-            | BinOp::MulAssign(_)
-            | BinOp::DivAssign(_)
-            | BinOp::RemAssign(_)
-            | BinOp::BitAndAssign(_)
-            | BinOp::BitOrAssign(_)
-            | BinOp::BitXorAssign(_)
-            | BinOp::ShlAssign(_)
-            | BinOp::ShrAssign(_) => {
-                return self.assignment(&binary.left, Some(&binary.op), &binary.right);
+            op if is_change(op) => {
+                return self.assignment(&binary.left, Some(op), &binary.right);
             }
             _ => {}
         }

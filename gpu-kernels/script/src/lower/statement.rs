@@ -484,7 +484,7 @@ fn is_comparison(expression: &syn::Expr) -> bool {
 }
 
 /// Whether it is `+=` or the like.
-fn is_change(op: &syn::BinOp) -> bool {
+pub(super) fn is_change(op: &syn::BinOp) -> bool {
     use syn::BinOp;
     matches!(
         op,

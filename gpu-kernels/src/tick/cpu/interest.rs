@@ -10,10 +10,10 @@ mod views;
 
 use std::ops::Range;
 
-use device::cpu::{Workers, grow, ranges, take};
+use device::cpu::{Workers, grow, partition_point, ranges, take};
 use shared::{ClientRow, InterestMode, Slot, WorldConfig};
 
-use super::logic::{exclusive_scan, partition_point};
+use super::logic::exclusive_scan;
 use super::{Boxes, Index, Merge, State};
 use crate::tick::counts::Counts;
 use crate::tick::frame::{Observer, Target};

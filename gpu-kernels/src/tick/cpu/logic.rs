@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use script::interpreter::Overrun;
 use shared::{CommandKind, EntityId, NotificationKind, Refusal, Slot, WorldConfig};
 
-use device::cpu::{Workers, grow, ranges, take};
+use device::cpu::{Workers, grow, partition_point, ranges, take};
 
 use super::causes::{Causes, TickCauses};
 use super::usage::is_surplus;
@@ -539,20 +539,6 @@ fn exclusive_scan_from(first: u64, numbers: &mut [u64]) -> u64 {
         sum += std::mem::replace(number, sum);
     }
     sum
-}
-
-/// The first of `0..n` for which `holds` no longer holds.
-pub fn partition_point(n: usize, holds: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, n);
-    while low < high {
-        let middle = (low + high) / 2;
-        if holds(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }
 
 /// The minimum number of commands that is worth a second thread.
