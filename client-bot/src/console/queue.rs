@@ -303,6 +303,18 @@ mod tests {
             self.queue.push(line, Weight::Usual);
         }
 
+        /// Waits until the thread is writing the only line there is.
+        fn is_written_to(&self) {
+            loop {
+                let state = self.queue.0.lock();
+                if state.is_writing && state.lines.is_empty() {
+                    return;
+                }
+                drop(state);
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+
         fn loses(&self, count: u64) {
             while self.queue.lost() < count {
                 thread::sleep(Duration::from_millis(1));
@@ -334,7 +346,9 @@ mod tests {
     fn a_descriptor_that_nobody_reads_holds_up_nobody_and_memory_is_bounded() {
         let test = Test::start();
         let line = "x".repeat(1023) + "\n";
-        // The first one is being written.
+        // While the first one is being written, no line can say that others are lost.
+        test.say(&line);
+        test.is_written_to();
         let pushed = 3 * BYTES_MAX / line.len();
         for _ in 0..pushed {
             test.say(&line);
