@@ -23,7 +23,6 @@
 //! | [`database`] | the option for a database of characters |
 //! | [`migrate`] | `myriad migrate` |
 //! | [`kept`] | what the commands for kept worlds share |
-//! | [`difference`] | where two states differ |
 //! | [`check`] | `myriad check` |
 //! | [`logic`] | `myriad logic` |
 //! | [`doctor`] | `myriad doctor` |
@@ -38,7 +37,6 @@ pub mod check;
 pub mod cli;
 pub mod database;
 pub mod demo;
-pub mod difference;
 pub mod doctor;
 pub mod export;
 pub mod follow;

@@ -19,35 +19,36 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ::shared::wire::close::Close;
-use ::shared::wire::movement::MovementCodec;
-use ::shared::{EntityId, Tick, WorldConfig};
+use accounts::guard::Guard;
+use accounts::names::NameRule;
+use accounts::shared_word::SharedWord;
 use anyhow::Result;
 use bytes::Bytes;
 use device::cpu::Workers;
+use frontend::SessionWorld;
+use frontend::inbox::SharedInbox;
+use frontend::mirror::{Mirror, SharedMirror};
+use frontend::publication::{FanOutReport, Publication, ToShard};
+use frontend::shards::ShardSender;
 use gpu_kernels::CpuBackend;
 use gpu_kernels::listen::Listeners;
+use platform::metrics::stats::{Figures, Stats};
 use quic::proto::{ApplicationClose, ConnectionError, VarInt};
 use quic::{Application, Event, Handle, Open};
+use session::frame::TickView;
+use tick::talk::filter::NoFilter;
+use tick::tick_loop::{FanOutMode, Parts, Start, TickLoop};
+use transport::client::Client;
+use transport::handshake::Admission;
+use transport::neighbours::Neighbours;
+use transport::shard::{Shard, ShardWorld};
+
+use ::shared::wire::close::Close;
+use ::shared::wire::movement::MovementCodec;
+use ::shared::{EntityId, Tick, WorldConfig};
+use link::{EmbeddedLink, Peer};
 
 pub use self::shared::SharedServer;
-use crate::accounts::guard::Guard;
-use crate::accounts::names::NameRule;
-use crate::accounts::shared_word::SharedWord;
-use crate::metrics::stats::{Figures, Stats};
-use crate::session::SessionWorld;
-use crate::session::frame::TickView;
-use crate::tick::inbox::SharedInbox;
-use crate::tick::mirror::{Mirror, SharedMirror};
-use crate::tick::publication::{FanOutReport, Publication, ToShard};
-use crate::tick::shards::ShardSender;
-use crate::tick::talk::filter::NoFilter;
-use crate::tick::tick_loop::{FanOutMode, Parts, Start, TickLoop};
-use crate::transport::client::Client;
-use crate::transport::handshake::Admission;
-use crate::transport::neighbours::Neighbours;
-use crate::transport::shard::{Shard, ShardWorld};
-use link::{EmbeddedLink, Peer};
 pub use remote::RemoteGame;
 
 /// A world, and the clients of this process that play in it.

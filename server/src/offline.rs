@@ -7,23 +7,23 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use accounts::names::NameRule;
 use anyhow::{Context, Result, anyhow, ensure};
 use device::cpu::Workers;
+use durability::recording::RecordingWriter;
+use frontend::SessionWorld;
+use frontend::inbox::{ClientCommand, Inbox, Join, SharedInbox};
+use frontend::mirror::{Mirror, SharedMirror};
+use frontend::shards::ShardSender;
 use gpu_kernels::Backend;
+use platform::metrics::stats::{Figures, Stats};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use shared::wire::movement::MovementCodec;
 use shared::{CommandKind, EntityId, WorldConfig};
+use tick::talk::filter::NoFilter;
+use tick::tick_loop::{FanOutMode, Kept, Parts, Start, TickLoop};
 
-use crate::accounts::names::NameRule;
-use crate::durable::recording::RecordingWriter;
-use crate::metrics::stats::{Figures, Stats};
-use crate::session::SessionWorld;
-use crate::tick::inbox::{ClientCommand, Inbox, Join, SharedInbox};
-use crate::tick::mirror::{Mirror, SharedMirror};
-use crate::tick::shards::ShardSender;
-use crate::tick::talk::filter::NoFilter;
-use crate::tick::tick_loop::{FanOutMode, Kept, Parts, Start, TickLoop};
 use shard::{Encoded, OfflineShard};
 
 /// What to run.
@@ -286,11 +286,11 @@ const STEP_RAW: u64 = 2 << 12;
 
 #[cfg(test)]
 mod tests {
+    use durability::checkpoint;
+    use durability::disk::Folder;
     use gpu_kernels::CpuBackend;
 
     use super::*;
-    use crate::durable::checkpoint;
-    use crate::durable::disk::Folder;
     use crate::server::{DataOptions, world_data};
 
     fn world(side: u32, items: u32) -> WorldConfig {

@@ -19,19 +19,20 @@ use std::num::NonZeroUsize;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use client_bot::{BehaviourKind, Swarm, SwarmOptions, Trust};
+use durability::checkpoint;
+use durability::disk::Folder;
+use durability::log::Log as Journal;
+use quic::Network;
+use serde::Serialize;
+use shared::Tick;
+use shared::world::mix::mix;
+use tokio::time::sleep;
+
 use crate::common::folder::TestFolder;
 use crate::common::process::Process;
 use crate::common::witness::{Crowd, Witness, check, dice, fight};
 use crate::common::{Log, eventually, myriad_binary};
-use client_bot::{BehaviourKind, Swarm, SwarmOptions, Trust};
-use quic::Network;
-use serde::Serialize;
-use server::durable::checkpoint;
-use server::durable::disk::Folder;
-use server::durable::log::Log as Journal;
-use shared::Tick;
-use shared::world::mix::mix;
-use tokio::time::sleep;
 
 /// What a test has checked.
 #[derive(Default)]

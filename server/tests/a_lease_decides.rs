@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use client_bot::connect::{ClientError, hello};
+use client_bot::{Client, Connector, Trust};
+use shared::wire::control::Ticket;
+use shared::world::mix::mix;
+use standby::lease::holding::{Holding, Next};
+use tokio::time::{sleep, timeout};
+
 use crate::common::folder::TestFolder;
 use crate::common::process::{Process, signal};
 use crate::common::{DEADLINE, Log};
-use client_bot::connect::{ClientError, hello};
-use client_bot::{Client, Connector, Trust};
-use server::lease::holding::{Holding, Next};
-use shared::wire::control::Ticket;
-use shared::world::mix::mix;
-use tokio::time::{sleep, timeout};
 
 /// A server of the simulation. Its clock is off by up to a tenth, and begins anywhere.
 struct Contender {

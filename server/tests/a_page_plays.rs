@@ -7,19 +7,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use accounts::shared_word::SharedWord;
+use client_bot::{BehaviourKind, Network};
+use quic::faults::relay::RelayPort;
+use script::builtin;
+use serde_json::Value;
+use server::Server;
+use shared::Fixed;
+
 use crate::common::chromium::Chromium;
 use crate::common::relay::Relay;
 use crate::common::{
     Bots, DEADLINE, PLAIN, Player, ROOM, eventually, go, listen_for, myriad_binary, scratch,
     start_with, text, until, web,
 };
-use client_bot::{BehaviourKind, Network};
-use quic::faults::relay::RelayPort;
-use script::builtin;
-use serde_json::Value;
-use server::Server;
-use server::accounts::shared_word::SharedWord;
-use shared::Fixed;
 
 /// A world in which all see each other, and one goes anywhere in a step.
 fn room() -> String {

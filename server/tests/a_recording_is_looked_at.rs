@@ -4,7 +4,6 @@
 //! The test of an hour is left out unless asked for, since it takes minutes:
 //! `cargo test -p server --test it a_recording_is_looked_at -- --ignored --nocapture`.
 
-use crate::common;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -12,22 +11,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::common::chromium::Chromium;
-use crate::common::folder::TestFolder;
-use crate::common::names::{ByName, named};
-use crate::common::{Player, listen_for, scratch, start_with, units};
+use console::playback::{Moment, Player as LookedAt, surveyor};
+use console::web::replay::ReplaySite;
+use durability::recording::{Next, RecordingReader, RecordingWriter};
 use gpu_kernels::{Backend, CpuBackend, Frame, StateHash};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use script::builtin;
 use serde_json::{Value, json};
-use server::durable::recording::{Next, RecordingReader, RecordingWriter};
 use server::offline::{self, Options};
-use server::playback::{Moment, Player as LookedAt, surveyor};
 use server::server::DataOptions;
-use server::tick::tick_loop::FanOutMode;
-use server::web::replay::ReplaySite;
 use shared::{EntityId, Tick, WorldConfig};
+use tick::tick_loop::FanOutMode;
+
+use crate::common;
+use crate::common::chromium::Chromium;
+use crate::common::folder::TestFolder;
+use crate::common::names::{ByName, named};
+use crate::common::{Player, listen_for, scratch, start_with, units};
 
 const KEPT: &str = "
     [world]

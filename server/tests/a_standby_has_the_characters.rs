@@ -3,12 +3,13 @@
 use std::process::Command;
 use std::sync::Arc;
 
+use script::builtin;
+use server::server::following::Standby;
+use server::{Server, ServerOptions};
+
 use crate::common::names::{ByName, join_named};
 use crate::common::pair::{Pair, complete};
 use crate::common::{Player, eventually, leave, listen_for, myriad_binary, text, ticks, until};
-use script::builtin;
-use server::server::standby::Standby;
-use server::{Server, ServerOptions};
 
 /// Accounts keep their hit points.
 const WORLD: &str = "
@@ -184,7 +185,7 @@ async fn what_an_operator_changes_reaches_the_standby() {
 
 #[cfg(feature = "postgres")]
 mod in_a_database {
-    use server::durable::characters::CharacterStore;
+    use durability::characters::CharacterStore;
 
     use super::*;
     use crate::common::folder::refusal;

@@ -3,23 +3,24 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use client_bot::client_core::{Event, GameOptions};
+use client_bot::connect::{ClientError, client_config, hello};
+use client_bot::{BehaviourKind, GameClient};
+use durability::level::Level;
+use quic::Turns;
+use script::builtin;
+use server::server::StandbyOptions;
+use server::server::following::{Standby, promote_folder};
+use server::{Server, ServerOptions};
+use standby::feed::FeedOptions;
+use standby::link::{Hello, ToPrimary};
+use standby::trust::LinkKey;
+use tokio::time::{sleep, timeout};
+
 use crate::common::folder::refusal;
 use crate::common::pair::{Pair, complete};
 use crate::common::raw::{FirstPackets, is_retry};
 use crate::common::{Bots, DEADLINE, Player, eventually, go, play_until, ticks, trust, until};
-use client_bot::client_core::{Event, GameOptions};
-use client_bot::connect::{ClientError, client_config, hello};
-use client_bot::{BehaviourKind, GameClient};
-use quic::Turns;
-use script::builtin;
-use server::durable::level::Level;
-use server::server::StandbyOptions;
-use server::server::standby::{Standby, promote_folder};
-use server::standby::feed::FeedOptions;
-use server::standby::link::{Hello, ToPrimary};
-use server::standby::trust::LinkKey;
-use server::{Server, ServerOptions};
-use tokio::time::{sleep, timeout};
 
 const WORLD: &str = "
     [world]

@@ -5,19 +5,20 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use accounts::authenticator::UnixTime;
+use accounts::identity::Account;
+use accounts::signed::{Claims, SignedTokens};
+use client_bot::client_core::{Close, LossCode};
+use client_bot::connect::hello;
+use server::Server;
+use shared::Name;
+use shared::wire::control::Hello;
+use shared::wire::stream::Message;
+
 use crate::common::names::{ByName, named};
 use crate::common::{
     Player, ROOM, Vanished, eventually, myriad_binary, scratch, start_with, until,
 };
-use client_bot::client_core::{Close, LossCode};
-use client_bot::connect::hello;
-use server::Server;
-use server::accounts::authenticator::UnixTime;
-use server::accounts::identity::Account;
-use server::accounts::signed::{Claims, SignedTokens};
-use shared::Name;
-use shared::wire::control::Hello;
-use shared::wire::stream::Message;
 
 const KEY: &[u8] = b"a key of thirty-two bytes or more";
 

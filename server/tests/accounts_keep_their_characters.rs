@@ -6,17 +6,18 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use crate::common::folder::TestFolder;
-use crate::common::names::{ByName, named};
-use crate::common::{Player, leave, listen_for, myriad_binary, start_with, text, ticks, until};
 use client_bot::connect::hello;
+use durability::disk::Folder;
+use durability::log::{End, Log, cut};
 use script::builtin;
 use server::Server;
-use server::durable::disk::Folder;
-use server::durable::log::{End, Log, cut};
 use server::server::DataOptions;
 use shared::wire::stream::Message;
 use shared::{CommandKind, EntityId};
+
+use crate::common::folder::TestFolder;
+use crate::common::names::{ByName, named};
+use crate::common::{Player, leave, listen_for, myriad_binary, start_with, text, ticks, until};
 
 /// Accounts keep hit points and team, and no luck.
 const WORLD: &str = "

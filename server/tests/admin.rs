@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use crate::common::folder::{TestFolder, refusal};
-use crate::common::names::{ByName, join_named as join, named};
-use crate::common::{Player, ROOM, eventually, myriad_binary, scratch, start_with, until, world};
 use client_bot::client_core::{Close, LossCode};
+use console::admin::request::{Answer, Listed};
 use server::Server;
-use server::admin::request::{Answer, Listed};
 use server::server::{DataOptions, ServerOptions};
 use shared::wire::control::Hello;
 use shared::wire::stream::Message;
 use shared::wire::talk::Talk;
+
+use crate::common::folder::{TestFolder, refusal};
+use crate::common::names::{ByName, join_named as join, named};
+use crate::common::{Player, ROOM, eventually, myriad_binary, scratch, start_with, until, world};
 
 fn start(file: &str) -> (Server, PathBuf) {
     let socket = scratch(file);

@@ -1,20 +1,21 @@
 //! A world whose disk fills up or fails: clients are told, and all that they were told is there
 //! for the next server.
 
-use crate::common;
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use durability::level::Level;
+use server::server::DataOptions;
+use server::{Server, ServerOptions};
+use shared::Tick;
+
+use crate::common;
 use crate::common::DEADLINE;
 use crate::common::disks::{FailingSyncs, SmallDisk};
 use crate::common::folder::TestFolder;
 use crate::common::process::Process;
 use crate::common::witness::{Crowd, check, fight};
-use server::durable::level::Level;
-use server::server::DataOptions;
-use server::{Server, ServerOptions};
-use shared::Tick;
 
 const PLAYERS: usize = 4;
 

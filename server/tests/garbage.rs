@@ -1,23 +1,24 @@
 //! A client that sends malformed bytes is closed with the reason; the others are not
 //! disturbed.
 
-use crate::common;
 use std::net::UdpSocket;
 use std::sync::Arc;
 
-use crate::common::raw::{Raw, closed, ended_as, framed};
-use crate::common::{Bots, PLAIN, Player, eventually, start, start_with, ticks};
+use accounts::shared_word::SharedWord;
 use client_bot::BehaviourKind;
 use client_bot::connect::hello;
 use quinn::TransportConfig;
 use script::builtin;
-use server::accounts::shared_word::SharedWord;
 use shared::Tick;
 use shared::wire::PROTOCOL_VERSION;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::{Close, Hello};
 use shared::world::mix::mix;
+
+use crate::common;
+use crate::common::raw::{Raw, closed, ended_as, framed};
+use crate::common::{Bots, PLAIN, Player, eventually, start, start_with, ticks};
 
 #[tokio::test]
 async fn an_unacceptable_hello_is_refused_with_the_reason() {

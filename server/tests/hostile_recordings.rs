@@ -8,16 +8,16 @@ use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
+use durability::recording::{RecordingReader, RecordingWriter, Sink};
 use gpu_kernels::{Frame, StateHash};
 use server::commands::replay::{Replayed, replay_recording};
-use server::durable::recording::{RecordingReader, RecordingWriter, Sink};
-use server::tick::backend::{BackendChoice, BackendOptions};
 use shared::WorldConfig;
 use shared::file::UncheckedWorld;
 use shared::wire::codec;
 use testkit::dice::{Dice, Seed};
 use testkit::oracle::Oracle;
 use testkit::world::Play;
+use tick::backend::{BackendChoice, BackendOptions};
 
 #[test]
 fn a_changed_recording_is_replayed_or_rejected_with_a_sentence() {

@@ -4,11 +4,12 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
-use crate::common::{Bots, eventually, scratch, start_with, ticks};
 use client_bot::BehaviourKind;
-use server::metrics::table::{self, Kind};
+use platform::metrics::table::{self, Kind};
 use server::server::DataOptions;
 use tokio::task::spawn_blocking;
+
+use crate::common::{Bots, eventually, scratch, start_with, ticks};
 
 #[tokio::test]
 async fn every_metric_of_the_table_is_on_the_page_of_a_played_world() {

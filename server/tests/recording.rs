@@ -1,16 +1,17 @@
 //! A recording replays to the same states, and any difference is found.
 
-use crate::common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Bots, scratch, start_with, ticks, units};
 use client_bot::BehaviourKind;
+use durability::recording::{Next, RecordingReader, RecordingWriter};
 use gpu_kernels::{Frame, StateHash};
 use script::builtin;
 use server::commands::replay::{Replayed, replay};
-use server::durable::recording::{Next, RecordingReader, RecordingWriter};
-use server::tick::backend::{BackendChoice, BackendOptions};
+use tick::backend::{BackendChoice, BackendOptions};
+
+use crate::common;
+use crate::common::{Bots, scratch, start_with, ticks, units};
 
 const FIGHT: &str = "
     [world]

@@ -4,15 +4,16 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::folder::TestFolder;
-use crate::common::process::Process;
-use crate::common::{Bots, Player, eventually, listen_for, scratch, start_with, ticks, until};
 use client_bot::BehaviourKind;
 use server::commands::replay::replay;
-use server::tick::backend::{BackendChoice, BackendOptions};
 use server::{Server, ServerOptions};
 use shared::CommandKind;
 use shared::wire::stream::Message;
+use tick::backend::{BackendChoice, BackendOptions};
+
+use crate::common::folder::TestFolder;
+use crate::common::process::Process;
+use crate::common::{Bots, Player, eventually, listen_for, scratch, start_with, ticks, until};
 
 const WORLD: &str = "
     [world]

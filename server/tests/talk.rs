@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::common::names::join_named as join;
-use crate::common::{Player, all_listen, go, leave, listen_for, scratch, start_with, units, until};
-use server::durable::recording::{Next, RecordingReader};
-use server::tick::talk::budget::{BYTES_AT_ONCE, BYTES_PER_SECOND};
-use server::tick::talk::filter::WordList;
+use durability::recording::{Next, RecordingReader};
+use frontend::talk_budget::{BYTES_AT_ONCE, BYTES_PER_SECOND};
 use shared::wire::request::Region;
 use shared::wire::stream::Message;
 use shared::wire::talk::{Talk, TalkRequest};
 use shared::{Name, Text};
+use tick::talk::filter::WordList;
+
+use crate::common::names::join_named as join;
+use crate::common::{Player, all_listen, go, leave, listen_for, scratch, start_with, units, until};
 
 /// Players see 20 units far, and are heard 30 units far.
 const WIDE: &str = "

@@ -1,22 +1,23 @@
 //! A browser plays over WebTransport on the server's own port, beside other clients. What
 //! it does wrong costs nobody else anything.
 
-use crate::common;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::common::browser::{Browser, WebSession, attached, control, frame, request};
-use crate::common::raw::{Raw, closed, ended_as};
-use crate::common::{Bots, DEADLINE, PLAIN, Player, eventually, start_with, ticks, web};
+use accounts::shared_word::SharedWord;
 use client_bot::BehaviourKind;
 use client_bot::connect::{fingerprint, hello};
 use client_core::{Game, GameOptions};
 use quinn::TransportConfig;
-use server::accounts::shared_word::SharedWord;
 use server::server::WebServing;
 use shared::wire::control::Close;
 use tokio::time::timeout;
 use web_transport_proto::{Capsule, StreamUni, VarInt};
+
+use crate::common;
+use crate::common::browser::{Browser, WebSession, attached, control, frame, request};
+use crate::common::raw::{Raw, closed, ended_as};
+use crate::common::{Bots, DEADLINE, PLAIN, Player, eventually, start_with, ticks, web};
 
 #[tokio::test]
 async fn a_browser_plays_beside_bots_and_leaves_for_good() {

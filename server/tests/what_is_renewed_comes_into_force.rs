@@ -6,22 +6,23 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::folder::TestFolder;
-use crate::common::pair::{Pair, complete};
-use crate::common::process::Process;
-use crate::common::{DEADLINE, Player, ROOM, leave, start_with};
 use client_bot::client_core::LossCode;
 use client_bot::connect::{ClientError, hello};
 use client_bot::pki_types::CertificateDer;
 use client_bot::pki_types::pem::PemObject;
 use client_bot::signals::are_hangups_ignored;
 use client_bot::{Client, Connector, Trust};
-use server::renewal::Renewals;
-use server::standby::closed_port::ClosedPort;
-use server::standby::trust::LinkKey;
-use server::transport::quic::self_signed_pem;
+use platform::renewal::Renewals;
 use shared::wire::control::Close;
+use standby::closed_port::ClosedPort;
+use standby::trust::LinkKey;
 use tokio::time::{sleep, timeout};
+use transport::quic::self_signed_pem;
+
+use crate::common::folder::TestFolder;
+use crate::common::pair::{Pair, complete};
+use crate::common::process::Process;
+use crate::common::{DEADLINE, Player, ROOM, leave, start_with};
 
 /// Writes a new certificate and its key, and gives the trust in it.
 fn certify(folder: &Path) -> Trust {

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use server::durable::recording::{RecordingWriter, Sink};
-use server::metrics::steps::Step;
+use durability::recording::{RecordingWriter, Sink};
+use platform::metrics::steps::Step;
 use server::offline;
-use server::tick::tick_loop::FanOutMode;
+use tick::tick_loop::FanOutMode;
 
 use super::backends::{BackendOptions, Candidate};
 use super::clients::ClientCounts;

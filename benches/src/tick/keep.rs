@@ -12,11 +12,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use folder::RunFolder;
-use server::durable::level::Level;
+use durability::level::Level;
 use server::offline;
-use server::tick::tick_loop::FanOutMode;
 use shared::WorldConfig;
+use tick::tick_loop::FanOutMode;
 
 use super::backends::{BackendName, BackendOptions, Candidate};
 use super::clients::ClientCounts;
@@ -24,6 +23,7 @@ use super::worlds;
 use crate::bench::Bench;
 use crate::options::{at_least_one, threads};
 use crate::report::{Recorder, Report, Row};
+use folder::RunFolder;
 
 /// Worlds that are kept. Fails where a kept world, or its recovery, comes to another state
 /// than one in memory.

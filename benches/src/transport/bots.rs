@@ -16,7 +16,7 @@ use client_bot::note;
 use client_bot::report::SwarmReport;
 use client_bot::say;
 use client_bot::{BehaviourKind, Swarm, SwarmOptions, Trust};
-use server::metrics::machine;
+use platform::metrics::machine;
 
 /// The hidden subcommand.
 pub const NAME: &str = "bots";

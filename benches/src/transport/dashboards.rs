@@ -13,12 +13,12 @@ use anyhow::{Context, bail, ensure};
 use clap::{Args, value_parser};
 use client_bot::note;
 use client_bot::{BehaviourKind, SwarmOptions};
+use platform::metrics::stats::Figures;
 use server::commands::demo::world::demo_world;
-use server::metrics::stats::Figures;
 use server::server::WebServing;
-use server::tick::backend::BackendOptions;
 use server::{Server, ServerOptions};
 use shared::file::Overrides;
+use tick::backend::BackendOptions;
 
 use super::bots::{self, Bots};
 use super::cores::{self, Cores, stay_on};

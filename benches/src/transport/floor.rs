@@ -8,9 +8,9 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use platform::metrics::machine;
 use quic::Socket;
 use quic::socket::bind;
-use server::metrics::machine;
 
 use super::cores::{Cores, stay_on};
 

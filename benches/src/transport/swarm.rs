@@ -8,12 +8,12 @@ use anyhow::{Context, bail};
 use clap::{Args, value_parser};
 use client_bot::note;
 use client_bot::{BehaviourKind, SwarmOptions};
+use platform::metrics::machine;
+use platform::metrics::steps::Step;
 use server::commands::demo::world::demo_world;
-use server::metrics::machine;
-use server::metrics::steps::Step;
-use server::tick::backend::BackendOptions;
 use server::{Server, ServerOptions};
 use shared::file::Overrides;
+use tick::backend::BackendOptions;
 
 use super::bots::{self, Bots};
 use super::cores::{self, Cores, stay_on};

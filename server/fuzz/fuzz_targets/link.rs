@@ -7,7 +7,7 @@
 use std::fmt::Debug;
 
 use libfuzzer_sys::fuzz_target;
-use server::standby::link::{Decode, LinkError, Reader, ToPrimary, ToStandby};
+use standby::link::{Decode, LinkError, Reader, ToPrimary, ToStandby};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&step, bytes)) = bytes.split_first() else {

@@ -7,9 +7,9 @@
 use device::cpu::Workers;
 use gpu_kernels::{Frame, StateHash};
 use libfuzzer_sys::fuzz_target;
-use server::durable::epoch::Epoch;
-use server::durable::frame_code::FrameCoder;
-use server::durable::record::{self, Entry, Place};
+use durability::epoch::Epoch;
+use durability::frame_code::FrameCoder;
+use durability::record::{self, Entry, Place};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut reader = FrameCoder::new(SLOTS);

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use server::commands::replay::replay_recording;
-use server::durable::recording::{RecordingReader, MAGIC, Record};
-use server::tick::backend::{BackendChoice, BackendOptions};
+use durability::recording::{RecordingReader, MAGIC, Record};
+use tick::backend::{BackendChoice, BackendOptions};
 use shared::WorldConfig;
 use shared::wire::codec;
 

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use server::accounts::names::{self, NameRule};
-use server::tick::talk::filter::{Speech, TalkFilter, Verdict, WordList};
+use accounts::names::{self, NameRule};
+use tick::talk::filter::{Speech, TalkFilter, Verdict, WordList};
 use shared::Text;
 
 fuzz_target!(|texts: (&str, &str)| {

@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use accounts::authenticator::Authenticator;
+use accounts::jwt::JwtTokens;
+use accounts::shared_word::SharedWord;
+use accounts::signed::SignedTokens;
 use anyhow::Result;
 use clap::Args;
 use client_bot::cli::{read_token, token};
-
-use crate::accounts::authenticator::Authenticator;
-use crate::accounts::jwt::JwtTokens;
-use crate::accounts::shared_word::SharedWord;
-use crate::accounts::signed::SignedTokens;
-use crate::renewal::Renewals;
+use platform::renewal::Renewals;
 
 #[derive(Debug, Args)]
 pub struct AccountArguments {

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use accounts::bans::Banned;
+use accounts::identity::Account;
+use accounts::network::Network;
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use client_bot::printable::OneLine;
 use client_bot::say;
+use console::admin::port::ask;
+use console::admin::request::{Answer, Client, Listed, Request};
 
 use super::arguments::span;
-use crate::accounts::bans::Banned;
-use crate::accounts::identity::Account;
-use crate::accounts::network::Network;
-use crate::admin::port::ask;
-use crate::admin::request::{Answer, Client, Listed, Request};
 
 #[derive(Debug, Args)]
 pub struct AdminArguments {

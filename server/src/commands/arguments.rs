@@ -10,8 +10,7 @@ use script::world::Reader;
 use shared::file::Overrides;
 use shared::wire::close::{UPDATE_URL_BYTES_MAX, is_update_url};
 use shared::{ConfigError, WorldConfig};
-
-use crate::tick::reload::WorldFile;
+use tick::reload::WorldFile;
 
 /// Parses a number of seconds above 0.
 pub fn seconds(text: &str) -> Result<f64, String> {

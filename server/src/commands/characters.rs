@@ -4,21 +4,20 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use accounts::identity::Account;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use client_bot::say;
+use durability::characters::postgres::Database;
+use durability::characters::{CharacterStore, change, character_of, default_row, row_of};
+use durability::folder::DataFolder;
+use durability::log::Log;
+use durability::recovery;
+use durability::role::Standing;
 use serde_json::{Map, Value, json};
 use shared::WorldConfig;
 
 use super::database::DatabaseArguments;
-use super::kept;
-use crate::accounts::identity::Account;
-use crate::durable::characters::postgres::Database;
-use crate::durable::characters::{CharacterStore, change, character_of, default_row, row_of};
-use crate::durable::folder::DataFolder;
-use crate::durable::log::Log;
-use crate::durable::recovery;
-use crate::durable::role::Standing;
 
 #[derive(Debug, Args)]
 pub struct CharactersArguments {
@@ -118,7 +117,7 @@ struct Characters {
 
 impl Characters {
     fn open(folder: &Path, database: Option<&Database>) -> Result<Characters> {
-        let disk = kept::open(folder)?;
+        let disk = recovery::open(folder)?;
         let locked = DataFolder::open(folder)?;
         // Opening those of a copy for a database would copy them into it.
         Standing::read(folder)?.check_primary(folder)?;

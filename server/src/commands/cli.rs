@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use client_bot::cli::{matches, with_variables};
 use client_bot::console;
+use platform::log::{self, LogFormat};
 
 use super::admin::{self, AdminArguments};
 use super::characters::{self, CharactersArguments};
@@ -22,7 +23,6 @@ use super::serve::{self, ServeArguments};
 use super::shell::{self, CompletionsArguments, ManArguments};
 use super::token::{self, TokenArguments};
 use super::verify::{self, VerifyArguments};
-use crate::log::{self, LogFormat};
 
 /// A game server for one large shared world
 #[derive(Debug, Parser)]

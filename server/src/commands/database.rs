@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-
-use crate::durable::characters::postgres::Database;
+use durability::characters::postgres::Database;
 
 #[derive(Debug, Args)]
 pub struct DatabaseArguments {

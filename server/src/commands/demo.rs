@@ -17,16 +17,16 @@ use client_bot::network::NetworkArguments;
 use client_bot::say;
 use client_bot::signals::Endings;
 use client_bot::{BehaviourKind, Network, Swarm, SwarmOptions, SwarmReport, Trust};
+use platform::metrics::machine;
+use platform::metrics::stats::Figures;
+use platform::renewal::Renewals;
 use quic::faults::relay::{self, Relay, RelayPort};
 use shared::world::logic::Text;
+use tick::backend::BackendOptions;
 
 use super::arguments::{Loaded, seconds, update_url, world_at};
 use super::web::{WebArguments, say_page};
-use crate::metrics::machine;
-use crate::metrics::stats::Figures;
-use crate::renewal::Renewals;
 use crate::server::{Server, ServerOptions};
-use crate::tick::backend::BackendOptions;
 use report::DemoReport;
 use world::{demo_world, expected_visible, size_text};
 

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use client_bot::say;
+use platform::metrics::{machine, memory};
+use quic::socket::BUFFER_BYTES;
 use shared::WorldConfig;
+use testkit::parity::RandomWorlds;
 
 use super::parity;
-use crate::metrics::{machine, memory};
-use quic::socket::BUFFER_BYTES;
-use testkit::parity::RandomWorlds;
 
 #[derive(Debug, Args)]
 pub struct DoctorArguments {

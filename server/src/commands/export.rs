@@ -8,11 +8,12 @@ use clap::Args;
 use client_bot::cli::threads;
 use client_bot::console::files::finish;
 use client_bot::console::output::output;
+use console::export::{Entities, json};
+use durability::recovery::open;
+use platform::private;
+use tick::backend::BackendOptions;
 
-use super::kept::{open, recover};
-use crate::export::{Entities, json};
-use crate::private;
-use crate::tick::backend::BackendOptions;
+use super::kept::recover;
 
 #[derive(Debug, Args)]
 pub struct ExportArguments {
@@ -55,7 +56,7 @@ pub fn run(arguments: &ExportArguments) -> Result<()> {
     let mut file = BufWriter::new(private::create(path).with_context(failed)?);
     #[cfg(feature = "parquet")]
     if is_parquet {
-        crate::export::parquet::write(&entities, &mut file).with_context(failed)?;
+        console::export::parquet::write(&entities, &mut file).with_context(failed)?;
         return finish(file).with_context(failed);
     }
     json::write(&entities, &mut file).with_context(failed)?;

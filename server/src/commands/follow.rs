@@ -12,18 +12,18 @@ use clap::Args;
 use client_bot::connect::resolve;
 use client_bot::say;
 use client_bot::signals::Endings;
+use console::admin::port::{self, Answers};
+use console::admin::request::{Answer, Request};
+use platform::renewal::Renewals;
 use shared::wire::control::ADDRESS_BYTES_MAX;
+use standby::feed::FeedOptions;
+use standby::trust::LinkKey;
 use tracing::info;
 
 use super::arguments::seconds;
 use super::lease::Watch;
-use crate::admin::port::{self, Answers};
-use crate::admin::request::{Answer, Request};
-use crate::renewal::Renewals;
-use crate::server::standby::{Follow, Standby};
+use crate::server::following::{Follow, Standby};
 use crate::server::{Server, ServerOptions, StandbyOptions};
-use crate::standby::feed::FeedOptions;
-use crate::standby::trust::LinkKey;
 
 #[derive(Debug, Args)]
 pub struct StandbyArguments {

@@ -6,12 +6,13 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::cli::threads;
 use client_bot::say;
+use durability::checkpoint;
+use durability::folder::DataFolder;
+use durability::recovered::Stored;
+use durability::recovery::open;
+use tick::backend::BackendOptions;
 
-use super::kept::{open, recover};
-use crate::durable::checkpoint;
-use crate::durable::folder::DataFolder;
-use crate::durable::recovery::Stored;
-use crate::tick::backend::BackendOptions;
+use super::kept::recover;
 
 #[derive(Debug, Args)]
 pub struct ForkArguments {

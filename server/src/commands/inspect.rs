@@ -6,13 +6,14 @@ use anyhow::{Context, Result};
 use clap::Args;
 use client_bot::printable::Lines;
 use client_bot::say;
+use durability::disk::{Disk, Folder};
+use durability::log::{Log, LogError};
+use durability::recovery;
+use durability::recovery::open;
+use durability::roster::{Roster, Stands};
+use durability::{checkpoint, segment};
 
-use super::kept::{open, size_text};
-use crate::durable::disk::{Disk, Folder};
-use crate::durable::log::{Log, LogError};
-use crate::durable::recovery;
-use crate::durable::roster::{Roster, Stands};
-use crate::durable::{checkpoint, segment};
+use super::kept::size_text;
 
 #[derive(Debug, Args)]
 pub struct InspectArguments {

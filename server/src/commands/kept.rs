@@ -1,29 +1,14 @@
 //! What the commands for kept worlds share.
 
-use std::path::Path;
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use durability::disk::Folder;
+use durability::log::End;
+use durability::recovered::Recovered;
+use durability::recovery::{self, Replay};
 use gpu_kernels::Backend;
+use platform::metrics::machine;
 use shared::WorldConfig;
-
-use crate::durable::checkpoint;
-use crate::durable::disk::Folder;
-use crate::durable::log::End;
-use crate::durable::recovery::{self, Recovered, Replay};
-use crate::metrics::machine;
-use crate::tick::backend::{BackendOptions, start_backend};
-
-/// The folder of a world that is kept.
-pub fn open(path: &Path) -> Result<Folder> {
-    let folder = Folder::new(path);
-    if !path.is_dir() || checkpoint::ticks(&folder)?.is_empty() {
-        bail!(
-            "{} holds no world: expected the folder of `myriad serve --data`",
-            path.display()
-        );
-    }
-    Ok(folder)
-}
+use tick::backend::{BackendOptions, start_backend};
 
 /// The world as it was before a tick, or at its end.
 pub fn recover(

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
+use standby::lease::renewal::{Contender, HeldLease, LeaseOptions};
 use tracing::{info, warn};
 
-use crate::lease::renewal::{Contender, HeldLease, LeaseOptions};
-use crate::server::standby::Standby;
+use crate::server::following::Standby;
 
 #[derive(Debug, Args)]
 pub struct LeaseArguments {

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use client_bot::say;
-
-use crate::standby::trust::LinkKey;
+use standby::trust::LinkKey;
 
 #[derive(Debug, Args)]
 pub struct LinkKeyArguments {

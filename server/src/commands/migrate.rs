@@ -7,20 +7,20 @@ use anyhow::{Context, Result};
 use clap::Args;
 use client_bot::cli::threads;
 use client_bot::say;
-
+use durability::characters::CharacterStore;
+use durability::checkpoint;
+use durability::differences;
+use durability::folder::DataFolder;
+use durability::migration::{self, Migrated, MigrationOptions, populations, store};
+use durability::recovered::Stored;
+use durability::recovery::open;
+use durability::role::Standing;
 use shared::file::Overrides;
+use tick::backend::BackendOptions;
 
 use super::arguments::load_world;
 use super::database::DatabaseArguments;
-use super::kept::{open, recover, start};
-use crate::durable::characters::CharacterStore;
-use crate::durable::checkpoint;
-use crate::durable::differences;
-use crate::durable::folder::DataFolder;
-use crate::durable::migration::{self, Migrated, MigrationOptions, populations, store};
-use crate::durable::recovery::Stored;
-use crate::durable::role::Standing;
-use crate::tick::backend::BackendOptions;
+use super::kept::{recover, start};
 
 #[derive(Debug, Args)]
 pub struct MigrateArguments {

@@ -5,8 +5,7 @@ use anyhow::Result;
 use gpu_kernels::CpuBackend;
 use testkit::backends::Starter;
 use testkit::parity::{self, RandomWorlds};
-
-use crate::tick::backend::{BackendChoice, BackendOptions, Gpus, start_backend};
+use tick::backend::{BackendChoice, BackendOptions, Gpus, start_backend};
 
 /// Runs random worlds, and says what was compared. An error says where a backend differs.
 pub fn check(worlds: &RandomWorlds, threads: usize, gpu: u32) -> Result<String> {

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use client_bot::say;
+use console::admin::port::ask;
+use console::admin::request::{Answer, Request};
 
 use super::follow::CONTROL;
-use crate::admin::port::ask;
-use crate::admin::request::{Answer, Request};
-use crate::server::standby::promote_folder;
+use crate::server::following::promote_folder;
 
 #[derive(Debug, Args)]
 pub struct PromoteArguments {

@@ -11,19 +11,19 @@ use client_bot::cli::threads;
 use client_bot::printable::Lines;
 use client_bot::say;
 use client_bot::signals::{self, Endings};
+use console::playback::difference::differing_parts;
+use console::web::replay::ReplaySite;
+use durability::checkpoint;
+use durability::recording::{Next, RecordingReader};
+use durability::recovered::Progress;
+use durability::recovery::{self, Replay};
 use gpu_kernels::{Backend, Frame, StateHash, Ticket};
+use platform::metrics::machine;
+use platform::renewal::Renewals;
 use shared::Schema;
+use tick::backend::{BackendOptions, start_backend};
 
-use super::difference::differing_parts;
-use super::kept;
 use super::web::{DashboardToken, HttpHosts};
-use crate::durable::checkpoint;
-use crate::durable::recording::{Next, RecordingReader};
-use crate::durable::recovery::{self, Progress, Replay};
-use crate::metrics::machine;
-use crate::renewal::Renewals;
-use crate::tick::backend::{BackendOptions, start_backend};
-use crate::web::replay::ReplaySite;
 
 #[derive(Debug, Args)]
 pub struct ReplayArguments {
@@ -108,7 +108,7 @@ fn show(arguments: &ReplayArguments, address: SocketAddr, threads: usize) -> Res
 
 /// Replays ticks of a kept world.
 fn replay_kept(arguments: &ReplayArguments, threads: usize) -> Result<bool> {
-    let disk = kept::open(&arguments.file)?;
+    let disk = recovery::open(&arguments.file)?;
     let oldest = checkpoint::ticks(&disk)?.first().copied();
     let stored = recovery::newest(&disk, arguments.from.or(oldest))?;
     let stored = stored.context("there is no checkpoint before that tick")?;

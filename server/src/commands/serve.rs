@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use accounts::names::NameRule;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::cli::threads;
@@ -12,6 +13,15 @@ use client_bot::connect::{fingerprint, resolve};
 use client_bot::console::output::write_in_background;
 use client_bot::say;
 use client_bot::signals::{self, Endings};
+use durability::level::Level;
+use durability::recovered::Progress;
+use platform::log::LogFormat;
+use platform::metrics::machine;
+use platform::metrics::stats::{Figures, counts_text};
+use platform::renewal::{Renewals, Shared};
+use platform::waits::StopDeadline;
+use tick::backend::BackendOptions;
+use tick::talk::filter::{NoFilter, TalkFilter, WordList};
 
 use super::accounts::AccountArguments;
 use super::arguments::{Loaded, default_world, seconds, update_url, world_at};
@@ -19,17 +29,7 @@ use super::database::DatabaseArguments;
 use super::follow::{StandbyArguments, follow_until_promoted};
 use super::lease::LeaseArguments;
 use super::web::{WebArguments, say_page};
-use crate::accounts::names::NameRule;
-use crate::durable::level::Level;
-use crate::durable::recovery::Progress;
-use crate::log::LogFormat;
-use crate::metrics::machine;
-use crate::metrics::stats::{Figures, counts_text};
-use crate::renewal::{Renewals, Shared};
 use crate::server::{CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions};
-use crate::tick::backend::BackendOptions;
-use crate::tick::talk::filter::{NoFilter, TalkFilter, WordList};
-use crate::waits::StopDeadline;
 
 #[derive(Debug, Args)]
 pub struct ServeArguments {

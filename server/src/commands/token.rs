@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use accounts::authenticator::UnixTime;
+use accounts::identity::Account;
+use accounts::names;
+use accounts::signed::{Claims, SignedTokens};
 use anyhow::{Context, Result};
 use clap::Args;
 use client_bot::say;
 use shared::Name;
 
 use super::arguments::span;
-use crate::accounts::authenticator::UnixTime;
-use crate::accounts::identity::Account;
-use crate::accounts::names;
-use crate::accounts::signed::{Claims, SignedTokens};
 
 #[derive(Debug, Args)]
 pub struct TokenArguments {

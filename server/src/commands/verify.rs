@@ -6,12 +6,11 @@ use anyhow::{Context, Result};
 use clap::Args;
 use client_bot::printable::Lines;
 use client_bot::say;
-
-use super::kept::open;
-use crate::durable::checkpoint;
-use crate::durable::disk::Folder;
-use crate::durable::log::{self, Log};
-use crate::durable::recovery;
+use durability::checkpoint;
+use durability::disk::Folder;
+use durability::log::{self, Log};
+use durability::recovery;
+use durability::recovery::open;
 
 #[derive(Debug, Args)]
 pub struct VerifyArguments {

@@ -9,8 +9,8 @@ use clap::Args;
 use client_bot::cli::{read_token, token};
 use client_bot::connect::resolve;
 use client_bot::say;
+use platform::renewal::{Renewals, Shared};
 
-use crate::renewal::{Renewals, Shared};
 use crate::server::{Server, WebServing};
 
 #[derive(Debug, Args)]

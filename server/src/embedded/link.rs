@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use quic::{Congestion, Handle, StreamEnd};
+use transport::client_link::ClientLink;
 
 use super::{ADDRESS, Closed};
-use crate::transport::client_link::ClientLink;
 
 /// What is on its way between a client and the server.
 #[derive(Default)]

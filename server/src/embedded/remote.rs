@@ -277,7 +277,7 @@ impl Way {
 }
 
 /// What QUIC, UDP and IP add to a packet, with an acknowledgement.
-const HEADER_BYTES: usize = crate::session::flow::HEADER_BYTES;
+const HEADER_BYTES: usize = session::flow::HEADER_BYTES;
 /// The bytes of the stream in a packet.
 const PIECE_BYTES: u64 = 1000;
 /// As many bytes as QUIC has at first, and as a server keeps for a client at most.

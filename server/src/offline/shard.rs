@@ -3,16 +3,16 @@
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
 
+use frontend::SessionWorld;
+use frontend::inbox::SharedInbox;
+use frontend::publication::{FanOutReport, Publication, SessionEvent, ToShard};
+use platform::metrics::counts::FanOutCounts;
+use session::fan_out::Scratch;
+use session::frame::TickView;
+use session::stream::Unsent;
+use session::{Player, Session};
 use shared::wire::commands::{Acknowledgement, ClientDatagram};
 use shared::{Tick, WorldConfig};
-
-use crate::metrics::counts::FanOutCounts;
-use crate::session::fan_out::Scratch;
-use crate::session::frame::TickView;
-use crate::session::stream::Unsent;
-use crate::session::{Player, Session, SessionWorld};
-use crate::tick::inbox::SharedInbox;
-use crate::tick::publication::{FanOutReport, Publication, SessionEvent, ToShard};
 
 /// Sessions without connections.
 pub struct OfflineShard {

@@ -3,12 +3,11 @@
 use std::fs;
 use std::io::ErrorKind;
 
+use accounts::bans::Ban;
+use accounts::guard::Guard;
+use accounts::moment::Moment;
 use anyhow::{Context, Result};
-
-use crate::accounts::bans::Ban;
-use crate::accounts::guard::Guard;
-use crate::accounts::moment::Moment;
-use crate::durable::folder::{self, DataFolder};
+use durability::folder::{self, DataFolder};
 
 /// Tells a guard of the bans in a folder, and keeps there what becomes of them.
 pub fn keep(guard: &Guard, folder: &DataFolder) -> Result<()> {

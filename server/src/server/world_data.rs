@@ -5,25 +5,27 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use device::cpu::Workers;
+use durability::characters::{CharacterStore, Rows};
+use durability::checkpoint;
+use durability::differences::with_rate_of;
+use durability::disk::Disk;
+use durability::elsewhere::{Replica, Validity};
+use durability::folder::DataFolder;
+use durability::journal::{Journal, SPARE, Settings};
+use durability::log;
+use durability::recovered::{Recovered, Stored};
+use durability::recovery::{self, Replay};
+use durability::role::Standing;
+use durability::worker::{DurabilityWorker, KeepOptions};
 use gpu_kernels::Backend;
 use gpu_kernels::tick::VERSION;
+use platform::waits::Wait;
 use shared::WorldConfig;
+use standby::feed::Feed;
+use standby::lease::renewal::LeaseValidity;
+use tick::tick_loop::Kept;
 
 use super::DataOptions;
-use crate::durable::characters::{CharacterStore, Rows};
-use crate::durable::checkpoint;
-use crate::durable::differences::with_rate_of;
-use crate::durable::disk::Disk;
-use crate::durable::folder::DataFolder;
-use crate::durable::journal::{Journal, SPARE, Settings};
-use crate::durable::log;
-use crate::durable::recovery::{self, Recovered, Replay, Stored};
-use crate::durable::role::Standing;
-use crate::durable::worker::{DurabilityWorker, KeepOptions};
-use crate::lease::renewal::LeaseValidity;
-use crate::standby::feed::Feed;
-use crate::tick::tick_loop::Kept;
-use crate::waits::Wait;
 
 /// A folder that is open, and what it has of a world.
 pub struct Opened {
@@ -111,8 +113,8 @@ pub fn keep(
         level: data.level,
         keeps_all: data.keeps_all,
         checkpoint_ticks: u64::from(data.checkpoint_seconds) * u64::from(tick_hz),
-        feed,
-        lease,
+        feed: feed.map(|feed| feed as Arc<dyn Replica>),
+        lease: lease.map(|lease| lease as Arc<dyn Validity>),
     };
     let (store, characters) = match recovered.world.persists.is_empty() {
         true => (None, Rows::new()),

@@ -1,9 +1,9 @@
 //! Players with names, and accounts by these.
 
+use accounts::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
+use accounts::identity::{Account, Identity};
 use client_bot::connect::hello;
 use server::Server;
-use server::accounts::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
-use server::accounts::identity::{Account, Identity};
 use shared::wire::control::Hello;
 
 use super::Player;

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use client_bot::connect::{ClientError, hello};
 use client_bot::{Client, Connector, Trust};
+use durability::disk::Folder;
+use durability::log::Log as Journal;
+use durability::recovery;
 use gpu_kernels::{Backend, CpuBackend, SlotState};
 use script::builtin;
-use server::durable::disk::Folder;
-use server::durable::log::Log as Journal;
-use server::durable::recovery;
 use shared::wire::control::Ticket;
 use shared::wire::stream::Message;
 use shared::wire::talk::Talk;

@@ -16,32 +16,32 @@ const DATES: &[(&str, &str)] = &[
         "dates of files, which say whether they have changed",
     ),
     (
-        "server/src/accounts/authenticator.rs",
+        "server/accounts/src/authenticator.rs",
         "a date as seconds since 1970",
     ),
     (
-        "server/src/accounts/moment.rs",
+        "server/accounts/src/moment.rs",
         "dates of tokens and of bans, as they are shown and kept",
     ),
-    ("server/src/commands/token.rs", "dates of a token"),
-    ("server/src/durable/code_cache.rs", "dates of files"),
-    ("server/src/log/queue.rs", "dates of lines"),
     (
-        "server/src/server/frontend.rs",
-        "dates of the certificate for browsers",
-    ),
-    ("server/src/transport/browsers.rs", "the same"),
-    (
-        "server/src/transport/steady.rs",
-        "a type of the transport, without the time of day",
-    ),
-    (
-        "server/src/web/dashboard/watch.rs",
+        "server/console/src/web/dashboard/watch.rs",
         "the time under a chart",
     ),
     (
-        "server/src/web/page.rs",
+        "server/console/src/web/page.rs",
         "dates of the certificate for browsers",
+    ),
+    ("server/durability/src/code_cache.rs", "dates of files"),
+    ("server/platform/src/log/queue.rs", "dates of lines"),
+    ("server/src/commands/token.rs", "dates of a token"),
+    (
+        "server/src/server/serving.rs",
+        "dates of the certificate for browsers",
+    ),
+    ("server/transport/src/browsers.rs", "the same"),
+    (
+        "server/transport/src/steady.rs",
+        "a type of the transport, without the time of day",
     ),
 ];
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use platform::metrics::table::{self, Kind, Metric};
 use serde_json::Value;
-use server::metrics::table::{self, Kind, Metric};
 
 use crate::docs::markdown::root;
 

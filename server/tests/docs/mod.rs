@@ -9,8 +9,9 @@ mod worlds;
 
 use std::collections::BTreeSet;
 
+use platform::metrics::table;
+
 use markdown::{documents, read};
-use server::metrics::table;
 
 #[test]
 fn documents_are_short() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use server::durable::disk::{Disk, DiskFile};
+use durability::disk::{Disk, DiskFile};
 
 use crate::journal::dice::Dice;
 

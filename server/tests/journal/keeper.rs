@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use device::cpu::Workers;
+use durability::epoch::Epoch;
+use durability::folder::DataFolder;
+use durability::journal::{Journal, Settings, Start};
+use durability::level::Level;
+use durability::log::Log;
+use durability::record::Entry;
+use durability::roster::Roster;
+use durability::worker::{DurabilityWorker, KeepOptions};
 use gpu_kernels::{Frame, StateHash};
-use server::durable::epoch::Epoch;
-use server::durable::folder::DataFolder;
-use server::durable::journal::{Journal, Settings, Start};
-use server::durable::level::Level;
-use server::durable::log::Log;
-use server::durable::record::Entry;
-use server::durable::roster::Roster;
-use server::durable::worker::{DurabilityWorker, KeepOptions};
 use shared::{CommandKind, EntityId, Tick};
 
 use crate::journal::disk::{Faults, SimulatedDisk};

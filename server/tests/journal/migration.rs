@@ -1,9 +1,9 @@
 //! A migration that breaks off anywhere leaves the world before it or the one after it.
 
-use server::durable::checkpoint::{self, Head};
-use server::durable::disk::Disk;
-use server::durable::epoch::Epoch;
-use server::durable::migration::store;
+use durability::checkpoint::{self, Head};
+use durability::disk::Disk;
+use durability::epoch::Epoch;
+use durability::migration::store;
 
 use crate::journal::disk::Faults;
 use crate::journal::{Begun, History, World};

@@ -11,17 +11,18 @@ mod migration;
 use std::sync::Arc;
 
 use device::cpu::Workers;
-use dice::Dice;
-use disk::{Faults, SimulatedDisk};
+use durability::checkpoint::{self, Head};
+use durability::disk::Disk;
+use durability::epoch::Epoch;
+use durability::journal::{Journal, JournalError, Settings, Start};
+use durability::log::{Log, LogError, cut};
+use durability::record::Entry;
 use gpu_kernels::{Frame, StateHash};
-use server::durable::checkpoint::{self, Head};
-use server::durable::disk::Disk;
-use server::durable::epoch::Epoch;
-use server::durable::journal::{Journal, JournalError, Settings, Start};
-use server::durable::log::{Log, LogError, cut};
-use server::durable::record::Entry;
 use shared::world::mix::mix;
 use shared::{CommandKind, EntityId, Tick};
+
+use dice::Dice;
+use disk::{Faults, SimulatedDisk};
 
 const CAPACITY: u32 = 64;
 

@@ -120,6 +120,10 @@ checked_text!(Text);
 pub const NAME_BYTES_MAX: usize = 32;
 /// The most bytes of what is said at once.
 pub const TEXT_BYTES_MAX: usize = 512;
+/// What all clients of a world together may say in a tick.
+pub const SAYINGS_MAX: usize = 4096;
+/// The bytes of that in a frame: texts, and whom they are for.
+pub const TALK_BYTES_MAX: usize = SAYINGS_MAX * (TEXT_BYTES_MAX + NAME_BYTES_MAX + 16);
 
 #[cfg(test)]
 mod tests {

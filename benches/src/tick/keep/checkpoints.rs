@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use client_bot::note;
-use server::durable::level::Level;
+use durability::level::Level;
 use server::offline;
-use server::tick::tick_loop::FanOutMode;
 use shared::WorldConfig;
+use tick::tick_loop::FanOutMode;
 
 use super::folder::{CHECKPOINT, NO_CHECKPOINTS, RunFolder};
 use super::levels::quantile_ms;

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context;
+use durability::level::Level;
 use gpu_kernels::Backend;
-use server::durable::level::Level;
 use server::server::{DataOptions, world_data};
-use server::tick::tick_loop::Kept;
 use shared::WorldConfig;
+use tick::tick_loop::Kept;
 
 /// A folder that is removed at the end.
 pub struct RunFolder(PathBuf);

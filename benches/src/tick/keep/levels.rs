@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use client_bot::note;
-use server::durable::level::Level;
-use server::metrics::steps::Step;
+use durability::level::Level;
+use platform::metrics::steps::Step;
 use server::offline;
-use server::tick::tick_loop::FanOutMode;
 use shared::WorldConfig;
+use tick::tick_loop::FanOutMode;
 
 use super::folder::{JOURNAL, NO_CHECKPOINTS, RunFolder};
 use super::{Given, Options};

@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use client_bot::note;
+use durability::disk::Folder;
+use durability::level::Level;
+use durability::record::Entry;
+use durability::recovered::Recovered;
+use durability::recovery::{self, Replay};
+use durability::worker::Boundary;
 use gpu_kernels::{Frame, Stage, StateHash};
-use server::durable::disk::Folder;
-use server::durable::level::Level;
-use server::durable::record::Entry;
-use server::durable::recovery::{self, Recovered, Replay};
-use server::durable::worker::Boundary;
-use server::tick::tick_loop::Kept;
 use shared::{Tick, WorldConfig};
+use tick::tick_loop::Kept;
 
 use super::Options;
 use super::folder::{CHECKPOINT, JOURNAL, NO_CHECKPOINTS, RunFolder};

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use client_bot::SwarmReport;
 use client_bot::report::print_lines;
 use client_bot::say;
+use platform::metrics::stats::counts_text;
 use serde::Serialize;
-
-use crate::metrics::stats::counts_text;
 
 /// What a demo measured: the last line of `--json`.
 #[derive(Clone, Debug, Serialize)]

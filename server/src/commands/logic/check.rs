@@ -9,16 +9,16 @@ use clap::Args;
 use client_bot::say;
 use gpu_kernels::CpuBackend;
 use gpu_kernels::logic::Engine;
+use platform::metrics::machine;
+use platform::metrics::stats::counts_text;
 use script::{Command, Logic};
 use shared::WorldConfig;
 use testkit::backends::Starter;
 use testkit::trial;
+use tick::backend::{BackendChoice, BackendOptions, Gpus, start_backend};
 
 use super::{place, table, told};
 use crate::commands::arguments::seconds;
-use crate::metrics::machine;
-use crate::metrics::stats::counts_text;
-use crate::tick::backend::{BackendChoice, BackendOptions, Gpus, start_backend};
 
 #[derive(Debug, Args)]
 pub struct CheckArguments {

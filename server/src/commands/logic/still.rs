@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use durability::recording::{Next, RecordingReader};
 use gpu_kernels::{Backend, CpuBackend, Frame, SlotState, Snapshot};
+use platform::metrics::machine;
 use script::arith;
 use script::interpreter::World;
 use script::logic::with_logic;
 use shared::{EntityId, EntityRef, Slot, Tick, WorldConfig};
-
-use crate::durable::recording::{Next, RecordingReader};
-use crate::metrics::machine;
 
 /// A world and its state.
 pub struct Still {

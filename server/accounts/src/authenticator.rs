@@ -1,0 +1,140 @@
+//! What a server asks of a token, and why one is rejected.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use platform::renewal::Shared;
+use shared::Name;
+use shared::wire::close::Close;
+use shared::world::talk::TextError;
+use thiserror::Error;
+
+use super::identity::{AccountError, Identity};
+use super::names;
+
+/// Says who shows a token. Game servers may bring their own; one is called on every shard's
+/// thread, for each hello, so it should take less than a millisecond and wait for nothing.
+pub trait Authenticator: Send + Sync {
+    /// Who a client is, or why it may not come in.
+    fn authenticate(
+        &self,
+        credentials: &Credentials<'_>,
+        now: UnixTime,
+    ) -> Result<Identity, Rejection>;
+
+    /// What an operator should know of it at the start.
+    fn description(&self) -> String;
+
+    /// Whether a right token may be found by trying many. A network that has shown too many
+    /// wrong ones is then not heard for a while, and else still with a right one.
+    fn is_guessable(&self) -> bool {
+        true
+    }
+
+    /// Whether anybody may come in: the log warns of it.
+    fn is_open(&self) -> bool {
+        false
+    }
+}
+
+/// One that is replaced when its keys are.
+impl Authenticator for Shared<dyn Authenticator> {
+    fn authenticate(
+        &self,
+        credentials: &Credentials<'_>,
+        now: UnixTime,
+    ) -> Result<Identity, Rejection> {
+        self.get().authenticate(credentials, now)
+    }
+
+    fn description(&self) -> String {
+        self.get().description()
+    }
+
+    fn is_open(&self) -> bool {
+        self.get().is_open()
+    }
+}
+
+/// What a hello says of its sender. Nothing of it is proven.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Credentials<'a> {
+    pub token: &'a str,
+    /// Empty: no wish.
+    pub wished_name: &'a str,
+}
+
+/// Seconds since 1 January 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnixTime(pub u64);
+
+/// Why a client may not come in; the sentence is for its player.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Rejection {
+    #[error("the token is not the server's")]
+    WrongWord,
+    #[error("the server requires a token")]
+    Missing,
+    #[error("the token is not one that this server can read: {0}")]
+    Unreadable(&'static str),
+    #[error("the token's signature is wrong")]
+    Forged,
+    #[error("the token expired {0} seconds ago")]
+    Expired(u64),
+    #[error("the token is not valid yet: it will be in {0} seconds")]
+    Early(u64),
+    #[error("the token is of another issuer than this server trusts")]
+    Issuer,
+    #[error("the token is for another audience than this server")]
+    Audience,
+    #[error("the token's account: {0}")]
+    Account(#[from] AccountError),
+    #[error("the name: {0}")]
+    Name(#[from] TextError),
+    /// What an embedding game says. It is not about the token: players are not asked for another.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Rejection {
+    /// Whether the client may be trying out tokens: a network may do so only a few times.
+    pub fn is_guess(&self) -> bool {
+        matches!(
+            self,
+            Rejection::WrongWord | Rejection::Unreadable(_) | Rejection::Forged
+        )
+    }
+
+    /// The code with which the client is closed.
+    pub fn close(&self) -> Close {
+        match self {
+            Rejection::Name(_) | Rejection::Other(_) => Close::Refused,
+            Rejection::WrongWord
+            | Rejection::Missing
+            | Rejection::Unreadable(_)
+            | Rejection::Forged
+            | Rejection::Expired(_)
+            | Rejection::Early(_)
+            | Rejection::Issuer
+            | Rejection::Audience
+            | Rejection::Account(_) => Close::Unauthorized,
+        }
+    }
+}
+
+impl Credentials<'_> {
+    /// The name that the client wants, where nothing else says how it is called.
+    pub fn name(&self) -> Result<Option<Name>, Rejection> {
+        match self.wished_name {
+            "" => Ok(None),
+            name => Ok(Some(names::wished(name)?)),
+        }
+    }
+}
+
+impl UnixTime {
+    /// The time on this machine's clock.
+    pub fn of(time: SystemTime) -> UnixTime {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        UnixTime(since.as_secs())
+    }
+}

@@ -1,0 +1,418 @@
+//! All that stands between a hello and the world: who it is, whether they are banned, and
+//! how many of an account or a network may come. All shards share one.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use shared::wire::close::Close;
+use thiserror::Error;
+
+use super::authenticator::{Authenticator, Credentials, Rejection};
+use super::bans::{Ban, Banned, Bans};
+use super::guesses::Guesses;
+use super::identity::{Account, Identity};
+use super::moment::Moment;
+use super::network::Network;
+
+/// The guard of a server.
+pub struct Guard {
+    authenticator: Arc<dyn Authenticator>,
+    clients_per_network: u32,
+    state: Mutex<State>,
+    /// Keeps all bans, where they outlive the server.
+    keep: Mutex<Option<KeepBans>>,
+}
+
+type KeepBans = Box<dyn Fn(&[Ban]) -> anyhow::Result<()> + Send>;
+
+#[derive(Default)]
+struct State {
+    bans: Bans,
+    /// How many clients of a network are in.
+    clients: HashMap<Network, u32>,
+    /// When the arrivals of an account would have come at an even pace; those of late.
+    arrivals: HashMap<Account, Instant>,
+    guesses: Guesses,
+}
+
+/// Why a client may not come in.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotAdmitted {
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    #[error("banned for another {seconds} seconds{reason}")]
+    Banned { seconds: u64, reason: String },
+    #[error("this network has shown too many wrong tokens; try again in {0} seconds")]
+    Guessing(u64),
+    #[error("this account connects too often; try again in {0} seconds")]
+    TooOften(u64),
+    #[error("there are {0} clients of this network already")]
+    Crowded(u32),
+}
+
+impl NotAdmitted {
+    /// The code with which the client is closed.
+    pub fn close(&self) -> Close {
+        match self {
+            NotAdmitted::Rejected(rejection) => rejection.close(),
+            NotAdmitted::Banned { .. } => Close::Banned,
+            NotAdmitted::Guessing(_) | NotAdmitted::TooOften(_) | NotAdmitted::Crowded(_) => {
+                Close::Refused
+            }
+        }
+    }
+}
+
+/// Why bans are not as they should be.
+#[derive(Debug, Error)]
+pub enum BanError {
+    #[error("there are too many bans")]
+    TooMany,
+    #[error("there is no ban of {0}")]
+    None(Banned),
+    #[error("this holds until the server ends, but not after that: {0:#}")]
+    NotKept(anyhow::Error),
+}
+
+impl Guard {
+    /// `clients_per_network` clients may be in from one IPv4 address or IPv6 /64.
+    pub fn new(authenticator: Arc<dyn Authenticator>, clients_per_network: u32) -> Guard {
+        Guard {
+            authenticator,
+            clients_per_network,
+            state: Mutex::default(),
+            keep: Mutex::default(),
+        }
+    }
+
+    /// Takes over the bans of an earlier server. From now on, `keep` gets all that hold after
+    /// each change.
+    pub fn keep_bans(
+        &self,
+        bans: Vec<Ban>,
+        now: Moment,
+        keep: impl Fn(&[Ban]) -> anyhow::Result<()> + Send + 'static,
+    ) {
+        *self.keeping() = Some(Box::new(keep));
+        self.state().bans = Bans::new(bans, now);
+    }
+
+    /// Lets a client in, or says why not. Who is let in must [`Guard::leave`].
+    pub fn admit(
+        &self,
+        credentials: &Credentials<'_>,
+        address: IpAddr,
+        now: Moment,
+    ) -> Result<Identity, NotAdmitted> {
+        let identity = self.authenticate(credentials, address, now)?;
+        self.enter(&identity, address, now)?;
+        Ok(identity)
+    }
+
+    /// Lets a client in whose token is not heard, as its network has shown too many wrong ones.
+    /// It must then come back to the session of a ticket: these can't be found by trying. Who is
+    /// let in must [`Guard::leave`].
+    pub fn admit_by_ticket(&self, address: IpAddr, now: Moment) -> Result<Identity, NotAdmitted> {
+        let guest = Identity::default();
+        self.enter(&guest, address, now)?;
+        Ok(guest)
+    }
+
+    /// Who shows these credentials. The guesses of a network are counted here, and so those at
+    /// all shards together.
+    fn authenticate(
+        &self,
+        credentials: &Credentials<'_>,
+        address: IpAddr,
+        now: Moment,
+    ) -> Result<Identity, NotAdmitted> {
+        // Before it is looked at: many connections show tokens at the same time.
+        let taken = self.state().guesses.take(address, now.steady);
+        let over = |wait: Duration| NotAdmitted::Guessing(wait.as_secs() + 1);
+        if let Err(wait) = taken
+            && self.authenticator.is_guessable()
+        {
+            return Err(over(wait));
+        }
+        // The signature takes a while, and needs no lock.
+        let found = self.authenticator.authenticate(credentials, now.date);
+        match (found, taken) {
+            (Err(rejection), Ok(())) if rejection.is_guess() => Err(rejection.into()),
+            (Err(rejection), Err(wait)) if rejection.is_guess() => Err(over(wait)),
+            (found, taken) => {
+                if taken.is_ok() {
+                    self.state().guesses.give_back(address, now.steady);
+                }
+                Ok(found?)
+            }
+        }
+    }
+
+    fn enter(&self, identity: &Identity, address: IpAddr, now: Moment) -> Result<(), NotAdmitted> {
+        let mut state = self.state();
+        if let Some((seconds, reason)) = state.bans.of(identity, address, now.steady) {
+            let reason = match reason {
+                "" => String::new(),
+                reason => format!(": {reason}"),
+            };
+            return Err(NotAdmitted::Banned { seconds, reason });
+        }
+        let network = Network::of(address);
+        let inside = state.clients.get(&network).copied().unwrap_or(0);
+        if inside >= self.clients_per_network {
+            return Err(NotAdmitted::Crowded(inside));
+        }
+        if let Some(account) = &identity.account {
+            state.note_arrival(account, now.steady)?;
+        }
+        *state.clients.entry(network).or_default() += 1;
+        Ok(())
+    }
+
+    /// A client that was let in is gone. `address` is the one that it came from.
+    pub fn leave(&self, address: IpAddr) {
+        let network = Network::of(address);
+        let mut state = self.state();
+        if let Some(inside) = state.clients.get_mut(&network) {
+            *inside -= 1;
+            if *inside == 0 {
+                state.clients.remove(&network);
+            }
+        }
+    }
+
+    /// Keeps an account or a network out for some time. The reason is for the player, and may be
+    /// empty.
+    pub fn ban(
+        &self,
+        whom: Banned,
+        time: Duration,
+        reason: String,
+        now: Moment,
+    ) -> Result<(), BanError> {
+        self.change_bans(now, |bans| match bans.add(whom, time, reason, now) {
+            true => Ok(()),
+            false => Err(BanError::TooMany),
+        })
+    }
+
+    /// Ends a ban.
+    pub fn unban(&self, whom: &Banned, now: Moment) -> Result<(), BanError> {
+        self.change_bans(now, |bans| match bans.lift(whom) {
+            true => Ok(()),
+            false => Err(BanError::None(whom.clone())),
+        })
+    }
+
+    fn change_bans(
+        &self,
+        now: Moment,
+        change: impl FnOnce(&mut Bans) -> Result<(), BanError>,
+    ) -> Result<(), BanError> {
+        // A disk is slow, and clients that come must not wait for it.
+        let keeping = self.keeping();
+        let bans = {
+            let mut state = self.state();
+            change(&mut state.bans)?;
+            state.bans.all(now)
+        };
+        match &*keeping {
+            Some(keep) => keep(&bans).map_err(BanError::NotKept),
+            None => Ok(()),
+        }
+    }
+
+    pub fn bans(&self, now: Moment) -> Vec<Ban> {
+        self.state().bans.all(now)
+    }
+
+    fn keeping(&self) -> MutexGuard<'_, Option<KeepBans>> {
+        self.keep.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Each change is whole, so a panic elsewhere does no harm.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// An account comes in: each time it takes the place of its earlier connection, which
+    /// costs the world some work.
+    fn note_arrival(&mut self, account: &Account, now: Instant) -> Result<(), NotAdmitted> {
+        if self.arrivals.len() >= ACCOUNTS_MAX {
+            self.arrivals.retain(|_, paid| *paid > now);
+        }
+        let before = self.arrivals.get(account).copied().unwrap_or(now);
+        let paid = before.max(now) + ARRIVAL_INTERVAL;
+        let latest = now + ARRIVAL_INTERVAL * ARRIVALS_AT_ONCE;
+        if paid > latest {
+            let wait = (paid - latest).as_secs_f64().ceil();
+            return Err(NotAdmitted::TooOften(wait as u64));
+        }
+        self.arrivals.insert(account.clone(), paid);
+        Ok(())
+    }
+}
+
+/// An account comes so many times at once, and then one time in so many seconds.
+const ARRIVALS_AT_ONCE: u32 = 10;
+const ARRIVAL_INTERVAL: Duration = Duration::from_secs(5);
+/// Accounts that have come of late are forgotten beyond this number.
+const ACCOUNTS_MAX: usize = 65_536;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared_word::SharedWord;
+    use crate::signed::{Claims, SignedTokens};
+
+    fn start() -> Moment {
+        Moment::now().dated(1000)
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn shown(token: &str) -> Credentials<'_> {
+        Credentials {
+            token,
+            wished_name: "",
+        }
+    }
+
+    fn alice(key: &SignedTokens) -> String {
+        key.issue(&Claims {
+            account: Account::new("alice").unwrap(),
+            name: shared::Name::new("Alice").unwrap(),
+            from: 0,
+            until: 10_000,
+        })
+    }
+
+    #[test]
+    fn a_network_has_so_many_clients_and_another_one_its_own() {
+        let guard = Guard::new(Arc::new(SharedWord::new("")), 2);
+        let now = start();
+        let come = |from| guard.admit(&shown(""), address(from), now).map(|_| ());
+        assert_eq!([come("10.0.0.1"), come("10.0.0.1")], [Ok(()), Ok(())]);
+        assert_eq!(come("10.0.0.1"), Err(NotAdmitted::Crowded(2)));
+        assert_eq!([come("10.0.0.2"), come("2001:db8::1")], [Ok(()), Ok(())]);
+        assert_eq!(come("2001:db8::2"), Ok(()));
+        assert_eq!(come("2001:db8::3"), Err(NotAdmitted::Crowded(2)));
+        guard.leave(address("10.0.0.1"));
+        assert_eq!(come("10.0.0.1"), Ok(()));
+    }
+
+    #[test]
+    fn an_account_comes_some_times_at_once_and_then_now_and_then() {
+        let key = SignedTokens::new(&[7; 32]).unwrap();
+        let token = alice(&key);
+        let guard = Guard::new(Arc::new(key), u32::MAX);
+        let now = start();
+        let come = |now| guard.admit(&shown(&token), address("10.0.0.1"), now);
+        for _ in 0..ARRIVALS_AT_ONCE {
+            assert!(come(now).is_ok());
+        }
+        let interval = ARRIVAL_INTERVAL.as_secs();
+        assert_eq!(come(now), Err(NotAdmitted::TooOften(interval)));
+        // Whoever sets the date makes it neither sooner nor later.
+        assert_eq!(come(now.dated(5000)), Err(NotAdmitted::TooOften(interval)));
+        assert_eq!(come(now.dated(1)), Err(NotAdmitted::TooOften(interval)));
+        assert!(come(now.after(interval)).is_ok());
+        assert!(come(now.after(interval)).is_err());
+        assert!(come(now.after(2 * interval).dated(0)).is_ok());
+        assert_eq!(
+            come(now.after(9000)).unwrap_err().to_string(),
+            "the token expired 0 seconds ago"
+        );
+    }
+
+    #[test]
+    fn who_is_banned_is_told_for_how_long_and_why() {
+        let guard = Guard::new(Arc::new(SharedWord::new("")), u32::MAX);
+        let (from, now) = (address("10.0.0.1"), start());
+        let whom = Banned::Network(Network::of(from));
+        let minute = Duration::from_secs(60);
+        guard
+            .ban(whom.clone(), minute, "flooding".to_owned(), now)
+            .unwrap();
+        for refusal in [
+            guard.admit(&Credentials::default(), from, now).unwrap_err(),
+            guard.admit_by_ticket(from, now).unwrap_err(),
+        ] {
+            assert_eq!(
+                refusal.to_string(),
+                "banned for another 60 seconds: flooding"
+            );
+            assert_eq!(refusal.close(), Close::Banned);
+        }
+        assert_eq!(guard.bans(now).len(), 1);
+        guard.unban(&whom, now).unwrap();
+        assert!(matches!(
+            guard.unban(&whom, now),
+            Err(BanError::None(none)) if none == whom
+        ));
+        assert!(guard.admit(&Credentials::default(), from, now).is_ok());
+    }
+
+    /// How many of many tokens, shown by several threads at the same time, are looked at.
+    fn heard(guard: &Guard, from: &str, now: Moment) -> usize {
+        let (from, heard) = (address(from), std::sync::atomic::AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let (guard, heard) = (&guard, &heard);
+                scope.spawn(move || {
+                    for guess in 0..100 {
+                        let guess = format!("guess-{thread}-{guess}");
+                        let refused = guard.admit(&shown(&guess), from, now).unwrap_err();
+                        if let NotAdmitted::Rejected(_) = refused {
+                            heard.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        heard.into_inner()
+    }
+
+    #[test]
+    fn a_network_has_ten_guesses_at_all_shards_together() {
+        let guard = Guard::new(Arc::new(SharedWord::new("open sesame")), u32::MAX);
+        let now = start();
+        assert_eq!(heard(&guard, "10.0.0.1", now), 10);
+        let come = |from, now| guard.admit(&shown("open sesame"), address(from), now);
+        // A short word may be found by trying, so a right one is not heard, either.
+        let refusal = come("10.0.0.1", now).unwrap_err();
+        assert_eq!(
+            refusal.to_string(),
+            "this network has shown too many wrong tokens; try again in 6 seconds"
+        );
+        assert_eq!(refusal.close(), Close::Refused);
+        // A ticket is, and elsewhere nobody is kept out.
+        assert!(guard.admit_by_ticket(address("10.0.0.1"), now).is_ok());
+        assert!(come("10.0.0.2", now).is_ok());
+        assert_eq!(heard(&guard, "10.0.0.1", now.after(5)), 1);
+        assert!(come("10.0.0.1", now.after(10).dated(0)).is_ok());
+    }
+
+    #[test]
+    fn right_tokens_that_cannot_be_guessed_are_heard_from_a_network_that_guesses() {
+        let key = SignedTokens::new(&[7; 32]).unwrap();
+        let token = alice(&key);
+        let (long, now) = ("0123456789abcdef", start());
+        for (guard, right) in [
+            (Guard::new(Arc::new(key), u32::MAX), token.as_str()),
+            (Guard::new(Arc::new(SharedWord::new(long)), u32::MAX), long),
+            (Guard::new(Arc::new(SharedWord::new("")), u32::MAX), ""),
+        ] {
+            assert_eq!(heard(&guard, "10.0.0.1", now), 10);
+            let right = guard.admit(&shown(right), address("10.0.0.1"), now);
+            assert!(right.is_ok(), "{right:?}");
+            assert_eq!(heard(&guard, "10.0.0.1", now), 0);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The ticks of a recording.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use durability::recording::{Next, RecordingReader};
+use gpu_kernels::Frame;
+
+use super::found::{Found, Written};
+
+/// Reads the ticks of a recording.
+pub struct Recorded {
+    path: PathBuf,
+    reader: RecordingReader,
+    /// Where each tick's record begins, in bytes.
+    starts: Arc<Vec<u64>>,
+    /// The tick that the reader is before.
+    next: u64,
+}
+
+impl Recorded {
+    /// Opens a recording, and compares the checksums of all records.
+    pub fn open(path: &Path) -> Result<(Recorded, Found)> {
+        let mut reader = RecordingReader::open(path)?;
+        let (mut starts, mut broken_off) = (vec![], None);
+        let mut first_end = reader.offset();
+        loop {
+            let start = reader.offset();
+            match reader.pass_tick() {
+                Ok(true) => starts.push(start),
+                Ok(false) => break,
+                Err(reason) => {
+                    broken_off = Some(reason);
+                    break;
+                }
+            }
+            if starts.len() == 1 {
+                first_end = reader.offset();
+            }
+        }
+        let mut head = vec![];
+        let file = File::open(path)?;
+        BufReader::new(file)
+            .take(first_end)
+            .read_to_end(&mut head)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        let end = starts.len() as u64;
+        let found = Found {
+            world: reader.config.clone(),
+            snapshot: None,
+            people: vec![],
+            first: 0,
+            end,
+            identity: crc32c::crc32c(&head),
+            broken_off,
+        };
+        let recorded = Recorded {
+            path: path.to_owned(),
+            reader,
+            starts: Arc::new(starts),
+            next: end,
+        };
+        Ok((recorded, found))
+    }
+
+    pub fn again(&self) -> Result<Recorded> {
+        Ok(Recorded {
+            path: self.path.clone(),
+            reader: RecordingReader::open(&self.path)?,
+            starts: self.starts.clone(),
+            next: 0,
+        })
+    }
+
+    pub fn read(&mut self, tick: u64) -> Result<(Arc<Frame>, Written)> {
+        if tick != self.next {
+            let start = usize::try_from(tick).ok();
+            let start = start.and_then(|tick| self.starts.get(tick));
+            let start = start.with_context(|| format!("the recording has no tick {tick}"))?;
+            self.reader.seek(*start)?;
+        }
+        // Where the reader is after an error does not matter: the next tick is sought.
+        self.next = u64::MAX;
+        match self.reader.next_tick() {
+            Next::Tick(frame, hash) => {
+                self.next = tick + 1;
+                Ok((frame.into(), Written::Hash(hash)))
+            }
+            Next::End => bail!("the recording ends before tick {tick}"),
+            Next::BrokenOff(reason) => bail!("{reason}"),
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! What the page gets, as JSON.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use frontend::mirror::{SharedMirror, Spot};
+use platform::metrics::web::{WebRefusal, WebRefusals};
+use serde::Serialize;
+use shared::{AttributeType, Audience, ClientRow, EntityRef, Fixed, Slot, WorldConfig};
+use tick::operator::Which;
+
+use super::commands::Row;
+use super::history::Samples;
+use super::query::Query;
+use super::series::Series;
+use super::survey::{Area, Crowd, Density};
+use super::viewers::{Viewer, Viewers};
+use super::watch::Watched;
+use crate::admin::desk::{Desk, whom_of};
+use crate::admin::request::{Answer, Client, Listed, Request};
+
+/// Where answers come from.
+pub struct Source {
+    pub facts: Facts,
+    pub watched: Arc<Watched>,
+    pub viewers: Arc<Mutex<Viewers>>,
+    pub refusals: Arc<WebRefusals>,
+    pub mirror: SharedMirror,
+    pub desk: Desk,
+    /// Held while all of the world is read: one request at a time does so.
+    pub reading: Mutex<()>,
+}
+
+/// What is known of the server at its start.
+#[derive(Clone, Debug, Serialize)]
+pub struct Facts {
+    pub backend: &'static str,
+    pub version: &'static str,
+    pub shards: usize,
+    pub clients_max: u32,
+}
+
+/// An answer.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Data {
+    World(World),
+    Health(Health),
+    Map(Map),
+    Entity(Entity),
+    Clients(Clients),
+    Client(Box<Inspected>),
+    Done { clients: usize },
+}
+
+/// What does not change.
+#[derive(Debug, Serialize)]
+pub struct World {
+    name: String,
+    size: Vec<f64>,
+    aoi: f64,
+    tick_hz: u32,
+    capacity: u32,
+    kinds: Vec<String>,
+    player_kind: u16,
+    series: Vec<Series>,
+    #[serde(flatten)]
+    facts: Facts,
+}
+
+/// How the server is.
+#[derive(Debug, Serialize)]
+pub struct Health {
+    #[serde(flatten)]
+    samples: Samples,
+    commands: Vec<Row>,
+    /// What the web port has refused since the start, by reason.
+    refused: Vec<(&'static str, u64)>,
+    dashboards: usize,
+}
+
+/// The world from above.
+#[derive(Debug, Serialize)]
+pub struct Map {
+    density: Density,
+    /// The newest area of this dashboard that has been looked at.
+    area: Option<[f64; 3]>,
+    crowd: Option<Crowd>,
+}
+
+/// An entity, with all that it has.
+#[derive(Debug, Serialize)]
+pub struct Entity {
+    slot: u32,
+    generation: u32,
+    kind: String,
+    name: Option<String>,
+    /// Units a second, as clients take it.
+    velocity: Vec<f64>,
+    attributes: Vec<Attribute>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Attribute {
+    name: String,
+    #[serde(rename = "type")]
+    ty: AttributeType,
+    audience: Audience,
+    value: Value,
+}
+
+/// An attribute's value, in the world's units.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    Number(f64),
+    Bool(bool),
+    Text(String),
+    /// The slot of an entity that lives, or lived.
+    Entity {
+        slot: u32,
+    },
+    Nothing,
+}
+
+/// Clients, in the order of their rows.
+#[derive(Debug, Serialize)]
+pub struct Clients {
+    clients: Vec<Listed>,
+    /// Of one tick.
+    tick_ms: f64,
+    /// Where the next ones begin, if there may be more.
+    next: Option<u32>,
+}
+
+/// A client, and what it sees.
+#[derive(Debug, Serialize)]
+pub struct Inspected {
+    client: Listed,
+    tick_ms: f64,
+    /// The entities within its sight, the nearest first: slot, kind, distance. At most
+    /// [`SEEN_MAX`].
+    seen: Vec<(u32, u16, f64)>,
+    /// How many there are.
+    within_sight: usize,
+}
+
+impl Source {
+    /// Answers a query; errors are sentences.
+    pub fn data(&self, viewer: Viewer, query: Query, peer: IpAddr) -> Result<Data, String> {
+        Ok(match query {
+            Query::World => Data::World(self.world()),
+            Query::Health { since } => Data::Health(self.health(since)),
+            Query::Map { area } => Data::Map(self.map(viewer, area)),
+            Query::Entity { slot } => Data::Entity(self.entity(Slot(slot))?),
+            Query::Clients { first } => Data::Clients(self.clients(first)?),
+            Query::Client { whom } => Data::Client(Box::new(self.client(&whom)?)),
+            Query::Act(request) => self.act(&request, peer)?,
+        })
+    }
+
+    fn world(&self) -> World {
+        let config = self.watched.world();
+        let info = &config.schema.world;
+        World {
+            name: info.name.clone(),
+            size: info.size.iter().map(|size| size.to_f64()).collect(),
+            aoi: info.aoi.to_f64(),
+            tick_hz: info.tick_hz,
+            capacity: info.capacity,
+            kinds: config.schema.kinds.iter().map(|k| k.name.clone()).collect(),
+            player_kind: config.player_kind,
+            series: self.watched.recorded().history.series().to_vec(),
+            facts: self.facts.clone(),
+        }
+    }
+
+    fn health(&self, since: u64) -> Health {
+        let recorded = self.watched.recorded();
+        let refused = WebRefusal::ALL.map(|why| (why.name(), self.refusals.of(why)));
+        Health {
+            samples: recorded.history.since(since),
+            commands: recorded.commands.top(),
+            refused: refused.into(),
+            dashboards: self.viewers(|viewers| viewers.count(Instant::now())),
+        }
+    }
+
+    fn map(&self, viewer: Viewer, area: Option<Area>) -> Map {
+        self.viewers(|viewers| viewers.want_map(viewer, area, Instant::now()));
+        let map = self.watched.map();
+        let own = map.crowds.get(&viewer);
+        Map {
+            density: map.density.clone(),
+            area: own.map(|(area, _)| [area.centre[0], area.centre[1], area.edge]),
+            crowd: own.map(|(_, crowd)| crowd.clone()),
+        }
+    }
+
+    fn entity(&self, slot: Slot) -> Result<Entity, String> {
+        let config = self.watched.world();
+        let mirror = self.mirror.read();
+        let entity = mirror
+            .living(slot)
+            .ok_or_else(|| format!("no entity lives in slot {}", slot.0))?;
+        let tick_hz = f64::from(config.schema.world.tick_hz);
+        let velocity = mirror.course(slot).velocity;
+        let velocity = velocity[..config.schema.dimensions()].iter();
+        Ok(Entity {
+            slot: slot.0,
+            generation: entity.generation,
+            kind: config.schema.kinds[usize::from(mirror.kind(slot))]
+                .name
+                .clone(),
+            name: mirror.name(slot).map(|name| name.to_string()),
+            velocity: velocity
+                .map(|&raw| Fixed::from_raw(raw).to_f64() * tick_hz)
+                .collect(),
+            attributes: attributes(&config, mirror.kind_columns(slot), mirror.row(slot)),
+        })
+    }
+
+    fn clients(&self, first: ClientRow) -> Result<Clients, String> {
+        let most = CLIENTS_AT_ONCE;
+        let clients = self.desk.list(Which::From { first, most })?;
+        let is_full = clients.len() == most;
+        let last = clients.last().filter(|_| is_full);
+        Ok(Clients {
+            tick_ms: self.tick_ms(),
+            next: last.map(|last| last.number + 1),
+            clients,
+        })
+    }
+
+    fn client(&self, whom: &Client) -> Result<Inspected, String> {
+        let listed = self.desk.list(Which::One(whom_of(whom)?))?;
+        let no_such = || "there is no such client".to_owned();
+        let client = listed.into_iter().next().ok_or_else(no_such)?;
+        let mut seen = self.seen(&client);
+        let within_sight = seen.len();
+        seen.sort_by(|a, b| a.2.total_cmp(&b.2));
+        seen.truncate(SEEN_MAX);
+        Ok(Inspected {
+            client,
+            tick_ms: self.tick_ms(),
+            seen,
+            within_sight,
+        })
+    }
+
+    /// The entities within a client's sight, without those that only its regions show.
+    fn seen(&self, client: &Listed) -> Vec<(u32, u16, f64)> {
+        let units = |raw: [i32; 3]| raw.map(|raw| Fixed::from_raw(raw).to_f64());
+        let mirror = &self.mirror;
+        let own = client.entity.map(|[slot, _]| Slot(slot));
+        let own = own.filter(|&slot| mirror.read().living(slot).is_some());
+        let from = own.map(|slot| units(mirror.read().position(slot)));
+        let Some(from) = from.or(client.watches) else {
+            return vec![];
+        };
+        let _alone = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut seen, mut spots): (Vec<_>, Vec<Spot>) = (vec![], vec![]);
+        let capacity = mirror.read().capacity();
+        for first in (0..capacity).step_by(SLOTS_AT_ONCE) {
+            spots.clear();
+            let slots = first..(first + SLOTS_AT_ONCE).min(capacity);
+            mirror.read().spots(slots, &mut spots);
+            seen.extend(spots.iter().filter_map(|spot| {
+                let to = units(spot.position);
+                let squares = [0, 1, 2].map(|axis| (to[axis] - from[axis]).powi(2));
+                let distance = squares.iter().sum::<f64>().sqrt();
+                let is_within = distance <= client.sight;
+                is_within.then_some((spot.entity.slot.0, spot.kind, distance))
+            }));
+        }
+        seen
+    }
+
+    fn act(&self, request: &Request, peer: IpAddr) -> Result<Data, String> {
+        let by = format!("dashboard, {peer}");
+        match self.desk.answer(request, &by) {
+            Answer::Done { clients } => Ok(Data::Done { clients }),
+            Answer::Error(reason) => Err(reason),
+            _ => Err("the server has another answer than expected".to_owned()),
+        }
+    }
+
+    fn tick_ms(&self) -> f64 {
+        1000.0 / f64::from(self.watched.world().schema.world.tick_hz)
+    }
+
+    fn viewers<T>(&self, with: impl FnOnce(&mut Viewers) -> T) -> T {
+        with(&mut self.viewers.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The attributes that an entity's kind has: `columns`, as bits.
+pub fn attributes(config: &WorldConfig, columns: u64, row: &[i32]) -> Vec<Attribute> {
+    let all = config.schema.attributes.iter().zip(row).enumerate();
+    let own = all.filter(|(column, _)| columns >> column & 1 == 1);
+    own.map(|(_, (attribute, &raw))| Attribute {
+        name: attribute.name.clone(),
+        ty: attribute.ty,
+        audience: attribute.audience,
+        value: value(config, attribute.ty, raw),
+    })
+    .collect()
+}
+
+/// An attribute's value.
+pub fn value(config: &WorldConfig, ty: AttributeType, raw: i32) -> Value {
+    match ty {
+        AttributeType::I32 => Value::Number(f64::from(raw)),
+        AttributeType::Fixed => Value::Number(Fixed::from_raw(raw).to_f64()),
+        AttributeType::Bool => Value::Bool(raw != 0),
+        AttributeType::Entity if EntityRef(raw) == EntityRef::NONE => Value::Nothing,
+        AttributeType::Entity => Value::Entity {
+            slot: EntityRef(raw).slot().0,
+        },
+        AttributeType::Symbol => {
+            let symbol = usize::try_from(raw).ok();
+            let symbol = symbol.and_then(|place| config.schema.symbols.get(place));
+            symbol.map_or(Value::Nothing, |symbol| Value::Text(symbol.clone()))
+        }
+    }
+}
+
+/// Clients of one answer.
+const CLIENTS_AT_ONCE: usize = 100;
+/// Entities of one answer.
+pub const SEEN_MAX: usize = 200;
+/// Reading so many takes some ten microseconds, for which the tick thread may wait.
+const SLOTS_AT_ONCE: usize = 1024;

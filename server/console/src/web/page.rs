@@ -1,0 +1,152 @@
+//! The files of the page, and where its connection goes.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use hyper::StatusCode;
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE, HeaderValue,
+    ORIGIN, VARY,
+};
+use platform::http::cross_site::Asker;
+use platform::http::{Asked, Page};
+use serde::Serialize;
+use transport::browsers::Renewed;
+
+use crate::web::root::WebRoot;
+
+/// What the page asks for before each connection.
+#[derive(Debug, Serialize)]
+struct Connect {
+    /// The UDP port of the server, or of what lies before it, on the host of the page.
+    port: u16,
+    /// The SHA-256 hash of the server's certificate in hexadecimal digits; `null`: the
+    /// browser is to judge the certificate.
+    certificate_hash: Option<String>,
+}
+
+/// The page of a server.
+pub struct GamePage {
+    /// The UDP port that pages connect to.
+    pub port: u16,
+    /// The certificate that pages pin; none: browsers judge the server's own.
+    pub renewed: Option<Arc<Renewed>>,
+    /// Pages of these origins may ask where to connect, beside the server's own.
+    pub origins: Vec<String>,
+    /// A page of one's own, whose files come before those of this one.
+    pub root: Option<Arc<WebRoot>>,
+}
+
+impl GamePage {
+    /// Where a page asks for its connection.
+    pub const CONNECT: &str = "/connect.json";
+
+    /// Answers a request.
+    pub async fn answer(&self, asked: &Asked) -> Page {
+        if asked.path == GamePage::CONNECT {
+            return self.for_origins(asked, self.connect());
+        }
+        if let Some(root) = &self.root
+            && let Some(file) = root.at(&asked.path).await
+        {
+            return file;
+        }
+        GamePage::built_in(&asked.path)
+    }
+
+    /// Whether a page of another site may ask for a path. Documents may be linked and framed.
+    pub fn lets(&self, asker: Asker<'_>, path: &str) -> bool {
+        match asker {
+            Asker::Own => true,
+            Asker::Link | Asker::Frame => path != GamePage::CONNECT,
+            Asker::Other(origin) => self.is_allowed(origin.as_bytes()),
+        }
+    }
+
+    /// Whether pages of this origin may ask where to connect.
+    fn is_allowed(&self, origin: &[u8]) -> bool {
+        let mut allowed = self.origins.iter();
+        allowed.any(|allowed| origin.eq_ignore_ascii_case(allowed.as_bytes()))
+    }
+
+    /// Says which requests pages of other origins may send.
+    pub fn preflight(&self, asked: &Asked) -> Option<Page> {
+        let get = HeaderValue::from_static("GET");
+        let age = HeaderValue::from_static("600");
+        let page = Page {
+            headers: vec![
+                (ACCESS_CONTROL_ALLOW_METHODS, get),
+                (ACCESS_CONTROL_MAX_AGE, age),
+            ],
+            ..Page::error(StatusCode::NO_CONTENT, "")
+        };
+        (asked.path == GamePage::CONNECT).then(|| self.for_origins(asked, page))
+    }
+
+    /// Lets pages of the origins that may connect read an answer.
+    fn for_origins(&self, asked: &Asked, mut page: Page) -> Page {
+        if self.origins.is_empty() {
+            return page;
+        }
+        page.headers
+            .push((VARY, HeaderValue::from_static("Origin")));
+        let origin = asked.headers.get(ORIGIN);
+        if let Some(origin) = origin.filter(|origin| self.is_allowed(origin.as_bytes())) {
+            page.headers
+                .push((ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone()));
+        }
+        page
+    }
+
+    /// A file of the page that is part of the server.
+    fn built_in(path: &str) -> Page {
+        let path = if path == "/" { "/index.html" } else { path };
+        let file = FILES
+            .iter()
+            .find(|file| Some(file.0) == path.strip_prefix('/'));
+        match file {
+            Some(&(_, content_type, bytes)) => Page::new(content_type, bytes),
+            None => Page::not_found("the page is /\n"),
+        }
+    }
+
+    fn connect(&self) -> Page {
+        let hash = self
+            .renewed
+            .as_ref()
+            .map(|renewed| renewed.hash(SystemTime::now()));
+        let connect = Connect {
+            port: self.port,
+            certificate_hash: hash.map(|hash| hash.map(|byte| format!("{byte:02x}")).concat()),
+        };
+        // Numbers and text are always written.
+        let json = serde_json::to_vec(&connect).unwrap_or_default();
+        Page::new("application/json", json)
+    }
+}
+
+const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const WASM: &str = "application/wasm";
+
+/// A file of the page by its name.
+macro_rules! file {
+    ($folder:literal, $name:literal, $content_type:ident) => {{
+        let bytes = include_bytes!(concat!("../../../../client-bot/web/", $folder, "/", $name));
+        ($name, $content_type, bytes)
+    }};
+}
+
+/// (name, type, bytes)
+const FILES: [(&str, &str, &[u8]); 9] = [
+    file!("page", "index.html", HTML),
+    file!("page", "style.css", STYLE),
+    file!("page", "main.js", SCRIPT),
+    file!("page", "game.js", SCRIPT),
+    file!("page", "transport.js", SCRIPT),
+    file!("page", "draw.js", SCRIPT),
+    file!("page", "panel.js", SCRIPT),
+    file!("page", "steps.js", SCRIPT),
+    file!("prebuilt", "game.wasm", WASM),
+];

@@ -1,0 +1,347 @@
+//! What the page gets, as JSON.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use frontend::mirror::Spot;
+use gpu_kernels::Command;
+use hyper::StatusCode;
+use platform::http::Page;
+use serde::Serialize;
+use shared::{ClientRow, EntityId, Fixed, Name, Slot, WorldConfig};
+
+use super::query::{Look, Query};
+use crate::playback::moment::{Change, Sight};
+use crate::playback::names::Names;
+use crate::playback::surveyor::{self, Progress, SharedProgress};
+use crate::playback::{Moment, Player};
+use crate::web::dashboard::JSON;
+use crate::web::dashboard::data::{Attribute, Value, attributes, value};
+use crate::web::dashboard::survey::{Area, Crowd, Density, look_at};
+
+/// Where answers come from.
+pub struct Source {
+    name: String,
+    world: Arc<WorldConfig>,
+    progress: SharedProgress,
+    names: Arc<Names>,
+    /// All who look share it.
+    player: Mutex<Player>,
+}
+
+/// What does not change, but for the progress.
+#[derive(Debug, Serialize)]
+struct World {
+    recording: String,
+    name: String,
+    version: &'static str,
+    size: Vec<f64>,
+    aoi: f64,
+    tick_hz: u32,
+    capacity: u32,
+    kinds: Vec<String>,
+    progress: Progress,
+}
+
+/// The world at a position.
+#[derive(Debug, Serialize)]
+struct Shown {
+    /// Ticks that were run.
+    tick: u64,
+    density: Density,
+    /// The area that is listed, and its entities.
+    area: Option<[f64; 3]>,
+    crowd: Option<Crowd>,
+    entity: Option<Entity>,
+    view: Option<View>,
+    /// Those of the chosen entity first. At most [`CHANGES_MAX`].
+    changes: Vec<Changed>,
+    changes_total: usize,
+    /// The tick's commands that changes name.
+    commands: Vec<Given>,
+    commands_total: usize,
+    /// Slot, generation, kind. At most [`CHANGES_MAX`].
+    births: Vec<(u32, u32, u16)>,
+    births_total: usize,
+    /// Slot, generation. At most [`CHANGES_MAX`].
+    deaths: Vec<(u32, u32)>,
+    deaths_total: usize,
+    notifications: usize,
+    /// Row, slot of the entity that it follows, and name. At most [`CLIENTS_MAX`].
+    clients: Vec<(u32, Option<u32>, Option<Name>)>,
+    progress: Progress,
+}
+
+/// The entity that is chosen.
+#[derive(Debug, Serialize)]
+struct Entity {
+    slot: u32,
+    generation: u32,
+    kind: String,
+    /// Of its player.
+    name: Option<Name>,
+    attributes: Vec<Attribute>,
+}
+
+/// What a client sees.
+#[derive(Debug, Serialize)]
+struct View {
+    client: u32,
+    /// x, y, radius.
+    sights: Vec<[f64; 3]>,
+    entities: usize,
+}
+
+/// An attribute that has another value.
+#[derive(Debug, Serialize)]
+struct Changed {
+    slot: u32,
+    attribute: String,
+    old: Value,
+    new: Value,
+    /// Each command that updated it: its place in `commands`, and the update's value.
+    causes: Vec<(usize, Value)>,
+}
+
+/// A command of the tick.
+#[derive(Debug, Serialize)]
+struct Given {
+    name: String,
+    /// Slot and generation; none gives the command of a birth.
+    entity: Option<(u32, u32)>,
+    /// Of the entity's player.
+    player: Option<Name>,
+    words: Vec<(String, Value)>,
+}
+
+impl Source {
+    pub fn new(name: String, player: Player) -> Source {
+        Source {
+            name,
+            world: player.world().clone(),
+            progress: player.progress(),
+            names: player.names(),
+            player: Mutex::new(player),
+        }
+    }
+
+    pub fn answer(&self, query: &Query) -> Page {
+        let bytes = match query {
+            Query::World => serde_json::to_vec(&self.world()),
+            Query::Moment(look) => match self.moment(look) {
+                Ok(shown) => serde_json::to_vec(&shown),
+                Err(reason) => return Page::error(StatusCode::CONFLICT, reason),
+            },
+        };
+        // Numbers and text are always written.
+        Page::new(JSON, bytes.unwrap_or_default())
+    }
+
+    fn world(&self) -> World {
+        let info = &self.world.schema.world;
+        let kinds = self.world.schema.kinds.iter();
+        World {
+            recording: self.name.clone(),
+            name: info.name.clone(),
+            version: env!("CARGO_PKG_VERSION"),
+            size: info.size.iter().map(|size| size.to_f64()).collect(),
+            aoi: info.aoi.to_f64(),
+            tick_hz: info.tick_hz,
+            capacity: info.capacity,
+            kinds: kinds.map(|kind| kind.name.clone()).collect(),
+            progress: surveyor::read(&self.progress),
+        }
+    }
+
+    /// An error is a sentence.
+    fn moment(&self, look: &Look) -> Result<Shown, String> {
+        let moment = {
+            let mut player = self.player.lock().unwrap_or_else(PoisonError::into_inner);
+            player.at(look.tick)
+        };
+        let moment = moment.map_err(|error| format!("{error:#}"))?;
+        let progress = surveyor::read(&self.progress);
+        Ok(shown(
+            &moment,
+            look,
+            &Players::of(&moment, &self.names),
+            progress,
+        ))
+    }
+}
+
+/// What the players of a moment are called.
+struct Players<'a> {
+    names: &'a Names,
+    position: u64,
+    clients: HashMap<EntityId, ClientRow>,
+}
+
+impl Players<'_> {
+    fn of<'a>(moment: &Moment, names: &'a Names) -> Players<'a> {
+        let clients = moment.clients();
+        Players {
+            names,
+            position: moment.position,
+            clients: clients.filter_map(|(row, id)| Some((id?, row))).collect(),
+        }
+    }
+
+    fn client(&self, client: ClientRow) -> Option<Name> {
+        self.names.at(client, self.position)
+    }
+
+    fn entity(&self, entity: EntityId) -> Option<Name> {
+        self.client(*self.clients.get(&entity)?)
+    }
+}
+
+fn shown(moment: &Moment, look: &Look, players: &Players<'_>, progress: Progress) -> Shown {
+    let view = look.client.map(|client| Seen {
+        sights: moment.sights(client),
+        known: moment.known(client),
+    });
+    let spots = moment.spots();
+    let spots = spots.filter(|spot| view.as_ref().is_none_or(|view| view.has(spot)));
+    let areas: Vec<Area> = look.area.into_iter().collect();
+    let mut found = look_at(&moment.world, moment.position, spots, &areas);
+    let entities: u32 = found.density.kinds.iter().sum();
+    let (changes, commands) = changed(moment, players, look.slot);
+    let of_area = |area: &Area| [area.centre[0], area.centre[1], area.edge];
+    let births = moment.births.iter();
+    let deaths = moment.deaths.iter();
+    Shown {
+        tick: moment.position,
+        density: found.density,
+        area: look.area.as_ref().map(of_area),
+        crowd: found.crowds.pop(),
+        entity: look.slot.and_then(|slot| entity(moment, players, slot)),
+        view: look.client.zip(view).map(|(client, view)| View {
+            client: client.0,
+            sights: view.sights.iter().map(circle).collect(),
+            entities: entities as usize,
+        }),
+        changes,
+        changes_total: moment.changes.len(),
+        commands,
+        commands_total: moment.trace.commands.len(),
+        births: births
+            .map(|(id, kind)| (id.slot.0, id.generation, *kind))
+            .take(CHANGES_MAX)
+            .collect(),
+        births_total: moment.births.len(),
+        deaths: deaths
+            .map(|id| (id.slot.0, id.generation))
+            .take(CHANGES_MAX)
+            .collect(),
+        deaths_total: moment.deaths.len(),
+        notifications: moment.notifications,
+        clients: moment
+            .clients()
+            .map(|(row, entity)| {
+                let slot = entity.map(|entity| entity.slot.0);
+                (row.0, slot, players.client(row))
+            })
+            .take(CLIENTS_MAX)
+            .collect(),
+        progress,
+    }
+}
+
+/// What one client sees.
+struct Seen<'a> {
+    sights: Vec<Sight>,
+    known: Option<&'a [u32]>,
+}
+
+impl Seen<'_> {
+    fn has(&self, spot: &Spot) -> bool {
+        if let Some(known) = self.known {
+            return known.binary_search(&spot.entity.slot.0).is_ok();
+        }
+        let place = spot.position.map(|raw| Fixed::from_raw(raw).to_f64());
+        let is_within = |sight: &Sight| {
+            let [x, y] = [0, 1].map(|axis| place[axis] - sight.centre[axis]);
+            x.hypot(y) <= sight.radius
+        };
+        self.sights.iter().any(is_within)
+    }
+}
+
+fn circle(sight: &Sight) -> [f64; 3] {
+    [sight.centre[0], sight.centre[1], sight.radius]
+}
+
+fn entity(moment: &Moment, players: &Players<'_>, slot: Slot) -> Option<Entity> {
+    let spot = moment.spot(slot)?;
+    let schema = &moment.world.schema;
+    let columns = schema.kind_columns();
+    Some(Entity {
+        slot: slot.0,
+        generation: spot.entity.generation,
+        name: players.entity(spot.entity),
+        kind: schema.kinds[usize::from(spot.kind)].name.clone(),
+        attributes: attributes(
+            &moment.world,
+            columns[usize::from(spot.kind)],
+            moment.row(slot),
+        ),
+    })
+}
+
+/// The changes to list, and the commands that they name.
+fn changed(
+    moment: &Moment,
+    players: &Players<'_>,
+    chosen: Option<Slot>,
+) -> (Vec<Changed>, Vec<Given>) {
+    let (mut changes, mut commands, mut numbers) = (vec![], vec![], vec![]);
+    let is_chosen = |change: &&Change| Some(change.slot) == chosen;
+    let own = moment.changes.iter().filter(is_chosen);
+    let others = moment.changes.iter().filter(|change| !is_chosen(change));
+    for change in own.chain(others).take(CHANGES_MAX) {
+        let attribute = &moment.world.schema.attributes[usize::from(change.column)];
+        let value = |raw| value(&moment.world, attribute.ty, raw);
+        let mut place = |number: u32| {
+            let known = numbers.iter().position(|&known| known == number);
+            known.unwrap_or_else(|| {
+                numbers.push(number);
+                let command = &moment.trace.commands[number as usize];
+                commands.push(given(moment, players, command));
+                numbers.len() - 1
+            })
+        };
+        let causes = change.causes.iter().take(CAUSES_MAX);
+        changes.push(Changed {
+            slot: change.slot.0,
+            attribute: attribute.name.clone(),
+            old: value(change.old),
+            new: value(change.new),
+            causes: causes.map(|&(n, raw)| (place(n), value(raw))).collect(),
+        });
+    }
+    (changes, commands)
+}
+
+fn given(moment: &Moment, players: &Players<'_>, command: &Command) -> Given {
+    let schemas = moment.world.schema.commands.iter();
+    let mut own = schemas.filter(|schema| schema.kind.id() == command.kind);
+    let schema = own.next();
+    let raw = moment.trace.words_of(command).iter();
+    let words = schema.into_iter().flat_map(|schema| &schema.words).zip(raw);
+    let entity = Some(command.entity).filter(|&entity| entity != EntityId::NONE);
+    Given {
+        name: schema.map_or_else(|| format!("command {}", command.kind), |s| s.name.clone()),
+        entity: entity.map(|entity| (entity.slot.0, entity.generation)),
+        player: entity.and_then(|entity| players.entity(entity)),
+        words: words
+            .map(|(word, &raw)| (word.name.clone(), value(&moment.world, word.ty, raw)))
+            .collect(),
+    }
+}
+
+/// Listed of one tick.
+const CHANGES_MAX: usize = 200;
+/// Listed of one change.
+const CAUSES_MAX: usize = 32;
+const CLIENTS_MAX: usize = 5000;

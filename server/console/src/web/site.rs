@@ -1,0 +1,99 @@
+//! The page and the dashboard at one address.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use platform::http::cross_site::Asker;
+use platform::http::{self, Asked, Limits, Page, Refused, Site};
+use platform::metrics::table;
+use platform::metrics::web::WebRefusal;
+
+use super::dashboard::Dashboard;
+use super::page::GamePage;
+
+/// What is served at the web address.
+pub struct WebSite {
+    pub page: GamePage,
+    pub dashboard: Arc<Dashboard>,
+    /// Names of the port beside the machine's own.
+    pub names: Vec<String>,
+}
+
+impl WebSite {
+    /// Serves it until the server has ended: `stop` is true then.
+    pub fn serve(self, listener: TcpListener, stop: Arc<AtomicBool>) -> Result<()> {
+        let dashboard = self.dashboard.clone();
+        http::serve_at(listener, "page", Arc::new(self), LIMITS, move || {
+            table::DASHBOARDS.set(dashboard.open() as u64);
+            !stop.load(Ordering::Relaxed)
+        })
+    }
+}
+
+/// Takes the address, so that it is known before the server has started.
+pub fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
+    http::bind(address).with_context(|| format!("cannot serve the page on {address}"))
+}
+
+impl Site for WebSite {
+    async fn answer(&self, asked: Asked) -> Page {
+        match is_of_dashboard(&asked.path) {
+            true => self.dashboard.answer(asked).await,
+            false => self.page.answer(&asked).await,
+        }
+    }
+
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn wants_token(&self, path: &str) -> bool {
+        is_of_dashboard(path) && self.dashboard.wants_token()
+    }
+
+    fn lets(&self, asker: Asker<'_>, path: &str) -> bool {
+        match is_of_dashboard(path) {
+            true => asker == Asker::Link && is_page(path, "/dashboard"),
+            false => self.page.lets(asker, path),
+        }
+    }
+
+    fn preflight(&self, asked: &Asked) -> Option<Page> {
+        self.page.preflight(asked)
+    }
+
+    fn takes(&self, path: &str) -> bool {
+        path == Dashboard::ACTS
+    }
+
+    fn note(&self, refused: Refused) {
+        self.dashboard.note(match refused {
+            Refused::Crowded => WebRefusal::Crowded,
+            Refused::Slow => WebRefusal::Slow,
+            Refused::Malformed => WebRefusal::Malformed,
+            Refused::Large => WebRefusal::Large,
+            Refused::Foreign => WebRefusal::Foreign,
+        });
+    }
+}
+
+fn is_of_dashboard(path: &str) -> bool {
+    let rest = path.strip_prefix("/dashboard");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a path is that of a page, with or without a slash.
+pub fn is_page(path: &str, page: &str) -> bool {
+    path.strip_prefix(page)
+        .is_some_and(|rest| matches!(rest, "" | "/"))
+}
+
+/// Of a port for browsers.
+pub const LIMITS: Limits = Limits {
+    connections: 64,
+    header_time: Duration::from_secs(3),
+    connection_time: Duration::from_secs(20),
+};

@@ -1,0 +1,347 @@
+//! What accounts keep while they have no entity, in a file of the world's folder or in a
+//! database. The journal says what changed since the last checkpoint, so they may be as old as
+//! that.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`mod@file`] | `characters.redb` in the folder |
+//! | [`postgres`] | tables of a PostgreSQL database, where the feature `postgres` is on |
+
+pub mod file;
+#[cfg_attr(not(feature = "postgres"), path = "characters/no_postgres.rs")]
+pub mod postgres;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use accounts::identity::Account;
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value};
+use shared::world::schema::KindAttribute;
+use shared::{Attribute, AttributeType, Fixed, WorldConfig};
+use thiserror::Error;
+use tracing::info;
+
+use self::file::{FILE, FileStore};
+use self::postgres::{Database, PostgresStore};
+use super::disk::{Disk, Folder};
+use super::folder::write;
+
+/// By account: its character as JSON.
+pub type Texts = BTreeMap<String, String>;
+
+/// By account: the values of the world's `persists`, in its order.
+pub type Rows = HashMap<Account, Vec<i32>>;
+
+/// Where characters are kept: texts by account.
+pub trait Store: Send + Sync {
+    /// From now on only this one writes: the `put` of those who did before fails.
+    fn claim(&self) -> Result<()>;
+    fn all(&self) -> Result<Texts>;
+    /// Writes texts, all or none. They can't be lost once this returns.
+    fn put(&self, texts: &Texts) -> Result<()>;
+}
+
+/// Another server writes the characters by now, so this one must end.
+#[derive(Debug, Error)]
+#[error("another server of {0} has begun to write its characters")]
+pub struct Superseded(pub String);
+
+/// The characters of a world.
+pub struct CharacterStore(Box<dyn Store>);
+
+impl CharacterStore {
+    /// Those of a folder, or of the database that has them.
+    pub fn open(folder: &Path, database: Option<&Database>) -> Result<CharacterStore> {
+        let (marker, file) = (folder.join(MARKER), folder.join(FILE));
+        let Some(database) = database else {
+            if marker.exists() {
+                bail!(
+                    "the characters of {} are in a database: give it with --characters",
+                    folder.display()
+                );
+            }
+            return Ok(CharacterStore(Box::new(FileStore::open(folder)?)));
+        };
+        let store = PostgresStore::open(database)?;
+        if file.exists() && !marker.exists() {
+            let count = copy(&FileStore::open(folder)?, &store)?;
+            info!(count, "characters are copied into the database");
+        }
+        // Once it is lost, the next start would copy older ones over those of the database.
+        write(folder, MARKER, format!("{}\n", database.world).as_bytes())?;
+        Ok(CharacterStore(Box::new(store)))
+    }
+
+    /// Puts these in place of what a folder has. They can't be lost once this returns.
+    pub fn replace(folder: &Path, texts: Option<&Texts>) -> Result<()> {
+        let disk = Folder::new(folder);
+        for name in disk.names()? {
+            if [MARKER, FILE].contains(&name.as_str()) {
+                disk.remove(&name)?;
+            }
+        }
+        if let Some(texts) = texts {
+            FileStore::open(folder)?.put(texts)?;
+        }
+        Ok(disk.sync_names()?)
+    }
+
+    /// From now on only this one writes.
+    pub fn claim(&self) -> Result<()> {
+        self.0.claim()
+    }
+
+    /// All characters, as a world has them: what it has got since is at its default, and what
+    /// leaves its bounds is clamped.
+    pub fn load(&self, world: &WorldConfig) -> Result<Rows> {
+        let mut rows = Rows::new();
+        for (account, character) in self.all()? {
+            let named = format!("the character of {account:?}");
+            let account = Account::new(account).with_context(|| named)?;
+            rows.insert(account, row_of(world, &character));
+        }
+        Ok(rows)
+    }
+
+    /// Writes characters, all or none. They can't be lost once this returns.
+    pub fn put(&self, world: &WorldConfig, rows: &BTreeMap<String, Vec<i32>>) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let texts = rows.iter().map(|(account, row)| {
+            let character = Value::Object(character_of(world, row));
+            (account.clone(), character.to_string())
+        });
+        self.0.put(&texts.collect())
+    }
+
+    /// All characters, as a standby gets them.
+    pub fn texts(&self) -> Result<Texts> {
+        self.0.all()
+    }
+
+    /// All characters by account, as they were written.
+    pub fn all(&self) -> Result<BTreeMap<String, Map<String, Value>>> {
+        let read = |(account, text): (String, String)| {
+            let character = serde_json::from_str(&text)
+                .with_context(|| format!("the character of {account:?} can't be read"))?;
+            Ok((account, character))
+        };
+        self.0.all()?.into_iter().map(read).collect()
+    }
+}
+
+/// Whether a folder's characters are in a database, and its file is not the newest.
+pub fn are_elsewhere(folder: &Path) -> bool {
+    folder.join(MARKER).exists()
+}
+
+/// Writes what a database has otherwise than a file, and gives the number of these characters.
+fn copy(from: &FileStore, to: &PostgresStore) -> Result<usize> {
+    // Until then another server may write there.
+    to.claim()?;
+    let known = to.all()?;
+    let value = |text: &String| serde_json::from_str::<Value>(text).ok();
+    let mut texts = from.all()?;
+    // The database writes them with other spaces.
+    texts.retain(|account, text| {
+        known
+            .get(account)
+            .is_none_or(|own| value(own) != value(text))
+    });
+    to.put(&texts)?;
+    Ok(texts.len())
+}
+
+/// A row by the names of its attributes.
+pub fn character_of(world: &WorldConfig, row: &[i32]) -> Map<String, Value> {
+    let attributes = persisted(world).zip(row);
+    let entry = |((attribute, _), &value): ((&Attribute, &KindAttribute), &i32)| {
+        (attribute.name.clone(), value_of(world, attribute, value))
+    };
+    attributes.map(entry).collect()
+}
+
+/// A value of an attribute.
+pub fn value_of(world: &WorldConfig, attribute: &Attribute, value: i32) -> Value {
+    match attribute.ty {
+        AttributeType::I32 | AttributeType::Entity => value.into(),
+        AttributeType::Fixed => Fixed::from_raw(value).to_f64().into(),
+        AttributeType::Bool => (value != 0).into(),
+        AttributeType::Symbol => symbol_of(world, value).map_or(Value::Null, Value::from),
+    }
+}
+
+/// The symbol that a value stands for.
+pub fn symbol_of(world: &WorldConfig, value: i32) -> Option<&str> {
+    let place = usize::try_from(value).ok()?;
+    world.schema.symbols.get(place).map(String::as_str)
+}
+
+/// The row of a character, as far as the world has such attributes and values.
+pub fn row_of(world: &WorldConfig, character: &Map<String, Value>) -> Vec<i32> {
+    let value = |(attribute, own): (&Attribute, &KindAttribute)| {
+        let given = character.get(&attribute.name);
+        let value = given.and_then(|given| parse(world, attribute, given));
+        let is_symbol = attribute.ty == AttributeType::Symbol;
+        match value {
+            Some(value) if can_have(world, attribute, own, value) => value,
+            Some(value) if !is_symbol => value.clamp(own.min, own.max),
+            _ => own.default,
+        }
+    };
+    persisted(world).map(value).collect()
+}
+
+/// Changes values of a row by name. An error says what is wrong with the first that can't be.
+pub fn change(world: &WorldConfig, row: &mut [i32], values: &Map<String, Value>) -> Result<()> {
+    for (name, given) in values {
+        let mut own = persisted(world).enumerate();
+        let Some((place, (attribute, own))) = own.find(|(_, (own, _))| own.name == *name) else {
+            let names: Vec<&str> = persisted(world).map(|(own, _)| own.name.as_str()).collect();
+            bail!("accounts keep no `{name}`; expected one of {names:?}");
+        };
+        let Some(value) = parse(world, attribute, given) else {
+            let ty = format!("{:?}", attribute.ty).to_lowercase();
+            bail!("{name}: expected a value of type {ty}, found {given}");
+        };
+        if attribute.ty == AttributeType::Symbol && !can_have(world, attribute, own, value) {
+            let symbols = world.symbols.of(world.player_kind, own.column).iter();
+            let names: Vec<&str> = symbols.filter_map(|&s| symbol_of(world, s)).collect();
+            bail!("{name}: expected one of {names:?}, found {given}");
+        }
+        if !(own.min..=own.max).contains(&value) {
+            let bounds = [own.min, own.max].map(|bound| character_of_one(world, attribute, bound));
+            bail!(
+                "{name}: expected {} to {}, found {given}",
+                bounds[0],
+                bounds[1]
+            );
+        }
+        row[place] = value;
+    }
+    Ok(())
+}
+
+/// Whether players can have a value of an attribute.
+fn can_have(world: &WorldConfig, attribute: &Attribute, own: &KindAttribute, value: i32) -> bool {
+    match attribute.ty {
+        AttributeType::Symbol => world.symbols.has(world.player_kind, own.column, value),
+        _ => (own.min..=own.max).contains(&value),
+    }
+}
+
+/// The row of an account that keeps nothing yet.
+pub fn default_row(world: &WorldConfig) -> Vec<i32> {
+    persisted(world).map(|(_, own)| own.default).collect()
+}
+
+fn character_of_one(world: &WorldConfig, attribute: &Attribute, value: i32) -> String {
+    crate::values::value_text(world, attribute.ty, value)
+}
+
+/// A value in raw units.
+fn parse(world: &WorldConfig, attribute: &Attribute, given: &Value) -> Option<i32> {
+    match (attribute.ty, given) {
+        (AttributeType::I32, given) => i32::try_from(given.as_i64()?).ok(),
+        (AttributeType::Fixed, given) => Some(Fixed::from_f64(given.as_f64()?)?.raw()),
+        (AttributeType::Bool, Value::Bool(truth)) => Some(i32::from(*truth)),
+        (AttributeType::Symbol, Value::String(symbol)) => {
+            let place = world.schema.symbols.iter().position(|own| own == symbol);
+            i32::try_from(place?).ok()
+        }
+        _ => None,
+    }
+}
+
+/// The attributes that accounts keep, each with what players have of it.
+fn persisted(world: &WorldConfig) -> impl Iterator<Item = (&Attribute, &KindAttribute)> {
+    let player = &world.schema.kinds[usize::from(world.player_kind)];
+    world.persists.iter().filter_map(|&column| {
+        let own = player.attributes.iter().find(|own| own.column == column)?;
+        Some((world.schema.attributes.get(usize::from(column))?, own))
+    })
+}
+
+/// In the folder of a world whose characters are in a database: under which name.
+pub const MARKER: &str = "characters.world";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn world(attributes: &str) -> WorldConfig {
+        let text = format!("[[kind]]\nname = 'player'\nattributes = [{attributes}]");
+        script::world::parse(&text, "a test's world").unwrap()
+    }
+
+    const BEFORE: &str = "
+        { name = 'gold', type = 'i32', min = 0, persist = true, audience = 'private' },
+        { name = 'luck', type = 'fixed', default = 1.5, persist = true, audience = 'state' },
+        { name = 'team', type = 'symbol', symbols = ['red', 'blue'], persist = true, audience = 'state' },
+        { name = 'hp', type = 'i32', audience = 'state' },
+    ";
+
+    #[test]
+    fn another_world_finds_values_by_name_and_keeps_them_within_its_bounds() {
+        let folder = std::env::temp_dir().join(format!("myriad-characters-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let before = world(BEFORE);
+        let mut row = default_row(&before);
+        let values = serde_json::json!({ "gold": 70, "luck": -2.25, "team": "blue" });
+        change(&before, &mut row, values.as_object().unwrap()).unwrap();
+        let store = CharacterStore::open(&folder, None).unwrap();
+        store
+            .put(&before, &[("ann".to_owned(), row.clone())].into())
+            .unwrap();
+        drop(store);
+        let store = CharacterStore::open(&folder, None).unwrap();
+        let ann = Account::new("ann").unwrap();
+        assert_eq!(
+            store.load(&before).unwrap(),
+            Rows::from([(ann.clone(), row)])
+        );
+        let after = world(
+            "{ name = 'team', type = 'symbol', symbols = ['amber', 'red'], persist = true, audience = 'state' },
+             { name = 'fame', type = 'i32', default = 4, persist = true, audience = 'state' },
+             { name = 'gold', type = 'i32', min = 0, max = 50, persist = true, audience = 'state' }",
+        );
+        let row = store.load(&after).unwrap().remove(&ann).unwrap();
+        let found = Value::Object(character_of(&after, &row));
+        let expected = serde_json::json!({ "team": "amber", "fame": 4, "gold": 50 });
+        assert_eq!(found, expected);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn accounts_keep_only_what_scripts_can_give() {
+        let text = "[[kind]]\nname = 'player'\nattributes = [\n\
+            { name = 'gold coins', type = 'i32', persist = true, audience = 'state' }]";
+        let refused = script::world::parse(text, "a test's world").unwrap_err();
+        let expected = "gold coins.persist: only attributes whose names scripts can write persist";
+        assert!(refused.to_string().contains(expected), "{refused}");
+    }
+
+    #[test]
+    fn an_account_keeps_no_symbol_of_another_attribute() {
+        let world = world(
+            "{ name = 'rank', type = 'symbol', symbols = ['novice', 'expert'], persist = true, audience = 'state' },
+             { name = 'metal', type = 'symbol', symbols = ['gold', 'iron'], audience = 'state' }",
+        );
+        assert_eq!(world.schema.symbols, ["expert", "gold", "iron", "novice"]);
+        let mut row = default_row(&world);
+        let gold = serde_json::json!({ "rank": "gold" });
+        let problem = change(&world, &mut row, gold.as_object().unwrap()).unwrap_err();
+        assert_eq!(
+            problem.to_string(),
+            "rank: expected one of [\"expert\", \"novice\"], found \"gold\""
+        );
+        assert_eq!(row, [3]);
+        // Of a world in which it was one.
+        assert_eq!(row_of(&world, gold.as_object().unwrap()), [3]);
+        let expert = serde_json::json!({ "rank": "expert" });
+        change(&world, &mut row, expert.as_object().unwrap()).unwrap();
+        assert_eq!(row, [0]);
+    }
+}

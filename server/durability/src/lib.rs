@@ -1,0 +1,87 @@
+//! What outlives the process.
+//!
+//! A world that is kept (`myriad serve --data DIR`) lives in a folder, which one server at a
+//! time may use:
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `lock` | nothing; the server locks it |
+//! | `certificate.pem`, `key.pem`, `reset.key` | by what clients know the server again |
+//! | `journal-<tick>` | a segment: records from this tick on, in order |
+//! | `checkpoint-<tick>` | the state before this tick, and the clients of the world |
+//! | `untold` | the address of a server that was deposed, and may not know it |
+//! | `role` | whether players are in this world, or it is a copy |
+//! | `characters.redb` | what accounts keep, in worlds where they keep something |
+//! | `characters.world` | the name of the world in the database that has them instead |
+//! | `spare` | room for the next segment, set aside while there is some |
+//!
+//! A record holds the tick's frame and what changed among clients. It is written while the
+//! engine runs the tick, so the hash of the state stands in the record after it. The state
+//! follows from a checkpoint and the frames since then, to the bit. What clients were told
+//! of each other (known sets) is not kept: after a restart everybody is told again.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`epoch`] | which server wrote a record |
+//! | [`role`] | whether a folder's world is the one that players are in |
+//! | [`level`] | when a tick counts as kept |
+//! | [`disk`] | files as the journal needs them |
+//! | [`code`] | numbers as bytes |
+//! | [`frame_code`] | frames as bytes |
+//! | [`record`] | records, each bound to the one before |
+//! | [`roster`] | the clients of a world, as records change them |
+//! | [`elsewhere`] | what has to agree, beside the disk, before clients are sent a tick |
+//! | [`segment`] | segments: names and heads
+//! | [`journal`] | segments: appending, syncing, failures of the disk |
+//! | [`log`] | segments: reading, and what is damage |
+//! | [`checkpoint`] | the state of a world in a file |
+//! | [`characters`] | what accounts keep while they have no entity |
+//! | [`worker`] | the threads that keep a running world |
+//! | [`ahead`] | reading a journal ahead of the world that runs it again, on several threads |
+//! | [`rerun`] | the ticks of records, run again |
+//! | [`recovered`] | a world as its last server left it |
+//! | [`recovery`] | from a folder to a running world |
+//! | [`differences`] | what a world file says otherwise than the world that is kept |
+//! | [`migration`] | another world file for a world that is kept |
+//! | [`folder`] | the folder, its lock and its identity |
+//! | [`values`] | values of attributes as people write them |
+//! | [`recording`] | recordings |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
+
+pub mod ahead;
+pub mod characters;
+pub mod checkpoint;
+pub mod code;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod code_cache;
+pub mod differences;
+pub mod disk;
+pub mod elsewhere;
+pub mod epoch;
+pub mod folder;
+pub mod frame_code;
+pub mod journal;
+pub mod level;
+pub mod log;
+pub mod migration;
+pub mod record;
+pub mod recording;
+pub mod recovered;
+pub mod recovery;
+pub mod rerun;
+pub mod role;
+pub mod roster;
+pub mod segment;
+pub mod values;
+pub mod worker;
+
+/// Random numbers below a bound.
+#[cfg(test)]
+pub(crate) fn test_dice(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = shared::world::mix::mix(seed, 0x9e37);
+    move |bound| {
+        state = shared::world::mix::mix(state, 1);
+        state % bound.max(1)
+    }
+}

@@ -1,0 +1,338 @@
+use std::path::PathBuf;
+
+use gpu_kernels::{Backend, CpuBackend, Frame, TimedCommand};
+use script::world::Reader;
+use shared::{CommandKind, EntityId, Tick};
+
+use super::*;
+use crate::roster::Roster;
+
+const KINDS: &str = "
+    [[kind]]
+    name = 'player'
+    attributes = [
+        { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'state' },
+        { name = 'mana', type = 'i32', audience = 'state' },
+        { name = 'team', type = 'symbol', symbols = ['red', 'blue', 'green'], audience = 'state' },
+    ]
+
+    [[kind]]
+    name = 'item'
+    attributes = [{ name = 'hp', type = 'i32', default = 5, audience = 'state' }]
+";
+const SCRIPTS: &str = "
+    #[command]
+    fn grow(me: Entity, by: i32) { me.hp += by; }
+
+    #[command]
+    fn paint(me: Entity, team: Symbol) { me.team = team; }
+
+    #[command(clients)]
+    fn plant(me: Entity) { after(5, grow(me, 1)); after(6, paint(me, \"blue\")); }
+";
+
+/// A world with this head, these kinds and scripts of its own.
+fn world(head: &str, kinds: &str, scripts: &str) -> WorldConfig {
+    let folder = Scripts::new(scripts);
+    let reader = Reader {
+        folder: Some(folder.0.clone()),
+        ..Reader::default()
+    };
+    let head = format!("[world]\nsize = [100, 100]\naoi = 20\n{head}\n[logic]\nbuiltin = []\n");
+    let parsed = reader.parse(&format!("{head}{kinds}"), "a test's world");
+    parsed.unwrap().config
+}
+
+/// A folder of scripts, which is removed at the end.
+struct Scripts(PathBuf);
+
+impl Scripts {
+    fn new(text: &str) -> Scripts {
+        let (process, thread) = (std::process::id(), std::thread::current().id());
+        let path = std::env::temp_dir().join(format!("myriad-migration-{process}-{thread:?}"));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("own.rs"), text).unwrap();
+        Scripts(path)
+    }
+}
+
+impl Drop for Scripts {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn kept() -> WorldConfig {
+    world("capacity = 8", KINDS, SCRIPTS)
+}
+
+/// A state before tick 1 with players in the slots 0 and 1 and an item in slot 2.
+fn state(world: &WorldConfig) -> Body {
+    let mut backend = CpuBackend::new(world, 1, None).unwrap();
+    let mut frame = Frame::new(Tick(0));
+    for (kind, token) in [(0, 3), (0, 4), (1, 5)] {
+        frame.spawn_at(kind, token, &[4096, 8192]);
+    }
+    let output = backend.tick(&frame).unwrap();
+    Body {
+        world: world.clone(),
+        snapshot: backend.snapshot().unwrap(),
+        hash: output.hash.clone(),
+        roster: Roster::default(),
+        births: output.births.clone(),
+        deaths: vec![],
+    }
+}
+
+fn set(body: &mut Body, slot: usize, attribute: &str, value: i32) {
+    let schema = &body.world.schema;
+    let column = schema.column(attribute).unwrap();
+    body.snapshot.rows[slot * schema.attributes.len() + column] = value;
+}
+
+fn get(body: &Body, slot: usize, attribute: &str) -> i32 {
+    let schema = &body.world.schema;
+    let column = schema.column(attribute).unwrap();
+    body.snapshot.rows[slot * schema.attributes.len() + column]
+}
+
+fn symbol(world: &WorldConfig, name: &str) -> i32 {
+    let mut symbols = world.schema.symbols.iter();
+    symbols.position(|own| own == name).unwrap() as i32
+}
+
+fn migrated(body: Body, given: &WorldConfig) -> Migrated {
+    migrate(body, given, MigrationOptions::default()).unwrap()
+}
+
+/// Whether any line has these parts.
+fn says(migrated: &Migrated, line: &str) {
+    let lines = &migrated.changes;
+    assert!(lines.iter().any(|own| own == line), "{line}: {lines:#?}");
+}
+
+/// A backend goes on from it, whatever its threads, to the same states.
+fn goes_on(body: &Body, ticks: u64) -> Snapshot {
+    let mut ends = vec![];
+    for threads in [1, 3] {
+        let mut backend = CpuBackend::new(&body.world, threads, None).unwrap();
+        backend.restore(&body.snapshot).unwrap();
+        assert_eq!(backend.state_hash().unwrap(), body.hash);
+        let first = body.snapshot.tick.0;
+        for tick in first..first + ticks {
+            backend.tick(&Frame::new(Tick(tick))).unwrap();
+        }
+        ends.push(backend.snapshot().unwrap());
+    }
+    assert_eq!(ends[0], ends[1]);
+    ends.pop().unwrap()
+}
+
+#[test]
+fn values_follow_their_names_and_new_ones_have_their_defaults() {
+    let mut body = state(&kept());
+    set(&mut body, 0, "hp", 80);
+    set(&mut body, 0, "mana", 7);
+    let red = symbol(&body.world, "red");
+    set(&mut body, 0, "team", red);
+    set(&mut body, 1, "hp", 30);
+    let green = symbol(&body.world, "green");
+    set(&mut body, 1, "team", green);
+    let kinds = "
+        [[kind]]
+        name = 'item'
+        attributes = [{ name = 'hp', type = 'i32', default = 5, audience = 'state' }]
+
+        [[kind]]
+        name = 'player'
+        attributes = [
+            { name = 'team', type = 'symbol', symbols = ['red', 'amber'], audience = 'state' },
+            { name = 'rage', type = 'fixed', default = 1.5, audience = 'state' },
+            { name = 'hp', type = 'i32', default = 50, min = 40, max = 60, audience = 'state' },
+        ]
+    ";
+    let given = world(
+        "capacity = 16\nplayer_kind = 'player'",
+        kinds,
+        SCRIPTS.replace("blue", "amber").as_str(),
+    );
+    let migrated = migrated(body, &given);
+    let body = &migrated.body;
+    let player = given.schema.kind("player").unwrap() as u16;
+    assert_eq!(body.snapshot.kinds[..3], [player, player, 1 - player]);
+    assert_eq!([0, 1, 2].map(|slot| get(body, slot, "hp")), [60, 40, 5]);
+    assert_eq!([0, 1, 2].map(|slot| get(body, slot, "x")), [4096; 3]);
+    assert_eq!(get(body, 0, "rage"), 6144);
+    assert_eq!(get(body, 0, "team"), symbol(&given, "red"));
+    assert_eq!(
+        get(body, 1, "team"),
+        symbol(&given, "red"),
+        "its first symbol"
+    );
+    assert_eq!(
+        body.births
+            .iter()
+            .map(|birth| birth.kind)
+            .collect::<Vec<_>>(),
+        [player, player, 1 - player]
+    );
+    for line in [
+        "capacity: 8 slots, now 16",
+        "attribute mana is gone",
+        "player.rage is new: 2 entities have the default, 1.5",
+        "player.hp: 2 values are clamped to 40 to 60",
+        "player.team: 1 value is a symbol that is gone, now the default, red",
+    ] {
+        says(&migrated, line);
+    }
+    goes_on(body, 3);
+}
+
+#[test]
+fn numbers_become_numbers_of_another_type() {
+    let mut body = state(&kept());
+    set(&mut body, 0, "mana", -3);
+    let fixed = KINDS.replace("'mana', type = 'i32'", "'mana', type = 'fixed'");
+    let given = world("capacity = 8", &fixed, SCRIPTS);
+    let migrated = migrated(body, &given);
+    assert_eq!(get(&migrated.body, 0, "mana"), -3 * 4096);
+    says(
+        &migrated,
+        "attribute mana: i32, now fixed; its values are converted",
+    );
+    let back = super::migrate(migrated.body, &kept(), MigrationOptions::default()).unwrap();
+    assert_eq!(get(&back.body, 0, "mana"), -3);
+}
+
+#[test]
+fn waiting_commands_run_as_what_they_were() {
+    let world_before = kept();
+    let mut body = state(&world_before);
+    let number = |world: &WorldConfig, name: &str| world.schema.command_named(name).unwrap().kind;
+    let blue = symbol(&world_before, "blue");
+    let player = EntityId::new(0, 1);
+    let waiting = [
+        (number(&world_before, "grow"), player, vec![-20]),
+        (number(&world_before, "paint"), player, vec![blue]),
+        (CommandKind::SPAWN, EntityId::NONE, vec![1, 77]),
+        (CommandKind::DESPAWN, EntityId::new(1, 1), vec![]),
+    ];
+    for (sequence, (kind, entity, words)) in (0..).zip(&waiting) {
+        let mut command = TimedCommand::new(Tick(3), *entity, kind.id(), words);
+        command.sequence = sequence;
+        body.snapshot.timed.push(command);
+    }
+    body.snapshot.next_sequence = 4;
+    // Another command comes first, so all numbers are others.
+    let scripts = format!("#[command(clients)]\nfn aim(me: Entity) {{ me.hp += 1; }}\n{SCRIPTS}");
+    let kinds = format!("[[kind]]\nname = 'altar'\n{KINDS}")
+        .replace("['red', 'blue'", "['azure', 'red', 'blue'");
+    let given = world("capacity = 8\nplayer_kind = 'player'", &kinds, &scripts);
+    assert_ne!(number(&given, "grow"), number(&world_before, "grow"));
+    assert_ne!(symbol(&given, "blue"), blue);
+    let migrated = migrated(body, &given);
+    let end = Body {
+        snapshot: goes_on(&migrated.body, 4),
+        ..migrated.body
+    };
+    assert_eq!(get(&end, 0, "hp"), 80);
+    assert_eq!(get(&end, 0, "team"), symbol(&given, "blue"));
+    assert_ne!(end.snapshot.states[1], SlotState::Live);
+    let item = given.schema.kind("item").unwrap() as u16;
+    assert_eq!(
+        (end.snapshot.states[3], end.snapshot.kinds[3]),
+        (SlotState::Live, item)
+    );
+    // Without its command, a command can't wait.
+    let end = body_with(&end, &given);
+    let fewer = world(
+        "capacity = 8\nplayer_kind = 'player'",
+        &kinds,
+        &scripts.replace("grow", "shrink"),
+    );
+    let migrated = super::migrate(end, &fewer, MigrationOptions::default()).unwrap();
+    assert!(migrated.body.snapshot.timed.is_empty());
+    says(&migrated, "1 waiting command is dropped: grow is gone");
+}
+
+/// A state in which one `grow` waits.
+fn body_with(end: &Body, world: &WorldConfig) -> Body {
+    let mut snapshot = end.snapshot.clone();
+    let grow = world.schema.command_named("grow").unwrap().kind;
+    let due = snapshot.tick.after(9);
+    let mut command = TimedCommand::new(due, EntityId::new(0, 1), grow.id(), &[1]);
+    command.sequence = snapshot.next_sequence;
+    snapshot.next_sequence += 1;
+    snapshot.timed.push(command);
+    Body {
+        world: world.clone(),
+        snapshot,
+        hash: end.hash.clone(),
+        roster: Roster::default(),
+        births: vec![],
+        deaths: vec![],
+    }
+}
+
+#[test]
+fn entities_of_a_kind_that_is_gone_are_removed_only_if_that_is_meant() {
+    let body = state(&kept());
+    let kinds = &KINDS[..KINDS.find("[[kind]]\n    name = 'item'").unwrap()];
+    let given = world("capacity = 8", kinds, SCRIPTS);
+    let refused = migrate(state(&kept()), &given, MigrationOptions::default());
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("1 of item"), "{refused}");
+    let options = MigrationOptions {
+        removes_entities: true,
+    };
+    let migrated = migrate(body, &given, options).unwrap();
+    says(&migrated, "kind item is gone: 1 entity is removed");
+    assert_eq!(migrated.body.deaths, [EntityId::new(2, 1)]);
+    assert_eq!(migrated.body.snapshot.states[2], SlotState::Resting);
+    goes_on(&migrated.body, 3);
+}
+
+#[test]
+fn a_smaller_capacity_needs_free_slots() {
+    let given = |capacity: u32| world(&format!("capacity = {capacity}"), KINDS, SCRIPTS);
+    let refused = migrate(state(&kept()), &given(2), MigrationOptions::default());
+    let refused = refused.unwrap_err().to_string();
+    assert!(
+        refused.contains("1 entities live in higher slots"),
+        "{refused}"
+    );
+    assert!(refused.contains("at least 3"), "{refused}");
+    goes_on(&migrated(state(&kept()), &given(3)).body, 3);
+}
+
+/// Nobody lives who has fallen, also by a rule that is new.
+#[test]
+fn a_new_rule_for_falls_finds_nobody_fallen() {
+    let mut body = state(&kept());
+    set(&mut body, 0, "hp", 10);
+    let kinds = KINDS.replace("max = 100, audience", "max = 100, falls_at = 20, audience");
+    let kinds = kinds.replace("name = 'player'", "name = 'player'\nrespawn_ticks = 5");
+    let migrated = migrated(body, &world("capacity = 8", &kinds, SCRIPTS));
+    assert_eq!(get(&migrated.body, 0, "hp"), 21);
+    says(&migrated, "player.hp: 1 value is clamped to 21 to 100");
+    goes_on(&migrated.body, 3);
+}
+
+#[test]
+fn a_rest_goes_on_under_its_commands_name() {
+    let scripts = format!("{SCRIPTS}#[command(clients)]\nfn blink(me: Entity) {{ me.hp += 1; }}");
+    let commands = "[commands]\nblink = { cooldown = 30 }\nplant = { cooldown = 50 }\n";
+    let kept = world("capacity = 8", &format!("{commands}{KINDS}"), &scripts);
+    let rests: Vec<&str> = kept.schema.resting_commands().map(|c| &*c.name).collect();
+    let plant = rests.iter().position(|&name| name == "plant").unwrap();
+    for (cooldown, ready) in [(60, Tick(40)), (10, Tick(10))] {
+        let commands = format!("[commands]\nplant = {{ cooldown = {cooldown} }}\n");
+        let given = world("capacity = 8", &format!("{commands}{KINDS}"), &scripts);
+        let mut body = state(&kept);
+        body.snapshot.ready[rests.len() + plant] = Tick(40);
+        let migrated = migrate(body, &given, MigrationOptions::default()).unwrap();
+        let mut expected = vec![Tick(0); 8];
+        expected[1] = ready;
+        assert_eq!(migrated.body.snapshot.ready, expected, "{cooldown}");
+    }
+}

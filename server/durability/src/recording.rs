@@ -1,0 +1,69 @@
+//! Recordings: a world's configuration, then each tick's frame and state hash.
+//!
+//! The file is a magic number, then records: length (4 bytes, little-endian), CRC-32 of
+//! the payload (4 bytes), payload. A recording that breaks off inside a record, as after a
+//! crash, can be read up to there. Nothing in a recording is believed: its world passes
+//! through the checks of a world file, and each length is compared with a limit before
+//! anything is read.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`writer`] | a recording while the world runs |
+//! | [`reader`] | a recording, tick by tick |
+
+pub mod reader;
+pub mod writer;
+
+use accounts::identity::ACCOUNT_BYTES_MAX;
+use gpu_kernels::{Frame, StateHash};
+use serde::{Deserialize, Serialize};
+use shared::WorldConfig;
+use shared::world::talk::NAME_BYTES_MAX;
+use shared::world::talk::TALK_BYTES_MAX;
+
+pub use reader::{Next, RecordingReader};
+pub use writer::{RecordingWriter, Sink};
+
+/// One record. `W` is a [`WorldConfig`] that is written, or an unchecked one that was read.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Record<W> {
+    /// The first record.
+    Start(Box<W>),
+    Tick(Box<Frame>, StateHash),
+}
+
+/// The most bytes of a tick's record: what clients may do at once, births and deaths of
+/// everybody, and other scripts. Ticks with more can't be recorded.
+pub fn tick_bytes_max(config: &WorldConfig) -> usize {
+    let limits = &config.limits;
+    let clients = limits.clients as usize;
+    // A gift of what an account keeps takes two commands at most.
+    let given = COMMANDS_OF_SERVER + 2 * config.persists.len();
+    let commands = clients * (limits.client_commands_burst as usize + given);
+    let regions = clients * limits.regions_per_client as usize;
+    let people = clients * PERSON_BYTES + TALK_BYTES_MAX;
+    let slots = config.schema.world.capacity as usize;
+    // Players are born with what their accounts keep: a word for each attribute.
+    let rows = clients * config.schema.attributes.len() * WORD_BYTES;
+    START_BYTES_MAX
+        + commands * COMMAND_BYTES
+        + regions * REGION_BYTES
+        + slots * SLOT_BYTES
+        + rows
+        + people
+}
+
+/// Every recording begins with this.
+pub const MAGIC: &[u8; 8] = b"MYRIADJ9";
+/// The most bytes of a world: its schema has at most 1 MiB, and so have its scripts.
+const START_BYTES_MAX: usize = 4 << 20;
+/// Births, deaths, and what else the server does for a client in a tick.
+const COMMANDS_OF_SERVER: usize = 4;
+/// A command with its words, which each take at most five bytes.
+const COMMAND_BYTES: usize = 64;
+const WORD_BYTES: usize = 5;
+const REGION_BYTES: usize = 64;
+/// A client's row, account and name.
+const PERSON_BYTES: usize = ACCOUNT_BYTES_MAX + NAME_BYTES_MAX + 16;
+/// The birth in a slot, and its release.
+const SLOT_BYTES: usize = COMMAND_BYTES + 8;

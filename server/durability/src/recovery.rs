@@ -1,0 +1,214 @@
+//! From a folder to a running world: the newest good checkpoint, and the frames since then,
+//! in ticks of which nobody is told.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use gpu_kernels::Backend;
+use gpu_kernels::tick::VERSION;
+use platform::metrics::machine;
+use shared::WorldConfig;
+use shared::file::UncheckedWorld;
+use shared::wire::codec;
+use tracing::{info, warn};
+
+use super::ahead::{self, Reached};
+use super::checkpoint::{self, Body, Head};
+use super::differences;
+use super::disk::{Disk, Folder};
+use super::epoch::Epoch;
+use super::journal::Start;
+use super::log::{Decoder, End, Log};
+use super::recovered::{Progress, Recovered, Stored};
+use super::rerun::Run;
+use super::roster::Roster;
+
+/// Opens the folder of a persistent world.
+pub fn open(path: &Path) -> Result<Folder> {
+    let folder = Folder::new(path);
+    if !path.is_dir() || checkpoint::ticks(&folder)?.is_empty() {
+        bail!(
+            "{} holds no world: expected the folder of `myriad serve --data`",
+            path.display()
+        );
+    }
+    Ok(folder)
+}
+
+/// What to replay, and what is of interest meanwhile.
+pub struct Replay<'a> {
+    pub backend: &'a mut dyn Backend,
+    /// The tick before which to end; `None`: where the journal ends.
+    pub until: Option<u64>,
+    pub progress: &'a mut dyn FnMut(&Progress),
+}
+
+/// The newest good checkpoint at or before a tick; `None` if the folder has none at all.
+pub fn newest(disk: &impl Disk, before: Option<u64>) -> Result<Option<Stored>> {
+    let mut ticks = checkpoint::ticks(disk)?;
+    let mut newest_error = None;
+    ticks.retain(|&tick| before.is_none_or(|before| tick <= before));
+    for &tick in ticks.iter().rev() {
+        match read(disk, tick) {
+            Ok(stored) => return Ok(Some(stored)),
+            Err(error) => {
+                warn!("{error:#}");
+                newest_error.get_or_insert(error);
+            }
+        }
+    }
+    match newest_error {
+        Some(error) => Err(error.context("no checkpoint is good")),
+        None => Ok(None),
+    }
+}
+
+/// The checkpoint before a tick.
+pub fn read(disk: &impl Disk, tick: u64) -> Result<Stored> {
+    let (head, bytes) = checkpoint::read(disk, tick)?;
+    let name = checkpoint::name_of(tick);
+    let body = codec::from_bytes::<BODY_BYTES_MAX, Body<UncheckedWorld>>(&bytes)
+        .or_else(|error| before_symbols(&bytes).ok_or(error))
+        .with_context(|| format!("{name} is not one of this version"))?;
+    let world = script::world::check(body.world, &name)
+        .with_context(|| format!("{name} has a world that can't be one"))?;
+    let body = Body {
+        world,
+        snapshot: body.snapshot,
+        hash: body.hash,
+        roster: body.roster,
+        births: body.births,
+        deaths: body.deaths,
+    };
+    Ok(Stored { head, body })
+}
+
+/// A checkpoint of a version whose worlds did not say which symbols each attribute has.
+fn before_symbols(bytes: &[u8]) -> Option<Body<UncheckedWorld>> {
+    let body: Body<UncheckedWorld<()>> = codec::from_bytes::<BODY_BYTES_MAX, _>(bytes).ok()?;
+    Some(Body {
+        world: body.world.into(),
+        snapshot: body.snapshot,
+        hash: body.hash,
+        roster: body.roster,
+        births: body.births,
+        deaths: body.deaths,
+    })
+}
+
+/// The state of a new world, as its first checkpoint.
+pub fn genesis(world: &WorldConfig, backend: &mut dyn Backend) -> Result<Stored> {
+    let body = Body {
+        world: world.clone(),
+        snapshot: backend.snapshot()?,
+        hash: backend.state_hash()?,
+        roster: Roster::default(),
+        births: vec![],
+        deaths: vec![],
+    };
+    let head = Head {
+        tick: 0,
+        epoch: Epoch::default(),
+        tick_version: VERSION,
+        previous: 0,
+    };
+    Ok(Stored { head, body })
+}
+
+/// Brings a backend to the end of a journal, and says what is to be cut there. Fails if a
+/// state on the way is not the recorded one.
+pub fn replay<D: Disk>(disk: &D, stored: Stored, replay: Replay<'_>) -> Result<(Recovered, End)> {
+    let (head, capacity) = (stored.head, stored.body.world.schema.world.capacity);
+    let begun = Instant::now();
+    let mut run = Run::begin(replay.backend, stored)?;
+    let log = Log::open(disk, capacity, head.tick, Some(head.previous))?;
+    let decoder = Decoder::new(capacity, machine::cores())?;
+    let mut told = begun;
+    let mut progress = Progress {
+        from: head.tick,
+        ..Progress::default()
+    };
+    let reached = ahead::read(log, decoder, replay.until, |read| {
+        if told.elapsed() >= TELL_PERIOD {
+            told = Instant::now();
+            progress.tick = read.place.tick;
+            progress.time = begun.elapsed();
+            (replay.progress)(&progress);
+        }
+        run.take(&read.place, read.entry)
+    });
+    let Reached {
+        end,
+        previous,
+        work,
+    } = reached?;
+    progress.tick = end.tick;
+    progress.time = begun.elapsed();
+    let start = Start {
+        tick: end.tick,
+        previous: previous.unwrap_or(head.previous),
+    };
+    let mut recovered = run.finish(start, progress)?;
+    recovered.work = work;
+    Ok((recovered, end))
+}
+
+/// Fails if a world file says something else than the world that was kept, and names what.
+pub fn check_same(kept: &WorldConfig, given: &WorldConfig) -> Result<()> {
+    let mut different = differences::between(kept, given);
+    if different.is_empty() {
+        return Ok(());
+    }
+    let more = different.len().saturating_sub(DIFFERENCES_SHOWN);
+    different.truncate(DIFFERENCES_SHOWN);
+    if more > 0 {
+        different.push(format!("and {more} more"));
+    }
+    bail!(
+        "the world file differs from the world that is kept in this folder: start with the file \
+         that the world began with, or let the world go on with this one by `myriad migrate DIR \
+         --world FILE`. It differs in\n  {}",
+        different.join("\n  ")
+    )
+}
+
+/// Says what a recovery has found.
+pub fn report(recovered: &Recovered, end: &End) {
+    let Progress { from, tick, time } = recovered.progress;
+    info!(from, tick, ?time, "the world is recovered");
+    if let (Some(reason), Some((name, offset))) = (end.reason, end.torn) {
+        info!(%reason, %name, offset, "the journal ends there");
+    }
+}
+
+const DIFFERENCES_SHOWN: usize = 20;
+const TELL_PERIOD: Duration = Duration::from_secs(1);
+/// As long as a file may be.
+const BODY_BYTES_MAX: usize = 1 << 40;
+
+#[cfg(test)]
+mod tests {
+    use gpu_kernels::CpuBackend;
+
+    use super::*;
+
+    /// A world that did not say which symbols each attribute has: the last part of it is missing.
+    #[test]
+    fn a_checkpoint_of_the_version_before_symbols_is_read() {
+        let text = "[[kind]]\nname = 'player'\nattributes = [{ name = 'side', type = 'symbol', \
+                    symbols = ['oak', 'elm'], audience = 'state' }]";
+        let world = script::world::parse(text, "test").expect("a valid world");
+        let mut backend = CpuBackend::new(&world, 1, None).expect("a backend");
+        let body = genesis(&world, &mut backend).expect("a state").body;
+        let bytes = codec::to_bytes(&body);
+        let (whole, symbols) = (codec::to_bytes(&world), codec::to_bytes(&world.symbols));
+        let mut before = whole[..whole.len() - symbols.len()].to_vec();
+        before.extend_from_slice(&bytes[whole.len()..]);
+        assert!(codec::from_bytes::<BODY_BYTES_MAX, Body<UncheckedWorld>>(&before).is_err());
+        let read = before_symbols(&before).expect("it can be read");
+        assert_eq!(read.snapshot, body.snapshot);
+        let read = script::world::check(read.world, "test").expect("a valid world");
+        assert_eq!(read, world);
+    }
+}

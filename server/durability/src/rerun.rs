@@ -1,0 +1,247 @@
+//! Runs the ticks of records again, each compared with what the record after it says.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use gpu_kernels::tick::VERSION;
+use gpu_kernels::{Backend, Frame, StateHash, TickOutput, Ticket};
+use script::logic::compile_with;
+use shared::world::logic::LogicConfig;
+use shared::{EntityId, Schema, Tick, WorldConfig};
+
+use super::ahead::Work;
+use super::checkpoint::Body;
+use super::epoch::Epoch;
+use super::journal::Start;
+use super::record::{Entry, Place};
+use super::recovered::{Progress, Recovered, RunTimes, Stored};
+use super::roster::Roster;
+
+/// A world that runs again, of which nobody is told.
+pub struct Run<'a> {
+    backend: &'a mut dyn Backend,
+    world: WorldConfig,
+    roster: Roster,
+    hash: StateHash,
+    last: TickOutput,
+    in_flight: Option<Ticket>,
+    /// In worlds with characters: the record of the next tick to run. What the last one does
+    /// to characters, no later one tells.
+    waiting: Option<Entry>,
+    epoch: Epoch,
+    times: RunTimes,
+}
+
+impl<'a> Run<'a> {
+    /// Begins with a checkpoint. Fails if its state is not the one that it says.
+    pub fn begin(backend: &'a mut dyn Backend, stored: Stored) -> Result<Run<'a>> {
+        let Stored { head, body } = stored;
+        let mut times = RunTimes::default();
+        let begun = Instant::now();
+        backend.restore(&body.snapshot)?;
+        times.restoring = begun.elapsed();
+        let found = backend.state_hash()?;
+        times.hashing = begun.elapsed() - times.restoring;
+        compare(&body.world.schema, head.tick, &body.hash, &found)?;
+        backend.set_quiet(true);
+        Ok(Run {
+            backend,
+            world: body.world,
+            roster: body.roster,
+            hash: found,
+            last: TickOutput {
+                tick: Tick(body.snapshot.tick.0.wrapping_sub(1)),
+                births: body.births,
+                deaths: body.deaths,
+                ..TickOutput::default()
+            },
+            in_flight: None,
+            waiting: None,
+            epoch: head.epoch,
+            times,
+        })
+    }
+
+    /// Runs the tick of a record. The one before is compared with what the record says.
+    pub fn take(&mut self, place: &Place, entry: Entry) -> Result<()> {
+        self.settle(place, &entry)?;
+        self.go_on(place, entry)
+    }
+
+    /// Ends the tick before a record, and compares its state with what the record says.
+    pub fn settle(&mut self, place: &Place, entry: &Entry) -> Result<()> {
+        let (tick, version) = (place.tick, place.tick_version);
+        if version != VERSION {
+            bail!(
+                "tick {tick} was run by version {version} of the tick, and this is version \
+                 {VERSION}: start the server that ran it, and stop it with Ctrl-C"
+            );
+        }
+        if let Some(waiting) = self.waiting.take() {
+            self.run(&waiting)?;
+        }
+        self.collect()?;
+        compare(&self.world.schema, tick, &entry.before, &self.hash)
+    }
+
+    /// Takes over a record, after [`Run::settle`]. Its tick begins now, or before the next one
+    /// is settled.
+    pub fn go_on(&mut self, place: &Place, entry: Entry) -> Result<()> {
+        self.epoch = self.epoch.max(place.epoch);
+        if self.world.persists.is_empty() {
+            return self.run(&entry);
+        }
+        self.waiting = Some(entry);
+        Ok(())
+    }
+
+    /// What a checkpoint holds, between [`Run::settle`] and [`Run::go_on`].
+    pub fn checkpoint(&mut self) -> Result<Body> {
+        let mut snapshot = self.backend.snapshot()?;
+        snapshot.known.iter_mut().for_each(Vec::clear);
+        snapshot.behind.clear();
+        Ok(Body {
+            world: self.world.clone(),
+            snapshot,
+            hash: self.hash.clone(),
+            roster: self.roster.clone(),
+            births: self.last.births.clone(),
+            deaths: self.last.deaths.clone(),
+        })
+    }
+
+    /// What accounts keep since this was taken last.
+    pub fn take_characters(&mut self) -> BTreeMap<String, Vec<i32>> {
+        std::mem::take(&mut self.roster.characters)
+    }
+
+    /// Ends the last tick, before `start`.
+    pub fn finish(mut self, start: Start, progress: Progress) -> Result<Recovered> {
+        if let Some(waiting) = self.waiting.take() {
+            self.run_last(&waiting)?;
+        }
+        self.collect()?;
+        self.backend.set_quiet(false);
+        let begun = Instant::now();
+        let snapshot = self.backend.snapshot()?;
+        self.times.copying = begun.elapsed();
+        if snapshot.tick.0 != start.tick {
+            bail!(
+                "the world is before tick {}, and its journal before {}",
+                snapshot.tick,
+                start.tick
+            );
+        }
+        Ok(Recovered {
+            world: self.world,
+            snapshot,
+            hash: self.hash,
+            roster: self.roster,
+            last: self.last,
+            start,
+            epoch: self.epoch,
+            progress,
+            work: Work::default(),
+            times: self.times,
+        })
+    }
+
+    fn run(&mut self, entry: &Entry) -> Result<()> {
+        for change in &entry.changes {
+            self.roster.apply(change);
+        }
+        self.submit(&entry.frame)
+    }
+
+    /// Runs the tick of the last record. Who dies in it leaves to the account what it had.
+    fn run_last(&mut self, entry: &Entry) -> Result<()> {
+        let persists = self.world.persists.clone();
+        let before = self.backend.snapshot()?;
+        let mut accounts = self.accounts();
+        self.run(entry)?;
+        accounts.extend(self.accounts());
+        let Some(output) = self.collect()? else {
+            return Ok(());
+        };
+        let columns = self.world.schema.attributes.len();
+        for entity in &output.deaths {
+            let Some(account) = accounts.remove(entity) else {
+                continue;
+            };
+            let start = entity.slot.index() * columns;
+            let mut row = before.rows[start..start + columns].to_vec();
+            let changed = output
+                .changes
+                .iter()
+                .filter(|(slot, ..)| *slot == entity.slot);
+            for (_, columns, values) in changed {
+                for (&column, &value) in columns.iter().zip(values) {
+                    row[usize::from(column)] = value;
+                }
+            }
+            let kept = persists.iter().map(|&column| row[usize::from(column)]);
+            self.roster.characters.insert(account, kept.collect());
+        }
+        Ok(())
+    }
+
+    /// The accounts of entities.
+    fn accounts(&self) -> HashMap<EntityId, String> {
+        let rows = self.roster.clients.values().map(|client| &client.row);
+        let with_account =
+            rows.filter_map(|row| Some((row.entity()?, row.person.account.clone()?)));
+        with_account.collect()
+    }
+
+    fn submit(&mut self, frame: &Frame) -> Result<()> {
+        if let Some(logic) = &frame.logic {
+            self.world = with_logic(&self.world, logic)?;
+        }
+        let begun = Instant::now();
+        let ticket = self.backend.submit(frame);
+        self.in_flight = Some(ticket.with_context(|| format!("tick {}", frame.tick))?);
+        self.times.submitting += begun.elapsed();
+        Ok(())
+    }
+
+    /// Waits for the tick that is in flight; gives its output.
+    fn collect(&mut self) -> Result<Option<Arc<TickOutput>>> {
+        let Some(ticket) = self.in_flight.take() else {
+            return Ok(None);
+        };
+        let begun = Instant::now();
+        let output = self.backend.collect(ticket)?;
+        self.times.collecting += begun.elapsed();
+        self.times.stages.add(&output.stages);
+        self.hash.clone_from(&output.hash);
+        self.last.tick = output.tick;
+        self.last.births.clone_from(&output.births);
+        self.last.deaths.clone_from(&output.deaths);
+        Ok(Some(output))
+    }
+}
+
+/// The world with other scripts.
+fn with_logic(world: &WorldConfig, logic: &LogicConfig) -> Result<WorldConfig> {
+    match compile_with(world, logic) {
+        Ok((world, _)) => Ok(world),
+        Err(_) => bail!("the journal's scripts don't compile in this version"),
+    }
+}
+
+/// Compares the state before a tick with what was recorded of it.
+fn compare(schema: &Schema, tick: u64, recorded: &StateHash, found: &StateHash) -> Result<()> {
+    if recorded.agrees_but_for_known(found) {
+        return Ok(());
+    }
+    let names = StateHash::part_names(schema);
+    let parts = recorded.parts.iter().zip(&found.parts);
+    let different = names.iter().zip(parts).filter(|(_, (a, b))| a != b);
+    let different: Vec<&str> = different.map(|(name, _)| name.as_str()).collect();
+    bail!(
+        "the state before tick {tick} differs from the recorded one in {}",
+        different.join(", ")
+    )
+}

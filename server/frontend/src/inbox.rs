@@ -1,0 +1,242 @@
+//! From a shard to the tick. Each shard has one inbox, which the tick swaps for an empty
+//! one when it starts: the lock is contended only for the length of a push or a swap.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use accounts::identity::Identity;
+use accounts::network::Network;
+use gpu_kernels::Batch;
+use gpu_kernels::listen::SubscribeError;
+use platform::metrics::counts::Refusals;
+use shared::wire::control::Ticket;
+use shared::wire::request::RequestBody;
+use shared::{ClientRow, CommandKind, EntityId, Tick};
+
+/// A session's number within its shard, never used twice.
+pub type SessionId = u64;
+
+/// A session of the server: the number of its shard, and its own there.
+pub type SessionKey = (usize, SessionId);
+
+/// What reached a shard since the last tick.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    /// The tick that will take this in.
+    pub tick: Tick,
+    /// Joins and leaves in the order of arrival; none where a leave took its own join out.
+    changes: Vec<Option<SessionChange>>,
+    /// By session: its place in `changes`, if it came in since the last tick as a new
+    /// client.
+    newcomers: HashMap<SessionId, usize>,
+    /// Sessions that have sent their first datagram.
+    pub heard: Vec<SessionId>,
+    pub requests: Vec<PendingRequest>,
+    /// For this tick, in the order of arrival.
+    pub commands: Batch,
+    /// For the ticks after this one: they stay when the tick takes the rest.
+    later: VecDeque<Batch>,
+    pub refusals: Refusals,
+}
+
+/// A session that begins or ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionChange {
+    Join(Join),
+    Leave(Leave),
+}
+
+/// A client that said a valid hello.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Join {
+    pub session: SessionId,
+    pub resume: Option<Ticket>,
+    /// It may not come in without a session that the ticket resumes: its token was not looked at.
+    pub must_resume: bool,
+    /// It watches without an entity.
+    pub spectates: bool,
+    pub identity: Identity,
+    /// Where it comes from.
+    pub network: Option<Network>,
+}
+
+/// A client that is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leave {
+    pub session: SessionId,
+    /// The client said goodbye, so it will not resume.
+    pub is_final: bool,
+}
+
+/// A request that waits for its answer.
+#[derive(Clone, Debug)]
+pub struct PendingRequest {
+    pub session: SessionId,
+    pub client: ClientRow,
+    /// The client's own number for it.
+    pub number: u32,
+    /// An error is a request that the shard has rejected already.
+    pub body: Result<RequestBody, SubscribeError>,
+}
+
+/// A client's command.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientCommand {
+    pub entity: EntityId,
+    pub sequence: u32,
+    pub kind: CommandKind,
+}
+
+impl Inbox {
+    /// A session begins.
+    pub fn join(&mut self, join: Join) {
+        if join.resume.is_none() {
+            self.newcomers.insert(join.session, self.changes.len());
+        }
+        self.changes.push(Some(SessionChange::Join(join)));
+    }
+
+    /// A session ends. A new client that comes and goes within a tick costs the world
+    /// nothing: neither of the two is heard of.
+    pub fn leave(&mut self, leave: Leave) {
+        match self.newcomers.remove(&leave.session) {
+            Some(join) => self.changes[join] = None,
+            None => self.changes.push(Some(SessionChange::Leave(leave))),
+        }
+    }
+
+    /// The sessions that begin and end, in the order of arrival.
+    pub fn changes(&self) -> impl Iterator<Item = &SessionChange> {
+        self.changes.iter().flatten()
+    }
+
+    /// Appends a command for a later tick, or this one.
+    pub fn push_for(&mut self, tick: Tick, command: ClientCommand, words: &[i32]) {
+        let Some(place) = (tick.since(self.tick) as usize).checked_sub(1) else {
+            return self.push(command, words);
+        };
+        if self.later.len() <= place {
+            self.later.resize_with(place + 1, Batch::default);
+        }
+        append(&mut self.later[place], command, words);
+    }
+
+    /// Appends a command for this tick.
+    pub fn push(&mut self, command: ClientCommand, words: &[i32]) {
+        append(&mut self.commands, command, words);
+    }
+
+    /// Empties it for another tick, keeping its memory.
+    pub fn reset(&mut self) {
+        self.changes.clear();
+        self.newcomers.clear();
+        self.heard.clear();
+        self.requests.clear();
+        self.commands.clear();
+        self.refusals = Refusals::default();
+    }
+}
+
+fn append(batch: &mut Batch, command: ClientCommand, words: &[i32]) {
+    let ClientCommand {
+        entity,
+        sequence,
+        kind,
+    } = command;
+    batch.push(entity, sequence, kind, words);
+}
+
+/// An inbox that a shard and the tick share.
+#[derive(Clone, Default)]
+pub struct SharedInbox(Arc<Mutex<Inbox>>);
+
+impl SharedInbox {
+    pub fn lock(&self) -> MutexGuard<'_, Inbox> {
+        // An inbox is whole after each push, so a panic elsewhere does no harm.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what is there, and leaves the empty `other` for the tick after `tick`.
+    pub fn swap(&self, other: &mut Inbox, tick: Tick) {
+        let mut own = self.lock();
+        other.tick = tick.next();
+        // What waits moves up by a tick, and the empty batch goes to its end.
+        other.later = std::mem::take(&mut own.later);
+        if let Some(next) = other.later.pop_front() {
+            other
+                .later
+                .push_back(std::mem::replace(&mut other.commands, next));
+        }
+        std::mem::swap(&mut *own, other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn join(session: SessionId, resume: Option<Ticket>) -> Join {
+        Join {
+            session,
+            resume,
+            ..Join::default()
+        }
+    }
+
+    fn leave(session: SessionId) -> Leave {
+        let is_final = false;
+        Leave { session, is_final }
+    }
+
+    #[test]
+    fn a_new_client_that_comes_and_goes_within_a_tick_is_not_heard_of() {
+        let mut inbox = Inbox::default();
+        inbox.join(join(1, None));
+        inbox.join(join(2, None));
+        inbox.leave(leave(1));
+        inbox.leave(leave(0));
+        let changes: Vec<_> = inbox.changes().cloned().collect();
+        let (joined, left) = (join(2, None), leave(0));
+        assert_eq!(
+            changes,
+            [SessionChange::Join(joined), SessionChange::Leave(left)]
+        );
+    }
+
+    #[test]
+    fn commands_wait_for_their_tick() {
+        let (shared, mut spare) = (SharedInbox::default(), Inbox::default());
+        let command = |sequence| ClientCommand {
+            entity: EntityId::new(1, 1),
+            sequence,
+            kind: CommandKind(2),
+        };
+        let mut taken = vec![];
+        for tick in 0..8 {
+            spare.reset();
+            shared.swap(&mut spare, Tick(tick));
+            assert_eq!(spare.tick, Tick(tick));
+            taken.push(spare.commands.len());
+            if tick == 2 {
+                let mut inbox = shared.lock();
+                for (number, tick) in [(1, 3), (2, 5), (3, 5), (4, 7)] {
+                    inbox.push_for(Tick(tick), command(number), &[]);
+                }
+            }
+        }
+        assert_eq!(taken, [0, 0, 0, 1, 0, 2, 0, 1]);
+    }
+
+    #[test]
+    fn a_client_that_resumes_and_goes_within_a_tick_is_heard_of_in_this_order() {
+        let mut inbox = Inbox::default();
+        let (joined, left) = (join(1, Some([7; 16])), leave(1));
+        inbox.join(joined.clone());
+        inbox.leave(left);
+        let changes: Vec<_> = inbox.changes().cloned().collect();
+        assert_eq!(
+            changes,
+            [SessionChange::Join(joined), SessionChange::Leave(left)]
+        );
+    }
+}

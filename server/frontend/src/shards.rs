@@ -1,0 +1,191 @@
+//! The shards as the tick thread sees them: each tick goes to all of them at once, and
+//! at most one tick is with them.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, TryRecvError};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use super::publication::{FanOutReport, Publication, ShardLinks, ToShard};
+use crate::inbox::SessionKey;
+
+/// The ends of the channels to the shards. `T` is what the tick thread keeps of a
+/// tick until its fan-out is done.
+pub struct Shards<T> {
+    senders: Vec<ShardSender>,
+    reports: Receiver<FanOutReport>,
+    busy: Option<Busy<T>>,
+}
+
+/// The end of a channel to a shard, which may be asleep.
+pub struct ShardSender {
+    sender: Sender<ToShard>,
+    wake: Box<dyn Fn() + Send>,
+}
+
+/// A tick that every shard has told its clients of.
+pub struct FannedOut<T> {
+    pub publication: Publication,
+    pub report: FanOutReport,
+    pub record: T,
+}
+
+/// A tick that is with the shards.
+struct Busy<T> {
+    publication: Arc<Publication>,
+    record: T,
+    /// Shards that have not reported.
+    missing: usize,
+    /// The reports so far, joined.
+    report: Option<FanOutReport>,
+}
+
+impl ShardSender {
+    /// `wake` is called after each message.
+    pub fn new(sender: Sender<ToShard>, wake: impl Fn() + Send + 'static) -> ShardSender {
+        ShardSender {
+            sender,
+            wake: Box::new(wake),
+        }
+    }
+
+    /// Fails if the shard has ended.
+    fn send(&self, message: ToShard) -> Result<(), SendError<ToShard>> {
+        self.sender.send(message)?;
+        (self.wake)();
+        Ok(())
+    }
+}
+
+impl<T> Shards<T> {
+    pub fn new(senders: Vec<ShardSender>, reports: Receiver<FanOutReport>) -> Shards<T> {
+        Shards {
+            senders,
+            reports,
+            busy: None,
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.senders.len()
+    }
+
+    /// Whether a tick is with the shards.
+    pub fn is_busy(&self) -> bool {
+        self.busy.is_some()
+    }
+
+    /// Hands a tick to all shards; then `record` makes what the tick thread keeps of it.
+    /// Fails while a tick is with them, or if a shard has ended.
+    pub fn publish(&mut self, publication: Publication, record: impl FnOnce() -> T) -> Result<()> {
+        if self.is_busy() {
+            bail!("a tick is published while the one before is with the shards");
+        }
+        let publication = Arc::new(publication);
+        for (number, shard) in self.senders.iter().enumerate() {
+            let message = ToShard::Tick(publication.clone());
+            if shard.send(message).is_err() {
+                bail!("shard {number} has ended");
+            }
+        }
+        self.busy = Some(Busy {
+            publication,
+            record: record(),
+            missing: self.senders.len(),
+            report: None,
+        });
+        Ok(())
+    }
+
+    /// Takes in the reports that are there. Gives the tick when none is missing.
+    pub fn poll(&mut self) -> Result<Option<FannedOut<T>>> {
+        while self.is_busy() {
+            match self.reports.try_recv() {
+                Ok(report) => self.note(&report),
+                Err(TryRecvError::Empty) => return Ok(None),
+                Err(TryRecvError::Disconnected) => bail!("all shards have ended"),
+            }
+            if let Some(done) = self.take_done()? {
+                return Ok(Some(done));
+            }
+        }
+        Ok(None)
+    }
+
+    /// As [`Shards::poll`], but waits up to `patience` for one more report.
+    pub fn poll_for(&mut self, patience: Duration) -> Result<Option<FannedOut<T>>> {
+        match self.reports.recv_timeout(patience) {
+            Ok(report) => self.note(&report),
+            Err(RecvTimeoutError::Timeout) => return Ok(None),
+            Err(RecvTimeoutError::Disconnected) => bail!("all shards have ended"),
+        }
+        self.take_done()
+    }
+
+    /// Waits until the shards are done with their tick, and gives it; none if they have
+    /// none. Fails if a shard takes longer than [`SHARD_PATIENCE`] for its report.
+    pub fn wait(&mut self) -> Result<Option<FannedOut<T>>> {
+        while self.is_busy() {
+            let report = self.reports.recv_timeout(SHARD_PATIENCE);
+            self.note(&report.context("a shard does not answer")?);
+            if let Some(done) = self.take_done()? {
+                return Ok(Some(done));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Asks shards how connections are, those of some places or all, and says how many shards
+    /// will answer.
+    pub fn inspect(&self, some: Option<&[SessionKey]>, answers: &Sender<ShardLinks>) -> usize {
+        let asked = self.senders.iter().enumerate().filter(|(number, shard)| {
+            let sessions = some.map(|places| {
+                let own = places.iter().filter(|place| place.0 == *number);
+                own.map(|place| place.1).collect::<Vec<_>>()
+            });
+            let has_some = sessions.as_ref().is_none_or(|own| !own.is_empty());
+            has_some
+                && shard
+                    .send(ToShard::Inspect(sessions, answers.clone()))
+                    .is_ok()
+        });
+        asked.count()
+    }
+
+    /// Ends all shards. They finish their fan-out first.
+    pub fn stop(&self, reason: &str) {
+        for shard in &self.senders {
+            // A shard that has ended has no clients.
+            let _ = shard.send(ToShard::Stop(reason.to_owned()));
+        }
+    }
+
+    fn note(&mut self, report: &FanOutReport) {
+        if let Some(busy) = &mut self.busy {
+            busy.missing -= 1;
+            busy.report = Some(match busy.report {
+                Some(all) => all.and(report),
+                None => *report,
+            });
+        }
+    }
+
+    fn take_done(&mut self) -> Result<Option<FannedOut<T>>> {
+        let Some(busy) = self.busy.take_if(|busy| busy.missing == 0) else {
+            return Ok(None);
+        };
+        let Some(publication) = Arc::into_inner(busy.publication) else {
+            bail!("a shard still reads a tick that it reported as done");
+        };
+        let report = busy.report.context("the server has no shards")?;
+        Ok(Some(FannedOut {
+            publication,
+            report,
+            record: busy.record,
+        }))
+    }
+}
+
+/// A shard that takes this long for one tick is broken, not slow.
+pub const SHARD_PATIENCE: Duration = Duration::from_secs(60);

@@ -1,0 +1,94 @@
+//! What every session needs of the world.
+
+use script::{Forecast, Logic};
+use shared::wire::commands::CommandCodec;
+use shared::wire::control::Interface;
+use shared::wire::stream::StreamCodec;
+use shared::{CommandKind, NotificationKind, Schema, WorldConfig};
+
+use crate::welcome::SharedWelcome;
+
+/// What every session needs of the world.
+pub struct SessionWorld {
+    pub config: WorldConfig,
+    /// As clients may know it.
+    pub schema: Schema,
+    /// What clients predict with.
+    forecast: Vec<u8>,
+    pub welcome: SharedWelcome,
+    pub commands: CommandCodec,
+    pub stream: StreamCodec,
+    /// By number of a command: how often it may be given in a tick, or 0.
+    per_tick: Vec<u8>,
+    /// The notification by which the world finds out who is near a speaker.
+    pub say: Option<NotificationKind>,
+}
+
+impl SessionWorld {
+    pub fn new(config: &WorldConfig) -> SessionWorld {
+        // The logic of a checked world compiles; if not, clients do not predict.
+        let logic = Logic::of(config);
+        let forecast = logic.map(|logic| Forecast::of(config, &logic).to_bytes());
+        let (schema, forecast) = (config.schema.for_clients(), forecast.unwrap_or_default());
+        SessionWorld {
+            welcome: SharedWelcome::new(config, &schema, &forecast),
+            schema,
+            forecast,
+            commands: CommandCodec::new(&config.schema, EPOCH),
+            stream: StreamCodec::new(&config.schema),
+            per_tick: per_tick(&config.schema),
+            say: config.schema.say().map(|(_, notification)| notification),
+            config: config.clone(),
+        }
+    }
+
+    /// How often a client may give a command in a tick; 0: as often as it wants.
+    pub fn per_tick(&self, kind: CommandKind) -> u8 {
+        let most = self.per_tick.get(usize::from(kind.id()));
+        most.copied().unwrap_or(0)
+    }
+
+    /// What clients are told when commands or notifications have changed.
+    pub fn interface(&self) -> Interface {
+        Interface {
+            commands_epoch: self.commands.epoch(),
+            commands: self.config.schema.commands.clone(),
+            notifications: self.config.schema.notifications.clone(),
+            forecast: self.forecast.clone(),
+        }
+    }
+
+    /// The world after its scripts have changed. `None` if that makes no difference to
+    /// clients.
+    pub fn changed(&self, config: &WorldConfig, forecast: &Forecast) -> Option<SessionWorld> {
+        let (old, new) = (&self.config.schema, &config.schema);
+        let forecast = forecast.to_bytes();
+        if (&old.commands, &old.notifications) == (&new.commands, &new.notifications)
+            && self.forecast == forecast
+        {
+            return None;
+        }
+        let schema = config.schema.for_clients();
+        Some(SessionWorld {
+            welcome: SharedWelcome::new(config, &schema, &forecast),
+            schema,
+            forecast,
+            commands: self.commands.next(new),
+            stream: StreamCodec::new(new),
+            per_tick: per_tick(new),
+            say: new.say().map(|(_, notification)| notification),
+            config: config.clone(),
+        })
+    }
+}
+
+fn per_tick(schema: &Schema) -> Vec<u8> {
+    let by_number = schema.commands_by_number(|command| command.per_tick);
+    by_number
+        .into_iter()
+        .map(Option::unwrap_or_default)
+        .collect()
+}
+
+/// The first epoch of commands.
+const EPOCH: u8 = 1;

@@ -1,0 +1,25 @@
+//! What a server's process needs, whatever it serves.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`log`] | the log, so many lines a second |
+//! | [`metrics`] | figures for people and for Prometheus |
+//! | [`http`] | small HTTP ports |
+//! | [`private`] | files that only the server's user may read |
+//! | [`reach`] | TCP connections to whichever address of a name answers |
+//! | [`tls`] | certificates that this machine trusts |
+//! | [`renewal`] | certificates, keys and tokens that change while the server runs |
+//! | [`waits`], [`runtime`] | waits for what is outside of the process, and connections without such |
+//! | [`scheduling`] | threads with a core of their own, and those that give way to the world |
+#![forbid(unsafe_code)]
+
+pub mod http;
+pub mod log;
+pub mod metrics;
+pub mod private;
+pub mod reach;
+pub mod renewal;
+pub mod runtime;
+pub mod scheduling;
+pub mod tls;
+pub mod waits;

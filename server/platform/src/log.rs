@@ -1,0 +1,148 @@
+//! The log, whose length does not depend on what peers do: each place in the code writes so
+//! many lines a second, and says how many it left out. [`escape`] keeps what they say within
+//! its field. [`queue`] is the way to standard error, on which no thread waits.
+
+pub mod escape;
+pub mod queue;
+
+use std::collections::HashMap;
+use std::io::{self, IsTerminal};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use client_bot::console;
+use tracing::callsite::Identifier;
+use tracing::{Event, Metadata, Subscriber, error};
+use tracing_subscriber::layer::{Context, Filter, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
+
+use self::queue::Queue;
+
+/// How lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people; in colour on a terminal
+    #[default]
+    Text,
+    /// A JSON object a line
+    Json,
+}
+
+/// What is written of a server: all crates of it say who comes and goes, too.
+pub const SERVING: &str = "warn,accounts=info,console=info,durability=info,frontend=info,\
+    platform=info,server=info,session=info,standby=info,tick=info,transport=info,audit=info";
+/// What is written of other commands: warnings, errors, and what operators do.
+pub const QUIET: &str = "warn,audit=info";
+
+/// Writes to standard error what `RUST_LOG` selects, or else what is `usual`.
+pub fn start(format: LogFormat, usual: &str) {
+    let selected = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(usual));
+    let queue = Queue::start(format);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(queue.clone())
+        // It would print to standard error.
+        .log_internal_errors(false)
+        .with_ansi(io::stderr().is_terminal());
+    let lines = match format {
+        LogFormat::Text => lines.fmt_fields(escape::TextFields).boxed(),
+        LogFormat::Json => lines.json().map_event_format(escape::JsonLines).boxed(),
+    };
+    tracing_subscriber::registry()
+        .with(selected)
+        .with(lines.with_filter(Limited::new(queue)))
+        .init();
+    std::panic::set_hook(Box::new(|panic| {
+        error!(target: "panic", "{}", console::told(panic));
+    }));
+}
+
+/// Lets each place in the code write [`LINES_MAX`] lines in [`SPAN`].
+struct Limited {
+    places: Mutex<HashMap<Identifier, Place>>,
+    queue: Queue,
+}
+
+impl Limited {
+    fn new(queue: Queue) -> Limited {
+        Limited {
+            places: Mutex::default(),
+            queue,
+        }
+    }
+}
+
+/// What a place in the code has written since a time.
+struct Place {
+    since: Instant,
+    lines: u64,
+}
+
+impl Place {
+    /// Whether it may write another line now; and how many were left out before this one.
+    fn write(&mut self, now: Instant) -> (bool, u64) {
+        let mut left_out = 0;
+        if now.saturating_duration_since(self.since) >= SPAN {
+            left_out = self.lines.saturating_sub(LINES_MAX);
+            *self = Place {
+                since: now,
+                lines: 0,
+            };
+        }
+        self.lines += 1;
+        (self.lines <= LINES_MAX, left_out)
+    }
+}
+
+impl<S: Subscriber> Filter<S> for Limited {
+    fn enabled(&self, _: &Metadata<'_>, _: &Context<'_, S>) -> bool {
+        true
+    }
+
+    fn event_enabled(&self, event: &Event<'_>, _: &Context<'_, S>) -> bool {
+        let metadata = event.metadata();
+        // What operators do is no peer's choice, and none of it may be missing.
+        if metadata.target() == "audit" {
+            return true;
+        }
+        let now = Instant::now();
+        let (may_write, left_out) = {
+            let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = places.entry(metadata.callsite()).or_insert(Place {
+                since: now,
+                lines: 0,
+            });
+            place.write(now)
+        };
+        if left_out > 0 {
+            self.queue
+                .say(metadata.target(), left_out, "lines were left out");
+        }
+        may_write
+    }
+}
+
+const LINES_MAX: u64 = 20;
+const SPAN: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_writes_some_lines_a_second_and_counts_the_others() {
+        let since = Instant::now();
+        let mut place = Place { since, lines: 0 };
+        let mut written = 0;
+        for step in 0..1000 {
+            let (may_write, left_out) = place.write(since + step * Duration::from_millis(1));
+            written += u64::from(may_write);
+            assert_eq!(left_out, 0);
+        }
+        assert_eq!(written, LINES_MAX);
+        let second = since + Duration::from_secs(1);
+        assert_eq!(place.write(second), (true, 1000 - LINES_MAX));
+        assert_eq!(place.write(second), (true, 0));
+    }
+}

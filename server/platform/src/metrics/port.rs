@@ -1,0 +1,111 @@
+//! The HTTP port that shows the metrics.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use hyper::StatusCode;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+
+use super::{table, telemetry};
+use crate::http::{self, Asked, Limits, PLAIN_TEXT, Page, Site};
+
+const LIMITS: Limits = Limits {
+    connections: 16,
+    header_time: Duration::from_secs(3),
+    connection_time: Duration::from_secs(10),
+};
+
+/// Whether the server takes clients.
+#[derive(Clone, Debug, Default)]
+pub struct Readiness {
+    /// The world is there.
+    pub is_open: Arc<AtomicBool>,
+    /// The server is about to end.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Records metrics, and serves `http://ADDRESS/metrics` until the process ends, `/healthz` (the
+/// process answers) and `/readyz` (clients may come). `names` are those of the port beside the
+/// machine's own. Gives the address: its port may have been 0.
+pub fn serve(address: SocketAddr, readiness: Readiness, names: Vec<String>) -> Result<SocketAddr> {
+    let metrics = PrometheusBuilder::new()
+        .install_recorder()
+        .context("cannot record metrics")?;
+    let (listener, address) =
+        http::bind(address).with_context(|| format!("cannot serve metrics on {address}"))?;
+    let pages = Pages {
+        metrics: metrics.clone(),
+        readiness,
+        names,
+    };
+    // Histograms gather what was recorded until then.
+    let upkeep = move || {
+        metrics.run_upkeep();
+        true
+    };
+    http::serve_at(listener, "metrics", Arc::new(pages), LIMITS, upkeep)?;
+    table::describe();
+    Ok(address)
+}
+
+struct Pages {
+    metrics: PrometheusHandle,
+    readiness: Readiness,
+    names: Vec<String>,
+}
+
+impl Site for Pages {
+    async fn answer(&self, asked: Asked) -> Page {
+        match &*asked.path {
+            "/metrics" => {
+                telemetry::record_memory();
+                Page::new(METRICS_TEXT, self.metrics.render())
+            }
+            "/healthz" => Page::new(PLAIN_TEXT, "alive\n"),
+            "/readyz" => self.readiness.page(),
+            _ => Page::not_found("the pages are /metrics, /healthz and /readyz\n"),
+        }
+    }
+
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+impl Readiness {
+    fn page(&self) -> Page {
+        let unavailable = |text: &'static str| Page::error(StatusCode::SERVICE_UNAVAILABLE, text);
+        match (
+            self.is_open.load(Ordering::Relaxed),
+            self.stop.load(Ordering::Relaxed),
+        ) {
+            (_, true) => unavailable("stopping\n"),
+            (false, false) => unavailable("starting\n"),
+            (true, false) => Page::new(PLAIN_TEXT, "ready\n"),
+        }
+    }
+}
+
+const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_ready_from_the_opening_of_its_world_to_its_end() {
+        let readiness = Readiness::default();
+        let said = || {
+            let page = readiness.page();
+            (page.status.as_u16(), page.body)
+        };
+        assert_eq!(said(), (503, "starting\n".into()));
+        readiness.is_open.store(true, Ordering::Relaxed);
+        assert_eq!(said(), (200, "ready\n".into()));
+        readiness.stop.store(true, Ordering::Relaxed);
+        assert_eq!(said(), (503, "stopping\n".into()));
+    }
+}

@@ -1,0 +1,257 @@
+//! One client's end of the protocol, without sockets and without a clock: bytes and
+//! ticks go in, bytes come out.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`commands`] | the client's datagrams: new commands go to the inbox |
+//! | [`quota`] | how many commands the client may send |
+//! | [`planned`] | when they run |
+//! | [`refused`] | commands that had no effect, until the client is told |
+//! | [`acknowledgement`] | movement that may have been lost, and is sent again |
+//! | [`backlog`] | what a client is told later, as its budget does not allow it yet |
+//! | [`stream`] | bytes of the reliable stream that wait for the transport |
+//! | [`frame`] | one frame of the stream, and the tick that it tells of |
+//! | [`fan_out`] | what the client is told of one tick |
+//! | [`flow`] | how much the client's link takes |
+//! | [`notices`] | the notices of that tick |
+//! | [`talk`] | what it hears of that tick's talk |
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
+
+pub mod acknowledgement;
+pub mod backlog;
+pub mod commands;
+pub mod fan_out;
+pub mod flow;
+pub mod frame;
+pub mod notices;
+pub mod planned;
+pub mod quota;
+pub mod refused;
+pub mod stream;
+pub mod talk;
+
+use std::sync::Arc;
+
+use frontend::SessionWorld;
+use frontend::publication::Standing;
+use frontend::talk_budget::TalkBudget;
+use frontend::welcome::OwnWelcome;
+use shared::wire::commands::Acknowledgement;
+use shared::wire::control::Ticket;
+use shared::wire::request::Answer;
+use shared::wire::talk::Talk;
+use shared::{ClientRow, EntityId, Limits, Tick};
+
+use acknowledgement::PendingMovement;
+use backlog::Backlog;
+use commands::Processed;
+use flow::Flow;
+use planned::Planned;
+use quota::Quota;
+use refused::Refused;
+use stream::{OutStream, Unsent};
+
+/// One client: what it sent, and what it has yet to receive.
+pub struct Session {
+    /// Set once the client has an entity.
+    player: Option<Player>,
+    /// The client has not been told yet that commands or notifications have changed.
+    has_old_interface: bool,
+    /// Where the client knows to find the standby; empty: nowhere.
+    standby: Arc<str>,
+    /// The client has not been told of its new entity yet.
+    is_reborn: bool,
+    is_ending: bool,
+    acknowledgement: Acknowledgement,
+    movement: PendingMovement,
+    /// Entities that the client should see and has not been told of.
+    enters: Backlog,
+    /// Entities that the client should see.
+    in_view: u32,
+    /// Lasting attributes that it has not been told of.
+    values: Backlog,
+    /// Some movement waits, as the client was told last.
+    is_behind: bool,
+    /// The last tick in which the client was sent a datagram.
+    last_datagram: Tick,
+    /// The first tick of whose datagrams nothing is known.
+    unacknowledged: Option<Tick>,
+    /// The first tick of which the client was told no movement.
+    untold: Option<Tick>,
+    flow: Flow,
+    /// The bytes that the link takes in this tick; `None`: as many as there are.
+    link_allows: Option<usize>,
+    processed: Processed,
+    refused: Refused,
+    planned: Planned,
+    /// Answers for the next frame.
+    answers: Vec<Answer>,
+    /// What was said to the client in the next frame's tick, by its place among all that was
+    /// said.
+    talk: Vec<(usize, Arc<Talk>)>,
+    /// What it may hear of others that are near.
+    near: TalkBudget,
+    stream: OutStream,
+    quota: Quota,
+    next_sequence: u32,
+}
+
+/// A client in the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Player {
+    pub client: ClientRow,
+    pub entity: EntityId,
+}
+
+impl Session {
+    /// A session that waits for its entity.
+    pub fn new(limits: &Limits) -> Session {
+        Session {
+            player: None,
+            has_old_interface: false,
+            standby: Arc::default(),
+            is_reborn: false,
+            is_ending: false,
+            acknowledgement: Acknowledgement::default(),
+            movement: PendingMovement::default(),
+            enters: Backlog::default(),
+            in_view: 0,
+            values: Backlog::default(),
+            is_behind: false,
+            last_datagram: Tick(0),
+            unacknowledged: None,
+            untold: None,
+            flow: Flow::default(),
+            link_allows: None,
+            processed: Processed::default(),
+            refused: Refused::default(),
+            planned: Planned::default(),
+            answers: vec![],
+            talk: vec![],
+            near: TalkBudget::default(),
+            stream: OutStream::new(limits.client_stream_bytes as usize),
+            quota: Quota::new(limits),
+            next_sequence: 1,
+        }
+    }
+
+    /// Prefetches what the fan-out of a tick needs.
+    pub fn prefetch(&self) {
+        self.movement.prefetch();
+    }
+
+    /// The client's row, once it has an entity.
+    pub fn client(&self) -> Option<ClientRow> {
+        self.player.map(|player| player.client)
+    }
+
+    /// The client's entity, once it has one.
+    pub fn entity(&self) -> Option<EntityId> {
+        self.player.map(|player| player.entity)
+    }
+
+    /// How much of the world the client has been told, up to a tick.
+    pub fn standing(&self, tick: Tick) -> Standing {
+        Standing {
+            age_ticks: self.player.map_or(0, |_| self.age(tick)),
+            in_view: self.in_view,
+            waiting: self.enters.len(),
+        }
+    }
+
+    /// Welcomes the client, which acts as `player` from `tick` on, and finds a standby at an
+    /// address, if there is one.
+    pub fn assign(
+        &mut self,
+        player: Player,
+        ticket: Ticket,
+        resumed: bool,
+        tick: Tick,
+        world: &SessionWorld,
+        standby: &Arc<str>,
+    ) {
+        self.player = Some(player);
+        self.standby = standby.clone();
+        self.acknowledgement.newest = tick;
+        self.quota.start(tick);
+        self.stream.push_welcome(world.welcome.parts(&OwnWelcome {
+            tick,
+            entity: player.entity,
+            commands_epoch: world.commands.epoch(),
+            ticket,
+            resumed,
+            standby,
+        }));
+    }
+
+    /// Gives the client another entity in place of the one that died.
+    pub fn reassign(&mut self, entity: EntityId) {
+        if let Some(player) = &mut self.player {
+            player.entity = entity;
+            self.is_reborn = true;
+        }
+    }
+
+    /// Commands or notifications of the world have changed.
+    pub fn change_interface(&mut self) {
+        self.has_old_interface = self.player.is_some();
+    }
+
+    /// Puts an answer into the next frame.
+    pub fn answer(&mut self, answer: Answer) {
+        self.answers.push(answer);
+    }
+
+    /// Puts into the next frame what was said to the client.
+    pub fn hear(&mut self, place: usize, talk: Arc<Talk>) {
+        self.talk.push((place, talk));
+    }
+
+    /// The connection is being closed: the client is told nothing more.
+    pub fn end(&mut self) {
+        self.is_ending = true;
+    }
+
+    pub fn is_ending(&self) -> bool {
+        self.is_ending
+    }
+
+    /// The number of bytes of the reliable stream that wait for the transport.
+    pub fn unsent(&self) -> usize {
+        self.stream.unsent()
+    }
+
+    /// Passes these bytes to the transport, which says how many it took, oldest first.
+    pub fn send(&mut self, write: impl FnMut(Unsent<'_>) -> usize) -> usize {
+        self.stream.send(write)
+    }
+
+    /// The client has read its stream up to this tick; none: it has read all of it.
+    pub fn acked_through(&self) -> Option<Tick> {
+        self.stream.acked_through()
+    }
+
+    /// Whether the client's link is judged in a tick.
+    pub fn is_link_judged(&self, tick: Tick) -> bool {
+        self.flow.is_judged(tick)
+    }
+
+    /// Packets to the client were marked on the way, as a queue gets long.
+    pub fn note_marks(&mut self) {
+        self.flow.mark();
+    }
+
+    /// Whether the client leaves more unread, or for longer, than the world allows. What
+    /// is unsent is dropped then.
+    pub fn is_too_slow(&mut self, tick: Tick, world: &SessionWorld) -> bool {
+        if self.is_ending {
+            return false;
+        }
+        let tick_hz = world.config.schema.world.tick_hz;
+        let ticks_max = world.config.limits.unread_seconds * tick_hz;
+        let ticks_max = ticks_max + self.flow.reading_ticks(tick_hz);
+        self.stream.is_too_slow(tick, ticks_max)
+    }
+}

@@ -1,0 +1,137 @@
+//! A server that follows another one, until it takes its place.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use durability::folder::DataFolder;
+use durability::recovery;
+use durability::role::{Role, Standing};
+use standby::closed_port::ClosedPort;
+use standby::follower::{FollowOptions, Follower, Progress};
+use standby::lease::renewal::{Contender, HeldLease};
+use standby::runner::RunOptions;
+use standby::trust::LinkKey;
+use tracing::info;
+
+use super::{DataOptions, Server, ServerOptions};
+
+/// A running standby. Dropping it stops it.
+pub struct Standby {
+    options: ServerOptions,
+    key: Arc<LinkKey>,
+    primary: String,
+    follower: Follower,
+    /// Where clients will find it.
+    port: ClosedPort,
+}
+
+/// Whom to follow.
+#[derive(Clone, Debug)]
+pub struct Follow {
+    /// HOST:PORT of the primary's port for a standby.
+    pub primary: String,
+    pub key: Arc<LinkKey>,
+    /// Where clients will find this server, as HOST:PORT; `None`: at the address from which
+    /// it follows, and its own port.
+    pub clients_at: Option<String>,
+}
+
+impl Standby {
+    /// Starts to follow. `options` are those of the server that it may become; its world is
+    /// the primary's.
+    pub fn start(mut options: ServerOptions, follow: Follow) -> Result<Standby> {
+        let Some(data) = options.data.clone() else {
+            bail!("a standby needs a folder");
+        };
+        let folder = DataFolder::open(&data.folder)?;
+        let identity = options.identity.clone();
+        let identity = identity.unwrap_or_else(|| folder.identity_files());
+        let port = ClosedPort::open(options.listen, identity, options.renewals.clone())?;
+        options.listen = port.address();
+        let follower = Follower::start(
+            folder,
+            &follow.key,
+            FollowOptions {
+                primary: follow.primary.clone(),
+                run: run_options(&options, &data),
+                clients_at: (follow.clients_at)
+                    .unwrap_or_else(|| format!(":{}", port.address().port())),
+            },
+        )?;
+        Ok(Standby {
+            options,
+            key: follow.key,
+            primary: follow.primary,
+            follower,
+            port,
+        })
+    }
+
+    /// Where clients will find it.
+    pub fn address(&self) -> SocketAddr {
+        self.port.address()
+    }
+
+    pub fn progress(&self) -> Progress {
+        self.follower.progress()
+    }
+
+    /// What the server will be that it may become.
+    pub fn options_mut(&mut self) -> &mut ServerOptions {
+        &mut self.options
+    }
+
+    /// Fails if the standby should not take over, or can't.
+    pub fn check(&self, is_forced: bool) -> Result<()> {
+        self.follower.check(is_forced)
+    }
+
+    /// Takes the lease with which it may take over, if it needs one.
+    pub fn take_lease(&self) -> Result<Option<HeldLease>> {
+        let lease = self.options.lease.clone();
+        let take = |lease| Contender::new(lease)?.succeed();
+        lease.map(take).transpose()
+    }
+
+    /// Takes over.
+    pub fn promote(self) -> Result<Server> {
+        let lease = self.take_lease()?;
+        self.promote_with(lease)
+    }
+
+    /// Takes over with a lease that was taken for it.
+    pub fn promote_with(self, lease: Option<HeldLease>) -> Result<Server> {
+        let stopped = self.follower.stop()?;
+        // The server takes it over.
+        drop(self.port);
+        let primary = Some((self.primary, &*self.key));
+        Server::promote(self.options, stopped, primary, lease)
+    }
+}
+
+/// Makes the folder of a standby that does not run a primary's. The next server that starts
+/// there goes on with its world.
+pub fn promote_folder(path: &Path) -> Result<()> {
+    let folder = DataFolder::open(path)?;
+    let Standing { role, epoch } = Standing::read(path)?;
+    if role != Role::Standby {
+        bail!("{} is no standby's", path.display());
+    }
+    let stored = recovery::newest(&folder.disk(), None)?;
+    let stored = stored.context("the standby has no world yet")?;
+    let epoch = epoch.max(stored.head.epoch).promoted()?;
+    info!(%epoch, "promoting a folder");
+    let role = Role::Primary;
+    Standing { role, epoch }.write(path)
+}
+
+fn run_options(options: &ServerOptions, data: &DataOptions) -> RunOptions {
+    RunOptions {
+        backend: options.backend,
+        threads: options.threads,
+        checkpoint_seconds: data.checkpoint_seconds,
+        keeps_all: data.keeps_all,
+    }
+}

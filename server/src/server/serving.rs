@@ -1,0 +1,206 @@
+//! What clients meet: the port, its certificates, the shards, and the page for browsers.
+
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, Receiver};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+use ::quic::{Turns, WebOptions};
+use accounts::guard::Guard;
+use anyhow::{Context, Result};
+use console::web::root::WebRoot;
+use console::web::site;
+use durability::folder::{DataFolder, ResetKey};
+use frontend::SessionWorld;
+use frontend::inbox::SharedInbox;
+use frontend::publication::FanOutReport;
+use frontend::shards::ShardSender;
+use platform::renewal::Shared;
+use rustls::pki_types::CertificateDer;
+use rustls::sign::CertifiedKey;
+use transport::browsers::Renewed;
+use transport::handshake::Admission;
+use transport::neighbours::Neighbours;
+use transport::quic::{self, Browsers, Identity};
+use transport::shard::ShardWorld;
+use transport::shards;
+
+use super::ServerOptions;
+
+/// What clients see of a server.
+pub struct Frontend {
+    pub address: SocketAddr,
+    /// Where the page for browsers will be, if there is one.
+    pub page: Option<Bound>,
+    pub certificate: CertificateDer<'static>,
+    pub session: Arc<SessionWorld>,
+    pub shards: RunningShards,
+}
+
+/// The page's address, taken before it is served.
+pub struct Bound {
+    pub listener: TcpListener,
+    pub address: SocketAddr,
+    /// The UDP port that pages connect to; none: the server's own.
+    pub connect_port: Option<u16>,
+    /// Its certificate; `None` with one of the operator's own.
+    pub renewed: Option<Arc<Renewed>>,
+    /// Pages of these origins may connect; empty: of all.
+    pub origins: Vec<String>,
+    /// The files of a page of one's own.
+    pub root: Option<Arc<WebRoot>>,
+}
+
+impl Frontend {
+    /// Binds the port and starts the shards, which let clients in once `is_open`. A world that
+    /// is kept has its certificate in its folder.
+    pub fn start(
+        options: &ServerOptions,
+        folder: Option<&DataFolder>,
+        guard: &Arc<Guard>,
+        is_open: &Arc<AtomicBool>,
+    ) -> Result<Frontend> {
+        let identity = match (&options.identity, folder) {
+            (Some((certificate, key)), _) => {
+                Identity::watched(&options.renewals, certificate, key)?
+            }
+            (None, Some(folder)) => {
+                let (certificate, key) = folder.identity(quic::self_signed_pem)?;
+                Identity::watched(&options.renewals, &certificate, &key)?
+            }
+            (None, None) => Shared::new(Identity::self_signed()?.certified()?),
+        };
+        let reset_key = folder.map(DataFolder::reset_key).transpose()?;
+        let sockets = quic::bind(options.listen, options.shards.max(1))?;
+        let address = sockets[0].local_addr()?;
+        // The page asks for its hash before each connection, so it is not kept.
+        let renewed = match (&options.web, &options.identity) {
+            (Some(_), None) => Some(Arc::new(Renewed::new(SystemTime::now())?)),
+            _ => None,
+        };
+        let page = match &options.web {
+            Some(web) => {
+                let (listener, address) = site::bind(web.page)?;
+                let renewed = renewed.clone();
+                let root = web.root.as_deref().map(open_root).transpose()?;
+                Some(Bound {
+                    listener,
+                    address,
+                    connect_port: web.connect_port,
+                    renewed,
+                    origins: web.origins.clone(),
+                    root,
+                })
+            }
+            None => None,
+        };
+        let world = shard_world(options, guard.clone(), is_open.clone());
+        Ok(Frontend {
+            address,
+            page,
+            certificate: identity.get().end_entity_cert()?.clone().into_owned(),
+            session: world.session.clone(),
+            shards: start_shards(
+                sockets,
+                world,
+                &Credentials {
+                    identity,
+                    browsers: options.web.as_ref().map(|web| Browsers {
+                        options: WebOptions {
+                            origins: web.origins.clone(),
+                        },
+                        renewed,
+                    }),
+                    reset_key,
+                },
+            )?,
+        })
+    }
+}
+
+/// The tick's ends of the channels to the shards, and their threads.
+pub struct RunningShards {
+    pub inboxes: Vec<SharedInbox>,
+    pub senders: Vec<ShardSender>,
+    pub reports: Receiver<FanOutReport>,
+    pub threads: Vec<JoinHandle<()>>,
+}
+
+/// Who connects, and by what they know the server.
+struct Credentials {
+    identity: Shared<CertifiedKey>,
+    browsers: Option<Browsers>,
+    reset_key: Option<ResetKey>,
+}
+
+/// Starts a shard for each socket.
+fn start_shards(
+    sockets: Vec<UdpSocket>,
+    world: ShardWorld,
+    credentials: &Credentials,
+) -> Result<RunningShards> {
+    let Credentials {
+        identity,
+        browsers,
+        reset_key,
+    } = credentials;
+    let idle_seconds = world.session.config.limits.idle_seconds;
+    let idle = Duration::from_secs(u64::from(idle_seconds));
+    let world = Arc::new(world);
+    let (to_tick, reports) = mpsc::channel();
+    let mut running = RunningShards {
+        inboxes: vec![],
+        senders: vec![],
+        reports,
+        threads: vec![],
+    };
+    let count = u16::try_from(sockets.len()).context("there are too many shards")?;
+    let (neighbours, strays) = Neighbours::new(count, reset_key.as_ref());
+    let shards = sockets.into_iter().zip(strays).enumerate();
+    for (number, (socket, strays)) in shards {
+        let inbox = SharedInbox::default();
+        let turns = Turns::default();
+        let config = quic::server_config(identity, browsers.as_ref(), idle, turns.clone())?;
+        let (sender, thread) = shards::spawn(shards::Parts {
+            number,
+            world: world.clone(),
+            config: Arc::new(config),
+            turns,
+            web: browsers.as_ref().map(|browsers| browsers.options.clone()),
+            socket,
+            reset_key: *reset_key,
+            neighbours: neighbours.clone(),
+            strays,
+            count: usize::from(count),
+            inbox: inbox.clone(),
+            reports: to_tick.clone(),
+        })?;
+        running.inboxes.push(inbox);
+        running.senders.push(sender);
+        running.threads.push(thread);
+    }
+    Ok(running)
+}
+
+fn shard_world(options: &ServerOptions, guard: Arc<Guard>, is_open: Arc<AtomicBool>) -> ShardWorld {
+    let world = &options.world;
+    let session = SessionWorld::new(world);
+    ShardWorld {
+        admission: Admission {
+            schema_hash: session.schema.hash(),
+            guard,
+            is_open,
+            update_url: options.update_url.as_deref().map(Arc::from),
+        },
+        session: Arc::new(session),
+    }
+}
+
+fn open_root(folder: &Path) -> Result<Arc<WebRoot>> {
+    let root = WebRoot::open(folder);
+    let root = root.with_context(|| format!("cannot serve the files of {}", folder.display()))?;
+    Ok(Arc::new(root))
+}

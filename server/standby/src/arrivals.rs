@@ -1,0 +1,129 @@
+//! Connections to a port of this folder before anything is known of them: the same admission
+//! control as for clients. Addresses are proven first, which costs a Retry packet and no place;
+//! then handshakes are few, those of one network fewer, and the one that has waited longest makes
+//! room.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use quinn::{Connecting, Connection, ConnectionError, Incoming};
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+use transport::admission_control::{AdmissionControl, Answer, Place};
+
+/// The handshakes of a port.
+#[derive(Clone, Debug)]
+pub struct Arrivals(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    control: AdmissionControl,
+    handshakes: HashMap<Place, (SocketAddr, AbortHandle)>,
+}
+
+/// Why a connection did not come about.
+#[derive(Debug)]
+pub enum Failure {
+    /// There is no room for another handshake, or others needed this one's.
+    Crowded,
+    /// It was not complete in time.
+    Silent,
+    /// The other side was not accepted, or has gone.
+    Ended(ConnectionError),
+}
+
+impl Arrivals {
+    /// At most this many handshakes at a time.
+    pub fn new(handshakes_max: usize) -> Arrivals {
+        Arrivals(Arc::new(Mutex::new(State {
+            control: AdmissionControl::new(handshakes_max),
+            handshakes: HashMap::new(),
+        })))
+    }
+
+    /// Begins with somebody who wants to connect. Whoever has completed a handshake in time is
+    /// given to `work`, and who has not is, with the reason.
+    pub fn take<W: Future<Output = ()> + Send + 'static>(
+        &self,
+        incoming: Incoming,
+        wait: Duration,
+        work: impl FnOnce(SocketAddr, Result<Connection, Failure>) -> W + Send + 'static,
+    ) {
+        let from = incoming.remote_address();
+        if !incoming.remote_address_validated() {
+            // It can't fail: only a proven address needs no proof.
+            let _ = incoming.retry();
+            return;
+        }
+        let now = Instant::now();
+        let mut state = self.state();
+        let Answer::Accept(place) = state.control.admit(from, true, now) else {
+            incoming.refuse();
+            drop(state);
+            tokio::spawn(work(from, Err(Failure::Crowded)));
+            return;
+        };
+        state.end_evicted();
+        let connecting = match incoming.accept() {
+            Ok(connecting) => connecting,
+            Err(error) => {
+                state.control.leave(place, from);
+                drop(state);
+                tokio::spawn(work(from, Err(Failure::Ended(error))));
+                return;
+            }
+        };
+        let arrivals = self.clone();
+        let handshake = tokio::spawn(async move {
+            let end = shake_hands(connecting, wait).await;
+            // Whatever follows has no place here, and is not ended with it.
+            if arrivals.state().leave(place) {
+                tokio::spawn(work(from, end));
+            }
+        });
+        state
+            .handshakes
+            .insert(place, (from, handshake.abort_handle()));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Each change is whole, so a panic elsewhere does no harm.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// A handshake is over. False if it was ended before.
+    fn leave(&mut self, place: Place) -> bool {
+        let Some((from, _)) = self.handshakes.remove(&place) else {
+            return false;
+        };
+        self.control.leave(place, from);
+        true
+    }
+
+    /// Ends the handshakes that had to make room.
+    fn end_evicted(&mut self) {
+        if self.control.evicted() == 0 {
+            return;
+        }
+        let places = self.handshakes.keys().copied();
+        let evicted: Vec<Place> = places.filter(|&p| self.control.is_evicted(p)).collect();
+        for place in evicted {
+            if let Some((from, handshake)) = self.handshakes.remove(&place) {
+                handshake.abort();
+                self.control.leave(place, from);
+            }
+        }
+    }
+}
+
+async fn shake_hands(connecting: Connecting, wait: Duration) -> Result<Connection, Failure> {
+    match timeout(wait, connecting).await {
+        Ok(Ok(connection)) => Ok(connection),
+        Ok(Err(error)) => Err(Failure::Ended(error)),
+        Err(_) => Err(Failure::Silent),
+    }
+}

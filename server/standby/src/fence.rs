@@ -1,0 +1,102 @@
+//! At a standby that was promoted: tells the server before it, which may be alive or come back,
+//! that it is deposed.
+
+use std::path::Path;
+use std::time::Duration;
+use std::{fs, io};
+
+use anyhow::{Context, Result};
+use durability::epoch::Epoch;
+use durability::folder::write;
+use platform::runtime::runtime;
+use quinn::{ClientConfig, VarInt};
+use tokio::time::{sleep, timeout};
+use tracing::{debug, info, warn};
+
+use super::background::Background;
+use super::follower::connect;
+use super::link::{Hello, Reader, ToPrimary, ToStandby};
+use super::port::read;
+use super::trust::LinkKey;
+
+/// Tries until the other server has heard it. Dropping it ends that.
+pub struct Fence {
+    _telling: Background,
+}
+
+impl Fence {
+    /// `primary` is the port of the server before, `epoch` that of this one, which has its world
+    /// in this folder.
+    pub fn start(folder: &Path, primary: String, key: &LinkKey, epoch: Epoch) -> Result<Fence> {
+        write(folder, FILE, primary.as_bytes())?;
+        Fence::go_on(folder, primary, key, epoch)
+    }
+
+    /// Goes on in a folder after a restart, if the server before was not told by then.
+    pub fn again(folder: &Path, key: Option<&LinkKey>, epoch: Epoch) -> Result<Option<Fence>> {
+        let path = folder.join(FILE);
+        let primary = match fs::read_to_string(&path) {
+            Ok(primary) => primary,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read {}", path.display()));
+            }
+        };
+        let Some(key) = key else {
+            warn!(
+                primary,
+                "the server before may not know that it is deposed, and can't be told without \
+                 --followers and --link-key"
+            );
+            return Ok(None);
+        };
+        Fence::go_on(folder, primary, key, epoch).map(Some)
+    }
+
+    fn go_on(folder: &Path, primary: String, key: &LinkKey, epoch: Epoch) -> Result<Fence> {
+        let config = key.client_config()?;
+        let path = folder.join(FILE);
+        let tell = async move {
+            tell_until_heard(&primary, &config, epoch).await;
+            if let Err(error) = fs::remove_file(&path) {
+                warn!(%error, "the server before is told again after a restart");
+            }
+        };
+        Ok(Fence {
+            _telling: Background::start_abortable("fence", runtime()?, tell)?,
+        })
+    }
+}
+
+async fn tell_until_heard(primary: &str, config: &ClientConfig, epoch: Epoch) {
+    loop {
+        match timeout(PATIENCE, tell(primary, config, epoch)).await {
+            Ok(Ok(())) => {
+                info!(primary, "the server before knows that it is deposed");
+                return;
+            }
+            Ok(Err(error)) => debug!(primary, "the server before is not told: {error:#}"),
+            Err(_) => {}
+        }
+        sleep(RETRY).await;
+    }
+}
+
+async fn tell(primary: &str, config: &ClientConfig, epoch: Epoch) -> Result<()> {
+    let (_endpoint, connection) = connect(primary, config).await?;
+    let (mut send, mut receive) = connection.open_bi().await?;
+    let hello = ToPrimary::Hello(Hello {
+        epoch,
+        is_promoted: true,
+        ..Hello::default()
+    });
+    send.write_all(&hello.encode()).await?;
+    let heard = read::<ToStandby>(&mut receive, &mut Reader::default()).await;
+    connection.close(VarInt::from_u32(0), b"told");
+    heard.map(drop)
+}
+
+/// In the folder of a server that was promoted: the port of the server before, until that knows.
+const FILE: &str = "untold";
+const RETRY: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(5);

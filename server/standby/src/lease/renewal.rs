@@ -1,0 +1,258 @@
+//! The key of the primary, and the thread that renews its lease.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use durability::elsewhere::Validity;
+use durability::epoch::Epoch;
+use platform::metrics::table;
+use platform::runtime::{Runtime, runtime};
+use platform::waits::Wait;
+use rustix::time::{ClockId, clock_gettime};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+use tracing::{error, info, warn};
+
+use super::etcd::Etcd;
+use super::holding::{Holding, Next};
+
+/// Where the key is, and what this server says of itself there.
+#[derive(Clone, Debug)]
+pub struct LeaseOptions {
+    pub urls: Vec<String>,
+    pub name: String,
+    pub lease: Duration,
+    pub holder: String,
+}
+
+/// A server's way to the key.
+pub struct Contender {
+    options: LeaseOptions,
+    etcd: Etcd,
+    runtime: Runtime,
+}
+
+/// The key. Dropping it gives it back.
+pub struct HeldLease {
+    validity: Arc<LeaseValidity>,
+    /// The epoch that has the key.
+    pub epoch: Epoch,
+    stop: Arc<Notify>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread that renews and the one that tells clients share.
+#[derive(Debug)]
+pub struct LeaseValidity {
+    /// When it was taken.
+    begun: Duration,
+    holding: Mutex<Holding>,
+}
+
+impl Contender {
+    pub fn new(options: LeaseOptions) -> Result<Contender> {
+        // Several tries fit into the time for which a lease is believed.
+        let patience = options.lease.mul_f64(PATIENCE).min(PATIENCE_MAX);
+        let etcd = Etcd::new(&options.urls, &options.name, patience)?;
+        Ok(Contender {
+            options,
+            etcd,
+            runtime: runtime()?,
+        })
+    }
+
+    /// Who has the key, if anybody has.
+    pub fn holder(&self) -> Result<Option<String>> {
+        let _wait = Wait::new("etcd to say who holds the lease", REVOKE_PATIENCE);
+        Ok(self.runtime.block_on(self.etcd.look())?.holder)
+    }
+
+    /// Takes the key for a server that starts in this epoch.
+    pub fn take(self, epoch: Epoch) -> Result<HeldLease> {
+        let held = self.try_take(|known| match known {
+            Some(known) if known >= epoch => bail!(
+                "the lease {} was held in epoch {known}, and this server has epoch {epoch}: the \
+                 world goes on elsewhere, follow it with --follow",
+                self.options.name
+            ),
+            _ => Ok(epoch),
+        })?;
+        self.start(held)
+    }
+
+    /// Takes the key for a standby, in the epoch after the last one.
+    pub fn succeed(self) -> Result<HeldLease> {
+        let held = self.try_take(|known| known.unwrap_or_default().promoted())?;
+        self.start(held)
+    }
+
+    fn try_take(
+        &self,
+        choose: impl Fn(Option<Epoch>) -> Result<Epoch>,
+    ) -> Result<(i64, Epoch, LeaseValidity)> {
+        let (etcd, options) = (&self.etcd, &self.options);
+        let take = async {
+            let known = etcd.look().await?;
+            if let Some(holder) = &known.holder {
+                bail!("the lease {} is held by {holder}", options.name);
+            }
+            let epoch = choose(known.epoch)?;
+            let begun = now();
+            let lease = etcd.grant(options.lease).await?;
+            let holding = Holding::taken(Duration::ZERO, options.lease);
+            let taken = etcd.take(lease, &known, epoch, &options.holder).await;
+            if !matches!(taken, Ok(true)) {
+                // Also where the answer is lost: nobody may hold the key without knowing it.
+                if let Err(error) = etcd.revoke(lease).await {
+                    warn!("a lease that is not needed is left to end: {error:#}");
+                }
+                taken?;
+                bail!(
+                    "another server was first to take the lease {}",
+                    options.name
+                );
+            }
+            Ok((
+                lease,
+                epoch,
+                LeaseValidity {
+                    begun,
+                    holding: Mutex::new(holding),
+                },
+            ))
+        };
+        let _wait = Wait::new("etcd to give the lease", REVOKE_PATIENCE);
+        let taken = self.runtime.block_on(take)?;
+        info!(name = options.name, epoch = %taken.1, "the lease is taken");
+        Ok(taken)
+    }
+
+    fn start(self, (lease, epoch, validity): (i64, Epoch, LeaseValidity)) -> Result<HeldLease> {
+        let validity = Arc::new(validity);
+        let stop = Arc::new(Notify::new());
+        let (shared, is_over) = (validity.clone(), stop.clone());
+        let Contender { etcd, runtime, .. } = self;
+        let keep = async move {
+            tokio::select! {
+                () = is_over.notified() => {}
+                () = renew(&etcd, lease, &shared) => {}
+            }
+            shared.lock().lost();
+            table::LEASE_HELD.set(0);
+            // Others need not wait for its end.
+            let _wait = Wait::new("etcd to take the lease back", REVOKE_PATIENCE);
+            match timeout(REVOKE_PATIENCE, etcd.revoke(lease)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    warn!("the lease is not given back, and ends by itself: {error:#}");
+                }
+                Err(_) => warn!("the lease is not given back in time, and ends by itself"),
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("lease".to_owned())
+            .spawn(move || runtime.block_on(keep))
+            .context("cannot start the thread that renews the lease")?;
+        Ok(HeldLease {
+            validity,
+            epoch,
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl HeldLease {
+    pub fn validity(&self) -> Arc<LeaseValidity> {
+        self.validity.clone()
+    }
+}
+
+impl Drop for HeldLease {
+    fn drop(&mut self) {
+        self.stop.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // The lease ends by itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Validity for LeaseValidity {
+    fn check(&self) -> Result<()> {
+        if self.lock().holds(self.age()) {
+            return Ok(());
+        }
+        table::LEASE_HELD.set(0);
+        bail!(
+            "the lease could not be renewed in time, so another server may go on with the world: \
+             this server must not go on"
+        )
+    }
+}
+
+impl LeaseValidity {
+    /// How long ago the lease was asked for.
+    fn age(&self) -> Duration {
+        now().saturating_sub(self.begun)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Holding> {
+        self.holding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Since the machine was started. The clock of [`Instant`](std::time::Instant) stands still while
+/// a machine is suspended; leases don't.
+fn now() -> Duration {
+    let time = clock_gettime(ClockId::Boottime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Renews until it is too late.
+async fn renew(etcd: &Etcd, lease: i64, validity: &LeaseValidity) {
+    table::LEASE_HELD.set(1);
+    loop {
+        let next = validity.lock().next(validity.age());
+        match next {
+            Next::Wait(time) => tokio::time::sleep(time).await,
+            Next::End => {
+                error!("the lease was not renewed in time");
+                return;
+            }
+            Next::Renew => {
+                let sent = validity.age();
+                let answer = etcd.renew(lease).await;
+                let now = validity.age();
+                match answer {
+                    Ok(Some(time)) => {
+                        table::LEASE_RENEWALS.add(1);
+                        validity.lock().renewed(sent, time, now);
+                    }
+                    Ok(None) => {
+                        error!("the lease has ended at etcd");
+                        validity.lock().lost();
+                        return;
+                    }
+                    Err(error) => {
+                        table::LEASE_FAILURES.add(1);
+                        let mut holding = validity.lock();
+                        holding.failed(now);
+                        let left = holding.left(now);
+                        warn!(?left, "the lease is not renewed: {error:#}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The part of a lease that one question to one server may take.
+const PATIENCE: f64 = 0.15;
+/// Long leases are no reason to wait long for a server that is gone.
+const PATIENCE_MAX: Duration = Duration::from_secs(3);
+/// For the last word to etcd.
+const REVOKE_PATIENCE: Duration = Duration::from_secs(5);

@@ -1,0 +1,306 @@
+//! At the primary: the port that a standby connects to.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use durability::characters::CharacterStore;
+use durability::disk::Folder;
+use durability::epoch::Epoch;
+use durability::folder::Keys;
+use durability::role::{Role, Standing};
+use platform::metrics::table;
+use platform::runtime::runtime;
+use quinn::{Connection, Endpoint, RecvStream, SendStream, VarInt};
+use shared::wire::control::ADDRESS_BYTES_MAX;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
+use tracing::{error, info, warn};
+
+use super::arrivals::{Arrivals, Failure};
+use super::background::{Background, open_port};
+use super::backlog::Plan;
+use super::feed::{Feed, Seated};
+use super::link::{Decode, Has, Hello, Reader, ToPrimary, ToStandby, Welcome};
+use super::trust::LinkKey;
+
+/// An open port. Dropping it closes it.
+pub struct LinkPort {
+    address: SocketAddr,
+    _serving: Background,
+}
+
+/// What a primary has to say.
+#[derive(Clone)]
+pub struct Primary {
+    pub feed: Arc<Feed>,
+    pub folder: PathBuf,
+    /// What accounts keep; none where they keep nothing.
+    pub characters: Option<Arc<CharacterStore>>,
+    /// The tick of its first record since it started.
+    pub first: u64,
+    /// Slots of the world.
+    pub capacity: u32,
+    pub epoch: Epoch,
+    pub tick_hz: u32,
+    /// By what clients know it; `None` if the operator gives it to both.
+    pub keys: Option<Keys>,
+}
+
+impl LinkPort {
+    /// Opens the port at an address; port 0 picks a free one.
+    pub fn open(address: SocketAddr, key: &LinkKey, primary: Primary) -> Result<LinkPort> {
+        let runtime = runtime()?;
+        let (endpoint, address) = open_port(&runtime, address, Some(key.server_config()?))
+            .context("the port for a standby")?;
+        let serve = |stop: Arc<Notify>| async move { serve(endpoint, primary, &stop).await };
+        Ok(LinkPort {
+            address,
+            _serving: Background::start("followers", runtime, serve)?,
+        })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+async fn serve(endpoint: Endpoint, primary: Primary, stop: &Notify) {
+    let arrivals = Arrivals::new(HANDSHAKES_MAX);
+    let open = Arc::new(AtomicUsize::new(0));
+    loop {
+        let incoming = tokio::select! {
+            () = stop.notified() => break,
+            incoming = endpoint.accept() => incoming,
+        };
+        let Some(incoming) = incoming else { break };
+        let (open, primary) = (open.clone(), primary.clone());
+        arrivals.take(
+            incoming,
+            HANDSHAKE_WAIT,
+            move |from, connected| async move {
+                let result = match connected {
+                    Ok(connection) => take_place(connection, &open, &primary).await,
+                    Err(failure) => Err(not_connected(failure)),
+                };
+                if let Err(error) = result {
+                    warn!(%from, error = format!("{error:#}"), "a standby's connection has ended");
+                }
+            },
+        );
+    }
+    endpoint.close(VarInt::from_u32(0), b"the primary stops");
+    // Otherwise the other side learns it by a time-out.
+    let _ = timeout(GOODBYE, endpoint.wait_idle()).await;
+}
+
+fn not_connected(failure: Failure) -> anyhow::Error {
+    let (reason, error) = match failure {
+        Failure::Crowded => ("crowded", anyhow!("too many connect at once")),
+        Failure::Silent => ("silent", anyhow!("no handshake in time")),
+        Failure::Ended(error) => ("certificate", error.into()),
+    };
+    table::FOLLOWERS_REFUSED.add_to(reason, 1);
+    error
+}
+
+/// Serves a connection whose certificate is known, if there are not too many.
+async fn take_place(connection: Connection, open: &AtomicUsize, primary: &Primary) -> Result<()> {
+    if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
+        open.fetch_sub(1, Ordering::Relaxed);
+        table::FOLLOWERS_REFUSED.add_to("crowded", 1);
+        connection.close(VarInt::from_u32(0), b"too many follow");
+        return Err(anyhow!("too many follow"));
+    }
+    let result = converse(connection, primary).await;
+    open.fetch_sub(1, Ordering::Relaxed);
+    result
+}
+
+async fn converse(connection: Connection, primary: &Primary) -> Result<()> {
+    let greeted = timeout(HELLO_WAIT, greet(connection)).await;
+    let Ok(greeted) = greeted else {
+        table::FOLLOWERS_REFUSED.add_to("silent", 1);
+        return Err(anyhow!("no hello in {} seconds", HELLO_WAIT.as_secs()));
+    };
+    let Greeted {
+        connection,
+        mut send,
+        receive,
+        hello,
+    } = greeted?;
+    if hello.epoch > primary.epoch {
+        return depose(primary, &hello, send).await;
+    }
+    if hello.is_promoted {
+        return Ok(());
+    }
+    let clients_at = clients_at(&hello.clients_at, connection.remote_address());
+    let Some(seated) = primary.feed.take_seat(&clients_at) else {
+        table::FOLLOWERS_REFUSED.add_to("second", 1);
+        let reason = "another standby follows".to_owned();
+        return refuse(primary, reason, send).await;
+    };
+    let (first, plan) = (seated.first, plan(primary, &hello).await?);
+    info!(from = %connection.remote_address(), clients_at, ?hello.has, first, "a standby follows");
+    let welcome = ToStandby::Welcome(Welcome {
+        epoch: primary.epoch,
+        tick_hz: primary.tick_hz,
+        // What accounts keep may be as new as this.
+        next: primary.feed.next(),
+        checkpoint_bytes: plan.checkpoint_bytes(),
+        characters: plan.characters(),
+        keys: primary.keys.clone(),
+    });
+    send.write_all(&welcome.encode()).await?;
+    // Either side's end is the end of both.
+    tokio::select! {
+        sent = give(primary, plan, &seated, send) => sent,
+        heard = listen(&seated, receive) => heard,
+    }
+}
+
+/// A connection whose certificate is known, and what it said first.
+struct Greeted {
+    connection: Connection,
+    send: SendStream,
+    receive: (RecvStream, Reader),
+    hello: Hello,
+}
+
+async fn greet(connection: Connection) -> Result<Greeted> {
+    let (send, mut receive) = connection.accept_bi().await?;
+    let mut reader = Reader::default();
+    match read::<ToPrimary>(&mut receive, &mut reader).await? {
+        ToPrimary::Hello(hello) => Ok(Greeted {
+            connection,
+            send,
+            receive: (receive, reader),
+            hello,
+        }),
+        _ => Err(malformed(&"the first message is no hello")),
+    }
+}
+
+/// Where clients will find a standby that says where and follows from an address; empty:
+/// nowhere.
+fn clients_at(said: &str, from: SocketAddr) -> String {
+    match said.strip_prefix(':').map(str::parse) {
+        Some(Ok(port)) => SocketAddr::new(from.ip(), port).to_string(),
+        Some(Err(_)) => String::new(),
+        None if said.len() > ADDRESS_BYTES_MAX => String::new(),
+        None => said.to_owned(),
+    }
+}
+
+/// This server is the one that was deposed.
+async fn depose(primary: &Primary, hello: &Hello, send: SendStream) -> Result<()> {
+    let epoch = hello.epoch;
+    table::FOLLOWERS_REFUSED.add_to("epoch", 1);
+    if epoch.term() > primary.epoch.term() {
+        error!(%epoch, "a standby was promoted: this server must not go on");
+        // Before anything else, so that it never happens again.
+        primary.feed.depose(epoch);
+        let standing = Standing {
+            role: Role::Deposed,
+            epoch,
+        };
+        standing.write(&primary.folder)?;
+    }
+    let reason = format!("epoch {epoch} is above that of this server");
+    refuse(primary, reason, send).await
+}
+
+async fn refuse(primary: &Primary, reason: String, mut send: SendStream) -> Result<()> {
+    let epoch = primary.epoch;
+    let refused = ToStandby::Refused { epoch, reason };
+    send.write_all(&refused.encode()).await?;
+    send.finish()?;
+    // Closing at once would drop what was said.
+    let _ = timeout(GOODBYE, send.stopped()).await;
+    Ok(())
+}
+
+async fn plan(primary: &Primary, hello: &Hello) -> Result<Plan> {
+    let (disk, capacity) = (Folder::new(&primary.folder), primary.capacity);
+    let characters = primary.characters.clone();
+    // While this server did not run, an operator may have changed characters, of which no
+    // record says anything.
+    let is_usable = |has: &Has| characters.is_none() || has.next > primary.first;
+    let has = hello.has.filter(is_usable);
+    let plan = move || Plan::new(&disk, capacity, characters.as_deref(), has);
+    tokio::task::spawn_blocking(plan).await?
+}
+
+/// Sends what the folder has, then what the journal writes.
+async fn give(
+    primary: &Primary,
+    plan: Plan,
+    seated: &Seated<'_>,
+    mut send: SendStream,
+) -> Result<()> {
+    let (disk, capacity) = (Folder::new(&primary.folder), primary.capacity);
+    let until = seated.first;
+    let (to, mut messages) = mpsc::channel(BACKLOG_MESSAGES);
+    let read = tokio::task::spawn_blocking(move || {
+        plan.send(&disk, capacity, until, &mut |message| {
+            to.blocking_send(message).is_ok()
+        })
+    });
+    while let Some(message) = messages.recv().await {
+        send.write_all(&message).await?;
+    }
+    read.await??;
+    while let Some(message) = seated.next().await {
+        send.write_all(&message).await?;
+    }
+    Err(anyhow!("it has lost its place"))
+}
+
+async fn listen(seated: &Seated<'_>, from: (RecvStream, Reader)) -> Result<()> {
+    let (mut receive, mut reader) = from;
+    loop {
+        match read::<ToPrimary>(&mut receive, &mut reader).await? {
+            ToPrimary::Synced(next) if seated.acknowledge(next) => {}
+            ToPrimary::Differs(reason) => {
+                table::STANDBYS_DIFFER.add(1);
+                error!(reason, "the standby computes otherwise, and stops");
+                return Err(anyhow!("its state differs"));
+            }
+            _ => return Err(malformed(&"it has what there is not yet")),
+        }
+    }
+}
+
+/// The next message of a stream.
+pub async fn read<M: Decode>(receive: &mut RecvStream, reader: &mut Reader) -> Result<M> {
+    loop {
+        if let Some(message) = reader.message().map_err(|error| malformed(&error))? {
+            return Ok(message);
+        }
+        match receive.read_chunk(CHUNK_BYTES_MAX, true).await? {
+            Some(chunk) => reader.push(&chunk.bytes),
+            None => return Err(anyhow!("the stream is finished")),
+        }
+    }
+}
+
+fn malformed(error: &dyn std::fmt::Display) -> anyhow::Error {
+    table::FOLLOWERS_REFUSED.add_to("malformed", 1);
+    anyhow!("{error}")
+}
+
+/// Of those that have shown a certificate of the link key; such as are refused included, until
+/// they are gone.
+const CONNECTIONS_MAX: usize = 8;
+/// At once, of anybody with a proven address: each costs some processor time and 30 KB.
+const HANDSHAKES_MAX: usize = 128;
+const HANDSHAKE_WAIT: Duration = Duration::from_secs(3);
+const HELLO_WAIT: Duration = Duration::from_secs(3);
+const GOODBYE: Duration = Duration::from_millis(500);
+/// Parts of a checkpoint, or records, between the disk and the connection.
+const BACKLOG_MESSAGES: usize = 4;
+const CHUNK_BYTES_MAX: usize = 256 << 10;

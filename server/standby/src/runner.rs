@@ -1,0 +1,284 @@
+//! At the standby: the thread that runs the ticks, compares each state with the primary's, and
+//! writes checkpoints.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use anyhow::{Context, Result, anyhow, bail};
+use durability::characters::CharacterStore;
+use durability::checkpoint::{self, Head};
+use durability::disk::Folder;
+use durability::journal::Start;
+use durability::recovered::{Progress, Recovered};
+use durability::rerun::Run;
+use durability::worker::remove_old;
+use gpu_kernels::tick::VERSION;
+use platform::metrics::{machine, table};
+use platform::scheduling::give_way;
+use tick::backend::{BackendOptions, Started, start_backend};
+use tracing::{error, info, warn};
+
+use super::replica::{Piece, Taken};
+
+/// How to run a standby's ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct RunOptions {
+    pub backend: BackendOptions,
+    /// Of the backend.
+    pub threads: usize,
+    pub checkpoint_seconds: u32,
+    /// Nothing is removed.
+    pub keeps_all: bool,
+}
+
+/// The thread, from outside.
+pub struct Runner {
+    to: SyncSender<(Piece, usize)>,
+    shared: Arc<Shared>,
+    thread: JoinHandle<Result<Option<Ran>>>,
+}
+
+/// A world that has run up to the last record.
+pub struct Ran {
+    pub started: Started,
+    pub recovered: Recovered,
+}
+
+#[derive(Default)]
+struct Shared {
+    waiting_bytes: AtomicUsize,
+    /// Nobody needs the world any more.
+    is_abandoned: AtomicBool,
+    /// The primary's rate of ticks, which may be another than that of its checkpoint; 0: unknown.
+    tick_hz: AtomicU32,
+    failure: Mutex<Option<String>>,
+}
+
+/// The folder, and the number that changes when it begins with another checkpoint.
+pub type Files = (Folder, Arc<Mutex<u64>>);
+
+impl Runner {
+    pub fn start(options: RunOptions, files: Files) -> Result<Runner> {
+        let (to, incoming) = sync_channel(QUEUE);
+        let shared = Arc::new(Shared::default());
+        let told = shared.clone();
+        let run = move || {
+            let thread = Thread {
+                options,
+                files,
+                shared: told.clone(),
+                incoming,
+            };
+            let ran = thread.run();
+            if let Err(error) = &ran {
+                error!("the standby's world can't go on: {error:#}");
+                told.fail(format!("{error:#}"));
+            }
+            ran
+        };
+        let thread = std::thread::Builder::new()
+            .name("standby".to_owned())
+            .spawn(run)
+            .context("cannot start the standby's thread")?;
+        Ok(Runner { to, shared, thread })
+    }
+
+    /// Hands over what comes next. Fails if the world can't go on, or is too far behind.
+    pub fn take(&self, piece: Piece, bytes: usize) -> Result<()> {
+        if let Some(reason) = self.failure() {
+            bail!("{reason}");
+        }
+        self.shared
+            .waiting_bytes
+            .fetch_add(bytes, Ordering::Relaxed);
+        match self.to.send((piece, bytes)) {
+            Ok(()) => Ok(()),
+            Err(_) => bail!("the standby's thread has failed"),
+        }
+    }
+
+    /// At which rate the primary runs the world.
+    pub fn set_rate(&self, tick_hz: u32) {
+        self.shared.tick_hz.store(tick_hz, Ordering::Relaxed);
+    }
+
+    /// Whether so much waits that no more should be taken.
+    pub fn is_full(&self) -> bool {
+        self.shared.waiting_bytes.load(Ordering::Relaxed) > QUEUE_BYTES_MAX
+    }
+
+    /// Why it has ended, if it has.
+    pub fn failure(&self) -> Option<String> {
+        let failure = self.shared.failure.lock();
+        failure.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends without what waits, which is on disk.
+    pub fn abandon(self) {
+        self.shared.is_abandoned.store(true, Ordering::Relaxed);
+        // What it was doing is of no use any more.
+        let _ = self.finish();
+    }
+
+    /// Runs what waits, and gives the world; `None` if there is none.
+    pub fn finish(self) -> Result<Option<Ran>> {
+        drop(self.to);
+        match self.thread.join() {
+            Ok(ran) => ran,
+            Err(_) => Err(anyhow!("the standby's thread has failed")),
+        }
+    }
+}
+
+impl Shared {
+    fn fail(&self, reason: String) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        *failure = Some(reason);
+    }
+}
+
+struct Thread {
+    options: RunOptions,
+    files: Files,
+    shared: Arc<Shared>,
+    incoming: Receiver<(Piece, usize)>,
+}
+
+impl Thread {
+    fn run(self) -> Result<Option<Ran>> {
+        let Some(mut piece) = self.receive() else {
+            return Ok(None);
+        };
+        loop {
+            let Piece::Begin(stored, begun) = piece else {
+                bail!("a record comes before a checkpoint");
+            };
+            let (options, world) = (self.options, &stored.body.world);
+            let available = machine::memory_available();
+            let mut started = start_backend(options.backend, world, options.threads, available)?;
+            let head = stored.head;
+            let mut last = Start {
+                tick: head.tick,
+                previous: head.previous,
+            };
+            let tick_hz = world.schema.world.tick_hz;
+            let mut next_checkpoint = head.tick + self.checkpoint_ticks(tick_hz);
+            let mut run = Run::begin(&mut *started.backend, *stored)?;
+            let next = loop {
+                match self.receive() {
+                    Some(Piece::Record(taken)) => {
+                        let Taken {
+                            place,
+                            checksum,
+                            entry,
+                        } = taken;
+                        run.settle(&place, &entry)?;
+                        if place.tick >= next_checkpoint {
+                            next_checkpoint = place.tick + self.checkpoint_ticks(tick_hz);
+                            let head = Head {
+                                tick: place.tick,
+                                epoch: place.epoch,
+                                tick_version: VERSION,
+                                previous: place.previous,
+                            };
+                            self.write_checkpoint(head, begun, &mut run)?;
+                        }
+                        run.go_on(&place, entry)?;
+                        last = Start {
+                            tick: place.tick + 1,
+                            previous: checksum,
+                        };
+                    }
+                    next => break next,
+                }
+            };
+            piece = match next {
+                Some(piece) => piece,
+                None => {
+                    let progress = Progress {
+                        from: last.tick,
+                        tick: last.tick,
+                        ..Progress::default()
+                    };
+                    let recovered = run.finish(last, progress)?;
+                    return Ok(Some(Ran { started, recovered }));
+                }
+            };
+        }
+    }
+
+    fn checkpoint_ticks(&self, stored_hz: u32) -> u64 {
+        let tick_hz = match self.shared.tick_hz.load(Ordering::Relaxed) {
+            0 => stored_hz,
+            tick_hz => tick_hz,
+        };
+        u64::from(self.options.checkpoint_seconds) * u64::from(tick_hz)
+    }
+
+    fn receive(&self) -> Option<Piece> {
+        let (piece, bytes) = self.incoming.recv().ok()?;
+        if self.shared.is_abandoned.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.shared
+            .waiting_bytes
+            .fetch_sub(bytes, Ordering::Relaxed);
+        Some(piece)
+    }
+
+    /// Copies the state now, and writes it beside, unless the folder has begun with another
+    /// checkpoint since that of this number.
+    fn write_checkpoint(&self, head: Head, number: u64, run: &mut Run<'_>) -> Result<()> {
+        let characters = run.take_characters();
+        let body = run.checkpoint()?;
+        let (disk, begun) = self.files.clone();
+        if !characters.is_empty() {
+            let begun = lock(&begun);
+            if *begun != number {
+                return Ok(());
+            }
+            // What a checkpoint does not have must be in the file before it. That is closed
+            // again for the server that takes over.
+            CharacterStore::open(disk.path(), None)?.put(&body.world, &characters)?;
+        }
+        let keeps_all = self.options.keeps_all;
+        let write = move || {
+            give_way();
+            let bytes = checkpoint::encode(&body);
+            drop(body);
+            let begun = lock(&begun);
+            if *begun != number {
+                return;
+            }
+            let tick = head.tick;
+            match checkpoint::write(&disk, &head, &bytes) {
+                Ok(()) => {
+                    info!(tick, "a checkpoint is written");
+                    table::CHECKPOINTS.add_to("written", 1);
+                    if !keeps_all && let Err(error) = remove_old(&disk) {
+                        warn!(%error, "old checkpoints and segments can't be removed");
+                    }
+                }
+                Err(error) => {
+                    table::CHECKPOINTS.add_to("failed", 1);
+                    error!(tick, %error, "a checkpoint can't be written");
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .name("checkpoint".to_owned())
+            .spawn(write)
+            .context("cannot start the thread that writes checkpoints")?;
+        Ok(())
+    }
+}
+
+fn lock(begun: &Mutex<u64>) -> std::sync::MutexGuard<'_, u64> {
+    begun.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Records that wait to be run.
+const QUEUE: usize = 4096;
+const QUEUE_BYTES_MAX: usize = 256 << 20;

@@ -1,0 +1,245 @@
+//! What accounts keep while they have no entity: taken from who dies, and given to newborns in
+//! their births, so that frames alone determine the world. Without I/O and without a clock.
+
+use std::collections::HashMap;
+
+use accounts::identity::Account;
+use durability::characters::Rows;
+use durability::roster::{Roster, RosterChange};
+use frontend::mirror::Mirror;
+use gpu_kernels::tick::frame::POPULATION_TOKEN;
+use gpu_kernels::{Frame, TickOutput};
+use shared::world::config::PERSIST_PREFIX;
+use shared::world::initial::Initial;
+use shared::world::mix::{Random, mix};
+use shared::{ClientRow, CommandKind, EntityId, MergeRule, Slot, Tick, WorldConfig};
+
+use super::directory::Directory;
+
+/// The characters of all accounts, and the entities of those that have one.
+pub struct Characters {
+    gifts: Vec<Gift>,
+    newborns: Newborns,
+    rows: Rows,
+    accounts: HashMap<EntityId, Account>,
+    /// Players of the last tick, to be given what their accounts keep.
+    newborn: Vec<EntityId>,
+}
+
+/// How players are born, as backends do it where a birth does not say more.
+struct Newborns {
+    kind: u16,
+    seed: u64,
+    size: Vec<i32>,
+    default_row: Vec<i32>,
+    initials: Vec<Initial>,
+}
+
+/// How newborns are given one of the attributes.
+struct Gift {
+    column: usize,
+    command: CommandKind,
+    adds: bool,
+    min: i32,
+    max: i32,
+    /// The symbols that it can have; empty for other types.
+    symbols: Vec<i32>,
+}
+
+impl Characters {
+    /// Those of a world; `None` if accounts keep nothing there.
+    pub fn new(config: &WorldConfig, rows: Rows) -> Option<Characters> {
+        let player = usize::from(config.player_kind);
+        let gift = |&column: &u16| {
+            let attribute = config.schema.attributes.get(usize::from(column))?;
+            let name = format!("{PERSIST_PREFIX}{}", attribute.name);
+            let mut own = config.schema.kinds[player].attributes.iter();
+            let own = own.find(|own| own.column == column)?;
+            let fall = config.falls[player].filter(|fall| fall.column == column);
+            Some(Gift {
+                column: usize::from(column),
+                command: config.schema.command_named(&name)?.kind,
+                adds: attribute.merge == MergeRule::Sum,
+                // Who has fallen begins with the default.
+                min: fall.map_or(own.min, |fall| fall.at.saturating_add(1)),
+                max: own.max,
+                symbols: config.symbols.of(config.player_kind, column).to_vec(),
+            })
+        };
+        let gifts: Vec<Gift> = config.persists.iter().filter_map(gift).collect();
+        (!gifts.is_empty()).then(|| Characters {
+            gifts,
+            newborns: Newborns::of(config),
+            rows,
+            accounts: HashMap::new(),
+            newborn: vec![],
+        })
+    }
+
+    /// A world goes on with the clients of a roster.
+    pub fn restore(&mut self, roster: &Roster) {
+        for (account, row) in &roster.characters {
+            if let Ok(account) = Account::new(account) {
+                self.rows.insert(account, row.clone());
+            }
+        }
+        for client in roster.clients.values() {
+            let account = client.row.person.account.clone().map(Account::new);
+            if let (Some(entity), Some(Ok(account))) = (client.row.entity(), account) {
+                self.accounts.insert(entity, account);
+            }
+        }
+    }
+
+    /// Takes in a tick's births and deaths, after the directory has. Gives what accounts keep
+    /// from now on; nothing without a mirror, where that is known already.
+    pub fn settle(
+        &mut self,
+        output: &TickOutput,
+        directory: &Directory,
+        mirror: Option<&Mirror>,
+    ) -> Vec<RosterChange> {
+        for birth in output
+            .births
+            .iter()
+            .filter(|birth| birth.token != POPULATION_TOKEN)
+        {
+            let client = ClientRow(birth.token);
+            let own = directory
+                .presence(client)
+                .and_then(|presence| presence.entity);
+            let account = directory.people().account(client);
+            if let (Some(entity), Some(account)) = (birth.entity, account)
+                && own == Some(entity)
+            {
+                self.accounts.insert(entity, account.clone());
+                self.newborn.push(entity);
+            }
+        }
+        let mut changes = vec![];
+        for entity in &output.deaths {
+            let Some(account) = self.accounts.remove(entity) else {
+                continue;
+            };
+            let Some(mirror) = mirror else { continue };
+            let row = mirror.row(entity.slot);
+            let row: Vec<i32> = self.gifts.iter().map(|gift| row[gift.column]).collect();
+            changes.push(RosterChange::Character {
+                account: account.as_str().to_owned(),
+                row: row.clone(),
+            });
+            self.rows.insert(account, row);
+        }
+        changes
+    }
+
+    /// Has the frame's newborns begin with what their accounts keep, so that no command finds
+    /// them without.
+    pub fn complete_births(&self, directory: &Directory, frame: &mut Frame) {
+        let tick = frame.tick;
+        frame.complete_births(|kind, token, place| {
+            let account = directory.people().account(ClientRow(token))?;
+            let kept = self
+                .rows
+                .get(account)
+                .filter(|_| kind == self.newborns.kind)?;
+            let mut row = self.newborns.row(tick, token, place);
+            for (gift, kept) in self.gifts.iter().zip(kept) {
+                let own = &mut row[gift.column];
+                *own = gift.of(*kept).unwrap_or(*own);
+            }
+            Some(row)
+        });
+    }
+
+    /// The newborns of the last tick that are not yet as their accounts know them: those of
+    /// births that waited since a version which gave nothing with a birth.
+    pub fn unready(&self, mirror: &Mirror) -> Vec<Slot> {
+        let newborn = self.newborn.iter();
+        let unready = newborn.filter(|&&entity| self.of(entity, mirror).next().is_some());
+        unready.map(|entity| entity.slot).collect()
+    }
+
+    /// Gives newborns what their accounts keep. The mirror is that of the last tick.
+    pub fn give(&mut self, mirror: &Mirror, frame: &mut Frame) {
+        for entity in std::mem::take(&mut self.newborn) {
+            for (gift, own, kept) in self.of(entity, mirror) {
+                gift.give(entity, own, kept, frame);
+            }
+        }
+    }
+
+    /// What an entity has otherwise than its account: how it is given that, what it has, and
+    /// what it is to have.
+    fn of<'a>(
+        &'a self,
+        entity: EntityId,
+        mirror: &'a Mirror,
+    ) -> impl Iterator<Item = (&'a Gift, i32, i32)> {
+        let account = self.accounts.get(&entity);
+        let row = account.and_then(|account| self.rows.get(account));
+        let has = mirror.row(entity.slot);
+        let gifts = self.gifts.iter().zip(row.into_iter().flatten());
+        gifts.filter_map(move |(gift, &kept)| {
+            let (own, kept) = (has[gift.column], gift.of(kept)?);
+            (kept != own).then_some((gift, own, kept))
+        })
+    }
+}
+
+impl Newborns {
+    fn of(config: &WorldConfig) -> Newborns {
+        let kind = config.player_kind;
+        Newborns {
+            kind,
+            // What is drawn here must not follow from the numbers of the birth's place.
+            seed: mix(config.seed, SALT),
+            size: config.size_raw()[..config.dimensions()].to_vec(),
+            default_row: config.schema.default_row(usize::from(kind)),
+            initials: config.initials[usize::from(kind)].clone(),
+        }
+    }
+
+    /// All columns of a client's newborn, whose place is given or drawn.
+    fn row(&self, tick: Tick, client: u32, place: &[i32]) -> Vec<i32> {
+        let birth = EntityId::new(client, u32::from(self.kind));
+        let mut random = Random::new(self.seed, tick, birth);
+        let mut row = self.default_row.clone();
+        for (axis, &size) in self.size.iter().enumerate() {
+            let drawn = || random.below(size.cast_unsigned()).cast_signed();
+            row[axis] = place.get(axis).copied().unwrap_or_else(drawn);
+        }
+        for initial in &self.initials {
+            row[usize::from(initial.column)] = initial.choice.draw(client, &mut random);
+        }
+        row
+    }
+}
+
+impl Gift {
+    /// What a newborn gets of what is kept; `None`: it begins anew.
+    fn of(&self, kept: i32) -> Option<i32> {
+        let kept = kept.min(self.max);
+        let is_foreign = !self.symbols.is_empty() && !self.symbols.contains(&kept);
+        (kept >= self.min && !is_foreign).then_some(kept)
+    }
+
+    fn give(&self, entity: EntityId, own: i32, kept: i32, frame: &mut Frame) {
+        if !self.adds {
+            return frame.push(entity, 0, self.command, &[kept]);
+        }
+        // A step may be longer than a word is.
+        let mut left = i64::from(kept) - i64::from(own);
+        while left != 0 {
+            let step = left.clamp(i64::from(i32::MIN), i64::from(i32::MAX));
+            left -= step;
+            let word = i32::try_from(step).unwrap_or_default();
+            frame.push(entity, 0, self.command, &[word]);
+        }
+    }
+}
+
+const SALT: u64 = 0x6b65_7074;
+
+#[cfg(test)]
+mod tests;

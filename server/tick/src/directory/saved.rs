@@ -1,0 +1,156 @@
+//! Client rows as a journal keeps them, and their return after a restart.
+
+use std::cmp::Reverse;
+
+use accounts::identity::{Account, Identity};
+use durability::roster::{Roster, SavedRow, Stands};
+use frontend::inbox::Leave;
+use frontend::inbox::SessionKey;
+use gpu_kernels::Frame;
+use gpu_kernels::tick::frame::Person;
+use gpu_kernels::tick::state::{SlotState, Snapshot};
+use shared::{ClientRow, Slot, Tick, WorldConfig};
+
+use super::rows::{Row, Waiting};
+use super::{Directory, Resting};
+
+impl Directory {
+    /// What a row stands for, to be kept; `None` if it is free.
+    pub fn saved(&self, client: ClientRow) -> Option<SavedRow> {
+        let (first, stands) = match self.rows.get(client) {
+            Row::Free => return None,
+            Row::Joining(place, first) => {
+                let is_connected = place.is_some();
+                (first, Stands::Joining { is_connected })
+            }
+            Row::Live(_, entity, first) => (first, Stands::Live(entity)),
+            Row::Lost(entity, first, deadline) => (first, Stands::Lost { entity, deadline }),
+            Row::Fallen(waiting, first) => {
+                let deadline = match waiting {
+                    Waiting::Player(_) | Waiting::Returned(..) => None,
+                    Waiting::Absent(deadline) => Some(deadline),
+                };
+                (first, Stands::Fallen { deadline })
+            }
+        };
+        Some(SavedRow {
+            first,
+            newest: self.tickets.newest(client),
+            before: self.tickets.before(client),
+            stands,
+            person: Person {
+                account: self.people.account(client).cloned().map(String::from),
+                name: self.people.name(client).cloned(),
+            },
+            sight: self.sights.saved(client),
+        })
+    }
+
+    /// The directory of a world that goes on with the tick `next`, as `roster` says, in which
+    /// the last tick's births and deaths are still to be settled. The sessions are those of a
+    /// server that is gone: [`Directory::lose_sessions`] ends them.
+    pub fn restore(config: &WorldConfig, roster: &Roster, next: Tick) -> Directory {
+        let mut directory = Directory::new(config);
+        for (&client, saved) in &roster.clients {
+            directory.restore_row(client, &saved.row, next);
+        }
+        directory.deadlines.make_contiguous().sort_unstable();
+        let is_free =
+            |&Reverse(client): &Reverse<u32>| !roster.clients.contains_key(&ClientRow(client));
+        directory.free.retain(is_free);
+        directory
+    }
+
+    fn restore_row(&mut self, client: ClientRow, saved: &SavedRow, next: Tick) {
+        let (first, place) = (saved.first, gone(client));
+        let row = match saved.stands {
+            Stands::Joining { is_connected } => Row::Joining(is_connected.then_some(place), first),
+            Stands::Live(entity) => Row::Live(place, entity, first),
+            Stands::Lost { entity, deadline } => Row::Lost(entity, first, deadline),
+            Stands::Fallen { deadline: None } => Row::Fallen(Waiting::Player(place), first),
+            Stands::Fallen {
+                deadline: Some(deadline),
+            } => Row::Fallen(Waiting::Absent(deadline), first),
+        };
+        if let Some(entity) = saved.entity() {
+            self.players.insert(entity, client);
+        }
+        match row {
+            Row::Lost(_, _, deadline) => self.deadlines.push_back((deadline, client)),
+            Row::Fallen(waiting, _) => {
+                if let Waiting::Absent(deadline) = waiting {
+                    self.deadlines.push_back((deadline, client));
+                }
+                self.await_rebirth(client, row, next.after(self.respawn_ticks), None);
+            }
+            // It is gone since its death.
+            Row::Joining(None, _) => {
+                self.await_rebirth(client, row, next.after(self.respawn_ticks), None);
+            }
+            Row::Live(..) | Row::Joining(Some(_), _) | Row::Free => {}
+        }
+        self.rows.set(client, row);
+        if let Some(newest) = saved.newest {
+            self.tickets.give(client, newest, saved.before);
+        }
+        self.sights.restore(client, &saved.sight);
+        // Names were given by a server, so each is still its client's.
+        let account = saved.person.account.clone().map(Account::new);
+        let identity = Identity {
+            account: account.and_then(Result::ok),
+            name: saved.person.name.clone(),
+        };
+        self.people.restore(client, &identity);
+    }
+
+    /// Ends the sessions of a server that is gone: their clients may resume within the
+    /// world's time for that. Slots whose entities died are free, since nobody knows of them.
+    /// The names of the living are still to be told.
+    pub fn lose_sessions(&mut self, snapshot: &Snapshot, frame: &mut Frame) {
+        self.events.clear();
+        self.observers.clear();
+        let (shard, count) = (GONE, self.rows.iter().count());
+        for session in (0..).take(count) {
+            let is_final = false;
+            self.leave(shard, &Leave { session, is_final }, frame);
+        }
+        let name = |(&entity, &client)| Some((entity, self.people.name(client)?.clone()));
+        self.named = self.players.iter().filter_map(name).collect();
+        self.reserve(snapshot);
+        let told = Some(snapshot.tick);
+        let resting = (0..)
+            .zip(&snapshot.states)
+            .filter(|(_, state)| matches!(state, SlotState::Resting | SlotState::Fallen));
+        self.resting = resting
+            .map(|(slot, _)| Resting {
+                slot: Slot(slot),
+                told,
+            })
+            .collect();
+    }
+
+    /// Keeps slots for players that wait for a rebirth, of which only the server before knew
+    /// where their entities were.
+    fn reserve(&mut self, snapshot: &Snapshot) {
+        let kept = |slot: &Slot| {
+            let fallen = self.fallen.iter().map(|&(_, slot)| slot);
+            let waiting = self.rebirths.iter().filter_map(|rebirth| rebirth.slot);
+            fallen.chain(waiting).any(|own| own == *slot)
+        };
+        let states = (0..).map(Slot).zip(&snapshot.states);
+        let resting = states.filter(|(_, state)| **state == SlotState::Resting);
+        let free: Vec<Slot> = resting.map(|(slot, _)| slot).filter(|s| !kept(s)).collect();
+        let waiting = self.rebirths.iter_mut().filter(|r| r.slot.is_none());
+        for (rebirth, slot) in waiting.zip(free) {
+            rebirth.slot = Some(slot);
+        }
+    }
+}
+
+/// The place of a session that ended with its server.
+fn gone(client: ClientRow) -> SessionKey {
+    (GONE, u64::from(client.0))
+}
+
+/// No shard has this number.
+const GONE: usize = usize::MAX;

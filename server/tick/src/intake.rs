@@ -1,0 +1,119 @@
+//! From the shards' inboxes into the frame of a tick.
+
+use std::sync::Arc;
+
+use device::cpu::Workers;
+use frontend::inbox::{Inbox, SessionChange, SharedInbox};
+use gpu_kernels::{Batch, Frame};
+use platform::metrics::counts::Refusals;
+use shared::wire::control::Ticket;
+
+use super::directory::Directory;
+use super::requests::RequestQueue;
+
+/// The tick's ends of the inboxes.
+pub struct Intake {
+    /// By shard.
+    inboxes: Vec<SharedInbox>,
+    /// By shard: an inbox to swap in, empty between ticks but for its memory.
+    spares: Vec<Inbox>,
+    tickets: TicketSource,
+}
+
+impl Intake {
+    pub fn new(inboxes: Vec<SharedInbox>) -> Intake {
+        Intake {
+            spares: inboxes.iter().map(|_| Inbox::default()).collect(),
+            inboxes,
+            tickets: TicketSource::new(),
+        }
+    }
+
+    /// Takes joins, leaves, requests and commands, and says what the shards refused.
+    pub fn gather(
+        &mut self,
+        workers: &Workers,
+        directory: &mut Directory,
+        requests: &mut RequestQueue,
+        frame: &mut Frame,
+    ) -> Refusals {
+        let mut refusals = Refusals::default();
+        for (shard, (shared, inbox)) in self.inboxes.iter().zip(&mut self.spares).enumerate() {
+            inbox.reset();
+            shared.swap(inbox, frame.tick);
+            for change in inbox.changes() {
+                match change {
+                    SessionChange::Join(join) => {
+                        directory.join(shard, join, self.tickets.next(), frame);
+                    }
+                    SessionChange::Leave(leave) => directory.leave(shard, leave, frame),
+                }
+            }
+            for session in inbox.heard.drain(..) {
+                directory.confirm((shard, session));
+            }
+            requests.push(directory, shard, inbox.requests.drain(..));
+            refusals += inbox.refusals;
+        }
+        let commands: Vec<&Batch> = self.spares.iter().map(|inbox| &inbox.commands).collect();
+        frame.append(workers, &commands);
+        refusals
+    }
+}
+
+/// Session tickets: unguessable, from the TLS library's generator.
+struct TicketSource(Arc<rustls::crypto::CryptoProvider>);
+
+impl TicketSource {
+    fn new() -> TicketSource {
+        TicketSource(Arc::new(rustls::crypto::ring::default_provider()))
+    }
+
+    fn next(&mut self) -> Ticket {
+        let mut ticket = Ticket::default();
+        // Without randomness TLS would not work either.
+        self.0
+            .secure_random
+            .fill(&mut ticket)
+            .expect("the system gives random bytes");
+        ticket
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use frontend::inbox::{Join, Leave};
+    use gpu_kernels::{Backend, CpuBackend};
+    use shared::Tick;
+
+    use super::*;
+
+    #[test]
+    fn clients_that_come_and_go_within_a_tick_leave_nobody_behind() {
+        let text = "[world]\ncapacity = 8\n[limits]\nclients = 8\nresume_seconds = 1";
+        let config = script::world::parse(text, "test").unwrap();
+        let mut backend = CpuBackend::new(&config, 1, None).unwrap();
+        let mut directory = Directory::new(&config);
+        let mut requests = RequestQueue::new(&config);
+        let inbox = SharedInbox::default();
+        let mut intake = Intake::new(vec![inbox.clone()]);
+        let workers = Workers::new(1).unwrap();
+        let mut frame = Frame::new(Tick(0));
+        for session in 0..40 {
+            inbox.lock().join(Join {
+                session,
+                ..Join::default()
+            });
+            let is_final = false;
+            inbox.lock().leave(Leave { session, is_final });
+            intake.gather(&workers, &mut directory, &mut requests, &mut frame);
+            let acked_through = frame.tick;
+            directory.prepare(&mut frame, acked_through);
+            let output = backend.tick(&frame).unwrap();
+            assert!(output.births.is_empty(), "session {session}");
+            directory.settle(&output, |_| [0; 3]);
+            assert_eq!(directory.live(), 0, "session {session}");
+            frame.reset(output.tick.next());
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Scripts that change while the world runs: their folder is watched, and what is saved
+//! comes into force with a tick that starts after it is compiled. A changed world file is
+//! only reported.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `folder_watch` | when a folder's scripts have changed, whatever its path means by then |
+//! | `partial` | which of the changed scripts come into force |
+//! | `said` | problems that are reported, once each |
+//! | `world_file` | what has changed in the world file |
+
+mod folder_watch;
+mod partial;
+mod said;
+mod world_file;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
+use platform::metrics::table;
+use platform::scheduling::give_way;
+use script::Logic;
+use script::folder::{self, Scripts};
+use shared::WorldConfig;
+use shared::file::Overrides;
+use shared::world::logic::Text;
+use tracing::{error, info, warn};
+
+use folder_watch::FolderWatch;
+use partial::admit;
+use said::Said;
+use world_file::FileWatch;
+
+/// A world file as it was read.
+#[derive(Clone, Debug)]
+pub struct WorldFile {
+    pub path: PathBuf,
+    pub text: String,
+    /// Keys that have other values than in the file.
+    pub overrides: Overrides,
+}
+
+/// What a running world came from.
+pub struct Watched {
+    /// Its folder of scripts.
+    pub folder: Option<PathBuf>,
+    pub file: Option<WorldFile>,
+}
+
+/// Watches scripts and the world file on a thread of its own. Compiled scripts come out of the
+/// receiver; texts with problems are reported, and the world keeps what it has of them. `None`
+/// if there is nothing to watch.
+pub fn watch(
+    watched: Watched,
+    config: WorldConfig,
+    compiler: Box<dyn LogicCompiler>,
+    stop: Arc<AtomicBool>,
+) -> Result<Option<Receiver<CompiledLogic>>> {
+    if watched.folder.is_none() && watched.file.is_none() {
+        return Ok(None);
+    }
+    let (compiled, receiver) = channel();
+    let mut file = watched.file.map(|file| FileWatch::new(file, &config));
+    let folder = watched.folder;
+    std::thread::Builder::new()
+        .name("scripts".to_owned())
+        .spawn(move || {
+            // A reload can wait for the world.
+            give_way();
+            let mut scripts = folder.map(|folder| Reloader {
+                watch: FolderWatch::new(folder.clone()),
+                folder,
+                config,
+                compiler,
+                compiled,
+                tried: None,
+                said: Said::default(),
+            });
+            // A world that goes on has the scripts of its last day.
+            let mut goes_on = scripts.as_mut().is_none_or(Reloader::reload);
+            while goes_on && !stop.load(Ordering::Relaxed) {
+                match &mut scripts {
+                    Some(scripts) => {
+                        let has_changed = scripts.watch.has_changed(STOP_LATENCY);
+                        goes_on = !has_changed || scripts.reload();
+                    }
+                    None => std::thread::sleep(STOP_LATENCY),
+                }
+                if let Some(file) = &mut file {
+                    file.look();
+                }
+            }
+        })
+        .context("cannot start the thread that compiles scripts")?;
+    Ok(Some(receiver))
+}
+
+struct Reloader {
+    watch: FolderWatch,
+    folder: PathBuf,
+    /// The world with the newest scripts that compiled.
+    config: WorldConfig,
+    compiler: Box<dyn LogicCompiler>,
+    compiled: Sender<CompiledLogic>,
+    /// What the folder had when it was read last.
+    tried: Option<Scripts>,
+    said: Said,
+}
+
+impl Reloader {
+    /// Compiles what is in the folder now. False if the world has ended.
+    fn reload(&mut self) -> bool {
+        let scripts = match folder::read(&self.folder) {
+            Ok(scripts) if scripts.texts.is_empty() && self.own_texts().next().is_some() => {
+                let folder = self.folder.display();
+                let reason = format!("{folder} has no scripts that can be read");
+                return self.reject(vec![reason]);
+            }
+            Ok(scripts) => scripts,
+            Err(reason) => return self.reject(vec![reason]),
+        };
+        if self.tried.as_ref() == Some(&scripts) {
+            return true;
+        }
+        self.tried = Some(scripts.clone());
+        let mut problems: Vec<String> = scripts.unreadable.values().cloned().collect();
+        for skipped in self.said.skipped(&scripts.skipped) {
+            warn!("{skipped}");
+        }
+        let wanted = self.wanted(scripts);
+        if wanted == self.config.logic.texts {
+            return problems.is_empty() && self.accept() || self.reject(problems);
+        }
+        let admitted = admit(&self.config, wanted);
+        problems.extend(admitted.problems);
+        let is_running = match admitted.compiled {
+            Some((config, logic)) => self.compile(config, logic, &mut problems),
+            None => true,
+        };
+        match problems.is_empty() {
+            true => self.accept(),
+            false => self.reject(problems),
+        };
+        is_running
+    }
+
+    fn own_texts(&self) -> impl Iterator<Item = &Text> {
+        let texts = self.config.logic.texts.iter();
+        texts.filter(|text| !text.is_builtin)
+    }
+
+    /// The texts of the world as the folder has them. A script that can't be read stays as it
+    /// is.
+    fn wanted(&self, scripts: Scripts) -> Vec<Text> {
+        let is_unreadable = |text: &&Text| scripts.unreadable.contains_key(&text.file);
+        let mut own: Vec<Text> = self.own_texts().filter(is_unreadable).cloned().collect();
+        own.extend(scripts.texts);
+        own.sort_by(|a, b| a.file.cmp(&b.file));
+        let builtin = self.config.logic.texts.iter();
+        let builtin = builtin.filter(|text| text.is_builtin).cloned();
+        builtin.chain(own).collect()
+    }
+
+    fn accept(&mut self) -> bool {
+        if self.said.mended() {
+            info!("the scripts have no problems any more");
+        }
+        true
+    }
+
+    fn reject(&mut self, problems: Vec<String>) -> bool {
+        table::RELOADS.add_to("rejected", 1);
+        let news = self.said.news(problems);
+        if !news.is_empty() {
+            let news = news.join("\n");
+            error!(lines = %news, "scripts have problems; the world keeps what it has of them");
+        }
+        true
+    }
+
+    fn compile(&mut self, config: WorldConfig, logic: Logic, problems: &mut Vec<String>) -> bool {
+        match self.compiler.compile(config.clone(), logic) {
+            Ok(compiled) => {
+                self.config = config;
+                table::RELOADS.add_to("compiled", 1);
+                self.compiled.send(compiled).is_ok()
+            }
+            Err(error) => {
+                problems.push(format!("the scripts can't be compiled: {error}"));
+                true
+            }
+        }
+    }
+}
+
+/// The longest that the thread outlives its world.
+const STOP_LATENCY: Duration = Duration::from_millis(200);

@@ -1,0 +1,323 @@
+//! Whose talk a player does not want to receive.
+//!
+//! A player mutes another one by name. What is kept is the account, or of guests the client and
+//! its name, so that neither another session nor another name of an account is heard again. The
+//! list of an account outlives its sessions, that of a guest its connection.
+
+use std::collections::{HashMap, HashSet};
+
+use accounts::identity::Account;
+use accounts::names::NameRule;
+use shared::wire::control::Ticket;
+use shared::{ClientRow, Name};
+use thiserror::Error;
+
+/// The lists of all players.
+#[derive(Default)]
+pub struct Mutes {
+    lists: HashMap<Listener, List>,
+    /// By what is muted: in whose lists it is.
+    listeners: HashMap<Muted, HashSet<Listener>>,
+    /// The lists of guests, by row.
+    guests: HashMap<ClientRow, Listener>,
+}
+
+/// Who has a list.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Listener {
+    Account(Account),
+    /// A row, and the first ticket of its client.
+    Guest(ClientRow, Ticket),
+}
+
+/// By what a speaker is known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Muted {
+    Account(Account),
+    /// The first ticket of a client without an account.
+    Guest(Ticket),
+    /// The key of a name, by the usual rule.
+    Name(String),
+    /// All that have no name.
+    Nameless,
+}
+
+#[derive(Default)]
+struct List {
+    /// How many players it was asked for.
+    players: usize,
+    muted: HashSet<Muted>,
+}
+
+/// Why a list can't be changed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum MuteError {
+    #[error("{PLAYERS_MAX} players are muted already")]
+    TooMany,
+    #[error("too many players have muted others")]
+    TooManyLists,
+    #[error("{0} is not muted")]
+    NotMuted(String),
+}
+
+/// All by which a speaker is known.
+#[derive(Clone, Debug, Default)]
+pub struct Speaker(Vec<Muted>);
+
+impl Speaker {
+    pub fn new(account: Option<&Account>, ticket: Option<Ticket>, name: Option<&Name>) -> Speaker {
+        let mut known = vec![];
+        match (account, ticket) {
+            (Some(account), _) => known.push(Muted::Account(account.clone())),
+            (None, Some(ticket)) => known.push(Muted::Guest(ticket)),
+            (None, None) => {}
+        }
+        known.push(match name {
+            Some(name) => Muted::Name(NameRule::Forms.key(name)),
+            None => Muted::Nameless,
+        });
+        Speaker(known)
+    }
+
+    /// Players without a name, whoever they are.
+    pub fn nameless() -> Speaker {
+        Speaker(vec![Muted::Nameless])
+    }
+
+    /// What is kept of it: of an account not the name, which somebody else may have later.
+    fn kept(&self) -> impl Iterator<Item = &Muted> {
+        let has_account = self
+            .0
+            .iter()
+            .any(|known| matches!(known, Muted::Account(_)));
+        let is_kept = move |known: &&Muted| !(has_account && matches!(known, Muted::Name(_)));
+        self.0.iter().filter(is_kept)
+    }
+}
+
+impl Mutes {
+    /// A player does not want to hear another one any more. `is_here` says of a player with a
+    /// list whether it is in the world: where there is no room, one that is not loses its list.
+    pub fn mute(
+        &mut self,
+        listener: &Listener,
+        speaker: &Speaker,
+        is_here: impl Fn(&Listener) -> bool,
+    ) -> Result<(), MuteError> {
+        if !self.lists.contains_key(listener) && self.lists.len() >= LISTS_MAX {
+            let away = self.lists.keys().find(|listener| !is_here(listener));
+            let away = away.cloned().ok_or(MuteError::TooManyLists)?;
+            self.remove(&away);
+        }
+        if let Listener::Guest(row, _) = listener {
+            self.guests.insert(*row, listener.clone());
+        }
+        let list = self.lists.entry(listener.clone()).or_default();
+        if list.players >= PLAYERS_MAX {
+            return Err(MuteError::TooMany);
+        }
+        let mut is_new = false;
+        for muted in speaker.kept() {
+            if list.muted.insert(muted.clone()) {
+                is_new = true;
+                let listeners = self.listeners.entry(muted.clone()).or_default();
+                listeners.insert(listener.clone());
+            }
+        }
+        list.players += usize::from(is_new);
+        Ok(())
+    }
+
+    /// A player wants to hear another one again, who is `called` so.
+    pub fn unmute(
+        &mut self,
+        listener: &Listener,
+        speaker: &Speaker,
+        called: &str,
+    ) -> Result<(), MuteError> {
+        let not_muted = || MuteError::NotMuted(called.to_owned());
+        let list = self.lists.get_mut(listener).ok_or_else(not_muted)?;
+        let muted: Vec<Muted> = speaker
+            .0
+            .iter()
+            .filter_map(|known| list.muted.take(known))
+            .collect();
+        if muted.is_empty() {
+            return Err(not_muted());
+        }
+        list.players = list.players.saturating_sub(1);
+        if list.muted.is_empty() {
+            self.lists.remove(listener);
+        }
+        muted.iter().for_each(|muted| self.forget(muted, listener));
+        Ok(())
+    }
+
+    /// Those that do not want to hear a speaker, some perhaps twice.
+    pub fn listeners(&self, speaker: &Speaker) -> impl Iterator<Item = &Listener> {
+        let all = speaker
+            .0
+            .iter()
+            .filter_map(|known| self.listeners.get(known));
+        all.flatten()
+    }
+
+    /// Nobody has a list.
+    pub fn is_empty(&self) -> bool {
+        self.lists.is_empty()
+    }
+
+    /// Removes the lists of guests that are gone: of those in this row whose first ticket is not
+    /// this one.
+    pub fn follow(&mut self, row: ClientRow, ticket: Option<Ticket>) {
+        if let Some(listener @ Listener::Guest(_, own)) = self.guests.get(&row)
+            && Some(*own) != ticket
+        {
+            let listener = listener.clone();
+            self.guests.remove(&row);
+            self.remove(&listener);
+        }
+    }
+
+    fn remove(&mut self, listener: &Listener) {
+        let list = self.lists.remove(listener).unwrap_or_default();
+        for muted in list.muted {
+            self.forget(&muted, listener);
+        }
+    }
+
+    fn forget(&mut self, muted: &Muted, listener: &Listener) {
+        if let Some(listeners) = self.listeners.get_mut(muted) {
+            listeners.remove(listener);
+            if listeners.is_empty() {
+                self.listeners.remove(muted);
+            }
+        }
+    }
+}
+
+/// Players in one list.
+pub const PLAYERS_MAX: usize = 64;
+/// Lists, those of accounts that are away included: some kilobytes each.
+const LISTS_MAX: usize = 16_384;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(number: usize) -> Account {
+        Account::new(format!("account-{number}")).unwrap()
+    }
+
+    fn name(text: &str) -> Name {
+        Name::new(text).unwrap()
+    }
+
+    fn guest(row: u32, ticket: u8) -> Listener {
+        Listener::Guest(ClientRow(row), [ticket; 16])
+    }
+
+    const HERE: fn(&Listener) -> bool = |_| true;
+
+    fn is_muted(mutes: &Mutes, listener: &Listener, speaker: &Speaker) -> bool {
+        mutes.listeners(speaker).any(|other| other == listener)
+    }
+
+    #[test]
+    fn a_guest_is_muted_as_a_client_and_by_its_name() {
+        let (mut mutes, listener) = (Mutes::default(), guest(1, 1));
+        let bob = name("Bob");
+        let (as_bob, ann) = (name("BOB"), name("Ann"));
+        let speaker = |ticket: u8, name| Speaker::new(None, Some([ticket; 16]), name);
+        mutes
+            .mute(&listener, &speaker(7, Some(&bob)), HERE)
+            .unwrap();
+        // Muted again it is still one.
+        mutes
+            .mute(&listener, &speaker(7, Some(&bob)), HERE)
+            .unwrap();
+        let hears = |mutes: &Mutes, speaker| !is_muted(mutes, &listener, &speaker);
+        assert!(!hears(&mutes, speaker(7, Some(&bob))));
+        assert!(
+            !hears(&mutes, speaker(8, Some(&as_bob))),
+            "it has come again"
+        );
+        assert!(!hears(&mutes, speaker(7, None)));
+        assert!(hears(&mutes, speaker(8, Some(&ann))) && hears(&mutes, speaker(8, None)));
+        assert_eq!(mutes.listeners(&speaker(8, Some(&bob))).count(), 1);
+        mutes
+            .unmute(&listener, &speaker(9, Some(&bob)), "Bob")
+            .unwrap();
+        let error = mutes.unmute(&listener, &speaker(9, Some(&bob)), "Bob");
+        assert_eq!(error.unwrap_err().to_string(), "Bob is not muted");
+    }
+
+    #[test]
+    fn an_account_is_muted_whatever_it_is_called() {
+        let (mut mutes, listener) = (Mutes::default(), Listener::Account(account(0)));
+        let (eve, bob) = (account(1), name("Bob"));
+        let as_bob = Speaker::new(Some(&eve), Some([1; 16]), Some(&bob));
+        mutes.mute(&listener, &as_bob, HERE).unwrap();
+        let as_ann = Speaker::new(Some(&eve), Some([2; 16]), Some(&name("Ann")));
+        assert!(is_muted(&mutes, &listener, &as_ann));
+        // Whoever is called so later has nothing to do with it.
+        let other = Speaker::new(Some(&account(2)), Some([3; 16]), Some(&bob));
+        assert!(!is_muted(&mutes, &listener, &other));
+        mutes.unmute(&listener, &as_ann, "Ann").unwrap();
+        assert!(mutes.is_empty() && mutes.listeners.is_empty());
+    }
+
+    #[test]
+    fn all_without_a_name_are_muted_at_once() {
+        let (mut mutes, listener) = (Mutes::default(), guest(1, 1));
+        mutes.mute(&listener, &Speaker::nameless(), HERE).unwrap();
+        assert!(is_muted(
+            &mutes,
+            &listener,
+            &Speaker::new(None, Some([7; 16]), None)
+        ));
+        let named = Speaker::new(None, Some([7; 16]), Some(&name("Ann")));
+        assert!(!is_muted(&mutes, &listener, &named));
+    }
+
+    #[test]
+    fn the_list_of_a_guest_ends_with_it_and_that_of_an_account_stays() {
+        let mut mutes = Mutes::default();
+        let bob = Speaker::new(None, Some([7; 16]), Some(&name("Bob")));
+        let lasting = Listener::Account(account(0));
+        for listener in [&guest(1, 1), &guest(2, 2), &lasting] {
+            mutes.mute(listener, &bob, HERE).unwrap();
+        }
+        mutes.follow(ClientRow(1), Some([1; 16]));
+        assert!(is_muted(&mutes, &guest(1, 1), &bob));
+        mutes.follow(ClientRow(1), None);
+        mutes.follow(ClientRow(2), Some([9; 16]));
+        assert!(!is_muted(&mutes, &guest(1, 1), &bob) && !is_muted(&mutes, &guest(2, 2), &bob));
+        assert!(is_muted(&mutes, &lasting, &bob));
+        assert!(mutes.guests.is_empty());
+    }
+
+    #[test]
+    fn lists_are_bounded_and_those_who_are_here_keep_theirs() {
+        let mut mutes = Mutes::default();
+        let bob = Speaker::new(None, Some([7; 16]), Some(&name("Bob")));
+        for number in 0..LISTS_MAX {
+            mutes
+                .mute(&Listener::Account(account(number)), &bob, HERE)
+                .unwrap();
+        }
+        let next = Listener::Account(account(LISTS_MAX));
+        assert_eq!(mutes.mute(&next, &bob, HERE), Err(MuteError::TooManyLists));
+        let away = Listener::Account(account(5));
+        mutes
+            .mute(&next, &bob, |listener| *listener != away)
+            .unwrap();
+        assert!(!is_muted(&mutes, &away, &bob) && is_muted(&mutes, &next, &bob));
+        for number in 0..PLAYERS_MAX - 1 {
+            let other = Speaker::new(Some(&account(number)), None, None);
+            mutes.mute(&next, &other, HERE).unwrap();
+        }
+        let one_more = Speaker::new(Some(&account(PLAYERS_MAX)), None, None);
+        assert_eq!(mutes.mute(&next, &one_more, HERE), Err(MuteError::TooMany));
+    }
+}

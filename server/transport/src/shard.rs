@@ -1,0 +1,501 @@
+//! The clients of one thread.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use accounts::moment::Moment;
+use accounts::network::Network;
+use frontend::SessionWorld;
+use frontend::inbox::{Join, Leave, PendingRequest, SessionId, SharedInbox};
+use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
+use gpu_kernels::listen::SubscribeError;
+use platform::metrics::counts::{FanOutCounts, Refusals};
+use quic::proto::{ConnectionError, Incoming};
+use quic::{Application, Congestion, Event, Handle, Link, Load, Open, Packet, Rejection};
+use session::Session;
+use session::fan_out::Scratch;
+use session::frame::TickView;
+use shared::Tick;
+use shared::wire::DecodeError;
+use shared::wire::commands::ClientDatagram;
+use shared::wire::control::Close;
+use shared::wire::request::RequestBody;
+use tracing::{debug, info};
+
+use super::admission_control::{AdmissionControl, Answer, HELLO_WAIT, PENDING_MAX};
+use super::client::{Client, PendingConnection, Player, close};
+use super::client_link::ClientLink;
+use super::handshake::{Admission, Admitted, Arrival, HelloReader, Refusal};
+use super::neighbours::Neighbours;
+use super::requests::Requests;
+
+/// What all shards know of the world.
+pub struct ShardWorld {
+    pub session: Arc<SessionWorld>,
+    pub admission: Admission,
+}
+
+/// Connections that have not said hello.
+#[derive(Clone, Copy, Debug)]
+pub struct PendingConnections {
+    pub waiting: usize,
+    /// Of these, those that were evicted, and are to be closed.
+    pub evicted: usize,
+}
+
+/// Clients, and what serving them needs. Their connections are the transport's.
+pub struct Shard {
+    pub number: usize,
+    world: Arc<ShardWorld>,
+    inbox: SharedInbox,
+    players: HashMap<SessionId, Handle>,
+    next_session: SessionId,
+    admission_control: AdmissionControl,
+    neighbours: Neighbours,
+    connections_max: usize,
+    /// Reused: a decoded datagram, and the buffers of a fan-out.
+    datagram: ClientDatagram,
+    scratch: Scratch,
+    /// The newest tick that the shard was told of.
+    tick: Tick,
+    /// All clients have taken in their streams up to this tick.
+    acked_through: Tick,
+    pub counts: FanOutCounts,
+}
+
+impl Shard {
+    pub fn new(
+        number: usize,
+        world: Arc<ShardWorld>,
+        inbox: SharedInbox,
+        neighbours: Neighbours,
+    ) -> Shard {
+        // Room for all clients to resume while their old connections linger, for all pending
+        // connections, and for as many that are being closed.
+        let clients_max = world.session.config.limits.clients as usize;
+        Shard {
+            number,
+            connections_max: 2 * (clients_max + PENDING_MAX),
+            world,
+            inbox,
+            players: HashMap::new(),
+            next_session: 0,
+            admission_control: AdmissionControl::default(),
+            neighbours,
+            datagram: ClientDatagram::default(),
+            scratch: Scratch::default(),
+            tick: Tick(0),
+            acked_through: Tick(0),
+            counts: FanOutCounts::default(),
+        }
+    }
+
+    pub fn world(&self) -> &Arc<SessionWorld> {
+        &self.world.session
+    }
+
+    /// Connections that have not said hello.
+    pub fn pending_connections(&self) -> PendingConnections {
+        PendingConnections {
+            waiting: self.admission_control.pending(),
+            evicted: self.admission_control.evicted(),
+        }
+    }
+
+    /// The connection of a session.
+    pub fn handle(&self, session: SessionId) -> Option<Handle> {
+        self.players.get(&session).copied()
+    }
+
+    fn count_refusals(&self, count: impl FnOnce(&mut Refusals)) {
+        count(&mut self.inbox.lock().refusals);
+    }
+}
+
+/// What clients do.
+impl Application for Shard {
+    type Session = Client;
+
+    fn open(&mut self, incoming: &Incoming, load: Load, now: Instant) -> Open<Client> {
+        if load.connections >= self.connections_max {
+            return Open::Refuse;
+        }
+        let is_proven = incoming.remote_address_validated();
+        self.open_for(incoming.remote_address(), is_proven, now)
+    }
+
+    fn prefetch(&self, client: &Client) {
+        client.prefetch();
+    }
+
+    fn event(&mut self, event: Event, link: &mut Link<'_>, client: &mut Client) {
+        self.take_event(event, link, client);
+    }
+
+    fn stray(&mut self, owner: u16, packet: Packet) {
+        self.neighbours.hand_over(owner, packet);
+    }
+
+    fn rejected(&mut self, rejection: &Rejection) {
+        info!(reason = %rejection.reason, "a browser was refused");
+        self.count_refusals(|refusals| match rejection.is_foreign {
+            true => refusals.connections += 1,
+            false => refusals.malformed += 1,
+        });
+    }
+
+    fn closed(&mut self, _: Handle, client: Client, end: ConnectionError) {
+        let player = match client {
+            Client::Pending(pending) => {
+                return self.admission_control.leave(pending.place, pending.address);
+            }
+            Client::Player(player) => player,
+        };
+        info!(session = player.id, address = %player.address, %end, "a client has left");
+        self.world.admission.guard.leave(player.address);
+        self.players.remove(&player.id);
+        let bye = u64::from(Close::Bye.code());
+        let said_bye = matches!(&end, ConnectionError::ApplicationClosed(close)
+            if close.error_code.into_inner() == bye);
+        let is_final = said_bye || player.is_malformed;
+        if !is_final && !player.session.is_ending() {
+            self.counts.sessions_lost += 1;
+        }
+        self.inbox.lock().leave(Leave {
+            session: player.id,
+            is_final,
+        });
+    }
+}
+
+impl Shard {
+    /// Whether somebody at an address may open a connection, which may be proven already.
+    pub fn open_for(&mut self, address: SocketAddr, is_proven: bool, now: Instant) -> Open<Client> {
+        let place = match self.admission_control.admit(address, is_proven, now) {
+            Answer::Retry => return Open::Retry,
+            Answer::Refuse => {
+                self.count_refusals(|refusals| refusals.connections += 1);
+                return Open::Refuse;
+            }
+            Answer::Accept(place) => place,
+        };
+        Open::Accept(Client::Pending(PendingConnection {
+            hello: HelloReader::default(),
+            address,
+            place,
+            since: now,
+        }))
+    }
+
+    /// Something has happened to a connection.
+    pub fn take_event(&mut self, event: Event, link: &mut impl ClientLink, client: &mut Client) {
+        match event {
+            Event::Connected => {}
+            Event::Datagram(bytes) => self.take_datagram(&bytes, link, client),
+            Event::Readable => {
+                if let Client::Pending(pending) = client {
+                    let arrival = Arrival {
+                        address: pending.address.ip(),
+                        now: Moment::now(),
+                    };
+                    match pending.hello.read(link, &self.world.admission, arrival) {
+                        Ok(Some(admitted)) => {
+                            self.admission_control.leave(pending.place, pending.address);
+                            let player = self.admit(link, arrival.address, admitted);
+                            *client = Client::Player(player);
+                        }
+                        Ok(None) => {}
+                        Err(refusal) => self.turn_away(link, pending.address, &refusal),
+                    }
+                }
+                if let Client::Player(player) = client {
+                    player.requests.note_readable();
+                    self.take_requests(link, player);
+                }
+            }
+            Event::Writable => {
+                if let Client::Player(player) = client {
+                    self.counts.stream_bytes += player.flush(link) as u64;
+                }
+            }
+        }
+    }
+
+    /// Says why a client may not come in.
+    fn turn_away(&mut self, link: &mut impl ClientLink, address: SocketAddr, refusal: &Refusal) {
+        info!(%address, reason = %refusal.reason, "a client was refused");
+        self.count_refusals(|refusals| {
+            let is_malformed = refusal.close == Close::Malformed;
+            refusals.malformed += u64::from(is_malformed);
+            refusals.tokens += u64::from(refusal.is_guess);
+            refusals.connections += u64::from(refusal.is_guess_over);
+        });
+        close(link, refusal.close, &refusal.reason);
+    }
+
+    /// Adds a client that said a valid hello, and asks the tick for its entity.
+    fn admit(
+        &mut self,
+        link: &impl ClientLink,
+        address: IpAddr,
+        admitted: Admitted,
+    ) -> Box<Player> {
+        let Admitted {
+            hello,
+            identity,
+            must_resume,
+        } = admitted;
+        let id = self.next_session;
+        self.next_session += 1;
+        self.players.insert(id, link.handle());
+        self.inbox.lock().join(Join {
+            session: id,
+            resume: hello.resume,
+            must_resume,
+            spectates: hello.spectates,
+            identity,
+            network: Some(Network::of(address)),
+        });
+        info!(session = id, %address, resumes = hello.resume.is_some(), "a client has come");
+        let limits = &self.world.session.config.limits;
+        Box::new(Player {
+            id,
+            address,
+            session: Session::new(limits),
+            requests: Requests::new(limits.client_requests_per_second, link.now()),
+            is_heard: false,
+            is_malformed: false,
+            congestion: Congestion::default(),
+        })
+    }
+
+    fn take_datagram(&mut self, bytes: &[u8], link: &mut impl ClientLink, client: &mut Client) {
+        let world = &self.world.session;
+        match world.commands.decode(bytes, self.tick, &mut self.datagram) {
+            Ok(()) => {}
+            // The client repeats its commands once it knows the new ones.
+            Err(DecodeError::Outdated(_)) => return,
+            Err(error) => return self.malformed(link, client.player(), &error),
+        }
+        let taken = match client {
+            Client::Pending(_) => Err("a datagram before the hello".to_owned()),
+            Client::Player(player) => {
+                let mut inbox = self.inbox.lock();
+                let taken = player.session.take_in(&self.datagram, world, &mut inbox);
+                if taken.is_ok() && !player.is_heard {
+                    player.is_heard = true;
+                    inbox.heard.push(player.id);
+                }
+                taken.map_err(|error| error.to_string())
+            }
+        };
+        if let Err(reason) = taken {
+            self.malformed(link, client.player(), &reason);
+        }
+    }
+
+    /// Hands the requests that a client may send now to the tick.
+    fn take_requests(&mut self, link: &mut impl ClientLink, player: &mut Player) {
+        loop {
+            let request = match player.requests.next(link) {
+                Ok(Some(request)) => request,
+                Ok(None) => return,
+                Err(error) => return self.malformed(link, Some(player), &error),
+            };
+            // Without a row the client is not welcomed yet.
+            let Some(row) = player.session.client() else {
+                return self.malformed(link, Some(player), &"a request before the welcome");
+            };
+            let body = self.check_length(request.body);
+            self.inbox.lock().requests.push(PendingRequest {
+                session: player.id,
+                client: row,
+                number: request.number,
+                body,
+            });
+        }
+    }
+
+    /// Many requests may wait for the tick, so long texts end here.
+    fn check_length(&self, body: RequestBody) -> Result<RequestBody, SubscribeError> {
+        let limit = self.world.session.config.limits.predicate_bytes as usize;
+        match body {
+            RequestBody::Subscribe { predicate, .. } if predicate.len() > limit => {
+                let found = predicate.len();
+                Err(SubscribeError::LongText { found, limit })
+            }
+            body => Ok(body),
+        }
+    }
+
+    fn malformed(
+        &self,
+        link: &mut impl ClientLink,
+        player: Option<&mut Player>,
+        reason: &dyn std::fmt::Display,
+    ) {
+        let address = link.remote_address();
+        info!(%address, %reason, "a client sent a malformed message");
+        if let Some(player) = player {
+            player.is_malformed = true;
+        }
+        self.count_refusals(|refusals| refusals.malformed += 1);
+        close(link, Close::Malformed, &reason.to_string());
+    }
+
+    /// Closes a connection that has not said hello for too long, or whose place others need.
+    pub fn look_at(&mut self, link: &mut impl ClientLink, client: &Client) {
+        let Client::Pending(pending) = client else {
+            return;
+        };
+        let reason = if link.now().saturating_duration_since(pending.since) >= HELLO_WAIT {
+            format!("no hello within {} seconds", HELLO_WAIT.as_secs())
+        } else if self.admission_control.is_evicted(pending.place) {
+            self.count_refusals(|refusals| refusals.connections += 1);
+            "no hello, and others need the place".to_owned()
+        } else {
+            return;
+        };
+        // Not for good: their packets may have waited, in a network or for a busy server.
+        close(link, Close::TooSlow, &reason);
+    }
+}
+
+/// What the tick says.
+impl Shard {
+    /// Takes over what is new of the world. True if the clients must be told of it.
+    pub fn begin_tick(&mut self, publication: &Publication) -> bool {
+        self.tick = publication.tick;
+        self.acked_through = publication.tick;
+        let Some(session) = &publication.world else {
+            return false;
+        };
+        self.world = Arc::new(ShardWorld {
+            session: session.clone(),
+            admission: Admission {
+                schema_hash: session.schema.hash(),
+                guard: self.world.admission.guard.clone(),
+                is_open: self.world.admission.is_open.clone(),
+                update_url: self.world.admission.update_url.clone(),
+            },
+        });
+        true
+    }
+
+    /// Takes in what the tick decided about a client.
+    pub fn act_on(
+        &mut self,
+        event: &SessionEvent,
+        publication: &Publication,
+        link: &mut impl ClientLink,
+        client: &mut Client,
+    ) {
+        let Client::Player(player) = client else {
+            return;
+        };
+        let session = &mut player.session;
+        match event {
+            &SessionEvent::Assigned {
+                client,
+                entity,
+                ticket,
+                resumed,
+                ..
+            } => {
+                let player = session::Player { client, entity };
+                let Publication { tick, standby, .. } = publication;
+                session.assign(player, ticket, resumed, *tick, &self.world.session, standby);
+            }
+            SessionEvent::Reborn { entity, .. } => session.reassign(*entity),
+            SessionEvent::Talk { place, talk, .. } => session.hear(*place, talk.clone()),
+            SessionEvent::Answered { answer, .. } => {
+                session.answer(answer.clone());
+                player.requests.answer();
+            }
+            SessionEvent::Closed {
+                close: code,
+                reason,
+                ..
+            } => {
+                session.end();
+                close(link, *code, reason);
+            }
+        }
+    }
+
+    /// How a player's connection is.
+    pub fn inspect(&self, link: &Link<'_>, client: &Client) -> Option<LinkFigures> {
+        let Client::Player(player) = client else {
+            return None;
+        };
+        let stats = link.connection().stats();
+        let path = stats.path;
+        Some(LinkFigures {
+            session: player.id,
+            address: link.remote_address(),
+            round_trip: link.round_trip(),
+            packets_sent: path.sent_packets,
+            packets_lost: path.lost_packets,
+            bytes_sent: stats.udp_tx.bytes,
+            bytes_received: stats.udp_rx.bytes,
+            bytes_unsent: player.session.unsent(),
+            standing: player.session.standing(self.tick),
+        })
+    }
+
+    /// Tells a client of a tick. Closes the connection of one that does not read.
+    pub fn tell(&mut self, view: TickView<'_>, link: &mut impl ClientLink, client: &mut Client) {
+        let Client::Player(player) = client else {
+            return;
+        };
+        self.take_requests(link, player);
+        if player.session.is_link_judged(view.publication.tick) && player.is_marked(link) {
+            player.session.note_marks();
+        }
+        let (scratch, counts) = (&mut self.scratch, &mut self.counts);
+        player.session.tell(view, scratch, counts, |datagram| {
+            link.send_datagram(datagram.into());
+        });
+        counts.stream_bytes += player.flush(link) as u64;
+        if player
+            .session
+            .is_too_slow(view.publication.tick, view.world)
+        {
+            let reason = "the client does not read what it is sent";
+            close(link, Close::TooSlow, reason);
+        }
+        self.note_taken_in(player);
+    }
+
+    /// Takes in a tick of which there is no time to tell a client. False if the client is
+    /// not in the world.
+    pub fn defer(&mut self, view: TickView<'_>, client: &mut Client) -> bool {
+        let Client::Player(player) = client else {
+            return false;
+        };
+        let (scratch, counts) = (&mut self.scratch, &mut self.counts);
+        player.session.defer(view, scratch, counts);
+        self.note_taken_in(player);
+        true
+    }
+
+    fn note_taken_in(&mut self, player: &Player) {
+        if let Some(tick) = player.session.acked_through() {
+            self.acked_through = self.acked_through.min(tick);
+        }
+    }
+
+    /// The report on a tick that all clients were told of.
+    pub fn end_tick(&mut self, tick: Tick, busy: Duration) -> FanOutReport {
+        let mut counts = std::mem::take(&mut self.counts);
+        counts.sessions = self.players.len() as u64;
+        debug!(%tick, sessions = counts.sessions, ?busy, "fanned out");
+        FanOutReport {
+            finished: Instant::now(),
+            acked_through: self.acked_through,
+            counts,
+        }
+    }
+}
