@@ -51,7 +51,7 @@ fn what_was_compiled_once_is_not_compiled_again() {
     }
     let file = "[[kind]]\nname = \"rover\"\npopulation = 50\n\
                 [[every]]\nkind = \"rover\"\nticks = 1\ncommand = \"roam\"\n";
-    let config = script::world::parse(file, "cache").unwrap();
+    let config = world_file::parse(file, "cache").unwrap();
     let kept = Arc::new(Kept::default());
     let hash = run(&config, &kept);
     let scripts = kept.puts();

@@ -17,7 +17,7 @@ fn world(subscriptions: u32) -> WorldConfig {
          [[every]]\nkind = \"player\"\nticks = 1\ncommand = \"roam\"\n"
     );
     // Some give many commands in a tick.
-    without_limits(&script::world::parse(&text, "test").expect("the world file is valid"))
+    without_limits(&world_file::parse(&text, "test").expect("the world file is valid"))
 }
 
 fn two_players(parity: &mut Parity) -> [EntityId; 2] {

@@ -111,7 +111,7 @@ fn a_snapshot_of_impossible_places_is_refused() {
 
 /// A shooter, and a target 40 units away.
 fn started() -> Parity {
-    let config = script::world::parse(WORLD, "world").unwrap();
+    let config = world_file::parse(WORLD, "world").unwrap();
     let config = with_texts(&config, vec![Text::new("shoot.rs", SHOOT.to_owned())]);
     let mut parity = Parity::new(&config);
     let mut frame = Frame::new(Tick(0));

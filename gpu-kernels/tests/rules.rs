@@ -20,7 +20,7 @@ fn world(rule: &str) -> WorldConfig {
          [[kind]]\nname = \"bomb\"\n\
          [[every]]\n{rule}"
     );
-    script::world::parse(&text, "rules").unwrap()
+    world_file::parse(&text, "rules").unwrap()
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn played(seed: u64, backends: &[Starter]) -> Sums {
 /// a time.
 fn world(seed: u64) -> (WorldConfig, Vec<Text>) {
     let file = WORLDS[seed as usize % WORLDS.len()];
-    let config = script::world::parse(file, "world").unwrap();
+    let config = world_file::parse(file, "world").unwrap();
     let scripts = (0..SCRIPTS_PER_WORLD).flat_map(|number| {
         let mut dice = Dice::new(seed * SCRIPTS_PER_WORLD + number);
         random_script(&mut dice, &config.schema, &format!("S{number}x"))

@@ -97,7 +97,7 @@ struct World {
 
 impl World {
     fn new() -> World {
-        let config = script::world::parse(WORLD, "symbols").unwrap();
+        let config = world_file::parse(WORLD, "symbols").unwrap();
         let symbols = [
             "blue", "captain", "expert", "gold", "iron", "master", "novice", "red",
         ];

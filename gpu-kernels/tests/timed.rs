@@ -507,7 +507,7 @@ fn world(limits: &str, rest: &str) -> WorldConfig {
         "[world]\nsize = [100, 100]\ncapacity = 40\nvisible_max = 8\n[limits]\n{limits}\n{rest}\n"
     );
     // Some give many commands in a tick.
-    without_limits(&script::world::parse(&text, "test").expect("the world file is valid"))
+    without_limits(&world_file::parse(&text, "test").expect("the world file is valid"))
 }
 
 /// Where the low 32 bits of a tick begin again.

@@ -11,11 +11,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use device::cpu::Workers;
 use gpu_kernels::listen::Listeners;
 use rustls::pki_types::CertificateDer;
-use script::world::at_rate;
 use shared::wire::movement::MovementCodec;
 use shared::world::config::VISIBLE_MAX;
 use shared::{Tick, WorldConfig};
 use tracing::{info, warn};
+use world_file::at_rate;
 
 use crate::accounts::authenticator::Authenticator;
 use crate::accounts::guard::Guard;

@@ -12,11 +12,11 @@ use crate::common::{
 use client_bot::GameClient;
 use client_bot::client_core::{Event, EventHandler, GameOptions, RefusedRun};
 use script::builtin;
-use script::world::Reader;
 use server::Server;
 use server::server::DataOptions;
-use shared::file::Overrides;
 use shared::{Tick, WorldConfig};
+use world_file::Overrides;
+use world_file::Reader;
 
 const WORLD: &str = "
     [world]

@@ -18,7 +18,7 @@ use server::metrics::stats::Figures;
 use server::server::WebServing;
 use server::tick::backend::BackendOptions;
 use server::{Server, ServerOptions};
-use shared::file::Overrides;
+use world_file::Overrides;
 
 use super::bots::{self, Bots};
 use super::cores::{self, Cores, stay_on};

@@ -13,7 +13,7 @@ use server::metrics::machine;
 use server::metrics::steps::Step;
 use server::tick::backend::BackendOptions;
 use server::{Server, ServerOptions};
-use shared::file::Overrides;
+use world_file::Overrides;
 
 use super::bots::{self, Bots};
 use super::cores::{self, Cores, stay_on};

@@ -101,7 +101,7 @@ impl Play {
 
 fn schema() -> Schema {
     let text = format!("[world]\ntick_hz = {TICK_HZ}");
-    let config = script::world::parse(&text, "a test's world");
+    let config = world_file::parse(&text, "a test's world");
     config.expect("a valid world").schema
 }
 

@@ -50,7 +50,7 @@ struct Play {
 
 impl Play {
     fn new(world: &str) -> Play {
-        let config = script::world::parse(world, "a test's world").expect("a valid world");
+        let config = world_file::parse(world, "a test's world").expect("a valid world");
         let server = Server::of(&config.schema);
         let mut game = Game::new(GameOptions::default());
         assert_eq!(game.next_step(Duration::ZERO), Step::Connect);

@@ -26,7 +26,7 @@ impl Play {
     /// In a world of so many entities.
     fn among(capacity: u32) -> Play {
         let text = format!("[world]\ncapacity = {capacity}");
-        let config = script::world::parse(&text, "a test's world");
+        let config = world_file::parse(&text, "a test's world");
         let schema = config.expect("a valid world").schema;
         let server = Server::of(&schema);
         let session = Session::new(&Welcome {

@@ -45,7 +45,7 @@ fn examples_compile() {
     // The attribute of the first example, too.
     let joy = "\n    { name = \"joy\", type = \"i32\", audience = \"state\" },";
     let world = common::WORLD.replacen("attributes = [", &format!("attributes = [{joy}"), 1);
-    let schema = script::world::parse(&world, "test").unwrap().schema;
+    let schema = world_file::parse(&world, "test").unwrap().schema;
     let compile = |block: &str| {
         let texts = [Text::new("test.rs", text(block))];
         common::compile_for(&schema, &texts, &Constants::default())

@@ -102,7 +102,7 @@ fn read(name: &str, world: &str, text: &str) -> Result<WorldConfig, String> {
     let folder = std::env::temp_dir().join(format!("myriad-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join(format!("{name}.rs")), text).unwrap();
-    let reader = script::world::Reader {
+    let reader = world_file::Reader {
         folder: Some(folder.clone()),
         ..Default::default()
     };

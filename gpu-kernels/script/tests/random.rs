@@ -23,7 +23,7 @@ fn random_scripts_do_the_same_whatever_runs_them() {
         include_str!("../../../shared/tests/worlds/rich.toml"),
         include_str!("../../../shared/tests/worlds/wide.toml"),
     ];
-    let schemas = worlds.map(|world| script::world::parse(world, "test").unwrap().schema);
+    let schemas = worlds.map(|world| world_file::parse(world, "test").unwrap().schema);
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let sums = std::thread::scope(|scope| {
         let run = |thread| {

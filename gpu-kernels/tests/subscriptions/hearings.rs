@@ -261,7 +261,7 @@ fn play_large(world: &str, regions_per_client: u32, hearings: u32) {
          client_hearings_per_tick = {hearings}\n{SHOUTS}\
          [[kind]]\nname = \"crier\"\npopulation = 2000\n"
     );
-    let mut parity = Parity::new(&script::world::parse(&text, "test").unwrap());
+    let mut parity = Parity::new(&world_file::parse(&text, "test").unwrap());
     let mut dice = Dice::new(u64::from(hearings));
     let mut sums = (0, 0);
     for tick in 0..4 {

@@ -30,7 +30,7 @@ impl Table {
             "[world]\nsize = [1000.0, 1000.0]\naoi = 10.0\ncapacity = 8\n{world}\n\
              [limits]\nclients = 2\n{limits}"
         );
-        let config = script::world::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+        let config = world_file::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"));
         Table {
             // Some give many commands in a tick.
             parity: Parity::new(&without_limits(&config)),

@@ -8,7 +8,7 @@ use clap::Args;
 use client_bot::cli::threads;
 use client_bot::say;
 
-use shared::file::Overrides;
+use world_file::Overrides;
 
 use super::arguments::load_world;
 use super::database::DatabaseArguments;

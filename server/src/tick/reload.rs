@@ -20,12 +20,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use ::world_file::Overrides;
+use ::world_file::folder::{self, Scripts};
 use anyhow::{Context, Result};
 use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
 use script::Logic;
-use script::folder::{self, Scripts};
 use shared::WorldConfig;
-use shared::file::Overrides;
 use shared::world::logic::Text;
 use tracing::{error, info, warn};
 

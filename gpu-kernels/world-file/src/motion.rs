@@ -2,9 +2,9 @@
 
 use super::check::{Problem, Problems, SIZE_MAX, fixed, place, problem, unexpected};
 use super::{kinds, raw};
-use crate::world::attribute::AttributeType;
-use crate::world::config::Motion;
-use crate::world::schema::Schema;
+use shared::world::attribute::AttributeType;
+use shared::world::config::Motion;
+use shared::world::schema::Schema;
 
 /// How movement is told: `motion`, `wire_tolerance` and `velocity`.
 pub(super) fn motion(

@@ -2,8 +2,8 @@
 
 use super::check::{Problem, Problems, SIZE_MAX, fixed, problem, unexpected};
 use super::raw;
-use crate::world::schema::WorldInfo;
-use crate::world::spawn::SpawnArea;
+use shared::world::schema::WorldInfo;
+use shared::world::spawn::SpawnArea;
 
 /// By kind.
 pub(super) fn areas(

@@ -2,9 +2,9 @@
 
 use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, unexpected};
 use super::raw;
-use crate::world::config::REGIONS_PER_CLIENT_MAX;
-use crate::world::fixed::Fixed;
-use crate::world::schema::{InterestMode, KindRegions, Schema, WorldInfo};
+use shared::world::config::REGIONS_PER_CLIENT_MAX;
+use shared::world::fixed::Fixed;
+use shared::world::schema::{InterestMode, KindRegions, Schema, WorldInfo};
 
 /// The part of `[limits]` that is about regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 
 use super::check::{Problem, SIZE_MAX, fixed, problem, unexpected};
 use super::raw;
-use crate::world::config::Spectators;
-use crate::world::fixed::Fixed;
-use crate::world::schema::InterestMode;
+use shared::world::config::Spectators;
+use shared::world::fixed::Fixed;
+use shared::world::schema::InterestMode;
 
 /// The distance beyond which known entities leave.
 pub(super) fn aoi_leave(raw: &raw::Section, aoi: Fixed) -> Result<Fixed, Problem> {
