@@ -304,7 +304,7 @@ mod tests {
 
     /// A game in a world of this text, which has heard nothing but the welcome.
     fn game(world: &str) -> Game {
-        let world = script::world::parse(world, "a test's world").unwrap();
+        let world = world_file::parse(world, "a test's world").unwrap();
         let welcome = Welcome {
             tick: Tick(10),
             entity: OWN,

@@ -3,7 +3,6 @@
 use gpu_kernels::Frame;
 use shared::world::logic::Text;
 use shared::{CommandKind, EntityId, Slot, Tick, WorldConfig};
-
 use testkit::parity::Parity;
 use testkit::scripts::with_texts;
 
@@ -45,7 +44,7 @@ const GREEN: i32 = 1;
 const RED: i32 = 2;
 
 fn world() -> WorldConfig {
-    script::world::parse(WORLD, "births").unwrap()
+    world_file::parse(WORLD, "births").unwrap()
 }
 
 /// The rows of newborns.
@@ -155,7 +154,7 @@ fn the_reborn_draw_again() {
 /// A world with a command for newborn players.
 fn with_first_command(limits: &str) -> WorldConfig {
     let text = WORLD.replace("[limits]", &format!("[limits]\n{limits}"));
-    let config = script::world::parse(&text, "births").unwrap();
+    let config = world_file::parse(&text, "births").unwrap();
     let arm = "#[command] fn arm(me: Entity) { me.rank += 100; }";
     let mut config = with_texts(&config, vec![Text::new("arm.rs", arm)]);
     let arm = config.schema.command_named("arm").unwrap();
@@ -248,7 +247,7 @@ fn who_falls_is_born_again_in_the_area_of_its_kind() {
         let text = WORLD
             .replace("size = [100, 100]", &format!("size = {size}"))
             .replace("respawn_ticks = 2", &format!("respawn_ticks = 2\n{area}"));
-        let config = script::world::parse(&text, "births").unwrap();
+        let config = world_file::parse(&text, "births").unwrap();
         let all_die = "#[command(rules)] fn wither(me: Entity) { me.hp -= 100; }";
         let mut config = with_texts(&config, vec![Text::new("wither.rs", all_die)]);
         let wither = config.schema.command_named("wither").unwrap().kind;

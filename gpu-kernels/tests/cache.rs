@@ -8,10 +8,9 @@ use std::time::Instant;
 
 use gpu_kernels::tick::cuda::{CodeCache, CudaOptions};
 use gpu_kernels::{Backend, CudaBackend, Frame, StateHash};
+use script::logic::with_logic;
 use shared::world::logic::Constant;
 use shared::{Tick, WorldConfig};
-
-use script::logic::with_logic;
 use testkit::backends::gpu;
 
 /// A cache in memory.
@@ -51,7 +50,7 @@ fn what_was_compiled_once_is_not_compiled_again() {
     }
     let file = "[[kind]]\nname = \"rover\"\npopulation = 50\n\
                 [[every]]\nkind = \"rover\"\nticks = 1\ncommand = \"roam\"\n";
-    let config = script::world::parse(file, "cache").unwrap();
+    let config = world_file::parse(file, "cache").unwrap();
     let kept = Arc::new(Kept::default());
     let hash = run(&config, &kept);
     let scripts = kept.puts();

@@ -4,7 +4,6 @@
 use gpu_kernels::Frame;
 use script::builtin;
 use shared::{EntityId, Tick, WorldConfig};
-
 use testkit::parity::Parity;
 use testkit::scripts::without_limits;
 
@@ -17,7 +16,7 @@ fn world(subscriptions: u32) -> WorldConfig {
          [[every]]\nkind = \"player\"\nticks = 1\ncommand = \"roam\"\n"
     );
     // Some give many commands in a tick.
-    without_limits(&script::world::parse(&text, "test").expect("the world file is valid"))
+    without_limits(&world_file::parse(&text, "test").expect("the world file is valid"))
 }
 
 fn two_players(parity: &mut Parity) -> [EntityId; 2] {

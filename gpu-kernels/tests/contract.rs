@@ -10,7 +10,6 @@ use gpu_kernels::{
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use gpu_kernels::{CudaBackend, tick::cuda::CudaOptions};
 use shared::{ClientRow, CommandKind, EntityId, Tick};
-
 use testkit::agree::assert_agrees;
 use testkit::backends::backends;
 use testkit::oracle::Oracle;
@@ -18,7 +17,7 @@ use testkit::scenario;
 
 #[test]
 fn a_frame_for_another_tick_is_refused() {
-    let config = script::world::default();
+    let config = world_file::default();
     for (label, mut backend) in backends(&config) {
         backend.tick(&Frame::new(Tick(0))).unwrap();
         let before = backend.snapshot().unwrap();
@@ -37,7 +36,7 @@ fn a_frame_for_another_tick_is_refused() {
 
 #[test]
 fn a_command_with_more_words_than_can_be_counted_is_malformed() {
-    for (label, mut backend) in backends(&script::world::default()) {
+    for (label, mut backend) in backends(&world_file::default()) {
         let mut frame = Frame::new(Tick(0));
         // Cut to 16 bits, it would be a birth.
         let words = vec![0; (1 << 16) + 2];
@@ -56,7 +55,7 @@ fn a_command_whose_words_are_not_in_the_frame_is_refused() {
         kind: 0,
         word_count,
     };
-    for (label, mut backend) in backends(&script::world::default()) {
+    for (label, mut backend) in backends(&world_file::default()) {
         let before = backend.snapshot().unwrap();
         for (start, count) in [(1, 2), (3, 0), (0, 3), (u32::MAX, u16::MAX)] {
             let mut frame = Frame::new(Tick(0));
@@ -136,7 +135,7 @@ fn an_output_keeps_its_contents_while_someone_keeps_the_output() {
 #[test]
 fn a_world_that_does_not_fit_is_refused_with_the_bytes_it_needs() {
     type Start<'a> = Box<dyn Fn(u64) -> Result<(), StartError> + 'a>;
-    let config = script::world::default();
+    let config = world_file::default();
     let mut starts: Vec<(&str, Start)> = vec![(
         "cpu",
         Box::new(|memory| CpuBackend::new(&config, 1, Some(memory)).map(drop)),
@@ -174,7 +173,7 @@ fn a_vast_world_needs_memory_for_its_entities_not_for_its_buckets() {
              [limits]\nclients = 50\n[[kind]]\nname = \"star\"\npopulation = {capacity}\n\
              [[every]]\nkind = \"star\"\nticks = 1\ncommand = \"roam\"\n"
         );
-        script::world::parse(&text, "vast").unwrap()
+        world_file::parse(&text, "vast").unwrap()
     };
     let bytes = |config| memory_plan(config).iter().map(|&(_, n)| n).sum::<u64>();
     let config = vast(1000);

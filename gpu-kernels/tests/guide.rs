@@ -4,7 +4,6 @@
 use gpu_kernels::Frame;
 use shared::world::logic::Text;
 use shared::{EntityId, Tick, WorldConfig};
-
 use testkit::oracle::OracleOutput;
 use testkit::parity::Parity;
 use testkit::scripts::with_texts;
@@ -35,7 +34,7 @@ const WORLD: &str = "
 /// A world with players at these places, the first of which gives a command.
 fn after(body: &str, places: &[[i32; 2]]) -> (WorldConfig, OracleOutput) {
     let text = format!("#[command(clients)] fn test(me: Entity, n: i32) {{ {body} }}");
-    let config = script::world::parse(WORLD, "world").unwrap();
+    let config = world_file::parse(WORLD, "world").unwrap();
     let config = with_texts(&config, vec![Text::new("test.rs", text)]);
     let command = config.schema.command_named("test").unwrap().kind;
     let mut parity = Parity::new(&config);

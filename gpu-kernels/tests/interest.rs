@@ -210,7 +210,7 @@ fn leave(slot: u32) -> Delivery {
 }
 
 fn world(text: &str) -> WorldConfig {
-    script::world::parse(text, "test").expect("the world file is valid")
+    world_file::parse(text, "test").expect("the world file is valid")
 }
 
 fn watch(client: u32, index: u32, target: Target, radius: i32) -> ObserverChange {

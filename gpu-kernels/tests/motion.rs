@@ -287,5 +287,5 @@ impl Client {
 }
 
 fn world(text: &str) -> WorldConfig {
-    script::world::parse(text, "test").expect("the world file is valid")
+    world_file::parse(text, "test").expect("the world file is valid")
 }

@@ -4,7 +4,6 @@
 use gpu_kernels::{Area, Frame, Notification};
 use script::builtin;
 use shared::{CommandKind, EntityId, NotificationKind, Tick, WorldConfig};
-
 use testkit::oracle::OracleOutput;
 use testkit::parity::Parity;
 use testkit::scripts::without_limits;
@@ -258,5 +257,5 @@ fn world(limits: &str, rest: &str) -> WorldConfig {
         "[world]\nsize = [100, 100]\ncapacity = 40\nvisible_max = 8\n[limits]\n{limits}\n{rest}\n"
     );
     // Some give many commands in a tick.
-    without_limits(&script::world::parse(&text, "test").expect("the world file is valid"))
+    without_limits(&world_file::parse(&text, "test").expect("the world file is valid"))
 }

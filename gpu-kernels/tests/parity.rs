@@ -7,7 +7,6 @@ use gpu_kernels::{Birth, Counts, CpuBackend, Delivery, Frame, Observer, Observer
 use script::builtin;
 use shared::world::logic::Text;
 use shared::{ClientRow, CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
-
 use testkit::backends::{Starter, starters};
 use testkit::dice::Dice;
 use testkit::oracle::OracleOutput;
@@ -527,7 +526,7 @@ fn run_across(wrap: Tick) {
 }
 
 fn world(text: &str) -> WorldConfig {
-    script::world::parse(text, "test").expect("the world file is valid")
+    world_file::parse(text, "test").expect("the world file is valid")
 }
 
 fn watch(client: u32, index: u32, target: Target, radius: i32) -> ObserverChange {

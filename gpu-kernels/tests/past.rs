@@ -4,7 +4,6 @@ use gpu_kernels::Frame;
 use script::builtin;
 use shared::world::logic::Text;
 use shared::{CommandKind, EntityId, Slot, Tick};
-
 use testkit::parity::Parity;
 use testkit::scripts::with_texts;
 
@@ -111,7 +110,7 @@ fn a_snapshot_of_impossible_places_is_refused() {
 
 /// A shooter, and a target 40 units away.
 fn started() -> Parity {
-    let config = script::world::parse(WORLD, "world").unwrap();
+    let config = world_file::parse(WORLD, "world").unwrap();
     let config = with_texts(&config, vec![Text::new("shoot.rs", SHOOT.to_owned())]);
     let mut parity = Parity::new(&config);
     let mut frame = Frame::new(Tick(0));

@@ -7,7 +7,6 @@ use gpu_kernels::{Backend, Command, Frame, RestoreError, TickError};
 use script::logic::{compile_with, with_logic};
 use shared::world::logic::{Constant, LogicConfig, Text};
 use shared::{CommandKind, EntityId, Slot, Tick, WorldConfig};
-
 use testkit::agree::assert_agrees;
 use testkit::backends::{backends, starters};
 use testkit::oracle::{Oracle, OracleOutput};
@@ -250,7 +249,7 @@ fn the_first_command_that_puts_off_tells_or_spawns_needs_no_restart() {
     let file = "[world]\ncapacity = 8\n[logic]\nfolder = \"logic\"\n[[kind]]\nname = \"bee\"\n\
                 attributes = [{ name = \"hp\", type = \"i32\", audience = \"state\", default = 1000 }]\n";
     let path = folder.join("first.toml").display().to_string();
-    let config = script::world::parse(file, &path).unwrap();
+    let config = world_file::parse(file, &path).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     let text = BEFORE.replace(
         "target.hp -= 3;",
@@ -275,7 +274,7 @@ fn world(text: &str) -> WorldConfig {
     let file = "[world]\ncapacity = 8\n[limits]\ntimed_commands = 20\n\
                 [[kind]]\nname = \"bee\"\nattributes = [\
                 { name = \"hp\", type = \"i32\", audience = \"state\", default = 1000 }]\n";
-    let config = script::world::parse(file, "reload").unwrap();
+    let config = world_file::parse(file, "reload").unwrap();
     with_texts(&config, vec![Text::new("bee.rs", text)])
 }
 

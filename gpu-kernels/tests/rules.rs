@@ -4,7 +4,6 @@ use gpu_kernels::Frame;
 use script::builtin;
 use shared::world::logic::Text;
 use shared::{EntityId, Tick, WorldConfig};
-
 use testkit::parity::Parity;
 use testkit::scripts::with_texts;
 
@@ -20,7 +19,7 @@ fn world(rule: &str) -> WorldConfig {
          [[kind]]\nname = \"bomb\"\n\
          [[every]]\n{rule}"
     );
-    script::world::parse(&text, "rules").unwrap()
+    world_file::parse(&text, "rules").unwrap()
 }
 
 #[test]

@@ -13,12 +13,13 @@ use std::thread;
 
 use gpu_kernels::CpuBackend;
 use gpu_kernels::logic::Engine;
-use random::{Dice, random_script};
 use shared::WorldConfig;
 use shared::world::logic::Text;
 use testkit::backends::{self, Starter};
 use testkit::scripts::with_texts;
 use testkit::trial;
+
+use random::{Dice, random_script};
 
 #[test]
 fn worlds_of_random_scripts_are_alike_on_every_backend() {
@@ -70,7 +71,7 @@ fn played(seed: u64, backends: &[Starter]) -> Sums {
 /// a time.
 fn world(seed: u64) -> (WorldConfig, Vec<Text>) {
     let file = WORLDS[seed as usize % WORLDS.len()];
-    let config = script::world::parse(file, "world").unwrap();
+    let config = world_file::parse(file, "world").unwrap();
     let scripts = (0..SCRIPTS_PER_WORLD).flat_map(|number| {
         let mut dice = Dice::new(seed * SCRIPTS_PER_WORLD + number);
         random_script(&mut dice, &config.schema, &format!("S{number}x"))

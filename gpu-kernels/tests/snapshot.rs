@@ -8,7 +8,6 @@ use gpu_kernels::{
     Track,
 };
 use shared::{EntityId, Tick, WorldConfig};
-
 use testkit::agree::assert_same;
 use testkit::backends::{backends, starters};
 use testkit::scenario::{self, Scenario};
@@ -487,7 +486,7 @@ fn rich_state() -> (WorldConfig, Snapshot) {
                       audience = \"state\" }, \
                       { name = \"owner\", type = \"entity\", audience = \"hidden\" }]";
     let falling = attributes.replace("default = 50", "default = 50, falls_at = 0");
-    let config = script::world::parse(
+    let config = world_file::parse(
         &format!(
             "[world]\nsize = [100.0, 100.0]\naoi = 20.0\ncapacity = {CAPACITY}\n\
              visible_max = 8\nwire_tolerance = 0.001\n[limits]\nclients = 3\ntimed_commands = 4\nobservers_per_client = 2\n\

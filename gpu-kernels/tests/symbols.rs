@@ -4,7 +4,6 @@
 use gpu_kernels::{Frame, RefusedCommand};
 use shared::world::logic::Text;
 use shared::{CommandKind, EntityId, Refusal, Tick, WorldConfig};
-
 use testkit::oracle::OracleOutput;
 use testkit::parity::Parity;
 use testkit::scripts::{with_texts, without_limits};
@@ -97,7 +96,7 @@ struct World {
 
 impl World {
     fn new() -> World {
-        let config = script::world::parse(WORLD, "symbols").unwrap();
+        let config = world_file::parse(WORLD, "symbols").unwrap();
         let symbols = [
             "blue", "captain", "expert", "gold", "iron", "master", "novice", "red",
         ];

@@ -5,7 +5,6 @@ use gpu_kernels::{Frame, TickError};
 use script::builtin;
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::{CommandKind, EntityId, EntityRef, Slot, Tick, WorldConfig};
-
 use testkit::backends::backends;
 use testkit::oracle::OracleOutput;
 use testkit::parity::Parity;
@@ -507,7 +506,7 @@ fn world(limits: &str, rest: &str) -> WorldConfig {
         "[world]\nsize = [100, 100]\ncapacity = 40\nvisible_max = 8\n[limits]\n{limits}\n{rest}\n"
     );
     // Some give many commands in a tick.
-    without_limits(&script::world::parse(&text, "test").expect("the world file is valid"))
+    without_limits(&world_file::parse(&text, "test").expect("the world file is valid"))
 }
 
 /// Where the low 32 bits of a tick begin again.

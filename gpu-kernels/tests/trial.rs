@@ -20,7 +20,7 @@ fn backends_agree_on_random_commands_of_every_built_in_text() {
          {{ name = 'target', type = 'entity', audience = 'state' }}]",
         attributes.concat()
     );
-    let config = script::world::parse(&text, "all.toml").unwrap_or_else(|e| panic!("{e}"));
+    let config = world_file::parse(&text, "all.toml").unwrap_or_else(|e| panic!("{e}"));
     let tried = trial::run(&config, &starters(), 5, |tried| tried.ticks == 40);
     let tried = tried.unwrap_or_else(|error| panic!("{error}"));
     assert!(tried.commands > 4000 && tried.changes > 1000, "{tried:?}");
@@ -28,7 +28,7 @@ fn backends_agree_on_random_commands_of_every_built_in_text() {
 
 #[test]
 fn the_command_that_makes_a_difference_is_named() {
-    let config = script::world::default();
+    let config = world_file::default();
     let right = Starter::new("right", |config| {
         Ok(Box::new(CpuBackend::new(config, 1, None)?))
     });

@@ -5,7 +5,6 @@ use gpu_kernels::{Frame, RefusedCommand};
 use script::builtin;
 use shared::world::logic::Text;
 use shared::{CommandKind, EntityId, Refusal, Slot, Tick, WorldConfig};
-
 use testkit::oracle::OracleOutput;
 use testkit::parity::Parity;
 use testkit::scripts::with_texts;
@@ -225,7 +224,7 @@ fn refused(entity: EntityId, sequence: u32, reason: Refusal) -> RefusedCommand {
 /// A world of 100 × 100 units, in which steps are of up to two units.
 fn world(rest: &str) -> WorldConfig {
     let text = format!("[world]\nsize = [100, 100]\ncapacity = 10\nvisible_max = 8\n{rest}");
-    script::world::parse(&text, "usage").unwrap_or_else(|error| panic!("{error}"))
+    world_file::parse(&text, "usage").unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A world with two entities, in its tick 1.

@@ -301,7 +301,7 @@ mod tests {
              [[kind]]\nname = 'player'\n\
              [[kind]]\nname = 'item'\npopulation = {items}"
         );
-        script::world::parse(&text, "test").unwrap()
+        world_file::parse(&text, "test").unwrap()
     }
 
     fn run_with(fan_out: FanOutMode, shards: usize) -> Run {

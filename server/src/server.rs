@@ -34,7 +34,6 @@ use platform::metrics::stats::Stats;
 use platform::metrics::window::SharedWindow;
 use platform::renewal::{Renewals, Shared};
 use rustls::pki_types::CertificateDer;
-use script::world::at_rate;
 use shared::wire::movement::MovementCodec;
 use shared::world::config::VISIBLE_MAX;
 use shared::{Tick, WorldConfig};
@@ -50,6 +49,7 @@ use tick::reload::{self, WorldFile};
 use tick::talk::filter::{NoFilter, TalkFilter};
 use tick::tick_loop::{FanOutMode, Kept, Parts, TickLoop};
 use tracing::{info, warn};
+use world_file::at_rate;
 
 use serving::Frontend;
 

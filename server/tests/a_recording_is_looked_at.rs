@@ -431,7 +431,7 @@ fn world(clients: u32) -> WorldConfig {
          attributes = [{{ name = 'hp', type = 'i32', default = 100, audience = 'state' }}]\n",
         clients + 24
     );
-    script::world::parse(&text, "test").unwrap()
+    world_file::parse(&text, "test").unwrap()
 }
 
 /// A recording of clients that move in every tick.

@@ -70,7 +70,7 @@ fn the_same_happens_on_every_backend_and_all_of_it_happens() {
 #[test]
 fn scripts_of_the_example_are_short() {
     let folder = worlds().join("hollow");
-    let scripts = script::world::read_folder(&folder).unwrap();
+    let scripts = world_file::folder::read_all(&folder).unwrap().texts;
     assert!(scripts.len() > 4);
     for script in scripts {
         let lines = script.text.lines().count();
@@ -83,7 +83,7 @@ fn worlds() -> PathBuf {
 }
 
 fn load() -> WorldConfig {
-    script::world::load(&worlds().join("hollow.toml")).unwrap_or_else(|error| panic!("{error}"))
+    world_file::load(&worlds().join("hollow.toml")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The world and its players, whose commands make sense most of the time.

@@ -12,12 +12,12 @@ use durability::recording::{RecordingReader, RecordingWriter, Sink};
 use gpu_kernels::{Frame, StateHash};
 use server::commands::replay::{Replayed, replay_recording};
 use shared::WorldConfig;
-use shared::file::UncheckedWorld;
 use shared::wire::codec;
 use testkit::dice::{Dice, Seed};
 use testkit::oracle::Oracle;
 use testkit::world::Play;
 use tick::backend::{BackendChoice, BackendOptions};
+use world_file::UncheckedWorld;
 
 #[test]
 fn a_changed_recording_is_replayed_or_rejected_with_a_sentence() {
@@ -53,23 +53,23 @@ fn a_changed_recording_is_replayed_or_rejected_with_a_sentence() {
 fn every_world_of_a_file_can_be_recorded() {
     let mut worlds: Vec<WorldConfig> = WORLDS
         .iter()
-        .map(|text| script::world::parse(text, "a test's world").expect("a valid world"))
+        .map(|text| world_file::parse(text, "a test's world").expect("a valid world"))
         .collect();
     let hollow = concat!(env!("CARGO_MANIFEST_DIR"), "/worlds/hollow.toml");
-    worlds.push(script::world::load(hollow.as_ref()).expect("a valid world"));
+    worlds.push(world_file::load(hollow.as_ref()).expect("a valid world"));
     worlds.extend((0..40).map(|seed| Play::new(&mut Dice::new(seed)).config));
     for world in worlds {
         let name = world.schema.world.name.clone();
         let read: UncheckedWorld =
             codec::from_bytes::<{ 4 << 20 }, _>(&codec::to_bytes(&world)).expect("it can be read");
-        let checked = script::world::check(read, &name).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let checked = world_file::check(read, &name).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(checked, world, "{name}");
     }
 }
 
 #[test]
 fn a_world_that_no_file_gives_is_named_with_its_mistake() {
-    let world = script::world::parse(WORLDS[1], "a test's world").expect("a valid world");
+    let world = world_file::parse(WORLDS[1], "a test's world").expect("a valid world");
     let reason = |change: &dyn Fn(&mut WorldConfig)| {
         let mut changed = world.clone();
         change(&mut changed);
@@ -110,7 +110,7 @@ fn a_world_that_no_file_gives_is_named_with_its_mistake() {
 
 #[test]
 fn other_scripts_with_a_budget_that_no_file_has_are_rejected_in_their_tick() {
-    let world = script::world::default();
+    let world = world_file::default();
     let mut oracle = Oracle::new(&world);
     let first = Frame::new(shared::Tick(0));
     let hash = oracle.tick(&first).hash;
@@ -129,7 +129,7 @@ fn other_scripts_with_a_budget_that_no_file_has_are_rejected_in_their_tick() {
 
 #[test]
 fn a_length_that_no_record_has_is_rejected_before_anything_is_read() {
-    let world = script::world::default();
+    let world = world_file::default();
     let mut file = write(
         &world,
         &[(Frame::new(shared::Tick(0)), StateHash::default())],

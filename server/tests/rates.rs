@@ -4,19 +4,20 @@
 use std::fs;
 use std::process::Command;
 
+use client_bot::GameClient;
+use client_bot::client_core::{Event, EventHandler, GameOptions, RefusedRun};
+use script::builtin;
+use server::Server;
+use server::server::DataOptions;
+use shared::{Tick, WorldConfig};
+use world_file::Overrides;
+use world_file::Reader;
+
 use crate::common::folder::TestFolder;
 use crate::common::pair::{Pair, complete};
 use crate::common::{
     Player, myriad_binary, play_until, start_with, text, ticks, trust, units, until,
 };
-use client_bot::GameClient;
-use client_bot::client_core::{Event, EventHandler, GameOptions, RefusedRun};
-use script::builtin;
-use script::world::Reader;
-use server::Server;
-use server::server::DataOptions;
-use shared::file::Overrides;
-use shared::{Tick, WorldConfig};
 
 const WORLD: &str = "
     [world]

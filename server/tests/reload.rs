@@ -67,7 +67,7 @@ impl Scripted {
             fs::write(folder.join(file), text).unwrap();
         }
         let file = folder.join("world.toml");
-        let world = script::world::parse(WORLD, &file.display().to_string()).unwrap();
+        let world = world_file::parse(WORLD, &file.display().to_string()).unwrap();
         let server = start_with(WORLD_OF_NOTHING, |options| {
             options.world = world;
             options.scripts = Some(folder.clone());
@@ -247,7 +247,7 @@ mod folders {
         prepare(&folder);
         let file = folder.join("world.toml");
         let text = WORLD.replace("folder = '.'", "folder = 'scripts'");
-        let world = script::world::parse(&text, &file.display().to_string()).unwrap();
+        let world = world_file::parse(&text, &file.display().to_string()).unwrap();
         let server = start_with(WORLD_OF_NOTHING, |options| {
             options.world = world;
             options.scripts = Some(folder.join("scripts"));

@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::folder::TestFolder;
-use crate::common::{DEADLINE, start_with, trust};
 use client_bot::GameClient;
 use client_bot::client_core::GameOptions;
 use quic::Faults;
 use server::Server;
 use server::server::DataOptions;
 use shared::EntityId;
+
+use crate::common::folder::TestFolder;
+use crate::common::{DEADLINE, start_with, trust};
 
 const NOTHING: &str = "
     [world]
@@ -75,7 +76,7 @@ fn a_shot_hits_who_was_in_reach_as_it_was_shown_and_a_crash_forgets_nothing() {
 fn start(folder: &Path) -> Server {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("worlds/range.toml");
     start_with(NOTHING, |options| {
-        options.world = script::world::load(&file).unwrap();
+        options.world = world_file::load(&file).unwrap();
         options.data = Some(DataOptions {
             checkpoint_seconds: 1000,
             ..DataOptions::new(folder)

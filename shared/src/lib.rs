@@ -5,19 +5,14 @@
 //! | [`world`] | ids, numbers, attributes, commands and notifications; the checked [`WorldConfig`] |
 //! | [`predicate`] | predicates by which clients subscribe to changes and notifications |
 //! | [`wire`] | handshake, datagrams and the reliable stream, all bounded |
-//! | `file` | the world file: TOML text in, a [`WorldConfig`] out (cargo feature `file`) |
 //!
 //! Each module uses only those above it. Nothing does I/O.
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "file")]
-pub mod file;
 pub mod predicate;
 pub mod wire;
 pub mod world;
 
-#[cfg(feature = "file")]
-pub use file::ConfigError;
 pub use world::attribute::{Attribute, AttributeType, Audience, MergeRule};
 pub use world::command::{CommandKind, CommandSchema, CommandWord, Refusal, Senders};
 pub use world::config::{Every, Fall, Limits, Motion, WorldConfig};

@@ -2,7 +2,6 @@
 //! everything. `cargo test -p shared --test it NAME` runs those of a module.
 
 mod decoders;
-mod file;
 mod hostile_bytes;
 mod predicate;
 mod protocol;

@@ -179,7 +179,7 @@ fn config(clients: u32, visible_max: u32, seed: u64) -> anyhow::Result<WorldConf
         population = {clients}
         "#
     );
-    Ok(script::world::parse(&text, "the world of the crowd")?)
+    Ok(world_file::parse(&text, "the world of the crowd")?)
 }
 
 const NAME: &str = "crowd";

@@ -223,7 +223,7 @@ fn config(options: &Options) -> anyhow::Result<WorldConfig> {
         due.max(ENTITIES),
         2 * due.max(ENTITIES),
     );
-    Ok(script::world::parse(&text, "the due stage's world")?)
+    Ok(world_file::parse(&text, "the due stage's world")?)
 }
 
 fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -187,7 +187,7 @@ fn config(entities: u32, seed: u64) -> anyhow::Result<WorldConfig> {
         ]
         "#
     );
-    Ok(script::world::parse(&text, "the hot entity's world")?)
+    Ok(world_file::parse(&text, "the hot entity's world")?)
 }
 
 fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {

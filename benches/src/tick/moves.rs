@@ -164,7 +164,7 @@ mod tests {
             name = "client"
             population = 100
         "#;
-        let config = script::world::parse(text, "a small world").unwrap();
+        let config = world_file::parse(text, "a small world").unwrap();
         let mut backend = CpuBackend::new(&config, 1, None).unwrap();
         let mut frame = Frame::new(Tick(0));
         frame.populate(&config);

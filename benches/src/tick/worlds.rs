@@ -29,7 +29,7 @@ pub fn about_20_in_view(
         population = {items}
         "#
     );
-    Ok(script::world::parse(&text, "the bench's world")?)
+    Ok(world_file::parse(&text, "the bench's world")?)
 }
 
 const SIDE_PER_CLIENT: f64 = 20.0;

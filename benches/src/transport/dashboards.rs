@@ -17,8 +17,8 @@ use platform::metrics::stats::Figures;
 use server::commands::demo::world::demo_world;
 use server::server::WebServing;
 use server::{Server, ServerOptions};
-use shared::file::Overrides;
 use tick::backend::BackendOptions;
+use world_file::Overrides;
 
 use super::bots::{self, Bots};
 use super::cores::{self, Cores, stay_on};

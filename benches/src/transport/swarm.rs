@@ -12,8 +12,8 @@ use platform::metrics::machine;
 use platform::metrics::steps::Step;
 use server::commands::demo::world::demo_world;
 use server::{Server, ServerOptions};
-use shared::file::Overrides;
 use tick::backend::BackendOptions;
+use world_file::Overrides;
 
 use super::bots::{self, Bots};
 use super::cores::{self, Cores, stay_on};

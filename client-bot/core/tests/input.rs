@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use crate::common::{OWN, Server, WELCOMED, welcome};
 use client_core::{Event, Game, GameOptions, RefusedRun, Step};
 use shared::wire::control::Welcome;
 use shared::wire::{codec, length};
 use shared::{Refusal, Schema, Tick};
+
+use crate::common::{OWN, Server, WELCOMED, welcome};
 
 const TICK_HZ: u32 = 60;
 const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / TICK_HZ as u64);
@@ -101,7 +102,7 @@ impl Play {
 
 fn schema() -> Schema {
     let text = format!("[world]\ntick_hz = {TICK_HZ}");
-    let config = script::world::parse(&text, "a test's world");
+    let config = world_file::parse(&text, "a test's world");
     config.expect("a valid world").schema
 }
 

@@ -1,14 +1,15 @@
 //! The own entity, ahead of a server that the test plays.
 
-use crate::common;
 use std::time::Duration;
 
-use crate::common::{OWN, Server, WELCOMED};
 use client_core::{Game, GameOptions, Step};
 use script::{Forecast, Logic};
 use shared::wire::control::{Quotas, Welcome};
 use shared::wire::{codec, length};
 use shared::{CommandKind, Tick, WorldConfig};
+
+use crate::common;
+use crate::common::{OWN, Server, WELCOMED};
 
 const PERIOD: Duration = Duration::from_millis(100);
 const UNIT: i32 = 4096;
@@ -50,7 +51,7 @@ struct Play {
 
 impl Play {
     fn new(world: &str) -> Play {
-        let config = script::world::parse(world, "a test's world").expect("a valid world");
+        let config = world_file::parse(world, "a test's world").expect("a valid world");
         let server = Server::of(&config.schema);
         let mut game = Game::new(GameOptions::default());
         assert_eq!(game.next_step(Duration::ZERO), Step::Connect);

@@ -1,11 +1,12 @@
 //! Enters, leaves and movement reach a client's view in the order in which they happened,
 //! whatever the order in which they arrive.
 
-use crate::common::{OWN, Server, session, welcome};
 use client_core::{EventHandler, Message, Session};
 use shared::wire::control::Welcome;
 use shared::world::config::VISIBLE_MAX;
 use shared::{Course, EntityId, Slot, Tick};
+
+use crate::common::{OWN, Server, session, welcome};
 
 /// A server, and a session that is told of one entity.
 struct Play {
@@ -26,7 +27,7 @@ impl Play {
     /// In a world of so many entities.
     fn among(capacity: u32) -> Play {
         let text = format!("[world]\ncapacity = {capacity}");
-        let config = script::world::parse(&text, "a test's world");
+        let config = world_file::parse(&text, "a test's world");
         let schema = config.expect("a valid world").schema;
         let server = Server::of(&schema);
         let session = Session::new(&Welcome {

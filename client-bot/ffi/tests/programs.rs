@@ -166,7 +166,7 @@ fn a_program_in_c_sharp_walks() {
 }
 
 fn serve(world: &str) -> Server {
-    let world = script::world::parse(world, "a test's world").expect("a valid world file");
+    let world = world_file::parse(world, "a test's world").expect("a valid world file");
     Server::start(ServerOptions::local(world)).expect("the server starts")
 }
 

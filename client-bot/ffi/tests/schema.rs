@@ -92,7 +92,7 @@ fn join(server: &Server) -> MyriadClient {
 
 #[test]
 fn a_world_is_listed_and_what_it_lacks_is_unknown() {
-    let world = script::world::parse(WORLD, "a test's world").expect("a valid world file");
+    let world = world_file::parse(WORLD, "a test's world").expect("a valid world file");
     let server = Server::start(ServerOptions::local(world)).expect("the server starts");
     let client = join(&server);
     let mut name = Name::room();

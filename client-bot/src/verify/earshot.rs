@@ -182,9 +182,7 @@ mod tests {
     use super::*;
 
     fn range(world: &str, ears: &[[i32; 2]]) -> (Sight, Option<Range>) {
-        let schema = script::world::parse(world, "a test's world")
-            .unwrap()
-            .schema;
+        let schema = world_file::parse(world, "a test's world").unwrap().schema;
         let sight = Sight::new(&schema);
         let range = Range::of(&sight, ears.iter().map(|ear| &ear[..]));
         (sight, range)

@@ -204,7 +204,7 @@ mod tests {
     };
 
     fn schema() -> Schema {
-        script::world::default().schema
+        world_file::default().schema
     }
 
     /// A change of hit points, which are in the third column.

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     fn sight(text: &str) -> Sight {
-        Sight::new(&script::world::parse(text, "a test's world").unwrap().schema)
+        Sight::new(&world_file::parse(text, "a test's world").unwrap().schema)
     }
 
     fn at(kind: u16, place: &[i32]) -> Placed<'_> {

@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_point_has_arrived_once_the_ways_to_all_goals_are_over() {
-        let world = script::world::parse("[world]\nsize = [100, 100]\naoi = 10", "test").unwrap();
+        let world = world_file::parse("[world]\nsize = [100, 100]\naoi = 10", "test").unwrap();
         let mut log = SpotLog::new(&world.schema, Some(4096));
         let unit = |x: i32| [x * 4096, 50 * 4096, 0];
         log.go(Tick(10), unit(60));

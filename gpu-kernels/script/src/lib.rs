@@ -6,8 +6,6 @@
 //! | `logic` | compiles the texts of a world into commands |
 //! | `builtin` | texts that worlds can choose |
 //! | `play` | compiles and runs what a client does: `fn act()` |
-//! | `folder` | folders of scripts (feature `file`) |
-//! | `world` | world files with their scripts (feature `file`) |
 //! | `parse` | reads texts, with limits |
 //! | `unit` | what names mean in all texts of a world |
 //! | `uses` | which texts use something of each other |
@@ -28,8 +26,6 @@ pub mod arith;
 pub mod builtin;
 #[cfg(feature = "compile")]
 pub mod diagnostic;
-#[cfg(feature = "file")]
-pub mod folder;
 pub mod forecast;
 pub mod interpreter;
 pub mod ir;
@@ -53,8 +49,6 @@ mod unit;
 mod usage;
 #[cfg(feature = "compile")]
 pub mod uses;
-#[cfg(feature = "file")]
-pub mod world;
 
 #[cfg(feature = "compile")]
 pub use diagnostic::Diagnostic;

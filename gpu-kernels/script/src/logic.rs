@@ -337,7 +337,7 @@ pub(crate) fn with_stack<T: Send>(
 }
 
 /// The most texts of a world.
-pub(crate) const TEXTS_MAX: usize = 256;
+pub const TEXTS_MAX: usize = 256;
 /// The most bytes of all texts of a world.
 const LOGIC_BYTES_MAX: usize = 1 << 20;
 /// Twice what the deepest text within the limits needs in a build without optimization; an

@@ -30,7 +30,7 @@ const WORLD: &str = "
 ";
 
 fn world(text: &str) -> (WorldConfig, Forecast) {
-    let config = script::world::parse(text, "a test's world").expect("a valid world");
+    let config = world_file::parse(text, "a test's world").expect("a valid world");
     let logic = Logic::of(&config).expect("valid scripts");
     let forecast = Forecast::of(&config, &logic);
     (config, forecast)

@@ -1,10 +1,11 @@
 //! The guide for game designers says nothing that isn't so: its examples compile, and those
 //! that shall fail do so with the message that stands beside them.
 
-use crate::common;
 use script::ir::Budget;
 use script::{BUILTINS, builtin};
 use shared::world::logic::{Constant, Constants, Text};
+
+use crate::common;
 
 const GUIDE: &str = include_str!("../../../server/worlds/logic.md");
 
@@ -45,7 +46,7 @@ fn examples_compile() {
     // The attribute of the first example, too.
     let joy = "\n    { name = \"joy\", type = \"i32\", audience = \"state\" },";
     let world = common::WORLD.replacen("attributes = [", &format!("attributes = [{joy}"), 1);
-    let schema = script::world::parse(&world, "test").unwrap().schema;
+    let schema = world_file::parse(&world, "test").unwrap().schema;
     let compile = |block: &str| {
         let texts = [Text::new("test.rs", text(block))];
         common::compile_for(&schema, &texts, &Constants::default())

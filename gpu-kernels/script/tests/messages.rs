@@ -1,10 +1,11 @@
 //! What designers are told of mistakes that are between texts, or between texts and a world file.
 
-use crate::common;
 use script::Problem;
 use script::logic::with_logic;
 use shared::WorldConfig;
 use shared::world::logic::{Constant, Constants, LogicConfig, Text};
+
+use crate::common;
 
 fn problems(texts: &[(&str, &str)]) -> Vec<String> {
     let texts: Vec<Text> = texts
@@ -102,7 +103,7 @@ fn read(name: &str, world: &str, text: &str) -> Result<WorldConfig, String> {
     let folder = std::env::temp_dir().join(format!("myriad-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join(format!("{name}.rs")), text).unwrap();
-    let reader = script::world::Reader {
+    let reader = world_file::Reader {
         folder: Some(folder.clone()),
         ..Default::default()
     };

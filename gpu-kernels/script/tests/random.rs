@@ -2,16 +2,17 @@
 //!
 //! `SCRIPT_SEED=7` runs one script, `SCRIPT_SEEDS=1000000` the first million.
 
-use crate::common;
 use std::env;
 use std::ops::Range;
 
-use crate::common::random::{Dice, random_script};
-use crate::common::{Done, TestWorld, compile_for};
 use script::interpreter::Overrun;
 use script::{Command, Logic};
 use shared::world::logic::{Constants, Text};
 use shared::{AttributeType, EntityId, EntityRef, Schema};
+
+use crate::common;
+use crate::common::random::{Dice, random_script};
+use crate::common::{Done, TestWorld, compile_for};
 
 #[test]
 fn random_scripts_do_the_same_whatever_runs_them() {
@@ -23,7 +24,7 @@ fn random_scripts_do_the_same_whatever_runs_them() {
         include_str!("../../../shared/tests/worlds/rich.toml"),
         include_str!("../../../shared/tests/worlds/wide.toml"),
     ];
-    let schemas = worlds.map(|world| script::world::parse(world, "test").unwrap().schema);
+    let schemas = worlds.map(|world| world_file::parse(world, "test").unwrap().schema);
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let sums = std::thread::scope(|scope| {
         let run = |thread| {

@@ -2,9 +2,9 @@
 
 use script::Logic;
 use script::logic::Problem;
-use script::world::parse;
 use shared::WorldConfig;
 use shared::world::logic::{Constant, LogicConfig, Text};
+use world_file::parse;
 
 /// `rank` has other symbols for guards than for players; some of other attributes are
 /// between them in the world's sorted list.

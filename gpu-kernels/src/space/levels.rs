@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn overlapping_boxes_are_in_the_cells_around() {
         let text = "[world]\nsize = [40, 25, 3]\naoi = 2.5";
-        let levels = Levels::new(&script::world::parse(text, "test").unwrap());
+        let levels = Levels::new(&world_file::parse(text, "test").unwrap());
         let mut random =
             shared::world::mix::Random::new(1, shared::Tick(2), shared::EntityId::NONE);
         let mut overlaps = 0;

@@ -35,7 +35,7 @@ type Play = fn(&mut Scenario, &mut Frame);
 
 impl Scenario {
     fn new(name: &'static str, ticks: u32, clients: u32, file: &str, play: Play) -> Scenario {
-        let config = script::world::parse(file, name).unwrap_or_else(|error| panic!("{error}"));
+        let config = world_file::parse(file, name).unwrap_or_else(|error| panic!("{error}"));
         Scenario {
             dice: Dice::new(config.seed),
             name,

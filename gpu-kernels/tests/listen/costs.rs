@@ -26,7 +26,7 @@ fn meadow(tick_hz: u32, notices: u32) -> WorldConfig {
          client_notices_per_tick = {notices}\n[[kind]]\nname = \"sheep\"\n\
          population = {ENTITIES}\n[[every]]\nkind = \"sheep\"\nticks = 1\ncommand = \"roam\"\n"
     );
-    script::world::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"))
+    world_file::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A world whose listeners have different numbers of threads, without an oracle.

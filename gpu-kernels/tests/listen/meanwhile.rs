@@ -95,7 +95,7 @@ impl Flock {
             [limits]\nsubscriptions_per_client = 4\nclients = 4000\n\
             [[kind]]\nname = \"sheep\"\npopulation = 300\n\
             [[every]]\nkind = \"sheep\"\nticks = 1\ncommand = \"roam\"\n";
-        let config = script::world::parse(text, "test").unwrap();
+        let config = world_file::parse(text, "test").unwrap();
         let mut backend = CpuBackend::new(&config, 1, None).unwrap();
         let mut mirror = Mirror::new(&config);
         let mut frame = Frame::new(Tick(0));

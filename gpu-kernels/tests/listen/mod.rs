@@ -15,10 +15,10 @@ use gpu_kernels::Frame;
 use gpu_kernels::listen::{Listeners, Notice};
 use script::builtin;
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
+use testkit::dice::Dice;
 
 use direct::Value;
 use game::{ByClient, Game};
-use testkit::dice::Dice;
 
 const UNIT: i32 = 4096;
 
@@ -131,7 +131,7 @@ fn a_subscription_to_a_range_matches_all_values_in_it() {
         [[kind]]\nname = \"goat\"\npopulation = 60\n\
         [[every]]\nkind = \"sheep\"\nticks = 1\ncommand = \"roam\"\n\
         [[every]]\nkind = \"goat\"\nticks = 1\ncommand = \"roam\"\n";
-    let config = script::world::parse(text, "test").unwrap();
+    let config = world_file::parse(text, "test").unwrap();
     let mut game = Game::new(&config);
     let mut dice = Dice::new(5);
     let mut frame = Frame::new(Tick(0));
@@ -180,5 +180,5 @@ fn world(limits: &str, rest: &str) -> WorldConfig {
     let text = format!(
         "[world]\nsize = [100, 100]\ncapacity = 40\nvisible_max = 8\n[limits]\n{limits}\n{rest}\n"
     );
-    script::world::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"))
+    world_file::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"))
 }

@@ -59,7 +59,7 @@ fn a_client_gets_its_first_notices_and_does_not_delay_others() {
          [[kind]]\nname = \"sheep\"\npopulation = 700\n\
          [[every]]\nkind = \"sheep\"\nticks = 1\ncommand = \"roam\"\n"
     );
-    let config = script::world::parse(&text, "test").unwrap();
+    let config = world_file::parse(&text, "test").unwrap();
     let mut game = Game::new(&config);
     let mut frame = Frame::new(Tick(0));
     frame.populate(&config);

@@ -3,10 +3,10 @@
 use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target};
 use script::builtin;
 use shared::{ClientRow, CommandKind, Slot, Tick};
-
-use crate::subscriptions::table::{OWN, Table, UNIT, entity, fixed, following};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
+
+use crate::subscriptions::table::{OWN, Table, UNIT, entity, fixed, following};
 
 const SHOUTS: &str = "[commands]\nshout.radius_max = 100\n";
 
@@ -261,7 +261,7 @@ fn play_large(world: &str, regions_per_client: u32, hearings: u32) {
          client_hearings_per_tick = {hearings}\n{SHOUTS}\
          [[kind]]\nname = \"crier\"\npopulation = 2000\n"
     );
-    let mut parity = Parity::new(&script::world::parse(&text, "test").unwrap());
+    let mut parity = Parity::new(&world_file::parse(&text, "test").unwrap());
     let mut dice = Dice::new(u64::from(hearings));
     let mut sums = (0, 0);
     for tick in 0..4 {

@@ -3,10 +3,10 @@
 use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target};
 use script::builtin;
 use shared::{ClientRow, Tick};
-
-use crate::subscriptions::table::{UNIT, entity, following};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
+
+use crate::subscriptions::table::{UNIT, entity, following};
 
 /// Boxes of many sizes, and more entities than clients may know.
 fn play_large(visible_max: u32, axes: usize) {
@@ -20,7 +20,7 @@ fn play_large(visible_max: u32, axes: usize) {
         vec![40.0; axes],
         vec![9.0; axes],
     );
-    let mut parity = Parity::new(&script::world::parse(&text, "test").unwrap());
+    let mut parity = Parity::new(&world_file::parse(&text, "test").unwrap());
     let mut dice = Dice::new(u64::from(visible_max));
     for tick in 0..4 {
         let mut frame = Frame::new(Tick(tick));

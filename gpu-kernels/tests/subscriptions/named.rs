@@ -3,11 +3,11 @@
 use gpu_kernels::{Frame, Holder, Region, RegionChange, Target};
 use script::builtin;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick};
+use testkit::parity::Parity;
 
 use crate::subscriptions::table::{
     OWN, Table, UNIT, enter, entity, fixed, following, leave, update,
 };
-use testkit::parity::Parity;
 
 #[test]
 fn regions_that_only_touch_do_not_overlap() {
@@ -286,7 +286,7 @@ fn regions_as_large_as_a_world_of_countless_buckets_are_found() {
                 [limits]\nclients = 3\nregions_per_client = 1\nregion_edge_max = 262143\n\
                 [[kind]]\nname = \"a\"\npopulation = 40\n\
                 publishes = [262143.0, 1.0, 262143.0]\n";
-    let mut parity = Parity::new(&script::world::parse(text, "test").unwrap());
+    let mut parity = Parity::new(&world_file::parse(text, "test").unwrap());
     let mut frame = Frame::new(Tick(0));
     frame.populate(&parity.oracle.config);
     let whole = Region {

@@ -5,7 +5,6 @@ use gpu_kernels::{
 };
 use script::builtin;
 use shared::{ClientRow, CommandKind, EntityId, Tick};
-
 use testkit::oracle::OracleOutput;
 use testkit::parity::Parity;
 use testkit::scripts::without_limits;
@@ -30,7 +29,7 @@ impl Table {
             "[world]\nsize = [1000.0, 1000.0]\naoi = 10.0\ncapacity = 8\n{world}\n\
              [limits]\nclients = 2\n{limits}"
         );
-        let config = script::world::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+        let config = world_file::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"));
         Table {
             // Some give many commands in a tick.
             parity: Parity::new(&without_limits(&config)),

@@ -273,7 +273,7 @@ mod tests {
 
     fn world(attributes: &str) -> WorldConfig {
         let text = format!("[[kind]]\nname = 'player'\nattributes = [{attributes}]");
-        script::world::parse(&text, "a test's world").unwrap()
+        world_file::parse(&text, "a test's world").unwrap()
     }
 
     const BEFORE: &str = "
@@ -318,7 +318,7 @@ mod tests {
     fn accounts_keep_only_what_scripts_can_give() {
         let text = "[[kind]]\nname = 'player'\nattributes = [\n\
             { name = 'gold coins', type = 'i32', persist = true, audience = 'state' }]";
-        let refused = script::world::parse(text, "a test's world").unwrap_err();
+        let refused = world_file::parse(text, "a test's world").unwrap_err();
         let expected = "gold coins.persist: only attributes whose names scripts can write persist";
         assert!(refused.to_string().contains(expected), "{refused}");
     }

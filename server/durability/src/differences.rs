@@ -204,7 +204,7 @@ mod tests {
     ";
 
     fn found(change: &[(&str, &str)]) -> Vec<String> {
-        let world = |text: &str| script::world::parse(text, "a test's world").unwrap();
+        let world = |text: &str| world_file::parse(text, "a test's world").unwrap();
         let mut text = WORLD.to_owned();
         for (from, to) in change {
             assert!(text.contains(from), "{from}");
@@ -245,7 +245,7 @@ mod tests {
     /// Numbers follow from the order, and a state is full of them.
     #[test]
     fn another_order_of_kinds_or_attributes_is_a_difference_and_other_text_is_none() {
-        let world = |text: &str| script::world::parse(text, "a test's world").unwrap();
+        let world = |text: &str| world_file::parse(text, "a test's world").unwrap();
         let kind = "[[kind]]\n        name = 'item'\n        population = 6";
         assert!(WORLD.contains(kind));
         let text = WORLD.replace(kind, "");
@@ -286,7 +286,7 @@ mod tests {
         let watched = |tick_hz: u32| {
             let text = format!("[spectators]\nallowed = true\nspeed_max = 60\n{WORLD}");
             let text = text.replace("tick_hz = 20", &format!("tick_hz = {tick_hz}"));
-            script::world::parse(&text, "a test's world").unwrap()
+            world_file::parse(&text, "a test's world").unwrap()
         };
         let (kept, given) = (watched(20), watched(100));
         assert_ne!(kept.spectators, given.spectators);

@@ -9,9 +9,9 @@ use gpu_kernels::Backend;
 use gpu_kernels::tick::VERSION;
 use platform::metrics::machine;
 use shared::WorldConfig;
-use shared::file::UncheckedWorld;
 use shared::wire::codec;
 use tracing::{info, warn};
+use world_file::UncheckedWorld;
 
 use super::ahead::{self, Reached};
 use super::checkpoint::{self, Body, Head};
@@ -71,7 +71,7 @@ pub fn read(disk: &impl Disk, tick: u64) -> Result<Stored> {
     let body = codec::from_bytes::<BODY_BYTES_MAX, Body<UncheckedWorld>>(&bytes)
         .or_else(|error| before_symbols(&bytes).ok_or(error))
         .with_context(|| format!("{name} is not one of this version"))?;
-    let world = script::world::check(body.world, &name)
+    let world = world_file::check(body.world, &name)
         .with_context(|| format!("{name} has a world that can't be one"))?;
     let body = Body {
         world,
@@ -198,7 +198,7 @@ mod tests {
     fn a_checkpoint_of_the_version_before_symbols_is_read() {
         let text = "[[kind]]\nname = 'player'\nattributes = [{ name = 'side', type = 'symbol', \
                     symbols = ['oak', 'elm'], audience = 'state' }]";
-        let world = script::world::parse(text, "test").expect("a valid world");
+        let world = world_file::parse(text, "test").expect("a valid world");
         let mut backend = CpuBackend::new(&world, 1, None).expect("a backend");
         let body = genesis(&world, &mut backend).expect("a state").body;
         let bytes = codec::to_bytes(&body);
@@ -208,7 +208,7 @@ mod tests {
         assert!(codec::from_bytes::<BODY_BYTES_MAX, Body<UncheckedWorld>>(&before).is_err());
         let read = before_symbols(&before).expect("it can be read");
         assert_eq!(read.snapshot, body.snapshot);
-        let read = script::world::check(read.world, "test").expect("a valid world");
+        let read = world_file::check(read.world, "test").expect("a valid world");
         assert_eq!(read, world);
     }
 }

@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn the_parts_are_a_welcome_and_its_long_part_is_the_same_memory_for_all() {
-        let config = script::world::default();
+        let config = world_file::default();
         let schema = config.schema.for_clients();
         let forecast = vec![3; 300];
         let shared = SharedWelcome::new(&config, &schema, &forecast);

@@ -50,7 +50,7 @@ static WORLDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         include_str!("../../../shared/tests/worlds/rich.toml"),
     ]
     .map(|text| {
-        let world = script::world::parse(text, "a test's world").unwrap();
+        let world = world_file::parse(text, "a test's world").unwrap();
         codec::to_bytes(&Record::<WorldConfig>::Start(Box::new(world)))
     })
     .into()

@@ -53,7 +53,7 @@ mod tests {
         let limits = Limits {
             client_commands_per_tick: 2,
             client_commands_burst: 5,
-            ..script::world::default().limits
+            ..world_file::default().limits
         };
         let mut quota = Quota::new(&limits);
         let mut taken = |tick| {

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use client_bot::note;
-use script::world::Reader;
-use shared::file::Overrides;
+use shared::WorldConfig;
 use shared::wire::close::{UPDATE_URL_BYTES_MAX, is_update_url};
-use shared::{ConfigError, WorldConfig};
 use tick::reload::WorldFile;
+use world_file::ConfigError;
+use world_file::Overrides;
+use world_file::Reader;
 
 /// Parses a number of seconds above 0.
 pub fn seconds(text: &str) -> Result<f64, String> {
@@ -83,7 +84,7 @@ pub fn load_world(path: &Path, overrides: Overrides) -> Result<Loaded> {
         ..Reader::default()
     };
     let file = path.display().to_string();
-    let text = script::world::read_file(path).with_context(|| format!("{file}: cannot be read"))?;
+    let text = world_file::read_file(path).with_context(|| format!("{file}: cannot be read"))?;
     let checked = with_overrides(reader.parse(&text, &file), overrides)?;
     for warning in &checked.warnings {
         note!("warning: {warning}");

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use client_bot::say;
-use script::world::Reader;
+use world_file::Reader;
 
 #[derive(Debug, Args)]
 pub struct CheckArguments {

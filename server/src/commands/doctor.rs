@@ -50,7 +50,7 @@ pub fn run(arguments: &DoctorArguments) -> Result<bool> {
     }
     if let Some(path) = &arguments.world {
         return Ok(print_plans(
-            &script::world::load(path)?,
+            &world_file::load(path)?,
             memory::memory().available,
         ));
     }

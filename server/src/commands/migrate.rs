@@ -15,8 +15,8 @@ use durability::migration::{self, Migrated, MigrationOptions, populations, store
 use durability::recovered::Stored;
 use durability::recovery::open;
 use durability::role::Standing;
-use shared::file::Overrides;
 use tick::backend::BackendOptions;
+use world_file::Overrides;
 
 use super::arguments::load_world;
 use super::database::DatabaseArguments;

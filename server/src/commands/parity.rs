@@ -14,7 +14,7 @@ pub fn check(worlds: &RandomWorlds, threads: usize, gpu: u32) -> Result<String> 
         gpus: Some(Gpus::one(gpu)),
     };
     // An empty world first, so that a machine without a GPU says so at once.
-    let device = start_backend(options, &script::world::default(), threads, None)?.description;
+    let device = start_backend(options, &world_file::default(), threads, None)?.description;
     let cpu = Starter::new("cpu", move |config| {
         Ok(Box::new(CpuBackend::new(config, threads, None)?))
     });

@@ -27,7 +27,7 @@ const WORLD: &str = "
 ";
 
 fn server() -> EmbeddedServer {
-    EmbeddedServer::new(script::world::parse(WORLD, "a test's world").unwrap()).unwrap()
+    EmbeddedServer::new(world_file::parse(WORLD, "a test's world").unwrap()).unwrap()
 }
 
 /// A player that steps once for each tick behind a network, to the time `end`.

@@ -66,7 +66,7 @@ pub const ROOM: &str = "
 ";
 
 pub fn world(text: &str) -> WorldConfig {
-    script::world::parse(text, "a test's world").expect("a valid world file")
+    world_file::parse(text, "a test's world").expect("a valid world file")
 }
 
 pub fn start(text: &str) -> Server {

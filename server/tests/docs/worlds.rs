@@ -10,11 +10,11 @@ use crate::docs::markdown::{Document, Row, documents, read, root};
 #[test]
 fn every_example_of_a_world_file_is_valid() {
     let arena = std::fs::read_to_string(root().join("server/worlds/arena.toml")).unwrap();
-    script::world::parse(&arena, "arena.toml").unwrap();
+    world_file::parse(&arena, "arena.toml").unwrap();
     for document in documents() {
         for block in document.blocks("toml") {
             if !arena.contains(block) {
-                let parsed = script::world::parse(block, document.name);
+                let parsed = world_file::parse(block, document.name);
                 assert!(parsed.is_ok(), "{:?}:\n{block}", parsed.err());
             }
         }
@@ -36,7 +36,7 @@ fn every_key_of_a_world_file_is_in_a_table() {
 #[test]
 fn defaults_in_the_tables_are_those_of_an_empty_file() {
     let document = read("server/worlds/README.md");
-    let world = serde_json::to_value(script::world::default()).unwrap();
+    let world = serde_json::to_value(world_file::default()).unwrap();
     let constants = constants();
     let mut compared = 0;
     for table in ["world", "limits", "commands", "logic"] {
@@ -130,7 +130,7 @@ fn error(table: &str, key: &str, value: i128) -> String {
         "spectators" => format!("[{table}]\nallowed = true\n{key} = {value}"),
         _ => format!("[{table}]\n{key} = {value}"),
     };
-    let parsed = script::world::parse(&text, "w.toml");
+    let parsed = world_file::parse(&text, "w.toml");
     parsed.map_or_else(|error| error.to_string(), |_| String::new())
 }
 

@@ -25,12 +25,12 @@ use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
 use platform::metrics::table;
 use platform::scheduling::give_way;
 use script::Logic;
-use script::folder::{self, Scripts};
 use shared::WorldConfig;
-use shared::file::Overrides;
 use shared::world::logic::Text;
 use tracing::{error, info, warn};
 
+use ::world_file::Overrides;
+use ::world_file::folder::{self, Scripts};
 use folder_watch::FolderWatch;
 use partial::admit;
 use said::Said;

@@ -6,7 +6,7 @@ use shared::wire::movement::MovementCodec;
 use shared::wire::stream::StreamCodec;
 
 fuzz_target!(|text: &str| {
-    if let Ok(config) = script::world::parse(text, "a file") {
+    if let Ok(config) = world_file::parse(text, "a file") {
         let schema = &config.schema;
         let movement = MovementCodec::new(schema).unwrap();
         CommandCodec::new(schema, 0);

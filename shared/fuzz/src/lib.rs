@@ -22,6 +22,6 @@ static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {
         include_str!("../../tests/worlds/tiny.toml"),
         include_str!("../../tests/worlds/wide.toml"),
     ]
-    .map(|text| script::world::parse(text, "a test's world").unwrap().schema)
+    .map(|text| world_file::parse(text, "a test's world").unwrap().schema)
     .into()
 });

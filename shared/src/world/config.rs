@@ -11,11 +11,9 @@ use super::schema::Schema;
 use super::spawn::SpawnArea;
 use super::symbols::Symbols;
 
-/// Everything that defines a world, checked: only a world file gives one, or what was
-/// written of one and passes through the same checks (`UncheckedWorld` of the crate's
-/// feature `file`).
+/// Everything that defines a world, checked: the crate `world-file` makes one of a file. It
+/// can't be deserialized.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct WorldConfig {
     pub seed: u64,
     /// The kind that a joining client is born as: an index into the schema's kinds.

@@ -33,7 +33,7 @@ pub enum Sent {
 }
 
 pub fn schema(text: &str) -> Schema {
-    script::world::parse(text, "a test's world")
+    world_file::parse(text, "a test's world")
         .expect("a valid world file")
         .schema
 }

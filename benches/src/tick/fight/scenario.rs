@@ -99,7 +99,7 @@ pub fn config(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
         updates = u64::from(clients) * 8 + 65_536,
         deliveries = u64::from(clients) * u64::from(VISIBLE_MAX),
     );
-    Ok(script::world::parse(&text, "the world of the fight")?)
+    Ok(world_file::parse(&text, "the world of the fight")?)
 }
 
 /// A client sees 27 on average, itself included.

@@ -94,7 +94,7 @@ fn config(options: &Options, listeners: u32) -> anyhow::Result<WorldConfig> {
              [[every]]\nkind = \"{kind}\"\nticks = 1\ncommand = \"roam\"\n"
         )?;
     }
-    Ok(script::world::parse(&text, "the world of the bench")?)
+    Ok(world_file::parse(&text, "the world of the bench")?)
 }
 
 /// The side of a world with 100 units of area per entity.

@@ -124,7 +124,7 @@ fn config(has_scripts: bool) -> anyhow::Result<WorldConfig> {
         ]
         "#
     );
-    Ok(script::world::parse(&text, "a world of all commands")?)
+    Ok(world_file::parse(&text, "a world of all commands")?)
 }
 
 const COMMANDS: &str = "

@@ -257,5 +257,5 @@ fn config(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
         "#,
         capacity = clients + 2 * others,
     );
-    Ok(script::world::parse(&text, "the frozen world")?)
+    Ok(world_file::parse(&text, "the frozen world")?)
 }

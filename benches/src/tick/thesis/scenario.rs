@@ -45,7 +45,7 @@ impl Scenario {
             updates = clients * 2,
             deliveries = self.deliveries_max(),
         );
-        Ok(script::world::parse(&text, "the thesis's world")?)
+        Ok(world_file::parse(&text, "the thesis's world")?)
     }
 
     /// A bound on deliveries: twice those of an even spread, and some, which no random

@@ -184,7 +184,7 @@ impl Play {
              [[every]]\nkind = 'npc'\nticks = 4\ncommand = 'roam'\n",
             self.seed
         );
-        Ok(script::world::parse(&text, "the world of networks")?)
+        Ok(world_file::parse(&text, "the world of networks")?)
     }
 }
 

@@ -42,7 +42,7 @@ struct Waiting {
 }
 
 pub fn schema() -> Schema {
-    script::world::default().schema
+    world_file::default().schema
 }
 
 pub fn welcome() -> Welcome {

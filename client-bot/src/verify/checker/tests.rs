@@ -57,7 +57,7 @@ impl EventHandler for Heard<'_> {
 impl Bot {
     /// A bot that sees itself from tick 1 on.
     fn new() -> Bot {
-        let schema = script::world::default().schema;
+        let schema = world_file::default().schema;
         let welcome = Welcome {
             tick: Tick(0),
             entity: OWN,

@@ -31,5 +31,5 @@ fn draw(problems: &[Problem], texts: &[Text]) {
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     let text = include_str!("../../../../shared/tests/worlds/rich.toml");
-    script::world::parse(text, "a test's world").unwrap().schema
+    world_file::parse(text, "a test's world").unwrap().schema
 });

@@ -45,7 +45,7 @@ attributes = [
 "#;
 
 pub fn schema() -> Schema {
-    script::world::parse(WORLD, "test").unwrap().schema
+    world_file::parse(WORLD, "test").unwrap().schema
 }
 
 pub fn compile(text: &str) -> Result<Logic, Vec<Problem>> {

@@ -106,7 +106,7 @@ fn a_foreign_symbol_leaves_a_kernel_before_its_update() {
     let world = "[[kind]]\nname = 'p'\nattributes = [\
         { name = 'it', type = 'symbol', symbols = ['b', 'd'], audience = 'state' },\
         { name = 'no', type = 'symbol', symbols = ['a', 'c', 'e'], audience = 'state' }]";
-    let config = script::world::parse(world, "symbols").expect("a valid world");
+    let config = world_file::parse(world, "symbols").expect("a valid world");
     let command = |ty: &str| {
         let text = format!("#[command(clients)] fn t(me: Entity, it: {ty}) {{ me.it = it; }}");
         let logic = LogicConfig {

@@ -9,7 +9,7 @@ use crate::scripts::{setters, shots, with_texts};
 /// A world of small numbers, with every kind of rule and limit now and then.
 pub fn random_world(dice: &mut Dice) -> WorldConfig {
     let text = random_world_file(dice);
-    let config = script::world::parse(&text, "random");
+    let config = world_file::parse(&text, "random");
     let config = config.unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut texts = vec![];
     if !dice.once_in(3) {

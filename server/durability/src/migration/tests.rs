@@ -1,8 +1,8 @@
 use std::path::PathBuf;
 
 use gpu_kernels::{Backend, CpuBackend, Frame, TimedCommand};
-use script::world::Reader;
 use shared::{CommandKind, EntityId, Tick};
+use world_file::Reader;
 
 use super::*;
 use crate::roster::Roster;

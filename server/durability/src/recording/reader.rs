@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use gpu_kernels::{Frame, StateHash};
 use serde::de::DeserializeOwned;
 use shared::WorldConfig;
-use shared::file::UncheckedWorld;
 use shared::wire::codec;
+use world_file::UncheckedWorld;
 
 use super::{MAGIC, Record, START_BYTES_MAX, tick_bytes_max};
 
@@ -53,7 +53,7 @@ impl<R: Read> RecordingReader<R> {
             Ok(_) => bail!("{name} does not begin with a world's configuration"),
             Err(reason) => bail!("{name} is damaged: {reason}"),
         };
-        let config = script::world::check(*world, name)
+        let config = world_file::check(*world, name)
             .with_context(|| format!("{name} has a world that can't be one"))?;
         Ok(RecordingReader {
             input,

@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_ends_the_recording_and_is_named_as_the_reason() {
-        let config = script::world::default();
+        let config = world_file::default();
         let disk = Disk::default();
         disk.change(|state| state.room = Some(20_000));
         let mut recording = RecordingWriter::to(disk.clone(), &config).unwrap();
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_stalled_disk_ends_the_recording_and_delays_nobody() {
-        let config = script::world::default();
+        let config = world_file::default();
         let disk = Disk::default();
         disk.change(|state| state.is_stalled = true);
         let mut recording = RecordingWriter::with_queue(disk.clone(), &config, 5).unwrap();
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_recording_whose_last_bytes_fail_lacks_its_end() {
-        let config = script::world::default();
+        let config = world_file::default();
         let disk = Disk::default();
         disk.change(|state| state.room = Some(100));
         let mut recording = RecordingWriter::to(disk, &config).unwrap();

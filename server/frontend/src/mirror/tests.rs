@@ -23,7 +23,7 @@ fn the_mirror_is_the_world_whatever_the_number_of_threads() {
             "[world]\ncapacity = {ENTITIES}\nmotion = {motion}\n[limits]\nclients = 8\n\
              [[kind]]\nname = \"player\"\n[[kind]]\nname = \"npc\"\n"
         );
-        let config = script::world::parse(&text, "test").unwrap();
+        let config = world_file::parse(&text, "test").unwrap();
         let walk = config.schema.command_named("move").unwrap().kind;
         let mut backend = CpuBackend::new(&config, 1, None).unwrap();
         let mut mirrors = [1, 3].map(|threads| {

@@ -4,9 +4,9 @@ use std::f64::consts::PI;
 
 use anyhow::{Result, bail};
 use client_bot::BehaviourKind;
-use script::world::Reader;
 use shared::WorldConfig;
-use shared::file::Overrides;
+use world_file::Overrides;
+use world_file::Reader;
 
 /// A world so large that each bot sees about 20 others, however many there are. Some guests
 /// have room beside them. `overrides` are set in place of what its file says.

@@ -75,7 +75,7 @@ fn check_name(name: &str) -> Result<()> {
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(is_plain) {
         bail!("{name:?} can't name a command: expected a-z, 0-9 and _, with a letter first");
     }
-    match compile(name, &anywhere(name), &script::world::default().schema) {
+    match compile(name, &anywhere(name), &world_file::default().schema) {
         Ok(_) => Ok(()),
         Err(problems) => bail!("{name:?} can't name a command: {}", problems[0]),
     }
@@ -93,12 +93,12 @@ fn compile(name: &str, text: &str, schema: &Schema) -> Result<Logic, Vec<Problem
 /// What the script's world has; `None` if its file can't tell now, which another command says.
 fn schema(folder: &Path, file: Option<&Path>) -> Result<Option<Schema>> {
     if let Some(file) = file {
-        return Ok(Some(script::world::load(file)?.schema));
+        return Ok(Some(world_file::load(file)?.schema));
     }
     let files = place::worlds_beside(folder);
     Ok(match &files[..] {
-        [] => Some(script::world::default().schema),
-        [file] => script::world::load(file).ok().map(|world| world.schema),
+        [] => Some(world_file::default().schema),
+        [file] => world_file::load(file).ok().map(|world| world.schema),
         // It may be for any of them.
         _ => None,
     })

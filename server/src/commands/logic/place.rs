@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use client_bot::say;
-use script::world::Reader;
-use shared::file::Checked;
+use world_file::Checked;
+use world_file::Reader;
 
 /// The world of a file, with the scripts of a folder if one is given. Without a file it is
 /// the only world file beside the folder, or else the default world. `None`: it has
@@ -15,7 +15,7 @@ use shared::file::Checked;
 pub fn world(folder: Option<&Path>, file: Option<&Path>) -> Result<Option<Checked>> {
     let folder = folder.map(absolute).transpose()?;
     if let Some(folder) = &folder
-        && script::world::read_folder(folder).is_ok_and(|texts| texts.is_empty())
+        && world_file::folder::read_all(folder).is_ok_and(|scripts| scripts.texts.is_empty())
     {
         bail!("{} has no scripts: files that end in .rs", folder.display());
     }

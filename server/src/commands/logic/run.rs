@@ -8,8 +8,8 @@ use client_bot::say;
 use script::arith::Random;
 use script::interpreter::{Interpreter, Invocation, Overrun, Space};
 use script::{Command, Logic};
-use shared::file::Checked;
 use shared::{AttributeType, CommandSchema, EntityId, EntityRef, Fixed, WorldConfig};
+use world_file::Checked;
 
 use super::place;
 use super::still::Still;

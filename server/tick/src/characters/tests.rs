@@ -61,7 +61,7 @@ struct World {
 impl World {
     /// Accounts keep gold, axes, hit points and side.
     fn new(kept: &[(&str, [i32; 4])]) -> World {
-        let config = script::world::parse(WORLD, "test").unwrap();
+        let config = world_file::parse(WORLD, "test").unwrap();
         let mut config = with_texts(&config, vec![Text::new("shop.rs", SHOP)]);
         let number = |name| config.schema.command_named(name).unwrap().kind;
         let (greet, offer) = (number("greet"), number("offer"));

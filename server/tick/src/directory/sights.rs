@@ -162,7 +162,7 @@ mod tests {
 
     fn sights(rules: &str) -> Sights {
         let text = format!("[world]\nsize = [100, 60]\naoi = 10\n{rules}");
-        Sights::new(&script::world::parse(&text, "test").unwrap())
+        Sights::new(&world_file::parse(&text, "test").unwrap())
     }
 
     #[test]

@@ -16,7 +16,7 @@ struct World {
 impl World {
     fn new(extra: &str) -> World {
         let text = format!("[world]\ncapacity = 2\n[limits]\nclients = 2\n{extra}");
-        World::of(&script::world::parse(&text, "test").unwrap())
+        World::of(&world_file::parse(&text, "test").unwrap())
     }
 
     fn of(config: &WorldConfig) -> World {
@@ -226,7 +226,7 @@ fn players_are_born_and_reborn_in_the_area_of_their_kind() {
                 spawn = { area = [[20, 30], [21, 31]] }\nattributes = [\n\
                 { name = \"hp\", type = \"i32\", default = 10, min = 0, falls_at = 0, \
                 audience = \"state\" }]";
-    let config = script::world::parse(text, "test").unwrap();
+    let config = world_file::parse(text, "test").unwrap();
     world.directory = Directory::new(&config);
     world.backend = CpuBackend::new(&config, 1, None).unwrap();
     world.join(1, None);
@@ -273,7 +273,7 @@ fn crowded() -> (World, EntityId) {
                 [[kind]]\nname = \"player\"\nrespawn_ticks = 3\nattributes = [\n\
                 { name = \"hp\", type = \"i32\", default = 10, min = 0, falls_at = 0, \
                 audience = \"state\" }]\n[[kind]]\nname = \"thing\"";
-    let mut world = World::of(&script::world::parse(text, "test").unwrap());
+    let mut world = World::of(&world_file::parse(text, "test").unwrap());
     world.join(1, None);
     world.join(2, None);
     let entities: Vec<_> = world.tick(0).iter().map(|n| entity_of(n).0).collect();
@@ -542,7 +542,7 @@ fn neither_joins_nor_slow_readers_use_up_a_population() {
          {{ name = \"hp\", type = \"i32\", default = 5, min = 0, falls_at = 0, \
          audience = \"state\" }}]"
     );
-    let config = script::world::parse(&text, "test").unwrap();
+    let config = world_file::parse(&text, "test").unwrap();
     let mut world = World::of(&config);
     world.frame.populate(&config);
     world.join(0, None);

@@ -26,7 +26,7 @@ fn world() -> World {
 }
 
 fn world_of(text: &str) -> World {
-    let config = script::world::parse(text, "test").unwrap();
+    let config = world_file::parse(text, "test").unwrap();
     let listeners = Listeners::new(&config, 1, None).unwrap().unwrap();
     World {
         holdings: Holdings::new(&config, Some(listeners.registry())),

@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
-use script::folder::Look;
 use tracing::{info, warn};
+use world_file::folder::Look;
 
 /// Watches what a path means.
 pub struct FolderWatch {

@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn world(own: &[Text]) -> WorldConfig {
-        let config = script::world::parse(WORLD, "a test's world").unwrap();
+        let config = world_file::parse(WORLD, "a test's world").unwrap();
         let mut texts = config.logic.texts.clone();
         texts.extend(own.iter().cloned());
         compile(&config, texts).unwrap().0

@@ -4,10 +4,10 @@
 use std::time::{Duration, Instant};
 
 use durability::differences;
-use script::folder::Mark;
-use script::world::Reader;
 use shared::WorldConfig;
 use tracing::{info, warn};
+use world_file::Reader;
+use world_file::folder::Mark;
 
 use super::WorldFile;
 
@@ -48,7 +48,7 @@ impl FileWatch {
         if self.mark.as_ref() == Some(&mark) {
             return;
         }
-        if let Ok(text) = script::world::read_file(&self.file.path) {
+        if let Ok(text) = world_file::read_file(&self.file.path) {
             self.mark = Some(mark);
             if text != self.text {
                 self.report(&text);
@@ -112,7 +112,7 @@ const VALUES_MAX: usize = 20;
 
 #[cfg(test)]
 mod tests {
-    use shared::file::Overrides;
+    use world_file::Overrides;
 
     use super::*;
 

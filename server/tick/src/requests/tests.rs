@@ -24,7 +24,7 @@ impl World {
              predicate_bytes = 16384\n[[kind]]\nname = \"player\"\nattributes = [\n\
              {{ name = \"team\", type = \"symbol\", symbols = [\"red\"], audience = \"state\" }}]"
         );
-        let config = script::world::parse(&text, "test").unwrap();
+        let config = world_file::parse(&text, "test").unwrap();
         let mut directory = Directory::new(&config);
         let mut backend = CpuBackend::new(&config, 1, None).unwrap();
         let mut frame = Frame::new(Tick(0));

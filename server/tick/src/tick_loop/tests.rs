@@ -117,7 +117,7 @@ impl World {
     fn start(fan_out: FanOutMode, slow: Slow) -> World {
         let text = "[world]\ncapacity = 8\n[[kind]]\nname = \"player\"\n[[kind]]\nname = \"npc\"\n\
                     population = 8\n[[every]]\nkind = \"npc\"\nticks = 1\ncommand = \"roam\"";
-        let config = script::world::parse(text, "test").unwrap();
+        let config = world_file::parse(text, "test").unwrap();
         let engine = Arc::new(Engine::default());
         let backend = WatchedBackend {
             backend: CpuBackend::new(&config, 1, None).unwrap(),

@@ -222,7 +222,7 @@ mod tests {
              regions_per_client = 64\nentity_regions = true\nregion_edge_max = 100\n\
              [[kind]]\nname = \"sheep\"\npopulation = 3000\n"
         );
-        let config = script::world::parse(&text, "test").unwrap();
+        let config = world_file::parse(&text, "test").unwrap();
         let mut backend = CpuBackend::new(&config, 1, None).unwrap();
         let mut frame = Frame::new(Tick(0));
         frame.populate(&config);

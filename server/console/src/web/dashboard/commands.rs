@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_commands_of_the_last_seconds_come_in_order_with_their_costs() {
-        let world = script::world::default();
+        let world = world_file::default();
         let mut commands = Commands::new(&world);
         let number = |name: &str| {
             let command = world.schema.command_named(name).unwrap();

@@ -180,7 +180,7 @@ mod tests {
     fn a_look_finds_every_living_entity_where_it_is() {
         let text = "[world]\nsize = [200, 100]\ncapacity = 4000\n[limits]\nclients = 1\n\
                     [[kind]]\nname = \"player\"\n[[kind]]\nname = \"npc\"\n";
-        let config = script::world::parse(text, "test").unwrap();
+        let config = world_file::parse(text, "test").unwrap();
         let mut backend = CpuBackend::new(&config, 1, None).unwrap();
         let movement = MovementCodec::new(&config.schema).unwrap();
         let mirror = SharedMirror::new(Mirror::new(&config, movement));

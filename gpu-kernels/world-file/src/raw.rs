@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-
-use crate::world::attribute::{AttributeType, Audience, MergeRule};
-use crate::world::logic::Budget;
-use crate::world::schema::InterestMode;
+use shared::world::attribute::{AttributeType, Audience, MergeRule};
+use shared::world::logic::Budget;
+use shared::world::schema::InterestMode;
 
 /// A whole file, which `read` reads part by part.
 #[derive(Default)]

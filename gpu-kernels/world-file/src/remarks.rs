@@ -1,10 +1,11 @@
 //! What a world file says that is allowed, but hardly meant; and what its world lacks.
 
+use shared::world::attribute::AttributeType;
+use shared::world::config::WorldConfig;
+
 use super::check::Problem;
-use super::logic::Declared;
+use super::compile::Declared;
 use super::raw;
-use crate::world::attribute::AttributeType;
-use crate::world::config::WorldConfig;
 
 pub(super) fn warnings(
     config: &WorldConfig,

@@ -1,10 +1,11 @@
 //! The keys of `[world]` that say how movement is told.
 
+use shared::world::attribute::AttributeType;
+use shared::world::config::Motion;
+use shared::world::schema::Schema;
+
 use super::check::{Problem, Problems, SIZE_MAX, fixed, place, problem, unexpected};
 use super::{kinds, raw};
-use crate::world::attribute::AttributeType;
-use crate::world::config::Motion;
-use crate::world::schema::Schema;
 
 /// How movement is told: `motion`, `wire_tolerance` and `velocity`.
 pub(super) fn motion(

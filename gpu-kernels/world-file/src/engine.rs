@@ -1,12 +1,13 @@
 //! What the engine itself makes of attributes: falls and rebirths, new owners, and what
 //! accounts keep.
 
+use shared::world::attribute::{AttributeType, MergeRule};
+use shared::world::config::{DELAY_TICKS_MAX, Fall, PERSIST_PREFIX};
+use shared::world::logic::Text;
+use shared::world::schema::{Kind, Schema};
+
 use super::check::{Problem, Problems, in_range, place, problem};
 use super::{kinds, raw};
-use crate::world::attribute::{AttributeType, MergeRule};
-use crate::world::config::{DELAY_TICKS_MAX, Fall, PERSIST_PREFIX};
-use crate::world::logic::Text;
-use crate::world::schema::{Kind, Schema};
 
 /// When the entities of each kind fall: `respawn_ticks` of the kind, `falls_at` of one of
 /// its attributes.

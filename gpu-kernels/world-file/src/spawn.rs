@@ -1,9 +1,10 @@
 //! `spawn` of `[[kind]]`: where entities are born.
 
+use shared::world::schema::WorldInfo;
+use shared::world::spawn::SpawnArea;
+
 use super::check::{Problem, Problems, SIZE_MAX, fixed, problem, unexpected};
 use super::raw;
-use crate::world::schema::WorldInfo;
-use crate::world::spawn::SpawnArea;
 
 /// By kind.
 pub(super) fn areas(

@@ -1,21 +1,23 @@
 //! The order in which the parts of a world file are checked.
 
-use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, problem, unexpected};
-use super::logic::{Compiler, Declared};
-use super::{
-    commands, engine, initial, interest, kinds, limits, logic, motion, raw, regions, remarks,
-    spawn, wire_step,
-};
-use crate::predicate::{NameError, WorldNames};
-use crate::wire::codec;
-use crate::wire::control::{
+use shared::predicate::{NameError, WorldNames};
+use shared::wire::codec;
+use shared::wire::control::{
     ADDRESS_BYTES_MAX, FORECAST_BYTES_MAX, Quotas, WELCOME_BYTES_MAX, Welcome,
 };
-use crate::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
-use crate::world::config::{Limits, VISIBLE_MAX, WorldConfig};
-use crate::world::fixed::Fixed;
-use crate::world::id::{CAPACITY_MAX, EntityId, Tick};
-use crate::world::schema::{Schema, WorldInfo};
+use shared::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
+use shared::world::config::{Limits, VISIBLE_MAX, WorldConfig};
+use shared::world::fixed::Fixed;
+use shared::world::id::{CAPACITY_MAX, EntityId, Tick};
+use shared::world::schema::{Schema, WorldInfo};
+
+use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, problem, unexpected};
+use super::compile::{self, Declared};
+use super::logic::{self, Texts};
+use super::{
+    commands, engine, initial, interest, kinds, limits, motion, raw, regions, remarks, spawn,
+    wire_step,
+};
 
 /// A world without problems.
 pub(super) struct Built {
@@ -24,6 +26,8 @@ pub(super) struct Built {
     pub warnings: Vec<Problem>,
     /// What the world lacks, which may be meant.
     pub notes: Vec<Problem>,
+    /// What has the name of a script and is none.
+    pub skipped: Vec<String>,
 }
 
 /// Everything that is wrong with a file.
@@ -46,7 +50,8 @@ impl Rejected {
 /// Checks all parts. `rejected` has the problems that reading the keys gave.
 pub(super) fn build(
     raw: &raw::World,
-    compiler: &dyn Compiler,
+    texts: &Texts<'_>,
+    colours: bool,
     mut rejected: Rejected,
 ) -> Result<Built, Rejected> {
     let default_kinds;
@@ -77,8 +82,11 @@ pub(super) fn build(
     let spectators = interest::spectators(&raw.spectators, tick_hz);
     let spectators = problems.take_or(None, spectators);
     let motion = motion::motion(&schema, &raw.world, problems);
-    let logic = problems.take(logic::logic(&raw.logic, &raw.commands, compiler));
-    let logic = logic.map(|mut logic| {
+    let logic = problems.take(logic::logic(&raw.logic, &raw.commands, texts));
+    let mut skipped = vec![];
+    let logic = logic.map(|found| {
+        let mut logic = found.logic;
+        skipped = found.skipped;
         let text = engine::persist_text(&schema, &persists);
         let is_there = logic.texts.iter().any(|own| own.file == text.file);
         if !persists.is_empty() && !is_there {
@@ -90,7 +98,7 @@ pub(super) fn build(
     // A text that names an attribute with a problem is not wrong for that.
     let compiled = match logic {
         Some(mut logic) if problems.is_empty() => {
-            match compiler.compile(&schema, &symbols, &mut logic) {
+            match compile::compile(&schema, &symbols, &mut logic, colours) {
                 Ok(declared) => Some((logic, declared)),
                 Err(error) => {
                     let keys = error.keys.into_iter();
@@ -172,6 +180,7 @@ pub(super) fn build(
     Ok(Built {
         warnings: remarks::warnings(&config, raw, raw_kinds, &declared),
         notes: remarks::notes(&declared),
+        skipped,
         config,
     })
 }

@@ -1,9 +1,10 @@
 //! `wire_step`: how exactly clients are told of movement.
 
+use shared::world::attribute::{Attribute, AttributeType, Audience};
+use shared::world::fixed::Fixed;
+
 use super::check::{Problem, problem, unexpected};
 use super::raw;
-use crate::world::attribute::{Attribute, AttributeType, Audience};
-use crate::world::fixed::Fixed;
 
 /// The step of positions, as [`Attribute::step`](crate::Attribute::step) has it.
 pub(super) fn of_positions(raw: &raw::Section) -> Result<u32, Problem> {

@@ -1,12 +1,13 @@
 //! Sizes and quotas: `[limits]` in the world file.
 
+use shared::world::config::{HEARINGS_MAX, Limits, REWIND_TICKS_MAX};
+use shared::world::id::CAPACITY_MAX;
+use shared::world::schema::WorldInfo;
+
 use super::check::{Problem, Problems, in_range};
-use super::logic::Reasons;
+use super::compile::Reasons;
 use super::regions::RegionLimits;
 use super::{interest, raw};
-use crate::world::config::{HEARINGS_MAX, Limits, REWIND_TICKS_MAX};
-use crate::world::id::CAPACITY_MAX;
-use crate::world::schema::WorldInfo;
 
 /// The properties of a world that its limits depend on.
 pub(super) struct Needs<'a> {

@@ -1,10 +1,11 @@
 //! Regions: how many a client may have, how large, and which kinds are born with some.
 
+use shared::world::config::REGIONS_PER_CLIENT_MAX;
+use shared::world::fixed::Fixed;
+use shared::world::schema::{InterestMode, KindRegions, Schema, WorldInfo};
+
 use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, unexpected};
 use super::raw;
-use crate::world::config::REGIONS_PER_CLIENT_MAX;
-use crate::world::fixed::Fixed;
-use crate::world::schema::{InterestMode, KindRegions, Schema, WorldInfo};
 
 /// The part of `[limits]` that is about regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

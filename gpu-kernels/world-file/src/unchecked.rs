@@ -4,21 +4,21 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use shared::world::attribute::{Attribute, AttributeType};
+use shared::world::command::{CommandKind, CommandSchema};
+use shared::world::config::{Every, Fall, Limits, Motion, Spectators, WorldConfig};
+use shared::world::fixed::Fixed;
+use shared::world::initial::{Choice, Initial};
+use shared::world::logic::{Constant, LogicConfig};
+use shared::world::schema::{Kind, KindAttribute, Schema};
+use shared::world::spawn::SpawnArea;
+use shared::world::symbols::Symbols;
 
 use super::build::{self, Built, Rejected};
 use super::check::{Problem, problem};
-use super::logic::{Chosen, Compiler, Declared, LogicError};
-use super::{ConfigError, Remark};
+use super::error::{ConfigError, Remark};
+use super::logic::Texts;
 use super::{limits, raw};
-use crate::world::attribute::{Attribute, AttributeType};
-use crate::world::command::{CommandKind, CommandSchema};
-use crate::world::config::{Every, Fall, Limits, Motion, Spectators, WorldConfig};
-use crate::world::fixed::Fixed;
-use crate::world::initial::{Choice, Initial};
-use crate::world::logic::{Constant, LogicConfig, Numbers, Text};
-use crate::world::schema::{Kind, KindAttribute, Schema};
-use crate::world::spawn::SpawnArea;
-use crate::world::symbols::Symbols;
 
 /// A [`WorldConfig`] as it was read from somewhere: [`UncheckedWorld::check`] makes one of it,
 /// if any world file could. A `WorldConfig` itself can't be deserialized. The fields are its
@@ -92,9 +92,9 @@ impl From<WorldConfig> for UncheckedWorld {
 
 impl UncheckedWorld {
     /// The world, if it is what some world file gives. `file` is where it came from, for
-    /// errors. Use `script::world::check`, which has the compiler.
-    pub fn check(self, file: &str, compiler: &dyn Compiler) -> Result<WorldConfig, ConfigError> {
-        let built = build(self.raw(), &self.logic, compiler);
+    /// errors.
+    pub fn check(self, file: &str) -> Result<WorldConfig, ConfigError> {
+        let built = build(self.raw(), &self.logic);
         let rejected = match built {
             Ok(built) => match self.difference(&built.config) {
                 None => return Ok(built.config),
@@ -108,12 +108,7 @@ impl UncheckedWorld {
     /// The world at another rate of ticks. Limits that were those of the rate before become
     /// those of the new one; the way of a spectator in a tick becomes as much as before in a
     /// second.
-    pub fn check_at_rate(
-        self,
-        tick_hz: u32,
-        file: &str,
-        compiler: &dyn Compiler,
-    ) -> Result<WorldConfig, ConfigError> {
+    pub fn check_at_rate(self, tick_hz: u32, file: &str) -> Result<WorldConfig, ConfigError> {
         let of_rate_before = limits::of_rate(self.schema.world.tick_hz);
         let raw = self.raw().map(|mut raw| {
             raw.world.tick_hz = tick_hz;
@@ -124,7 +119,7 @@ impl UncheckedWorld {
             }
             raw
         });
-        let built = build(raw, &self.logic, compiler);
+        let built = build(raw, &self.logic);
         let built = built.map_err(|rejected| error(rejected, file))?;
         Ok(built.config)
     }
@@ -428,14 +423,9 @@ impl UncheckedWorld {
 }
 
 /// Builds a file with the recorded texts.
-fn build(
-    raw: Result<raw::World, Problem>,
-    logic: &LogicConfig,
-    compiler: &dyn Compiler,
-) -> Result<Built, Rejected> {
-    let recorded = Recorded { logic, compiler };
+fn build(raw: Result<raw::World, Problem>, logic: &LogicConfig) -> Result<Built, Rejected> {
     let raw = raw.map_err(Rejected::of)?;
-    build::build(&raw, &recorded, Rejected::default())
+    build::build(&raw, &Texts::Recorded(logic), false, Rejected::default())
 }
 
 fn error(rejected: Rejected, file: &str) -> ConfigError {
@@ -449,57 +439,6 @@ fn error(rejected: Rejected, file: &str) -> ConfigError {
     ConfigError::Rejected {
         remarks: remarks.collect(),
         drawn: rejected.drawn,
-    }
-}
-
-/// Gives the recorded texts and numbers, where the file's compiler would look for some.
-struct Recorded<'a> {
-    logic: &'a LogicConfig,
-    compiler: &'a dyn Compiler,
-}
-
-impl Recorded<'_> {
-    fn texts(&self, is_builtin: bool) -> impl Iterator<Item = &Text> {
-        let texts = self.logic.texts.iter();
-        texts.filter(move |text| text.is_builtin == is_builtin)
-    }
-}
-
-impl Compiler for Recorded<'_> {
-    fn builtin_names(&self) -> (Vec<&'static str>, Vec<&'static str>) {
-        self.compiler.builtin_names()
-    }
-
-    fn chosen(&self, own: Chosen) -> Chosen {
-        let builtin = self.texts(true).map(|text| text.stem().to_owned());
-        let has_own = self.texts(false).next().is_some();
-        Chosen {
-            folder: own.folder.or(has_own.then(String::new)),
-            builtin: Some(builtin.collect()),
-        }
-    }
-
-    fn builtin(&self, name: &str) -> Option<Text> {
-        self.texts(true).find(|text| text.stem() == name).cloned()
-    }
-
-    fn builtin_numbers(&self) -> Numbers {
-        self.logic.numbers.clone()
-    }
-
-    fn folder(&self, _: &str) -> Result<Vec<Text>, String> {
-        Ok(self.texts(false).cloned().collect())
-    }
-
-    fn compile(
-        &self,
-        schema: &Schema,
-        symbols: &Symbols,
-        logic: &mut LogicConfig,
-    ) -> Result<Declared, LogicError> {
-        // Texts that are not from a folder are tried in a world.
-        logic.folder.clone_from(&self.logic.folder);
-        self.compiler.compile(schema, symbols, logic)
     }
 }
 

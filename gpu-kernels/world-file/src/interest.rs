@@ -1,11 +1,12 @@
 //! What clients see, and how much of it they are told: `aoi_leave` and
 //! `client_bytes_per_tick` in the world file.
 
+use shared::world::config::Spectators;
+use shared::world::fixed::Fixed;
+use shared::world::schema::InterestMode;
+
 use super::check::{Problem, SIZE_MAX, fixed, problem, unexpected};
 use super::raw;
-use crate::world::config::Spectators;
-use crate::world::fixed::Fixed;
-use crate::world::schema::InterestMode;
 
 /// The distance beyond which known entities leave.
 pub(super) fn aoi_leave(raw: &raw::Section, aoi: Fixed) -> Result<Fixed, Problem> {

@@ -1,12 +1,12 @@
 //! `default` of an attribute, where it is not one value but a choice of several.
 
+use shared::world::attribute::AttributeType;
+use shared::world::initial::{Choice, Initial};
+use shared::world::schema::{KindAttribute, Schema};
 use toml::Value;
 
 use super::check::{Problem, Problems, problem, unexpected};
 use super::{kinds, raw};
-use crate::world::attribute::AttributeType;
-use crate::world::initial::{Choice, Initial};
-use crate::world::schema::{KindAttribute, Schema};
 
 /// By kind, ascending by column. The default of such an attribute becomes its least value.
 pub(super) fn initials(

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use shared::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
+use shared::world::command::CommandSchema;
+use shared::world::schema::{ATTRIBUTES_MAX, Kind, KindAttribute, KindRegions, Schema, WorldInfo};
+use shared::world::symbols::{SymbolSet, Symbols};
+
 use super::check::{Problem, Problems, fixed, in_range, one_of, place, problem, unexpected};
 use super::{names, raw, wire_step};
-use crate::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
-use crate::world::command::CommandSchema;
-use crate::world::schema::{ATTRIBUTES_MAX, Kind, KindAttribute, KindRegions, Schema, WorldInfo};
-use crate::world::symbols::{SymbolSet, Symbols};
 
 /// The index of the kind of this name; `key` is where the file names it.
 pub(super) fn index(schema: &Schema, key: &str, name: &str) -> Result<u16, Problem> {

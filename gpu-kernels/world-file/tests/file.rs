@@ -1,12 +1,12 @@
 use script::builtin;
-use script::world::Reader;
 use shared::Fixed;
-use shared::file::Overrides;
 use shared::world::command::Senders;
 use shared::world::config::{Fall, Motion};
 use shared::world::initial::Choice;
 use shared::world::schema::KindRegions;
 use shared::world::spawn::SpawnArea;
+use world_file::Overrides;
+use world_file::Reader;
 
 /// The only problem of a file, without its line.
 fn rejected(text: &str) -> String {
@@ -24,13 +24,13 @@ fn rejected(text: &str) -> String {
 
 /// All problems of a file.
 fn shown(text: &str) -> String {
-    let rejected = script::world::parse(text, "w.toml");
+    let rejected = world_file::parse(text, "w.toml");
     rejected.expect_err("an error").to_string()
 }
 
 #[test]
 fn an_empty_file_is_a_playable_world() {
-    let config = script::world::parse("", "w.toml").unwrap();
+    let config = world_file::parse("", "w.toml").unwrap();
     assert_eq!(config.schema.world.size.len(), 2);
     assert_eq!(config.schema.default_row(0), [0, 0, 100]);
     assert!(config.schema.command(builtin::STRIKE).is_some());
@@ -39,14 +39,14 @@ fn an_empty_file_is_a_playable_world() {
 
 #[test]
 fn regions_default_to_none_and_kinds_with_some_allow_them() {
-    let config = script::world::parse("", "w.toml").unwrap();
+    let config = world_file::parse("", "w.toml").unwrap();
     let limits = &config.limits;
     assert_eq!(
         (limits.regions_per_client, limits.entity_regions),
         (0, false)
     );
     assert_eq!(limits.region_edge_max.to_f64(), 400.0);
-    let config = script::world::parse(
+    let config = world_file::parse(
         "[world]\naoi = 4\n[[kind]]\nname = \"a\"\n[[kind]]\nname = \"b\"\npublishes = [2, 0.5]",
         "w.toml",
     )
@@ -96,7 +96,7 @@ fn regions_that_contradict_each_other_are_rejected() {
 
 #[test]
 fn movement_is_told_as_courses_where_clients_remember() {
-    let motion = |text: &str| script::world::parse(text, "w.toml").unwrap().motion;
+    let motion = |text: &str| world_file::parse(text, "w.toml").unwrap().motion;
     let usual = Motion {
         tolerance: 0,
         velocity: vec![],
@@ -158,7 +158,7 @@ fn movement_is_told_as_courses_where_clients_remember() {
 fn known_entities_leave_at_most_twice_as_far_away_as_they_enter() {
     let leave = |text: &str| {
         let text = format!("[world]\naoi = 33.3\n{text}");
-        script::world::parse(&text, "w.toml").map(|world| world.schema.world.aoi_leave)
+        world_file::parse(&text, "w.toml").map(|world| world.schema.world.aoi_leave)
     };
     assert_eq!(leave("").unwrap(), Fixed::from_f64(33.3).unwrap());
     assert_eq!(
@@ -354,7 +354,7 @@ fn attributes_have_names_that_scripts_can_write_and_that_mean_nothing_else() {
         "i32",
         "event",
     ] {
-        let config = script::world::parse(&file(name), "w.toml").unwrap();
+        let config = world_file::parse(&file(name), "w.toml").unwrap();
         assert_eq!(config.schema.column(name), Some(2), "{name}");
     }
 }
@@ -385,12 +385,12 @@ fn only_numbers_merge_by_a_sum_or_an_order() {
             assert_eq!(rejected(&file(ty, merge)), expected);
         }
         for merge in ["first", "last"] {
-            script::world::parse(&file(ty, merge), "w.toml").unwrap();
+            world_file::parse(&file(ty, merge), "w.toml").unwrap();
         }
     }
     for ty in ["i32", "fixed"] {
         for merge in ["sum", "min", "max", "first", "last"] {
-            script::world::parse(&file(ty, merge), "w.toml").unwrap();
+            world_file::parse(&file(ty, merge), "w.toml").unwrap();
         }
     }
 }
@@ -408,7 +408,7 @@ fn there_is_room_for_what_scripts_of_a_folder_may_do_later() {
     let room = |limits: &str| {
         let text =
             format!("[world]\ncapacity = 100\n[limits]\n{limits}\n[logic]\nfolder = \"logic\"");
-        let limits = script::world::parse(&text, &file).unwrap().limits;
+        let limits = world_file::parse(&text, &file).unwrap().limits;
         (limits.timed_commands, limits.notifications_per_tick > 0)
     };
     assert_eq!(room(""), (100, true));
@@ -423,7 +423,7 @@ fn there_is_room_for_what_scripts_of_a_folder_may_do_later() {
 #[test]
 fn there_is_room_for_timed_commands_where_anything_is_put_off() {
     let room = |text| {
-        let config = script::world::parse(text, "w.toml").unwrap();
+        let config = world_file::parse(text, "w.toml").unwrap();
         let burns = config.schema.command(builtin::BURN).is_some();
         (config.limits.timed_commands, burns)
     };
@@ -439,7 +439,7 @@ fn there_is_room_for_timed_commands_where_anything_is_put_off() {
 #[test]
 fn notifications_exist_where_they_can_be_heard_or_subscribed_to() {
     let told = |text: &str| {
-        let config = script::world::parse(text, "w.toml").unwrap();
+        let config = world_file::parse(text, "w.toml").unwrap();
         let names = config.schema.notifications.iter().map(|n| n.name.clone());
         let room = config.limits.notifications_per_tick > 0;
         assert_eq!(room, !config.schema.notifications.is_empty());
@@ -471,7 +471,7 @@ fn wolves(lines: &str, attributes: &str) -> String {
 #[test]
 fn kinds_fall_by_an_attribute_of_any_name() {
     let parse = |attributes: &str| {
-        let config = script::world::parse(&wolves("respawn_ticks = 9", attributes), "w.toml");
+        let config = world_file::parse(&wolves("respawn_ticks = 9", attributes), "w.toml");
         config.unwrap().falls
     };
     let fall = |column, at| {
@@ -567,7 +567,7 @@ fn falls_and_owners_that_contradict_each_other_are_rejected() {
 #[test]
 fn the_commands_of_a_world_say_who_sends_them_and_what_they_take() {
     let text = "[limits]\ntimed_commands = 1\n[commands]\nshout.radius_max = 1";
-    let schema = script::world::parse(text, "w.toml").unwrap().schema;
+    let schema = world_file::parse(text, "w.toml").unwrap().schema;
     let lines: Vec<String> = schema
         .commands
         .iter()
@@ -605,7 +605,7 @@ fn the_commands_of_a_world_say_who_sends_them_and_what_they_take() {
 #[test]
 fn players_talk_to_those_near_where_a_world_has_the_command_and_what_it_tells() {
     let text = "[logic]\nbuiltin = ['move', 'say']";
-    let schema = script::world::parse(text, "w.toml").unwrap().schema;
+    let schema = world_file::parse(text, "w.toml").unwrap().schema;
     let command = schema.command_named("say").unwrap().kind;
     let notification = schema.notification_named("say").unwrap().kind;
     assert_eq!(schema.say(), Some((command, notification)));
@@ -829,7 +829,7 @@ fn a_rate_that_is_set_beside_the_file_has_what_follows_from_it_and_is_checked_wi
     };
     let fast = at(text, 100).unwrap();
     let written = text.replace("tick_hz = 20", "tick_hz = 100");
-    assert_eq!(fast, script::world::parse(&written, "w.toml").unwrap());
+    assert_eq!(fast, world_file::parse(&written, "w.toml").unwrap());
     assert_eq!(
         (fast.limits.input_ticks_max, fast.limits.late_ticks_max),
         (50, 7)
@@ -846,10 +846,10 @@ fn a_rate_that_is_set_beside_the_file_has_what_follows_from_it_and_is_checked_wi
             .contains("world.tick_hz")
     );
     // The same for a world whose file is not at hand, but for what the division lost.
-    let kept = script::world::parse(text, "w.toml").unwrap();
-    let same = script::world::at_rate(&kept, 100, "a kept world").unwrap();
+    let kept = world_file::parse(text, "w.toml").unwrap();
+    let same = world_file::at_rate(&kept, 100, "a kept world").unwrap();
     assert_eq!(same, fast);
-    assert!(script::world::at_rate(&kept, 1000, "a kept world").is_err());
+    assert!(world_file::at_rate(&kept, 1000, "a kept world").is_err());
 }
 
 #[test]
@@ -898,7 +898,7 @@ fn kinds_share_a_column_only_if_they_agree_on_it() {
         )
     };
     let shared = kind("a", "sum") + &kind("b", "sum");
-    let config = script::world::parse(&shared, "w.toml").unwrap();
+    let config = world_file::parse(&shared, "w.toml").unwrap();
     assert_eq!(config.schema.attributes.len(), 3);
     assert_eq!(
         rejected(&(kind("a", "sum") + &kind("b", "min"))),
@@ -914,7 +914,7 @@ fn symbols_are_interned_and_checked() {
         name = "flag"
         attributes = [{ name = "team", type = "symbol", symbols = ["red", "blue"], default = "red", audience = "state" }]
     "#;
-    let config = script::world::parse(text, "w.toml").unwrap();
+    let config = world_file::parse(text, "w.toml").unwrap();
     assert_eq!(config.schema.symbols, ["blue", "red"]);
     assert_eq!(config.schema.default_row(0)[2], 1);
     let message = rejected(&text.replace("default = \"red\"", "default = \"green\""));
@@ -930,11 +930,11 @@ fn births_have_an_area_of_the_world() {
         format!("[world]\nsize = [100, 100]\n[[kind]]\nname = \"a\"\nspawn = {spawn}")
     };
     let area = |spawn: &str| {
-        let config = script::world::parse(&world(spawn), "w.toml").unwrap();
+        let config = world_file::parse(&world(spawn), "w.toml").unwrap();
         config.spawns[0]
     };
     let units = |n: i32| n * 4096;
-    assert_eq!(script::world::parse("", "w.toml").unwrap().spawns, [None]);
+    assert_eq!(world_file::parse("", "w.toml").unwrap().spawns, [None]);
     assert_eq!(
         area("{ center = [50, 100], radius = 5 }"),
         Some(SpawnArea::Ball {
@@ -985,7 +985,7 @@ fn a_default_can_be_a_choice_of_values() {
         )
     };
     let choice = |attribute: &str| {
-        let config = script::world::parse(&world(attribute), "w.toml").unwrap();
+        let config = world_file::parse(&world(attribute), "w.toml").unwrap();
         let [initial] = &config.initials[0][..] else {
             panic!("{:?}", config.initials);
         };
@@ -995,7 +995,7 @@ fn a_default_can_be_a_choice_of_values() {
         initial.choice.clone()
     };
     let between = |low, count| Choice::Between { low, count };
-    assert_eq!(script::world::parse("", "w.toml").unwrap().initials, [[]]);
+    assert_eq!(world_file::parse("", "w.toml").unwrap().initials, [[]]);
     let one = choice("type = \"i32\", min = 5, max = 100, default = { from = 50, to = 100 }");
     assert_eq!(one, between(50, 51));
     let one = choice("type = \"fixed\", default = { from = -0.5, to = 1 }");
@@ -1047,7 +1047,7 @@ fn a_default_can_be_a_choice_of_values() {
         ),
     ];
     for (attribute, expected) in cases {
-        let error = script::world::parse(&world(attribute), "w.toml").unwrap_err();
+        let error = world_file::parse(&world(attribute), "w.toml").unwrap_err();
         assert_eq!(error.to_string(), format!("{key}{expected}"));
     }
 }
@@ -1061,7 +1061,7 @@ fn all_values_of_a_choice_are_above_that_of_a_fall() {
              default = {default} }}]"
         )
     };
-    let parse = |default: &str| script::world::parse(&world(default), "w.toml");
+    let parse = |default: &str| world_file::parse(&world(default), "w.toml");
     assert!(parse("{ from = 11, to = 12 }").is_ok());
     for default in ["{ from = 10, to = 12 }", "{ one_of = [50, 3] }"] {
         let error = parse(default).unwrap_err().to_string();
@@ -1075,7 +1075,7 @@ fn all_values_of_a_choice_are_above_that_of_a_fall() {
 #[test]
 fn a_rule_can_take_the_place_of_its_entity_as_point() {
     let world = |rule: &str| format!("[[every]]\nkind = \"player\"\nticks = 5\n{rule}");
-    let config = script::world::parse(&world("command = \"blast\"\nat = \"own\""), "w.toml");
+    let config = world_file::parse(&world("command = \"blast\"\nat = \"own\""), "w.toml");
     let every = &config.unwrap().every[0];
     assert_eq!((every.own_place, &every.words[..]), (Some(0), &[0, 0][..]));
     let cases = [
@@ -1093,7 +1093,7 @@ fn a_rule_can_take_the_place_of_its_entity_as_point() {
         ),
     ];
     for (rule, expected) in cases {
-        let error = script::world::parse(&world(rule), "w.toml").unwrap_err();
+        let error = world_file::parse(&world(rule), "w.toml").unwrap_err();
         assert_eq!(error.to_string(), expected);
     }
 }
@@ -1101,13 +1101,13 @@ fn a_rule_can_take_the_place_of_its_entity_as_point() {
 #[test]
 fn a_kind_can_name_a_command_for_its_newborns() {
     let world = |born: &str| format!("[[kind]]\nname = \"a\"\nborn = \"{born}\"");
-    let config = script::world::parse(&world("roam"), "w.toml").unwrap();
+    let config = world_file::parse(&world("roam"), "w.toml").unwrap();
     let roam = config.schema.command_named("roam").map(|c| c.kind);
     assert_eq!(config.born, [roam]);
     // They wait for a tick.
     assert_eq!(config.limits.timed_commands, 4096);
     for name in ["move", "despawn", "nobody"] {
-        let error = script::world::parse(&world(name), "w.toml").unwrap_err();
+        let error = world_file::parse(&world(name), "w.toml").unwrap_err();
         let expected = format!(
             "w.toml:3: kind.a.born: expected a command that takes `me` and nothing else, one of \
              [\"roam\"], found {name:?}"
@@ -1126,7 +1126,7 @@ fn a_schema_that_clients_would_not_read_is_rejected() {
              audience = 'state', symbols = [{}] }}]",
             symbols.join(", ")
         );
-        let parsed = script::world::parse(&text, "w.toml");
+        let parsed = world_file::parse(&text, "w.toml");
         parsed.err().map(|error| error.to_string())
     };
     assert_eq!(rejected(40_000), None);
@@ -1181,7 +1181,7 @@ fn rules_give_symbols_of_the_attribute_that_a_parameter_names() {
              {{ name = \"hue\", type = \"symbol\", symbols = [\"red\"], audience = \"state\" }}]\n\
              [[every]]\nkind = \"player\"\nticks = 1\ncommand = \"{command}\"\nwords = [\"{word}\"]"
         );
-        script::world::parse(&text, &file).map(|config| config.every[0].words.clone())
+        world_file::parse(&text, &file).map(|config| config.every[0].words.clone())
     };
     assert_eq!(words("be", "wild").unwrap(), [2]);
     assert_eq!(words("any", "red").unwrap(), [1]);

@@ -8,10 +8,9 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::SystemTime;
 
+use script::logic::TEXTS_MAX;
+use script::parse::TEXT_BYTES_MAX;
 use shared::world::logic::Text;
-
-use crate::logic::TEXTS_MAX;
-use crate::parse::TEXT_BYTES_MAX;
 
 /// What a folder of scripts holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +41,18 @@ pub fn read(folder: &Path) -> Result<Scripts, String> {
         }
     }
     Ok(scripts)
+}
+
+/// Reads a folder; an error, also if one of its scripts can't be read.
+pub fn read_all(folder: &Path) -> Result<Scripts, String> {
+    let scripts = read(folder)?;
+    match scripts.unreadable.is_empty() {
+        true => Ok(scripts),
+        false => {
+            let messages: Vec<String> = scripts.unreadable.into_values().collect();
+            Err(messages.join("; "))
+        }
+    }
 }
 
 /// What can be seen of a folder without reading its scripts. It is another one after every

@@ -1,14 +1,15 @@
 //! The rules by which kinds give commands, and those that newborns give, and the engine's own notifications.
 
+use shared::world::attribute::{AttributeType, Audience};
+use shared::world::command::{CommandKind, CommandSchema};
+use shared::world::config::{DELAY_TICKS_MAX, Every, Fall};
+use shared::world::notification::NotificationSchema;
+use shared::world::schema::Schema;
+use shared::world::symbols::Symbols;
+
 use super::check::{Problem, Problems, in_range, one_of, place, problem, unexpected};
-use super::logic::Declared;
+use super::compile::Declared;
 use super::{kinds, raw};
-use crate::world::attribute::{AttributeType, Audience};
-use crate::world::command::{CommandKind, CommandSchema};
-use crate::world::config::{DELAY_TICKS_MAX, Every, Fall};
-use crate::world::notification::NotificationSchema;
-use crate::world::schema::Schema;
-use crate::world::symbols::Symbols;
 
 /// Which symbols the words of commands can be.
 pub(super) struct SymbolWords<'a> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::world::fixed::Fixed;
+use shared::world::fixed::Fixed;
 
 /// A value that is rejected.
 pub(super) struct Problem {

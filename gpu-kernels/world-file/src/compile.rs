@@ -1,0 +1,129 @@
+//! What the scripts of a world declare, once they are compiled.
+
+use script::diagnostic::draw;
+use script::ir::{After, Inst};
+use script::logic::{Command, Logic, Problem};
+use shared::world::command::CommandSchema;
+use shared::world::logic::LogicConfig;
+use shared::world::notification::NotificationSchema;
+use shared::world::symbols::Symbols;
+use shared::{CommandKind, Schema};
+
+/// What scripts declare.
+pub struct Declared {
+    /// By number.
+    pub commands: Vec<CommandSchema>,
+    /// Those that can happen, by number.
+    pub notifications: Vec<NotificationSchema>,
+    /// By command, as `commands`, and by word: the attribute of which it is a symbol, if the
+    /// script says so.
+    pub word_columns: Vec<Vec<Option<u16>>>,
+    /// Whether any command puts commands off.
+    pub puts_off: bool,
+    /// Whether any command asks where entities were, or is told what its client saw.
+    pub rewinds: bool,
+    /// What in the texts needs limits above 0.
+    pub reasons: Reasons,
+    /// The kinds that commands spawn.
+    pub spawns: Vec<u16>,
+    /// The columns that commands update, as bits.
+    pub updates: u64,
+    /// Built-in commands that the world can't have, and why.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// What in the texts of a world needs limits, as in "`hit` of hit.rs uses `was_within`".
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reasons {
+    pub timed_commands: Option<String>,
+    pub rewind_ticks: Option<String>,
+    pub notifications_per_tick: Option<String>,
+}
+
+/// Why scripts were rejected.
+#[derive(Default)]
+pub struct LogicError {
+    /// Problems of texts, drawn for people; may be empty.
+    pub drawn: String,
+    /// Problems of the world file: keys and messages.
+    pub keys: Vec<(String, String)>,
+}
+
+/// The commands and notifications of a world whose attributes, kinds and symbols are known. New
+/// names get numbers. Problems are drawn in `colours`, or plain.
+pub(super) fn compile(
+    schema: &Schema,
+    symbols: &Symbols,
+    logic: &mut LogicConfig,
+    colours: bool,
+) -> Result<Declared, LogicError> {
+    let compiled = Logic::compile_with(schema, symbols, logic);
+    let compiled = compiled.map_err(|problems| error(problems, logic, colours))?;
+    let reasons = reasons(&compiled);
+    let spawns = spawned(&compiled);
+    logic.numbers = compiled.numbers;
+    let insts = compiled.commands.iter().flat_map(|c| &c.code.insts);
+    Ok(Declared {
+        puts_off: compiled
+            .commands
+            .iter()
+            .any(|c| c.schema.is_given() && c.code.afters().next().is_some()),
+        spawns,
+        rewinds: compiled.commands.iter().any(|c| c.rewinds()),
+        reasons,
+        updates: insts.fold(0, |bits, inst| match inst {
+            Inst::Update(_, column, _) => bits | 1 << column,
+            _ => bits,
+        }),
+        left_out: compiled.left_out,
+        word_columns: compiled
+            .commands
+            .iter()
+            .map(|c| c.word_columns.clone())
+            .collect(),
+        commands: compiled.commands.into_iter().map(|c| c.schema).collect(),
+        notifications: compiled.notifications,
+    })
+}
+
+/// What in the texts needs limits.
+fn reasons(logic: &Logic) -> Reasons {
+    let first = |is_reason: &dyn Fn(&&Command) -> bool, what: &str| {
+        let command = logic.commands.iter().find(is_reason)?;
+        let (name, file) = (&command.schema.name, &command.file);
+        Some(format!("`{name}` of {file} {what}"))
+    };
+    let asks = |c: &&Command| c.code.insts.iter().any(|i| matches!(i, Inst::Past(..)));
+    let puts_off = |c: &&Command| c.schema.is_given() && c.code.afters().next().is_some();
+    let tells = |c: &&Command| c.code.notifications().next().is_some();
+    Reasons {
+        timed_commands: first(
+            &puts_off,
+            "puts a command off by `after`, `spawn` or `despawn`",
+        ),
+        rewind_ticks: first(&asks, "uses `was_within`")
+            .or_else(|| first(&|c| c.rewinds(), "has a parameter `seen`")),
+        notifications_per_tick: first(&tells, "tells clients of something by `tell`"),
+    }
+}
+
+/// The kinds that commands spawn.
+fn spawned(logic: &Logic) -> Vec<u16> {
+    let afters = logic.commands.iter().flat_map(|c| c.code.afters());
+    let spawns = afters.filter(|after| after.command == CommandKind::SPAWN.id());
+    let kind = |after: &After| u16::try_from(after.words.first()?.constant()?).ok();
+    spawns.filter_map(kind).collect()
+}
+
+/// Problems as one error: those of the world file, and those of texts, drawn.
+fn error(problems: Vec<Problem>, logic: &LogicConfig, colours: bool) -> LogicError {
+    let mut error = LogicError::default();
+    for problem in &problems {
+        if let Problem::Setting { key, message } = problem {
+            error.keys.push((key.clone(), message.clone()));
+        }
+    }
+    let diagnostics: Vec<_> = problems.iter().filter_map(Problem::diagnostic).collect();
+    error.drawn = draw(&diagnostics, &logic.texts, colours);
+    error
+}

@@ -1,0 +1,72 @@
+//! World files: TOML text in, with its scripts, and a checked [`WorldConfig`](shared::WorldConfig)
+//! out.
+//!
+//! Every size that the server allocates follows from the result. A bad file is rejected with
+//! all its problems: each with file, line, key, what was expected and what was found.
+//!
+//! | module | part of the file |
+//! | --- | --- |
+//! | `reader` | reads a file and its scripts |
+//! | `error` | why a file is rejected |
+//! | [`folder`] | folders of scripts |
+//! | `parse` | from the text to a checked world |
+//! | `raw` | the keys and their TOML types, before any check |
+//! | `syntax` | what is wrong with a file before it has keys |
+//! | `overrides` | what a command line sets in place of a file |
+//! | `read` | reads the keys, part by part |
+//! | `lines` | where the file has its keys |
+//! | `mend` | goes on behind keys that have problems |
+//! | `build` | the order of the checks; `[world]` |
+//! | `kinds` | `[[kind]]`: kinds and attributes |
+//! | `names` | names of attributes |
+//! | `logic` | `[logic]`, `[commands]`: scripts, and what the file sets for them |
+//! | `compile` | what scripts declare |
+//! | `initial` | `default` of an attribute that is a choice of several values |
+//! | `commands` | `[[every]]`, and the engine's own notifications |
+//! | `engine` | the keys by which the engine itself uses attributes: falls and owners |
+//! | `regions` | the regions of `[[kind]]`, and their limits |
+//! | `interest` | what clients see, and how much of it they are sent |
+//! | `motion`, `wire_step` | the keys of `[world]` that say how movement is sent |
+//! | `spawn` | `spawn` of `[[kind]]` |
+//! | `limits` | `[limits]` |
+//! | `remarks` | what is allowed, but hardly meant |
+//! | `check` | checks that several keys share |
+//! | `unchecked` | definitions that did not come from a file, by the same checks |
+
+// A number that does not fit is a problem of the file, and not another number.
+#![deny(clippy::cast_possible_truncation)]
+#![deny(unsafe_code)]
+
+mod build;
+mod check;
+mod commands;
+mod compile;
+mod engine;
+mod error;
+pub mod folder;
+mod initial;
+mod interest;
+mod kinds;
+mod limits;
+mod lines;
+mod logic;
+mod mend;
+mod motion;
+mod names;
+mod overrides;
+mod parse;
+mod raw;
+mod read;
+mod reader;
+mod regions;
+mod remarks;
+mod spawn;
+mod syntax;
+mod unchecked;
+mod wire_step;
+
+pub use error::{ConfigError, Remark};
+pub use overrides::Overrides;
+pub use parse::Checked;
+pub use reader::{Reader, at_rate, check, default, load, parse, read_file};
+pub use unchecked::UncheckedWorld;
