@@ -9,8 +9,8 @@ mod reload;
 mod scripts;
 
 use script::interpreter::World;
+use shared::world::birthplace::Birthplace;
 use shared::world::initial::Initial;
-use shared::world::spawn::Birthplace;
 use shared::{
     CommandKind, CommandSchema, EntityId, EntityRef, Fall, NotificationKind, Slot, WorldConfig,
 };

@@ -17,8 +17,10 @@
 //! | [`symbols`] | the symbols that each attribute can have |
 //! | [`talk`] | names of players, and what they say |
 //! | [`config`] | everything that defines a world, checked |
+//! | [`birthplace`] | where the entities of one kind are born |
 
 pub mod attribute;
+pub mod birthplace;
 pub mod command;
 pub mod config;
 pub mod course;

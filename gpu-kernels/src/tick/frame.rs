@@ -18,10 +18,10 @@ pub use order::CommandOrder;
 pub use people::{Listeners, Person, PersonChange, Saying};
 pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError, region_changes_max};
 use serde::{Deserialize, Serialize};
+use shared::world::birthplace::Birthplace;
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::logic::LogicConfig;
 use shared::world::mix::order_key;
-use shared::world::spawn::Birthplace;
 use shared::{ClientRow, CommandKind, EntityId, Refusal, Slot, Tick, WorldConfig};
 
 /// All input of the world in one tick. The world's configuration and all frames so far

@@ -32,9 +32,9 @@ use gpu_kernels::{
     Birth, Counts, Delivery, Frame, Notification, Observer, ObserverChange, RefusedCommand,
     SlotState, Snapshot, StateHash, Target, TimedCommand,
 };
+use shared::world::birthplace::Birthplace;
 use shared::world::initial::Choice;
 use shared::world::mix::Random;
-use shared::world::spawn::Birthplace;
 use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
 use crate::rules::Rules;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use gpu_kernels::tick::frame::PersonChange;
 use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target, TickOutput};
 use shared::wire::control::{Close, Ticket};
-use shared::world::spawn::Birthplace;
+use shared::world::birthplace::Birthplace;
 use shared::{ClientRow, CommandKind, EntityId, Name, Slot, Tick, WorldConfig};
 
 use super::inbox::{Join, Leave, SessionId};
