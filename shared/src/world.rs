@@ -16,6 +16,7 @@
 //! | [`initial`] | the values that entities are born with |
 //! | [`symbols`] | the symbols that each attribute can have |
 //! | [`talk`] | names of players, and what they say |
+//! | [`limits`] | sizes and quotas, each declared once |
 //! | [`config`] | everything that defines a world, checked |
 //! | [`birthplace`] | where the entities of one kind are born |
 
@@ -27,6 +28,7 @@ pub mod course;
 pub mod fixed;
 pub mod id;
 pub mod initial;
+pub mod limits;
 pub mod logic;
 pub mod mix;
 pub mod notification;

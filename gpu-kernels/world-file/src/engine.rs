@@ -4,7 +4,8 @@
 use super::check::{Problem, Problems, in_range, place, problem};
 use super::{kinds, raw};
 use shared::world::attribute::{AttributeType, MergeRule};
-use shared::world::config::{DELAY_TICKS_MAX, Fall, PERSIST_PREFIX};
+use shared::world::config::{DELAY_TICKS_MAX, Fall};
+use shared::world::limits::PERSIST_PREFIX;
 use shared::world::logic::Text;
 use shared::world::schema::{Kind, Schema};
 

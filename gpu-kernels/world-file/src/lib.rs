@@ -25,10 +25,11 @@
 //! | `commands` | `[[every]]`, and the engine's own notifications |
 //! | `engine` | the keys by which the engine itself uses attributes: falls and owners |
 //! | `regions` | the regions of `[[kind]]`, and their limits |
-//! | `interest` | what clients see, and how much of it they are sent |
+//! | `interest` | what clients see, with an entity and without |
 //! | `motion`, `wire_step` | the keys of `[world]` that say how movement is sent |
 //! | `spawn` | `spawn` of `[[kind]]` |
-//! | `limits` | `[limits]` |
+//! | `ranges` | the keys of `[limits]` and their ranges |
+//! | `limits` | what of these follows from the rest of the world |
 //! | `remarks` | what is allowed, but hardly meant |
 //! | `check` | checks that several keys share |
 //! | `unchecked` | definitions that did not come from a file, by the same checks |
@@ -55,6 +56,7 @@ mod motion;
 mod names;
 mod overrides;
 mod parse;
+mod ranges;
 mod raw;
 mod read;
 mod reader;

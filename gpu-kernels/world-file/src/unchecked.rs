@@ -10,9 +10,10 @@ use super::check::{Problem, problem};
 use super::error::{ConfigError, Remark};
 use super::logic::Texts;
 use super::{limits, raw};
+use shared::Limits;
 use shared::world::attribute::{Attribute, AttributeType};
 use shared::world::command::{CommandKind, CommandSchema};
-use shared::world::config::{Every, Fall, Limits, Motion, Spectators, WorldConfig};
+use shared::world::config::{Every, Fall, Motion, Spectators, WorldConfig};
 use shared::world::fixed::Fixed;
 use shared::world::initial::{Choice, Initial};
 use shared::world::logic::{Constant, LogicConfig};
@@ -109,7 +110,7 @@ impl UncheckedWorld {
     /// those of the new one; the way of a spectator in a tick becomes as much as before in a
     /// second.
     pub fn check_at_rate(self, tick_hz: u32, file: &str) -> Result<WorldConfig, ConfigError> {
-        let of_rate_before = limits::of_rate(self.schema.world.tick_hz);
+        let of_rate_before = limits::of_rate(self.schema.world.tick_hz, u32::MAX);
         let raw = self.raw().map(|mut raw| {
             raw.world.tick_hz = tick_hz;
             let limits = &mut raw.limits;
@@ -177,7 +178,7 @@ impl UncheckedWorld {
                         .clone(),
                 ),
             },
-            limits: self.raw_limits(),
+            limits: (&self.limits).into(),
             logic: raw::Logic {
                 folder: self.logic.folder.clone(),
                 // The recorded ones, whatever this world's file says.
@@ -230,39 +231,6 @@ impl UncheckedWorld {
         raw::Spectators {
             allowed: self.spectators.is_some(),
             speed_max: self.spectators.and_then(|s| s.step_max).map(speed),
-        }
-    }
-
-    fn raw_limits(&self) -> raw::Limits {
-        let limits = &self.limits;
-        raw::Limits {
-            clients: Some(limits.clients),
-            observers_per_client: limits.observers_per_client,
-            regions_per_client: limits.regions_per_client,
-            region_edge_max: Some(limits.region_edge_max.to_f64()),
-            entity_regions: Some(limits.entity_regions),
-            commands_per_tick: Some(u64::from(limits.commands_per_tick)),
-            timed_commands: Some(u64::from(limits.timed_commands)),
-            notifications_per_tick: Some(u64::from(limits.notifications_per_tick)),
-            updates_per_tick: Some(u64::from(limits.updates_per_tick)),
-            deliveries_per_tick: Some(limits.deliveries_per_tick),
-            client_commands_per_tick: limits.client_commands_per_tick,
-            client_commands_burst: limits.client_commands_burst,
-            input_ticks_max: Some(limits.input_ticks_max),
-            late_ticks_max: Some(limits.late_ticks_max),
-            rewind_ticks: limits.rewind_ticks,
-            surplus_waits: limits.surplus_waits,
-            client_requests_per_second: limits.client_requests_per_second,
-            client_bytes_per_tick: limits.client_bytes_per_tick,
-            client_stream_bytes: limits.client_stream_bytes,
-            idle_seconds: limits.idle_seconds,
-            unread_seconds: limits.unread_seconds,
-            resume_seconds: limits.resume_seconds,
-            subscriptions_per_client: limits.subscriptions_per_client,
-            predicate_filters: limits.predicate_filters,
-            predicate_bytes: limits.predicate_bytes,
-            client_notices_per_tick: limits.client_notices_per_tick,
-            client_hearings_per_tick: limits.client_hearings_per_tick,
         }
     }
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use gpu_kernels::tick::frame::POPULATION_TOKEN;
 use gpu_kernels::{Frame, TickOutput};
-use shared::world::config::PERSIST_PREFIX;
 use shared::world::initial::Initial;
+use shared::world::limits::PERSIST_PREFIX;
 use shared::world::mix::{Random, mix};
 use shared::{ClientRow, CommandKind, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
