@@ -16,6 +16,7 @@
 //! | [`initial`] | the values that entities are born with |
 //! | [`symbols`] | the symbols that each attribute can have |
 //! | [`talk`] | names of players, and what they say |
+//! | [`source`] | what a world was made from |
 //! | [`limits`] | sizes and quotas, each declared once |
 //! | [`config`] | everything that defines a world, checked |
 //! | [`birthplace`] | where the entities of one kind are born |
@@ -33,6 +34,7 @@ pub mod logic;
 pub mod mix;
 pub mod notification;
 pub mod schema;
+pub mod source;
 pub mod spawn;
 pub mod symbols;
 pub mod talk;

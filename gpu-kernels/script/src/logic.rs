@@ -148,6 +148,23 @@ pub fn compile_with(
     config: &WorldConfig,
     logic: &LogicConfig,
 ) -> Result<(WorldConfig, Logic), Vec<Problem>> {
+    change(config, logic, true)
+}
+
+/// A world with the scripts that it had when it was stored, from the one that it began as. What
+/// clients have subscribed to may have changed in between.
+pub fn restore_with(
+    config: &WorldConfig,
+    logic: &LogicConfig,
+) -> Result<WorldConfig, Vec<Problem>> {
+    change(config, logic, false).map(|(config, _)| config)
+}
+
+fn change(
+    config: &WorldConfig,
+    logic: &LogicConfig,
+    has_subscribers: bool,
+) -> Result<(WorldConfig, Logic), Vec<Problem>> {
     let mut compiled = Logic::compile_with(&config.schema, &config.symbols, logic)?;
     let limits = &config.limits;
     let mut problems = compiled.lacks_room(limits);
@@ -161,7 +178,7 @@ pub fn compile_with(
     let engines = before.iter().filter(|n| n.kind <= NotificationKind::PICKED);
     let notifications = engines.cloned().chain(compiled.notifications.clone());
     limits.apply(schema, notifications.collect());
-    if limits.subscriptions_per_client > 0 {
+    if has_subscribers && limits.subscriptions_per_client > 0 {
         // Predicates name fields, by type.
         problems.extend(changed_notifications(&config.schema.notifications, &before));
     }

@@ -19,6 +19,7 @@ use shared::world::config::{VISIBLE_MAX, WorldConfig};
 use shared::world::fixed::Fixed;
 use shared::world::id::{CAPACITY_MAX, EntityId, Tick};
 use shared::world::schema::{Schema, WorldInfo};
+use shared::world::source::Origin;
 
 /// A world without problems.
 pub(super) struct Built {
@@ -37,15 +38,6 @@ pub(super) struct Rejected {
     pub problems: Problems,
     /// Problems of scripts, drawn.
     pub drawn: String,
-}
-
-impl Rejected {
-    pub fn of(problem: Problem) -> Rejected {
-        Rejected {
-            problems: Problems(vec![problem]),
-            drawn: String::new(),
-        }
-    }
 }
 
 /// Checks all parts. `rejected` has the problems that reading the keys gave.
@@ -178,6 +170,7 @@ pub(super) fn build(
         limits,
         schema,
         symbols,
+        source: Origin::default(),
     };
     Ok(Built {
         warnings: remarks::warnings(&config, raw, raw_kinds, &declared),

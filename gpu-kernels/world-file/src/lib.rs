@@ -32,7 +32,7 @@
 //! | `limits` | what of these follows from the rest of the world |
 //! | `remarks` | what is allowed, but hardly meant |
 //! | `check` | checks that several keys share |
-//! | `unchecked` | definitions that did not come from a file, by the same checks |
+//! | `stored` | worlds in checkpoints and recordings |
 
 // A number that does not fit is a problem of the file, and not another number.
 #![deny(clippy::cast_possible_truncation)]
@@ -63,12 +63,12 @@ mod reader;
 mod regions;
 mod remarks;
 mod spawn;
+mod stored;
 mod syntax;
-mod unchecked;
 mod wire_step;
 
 pub use error::{ConfigError, Remark};
-pub use overrides::Overrides;
 pub use parse::Checked;
-pub use reader::{Reader, at_rate, check, default, load, parse, read_file};
-pub use unchecked::UncheckedWorld;
+pub use reader::{Reader, default, load, parse, read_file};
+pub use shared::world::source::Overrides;
+pub use stored::{StoredWorld, at_rate};

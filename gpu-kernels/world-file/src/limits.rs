@@ -78,7 +78,7 @@ pub(super) fn explain(reasons: &Reasons, problems: &mut Problems) {
 
 /// The usual `input_ticks_max` and `late_ticks_max` of a rate: half a second and a second, at
 /// least four ticks.
-pub(super) fn of_rate(tick_hz: u32, most: u32) -> [u32; 2] {
+fn of_rate(tick_hz: u32, most: u32) -> [u32; 2] {
     [tick_hz.div_ceil(2), tick_hz].map(|ticks| ticks.clamp(4, most))
 }
 

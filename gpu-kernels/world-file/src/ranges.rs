@@ -52,15 +52,6 @@ macro_rules! declare {
                 }
             }
         }
-
-        impl From<&shared::Limits> for Limits {
-            /// As a file would have them.
-            fn from(limits: &shared::Limits) -> Limits {
-                Limits {
-                    $( $key: Some(limits.$key.of_file()), )*
-                }
-            }
-        }
     };
 }
 
@@ -98,16 +89,11 @@ impl<T: Copy + Default + Display + PartialOrd> Range<T> {
 /// A limit of a world, from a value that is in its range.
 trait OfChecked<T> {
     fn of_checked(value: T) -> Self;
-    fn of_file(self) -> T;
 }
 
 impl OfChecked<u32> for u32 {
     fn of_checked(value: u32) -> u32 {
         value
-    }
-
-    fn of_file(self) -> u32 {
-        self
     }
 }
 
@@ -116,19 +102,11 @@ impl OfChecked<u64> for u32 {
     fn of_checked(value: u64) -> u32 {
         u32::try_from(value).unwrap_or(u32::MAX)
     }
-
-    fn of_file(self) -> u64 {
-        u64::from(self)
-    }
 }
 
 impl OfChecked<u64> for u64 {
     fn of_checked(value: u64) -> u64 {
         value
-    }
-
-    fn of_file(self) -> u64 {
-        self
     }
 }
 
@@ -136,18 +114,10 @@ impl OfChecked<bool> for bool {
     fn of_checked(value: bool) -> bool {
         value
     }
-
-    fn of_file(self) -> bool {
-        self
-    }
 }
 
 impl OfChecked<f64> for Fixed {
     fn of_checked(value: f64) -> Fixed {
         Fixed::from_f64(value).unwrap_or(Fixed::MAX)
-    }
-
-    fn of_file(self) -> f64 {
-        self.to_f64()
     }
 }

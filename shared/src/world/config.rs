@@ -7,6 +7,7 @@ use super::initial::Initial;
 use super::limits::Limits;
 use super::logic::LogicConfig;
 use super::schema::Schema;
+use super::source::Origin;
 use super::spawn::SpawnArea;
 use super::symbols::Symbols;
 
@@ -44,6 +45,10 @@ pub struct WorldConfig {
     pub schema: Schema,
     /// By kind and attribute of type symbol: which it can have.
     pub symbols: Symbols,
+    /// What it was made from, which is what files and other servers get of it. Whoever changes
+    /// another field has a world that can't be stored.
+    #[serde(skip)]
+    pub source: Origin,
 }
 
 /// Movement is told as courses: an entity that goes on as its last course says is not told
