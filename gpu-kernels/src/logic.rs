@@ -9,14 +9,15 @@ mod reload;
 mod scripts;
 
 use script::interpreter::World;
+use shared::world::birthplace::Birthplace;
 use shared::world::initial::Initial;
-use shared::world::spawn::Birthplace;
 use shared::{
     CommandKind, CommandSchema, EntityId, EntityRef, Fall, NotificationKind, Slot, WorldConfig,
 };
 
 use crate::space::Area;
 use crate::tick::notification::Notification;
+
 pub use reload::{CompiledLogic, LogicCompiler};
 pub use scripts::{Engine, ScriptError, Scripts};
 

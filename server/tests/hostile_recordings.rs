@@ -13,11 +13,13 @@ use gpu_kernels::{Frame, StateHash};
 use server::commands::replay::{Replayed, replay_recording};
 use shared::WorldConfig;
 use shared::wire::codec;
+use shared::world::logic::Text;
+use shared::world::source::{Origin, Source};
 use testkit::dice::{Dice, Seed};
 use testkit::oracle::Oracle;
 use testkit::world::Play;
 use tick::backend::{BackendChoice, BackendOptions};
-use world_file::UncheckedWorld;
+use world_file::StoredWorld;
 
 #[test]
 fn a_changed_recording_is_replayed_or_rejected_with_a_sentence() {
@@ -60,52 +62,46 @@ fn every_world_of_a_file_can_be_recorded() {
     worlds.extend((0..40).map(|seed| Play::new(&mut Dice::new(seed)).config));
     for world in worlds {
         let name = world.schema.world.name.clone();
-        let read: UncheckedWorld =
-            codec::from_bytes::<{ 4 << 20 }, _>(&codec::to_bytes(&world)).expect("it can be read");
-        let checked = world_file::check(read, &name).unwrap_or_else(|e| panic!("{name}: {e}"));
-        assert_eq!(checked, world, "{name}");
+        let bytes = codec::to_bytes(&StoredWorld::of(&world));
+        let read: StoredWorld = codec::from_bytes::<{ 20 << 20 }, _>(&bytes).expect("whole");
+        let read = read
+            .restore(&name)
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(read, world, "{name}");
     }
 }
 
 #[test]
 fn a_world_that_no_file_gives_is_named_with_its_mistake() {
-    let world = world_file::parse(WORLDS[1], "a test's world").expect("a valid world");
-    let reason = |change: &dyn Fn(&mut WorldConfig)| {
-        let mut changed = world.clone();
-        change(&mut changed);
+    let world = world_file::parse(WORLDS[2], "a test's world").expect("a valid world");
+    let reason = |change: &dyn Fn(&mut Source)| {
+        let mut source = Source::clone(&world.source.0);
+        change(&mut source);
+        let changed = WorldConfig {
+            source: Origin(Arc::new(source)),
+            ..world.clone()
+        };
         let file = write(&changed, &[]);
         let failure = RecordingReader::read(&file[..], "file")
             .map(|_| ())
             .unwrap_err();
         let text = format!("{failure:#}");
-        let begin = "file has a world that can't be one: file: ";
+        let begin = "file has a world that can't be one: file:";
         text.strip_prefix(begin).expect(&text).to_owned()
     };
-    assert_eq!(
-        reason(&|w| w.schema.world.capacity = 0),
-        "world.capacity: expected 1 to 16777215, found 0"
+    let rejected = reason(&|s| {
+        s.text
+            .push_str("\n[limits]\nclient_hearings_per_tick = 1048576")
+    });
+    let expected = "limits.client_hearings_per_tick: expected 1 to 1024, found 1048576";
+    assert!(rejected.ends_with(expected), "{rejected}");
+    let rejected = reason(&|s| s.overrides.tick_hz = Some(0));
+    assert!(
+        rejected.contains("world.tick_hz: expected 1 to 1000, found 0"),
+        "{rejected}"
     );
-    assert_eq!(
-        reason(&|w| w.limits.client_hearings_per_tick = 1 << 20),
-        "limits.client_hearings_per_tick: expected 1 to 1024, found 1048576"
-    );
-    assert_eq!(
-        reason(&|w| w.player_kind = 9),
-        "world.player_kind: there is no kind 9"
-    );
-    let inconsistent = "it does not follow from the other parts, as it does in a world file";
-    assert_eq!(
-        reason(&|w| w.schema.attributes[3].max += 1),
-        format!("schema: {inconsistent}")
-    );
-    assert_eq!(
-        reason(&|w| drop(w.schema.commands.pop())),
-        format!("schema: {inconsistent}")
-    );
-    assert_eq!(
-        reason(&|w| w.populations.push(1)),
-        format!("populations: {inconsistent}")
-    );
+    let rejected = reason(&|s| s.logic.texts.push(Text::new("a.rs", "fn")));
+    assert!(rejected.contains("error: "), "{rejected}");
 }
 
 #[test]

@@ -15,10 +15,11 @@ pub mod world;
 
 pub use world::attribute::{Attribute, AttributeType, Audience, MergeRule};
 pub use world::command::{CommandKind, CommandSchema, CommandWord, Refusal, Senders};
-pub use world::config::{Every, Fall, Limits, Motion, WorldConfig};
+pub use world::config::{Every, Fall, Motion, WorldConfig};
 pub use world::course::Course;
 pub use world::fixed::Fixed;
 pub use world::id::{ClientRow, EntityId, EntityRef, Slot, Tick};
+pub use world::limits::Limits;
 pub use world::notification::{NotificationField, NotificationKind, NotificationSchema};
 pub use world::schema::{InterestMode, Kind, Schema, WorldInfo};
 pub use world::talk::{Name, Text};

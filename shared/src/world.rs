@@ -16,19 +16,25 @@
 //! | [`initial`] | the values that entities are born with |
 //! | [`symbols`] | the symbols that each attribute can have |
 //! | [`talk`] | names of players, and what they say |
+//! | [`source`] | what a world was made from |
+//! | [`limits`] | sizes and quotas, each declared once |
 //! | [`config`] | everything that defines a world, checked |
+//! | [`birthplace`] | where the entities of one kind are born |
 
 pub mod attribute;
+pub mod birthplace;
 pub mod command;
 pub mod config;
 pub mod course;
 pub mod fixed;
 pub mod id;
 pub mod initial;
+pub mod limits;
 pub mod logic;
 pub mod mix;
 pub mod notification;
 pub mod schema;
+pub mod source;
 pub mod spawn;
 pub mod symbols;
 pub mod talk;

@@ -4,7 +4,6 @@ use std::fmt;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-
 use shared::world::logic::Text;
 
 /// One problem of a text.
@@ -46,6 +45,34 @@ impl fmt::Display for Diagnostic {
     }
 }
 
+/// What is wrong with the logic of a world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// In a text.
+    Text(Diagnostic),
+    /// A constant that the world file sets.
+    Setting { key: String, message: String },
+}
+
+impl Problem {
+    /// The problem of a text, if it is one.
+    pub fn diagnostic(&self) -> Option<&Diagnostic> {
+        match self {
+            Problem::Text(diagnostic) => Some(diagnostic),
+            Problem::Setting { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Text(diagnostic) => diagnostic.fmt(f),
+            Problem::Setting { key, message } => write!(f, "{key}: {message}"),
+        }
+    }
+}
+
 /// Draws problems as a compiler does: with the lines, the place marked, and the help below.
 pub fn draw(diagnostics: &[&Diagnostic], texts: &[Text], colours: bool) -> String {
     let renderer = match colours {
@@ -75,3 +102,14 @@ pub fn draw(diagnostics: &[&Diagnostic], texts: &[Text], colours: bool) -> Strin
     }
     drawn
 }
+
+/// "expected one of …", as a label.
+pub fn one_of(names: &[&str]) -> String {
+    match names {
+        [] => "it has none".to_owned(),
+        _ => format!("expected one of `{}`", names.join("`, `")),
+    }
+}
+
+/// The most problems that are reported at once.
+pub const PROBLEMS_MAX: usize = 64;

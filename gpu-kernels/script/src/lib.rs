@@ -6,6 +6,7 @@
 //! | `logic` | compiles the texts of a world into commands |
 //! | `builtin` | texts that worlds can choose |
 //! | `play` | compiles and runs what a client does: `fn act()` |
+//! | `functions` | the functions that scripts have without declaring them |
 //! | `parse` | reads texts, with limits |
 //! | `unit` | what names mean in all texts of a world |
 //! | `uses` | which texts use something of each other |
@@ -27,6 +28,8 @@ pub mod builtin;
 #[cfg(feature = "compile")]
 pub mod diagnostic;
 pub mod forecast;
+#[cfg(feature = "compile")]
+mod functions;
 pub mod interpreter;
 pub mod ir;
 #[cfg(feature = "compile")]
@@ -51,11 +54,11 @@ mod usage;
 pub mod uses;
 
 #[cfg(feature = "compile")]
-pub use diagnostic::Diagnostic;
+pub use diagnostic::{Diagnostic, Problem};
 pub use forecast::Forecast;
 #[cfg(feature = "compile")]
-pub use logic::{Command, Logic, Problem};
+pub use functions::BUILTINS;
 #[cfg(feature = "compile")]
-pub use lower::BUILTINS;
+pub use logic::{Command, Logic};
 #[cfg(feature = "compile")]
 pub use play::Play;

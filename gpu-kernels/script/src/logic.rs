@@ -1,7 +1,6 @@
 //! Compiles the texts of a world into commands.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use shared::world::command::CommandWord;
 use shared::world::config::Every;
@@ -10,42 +9,14 @@ use shared::world::notification::{NotificationField, NotificationSchema};
 use shared::world::symbols::Symbols;
 use shared::{CommandKind, CommandSchema, Limits, NotificationKind, Schema, WorldConfig};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{PROBLEMS_MAX, Problem};
 use crate::ir::{Code, Inst};
-use crate::lower::Lower;
+use crate::lower::{Lower, constant};
 use crate::parse::File;
 use crate::types::Type;
-use crate::unit::{Form, PROBLEMS_MAX, Signature, Unit};
+use crate::unit::{Form, Signature, Unit};
 use crate::usage::{KEYS, Usage, is_usage, usage};
 use crate::uses::Uses;
-
-/// What is wrong with the logic of a world.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Problem {
-    /// In a text.
-    Text(Diagnostic),
-    /// A constant that the world file sets.
-    Setting { key: String, message: String },
-}
-
-impl Problem {
-    /// The problem of a text, if it is one.
-    pub fn diagnostic(&self) -> Option<&Diagnostic> {
-        match self {
-            Problem::Text(diagnostic) => Some(diagnostic),
-            Problem::Setting { .. } => None,
-        }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Problem::Text(diagnostic) => diagnostic.fmt(f),
-            Problem::Setting { key, message } => write!(f, "{key}: {message}"),
-        }
-    }
-}
 
 /// The commands of a world, checked.
 #[derive(Clone, Debug)]
@@ -177,6 +148,23 @@ pub fn compile_with(
     config: &WorldConfig,
     logic: &LogicConfig,
 ) -> Result<(WorldConfig, Logic), Vec<Problem>> {
+    change(config, logic, true)
+}
+
+/// A world with the scripts that it had when it was stored, from the one that it began as. What
+/// clients have subscribed to may have changed in between.
+pub fn restore_with(
+    config: &WorldConfig,
+    logic: &LogicConfig,
+) -> Result<WorldConfig, Vec<Problem>> {
+    change(config, logic, false).map(|(config, _)| config)
+}
+
+fn change(
+    config: &WorldConfig,
+    logic: &LogicConfig,
+    has_subscribers: bool,
+) -> Result<(WorldConfig, Logic), Vec<Problem>> {
     let mut compiled = Logic::compile_with(&config.schema, &config.symbols, logic)?;
     let limits = &config.limits;
     let mut problems = compiled.lacks_room(limits);
@@ -190,7 +178,7 @@ pub fn compile_with(
     let engines = before.iter().filter(|n| n.kind <= NotificationKind::PICKED);
     let notifications = engines.cloned().chain(compiled.notifications.clone());
     limits.apply(schema, notifications.collect());
-    if limits.subscriptions_per_client > 0 {
+    if has_subscribers && limits.subscriptions_per_client > 0 {
         // Predicates name fields, by type.
         problems.extend(changed_notifications(&config.schema.notifications, &before));
     }
@@ -455,7 +443,7 @@ fn check_constants<'a>(unit: &'a Unit<'a>, settings: &Constants) {
         if unit.is_full() {
             return;
         }
-        let _ = unit.constant(file, &item.name);
+        let _ = constant(unit, file, &item.name);
     }
     for (stem, settings) in settings {
         let own = unit

@@ -7,10 +7,12 @@
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, commands that are put off, notifications |
 //! | `send` | commands that a client sends |
+//! | `constant` | constants, with what the world file sets |
 //! | `symbol` | symbols and the attributes that can have them |
 //! | `finish` | labels to places; removes what has no use |
 
 mod call;
+mod constant;
 mod effect;
 mod expression;
 mod finish;
@@ -27,12 +29,11 @@ use syn::spanned::Spanned;
 use crate::arith;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Binary, Code, Inst, Operand, Reg, Unary};
-use crate::parse::{Const, Function};
+use crate::parse::Function;
 use crate::types::{Type, Value};
-use crate::unit::{PROBLEMS_MAX, Unit};
+use crate::unit::Unit;
 
-pub use call::BUILTINS;
-pub use expression::one_of;
+pub use constant::constant;
 pub use send::SEND;
 
 /// A step of lowering, or its problem.
@@ -193,11 +194,6 @@ impl<'a> Lower<'a> {
         self.place(exit);
         self.emit(Inst::End);
         Ok(self.finish())
-    }
-
-    /// A constant's value.
-    pub fn constant(unit: &'a Unit<'a>, file: usize, constant: &'a Const) -> Checked<Value> {
-        Lower::constant_expression(unit, file, &constant.value, constant.ty)
     }
 
     /// The value of an expression that must be constant.

@@ -8,10 +8,8 @@ use shared::world::logic::Text;
 use shared::{AttributeType, Schema};
 use syn::spanned::Spanned;
 
-use crate::diagnostic::Diagnostic;
-use crate::lower::one_of;
+use crate::diagnostic::{Diagnostic, PROBLEMS_MAX, one_of};
 use crate::types::Type;
-use crate::unit::PROBLEMS_MAX;
 
 pub(crate) mod foreign;
 mod limits;

@@ -9,10 +9,11 @@ use shared::world::symbols::Symbols;
 use shared::{CommandKind, EntityId, Schema, Slot, Tick};
 
 use crate::arith::Random;
+use crate::diagnostic::Problem;
 use crate::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, Space, World};
 use crate::ir::Code;
-use crate::logic::{Problem, with_stack};
-use crate::lower::{Lower, SEND};
+use crate::logic::with_stack;
+use crate::lower::{Lower, SEND, constant};
 use crate::parse::{File, Function, Item};
 use crate::types::Type;
 use crate::unit::Unit;
@@ -96,7 +97,7 @@ fn compile(schema: &Schema, text: &Text) -> Result<Play, Vec<Problem>> {
     parsed.into_iter().for_each(|problem| unit.note(problem));
     check_items(unit);
     for (file, item) in unit.constants() {
-        let _ = unit.constant(file, &item.name);
+        let _ = constant(&unit, file, &item.name);
     }
     let mut code = Code::default();
     for (file, function) in unit.helpers() {

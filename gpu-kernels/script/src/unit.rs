@@ -5,21 +5,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use proc_macro2::Span;
 use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX, SEEN};
-use shared::world::fixed::Fixed;
 use shared::world::logic::{Budget, Constant, Constants, Numbers};
 use shared::world::notification::{NOTIFICATION_WORDS_MAX, NOTIFICATIONS_MAX};
 use shared::world::symbols::Symbols;
 use shared::{CommandKind, NotificationKind, Schema};
-use syn::spanned::Spanned;
 
-use crate::diagnostic::Diagnostic;
-use crate::logic::Problem;
-use crate::lower::{BUILTINS, Lower};
+use crate::diagnostic::{Diagnostic, PROBLEMS_MAX, Problem};
+use crate::functions::BUILTINS;
 use crate::parse::{Const, File, Function, Item, NotificationItem, Parameter};
 use crate::types::{Type, Value};
-
-/// The most problems that are told of at once.
-pub const PROBLEMS_MAX: usize = 64;
 
 /// What the names of all texts mean.
 pub struct Unit<'a> {
@@ -72,9 +66,12 @@ pub struct WrongForm {
     pub label: String,
 }
 
-enum Evaluation {
+/// How far the value of a constant is known.
+#[derive(Clone, Copy)]
+pub enum Evaluation {
     /// A constant that needs itself ends here.
     Running,
+    /// An error is noted already.
     Done(Result<Value, ()>),
 }
 
@@ -364,123 +361,21 @@ impl<'a> Unit<'a> {
             .map(|(&(file, _), &item)| (file, item))
     }
 
-    /// The value of a constant as a text sees it; an error if it has none, which is noted.
-    pub fn constant(&'a self, file: usize, name: &str) -> Option<Result<Value, ()>> {
-        let own = |file: usize| self.constants.get_key_value(&(file, name.to_owned()));
-        let (key, &item) = own(file).or_else(|| own(*self.public_constants.get(name)?))?;
-        let state = self
-            .values
-            .borrow()
-            .get(key)
-            .map(|evaluation| match evaluation {
-                Evaluation::Running => None,
-                Evaluation::Done(value) => Some(*value),
-            });
-        match state {
-            Some(Some(value)) => return Some(value),
-            Some(None) => {
-                let message = format!("`{name}` leads back to itself");
-                self.note(self.files[key.0].at(item.span, message, "its value needs its value"));
-                return Some(Err(()));
-            }
-            None => {}
-        }
-        self.values
-            .borrow_mut()
-            .insert(key.clone(), Evaluation::Running);
-        let value = self.evaluate(key.0, item);
-        self.values
-            .borrow_mut()
-            .insert(key.clone(), Evaluation::Done(value));
-        Some(value)
+    /// A constant as a text sees it, and the text that it stands in: its own, or a public one.
+    pub fn visible_constant(&self, file: usize, name: &str) -> Option<(usize, &'a Const)> {
+        let own = |file: usize| Some((file, *self.constants.get(&(file, name.to_owned()))?));
+        own(file).or_else(|| own(*self.public_constants.get(name)?))
     }
 
-    fn evaluate(&'a self, file: usize, item: &'a Const) -> Result<Value, ()> {
-        let own = Lower::constant(self, file, item).map_err(|problem| self.note(*problem))?;
-        let stem = self.files[file].text.stem();
-        let key = item.name.to_lowercase();
-        let setting = self
-            .settings
-            .get(stem)
-            .and_then(|settings| settings.get(&key));
-        let value = match setting {
-            None => own,
-            Some(setting) => self.setting(stem, &key, item.ty, setting)?,
-        };
-        let number = value.operand().constant().unwrap_or(0);
-        let Some((low, high)) = self.range(file, item)? else {
-            return Ok(value);
-        };
-        if value.ty == Type::Never || (low..=high).contains(&number) {
-            return Ok(value);
-        }
-        let show = |number: i32| match item.ty {
-            Type::Fixed => Fixed::from_raw(number).to_string(),
-            _ => number.to_string(),
-        };
-        let expected = format!("expected {} to {}", show(low), show(high));
-        match setting {
-            Some(_) => {
-                self.wrong_setting(stem, &key, format!("{expected}, found {}", show(number)));
-            }
-            None => {
-                let span = item.value.span();
-                self.note(self.files[file].at(span, "the value is out of its range", expected));
-            }
-        }
-        Err(())
+    /// How far the value of a constant is known; `None`: nobody has asked for it.
+    pub fn evaluation(&self, file: usize, name: &str) -> Option<Evaluation> {
+        let values = self.values.borrow();
+        values.get(&(file, name.to_owned())).copied()
     }
 
-    /// The ends of a constant's range.
-    fn range(&'a self, file: usize, item: &'a Const) -> Result<Option<(i32, i32)>, ()> {
-        let Some((low, high)) = &item.range else {
-            return Ok(None);
-        };
-        let wrong = |message: &str, label: &str| {
-            self.note(self.files[file].at(low.span(), message, label));
-            Err(())
-        };
-        if !item.ty.is_number() {
-            return wrong("only numbers have a range", "expected no `#[range]`");
-        }
-        let end = |expression| {
-            Lower::constant_expression(self, file, expression, item.ty)
-                .map(|end| end.operand().constant().unwrap_or(0))
-                .map_err(|problem| self.note(*problem))
-        };
-        let (low, high) = (end(low)?, end(high)?);
-        if low > high {
-            return wrong("this range is empty", "expected the lower end first");
-        }
-        Ok(Some((low, high)))
-    }
-
-    /// A value that the world file sets.
-    fn setting(&self, stem: &str, key: &str, ty: Type, setting: &Constant) -> Result<Value, ()> {
-        let number = match (ty, setting) {
-            (Type::Int, &Constant::Int(whole)) => i32::try_from(whole).ok(),
-            (Type::Fixed, &Constant::Int(whole)) => Fixed::from_f64(whole as f64).map(Fixed::raw),
-            (Type::Fixed, &Constant::Float(number)) => Fixed::from_f64(number).map(Fixed::raw),
-            (Type::Bool, &Constant::Bool(truth)) => Some(i32::from(truth)),
-            (Type::Symbol | Type::SymbolOf(_), Constant::Text(text)) => {
-                self.symbol(text).filter(|&number| self.fits(ty, number))
-            }
-            _ => None,
-        };
-        match number {
-            Some(number) => Ok(Value::constant(ty, number)),
-            None => {
-                self.wrong_setting(
-                    stem,
-                    key,
-                    format!(
-                        "expected a value of type `{}`, found {setting}",
-                        self.show(ty)
-                    ),
-                );
-                Err(())
-            }
-        }
+    pub fn set_evaluation(&self, file: usize, name: &str, evaluation: Evaluation) {
+        let mut values = self.values.borrow_mut();
+        values.insert((file, name.to_owned()), evaluation);
     }
 
     /// The number of a symbol of the world.

@@ -1,7 +1,7 @@
 //! Symbols are those of their attribute: what a compiler knows of them it checks.
 
 use script::Logic;
-use script::logic::Problem;
+use script::Problem;
 use shared::WorldConfig;
 use shared::world::logic::{Constant, LogicConfig, Text};
 use world_file::parse;

@@ -8,21 +8,23 @@ mod regions;
 
 use crate::tick::error::TickError;
 use crate::tick::output::RefusedCommand;
-pub use crate::tick::timed::POPULATION_TOKEN;
 use crate::tick::timed::TIMED_WORDS_MAX;
+
+pub use crate::tick::timed::POPULATION_TOKEN;
 pub use batch::Batch;
 pub use commands::Commands;
 pub(crate) use commands::Survey;
 use device::HostVec;
-pub use order::CommandOrder;
-pub use people::{Listeners, Person, PersonChange, Saying};
-pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError, region_changes_max};
 use serde::{Deserialize, Serialize};
+use shared::world::birthplace::Birthplace;
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::logic::LogicConfig;
 use shared::world::mix::order_key;
-use shared::world::spawn::Birthplace;
 use shared::{ClientRow, CommandKind, EntityId, Refusal, Slot, Tick, WorldConfig};
+
+pub use order::CommandOrder;
+pub use people::{Listeners, Person, PersonChange, Saying};
+pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError, region_changes_max};
 
 /// All input of the world in one tick. The world's configuration and all frames so far
 /// determine its state to the bit.

@@ -32,17 +32,18 @@ use gpu_kernels::{
     Birth, Counts, Delivery, Frame, Notification, Observer, ObserverChange, RefusedCommand,
     SlotState, Snapshot, StateHash, Target, TimedCommand,
 };
+use script::Logic;
+use script::logic::with_logic;
+use shared::world::birthplace::Birthplace;
 use shared::world::initial::Choice;
 use shared::world::mix::Random;
-use shared::world::spawn::Birthplace;
 use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
 use crate::rules::Rules;
 use commands::Command;
+
 pub use motion::Movement;
 pub use regions::Regions;
-use script::Logic;
-use script::logic::with_logic;
 
 /// A world that computes what each tick must do.
 #[derive(Clone)]

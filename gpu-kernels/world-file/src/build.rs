@@ -1,19 +1,22 @@
 //! The order in which the parts of a world file are checked.
 
+use shared::Limits;
 use shared::predicate::{NameError, WorldNames};
 use shared::wire::codec;
 use shared::wire::control::{
     ADDRESS_BYTES_MAX, FORECAST_BYTES_MAX, Quotas, WELCOME_BYTES_MAX, Welcome,
 };
 use shared::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
-use shared::world::config::{Limits, VISIBLE_MAX, WorldConfig};
+use shared::world::config::{VISIBLE_MAX, WorldConfig};
 use shared::world::fixed::Fixed;
 use shared::world::id::{CAPACITY_MAX, EntityId, Tick};
 use shared::world::schema::{Schema, WorldInfo};
+use shared::world::source::Origin;
 
 use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, problem, unexpected};
 use super::compile::{self, Declared};
 use super::logic::{self, Texts};
+use super::ranges::Ranges;
 use super::{
     commands, engine, initial, interest, kinds, limits, motion, raw, regions, remarks, spawn,
     wire_step,
@@ -38,15 +41,6 @@ pub(super) struct Rejected {
     pub drawn: String,
 }
 
-impl Rejected {
-    pub fn of(problem: Problem) -> Rejected {
-        Rejected {
-            problems: Problems(vec![problem]),
-            drawn: String::new(),
-        }
-    }
-}
-
 /// Checks all parts. `rejected` has the problems that reading the keys gave.
 pub(super) fn build(
     raw: &raw::World,
@@ -65,7 +59,8 @@ pub(super) fn build(
     let problems = &mut rejected.problems;
     let info = info(&raw.world, problems);
     let populations = problems.take_or(vec![], populations(raw_kinds, info.capacity));
-    let region_limits = regions::limits(&raw.limits, &info, raw_kinds, problems);
+    let mut ranges = Ranges::declared();
+    let edge_max = regions::limits(&mut ranges, &raw.limits, &info, raw_kinds, problems);
     let spawns = spawn::areas(&info, raw_kinds, problems);
     let step = problems.take_or(0, wire_step::of_positions(&raw.world));
     let mut schema = kinds::schema(info, step, raw_kinds, problems);
@@ -132,7 +127,7 @@ pub(super) fn build(
         Some(_) => commands::born(&schema, raw_kinds, problems),
         None => vec![],
     };
-    regions::add(&mut schema, raw_kinds, region_limits.edge_max, problems);
+    regions::add(&mut schema, raw_kinds, edge_max, problems);
     let mut notifications = commands::notifications(&schema, &falls, tells_owner);
     notifications.extend(declared.iter().flat_map(|d| d.notifications.clone()));
     let needs = limits::Needs {
@@ -149,7 +144,7 @@ pub(super) fn build(
         is_heard: scripted(|d| !d.notifications.is_empty()),
         notifies: !notifications.is_empty(),
     };
-    let limits = limits::limits(&raw.limits, region_limits, &needs, problems);
+    let limits = limits::limits(ranges, &raw.limits, &needs, problems);
     if let Some(declared) = declared {
         limits::explain(&declared.reasons, problems);
     }
@@ -176,6 +171,7 @@ pub(super) fn build(
         limits,
         schema,
         symbols,
+        source: Origin::default(),
     };
     Ok(Built {
         warnings: remarks::warnings(&config, raw, raw_kinds, &declared),

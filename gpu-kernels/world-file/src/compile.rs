@@ -1,8 +1,8 @@
 //! What the scripts of a world declare, once they are compiled.
 
-use script::diagnostic::draw;
+use script::diagnostic::{Problem, draw};
 use script::ir::{After, Inst};
-use script::logic::{Command, Logic, Problem};
+use script::logic::{Command, Logic};
 use shared::world::command::CommandSchema;
 use shared::world::logic::LogicConfig;
 use shared::world::notification::NotificationSchema;

@@ -2,7 +2,8 @@
 //! accounts keep.
 
 use shared::world::attribute::{AttributeType, MergeRule};
-use shared::world::config::{DELAY_TICKS_MAX, Fall, PERSIST_PREFIX};
+use shared::world::config::{DELAY_TICKS_MAX, Fall};
+use shared::world::limits::PERSIST_PREFIX;
 use shared::world::logic::Text;
 use shared::world::schema::{Kind, Schema};
 

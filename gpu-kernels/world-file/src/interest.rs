@@ -1,5 +1,4 @@
-//! What clients see, and how much of it they are told: `aoi_leave` and
-//! `client_bytes_per_tick` in the world file.
+//! What clients see, with an entity and without: `aoi_leave` and `[spectators]`.
 
 use shared::world::config::Spectators;
 use shared::world::fixed::Fixed;
@@ -35,22 +34,6 @@ pub(super) fn aoi_leave(raw: &raw::Section, aoi: Fixed) -> Result<Fixed, Problem
     Ok(leave)
 }
 
-/// Bytes that a client is told in a tick; 0: no limit.
-pub(super) fn bytes_per_tick(raw: &raw::Limits) -> Result<u32, Problem> {
-    let bytes = raw.client_bytes_per_tick;
-    match bytes {
-        0 | BYTES_MIN..=BYTES_MAX => Ok(bytes),
-        _ => unexpected(
-            "limits.client_bytes_per_tick",
-            bytes,
-            format!("0, or {BYTES_MIN} to {BYTES_MAX}"),
-        ),
-    }
-}
-
-/// With fewer, a quarter would have no room for any entity.
-const BYTES_MIN: u32 = 256;
-const BYTES_MAX: u32 = 1 << 20;
 /// Whether clients may watch without an entity, and how.
 pub(super) fn spectators(
     raw: &raw::Spectators,

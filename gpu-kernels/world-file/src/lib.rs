@@ -25,13 +25,14 @@
 //! | `commands` | `[[every]]`, and the engine's own notifications |
 //! | `engine` | the keys by which the engine itself uses attributes: falls and owners |
 //! | `regions` | the regions of `[[kind]]`, and their limits |
-//! | `interest` | what clients see, and how much of it they are sent |
+//! | `interest` | what clients see, with an entity and without |
 //! | `motion`, `wire_step` | the keys of `[world]` that say how movement is sent |
 //! | `spawn` | `spawn` of `[[kind]]` |
-//! | `limits` | `[limits]` |
+//! | `ranges` | the keys of `[limits]` and their ranges |
+//! | `limits` | what of these follows from the rest of the world |
 //! | `remarks` | what is allowed, but hardly meant |
 //! | `check` | checks that several keys share |
-//! | `unchecked` | definitions that did not come from a file, by the same checks |
+//! | `stored` | worlds in checkpoints and recordings |
 
 // A number that does not fit is a problem of the file, and not another number.
 #![deny(clippy::cast_possible_truncation)]
@@ -55,18 +56,19 @@ mod motion;
 mod names;
 mod overrides;
 mod parse;
+mod ranges;
 mod raw;
 mod read;
 mod reader;
 mod regions;
 mod remarks;
 mod spawn;
+mod stored;
 mod syntax;
-mod unchecked;
 mod wire_step;
 
 pub use error::{ConfigError, Remark};
-pub use overrides::Overrides;
 pub use parse::Checked;
-pub use reader::{Reader, at_rate, check, default, load, parse, read_file};
-pub use unchecked::UncheckedWorld;
+pub use reader::{Reader, default, load, parse, read_file};
+pub use shared::world::source::Overrides;
+pub use stored::{StoredWorld, at_rate};

@@ -1,14 +1,16 @@
 //! From the text of a world file to a checked world.
 
+use std::sync::Arc;
+
 use shared::WorldConfig;
+use shared::world::source::{Origin, Overrides, Source};
 
 use super::build::{self, Built, Rejected};
 use super::check::Problem;
 use super::error::{ConfigError, Remark};
 use super::lines::Lines;
 use super::logic::Texts;
-use super::overrides::Overrides;
-use super::{read, syntax};
+use super::{overrides, read, syntax};
 
 /// A checked world, and what its author may want to know.
 #[derive(Clone, Debug)]
@@ -57,7 +59,7 @@ pub(super) fn parse(
         });
     }
     let (mut raw, mut problems) = read::read(table, &lines);
-    overrides.apply(&mut raw);
+    overrides::apply(overrides, &mut raw);
     problems.0.extend(syntax.problems);
     let rejected = Rejected {
         problems,
@@ -65,7 +67,7 @@ pub(super) fn parse(
     };
     match build::build(&raw, texts, colours, rejected) {
         Ok(Built {
-            config,
+            mut config,
             warnings,
             notes,
             skipped,
@@ -77,6 +79,11 @@ pub(super) fn parse(
                 key: "logic.folder".to_owned(),
                 message,
             });
+            config.source = Origin(Arc::new(Source {
+                text: text.to_owned(),
+                overrides,
+                logic: config.logic.clone(),
+            }));
             Ok(Checked {
                 config,
                 warnings: remarks(warnings).into_iter().chain(skipped).collect(),

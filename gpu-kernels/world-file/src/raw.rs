@@ -7,11 +7,13 @@ use shared::world::attribute::{AttributeType, Audience, MergeRule};
 use shared::world::logic::Budget;
 use shared::world::schema::InterestMode;
 
+use super::ranges;
+
 /// A whole file, which `read` reads part by part.
 #[derive(Default)]
 pub struct World {
     pub world: Section,
-    pub limits: Limits,
+    pub limits: ranges::Limits,
     pub logic: Logic,
     pub commands: Commands,
     pub spectators: Spectators,
@@ -55,72 +57,6 @@ impl Default for Section {
             wire_tolerance: 0.0,
             wire_step: None,
             velocity: None,
-        }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Limits {
-    pub clients: Option<u32>,
-    pub observers_per_client: u32,
-    pub regions_per_client: u32,
-    pub region_edge_max: Option<f64>,
-    pub entity_regions: Option<bool>,
-    pub commands_per_tick: Option<u64>,
-    pub timed_commands: Option<u64>,
-    pub notifications_per_tick: Option<u64>,
-    pub updates_per_tick: Option<u64>,
-    pub deliveries_per_tick: Option<u64>,
-    pub client_commands_per_tick: u32,
-    pub client_commands_burst: u32,
-    pub input_ticks_max: Option<u32>,
-    pub late_ticks_max: Option<u32>,
-    pub rewind_ticks: u32,
-    pub surplus_waits: bool,
-    pub client_requests_per_second: u32,
-    pub client_bytes_per_tick: u32,
-    pub client_stream_bytes: u32,
-    pub idle_seconds: u32,
-    pub unread_seconds: u32,
-    pub resume_seconds: u32,
-    pub subscriptions_per_client: u32,
-    pub predicate_filters: u32,
-    pub predicate_bytes: u32,
-    pub client_notices_per_tick: u32,
-    pub client_hearings_per_tick: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            clients: None,
-            observers_per_client: 1,
-            regions_per_client: 0,
-            region_edge_max: None,
-            entity_regions: None,
-            commands_per_tick: None,
-            timed_commands: None,
-            notifications_per_tick: None,
-            updates_per_tick: None,
-            deliveries_per_tick: None,
-            client_commands_per_tick: 2,
-            client_commands_burst: 16,
-            input_ticks_max: None,
-            late_ticks_max: None,
-            rewind_ticks: 0,
-            surplus_waits: false,
-            client_requests_per_second: 20,
-            client_bytes_per_tick: 0,
-            client_stream_bytes: 256 * 1024,
-            idle_seconds: 30,
-            unread_seconds: 3,
-            resume_seconds: 10,
-            subscriptions_per_client: 0,
-            predicate_filters: 16,
-            predicate_bytes: 1024,
-            client_notices_per_tick: 64,
-            client_hearings_per_tick: 32,
         }
     }
 }

@@ -5,13 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use shared::WorldConfig;
+use shared::world::source::Overrides;
 
 use super::error::ConfigError;
 use super::folder;
 use super::logic::Texts;
-use super::overrides::Overrides;
 use super::parse::{self, Checked};
-use super::unchecked::UncheckedWorld;
 
 /// Reads and checks a world file and its scripts.
 pub fn load(path: &Path) -> Result<WorldConfig, ConfigError> {
@@ -60,18 +59,6 @@ impl Reader {
 /// The text of a world file, which may come through a pipe.
 pub fn read_file(path: &Path) -> io::Result<String> {
     folder::read_bounded(File::open(path)?, FILE_BYTES_MAX)
-}
-
-/// Checks a world that was read from somewhere, as that of a world file is. `file` is its
-/// name in errors.
-pub fn check(world: UncheckedWorld, file: &str) -> Result<WorldConfig, ConfigError> {
-    world.check(file)
-}
-
-/// A world at another rate of ticks, with what follows from it, as its file would give it at
-/// that rate. `file` is its name in errors.
-pub fn at_rate(world: &WorldConfig, tick_hz: u32, file: &str) -> Result<WorldConfig, ConfigError> {
-    UncheckedWorld::from(world.clone()).check_at_rate(tick_hz, file)
 }
 
 /// The world of an empty file.

@@ -1,43 +1,30 @@
 //! Regions: how many a client may have, how large, and which kinds are born with some.
 
-use shared::world::config::REGIONS_PER_CLIENT_MAX;
 use shared::world::fixed::Fixed;
 use shared::world::schema::{InterestMode, KindRegions, Schema, WorldInfo};
 
-use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, unexpected};
+use super::check::{Problem, Problems, SIZE_MAX, fixed, unexpected};
+use super::ranges::{Limits, Ranges};
 use super::raw;
 
-/// The part of `[limits]` that is about regions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RegionLimits {
-    pub per_client: u32,
-    pub edge_max: Fixed,
-    pub of_entities: bool,
-}
-
+/// Sets the ranges of the limits of regions; gives the longest edge that kinds may have.
 pub(super) fn limits(
-    raw: &raw::Limits,
+    ranges: &mut Ranges,
+    given: &Limits,
     world: &WorldInfo,
     kinds: &[raw::Kind],
     problems: &mut Problems,
-) -> RegionLimits {
-    let per_client = problems.take_or(
-        0,
-        in_range(
-            "limits.regions_per_client",
-            raw.regions_per_client,
-            0,
-            REGIONS_PER_CLIENT_MAX,
-        ),
-    );
-    let default_edge = (world.aoi.to_f64() * EDGE_IN_AOIS).min(SIZE_MAX);
-    let edge_max = raw.region_edge_max.unwrap_or(default_edge);
-    let edge_max = fixed("limits.region_edge_max", edge_max, EDGE_MIN, SIZE_MAX);
+) -> Fixed {
+    let edge_max = &mut ranges.region_edge_max;
+    edge_max.default = (world.aoi.to_f64() * EDGE_IN_AOIS).min(edge_max.max);
+    let found = given.region_edge_max.unwrap_or(edge_max.default);
     // Any edge that kinds may have fits the largest one.
-    let edge_max = problems.take_or(Fixed::MAX, edge_max);
+    let is_allowed = (edge_max.min..=edge_max.max).contains(&found);
+    let edge_max = Fixed::from_f64(found).filter(|_| is_allowed);
     let has_regions = |kind: &raw::Kind| kind.publishes.is_some() || kind.subscribes.is_some();
     let any_kind = kinds.iter().any(has_regions);
-    let of_entities = raw.entity_regions.unwrap_or(any_kind);
+    ranges.entity_regions.default = any_kind;
+    let of_entities = ranges.entity_regions.value(given.entity_regions);
     if any_kind && !of_entities {
         problems.take::<()>(unexpected(
             "limits.entity_regions",
@@ -45,6 +32,7 @@ pub(super) fn limits(
             "true, since a kind has `publishes` or `subscribes`",
         ));
     }
+    let per_client = ranges.regions_per_client.value(given.regions_per_client);
     // Whole buckets have no distance by which to find the nearest entities.
     if world.interest == InterestMode::Buckets && (per_client > 0 || of_entities) {
         problems.take::<()>(unexpected(
@@ -53,11 +41,7 @@ pub(super) fn limits(
             "\"exact\" in a world with regions",
         ));
     }
-    RegionLimits {
-        per_client,
-        edge_max,
-        of_entities,
-    }
+    edge_max.unwrap_or(Fixed::MAX)
 }
 
 /// Adds the regions that newborns carry.

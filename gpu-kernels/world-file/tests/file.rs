@@ -845,7 +845,7 @@ fn a_rate_that_is_set_beside_the_file_has_what_follows_from_it_and_is_checked_wi
             .to_string()
             .contains("world.tick_hz")
     );
-    // The same for a world whose file is not at hand, but for what the division lost.
+    // The same for a world whose file is not at hand.
     let kept = world_file::parse(text, "w.toml").unwrap();
     let same = world_file::at_rate(&kept, 100, "a kept world").unwrap();
     assert_eq!(same, fast);

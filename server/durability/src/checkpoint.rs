@@ -2,7 +2,7 @@
 //!
 //! | part | bytes |
 //! | --- | --- |
-//! | `MYRIADC2` | 8 |
+//! | `MYRIADC3` | 8 |
 //! | the tick that comes next | 8 |
 //! | epoch of the server that wrote it, version of the tick | 4, 4 |
 //! | CRC-32C of the record before | 4 |
@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use shared::wire::codec;
 use shared::{EntityId, WorldConfig};
 use thiserror::Error;
+use world_file::StoredWorld;
 
 use super::disk::{Disk, DiskFile};
 use super::epoch::Epoch;
@@ -33,9 +34,8 @@ pub struct Head {
     pub previous: u32,
 }
 
-/// What a checkpoint holds. `W` is a [`WorldConfig`] that is written, or an unchecked one
-/// that was read.
-#[derive(Debug, Serialize, Deserialize)]
+/// What a checkpoint holds. `W` is a world, or one as it is stored.
+#[derive(Debug, Deserialize)]
 pub struct Body<W = WorldConfig> {
     pub world: W,
     /// Without what clients know of each other.
@@ -49,11 +49,31 @@ pub struct Body<W = WorldConfig> {
     pub deaths: Vec<EntityId>,
 }
 
+/// [`Body`], as it is written.
+#[derive(Serialize)]
+struct Written<'a> {
+    world: StoredWorld,
+    snapshot: &'a Snapshot,
+    hash: &'a StateHash,
+    roster: &'a Roster,
+    births: &'a [Birth],
+    deaths: &'a [EntityId],
+}
+
 /// Why a checkpoint can't be read.
 #[derive(Debug, Error)]
 pub enum CheckpointError {
     #[error("{name} is damaged: {reason}")]
     Damaged { name: String, reason: &'static str },
+    #[error(
+        "{name} is a checkpoint of another version of Myriad: expected {expected}, found {found}; \
+         only the version that wrote it goes on with it"
+    )]
+    Version {
+        name: String,
+        expected: String,
+        found: String,
+    },
     #[error("cannot read {name}: {error}")]
     Disk { name: String, error: io::Error },
 }
@@ -78,8 +98,15 @@ pub fn newest_name(disk: &impl Disk) -> io::Result<Option<u64>> {
 }
 
 /// The bytes of a checkpoint's body.
-pub fn encode<W: Serialize>(body: &Body<W>) -> Vec<u8> {
-    codec::to_bytes(body)
+pub fn encode(body: &Body) -> Vec<u8> {
+    codec::to_bytes(&Written {
+        world: StoredWorld::of(&body.world),
+        snapshot: &body.snapshot,
+        hash: &body.hash,
+        roster: &body.roster,
+        births: &body.births,
+        deaths: &body.deaths,
+    })
 }
 
 /// Writes a checkpoint. It is there as a whole, or not at all.
@@ -118,6 +145,17 @@ pub fn read(disk: &impl Disk, tick: u64) -> Result<(Head, Vec<u8>), CheckpointEr
         name: name.clone(),
         reason,
     };
+    if let Some(found) = bytes.get(..MAGIC.len()).filter(|&found| found != MAGIC)
+        && found.starts_with(KIND)
+    {
+        let show = |magic: &[u8]| String::from_utf8_lossy(magic).into_owned();
+        let (expected, found) = (show(MAGIC), show(found));
+        return Err(CheckpointError::Version {
+            name,
+            expected,
+            found,
+        });
+    }
     let head = bytes.first_chunk().ok_or(damaged("it is too short"))?;
     let (head, checksum, length) = parse_head(head).ok_or(damaged("its head is not right"))?;
     if head.tick != tick {
@@ -165,5 +203,7 @@ fn parse_head(bytes: &[u8; HEAD_BYTES]) -> Option<(Head, u32, u64)> {
 }
 
 const PREFIX: &str = "checkpoint-";
-const MAGIC: &[u8; 8] = b"MYRIADC2";
+const MAGIC: &[u8; 8] = b"MYRIADC3";
+/// What the checkpoints of all versions begin with.
+const KIND: &[u8] = b"MYRIADC";
 const HEAD_BYTES: usize = 44;

@@ -1,7 +1,10 @@
 //! What a world file says otherwise than the world that is kept, value by value.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 use shared::world::logic::Numbers;
+use shared::world::source::{Origin, Source};
 use shared::{CommandKind, WorldConfig};
 
 /// The differences, each as a line with a path: `schema.kinds.player.hp.default: 100, now 90`.
@@ -42,6 +45,11 @@ pub fn of_all(kept: &WorldConfig, given: &WorldConfig) -> Vec<String> {
 /// world's state.
 pub fn with_rate_of(mut world: WorldConfig, of: &WorldConfig) -> WorldConfig {
     let is_another = world.schema.world.tick_hz != of.schema.world.tick_hz;
+    // The texts differ in nothing else, but may name other scripts.
+    world.source = Origin(Arc::new(Source {
+        logic: world.source.0.logic.clone(),
+        ..Source::clone(&of.source.0)
+    }));
     world.schema.world.tick_hz = of.schema.world.tick_hz;
     world.limits.input_ticks_max = of.limits.input_ticks_max;
     world.limits.late_ticks_max = of.limits.late_ticks_max;

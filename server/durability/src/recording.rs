@@ -24,7 +24,7 @@ use shared::world::talk::TALK_BYTES_MAX;
 pub use reader::{Next, RecordingReader};
 pub use writer::{RecordingWriter, Sink};
 
-/// One record. `W` is a [`WorldConfig`] that is written, or an unchecked one that was read.
+/// One record. `W` is a [`StoredWorld`](world_file::StoredWorld).
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Record<W> {
     /// The first record.
@@ -45,7 +45,7 @@ pub fn tick_bytes_max(config: &WorldConfig) -> usize {
     let slots = config.schema.world.capacity as usize;
     // Players are born with what their accounts keep: a word for each attribute.
     let rows = clients * config.schema.attributes.len() * WORD_BYTES;
-    START_BYTES_MAX
+    LOGIC_BYTES_MAX
         + commands * COMMAND_BYTES
         + regions * REGION_BYTES
         + slots * SLOT_BYTES
@@ -54,9 +54,11 @@ pub fn tick_bytes_max(config: &WorldConfig) -> usize {
 }
 
 /// Every recording begins with this.
-pub const MAGIC: &[u8; 8] = b"MYRIADJ9";
-/// The most bytes of a world: its schema has at most 1 MiB, and so have its scripts.
-const START_BYTES_MAX: usize = 4 << 20;
+pub const MAGIC: &[u8; 8] = b"MYRIADK1";
+/// The most bytes of a world: the text of its file, and its scripts twice.
+const WORLD_BYTES_MAX: usize = 20 << 20;
+/// The most bytes of other scripts, and what else comes once in a tick.
+const LOGIC_BYTES_MAX: usize = 4 << 20;
 /// Births, deaths, and what else the server does for a client in a tick.
 const COMMANDS_OF_SERVER: usize = 4;
 /// A command with its words, which each take at most five bytes.

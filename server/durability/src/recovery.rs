@@ -11,7 +11,7 @@ use platform::metrics::machine;
 use shared::WorldConfig;
 use shared::wire::codec;
 use tracing::{info, warn};
-use world_file::UncheckedWorld;
+use world_file::StoredWorld;
 
 use super::ahead::{self, Reached};
 use super::checkpoint::{self, Body, Head};
@@ -68,10 +68,11 @@ pub fn newest(disk: &impl Disk, before: Option<u64>) -> Result<Option<Stored>> {
 pub fn read(disk: &impl Disk, tick: u64) -> Result<Stored> {
     let (head, bytes) = checkpoint::read(disk, tick)?;
     let name = checkpoint::name_of(tick);
-    let body = codec::from_bytes::<BODY_BYTES_MAX, Body<UncheckedWorld>>(&bytes)
-        .or_else(|error| before_symbols(&bytes).ok_or(error))
+    let body = codec::from_bytes::<BODY_BYTES_MAX, Body<StoredWorld>>(&bytes)
         .with_context(|| format!("{name} is not one of this version"))?;
-    let world = world_file::check(body.world, &name)
+    let world = body
+        .world
+        .restore(&name)
         .with_context(|| format!("{name} has a world that can't be one"))?;
     let body = Body {
         world,
@@ -82,19 +83,6 @@ pub fn read(disk: &impl Disk, tick: u64) -> Result<Stored> {
         deaths: body.deaths,
     };
     Ok(Stored { head, body })
-}
-
-/// A checkpoint of a version whose worlds did not say which symbols each attribute has.
-fn before_symbols(bytes: &[u8]) -> Option<Body<UncheckedWorld>> {
-    let body: Body<UncheckedWorld<()>> = codec::from_bytes::<BODY_BYTES_MAX, _>(bytes).ok()?;
-    Some(Body {
-        world: body.world.into(),
-        snapshot: body.snapshot,
-        hash: body.hash,
-        roster: body.roster,
-        births: body.births,
-        deaths: body.deaths,
-    })
 }
 
 /// The state of a new world, as its first checkpoint.
@@ -190,25 +178,53 @@ const BODY_BYTES_MAX: usize = 1 << 40;
 #[cfg(test)]
 mod tests {
     use gpu_kernels::CpuBackend;
+    use script::logic::with_logic;
+    use shared::world::logic::Text;
 
     use super::*;
+    use crate::disk::Folder;
 
-    /// A world that did not say which symbols each attribute has: the last part of it is missing.
-    #[test]
-    fn a_checkpoint_of_the_version_before_symbols_is_read() {
-        let text = "[[kind]]\nname = 'player'\nattributes = [{ name = 'side', type = 'symbol', \
-                    symbols = ['oak', 'elm'], audience = 'state' }]";
-        let world = world_file::parse(text, "test").expect("a valid world");
-        let mut backend = CpuBackend::new(&world, 1, None).expect("a backend");
-        let body = genesis(&world, &mut backend).expect("a state").body;
-        let bytes = codec::to_bytes(&body);
-        let (whole, symbols) = (codec::to_bytes(&world), codec::to_bytes(&world.symbols));
-        let mut before = whole[..whole.len() - symbols.len()].to_vec();
-        before.extend_from_slice(&bytes[whole.len()..]);
-        assert!(codec::from_bytes::<BODY_BYTES_MAX, Body<UncheckedWorld>>(&before).is_err());
-        let read = before_symbols(&before).expect("it can be read");
+    const SIDES: &str = "[[kind]]\nname = 'player'\nattributes = [{ name = 'side', \
+                         type = 'symbol', symbols = ['oak', 'elm'], audience = 'state' }]";
+
+    fn stored(world: &WorldConfig) -> Body {
+        let mut backend = CpuBackend::new(world, 1, None).expect("a backend");
+        let body = genesis(world, &mut backend).expect("a state").body;
+        let bytes = checkpoint::encode(&body);
+        let read = codec::from_bytes::<BODY_BYTES_MAX, Body<StoredWorld>>(&bytes).expect("whole");
+        let world = read.world.restore("test").expect("a valid world");
         assert_eq!(read.snapshot, body.snapshot);
-        let read = world_file::check(read.world, "test").expect("a valid world");
+        Body { world, ..body }
+    }
+
+    #[test]
+    fn a_checkpoint_gives_the_world_with_the_scripts_and_numbers_that_it_had() {
+        let world = world_file::parse(SIDES, "test").expect("a valid world");
+        let read = stored(&world).world;
         assert_eq!(read, world);
+        let mut logic = world.logic.clone();
+        let text = "#[command(clients)]\nfn turn(me: Entity) { me.side = \"elm\"; }";
+        logic.texts.push(Text::new("turn.rs", text));
+        let changed = with_logic(&world, &logic).expect("it compiles");
+        assert_ne!(changed, world);
+        let read = stored(&changed).world;
+        assert_eq!(read, changed);
+        // Once more, from what was read.
+        assert_eq!(stored(&read).world, changed);
+    }
+
+    #[test]
+    fn a_checkpoint_of_another_version_is_named_so() {
+        let name = format!("myriad-checkpoint-version-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("a folder");
+        let before = b"MYRIADC2 and what it had then";
+        std::fs::write(path.join(checkpoint::name_of(7)), before).expect("a file");
+        let error = newest(&Folder::new(&path), None).expect_err("no world");
+        std::fs::remove_dir_all(&path).expect("the folder");
+        let error = format!("{error:#}");
+        let expected = "is a checkpoint of another version of Myriad: expected MYRIADC3, found \
+                        MYRIADC2";
+        assert!(error.contains(expected), "{error}");
     }
 }

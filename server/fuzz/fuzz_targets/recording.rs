@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use server::commands::replay::replay_recording;
 use durability::recording::{RecordingReader, MAGIC, Record};
 use tick::backend::{BackendChoice, BackendOptions};
-use shared::WorldConfig;
+use world_file::StoredWorld;
 use shared::wire::codec;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -51,7 +51,7 @@ static WORLDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     ]
     .map(|text| {
         let world = world_file::parse(text, "a test's world").unwrap();
-        codec::to_bytes(&Record::<WorldConfig>::Start(Box::new(world)))
+        codec::to_bytes(&Record::Start(Box::new(StoredWorld::of(&world))))
     })
     .into()
 });

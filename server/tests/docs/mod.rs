@@ -1,5 +1,6 @@
 //! The documents name what is there, and their examples work.
 
+mod circles;
 mod clocks;
 mod commands;
 mod grafana;

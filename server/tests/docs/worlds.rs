@@ -85,6 +85,36 @@ fn bounds_in_the_tables_are_those_of_the_program() {
     assert!(compared > 35, "{compared}");
 }
 
+/// A row of a limit is what its declaration says.
+#[test]
+fn the_table_of_limits_is_the_one_of_the_program() {
+    let document = read("server/worlds/README.md");
+    let heading = "| key of `[limits]` |";
+    let lines = document
+        .prose()
+        .skip_while(|line| !line.starts_with(heading));
+    let rows: Vec<&str> = lines
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .collect();
+    let declared = shared::Limits::declared();
+    let declared: Vec<String> = declared
+        .iter()
+        .map(|limit| {
+            let (default, range) = (&limit.default, &limit.range);
+            format!(
+                "| `{}` | {default} | {range} | {} |",
+                limit.key, limit.meaning
+            )
+        })
+        .collect();
+    assert!(
+        rows == declared,
+        "the table of limits must be\n{}",
+        declared.join("\n")
+    );
+}
+
 /// The constants of the usual built-in scripts as the world file names them.
 fn constants() -> Value {
     let mut all = serde_json::Map::new();

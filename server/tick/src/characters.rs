@@ -9,8 +9,8 @@ use durability::roster::{Roster, RosterChange};
 use frontend::mirror::Mirror;
 use gpu_kernels::tick::frame::POPULATION_TOKEN;
 use gpu_kernels::{Frame, TickOutput};
-use shared::world::config::PERSIST_PREFIX;
 use shared::world::initial::Initial;
+use shared::world::limits::PERSIST_PREFIX;
 use shared::world::mix::{Random, mix};
 use shared::{ClientRow, CommandKind, EntityId, MergeRule, Slot, Tick, WorldConfig};
 

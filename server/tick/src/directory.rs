@@ -12,7 +12,7 @@ use frontend::publication::SessionEvent;
 use gpu_kernels::tick::frame::PersonChange;
 use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target, TickOutput};
 use shared::wire::control::{Close, Ticket};
-use shared::world::spawn::Birthplace;
+use shared::world::birthplace::Birthplace;
 use shared::{ClientRow, CommandKind, EntityId, Name, Slot, Tick, WorldConfig};
 
 use people::People;

@@ -11,7 +11,7 @@ use gpu_kernels::{Frame, Holder, Region, RegionChange};
 use shared::predicate::TextError;
 use shared::wire::control::Ticket;
 use shared::wire::request::{self, RequestBody};
-use shared::world::config::REGIONS_PER_CLIENT_MAX;
+use shared::world::limits::REGIONS_PER_CLIENT_MAX;
 use shared::{ClientRow, EntityId, WorldConfig};
 use thiserror::Error;
 

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{DecodeError, FRAME_BYTES_MAX, codec};
 use crate::world::command::CommandSchema;
-use crate::world::config::{Limits, Spectators};
+use crate::world::config::Spectators;
 use crate::world::fixed::Fixed;
 use crate::world::id::{EntityId, Tick};
+use crate::world::limits::Limits;
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::Schema;
 

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::command::{CommandKind, CommandSchema};
-use super::fixed::Fixed;
+use super::command::CommandKind;
 use super::initial::Initial;
+use super::limits::Limits;
 use super::logic::LogicConfig;
-use super::notification::NotificationSchema;
 use super::schema::Schema;
+use super::source::Origin;
 use super::spawn::SpawnArea;
 use super::symbols::Symbols;
 
@@ -45,6 +45,10 @@ pub struct WorldConfig {
     pub schema: Schema,
     /// By kind and attribute of type symbol: which it can have.
     pub symbols: Symbols,
+    /// What it was made from, which is what files and other servers get of it. Whoever changes
+    /// another field has a world that can't be stored.
+    #[serde(skip)]
+    pub source: Origin,
 }
 
 /// Movement is told as courses: an entity that goes on as its last course says is not told
@@ -91,66 +95,6 @@ pub struct Every {
     pub own_place: Option<u16>,
 }
 
-/// Sizes and quotas. Whatever exceeds one is dropped by a fixed rule and counted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// Clients at the same time.
-    pub clients: u32,
-    pub observers_per_client: u32,
-    /// Regions that a client may have, not counting those of entities.
-    pub regions_per_client: u32,
-    /// The longest edge of any region.
-    pub region_edge_max: Fixed,
-    /// Whether entities may have regions.
-    pub entity_regions: bool,
-    /// Commands in one tick, including those of world rules.
-    pub commands_per_tick: u32,
-    /// Timed commands that may wait at the same time.
-    pub timed_commands: u32,
-    /// Updates in one tick, before merging.
-    pub updates_per_tick: u32,
-    /// Notifications in one tick; 0: this world has none.
-    pub notifications_per_tick: u32,
-    /// Deliveries in one tick.
-    pub deliveries_per_tick: u64,
-    /// Commands that a client may send per tick, on average.
-    pub client_commands_per_tick: u32,
-    /// Commands that a client may send at once after having been quiet.
-    pub client_commands_burst: u32,
-    /// The ticks ahead of the next one for which a client's command may wait.
-    pub input_ticks_max: u32,
-    /// The ticks by which a client's command may come too late, and still run.
-    pub late_ticks_max: u32,
-    /// For how many of the latest ticks it is kept where each entity was; 0: for none.
-    pub rewind_ticks: u32,
-    /// Whether a command beyond its `per_tick` waits for the next tick, instead of being refused.
-    pub surplus_waits: bool,
-    /// Requests of a client that are read in one second; also, those read at once after
-    /// it has been quiet.
-    pub client_requests_per_second: u32,
-    /// Bytes that a client is told in a tick; 0: as many as there are to tell.
-    pub client_bytes_per_tick: u32,
-    /// Bytes of the reliable stream that may wait for a slow client.
-    pub client_stream_bytes: u32,
-    /// A client that sends nothing for this long is disconnected.
-    pub idle_seconds: u32,
-    /// A client that leaves a part of its stream unread for this long is disconnected: until
-    /// then, no slot of which it does not know that its entity died can be filled again.
-    pub unread_seconds: u32,
-    /// How long the entity of a disconnected client waits for it to resume.
-    pub resume_seconds: u32,
-    /// Content subscriptions of one client; 0: this world has none.
-    pub subscriptions_per_client: u32,
-    /// Filters of one subscription's predicate.
-    pub predicate_filters: u32,
-    /// Bytes of one subscription's predicate, as text.
-    pub predicate_bytes: u32,
-    /// Changes and notifications in one tick that a client is told of by subscription.
-    pub client_notices_per_tick: u32,
-    /// Notifications that a client hears in one tick.
-    pub client_hearings_per_tick: u32,
-}
-
 impl Every {
     /// The words of the entities whose turn it is in one tick, where each gives its own
     /// place; else 0.
@@ -159,23 +103,6 @@ impl Every {
         match self.own_place {
             None => 0,
             Some(_) => u64::from(turns) * self.words.len() as u64,
-        }
-    }
-}
-
-impl Limits {
-    /// Removes the commands of a schema for which there is no room, and sets the
-    /// notifications for which there is.
-    pub fn apply(&self, schema: &mut Schema, notifications: Vec<NotificationSchema>) {
-        if self.timed_commands == 0 {
-            let is_engines = |c: &CommandSchema| c.kind <= CommandKind::DESPAWN;
-            // The server gives them, without putting them off.
-            let is_for_accounts = |c: &CommandSchema| c.name.starts_with(PERSIST_PREFIX);
-            let commands = &mut schema.commands;
-            commands.retain(|c| c.is_given() || is_engines(c) || is_for_accounts(c));
-        }
-        if self.notifications_per_tick > 0 {
-            schema.notifications = notifications;
         }
     }
 }
@@ -203,15 +130,7 @@ impl WorldConfig {
     }
 }
 
-/// Before an attribute's name: the command that gives a newborn what its account keeps.
-pub const PERSIST_PREFIX: &str = "inherit_";
 /// The most ticks by which a command may be put off.
 pub const DELAY_TICKS_MAX: u32 = 1_000_000;
-/// The largest `limits.rewind_ticks`.
-pub const REWIND_TICKS_MAX: u32 = 64;
 /// The largest `world.visible_max`.
 pub const VISIBLE_MAX: u32 = 16_384;
-/// The largest `limits.regions_per_client`.
-pub const REGIONS_PER_CLIENT_MAX: u32 = 64;
-/// The largest `limits.client_hearings_per_tick`.
-pub const HEARINGS_MAX: u32 = 1024;

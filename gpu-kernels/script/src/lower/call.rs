@@ -6,39 +6,10 @@ use syn::spanned::Spanned;
 use super::send::SEND;
 use super::statement::strip;
 use super::{Checked, Frame, Lower, Scope};
+use crate::functions::BUILTINS;
 use crate::ir::{Binary, Inst, Operand, Unary};
 use crate::parse::{foreign, name_of};
 use crate::types::{Type, Value};
-
-/// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 26] = [
-    ("require", "require(condition)"),
-    ("exists", "exists(entity)"),
-    ("resolve", "resolve(number)"),
-    ("is_within", "is_within(place, place, distance)"),
-    ("was_within", "was_within(entity, distance, tick)"),
-    ("distance", "distance(place, place)"),
-    ("near", "near(place, radius)"),
-    ("count_near", "count_near(place, radius)"),
-    ("nearest", "nearest(place, radius)"),
-    ("random", "random(low, high)"),
-    ("random_offset", "random_offset(distance)"),
-    ("min", "min(a, b)"),
-    ("max", "max(a, b)"),
-    ("abs", "abs(number)"),
-    ("clamp", "clamp(number, low, high)"),
-    ("sqrt", "sqrt(number)"),
-    ("point", "point(x, y)"),
-    ("inside", "inside(point)"),
-    ("tick", "tick()"),
-    ("has", "has(entity.attribute)"),
-    ("after", "after(ticks, command(…))"),
-    ("spawn", "spawn(\"kind\", point)"),
-    ("despawn", "despawn(entity)"),
-    ("tell", "tell(Name { … }, around(point, distance))"),
-    ("around", "around(point, distance)"),
-    ("towards", "towards(point, point, distance)"),
-];
 
 /// How deep helper functions may call each other.
 const CALLS_MAX: usize = 32;

@@ -6,9 +6,10 @@ use shared::world::config::DELAY_TICKS_MAX;
 use shared::{CommandKind, MergeRule};
 use syn::spanned::Spanned;
 
-use super::call::{BUILTINS, count};
+use super::call::count;
 use super::statement::{is_call, strip};
 use super::{Checked, Lower};
+use crate::functions::BUILTINS;
 use crate::ir::{After, Inst, Notify, Operand, TIMED_WORDS_MAX, Unary};
 use crate::parse::name_of;
 use crate::types::{Type, Value};

@@ -6,8 +6,10 @@ use shared::world::fixed::Fixed;
 use shared::{Audience, Kind};
 use syn::spanned::Spanned;
 
+use super::constant::constant;
 use super::statement::{CALL, is_change, strip};
 use super::{ALL_WORK_MAX, Checked, DEPTH_MAX, FIXED_RANGE, INSTRUCTIONS_MAX, Lower, WORK_MAX};
+use crate::diagnostic::one_of;
 use crate::ir::{Binary, Inst, Operand, Point, Unary};
 use crate::parse::{foreign, name_of};
 use crate::types::{Type, Value};
@@ -207,7 +209,7 @@ impl<'a> Lower<'a> {
         if name == "none" {
             return Ok(Value::NOBODY);
         }
-        match self.unit.constant(self.file(), &name) {
+        match constant(self.unit, self.file(), &name) {
             // Its own problem is enough.
             Some(value) => Ok(value.unwrap_or(Value::NEVER)),
             None => {
@@ -821,7 +823,7 @@ impl<'a> Lower<'a> {
             }
             syn::Pat::Ident(name) if name.subpat.is_none() && name.by_ref.is_none() => {
                 let text = name_of(&name.ident);
-                match self.unit.constant(self.file(), &text) {
+                match constant(self.unit, self.file(), &text) {
                     Some(case) => self.case(value, case.unwrap_or(Value::NEVER), body, name),
                     None => {
                         let message = format!("there is no constant `{text}`");
@@ -903,12 +905,4 @@ fn lack(expression: &syn::Expr) -> (&'static str, &'static str) {
 fn is_text(expression: &syn::Expr) -> bool {
     let is_text = |literal: &syn::ExprLit| matches!(literal.lit, syn::Lit::Str(_));
     matches!(strip(expression), syn::Expr::Lit(literal) if is_text(literal))
-}
-
-/// "expected one of …".
-pub fn one_of(names: &[&str]) -> String {
-    match names {
-        [] => "it has none".to_owned(),
-        _ => format!("expected one of `{}`", names.join("`, `")),
-    }
 }

@@ -3,7 +3,9 @@
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
-use super::{Checked, Loop, Lower, PROBLEMS_MAX, Scope};
+use super::constant::constant;
+use super::{Checked, Loop, Lower, Scope};
+use crate::diagnostic::PROBLEMS_MAX;
 use crate::ir::{Binary, Inst, Operand};
 use crate::parse::name_of;
 use crate::types::{Type, Value};
@@ -424,7 +426,7 @@ impl<'a> Lower<'a> {
                 let help = format!("declare it as `mut {name}`, as in `let mut {name} = …`");
                 Err(self.helped(ident.span(), message, "it is not `mut`", help))
             }
-            None if self.unit.constant(self.file(), &name).is_some() => {
+            None if constant(self.unit, self.file(), &name).is_some() => {
                 let message = format!("`{name}` can't be changed");
                 Err(self.problem(ident.span(), message, "it is a constant"))
             }

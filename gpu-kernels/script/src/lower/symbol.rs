@@ -3,8 +3,8 @@
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
-use super::{Checked, Lower, one_of};
-use crate::diagnostic::Diagnostic;
+use super::{Checked, Lower};
+use crate::diagnostic::{Diagnostic, one_of};
 use crate::ir::{Binary, Inst, Operand};
 use crate::types::{Type, Value};
 

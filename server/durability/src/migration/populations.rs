@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use gpu_kernels::tick::frame::POPULATION_TOKEN;
 use gpu_kernels::{Backend, Frame};
 use shared::WorldConfig;
-use shared::world::spawn::Birthplace;
+use shared::world::birthplace::Birthplace;
 
 use super::names::Names;
 use crate::checkpoint::Body;

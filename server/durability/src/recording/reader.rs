@@ -9,9 +9,9 @@ use gpu_kernels::{Frame, StateHash};
 use serde::de::DeserializeOwned;
 use shared::WorldConfig;
 use shared::wire::codec;
-use world_file::UncheckedWorld;
+use world_file::StoredWorld;
 
-use super::{MAGIC, Record, START_BYTES_MAX, tick_bytes_max};
+use super::{MAGIC, Record, WORLD_BYTES_MAX, tick_bytes_max};
 
 /// Reads a recording.
 pub struct RecordingReader<R = BufReader<File>> {
@@ -47,13 +47,14 @@ impl<R: Read> RecordingReader<R> {
             bail!("{name} is not a recording of this version: it does not begin like one");
         }
         let mut offset = MAGIC.len() as u64;
-        let start = read_record::<UncheckedWorld>(&mut input, &mut offset, START_BYTES_MAX);
+        let start = read_record::<StoredWorld>(&mut input, &mut offset, WORLD_BYTES_MAX);
         let world = match start {
             Ok(Some(Record::Start(world))) => world,
             Ok(_) => bail!("{name} does not begin with a world's configuration"),
             Err(reason) => bail!("{name} is damaged: {reason}"),
         };
-        let config = world_file::check(*world, name)
+        let config = world
+            .restore(name)
             .with_context(|| format!("{name} has a world that can't be one"))?;
         Ok(RecordingReader {
             input,

@@ -20,6 +20,7 @@ use platform::waits::Wait;
 use shared::wire::codec;
 use shared::{Tick, WorldConfig};
 use tracing::error;
+use world_file::StoredWorld;
 
 use super::{MAGIC, Record, tick_bytes_max};
 
@@ -57,7 +58,7 @@ struct Stopped {
 
 /// A record that waits for the thread.
 struct Queued {
-    record: Record<WorldConfig>,
+    record: Record<StoredWorld>,
     /// About its size in memory.
     bytes: usize,
 }
@@ -87,7 +88,7 @@ impl RecordingWriter {
         let (end, ended) = channel();
         let (returned, written) = channel();
         let queued_bytes = Arc::new(AtomicUsize::new(0));
-        let start = Record::Start(Box::new(config.clone()));
+        let start = Record::Start(Box::new(StoredWorld::of(config)));
         let bytes_max = tick_bytes_max(config);
         let mut thread = Thread {
             sink: BufWriter::new(sink),
@@ -202,7 +203,7 @@ struct Thread<S: Sink> {
 impl<S: Sink> Thread<S> {
     fn write_all(
         &mut self,
-        start: &Record<WorldConfig>,
+        start: &Record<StoredWorld>,
         incoming: &Receiver<Queued>,
     ) -> Result<()> {
         self.sink.write_all(MAGIC)?;
@@ -222,7 +223,7 @@ impl<S: Sink> Thread<S> {
 
 fn write_record(
     out: &mut impl Write,
-    record: &Record<WorldConfig>,
+    record: &Record<StoredWorld>,
     bytes_max: usize,
 ) -> Result<()> {
     let payload = codec::to_bytes(record);

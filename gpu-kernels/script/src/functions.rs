@@ -1,0 +1,31 @@
+//! The functions that scripts have without declaring them.
+
+/// The built-in functions and what each is called with.
+pub const BUILTINS: [(&str, &str); 26] = [
+    ("require", "require(condition)"),
+    ("exists", "exists(entity)"),
+    ("resolve", "resolve(number)"),
+    ("is_within", "is_within(place, place, distance)"),
+    ("was_within", "was_within(entity, distance, tick)"),
+    ("distance", "distance(place, place)"),
+    ("near", "near(place, radius)"),
+    ("count_near", "count_near(place, radius)"),
+    ("nearest", "nearest(place, radius)"),
+    ("random", "random(low, high)"),
+    ("random_offset", "random_offset(distance)"),
+    ("min", "min(a, b)"),
+    ("max", "max(a, b)"),
+    ("abs", "abs(number)"),
+    ("clamp", "clamp(number, low, high)"),
+    ("sqrt", "sqrt(number)"),
+    ("point", "point(x, y)"),
+    ("inside", "inside(point)"),
+    ("tick", "tick()"),
+    ("has", "has(entity.attribute)"),
+    ("after", "after(ticks, command(…))"),
+    ("spawn", "spawn(\"kind\", point)"),
+    ("despawn", "despawn(entity)"),
+    ("tell", "tell(Name { … }, around(point, distance))"),
+    ("around", "around(point, distance)"),
+    ("towards", "towards(point, point, distance)"),
+];
