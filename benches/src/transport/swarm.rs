@@ -48,7 +48,7 @@ pub struct Options {
     /// Cores of the server, which shares them with the bots if these are all [default: half of them]
     #[arg(long, value_name = "N", value_parser = threads)]
     server_cores: Option<usize>,
-    /// One bot of so many keeps a view of all that it is told, and is verified
+    /// One bot of so many keeps a view of all that it receives, and is verified
     #[arg(long, default_value = "1", value_name = "N", value_parser = not_zero)]
     view_every: NonZeroUsize,
     /// Seconds of play that are measured

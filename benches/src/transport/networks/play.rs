@@ -52,7 +52,7 @@ pub struct Outcome {
     /// From the change until all seconds have input in 98 of 100 ticks.
     pub recovery: Option<Duration>,
     /// How often an entity's movement had to wait, and how often the client was sent none since
-    /// nothing was heard of it.
+    /// nothing was received of it.
     pub put_off: u64,
     pub out_of_touch: u64,
     /// Bytes a second on the way to the client, with their headers, and from it.
