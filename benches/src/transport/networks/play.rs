@@ -188,7 +188,7 @@ impl Play {
     }
 }
 
-/// The player, and what the world knows of it.
+/// The player, and its entity in the world.
 #[derive(Default)]
 struct Player {
     given: u32,
@@ -242,7 +242,7 @@ impl Player {
             // Nothing has come for long, although the network is good.
             return Ok(u32::try_from(view.entities().len()).unwrap_or(u32::MAX));
         };
-        ensure!(!places.is_empty(), "the player sees nobody, and not itself");
+        ensure!(!places.is_empty(), "the player sees no entity, and not itself");
         let mut wrong = 0;
         for entity in view.entities().values() {
             // One that has just come into view is in no list.
@@ -262,7 +262,7 @@ fn recovery(moved: &[(Duration, bool)], change: Duration, end: Duration) -> Opti
         .collect();
     let is_bad = |window: &[&(Duration, bool)]| {
         let empty = window.iter().filter(|moved| !moved.1).count();
-        // One of thirty ticks is more than 2 of 100, and says nothing.
+        // One of thirty ticks is more than 2 of 100, and means nothing.
         empty > 1 && empty * 50 > window.len()
     };
     let second = after
