@@ -1,4 +1,4 @@
-//! Tells the benches with which profile they were built: its figures mean nothing without.
+//! Gives the benches the profile that they were built with: its figures mean nothing without.
 
 use std::path::Path;
 

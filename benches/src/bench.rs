@@ -16,7 +16,7 @@ pub trait Bench {
     /// Whether there are charts, and so an option `--plots`.
     const DRAWS: bool = false;
 
-    /// The options of its own; the first paragraph of their documentation says in the
+    /// The options of its own; the first paragraph of their documentation is in the
     /// help what is measured. `--json` and `--plots` come beside them.
     type Options: Args;
 

@@ -1,7 +1,7 @@
 //! What needs an NVIDIA GPU, for all benches. Elsewhere than on Linux on x86-64 each
 //! call is an error.
 
-/// The number of the GPU that all benches run on; `CUDA_VISIBLE_DEVICES` says which it is.
+/// The number of the GPU that all benches run on; `CUDA_VISIBLE_DEVICES` chooses it.
 pub const GPU: u32 = 0;
 
 pub use here::{backend, backend_with_ranges, gpu_name, regions};

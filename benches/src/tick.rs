@@ -8,7 +8,7 @@
 //! | [`hot`] | all updates to one attribute of one entity, against an even spread |
 //! | [`due`] | waiting commands, and those whose tick has come |
 //! | [`mod@logic`] | scripts: a command's cost, compiling, other scripts for a running world |
-//! | [`listen`] | content subscriptions: which clients are told of which changes |
+//! | [`listen`] | content subscriptions: which clients are sent which changes |
 //! | [`keep`] | worlds that are kept: ticks at each level, during checkpoints, recovery |
 //! | [`overlap`] | two ticks in flight against one at a time |
 //! | `primitives` | the tick's sort and scan against CUB's |

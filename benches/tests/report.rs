@@ -100,11 +100,11 @@ fn a_table_that_cannot_be_written_is_an_error() {
         .open("/dev/full")
         .unwrap();
     let output = report(full.into());
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(
-        said.contains("benches: ") && !said.contains("panicked"),
-        "{said}"
+        stderr.contains("benches: ") && !stderr.contains("panicked"),
+        "{stderr}"
     );
     // A reader that has read enough is no failure.
     let (reader, writer) = std::io::pipe().unwrap();

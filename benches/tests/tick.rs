@@ -39,7 +39,7 @@ fn all_backends_agree_on_whom_a_client_sees_in_a_crowd() {
     assert_eq!(report.rows.len(), 2);
     assert_eq!(report.rows[0].checksum, report.rows[1].checksum);
     for row in &report.rows {
-        // All that a client knows moves or leaves, and as many come as leave.
+        // All entities of a known set move or leave, and as many come as leave.
         assert_eq!(row.whole("enters"), row.whole("leaves"));
         let enters = row.whole("enters").unwrap();
         assert_eq!(row.whole("deliveries"), Some(600 * 50 + enters));

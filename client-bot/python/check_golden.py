@@ -1,4 +1,4 @@
-"""Reads the golden bytes of the protocol with this client, and says what it reads otherwise.
+"""Reads the golden bytes of the protocol with this client, and prints the differences.
 
     python check_golden.py ../../shared/tests/protocol/golden.json
 
@@ -94,12 +94,12 @@ def schema_hash(data: bytes) -> dict[str, int]:
 
 def frame(world: World, data: bytes, newest: int) -> Any:
     tick, messages = world.frame(data[read_length(data)[1]:], newest)
-    told = []
+    contents = []
     for name, fields in messages:
         if name == "talk":
             fields = whole(fields["bytes"], TALK)
-        told.append({name: fields} if fields else name)
-    return {"tick": tick, "messages": told}
+        contents.append({name: fields} if fields else name)
+    return {"tick": tick, "messages": contents}
 
 
 def movement(world: World, data: bytes, given: Case) -> Any:

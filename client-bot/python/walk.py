@@ -33,7 +33,7 @@ async def walk(client: Client, units: int) -> tuple[list[int], list[int]]:
             await client.tick()
     while client.view.processed < client.sequence:
         await client.tick()
-    # The walk is told with the tick that has processed it, maybe in another datagram.
+    # The walk arrives with the tick that has processed it, maybe in another datagram.
     end = client.view.newest + 2
     while client.view.newest < end:
         await client.tick()

@@ -53,7 +53,7 @@ pub trait Behaviour {
     /// Adds what ends the play: the commands after which the bot's entity rests.
     fn rest(&mut self, _view: &View, _input: &mut Input) {}
 
-    /// Whether it acts once in each tick that the bot is told of, whatever its rate.
+    /// Whether it acts once in each tick that the bot receives, whatever its rate.
     fn acts_each_tick(&self) -> bool {
         false
     }

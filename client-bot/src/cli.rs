@@ -24,7 +24,7 @@ use crate::scout::reach;
 use crate::signals::Endings;
 use crate::swarm::{Swarm, SwarmOptions};
 
-/// Load-test a Myriad server with a swarm of bots, and check what it tells them
+/// Load-test a Myriad server with a swarm of bots, and check what it sends them
 #[derive(Debug, Parser)]
 #[command(name = "myriad-bot", version)]
 pub struct Arguments {
@@ -43,13 +43,13 @@ pub struct Arguments {
     /// What the bots do
     #[arg(long, value_enum, default_value_t)]
     behaviour: BehaviourKind,
-    /// Script that says what the bots do in each tick
+    /// Script that the bots run in each tick
     #[arg(long, value_name = "FILE", conflicts_with_all = ["behaviour", "rate"])]
     play: Option<PathBuf>,
-    /// Check what bots are told against each other, in play and at rest
+    /// Check what bots receive against each other, in play and at rest
     #[arg(long)]
     verify: bool,
-    /// One bot of so many keeps a view of all that it is told, and is verified; the others know
+    /// One bot of so many keeps a view of all that it receives, and is verified; the others know
     /// only themselves, and cost less: for wander, stroll and crowd
     #[arg(long, value_name = "N", default_value = "1", value_parser = not_zero)]
     view_every: NonZeroUsize,
@@ -227,18 +227,17 @@ fn matches_of(
     arguments: Vec<OsString>,
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<ArgMatches, clap::Error> {
-    // What the command line says by itself. Its mistakes are found below.
+    // The command line by itself. Its mistakes are found below.
     let alone = command.clone().ignore_errors(true);
     let given = alone.try_get_matches_from(&arguments).unwrap_or_default();
-    // A command line may lack what an option needs that does not count: clap asks for nothing that
-    // is excluded.
+    // An option that does not count may lack others that it requires: clap requires nothing that is
+    // excluded.
     let beaten = beaten(&command, &given);
     let counts = |id: &Id| !beaten.contains(id);
-    let asked =
-        |argument: &Arg| variable_of(prefix, argument).filter(|_| counts(argument.get_id()));
+    let set = |argument: &Arg| variable_of(prefix, argument).filter(|_| counts(argument.get_id()));
     let chosen = chosen(&command, &given);
     let chosen = chosen.iter().flat_map(|command| command.get_arguments());
-    let mut names = chosen.filter_map(asked);
+    let mut names = chosen.filter_map(set);
     // That of an unset one would be no setting, such as no token.
     if let Some(name) = names.find(|name| variable(name).is_some_and(|value| value.is_empty())) {
         let message = "expected a value, or no such variable";

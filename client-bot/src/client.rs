@@ -23,7 +23,7 @@ pub use client_core::EventHandler;
 
 /// A [`Game`] and the connections that it runs over.
 ///
-/// [`Client::next_event`] and [`Client::next_input`] drive it: they take in what arrives, send
+/// [`Client::next_event`] and [`Client::next_input`] drive it: they process received data, send
 /// what is due, and come back by themselves if the connection is lost. A program that calls
 /// neither for some seconds loses its connection. This one walks until it is hurt:
 ///
@@ -58,9 +58,9 @@ pub struct Client {
     way: Way,
     /// The attempt to connect that is under way, if one is.
     opening: JoinSet<Result<Connected, ClientError>>,
-    /// What has happened, and was not asked for yet.
+    /// Events that were not returned yet.
     events: VecDeque<Event>,
-    /// The newest tick that the program was told to give input for.
+    /// The newest tick that the program was asked to give input for.
     offered: Option<Tick>,
     /// When the last turn began.
     turned: Instant,
@@ -76,7 +76,7 @@ struct Way {
 }
 
 impl Client {
-    /// Connects as this hello says, and waits to be welcomed.
+    /// Connects with this hello, and waits for the welcome.
     pub async fn connect(connector: &Connector, hello: &Hello) -> Result<Client, ClientError> {
         let options = GameOptions {
             token: hello.token.clone(),
@@ -119,17 +119,17 @@ impl Client {
         })
     }
 
-    /// What the client knows and shows.
+    /// The state behind the client.
     pub fn game(&self) -> &Game {
         &self.game
     }
 
-    /// The world as the server has told it. It stays as it was while the connection is lost.
+    /// The world as received from the server. It stays as it was while the connection is lost.
     pub fn view(&self) -> &View {
         self.session().view()
     }
 
-    /// Lets a later client go on as the same entity.
+    /// Lets a later client continue as the same entity.
     pub fn ticket(&self) -> Ticket {
         self.session().ticket()
     }
@@ -172,7 +172,7 @@ impl Client {
 
 /// What happens.
 impl Client {
-    /// Waits for what happens next. After [`Event::Lost`], unless that says that there are no
+    /// Waits for the next event. After [`Event::Lost`], unless that has no
     /// more attempts, the client connects again: [`Event::Resumed`] or [`Event::Welcomed`]
     /// follows, or another loss. `None` once it has given up. Queued commands go out just in
     /// time for a tick meanwhile.
@@ -187,7 +187,7 @@ impl Client {
             if self.game.is_over() {
                 return None;
             }
-            self.go_on().await;
+            self.advance().await;
         }
     }
 
@@ -207,7 +207,7 @@ impl Client {
             if self.game.is_over() {
                 return None;
             }
-            self.go_on().await;
+            self.advance().await;
         }
     }
 
@@ -245,21 +245,21 @@ impl Client {
                     None => ClientError::ended("it was left"),
                 });
             }
-            self.go_on().await;
+            self.advance().await;
         }
         Ok(())
     }
 
     /// Sends what is due, opens or closes a connection where that is due, and waits until
     /// something arrives or the next thing is due.
-    async fn go_on(&mut self) {
+    async fn advance(&mut self) {
         match self.game.next_step(self.now()) {
             Step::Wait => {}
             Step::Connect => {
                 let (connector, hello) = (self.connector.clone(), self.game.hello());
-                let told = self.game.address().map(str::to_owned);
+                let address = self.game.address().map(str::to_owned);
                 self.opening
-                    .spawn(async move { connector.connect_told(told, &hello).await });
+                    .spawn(async move { connector.connect_to(address, &hello).await });
             }
             Step::Close(code, reason) => {
                 self.close(code, reason);
@@ -281,8 +281,8 @@ impl Client {
     /// Waits for bytes, or for a connection that is being opened.
     async fn arrive(&mut self) {
         if self.game.is_playing() {
-            // The game knows the end.
-            let _ = self.take_in(&mut ()).await;
+            // The game has the error.
+            let _ = self.receive_into(&mut ()).await;
             return;
         }
         let opened = match self.opening.join_next().await {
@@ -328,8 +328,8 @@ impl Client {
         self.game.command(kind, words).ok()
     }
 
-    /// Asks to see who is in a region, beside the area of interest, or no longer (`None`).
-    /// `index` says which of the client's regions is replaced. A region stays where it is,
+    /// Requests the entities in a region, beside the area of interest, or no longer (`None`).
+    /// `index` is that of the client's region which is replaced. A region stays where it is,
     /// or follows any entity.
     ///
     /// Gives the request's number, by which [`Event::Answered`] names it, and for which
@@ -349,7 +349,7 @@ impl Client {
         self.game.watch(point)
     }
 
-    /// Asks to be told of every change and notification for which a predicate holds,
+    /// Subscribes to every change and notification for which a predicate holds,
     /// wherever it happens. Each comes once, as an [`Event::Notice`] with the ids of all
     /// subscriptions that match. `None` also if the predicate is longer than a request may be.
     pub fn subscribe(&mut self, id: u32, predicate: &str) -> Option<u32> {
@@ -369,13 +369,13 @@ impl Client {
 
 /// One connection by hand: at once, without a clock.
 impl Client {
-    /// Waits for bytes from the server and takes them in. A handler is told of them, in place
+    /// Waits for bytes from the server and processes them. A handler gets the events, in place
     /// of [`Client::next_event`]: events up to here are dropped. An error means that the
     /// connection has ended, and [`Client::come_back`] opens another one.
     ///
     /// Dropping the future loses nothing.
     pub async fn receive(&mut self, handler: &mut impl EventHandler) -> Result<(), ClientError> {
-        self.take_in(handler).await?;
+        self.receive_into(handler).await?;
         self.take_events();
         Ok(())
     }
@@ -396,7 +396,7 @@ impl Client {
         };
         self.flush();
         loop {
-            self.take_in(&mut Both(&mut pending, handler)).await?;
+            self.receive_into(&mut Both(&mut pending, handler)).await?;
             self.flush();
             if let Some(answer) = pending.answer.take() {
                 return Ok(answer);
@@ -405,7 +405,7 @@ impl Client {
     }
 
     /// Sends requests, and one datagram with the latest commands and an acknowledgement of
-    /// received ticks. Does nothing if the server knows all of that. Commands run as soon as
+    /// received ticks. Does nothing if the server has all of that. Commands run as soon as
     /// they arrive.
     pub fn flush(&mut self) {
         self.flush_by(None);
@@ -434,7 +434,7 @@ impl Client {
 
     fn send(&self, datagram: Option<Vec<u8>>) {
         if let Some(datagram) = datagram {
-            // Fails only on a connection that is ending, which `take_in` reports.
+            // Fails only on a connection that is ending, which `receive_into` reports.
             let _ = self.way.connection.send_datagram(datagram.into());
         }
     }
@@ -446,15 +446,15 @@ impl Client {
             let bytes = self.game.stream_bytes();
             match Pin::new(&mut self.way.send).poll_write(&mut context, bytes) {
                 Poll::Ready(Ok(written)) => self.game.stream_sent(written),
-                // The connection is ending, which `take_in` reports.
+                // The connection is ending, which `receive_into` reports.
                 Poll::Ready(Err(_)) => self.game.stream_sent(usize::MAX),
                 Poll::Pending => break,
             }
         }
     }
 
-    async fn take_in(&mut self, handler: &mut impl EventHandler) -> Result<(), ClientError> {
-        let taken = self.way.take_in(&mut self.game, self.started, handler);
+    async fn receive_into(&mut self, handler: &mut impl EventHandler) -> Result<(), ClientError> {
+        let taken = self.way.receive_into(&mut self.game, self.started, handler);
         let taken = taken.await;
         if let Err(error) = &taken {
             if matches!(error, ClientError::Unreadable(_)) {
@@ -467,7 +467,7 @@ impl Client {
 }
 
 impl Way {
-    /// Goes on where a server has welcomed the game.
+    /// Continues where a server has welcomed the game.
     fn enter(connected: Connected, game: &mut Game, now: Duration) -> Result<Way, DecodeError> {
         let Connected {
             connection,
@@ -475,7 +475,7 @@ impl Way {
             receive,
             mut welcomed,
         } = connected;
-        // Who takes in the next event has a handler for it.
+        // The next call to receive has a handler for it.
         let rest = std::mem::take(&mut welcomed.rest);
         game.welcomed(welcomed, Some(connection.rtt()), now)?;
         Ok(Way {
@@ -487,7 +487,7 @@ impl Way {
     }
 
     /// Waits for bytes in either direction. Dropping the future loses nothing.
-    async fn take_in(
+    async fn receive_into(
         &mut self,
         game: &mut Game,
         started: Instant,

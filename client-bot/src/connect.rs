@@ -61,7 +61,7 @@ impl Trust {
     }
 }
 
-/// The host in a server's address: the name that its certificate carries, unless another is said.
+/// The host in a server's address: the name that its certificate carries, unless another is given.
 pub fn host_of(server: &str) -> &str {
     let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
     host.trim_matches(['[', ']'])
@@ -72,7 +72,7 @@ pub fn addresses_of(server: &str) -> Result<Addresses, ClientError> {
     addresses_saying(server, || ())
 }
 
-/// The same; what takes long is said.
+/// The same; calls `say` if it takes long.
 fn addresses_saying(server: &str, say: impl FnOnce()) -> Result<Addresses, ClientError> {
     let unknown = |message: String| ClientError::Address {
         server: server.to_owned(),
@@ -103,15 +103,15 @@ pub fn resolve(server: &str) -> Result<SocketAddr, ClientError> {
     Ok(addresses_saying(server, say)?.first())
 }
 
-/// Looks up addresses that a server has told, for sockets of the family that reaches `server`.
+/// Looks up addresses that a server has named, for sockets of the family that reaches `server`.
 /// It may take a while, unless it is an address in numbers.
 #[cfg(feature = "bots")]
-pub(crate) fn addresses_told(told: &str, server: SocketAddr) -> Result<Addresses, ClientError> {
-    let found = addresses_of(told)?;
+pub(crate) fn addresses_named(address: &str, server: SocketAddr) -> Result<Addresses, ClientError> {
+    let found = addresses_of(address)?;
     let reached = found.iter();
     let reached = reached.filter(|address| address.is_ipv4() == server.is_ipv4());
     Addresses::new(reached).ok_or_else(|| ClientError::Address {
-        server: told.to_owned(),
+        server: address.to_owned(),
         message: format!("the socket that reaches {server} reaches none of it"),
     })
 }
@@ -176,7 +176,7 @@ impl ClientError {
         }
     }
 
-    /// What a [`Game`](client_core::Game) is told of it.
+    /// The same for a [`Game`](client_core::Game).
     #[cfg(feature = "tokio")]
     pub(crate) fn ending(&self) -> Ending {
         match self {
@@ -219,7 +219,7 @@ fn is_of_certificate(code: TransportErrorCode) -> bool {
     alerts.any(|&alert| code == TransportErrorCode::crypto(alert))
 }
 
-/// What a resolver takes that asks two servers twice.
+/// The time of a resolver that queries two servers twice.
 const LOOK_UP_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The alerts of TLS from `bad_certificate` to `certificate_unknown`, `unknown_ca`,
@@ -286,7 +286,7 @@ pub fn client_config(trust: &Trust, turns: Turns) -> Result<ClientConfig, Client
     Ok(config)
 }
 
-/// The fastest one first, where the processor helps; a server takes the first that it knows.
+/// The fastest one first, where the processor helps; a server takes the first that it supports.
 const CIPHERS: &[SupportedCipherSuite] = &[
     TLS13_AES_128_GCM_SHA256,
     TLS13_AES_256_GCM_SHA384,
@@ -323,7 +323,7 @@ pub fn verifier(
     Ok(verifier)
 }
 
-/// A server's certificate is not one of those that a client was told to trust.
+/// A server's certificate is not one that the client trusts.
 #[derive(Debug, Error)]
 #[error("its SHA-256 fingerprint is {0}, which is not the expected one")]
 struct OtherCertificate(String);

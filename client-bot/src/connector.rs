@@ -117,16 +117,16 @@ impl Connector {
         })
     }
 
-    /// The same without a time-out, to an address that a server has told.
-    pub(crate) async fn connect_told(
+    /// The same without a time-out, to an address that a server has named.
+    pub(crate) async fn connect_to(
         &self,
-        told: Option<String>,
+        address: Option<String>,
         hello: &Hello,
     ) -> Result<Connected, ClientError> {
-        let Some(told) = told else {
+        let Some(address) = address else {
             return self.try_connect(&self.server, hello).await;
         };
-        let found = tokio::task::spawn_blocking(move || addresses_of(&told));
+        let found = tokio::task::spawn_blocking(move || addresses_of(&address));
         let found = found.await.map_err(ClientError::ended)??;
         self.try_connect(&found, hello).await
     }
@@ -142,7 +142,7 @@ impl Connector {
         let welcomed = match shake_hands(hello, &mut send, &mut receive).await {
             Ok(welcomed) => welcomed,
             Err(HandshakeError::Unreadable(error)) => return Err(error.into()),
-            // The connection's own end says more than the stream's.
+            // The connection's error is more precise than the stream's.
             Err(HandshakeError::Stream(message)) => {
                 let reason = connection.close_reason();
                 return Err(reason.map_or_else(|| ClientError::ended(message), ended));

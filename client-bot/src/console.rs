@@ -3,7 +3,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`files`] | files that are results |
-//! | [`output`] | standard output, whose errors are told at the end |
+//! | [`output`] | standard output, whose errors are reported at the end |
 //! | [`queue`] | lines that a thread of their own writes |
 //! | `progress` | a line of progress |
 //!
@@ -35,8 +35,8 @@ use crate::signals;
 
 pub use progress::ProgressLine;
 
-/// Prints a line for people like `println!`, but does not panic: [`run_program`] tells of what
-/// could not be written. Once [`leave_output_to_json`] was called, it goes to standard error.
+/// Prints a line for people like `println!`, but does not panic: [`run_program`] reports
+/// failed writes. Once [`leave_output_to_json`] was called, it goes to standard error.
 #[macro_export]
 macro_rules! say {
     ($($text:tt)*) => { $crate::console::say(format_args!($($text)*)) };
@@ -51,13 +51,15 @@ macro_rules! note {
 /// Runs a program from its command line to its end: signals end it, also as process 1; what it
 /// could not write is an error, and so is false.
 pub fn run_program(name: &'static str, run: impl FnOnce() -> Result<bool>) -> ExitCode {
-    std::panic::set_hook(Box::new(|panic| note(format_args!("{}", told(panic)))));
+    std::panic::set_hook(Box::new(|panic| {
+        note(format_args!("{}", panic_text(panic)))
+    }));
     if let Err(error) = signals::start() {
         note!("{name}: cannot listen for signals: {error}");
     }
     let ended = catch_unwind(AssertUnwindSafe(run));
     let written = output::finish();
-    // It is no failure that somebody has read enough.
+    // It is no failure that a reader has read enough.
     let ended = ended.map(|ended| {
         ended.or_else(|error| match is_unread(&error) {
             true => Ok(true),
@@ -169,8 +171,8 @@ pub fn flush_errors() {
     }
 }
 
-/// What a panic says.
-pub fn told(panic: &PanicHookInfo<'_>) -> String {
+/// The message, place and backtrace of a panic.
+pub fn panic_text(panic: &PanicHookInfo<'_>) -> String {
     let thread = std::thread::current();
     let name = thread.name().unwrap_or("without a name");
     let place = panic.location().map(|at| format!(" at {at}"));
@@ -204,7 +206,7 @@ fn duplicate<T>(_: &T) -> io::Result<File> {
 fn write_error(line: Vec<u8>) {
     match errors() {
         Some(queue) => queue.push(line, Weight::Important),
-        // There is nobody to tell that it failed.
+        // A failure can't be reported anywhere.
         None => drop(io::stderr().write_all(&line)),
     }
 }

@@ -25,7 +25,7 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// Some filters that can match in a world, for attributes that clients are told of
+    /// Some filters that can match in a world, for attributes that clients are sent
     /// reliably.
     pub fn all(schema: &Schema) -> Vec<Filter> {
         let mut all = vec![];

@@ -33,7 +33,7 @@ use crate::race::Race;
 /// use client_bot::GameClient;
 /// use client_bot::named::NamedError;
 ///
-/// /// Walks, and strikes whoever is near once the strike is ready.
+/// /// Walks, and strikes an entity nearby once the strike is ready.
 /// fn frame(client: &mut GameClient) -> Result<(), NamedError> {
 ///     for event in client.poll() {
 ///         println!("{event:?}");
@@ -81,7 +81,7 @@ pub(crate) struct Sockets {
     v6: Option<usize>,
 }
 
-/// The addresses of a name that a server has told are being looked up.
+/// The addresses of a name that a server has sent are being looked up.
 struct Lookup {
     /// Never locked: engines share references to clients, which a bare receiver forbids.
     found: Mutex<Receiver<Result<Addresses, ClientError>>>,
@@ -90,7 +90,7 @@ struct Lookup {
 /// The number of an attempt to connect, which no other has.
 type Attempt = u32;
 
-/// What the endpoint tells.
+/// The application behind the endpoint.
 struct Driver {
     game: Game,
     started: Instant,
@@ -195,18 +195,18 @@ impl GameClient {
         self.endpoint.set_network(network, seed);
     }
 
-    /// What the client knows and shows.
+    /// The state behind the client.
     pub fn game(&self) -> &Game {
         &self.driver.game
     }
 
-    /// Goes on as the entity of an earlier client, if that is still there: before the first
+    /// Continues as the entity of an earlier client, if that is still there: before the first
     /// poll.
     pub fn set_ticket(&mut self, ticket: Ticket) {
         self.driver.game.set_ticket(ticket);
     }
 
-    /// The world as the server has told it; `None` before the first welcome.
+    /// The world as received from the server; `None` before the first welcome.
     pub fn view(&self) -> Option<&View> {
         self.driver.game.view()
     }
@@ -222,8 +222,8 @@ impl GameClient {
         self.driver.game.clock()?.server_tick(self.driver.now())
     }
 
-    /// Takes in what has arrived, moves on what is shown, connects where that is due, and
-    /// gives what has happened since the last call. It does not wait.
+    /// Processes all that has arrived, advances the scene, connects where that is due, and
+    /// gives the events since the last call. It does not wait.
     pub fn poll(&mut self) -> Vec<Event> {
         let now = Instant::now();
         if let Some(local) = &mut self.local {
@@ -322,7 +322,7 @@ impl GameClient {
     }
 
     /// Leaves for good: the entity is removed. Waits for a second at most until the server
-    /// knows.
+    /// has confirmed.
     pub fn leave(mut self) {
         self.driver.game.leave();
         self.close(Close::Bye, "bye");
@@ -339,7 +339,7 @@ impl GameClient {
 
     fn connect(&mut self) {
         self.lookup = None;
-        let Some(told) = self.driver.game.address() else {
+        let Some(name) = self.driver.game.address() else {
             return match self.server.clone() {
                 Some(server) => self.begin(&server),
                 None => self.driver.end(
@@ -349,15 +349,15 @@ impl GameClient {
             };
         };
         // In numbers, as most are.
-        if let Ok(address) = told.parse::<SocketAddr>() {
+        if let Ok(address) = name.parse::<SocketAddr>() {
             return self.begin(&address.into());
         }
-        let told = told.to_owned();
+        let name = name.to_owned();
         let (to, found) = channel();
         let lookup = std::thread::Builder::new().name("lookup".to_owned());
         let started = lookup.spawn(move || {
             // The game may be over, or no longer interested.
-            let _ = to.send(addresses_of(&told));
+            let _ = to.send(addresses_of(&name));
         });
         match started {
             Ok(_) => {
@@ -433,7 +433,7 @@ impl GameClient {
     }
 
     /// Begins to connect. False if the first packet can't be sent: there is no way to the
-    /// address, for all that the system knows.
+    /// address, as far as the system knows.
     fn open(&mut self, address: SocketAddr, now: Instant) -> Result<(Handle, bool), String> {
         let socket = self.sockets.towards(address, &mut self.endpoint);
         let socket = socket.map_err(|error| ClientError::Socket(error).to_string())?;
@@ -547,7 +547,7 @@ impl Driver {
         }
     }
 
-    fn take_in(&mut self, arrival: Arrival, link: &mut Link<'_>) {
+    fn handle(&mut self, arrival: Arrival, link: &mut Link<'_>) {
         let now = self.now();
         let mut taken = Ok(());
         match arrival {
@@ -587,7 +587,7 @@ impl Application for Driver {
             self.win(*attempt, link);
         }
         if self.is_open(*attempt) {
-            self.take_in(event, link);
+            self.handle(event, link);
         }
     }
 

@@ -14,7 +14,7 @@
 //! | [`behaviour`] | what bots do, one file each |
 //! | [`filter`] | what listening bots subscribe to |
 //! | [`swarm`] | many bots on a few threads |
-//! | [`verify`] | checks of what bots are told |
+//! | [`verify`] | checks of what bots receive |
 //! | [`network`] | options for a bad network on purpose |
 //! | [`report`] | figures, for people and as JSON |
 //! | [`printable`] | text of others, for terminals and logs |

@@ -8,7 +8,7 @@ use shared::wire::close::Close;
 
 /// A client's connection to such a server.
 pub trait LocalServer: Send + Sync {
-    /// Opens a connection with a stream; the client says its hello on it. The error is a sentence
+    /// Opens a connection with a stream; the client sends its hello on it. The error is a sentence
     /// for people.
     fn connect(&mut self) -> Result<(), String>;
 
@@ -21,7 +21,7 @@ pub trait LocalServer: Send + Sync {
     /// The client has closed the connection.
     fn close(&mut self, code: Close);
 
-    /// Runs the world up to now, and gives what it has sent to the client since it was asked last.
+    /// Runs the world up to now, and gives what it has sent to the client since the last call.
     fn advance(&mut self, now: Instant) -> Sent;
 }
 

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::GameClient;
 
-/// Why something cannot be given or asked for by its name.
+/// Why something cannot be given or read by its name.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum NamedError {
     #[error("the client is not in the world")]
@@ -46,14 +46,14 @@ pub enum NamedError {
 }
 
 impl GameClient {
-    /// In how many ticks of input a command can be used again, as far as the client knows; 0:
+    /// In how many ticks of input a command can be used again, by the client's knowledge; 0:
     /// it runs if it is given now.
     pub fn ready_ticks_named(&self, name: &str) -> Result<u32, NamedError> {
         ready_ticks(self.game(), name)
     }
 
     /// Queues a command by its name, with its numbers in the order of the world file, as
-    /// [`number`] tells them, and gives its sequence number. It goes out with a
+    /// [`number`] gives them, and returns its sequence number. It goes out with a
     /// [`GameClient::flush`], just in time for a tick.
     ///
     /// ```no_run
@@ -74,7 +74,7 @@ impl GameClient {
         Ok(self.command(kind, &words)?)
     }
 
-    /// The newest value of an attribute of an entity in view, as [`number`] tells it.
+    /// The newest value of an attribute of an entity in view, as [`number`] gives it.
     pub fn value(&self, entity: EntityId, attribute: &str) -> Result<f64, NamedError> {
         value(self.game(), entity, attribute)
     }
@@ -195,7 +195,7 @@ fn unknown<'a>(what: &'static str, name: &str, known: impl Iterator<Item = &'a s
     }
 }
 
-/// A change of an attribute, by its name, with values as [`number`] tells them.
+/// A change of an attribute, by its name, with values as [`number`] gives them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedChange {
     pub attribute: String,
@@ -302,7 +302,7 @@ mod tests {
 
     const OWN: EntityId = EntityId::new(5, 1);
 
-    /// A game in a world of this text, which has heard nothing but the welcome.
+    /// A game in a world of this text, which has received nothing but the welcome.
     fn game(world: &str) -> Game {
         let world = world_file::parse(world, "a test's world").unwrap();
         let welcome = Welcome {
@@ -359,26 +359,29 @@ mod tests {
     #[test]
     fn errors_say_what_was_expected_and_what_was_probably_meant() {
         let game = game(WORLD);
-        let said = |name, numbers: &[f64]| command(&game, name, numbers).unwrap_err().to_string();
+        let error = |name, numbers: &[f64]| command(&game, name, numbers).unwrap_err().to_string();
         assert_eq!(
-            said("mvoe", &[]),
+            error("mvoe", &[]),
             "the world has no command `mvoe`; did you mean `move`?"
         );
-        assert_eq!(said("levitate", &[]), "the world has no command `levitate`");
         assert_eq!(
-            said("move", &[1.0, 0.0, 0.0]),
+            error("levitate", &[]),
+            "the world has no command `levitate`"
+        );
+        assert_eq!(
+            error("move", &[1.0, 0.0, 0.0]),
             "`move` takes 2 numbers (x, y), found 3"
         );
         assert_eq!(
-            said("strike", &[]),
+            error("strike", &[]),
             "`strike` takes 1 number (target), found 0"
         );
         assert_eq!(
-            said("spawn", &[]),
+            error("spawn", &[]),
             "clients of this world cannot give `spawn`"
         );
         assert_eq!(
-            said("move", &[f64::NAN, 0.0]),
+            error("move", &[f64::NAN, 0.0]),
             "`x` of `move`: expected a number within ±524,288, found NaN"
         );
         assert_eq!(

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::addresses::Addresses;
 
-/// Which attempts are due. Who runs them ends the race once one succeeds.
+/// Which attempts are due. The caller ends the race once one succeeds.
 #[derive(Debug)]
 pub struct Race {
     waiting: std::vec::IntoIter<SocketAddr>,
@@ -83,7 +83,7 @@ where
                 Some(ended) = attempts.join_next() => match ended {
                     Ok(Ok(reached)) => return Ok(reached),
                     Ok(Err(error)) => error,
-                    // Nobody cancels it.
+                    // It is not cancelled.
                     Err(failed) => std::panic::resume_unwind(failed.into_panic()),
                 }
             }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::say;
 
-/// What a swarm did and was told.
+/// What a swarm did and received.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SwarmReport {
     pub behaviour: String,
@@ -23,7 +23,7 @@ pub struct SwarmReport {
     pub notices_full: u64,
     /// Other entities in view, on average over bots and time.
     pub visible_mean: f64,
-    /// From sending a command to being told that the world has processed it.
+    /// From sending a command to the datagram that confirms it.
     pub latency_ms_p50: f64,
     pub latency_ms_p99: f64,
     pub latency_ms_p999: f64,
@@ -46,7 +46,7 @@ pub struct SwarmReport {
     pub verify_errors: u64,
     /// Checks that hold, but only since a stream has caught up with its datagrams.
     pub verify_late: u64,
-    /// Cases that no bot knows enough to judge.
+    /// Cases that no bot can judge.
     pub verify_open: u64,
     pub sessions_lost: u64,
     /// The first few errors as sentences.

@@ -37,7 +37,7 @@ pub fn reach(addresses: &Addresses, name: &str, trust: &Trust) -> Result<SocketA
             });
             endpoint.flush();
             match connecting {
-                // There is no way to the address, for all that the system knows.
+                // There is no route to the address, as far as the system knows.
                 Ok(_) if endpoint.counts().send_errors > errors => race.hurry(now),
                 Ok(_) => {}
                 Err(error) => scout.failures.push(error),

@@ -156,7 +156,7 @@ mod imp {
         if signal == SIGHUP
             && let Some(hangups) = &state.hangups
         {
-            // Who listened may have ended.
+            // The listener may have ended.
             let _ = hangups.send(());
             return;
         }
@@ -184,7 +184,7 @@ mod imp {
         low_level::exit(128 + signal)
     }
 
-    /// Whether a signal is ignored, which only Linux says.
+    /// Whether a signal is ignored, which only Linux reports.
     pub fn is_ignored(signal: i32) -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

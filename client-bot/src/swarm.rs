@@ -103,8 +103,8 @@ impl Swarm {
     pub fn finish(mut self) -> Result<SwarmReport, ClientError> {
         self.wait_for_rest();
         self.state.set_phase(Phase::Compare);
-        let asked = Instant::now();
-        while !self.state.is_done() && asked.elapsed() < VIEWS_WAIT {
+        let began = Instant::now();
+        while !self.state.is_done() && began.elapsed() < VIEWS_WAIT {
             std::thread::sleep(POLL);
         }
         self.state.set_phase(Phase::Leave);
@@ -123,8 +123,8 @@ impl Swarm {
         if !is_asked || self.state.is_at_rest() {
             return;
         }
-        let asked = Instant::now();
-        while !self.state.is_at_rest() && asked.elapsed() < VIEWS_WAIT {
+        let began = Instant::now();
+        while !self.state.is_at_rest() && began.elapsed() < VIEWS_WAIT {
             std::thread::sleep(POLL);
         }
         std::thread::sleep(REST);

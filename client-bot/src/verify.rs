@@ -1,11 +1,11 @@
-//! Checks of what the server tells its clients. They use nothing of the server: they
-//! compare what different bots were told.
+//! Checks of the server's data. They use nothing of the server: they
+//! compare what different bots received.
 //!
 //! | module | checks |
 //! | --- | --- |
 //! | [`Checker`] | in play: positions of others, and entities missing from view |
 //! | [`check_at_rest`] | whole views, once nothing moves |
-//! | [`check_notices`] | notices of subscriptions, and what must be heard by place |
+//! | [`check_notices`] | notices of subscriptions, and those by place |
 
 mod at_rest;
 mod checker;
@@ -31,7 +31,7 @@ pub use record::BotRecord;
 use record::RECORDED_TICKS;
 pub use spot::Spot;
 
-/// What a bot knows at the end.
+/// A bot's final state.
 pub struct FinalView {
     pub bot: usize,
     pub entity: EntityId,
@@ -47,7 +47,7 @@ pub struct FinalView {
     pub record: BotRecord,
 }
 
-/// Checks that bots were told of what they subscribed to, and of what can be heard where
+/// Checks that bots received all that they subscribed to, and notifications by place where
 /// they were. The last few ticks are left out, as not every bot may have received them.
 pub fn check_notices(history: &History, schema: &Schema, views: &[FinalView]) {
     let all: Vec<_> = views.iter().map(|v| (v.bot, &v.record)).collect();

@@ -14,7 +14,7 @@ pub fn within<T: Send + 'static>(
     within_saying(patience, || (), work)
 }
 
-/// The same; after a moment in vain it is said.
+/// The same; after a moment in vain it is reported.
 pub fn within_saying<T: Send + 'static>(
     patience: Duration,
     say: impl FnOnce(),
@@ -22,7 +22,7 @@ pub fn within_saying<T: Send + 'static>(
 ) -> io::Result<T> {
     let (to, done) = channel();
     let work = move || {
-        // Nobody may wait for it any more.
+        // The caller may have stopped waiting.
         let _ = to.send(work());
     };
     thread::Builder::new()

@@ -8,11 +8,11 @@ use client_bot::shared::EntityId;
 use client_bot::{Faults, GameClient, Trust};
 
 fn client() -> GameClient {
-    let nobody = "127.0.0.1:9"
+    let unreachable = "127.0.0.1:9"
         .parse::<std::net::SocketAddr>()
         .expect("an address");
     let trust = Trust::Certificates(vec![client_bot::pki_types::CertificateDer::from(vec![])]);
-    GameClient::new(nobody, "localhost", &trust, GameOptions::default()).expect("a socket")
+    GameClient::new(unreachable, "localhost", &trust, GameOptions::default()).expect("a socket")
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What `myriad-bot` does where nobody takes its output, and where a signal ends it.
+//! `myriad-bot` where its output is not read, and where a signal ends it.
 
 use std::fs::File;
 use std::io::Read;
@@ -23,9 +23,12 @@ fn full() -> File {
 fn output_that_cannot_be_written_is_an_error() {
     for arguments in [["--help"], ["--version"]] {
         let output = bots(&arguments).stdout(full()).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("cannot write to standard output"), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(
+            stderr.contains("cannot write to standard output"),
+            "{stderr}"
+        );
     }
     // Where errors can't be written either, the status is left.
     let status = bots(&["--help"]).stdout(full()).stderr(full()).status();
@@ -42,13 +45,13 @@ fn a_signal_ends_bots_that_nobody_answers() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = [0; 10];
+    let mut stderr = [0; 10];
     let mut errors = child.stderr.take().unwrap();
-    errors.read_exact(&mut said).expect("a line of progress");
-    assert_eq!(&said, b"connecting");
+    errors.read_exact(&mut stderr).expect("a line of progress");
+    assert_eq!(&stderr, b"connecting");
     let pid = child.id().to_string();
-    let told = Command::new("kill").args(["-TERM", &pid]).status();
-    assert!(told.unwrap().success());
+    let status = Command::new("kill").args(["-TERM", &pid]).status();
+    assert!(status.unwrap().success());
     // As a shell expects it.
     assert_eq!(child.wait().unwrap().signal(), Some(15));
 }

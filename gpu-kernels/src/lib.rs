@@ -3,13 +3,13 @@
 //! A [`Backend`] owns the state of one world. Each tick it is given a [`Frame`]
 //! and gives back a [`TickOutput`]; [`TickOutput::hash`] covers all that the
 //! next tick depends on and is the same on every backend, whatever the number of
-//! threads. Nothing here knows sockets, files or the time of day; clocks are
+//! threads. Nothing here uses sockets, files or the time of day; clocks are
 //! read only to say how long a stage took.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | [`tick`] | the state of a world, and what advances it: frame, output, backends |
-//! | [`logic`] | what a tick knows of commands; scripts, ready to run |
+//! | [`logic`] | the catalog of commands; scripts, ready to run |
 //! | [`space`] | boxes, and how a world's boxes are sorted |
 //! | [`content`] | which subscribers' predicates a notification satisfies |
 //! | [`listen`] | which client gets which notice because it subscribed |

@@ -19,7 +19,7 @@
 //! **What a client's subscriptions cost is limited.** If all together cost more than a tick has
 //! time for, those of the clients that cost most are matched apart from the others, each within
 //! its share (`apart`); so are those of clients at their limit. A client whose share is used
-//! up gets the notices that were found by then, and is told that there may have been more.
+//! up gets the notices that were found by then, with a mark that there may have been more.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -436,7 +436,7 @@ impl Listeners {
                     continue;
                 }
                 let place = candidate.place.unwrap_or(self.notices.next_place());
-                if !self.clients.tell(entry.client, place) {
+                if !self.clients.count(entry.client, place) {
                     continue;
                 }
                 if candidate.place.is_none() {
@@ -504,14 +504,14 @@ fn batch_len(filters: usize) -> usize {
     (FILTERS_WANTED / filters.max(1)).clamp(BATCH_MIN, BATCH_MAX)
 }
 
-/// A batch is made to look at about this many filters: what one more batch costs is little
+/// A batch is made to check about this many filters: the cost of one more batch is little
 /// beside it, and clients that cost too much are found by then.
 const FILTERS_WANTED: usize = 1 << 20;
 /// The most pairs of candidate and subscription that a GPU finds at a time.
 const PAIRS_WANTED: usize = 1 << 21;
 const BATCH_MIN: usize = 64;
 const BATCH_MAX: usize = 1 << 16;
-/// A thread looks at a hundred million filters in a second, or more.
+/// A thread checks a hundred million filters in a second, or more.
 const TOGETHER_PER_SECOND: u64 = 1 << 25;
 const CLIENT_PER_SECOND: u64 = 1 << 18;
 const APART_PER_SECOND: u64 = 1 << 24;
@@ -521,5 +521,5 @@ const FILTERS_ALWAYS: u64 = 2;
 const DROPPED_MAX: u32 = 64;
 /// To move a filter takes some microseconds, ...
 const MOVES_MAX: usize = 1024;
-/// ... as long as to look at so many.
+/// ... as long as to check so many.
 const MOVE_COST: u64 = 512;

@@ -1,4 +1,4 @@
-//! What a tick knows of commands, kinds and owners.
+//! The catalog of a tick: commands, kinds and owners.
 //!
 //! A command is a script (crate `script`). It reads the state at the start of the tick, and
 //! emits updates, which are merged after all commands have run. The tick runs each command
@@ -172,7 +172,7 @@ impl Catalog {
         self.config.born[usize::from(kind)]
     }
 
-    /// The column whose new owners are told of.
+    /// The column whose new owners are reported.
     pub fn tells_owner(&self) -> Option<usize> {
         self.config.tells_owner.map(usize::from)
     }

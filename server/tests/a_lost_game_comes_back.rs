@@ -51,7 +51,7 @@ fn a_game_whose_network_fails_resumes_as_the_same_entity() {
     else {
         panic!("{lost:?}");
     };
-    assert_eq!(reason, "nothing was heard for 2 seconds");
+    assert_eq!(reason, "nothing was received for 2 seconds");
     assert!(retry_in.is_some());
     assert!(!client.game().is_playing());
     client.set_faults(Faults::default(), 1);
@@ -165,7 +165,7 @@ async fn a_client_for_tokio_is_told_of_all_once_and_resumes_by_itself() {
     else {
         panic!("{told:?}");
     };
-    assert_eq!(reason, "nothing was heard for 2 seconds");
+    assert_eq!(reason, "nothing was received for 2 seconds");
     assert!(retry_in.is_some());
     assert_eq!(client.command(builtin::MOVE, &[0, 0]), None);
     strike(&mut other_client);

@@ -1,4 +1,4 @@
-//! What a report says of the machine, the sources and the day.
+//! A report's notes on the machine, the sources and the day.
 
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};

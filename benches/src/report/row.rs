@@ -10,7 +10,7 @@ use super::statistics::Summary;
 /// One scenario, measured with one backend and approach.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
-    /// The bench's name; a second word tells several scenarios of a bench apart.
+    /// The bench's name; a second word distinguishes scenarios of a bench.
     pub scenario: String,
     /// The scenario's own parameters and figures; in JSON they are fields of the row.
     #[serde(flatten)]

@@ -24,7 +24,7 @@ pub struct Crowd;
 
 /// A crowd: all clients within one area of interest, and all move
 ///
-/// Each client knows the nearest of all others, so the interest stage compares everybody
+/// Each client's known set is the nearest of all others, so the interest stage compares everybody
 /// with everybody. Known clients count as nearer by a twentieth of the area. The bench
 /// fails if a backend disagrees with the baseline, the cpu backend on one thread, on the
 /// state or the deliveries of any tick that both run.
@@ -33,7 +33,7 @@ pub struct Options {
     /// Numbers of clients: FIRST..LAST, doubling, or a list like 2000,50000
     #[arg(long, default_value = "2000,50000", value_name = "RANGE|LIST")]
     clients: ClientCounts,
-    /// The number of entities that a client knows
+    /// The size of a client's known set
     #[arg(long, default_value_t = 256, value_name = "N")]
     visible_max: u32,
     /// Timed ticks

@@ -1,5 +1,5 @@
 //! The due stage: many commands wait, and in each tick some fall due and as many new
-//! ones are put off.
+//! ones are scheduled.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,7 +24,7 @@ pub struct Due;
 
 /// The due stage: a million commands wait, ten thousand of them fall due in each tick
 ///
-/// The server puts off as many new ones, so that their number is constant. There are no
+/// The server schedules as many new ones, so that their number is constant. There are no
 /// observers. Beside the backends, a binary heap of the same commands runs on one
 /// thread. The bench fails if a backend disagrees with the cpu backend on one thread on
 /// the state after any tick.
@@ -116,7 +116,7 @@ fn sample(
     Ok((samples, hashes))
 }
 
-/// The delays of a tick's commands. The first tick puts off all, evenly spread over the
+/// The delays of a tick's commands. The first tick schedules all, evenly spread over the
 /// ticks that follow; each later one as many as fall due.
 fn delays(tick: Tick, options: &Options) -> impl Iterator<Item = u32> {
     let (pending, due) = (options.pending, options.due);

@@ -20,13 +20,13 @@ use crate::report::{Recorder, Report, Row, Sample};
 use direct::Direct;
 use scenario::{Mirror, Scenario, client_of};
 
-/// The stage `listen`. Fails where a client is told of anything but what its predicates
-/// say.
+/// The stage `listen`. Fails where a client gets anything but the matches of its
+/// predicates.
 pub struct Listen;
 
 /// Content subscriptions in the tick: all entities move, thousands of clients listen
 ///
-/// Measures the stage that finds out which clients are told of what, by itself: ticks
+/// Measures the stage that finds the notices of each client, by itself: ticks
 /// are run beforehand. Each subscription asks for one entity, for one of two, for all
 /// that enter a small box, or for a kind in a strip of the world. The baseline tries
 /// every predicate on a sample of the changes, on one thread; its time is scaled up to
@@ -187,7 +187,7 @@ fn listen(
             "some clients reached their limit of notices"
         );
         match i {
-            // This tick takes in the subscriptions, and has nothing to match yet.
+            // This tick applies the subscriptions, and has nothing to match yet.
             0 => first = total,
             _ if i > WARM_UP_TICKS => {
                 samples.push(Sample::of_stage(NAME, total));

@@ -102,7 +102,7 @@ fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Runs ticks while `more` (number of timed ticks, time since the first) says so, and
+/// Runs ticks while `more` (number of timed ticks, time since the first) is true, and
 /// returns their times and the checksum of the `checked`-th.
 fn sample(
     subject: &mut dyn Subject,

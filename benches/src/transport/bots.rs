@@ -47,14 +47,14 @@ pub struct Bots {
     lines: Receiver<String>,
 }
 
-/// What the process of bots is told.
+/// A command to the process of bots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Word {
     /// The bots begin to play.
     Play,
     /// They send no more commands.
     Rest,
-    /// They compare what they know, and leave.
+    /// They compare their views, and leave.
     Finish,
 }
 
@@ -69,13 +69,13 @@ impl Bots {
             .stdout(Stdio::piped())
             .spawn()
             .context("cannot start the process of the bots")?;
-        let (words, said) = (process.stdin.take(), process.stdout.take());
-        let (Some(words), Some(said)) = (words, said) else {
+        let (words, output) = (process.stdin.take(), process.stdout.take());
+        let (Some(words), Some(output)) = (words, output) else {
             bail!("the process of the bots has no pipes");
         };
         let (sender, lines) = channel();
         std::thread::spawn(move || {
-            for line in BufReader::new(said).lines().map_while(Result::ok) {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
                 if sender.send(line).is_err() {
                     return;
                 }
@@ -121,8 +121,8 @@ impl Bots {
     }
 
     fn say(&mut self, word: Word) -> anyhow::Result<()> {
-        let said = writeln!(self.words, "{}", word.text()).and_then(|()| self.words.flush());
-        said.context("the bots have failed")
+        let written = writeln!(self.words, "{}", word.text()).and_then(|()| self.words.flush());
+        written.context("the bots have failed")
     }
 }
 
@@ -161,7 +161,7 @@ impl Word {
     }
 }
 
-/// Runs the bots that a command line names, as the process at the other end tells them.
+/// Runs the bots that a command line names, by the commands of the process at the other end.
 pub fn run(matches: &ArgMatches) -> anyhow::Result<()> {
     let options = Options::from_arg_matches(matches)?;
     let mut swarm = Swarm::start(SwarmOptions {

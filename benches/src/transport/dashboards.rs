@@ -33,7 +33,7 @@ pub struct Dashboards;
 /// Ticks of a server with live clients while dashboards are open, and while none is
 ///
 /// The baseline is the same server in the same run: periods with dashboards and without them
-/// take turns. Each dashboard asks for what the page asks for, as often: health, map with an
+/// take turns. Each dashboard makes the page's requests, as often: health, map with an
 /// area, clients, and one client.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
@@ -226,7 +226,7 @@ impl Viewing {
     }
 }
 
-/// Asks for what a page shows, until it is closed.
+/// Requests the data of a page, until it is closed.
 fn view(
     page: SocketAddr,
     viewer: u64,
@@ -238,7 +238,7 @@ fn view(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        // Each looks at an area of its own.
+        // Each shows an area of its own.
         let place = 20 * viewer;
         ask(
             page,

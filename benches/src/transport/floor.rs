@@ -75,7 +75,7 @@ fn spawn(
     thread.context("cannot start a thread")
 }
 
-/// Sends a packet for each client in each tick, and takes in what comes back.
+/// Sends a packet for each client in each tick, and reads the replies.
 fn run_server(
     socket: std::net::UdpSocket,
     peer: SocketAddr,

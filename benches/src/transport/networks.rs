@@ -126,7 +126,7 @@ pub fn measure(scene: &Scene) -> anyhow::Result<Row> {
     row.put("rate_down", outcome.rate_down);
     row.put("rate_up", outcome.rate_up);
     if scene.play.change.is_some() {
-        // None within the time of the play is as bad as can be told.
+        // None within the time of the play counts as the worst.
         let seconds = f64::from(scene.play.seconds);
         let recovery = outcome.recovery.map_or(seconds, |r| r.as_secs_f64());
         row.put("recovery_s", recovery);
@@ -153,7 +153,7 @@ const COLUMNS: [(&str, &str); 16] = [
     ("age p50, ms", "age_ms_p50"),
     ("age p99, ms", "age_ms_p99"),
     ("lead, ms", "lead_ms"),
-    ("put off", "put_off"),
+    ("deferred", "put_off"),
     ("out of touch", "out_of_touch"),
     ("down, B/s", "rate_down"),
     ("up, B/s", "rate_up"),

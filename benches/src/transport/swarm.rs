@@ -42,13 +42,13 @@ pub struct Options {
     /// What the bots do
     #[arg(long, value_enum, default_value_t)]
     behaviour: BehaviourKind,
-    /// Tell every movement, also that of entities which go on as they were told
+    /// Send every movement, also that of entities which stay on their courses
     #[arg(long)]
     every_movement: bool,
     /// Cores of the server, which shares them with the bots if these are all [default: half of them]
     #[arg(long, value_name = "N", value_parser = threads)]
     server_cores: Option<usize>,
-    /// One bot of so many keeps a view of all that it is told, and is verified
+    /// One bot of so many keeps a view of all that it receives, and is verified
     #[arg(long, default_value = "1", value_name = "N", value_parser = not_zero)]
     view_every: NonZeroUsize,
     /// Seconds of play that are measured
@@ -109,7 +109,7 @@ const COLUMNS: [(&str, &str, bool); 22] = [
     ("latency p50, ms", "latency_ms_p50", false),
     ("p99", "latency_ms_p99", false),
     ("age p99, ms", "age_ms_p99", false),
-    ("put off, %", "put_off_percent", false),
+    ("deferred, %", "put_off_percent", false),
     ("packets out", "packets_out", false),
     ("in", "packets_in", false),
     ("µs per client-tick", "server_us", false),
@@ -149,17 +149,17 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
         view_every: options.view_every,
         seed: world.seed,
     })?;
-    let mut said = Duration::ZERO;
+    let mut printed = Duration::ZERO;
     while !bots.is_settled()? {
         if begun.elapsed() > JOIN_WAIT || !server.is_running() {
             bail!("only {} joined", server.stats().figures().clients);
         }
-        if begun.elapsed() > said + SAY_PERIOD {
-            said = begun.elapsed();
+        if begun.elapsed() > printed + SAY_PERIOD {
+            printed = begun.elapsed();
             let connected = server.stats().figures().clients;
             note!(
                 "{connected} of {clients} clients after {:.0} s",
-                said.as_secs_f64()
+                printed.as_secs_f64()
             );
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -198,7 +198,7 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     let latency = Duration::from_secs_f64(report.latency_ms_p50 / 1e3);
     let approach = match options.every_movement {
         false => options.behaviour.name().to_owned(),
-        true => format!("{}, every movement told", options.behaviour.name()),
+        true => format!("{}, every movement sent", options.behaviour.name()),
     };
     let mut row = Row::new(NAME, backend, &approach, [latency]);
     row.put("clients", clients);
@@ -207,7 +207,7 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     row.put("bots_cores", cores.bots.len());
     row.put("view_every", options.view_every.get() as u64);
     row.put("join_seconds", joined.as_secs_f64());
-    // Those who never came in are lost, too.
+    // Those that were never admitted are lost, too.
     let absent = report.clients.saturating_sub(report.clients_connected);
     let lost = report.sessions_lost.max(figures.sessions_lost);
     row.put("lost", lost + absent);

@@ -1,4 +1,4 @@
-//! Walks east in a world, without a window, and prints who comes and goes.
+//! Walks east in a world, without a window, and prints enters and leaves.
 //!
 //! `cargo run --example walk -- 127.0.0.1:4433 FINGERPRINT [SECONDS]`
 
@@ -10,7 +10,7 @@ use bevy_ecs::prelude::*;
 use bevy_myriad::client_bot::client_core::GameOptions;
 use bevy_myriad::client_bot::connect::{addresses_of, host_of};
 use bevy_myriad::client_bot::{GameClient, Trust};
-use bevy_myriad::{Myriad, MyriadPlugin, Seen, Told};
+use bevy_myriad::{Myriad, MyriadPlugin, Seen, MyriadEvent};
 use bevy_transform::components::Transform;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ))
         .insert_resource(Myriad::new(client))
         .insert_resource(End(Instant::now() + Duration::from_secs(seconds)))
-        .add_systems(Update, (walk, tell, end))
+        .add_systems(Update, (walk, print, end))
         .run();
     Ok(())
 }
@@ -50,10 +50,10 @@ fn walk(mut myriad: ResMut<Myriad>) {
     }
 }
 
-fn tell(mut told: MessageReader<Told>, seen: Query<(&Seen, &Transform)>) {
-    for told in told.read() {
-        println!("{:?}", told.event);
-        if let Some((seen, transform)) = told.entity.and_then(|entity| seen.get(entity).ok()) {
+fn print(mut events: MessageReader<MyriadEvent>, seen: Query<(&Seen, &Transform)>) {
+    for event in events.read() {
+        println!("{:?}", event.event);
+        if let Some((seen, transform)) = event.entity.and_then(|entity| seen.get(entity).ok()) {
             println!("  a {} at {}", seen.kind, transform.translation);
         }
     }

@@ -24,7 +24,7 @@ pub struct MyriadPlugin;
 
 impl Plugin for MyriadPlugin {
     fn build(&self, app: &mut App) {
-        app.add_message::<Told>()
+        app.add_message::<MyriadEvent>()
             .add_systems(PreUpdate, follow.run_if(resource_exists::<Myriad>))
             .add_systems(PostUpdate, flush.run_if(resource_exists::<Myriad>));
     }
@@ -79,10 +79,10 @@ impl Seen {
     }
 }
 
-/// What happened, in the order in which the client was told. [`Event::Link`] tells that the server
-/// falls silent or is heard again, and [`Event::Lost`] has the code of a loss.
+/// An event, in the order in which the client received them. [`Event::Link`] reports that the
+/// server falls silent or sends again, and [`Event::Lost`] has the code of a loss.
 #[derive(Message, Clone, Debug)]
-pub struct Told {
+pub struct MyriadEvent {
     pub event: Event,
     /// The entity of the app that it is about. One that left is despawned in the same frame.
     pub entity: Option<Entity>,
@@ -93,7 +93,7 @@ pub struct Told {
 fn follow(
     mut myriad: ResMut<Myriad>,
     mut shown: Query<(&mut Seen, &mut Transform)>,
-    mut told: MessageWriter<Told>,
+    mut writer: MessageWriter<MyriadEvent>,
     mut commands: Commands,
 ) {
     let events = myriad.client.poll();
@@ -132,9 +132,9 @@ fn follow(
         entities.remove(&id);
         commands.entity(entity).try_despawn();
     }
-    told.write_batch(events.into_iter().map(|event| {
+    writer.write_batch(events.into_iter().map(|event| {
         let id = subject(&event);
-        Told {
+        MyriadEvent {
             entity: id.and_then(|id| entities.get(&id).or(before.get(&id)).copied()),
             changes: named_changes(client, &event),
             event,

@@ -9,7 +9,7 @@ use bevy_ecs::prelude::*;
 use bevy_myriad::client_bot::client_core::{Event, GameOptions};
 use bevy_myriad::client_bot::connect::addresses_of;
 use bevy_myriad::client_bot::{GameClient, Trust};
-use bevy_myriad::{Myriad, MyriadPlugin, Seen, Told};
+use bevy_myriad::{Myriad, MyriadPlugin, Seen, MyriadEvent};
 use bevy_transform::components::Transform;
 
 #[path = "../../tests/served/mod.rs"]
@@ -79,14 +79,14 @@ fn another_client_is_spawned_and_despawned() {
     myriad.client.leave();
     let mut left = false;
     until(&mut [&mut first], "the other one is despawned", |apps| {
-        let told = apps[0].world_mut().resource_mut::<Messages<Told>>();
-        left |= told.iter_current_update_messages().any(|told| {
-            matches!(told.event, Event::Left { entity, .. } if entity == id)
-                && told.entity == Some(other)
+        let events = apps[0].world_mut().resource_mut::<Messages<MyriadEvent>>();
+        left |= events.iter_current_update_messages().any(|event| {
+            matches!(event.event, Event::Left { entity, .. } if entity == id)
+                && event.entity == Some(other)
         });
         apps[0].world().get_entity(other).is_err()
     });
-    assert!(left, "the app is told that the entity left");
+    assert!(left, "the app gets the event that the entity left");
     assert_eq!(seen(&mut first).len(), 1);
 }
 

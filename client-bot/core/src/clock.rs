@@ -1,10 +1,10 @@
 //! The server's clock, as far as a client can know it.
 //!
-//! A server says numbers of ticks and no times, so a client knows when it heard of which
+//! A server sends numbers of ticks and no times, so a client measures when it received which
 //! tick, and how many ticks before its own each of its commands arrived. From these follow
 //!
-//! - the *line*: when it would hear of each tick if nothing were ever delayed. Words that come
-//!   later than their place on the line are [jitter](Clock::jitter);
+//! - the *line*: when it would receive each tick if nothing were ever delayed. Datagrams that
+//!   come later than their place on the line are [jitter](Clock::jitter);
 //! - the *lead*: how long before a tick's place on the line its input is sent, to arrive just in
 //!   time for it. It follows what the latest inputs needed;
 //! - how many ticks' input is sent together, where the way to the server takes little;
@@ -21,25 +21,25 @@ use std::time::Duration;
 
 use shared::Tick;
 
-use lead::{Heard, Lead};
+use lead::{Feedback, Lead};
 use uplink::Uplink;
 
-/// When ticks are heard of, and when input has to be sent for them.
+/// When ticks are received, and when input has to be sent for them.
 #[derive(Clone, Debug)]
 pub struct Clock {
     /// All times are in nanoseconds, since differences may be negative.
     period: i64,
-    /// When words arrived, oldest first.
+    /// When datagrams arrived, oldest first.
     arrivals: VecDeque<Arrival>,
-    /// The first tick that was heard of, from which the others are counted.
+    /// The first tick that was received, from which the others are counted.
     base: Tick,
-    /// When that tick would have been heard of without delay; `None` before the first word.
+    /// When that tick would have been received without delay; `None` before the first one.
     line: Option<i64>,
     jitter: i64,
     newest: Tick,
     lead: Lead,
     uplink: Uplink,
-    /// What the transport knew at first.
+    /// The transport's first guess.
     first_round_trip: Option<i64>,
     /// Input for ticks before this one would only be too late: it is sent further ahead since.
     first_input: Tick,
@@ -48,12 +48,12 @@ pub struct Clock {
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     at: i64,
-    /// When the base would have been heard of with the same delay.
+    /// When the base would have been received with the same delay.
     origin: i64,
 }
 
 impl Clock {
-    /// A clock that has heard nothing yet. `round_trip` is a first guess, if there is one.
+    /// A clock that has received nothing yet. `round_trip` is a first guess, if there is one.
     pub(crate) fn new(tick_hz: u32, round_trip: Option<Duration>) -> Clock {
         let first = round_trip.map(nanoseconds);
         let period = 1_000_000_000 / i64::from(tick_hz.max(1));
@@ -76,18 +76,18 @@ impl Clock {
         duration(self.period)
     }
 
-    /// The tick of which a word may arrive now, and the share of the way to the next one.
-    /// `None` before the first word.
-    pub fn heard_tick(&self, now: Duration) -> Option<f64> {
+    /// The tick that may arrive now, and the share of the way to the next one.
+    /// `None` before the first datagram.
+    pub fn received_tick(&self, now: Duration) -> Option<f64> {
         let since = nanoseconds(now) - self.line?;
         Some(moment_of(self.base) + since as f64 / self.period as f64)
     }
 
     /// The tick in which the server is now: half a round trip later than
-    /// [`Clock::heard_tick`].
+    /// [`Clock::received_tick`].
     pub fn server_tick(&self, now: Duration) -> Option<f64> {
         let half = self.round_trip().unwrap_or_default() / 2;
-        self.heard_tick(now + half)
+        self.received_tick(now + half)
     }
 
     /// The tick that input sent now is meant for: the next whole number from this on.
@@ -105,13 +105,13 @@ impl Clock {
         Some(((self.line? - nanoseconds(half)) as f64 - before) / 1e9)
     }
 
-    /// The first tick that input can be sent for, beside those that were heard of.
+    /// The first tick that input can be sent for, beside those that were received.
     pub(crate) fn first_input(&self) -> Tick {
         self.first_input
     }
 
-    /// From sending a word until its effect may be heard of, without the wait for a tick.
-    /// `None` before the first command, unless the transport knew.
+    /// From sending a command until its effect may arrive, without the wait for a tick.
+    /// `None` before the first command, unless the transport had a guess.
     pub fn round_trip(&self) -> Option<Duration> {
         match (self.lead.least_need(), self.line) {
             (Some((low, most)), Some(line)) => {
@@ -145,9 +145,15 @@ impl Clock {
 }
 
 impl Clock {
-    /// A word of a tick has arrived, which says up to which command it was processed, and by
-    /// how many ticks those came too early.
-    pub(crate) fn hear(&mut self, tick: Tick, processed: u32, margin: Option<i32>, now: Duration) {
+    /// A datagram of a tick has arrived, with the last processed command, and by
+    /// how many ticks commands came too early.
+    pub(crate) fn receive(
+        &mut self,
+        tick: Tick,
+        processed: u32,
+        margin: Option<i32>,
+        now: Duration,
+    ) {
         let at = nanoseconds(now);
         if self.line.is_none() {
             self.base = tick;
@@ -169,14 +175,14 @@ impl Clock {
                 let round_trip = self.first_round_trip.unwrap_or(self.period);
                 self.lead.guess(round_trip - line + self.period / 4);
             }
-            // What input needs is not known now, but a server that leaves out ticks is seen.
+            // The need of input can't be measured now, but a server that leaves out ticks shows.
             Some(before) => self.lead.follow(before - line, at),
         }
         self.jitter = origins[(origins.len() - 1) * 95 / 100] - line;
         if tick <= self.newest {
             return;
         }
-        let heard = Heard {
+        let feedback = Feedback {
             tick,
             before: self.newest,
             processed,
@@ -185,7 +191,9 @@ impl Clock {
         self.newest = tick;
         let base = self.base;
         let period = self.period;
-        let is_further = self.lead.hear(heard, at, |tick| since(base, tick, period));
+        let is_further = self
+            .lead
+            .receive(feedback, at, |tick| since(base, tick, period));
         self.lead.bound(LEAD_MAX - line);
         if let Some(delay) = self.lead.take_delay() {
             self.uplink.note(delay, at);
@@ -239,11 +247,11 @@ fn duration(nanoseconds: i64) -> Duration {
 }
 
 /// Servers' and clients' clocks run apart, and an overloaded server leaves out ticks, so the
-/// line follows what was heard in this time.
+/// line follows the arrivals of this time.
 const ARRIVALS_SPAN: i64 = 4_000_000_000;
 const ARRIVALS_MIN: usize = 4;
 const ARRIVALS_MAX: usize = 256;
-/// Nobody plays over a longer round trip.
+/// A longer round trip is not playable.
 const LEAD_MAX: i64 = 3_000_000_000;
 
 /// The tick in which a moment lies, in ticks; the first or last tick for one beyond.

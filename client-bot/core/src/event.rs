@@ -34,9 +34,9 @@ pub enum Event {
     },
     /// The client's entity had died. The client acts as this one from now on.
     Reborn(EntityId),
-    /// The client subscribed to this, or can hear it.
+    /// The client subscribed to this, or it came by place.
     Notice { tick: Tick, notice: Notice },
-    /// Somebody spoke, or came into or left a channel.
+    /// A player spoke, or joined or left a channel.
     Talk { tick: Tick, talk: Talk },
     /// The client reached its limit of notices in this tick: the rest is left out.
     NoticesFull(Tick),
@@ -48,7 +48,7 @@ pub enum Event {
     SubscriptionLost(u32),
     /// The world's commands or notifications have changed; the view has the new schema.
     InterfaceChanged,
-    /// The server falls silent, or is heard again: once for each change. A welcome begins a good
+    /// The server falls silent, or sends again: once for each change. A welcome begins a good
     /// link without this event, and a loss ends any.
     Link {
         state: LinkState,
@@ -58,7 +58,7 @@ pub enum Event {
     /// The connection could not be opened, or has ended.
     Lost {
         code: LossCode,
-        /// A sentence for people, which says more than the code's own
+        /// A sentence for people, with more detail than the code's own
         /// [words](LossCode::words).
         reason: String,
         /// Where the server speaks another version: which one, and where to get it.
@@ -87,7 +87,7 @@ pub struct RefusedRun {
     pub reason: Refusal,
 }
 
-/// Is called for everything that the server tells a client, as it arrives.
+/// Is called for everything that the server sends a client, as it arrives.
 pub trait EventHandler {
     /// A movement datagram has taken effect on the view.
     fn datagram(&mut self, _view: &View, _summary: DatagramSummary, _movement: &Movement) {}
@@ -95,14 +95,14 @@ pub trait EventHandler {
     /// A message of the stream, sent in this tick, is about to take effect on the view.
     fn message(&mut self, _tick: Tick, _message: &Message) {}
 
-    /// A frame of this tick says that commands had no effect.
+    /// A frame of this tick reports commands without effect.
     fn refused(&mut self, _tick: Tick, _commands: RefusedRun) {}
 }
 
 /// Ignores everything.
 impl EventHandler for () {}
 
-/// What a movement datagram tells beside the movement itself.
+/// The fields of a movement datagram beside the movement itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramSummary {
     pub tick: Tick,
@@ -117,12 +117,12 @@ pub struct DatagramSummary {
     pub send_every: u32,
     /// All datagrams of this tick have arrived now.
     pub is_complete: bool,
-    /// And the client was told of all movement that it may not have known. Otherwise, some
-    /// entities that it heard nothing of may have departed from their courses.
+    /// And the client has been sent all movement that it may have lacked. Otherwise, some
+    /// entities without news may have departed from their courses.
     pub is_whole: bool,
 }
 
-/// Tells two handlers of everything, in turn.
+/// Passes everything to two handlers, in turn.
 pub struct Both<'a, A: ?Sized, B: ?Sized>(pub &'a mut A, pub &'a mut B);
 
 impl<A, B> EventHandler for Both<'_, A, B>

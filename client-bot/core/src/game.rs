@@ -1,12 +1,12 @@
 //! A client's end of a game, over any number of connections: what a game ships on.
 //!
-//! The transport opens and closes connections when it is told, hands in bytes and takes
+//! The transport opens and closes connections on request, hands in bytes and takes
 //! bytes; the game polls once a frame. All methods take the time as a span since some moment
 //! that the caller chooses once.
 //!
 //! | the transport | calls |
 //! | --- | --- |
-//! | once a frame, or at [`Game::next_due`] | [`Game::next_step`], and opens or closes a connection if it says so |
+//! | once a frame, or at [`Game::next_due`] | [`Game::next_step`], and opens or closes a connection as it returns |
 //! | has opened a connection with a stream | [`Game::opened`]; or [`Game::welcomed`], once it has shaken hands itself |
 //! | receives | [`Game::handle_stream`], [`Game::handle_datagram`]; closes after an error |
 //! | can send on its stream | sends [`Game::stream_bytes`], then [`Game::stream_sent`] |
@@ -37,7 +37,7 @@ use crate::session::Session;
 use crate::view::View;
 use crate::{Region, TalkRequest, Welcomed};
 
-/// A game's end of a connection, and what it knows when that is lost.
+/// A game's end of a connection, and its knowledge while that is lost.
 pub struct Game {
     options: GameOptions,
     stage: Stage,
@@ -65,7 +65,7 @@ pub struct GameOptions {
     pub spectates: bool,
     /// From the attempt until the welcome.
     pub connect_timeout: Duration,
-    /// A connection over which nothing was heard for this long is lost. Servers say
+    /// A connection over which nothing was received for this long is lost. Servers send
     /// something each half second, and one that has a standby may be silent for 2 seconds.
     pub silence_timeout: Duration,
     pub retry: RetryOptions,
@@ -115,7 +115,7 @@ enum Stage {
     Over,
 }
 
-/// What a game knows of the world, also while it is not connected.
+/// A game's knowledge of the world, also while it is not connected.
 struct World {
     session: Session,
     clock: Clock,
@@ -164,11 +164,11 @@ impl Game {
                 world.prediction.advance(tick, now);
                 world.polled = [Some(tick_of(tick.max(0.0))), world.polled[0]];
             }
-            let told = std::mem::take(&mut world.record.events);
-            // What was told came before the end of the connection that told it.
+            let news = std::mem::take(&mut world.record.events);
+            // Its events came before the end of the connection.
             let lost = events.iter().position(|e| matches!(e, Event::Lost { .. }));
             let at = lost.unwrap_or(events.len());
-            events.splice(at..at, told);
+            events.splice(at..at, news);
         }
         let lost_after = self.lost_after();
         if let Stage::Playing { link } = &mut self.stage
@@ -179,12 +179,12 @@ impl Game {
         events
     }
 
-    /// Whether the client is in the world, for all it knows.
+    /// Whether the client is in the world, as far as it knows.
     pub fn is_playing(&self) -> bool {
         matches!(self.stage, Stage::Playing { .. })
     }
 
-    /// Whether the server is heard, as of the last [`Game::poll`]; `None` while the client is not
+    /// Whether the server is silent, as of the last [`Game::poll`]; `None` while the client is not
     /// in the world.
     pub fn link(&self) -> Option<Link> {
         match &self.stage {
@@ -203,7 +203,7 @@ impl Game {
         self.world.as_ref().map(|world| &world.session)
     }
 
-    /// The world as the server has told it; `None` before the first welcome. It stays as it
+    /// The world as received from the server; `None` before the first welcome. It stays as it
     /// was while the connection is lost.
     pub fn view(&self) -> Option<&View> {
         self.session().map(Session::view)
@@ -238,12 +238,12 @@ impl Game {
         predicted.or_else(|| world.scene.position(entity))
     }
 
-    /// Lets a later game go on as the same entity.
+    /// Lets a later game continue as the same entity.
     pub fn ticket(&self) -> Option<Ticket> {
         self.ticket
     }
 
-    /// Goes on as the entity of an earlier game, if that is still there.
+    /// Continues as the entity of an earlier game, if that is still there.
     pub fn set_ticket(&mut self, ticket: Ticket) {
         self.ticket = Some(ticket);
     }
@@ -291,7 +291,7 @@ impl Game {
         Ok(sequence)
     }
 
-    /// The first tick for which a command can be used again, as far as the client knows: one
+    /// The first tick for which a command can be used again, by the client's knowledge: one
     /// that was used rests, and one can be given only so often in a tick. `None` before the
     /// first welcome. Input is for [`Prediction::input_tick`] next.
     pub fn ready_at(&self, kind: CommandKind) -> Option<Tick> {
@@ -356,11 +356,11 @@ impl Game {
                 // Not for good: the client wants to resume.
                 Step::Close(Close::Resumed, "no welcome in time")
             }
-            Stage::Playing { link } if now >= link.heard() + self.lost_after() => {
+            Stage::Playing { link } if now >= link.last_received() + self.lost_after() => {
                 let seconds = self.lost_after().as_secs_f64();
-                let reason = format!("nothing was heard for {seconds} seconds");
+                let reason = format!("nothing was received for {seconds} seconds");
                 self.lose(Ending::new(LossCode::TimedOut, reason), now);
-                Step::Close(Close::Resumed, "nothing was heard")
+                Step::Close(Close::Resumed, "nothing was received")
             }
             _ => Step::Wait,
         }
@@ -375,7 +375,7 @@ impl Game {
             }
             Stage::Playing { link } => {
                 let lost_after = self.lost_after();
-                let silent = link.heard() + lost_after;
+                let silent = link.last_received() + lost_after;
                 let silent = link.next_due(lost_after).unwrap_or(silent).min(silent);
                 let input = self.world.as_ref().map(|world| world.next_input(now));
                 Some(input.map_or(silent, |input| silent.min(input)))
@@ -384,8 +384,8 @@ impl Game {
         }
     }
 
-    /// The transport has opened the connection that was asked for, with a stream. It may
-    /// know a round trip, which is a first guess until commands tell.
+    /// The transport has opened the requested connection, with a stream. It may
+    /// have measured a round trip, a first guess until commands do.
     pub fn opened(&mut self, round_trip: Option<Duration>) {
         self.first_round_trip = round_trip;
         if let Stage::Connecting { until } = self.stage {
@@ -397,7 +397,7 @@ impl Game {
         }
     }
 
-    /// What the game says to a server first, for a transport that shakes hands itself.
+    /// The game's first message to a server, for a transport that shakes hands itself.
     pub fn hello(&self) -> Hello {
         Hello {
             name: self.options.name.clone(),
@@ -407,7 +407,7 @@ impl Game {
         }
     }
 
-    /// A server has welcomed [`Game::hello`] on the connection that was asked for. After an
+    /// A server has welcomed [`Game::hello`] on the requested connection. After an
     /// error the transport should close the connection.
     pub fn welcomed(
         &mut self,
@@ -436,7 +436,7 @@ impl Game {
         self.ticket = None;
     }
 
-    /// Where to connect, as HOST:PORT: an address that a server has told. `None`: the one that the
+    /// Where to connect, as HOST:PORT: an address that a server has named. `None`: the one that the
     /// player gave. Certificates are those of the server that the player gave, in either case.
     pub fn address(&self) -> Option<&str> {
         self.route.address()
@@ -447,7 +447,7 @@ impl Game {
         self.handle_stream_with(bytes, now, &mut ())
     }
 
-    /// The same, where a handler is told of everything beside.
+    /// The same, where a handler also gets everything.
     pub fn handle_stream_with(
         &mut self,
         bytes: &[u8],
@@ -462,12 +462,12 @@ impl Game {
                 Ok(())
             }
             Stage::Playing { link } => {
-                link.hear(now);
+                link.receive(now);
                 let Some(world) = &mut self.world else {
                     return Ok(());
                 };
                 world.handle_stream(bytes, now, handler)?;
-                self.route.tell(world.session.standby());
+                self.route.set_standby(world.session.standby());
                 Ok(())
             }
             _ => Ok(()),
@@ -479,7 +479,7 @@ impl Game {
         self.handle_datagram_with(bytes, now, &mut ())
     }
 
-    /// The same, where a handler is told of everything beside.
+    /// The same, where a handler also gets everything.
     pub fn handle_datagram_with(
         &mut self,
         bytes: &[u8],
@@ -490,7 +490,7 @@ impl Game {
             // It is sent again.
             return Ok(());
         };
-        link.hear(now);
+        link.receive(now);
         let Some(world) = &mut self.world else {
             return Ok(());
         };
@@ -677,9 +677,9 @@ impl World {
         let (session, mut recorder) = self.recorder(now);
         session.handle_datagram(bytes, &mut Both(&mut recorder, handler))?;
         let send_every = recorder.send_every;
-        if let Some(tick) = recorder.heard {
+        if let Some(tick) = recorder.received {
             if tick > newest {
-                self.pace.hear(send_every, now);
+                self.pace.receive(send_every, now);
             }
             if self.input.is_none() {
                 // Its tick has begun to be due some time ago: input for it might be late.
@@ -690,7 +690,7 @@ impl World {
                 self.input = self.input.map(Tick::next);
             }
             let arrived = self.session.arrived();
-            self.prediction.hear(self.session.view(), &arrived, tick);
+            self.prediction.receive(self.session.view(), &arrived, tick);
         }
         Ok(())
     }
@@ -702,14 +702,14 @@ impl World {
             clock: &mut self.clock,
             prediction: &mut self.prediction,
             now,
-            heard: None,
+            received: None,
             send_every: 1,
             forecast: None,
         };
         (&mut self.session, recorder)
     }
 
-    /// The tick that is shown, or the newest one that was heard of before anything is.
+    /// The tick that is shown, or the newest one that was received before anything is.
     fn shown(&self) -> Tick {
         let shown = self.scene.shown_tick();
         shown.map_or(self.session.view().newest(), |shown| tick_of(shown.round()))
@@ -721,7 +721,7 @@ impl World {
         if !self.pace.may_send(now) {
             return None;
         }
-        // One that was heard of is over.
+        // One that was received is over.
         let next = self.session.view().newest().next();
         let newest = self.prediction.earliest(tick_of(due).max(next));
         let Some(sent) = self.input.filter(|_| !self.pace.is_busy()) else {
@@ -807,7 +807,7 @@ impl World {
             let acknowledged = self.session.arrived().newest;
             self.prediction.send(sequence, acknowledged);
             if let Some(tick) = meant {
-                // The first of them says how long the way takes: the others waited for nothing.
+                // The first of them shows how long the way takes: the others waited for nothing.
                 let (first, tick) = self.held.unwrap_or((sequence, tick));
                 self.clock.send(first, tick, now);
             }

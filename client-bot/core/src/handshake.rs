@@ -65,7 +65,7 @@ impl Handshake {
 }
 
 /// A hello of this version, to a world of any schema. `token` is empty where the server
-/// asks for none; `resume` is the ticket of an earlier session.
+/// requires none; `resume` is the ticket of an earlier session.
 pub fn hello(token: &str, resume: Option<Ticket>) -> Hello {
     Hello {
         version: PROTOCOL_VERSION,

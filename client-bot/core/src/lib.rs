@@ -1,8 +1,8 @@
 //! A client of Myriad without I/O, for any transport: a bidirectional stream and datagrams, as
-//! QUIC and WebTransport offer them. The caller hands in what arrives and sends what it is
-//! given. Time is always passed in.
+//! QUIC and WebTransport offer them. The caller hands in received bytes and sends the bytes that
+//! it gets. Time is always passed in.
 //!
-//! A game uses a [`Game`]: it is polled once a frame, shows others between what was heard,
+//! A game uses a [`Game`]: it is polled once a frame, interpolates others between received ticks,
 //! predicts its own entity, and comes back when the connection is lost. It stands on a
 //! [`Session`], one connection without a clock, which load tests use by itself:
 //!
@@ -15,25 +15,25 @@
 //! | can send on its stream | sends [`Session::stream_bytes`], then [`Session::stream_sent`] |
 //! | once or twice per tick | sends [`Session::datagram`] |
 //!
-//! The [`View`] of the session holds the world as the server has told it. Single events
-//! come to an [`EventHandler`]. What is lost is sent again with the next datagram, not after a
-//! delay. No input makes this crate panic. After an error the session cannot go on, and the
+//! The [`View`] of the session holds the world as received from the server. Single events
+//! come to an [`EventHandler`]. Lost data is sent again with the next datagram, not after a
+//! delay. No input makes this crate panic. After an error the session cannot continue, and the
 //! connection should be closed.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | [`game`] | a client's end of a game, over any number of connections |
 //! | [`clock`] | the server's clock, and when input is sent |
-//! | [`scene`] | what is shown between what was heard |
+//! | [`scene`] | positions at any frame, between received ticks |
 //! | [`prediction`] | the own entity, ahead of the server |
-//! | [`link`] | whether the server is heard |
+//! | [`link`] | whether the server has fallen silent |
 //! | [`loss`] | why a connection was lost, and whether another attempt makes sense |
 //! | [`retry`] | when a lost client connects again |
 //! | [`route`] | where it connects then |
 //! | [`handshake`] | hello and welcome |
 //! | [`session`] | one client's end of a connection |
-//! | [`view`] | the world as one client was told of it |
-//! | [`event`] | what a client can react to |
+//! | [`view`] | the world as one client received it |
+//! | [`event`] | events that a client can react to |
 //! | [`command`] | commands that the server has not confirmed yet |
 //! | [`request`] | requests for regions and subscriptions |
 //! | [`frame`] | messages with a length in front, cut out of a stream |
@@ -82,9 +82,9 @@ pub use shared::wire::close::{Close, Update};
 pub use shared::wire::control::Quotas;
 /// A decoded movement datagram.
 pub use shared::wire::movement::Movement;
-/// What a client is told once, beside its view.
+/// Events that a client is sent once, beside its view.
 pub use shared::wire::notice::Notice;
-/// What a notice tells.
+/// The content of a notice.
 pub use shared::wire::notice::NoticeBody;
 /// The reply to a request; a box that a client sees into.
 pub use shared::wire::request::{Answer, Region};
@@ -92,5 +92,5 @@ pub use shared::wire::request::{Answer, Region};
 pub use shared::wire::request::{Request, RequestBody};
 /// An entry of a frame of the stream.
 pub use shared::wire::stream::Message;
-/// What a client wants to say, and what it is told of talk.
+/// Chat: requests of a client, and messages to it.
 pub use shared::wire::talk::{Talk, TalkRequest};

@@ -1,4 +1,4 @@
-//! Whether the server is heard, while a game plays.
+//! Whether the server has fallen silent, while a game plays.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     pub state: LinkState,
-    /// From when on: of an unstable link, when the server was heard last; of a good one, when it
-    /// was heard again, or when it welcomed the client.
+    /// From when on: of an unstable link, when the server's last datagram came; of a good one,
+    /// when the first one came again, or the welcome.
     pub since: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
-    /// The server is heard as often as it should be.
+    /// The server sends as often as it should.
     Good,
-    /// Nothing was heard of the server for longer than it is ever silent: packets are lost, or
-    /// it stands still. The connection is lost if that goes on.
+    /// Nothing was received for longer than the server is ever silent: packets are lost, or
+    /// it stands still. The connection is lost if that continues.
     Unstable,
 }
 
@@ -24,10 +24,10 @@ pub enum LinkState {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkWatch {
     link: Link,
-    heard: Duration,
-    /// From one datagram of the server to the next, where it has nothing to say.
+    last_received: Duration,
+    /// From one datagram of the server to the next, where it has nothing to send.
     regular: Duration,
-    /// The same, as it has said that it is busy.
+    /// The same, as it has reported that it is busy.
     busy: Duration,
     period: Duration,
     /// The latest look, and the first one after a time without any.
@@ -47,7 +47,7 @@ impl LinkWatch {
                 state: LinkState::Good,
                 since: now,
             },
-            heard: now,
+            last_received: now,
             regular: period * ticks.max(1),
             busy: period,
             period,
@@ -60,14 +60,14 @@ impl LinkWatch {
         self.link
     }
 
-    /// When the server was heard last.
-    pub fn heard(&self) -> Duration {
-        self.heard
+    /// When the server's last datagram came.
+    pub fn last_received(&self) -> Duration {
+        self.last_received
     }
 
     /// Something of the server has arrived.
-    pub fn hear(&mut self, now: Duration) {
-        self.heard = self.heard.max(now);
+    pub fn receive(&mut self, now: Duration) {
+        self.last_received = self.last_received.max(now);
     }
 
     /// The server sends every so many ticks, as it is busy.
@@ -75,7 +75,7 @@ impl LinkWatch {
         self.busy = self.period * ticks;
     }
 
-    /// Looks at the link, and gives what has changed since the last look. `lost_after` is the
+    /// Checks the link, and gives its change since the last check. `lost_after` is the
     /// silence after which the connection is given up.
     pub fn look(&mut self, now: Duration, lost_after: Duration) -> Option<Link> {
         if now > self.looked + LOOKS_WITHIN {
@@ -87,11 +87,11 @@ impl LinkWatch {
         let link = match self.link.state {
             LinkState::Good if is_silent => Link {
                 state: LinkState::Unstable,
-                since: self.heard,
+                since: self.last_received,
             },
-            LinkState::Unstable if self.heard > self.link.since && !is_silent => Link {
+            LinkState::Unstable if self.last_received > self.link.since && !is_silent => Link {
                 state: LinkState::Good,
-                since: self.heard,
+                since: self.last_received,
             },
             _ => return None,
         };
@@ -99,21 +99,21 @@ impl LinkWatch {
         Some(link)
     }
 
-    /// When the link becomes unstable if nothing is heard; `None`: it is so.
+    /// When the link becomes unstable if nothing is received; `None`: it is so.
     pub fn next_due(&self, lost_after: Duration) -> Option<Duration> {
         let is_good = self.link.state == LinkState::Good;
         is_good.then(|| self.unstable_at(lost_after))
     }
 
-    /// The silence that a player is told of. A server with nothing to say sends two datagrams a
-    /// second: where two of them are lost, it is heard again before `SILENCE_MIN`. One that ticks
-    /// or sends less often may be silent for two and a half times as long as it ever is where
-    /// nothing is lost. And the player is told before the connection is lost.
+    /// The silence that is reported to a player. A server with nothing to send sends two
+    /// datagrams a second: where two of them are lost, the next comes before `SILENCE_MIN`. One
+    /// that ticks or sends less often may be silent for two and a half times as long as it ever is
+    /// where nothing is lost. And the report comes before the connection is lost.
     fn unstable_at(&self, lost_after: Duration) -> Duration {
         let regular = self.regular.max(self.busy);
         let silence = regular.mul_f64(SILENCES).max(SILENCE_MIN);
         let silence = silence.min(lost_after.mul_f64(SHARE_BEFORE_LOSS));
-        (self.heard + silence).max(self.returned + RETURN_WAIT)
+        (self.last_received + silence).max(self.returned + RETURN_WAIT)
     }
 }
 
@@ -123,7 +123,7 @@ const SILENCE_MIN: Duration = Duration::from_millis(1500);
 const SHARE_BEFORE_LOSS: f64 = 0.9;
 /// A program that does not look for longer has stood still, or waits for the next thing due.
 const LOOKS_WITHIN: Duration = Duration::from_millis(250);
-/// One that returns takes in what has arrived within this time.
+/// One that returns reads all that has arrived within this time.
 const RETURN_WAIT: Duration = Duration::from_millis(250);
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
         let (mut now, mut changes) = (ms(from), vec![]);
         while now < ms(to) {
             while let Some(at) = words.next_if(|&at| at <= now) {
-                watch.hear(at);
+                watch.receive(at);
             }
             changes.extend(watch.look(now, LOST_AFTER));
             now += FRAME;
@@ -164,7 +164,7 @@ mod tests {
             [Link { state, since }]
         );
         assert_eq!(look(&mut watch, 11_520, 15_000, &[]), []);
-        // It is heard again.
+        // It sends again.
         let (state, since) = (LinkState::Good, ms(15_010));
         let good = Link { state, since };
         assert_eq!(look(&mut watch, 15_000, 15_100, &[15_010]), [good]);
@@ -209,7 +209,7 @@ mod tests {
             look(&mut watch, 0, 20_000, &[900, 1800, 3600, 4500]).len(),
             1
         );
-        watch.hear(ms(20_000));
+        watch.receive(ms(20_000));
         watch.expect_every(1);
         assert_eq!(watch.next_due(LOST_AFTER), None);
         assert_eq!(look(&mut watch, 20_000, 21_400, &[]).len(), 1);
@@ -221,7 +221,7 @@ mod tests {
         let mut watch = LinkWatch::new(ms(0), 10, 10);
         let words: Vec<u64> = (1..=100).map(|tick| 100 * tick).collect();
         assert_eq!(look(&mut watch, 0, 10_000, &words), []);
-        // Nobody looks for five seconds. What has arrived is handed in after the first look.
+        // No check for five seconds. Datagrams that have arrived are handed in after the first.
         assert_eq!(look(&mut watch, 15_000, 15_200, &[15_100]), []);
         // And if nothing has, that is noticed.
         let silent = look(&mut watch, 21_000, 22_000, &[]);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_sleeps_until_the_next_thing_is_due_is_told_too() {
+    fn one_that_sleeps_until_the_next_thing_is_due_gets_it_too() {
         let mut watch = LinkWatch::new(ms(0), 1, 10);
         let mut now = ms(0);
         for _ in 0..10 {
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_player_is_told_before_the_connection_is_lost() {
+    fn the_player_is_warned_before_the_connection_is_lost() {
         for lost_after in [ms(400), ms(2000)] {
             let watch = LinkWatch::new(ms(0), 10, 10);
             let due = watch.next_due(lost_after).expect("it is good");

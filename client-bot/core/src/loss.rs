@@ -2,7 +2,7 @@
 
 use shared::wire::close::{Close, Update};
 
-/// Why a connection is lost: what the server said, or what the client found.
+/// Why a connection is lost: as the server reported, or the client found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LossCode {
     /// The server closed it, or the client closed it for this reason.
@@ -26,7 +26,7 @@ pub struct Ending {
     pub code: LossCode,
     /// A sentence for people.
     pub reason: String,
-    /// With [`Close::Outdated`]: what the server said of its version.
+    /// With [`Close::Outdated`]: the server's version.
     pub update: Option<Update>,
 }
 
@@ -97,7 +97,7 @@ impl LossCode {
         }
     }
 
-    /// What a player can be shown, in a few words. The sentence beside a code says more.
+    /// A short text for players. The sentence beside a code says more.
     pub const fn words(self) -> &'static str {
         match self {
             LossCode::Closed(close) => match close {

@@ -1,26 +1,26 @@
 //! How often a client sends.
 //!
-//! A client sends in each tick that it has something for. What it sends costs a server as much
-//! as what it is sent, so a server with more to do than it can says that it is busy, and then a
+//! A client sends in each tick that it has something for. Receiving costs a server as much
+//! as sending, so an overloaded server reports that it is busy, and then a
 //! client sends once for each datagram of it.
 //!
-//! Only the server's word counts for that. Gaps between its datagrams say nothing: a network
+//! Only the server's report counts for that, not gaps between its datagrams: a network
 //! loses them, delays them and brings them in bunches.
 
 use std::time::Duration;
 
-/// What a client has sent since it heard of a newer tick.
+/// Whether and when a client sends, by the newest tick that it received.
 #[derive(Clone, Debug)]
 pub struct Pace {
     period: Duration,
     /// 1, or the server is busy and sends about every so many ticks.
     every: u32,
-    /// Whether something was sent since the server was heard.
+    /// Whether something was sent since the server's last datagram.
     has_sent: bool,
     /// When something was sent last.
     sent: Duration,
-    /// When the server was heard last.
-    heard: Duration,
+    /// When the server's last datagram came.
+    last_received: Duration,
 }
 
 impl Pace {
@@ -31,15 +31,15 @@ impl Pace {
             every: 1,
             has_sent: false,
             sent: Duration::ZERO,
-            heard: now,
+            last_received: now,
         }
     }
 
     /// The server has sent something of a newer tick, and how often it sends.
-    pub fn hear(&mut self, every: u32, now: Duration) {
+    pub fn receive(&mut self, every: u32, now: Duration) {
         self.has_sent = false;
         self.every = every;
-        self.heard = now;
+        self.last_received = now;
     }
 
     /// The client has sent something.
@@ -48,7 +48,7 @@ impl Pace {
         self.sent = now;
     }
 
-    /// When the client may send, if it hears nothing until then; `None`: at once.
+    /// When the client may send, if it receives nothing until then; `None`: at once.
     pub fn held_until(&self, now: Duration) -> Option<Duration> {
         if !self.has_sent {
             return None;
@@ -59,7 +59,7 @@ impl Pace {
         });
         // Nothing gets through, or the server is gone. What is sent all the same finds out.
         let silence = SILENCE.max(self.period * SILENT_TICKS);
-        let silent = (now >= self.heard + silence).then_some(PROBE);
+        let silent = (now >= self.last_received + silence).then_some(PROBE);
         let hold = busy.max(silent)?;
         Some(self.sent + hold)
     }
@@ -69,7 +69,7 @@ impl Pace {
         self.every
     }
 
-    /// Whether the server has said so.
+    /// Whether the server has reported it.
     pub fn is_busy(&self) -> bool {
         self.every > 1
     }
@@ -81,7 +81,7 @@ impl Pace {
 
 /// Clients of a busy server wait at least this long for it.
 const HOLD: Duration = Duration::from_millis(250);
-/// A server that is not heard for this long, and for so many ticks, is sent little.
+/// A server that is silent for this long, and for so many ticks, is sent little.
 const SILENCE: Duration = Duration::from_millis(2000);
 const SILENT_TICKS: u32 = 3;
 /// From one attempt to reach it to the next.
@@ -93,7 +93,7 @@ mod tests {
 
     const PERIOD: Duration = Duration::from_millis(100);
 
-    /// How often a client sends in 60 ticks that has something for each, and hears of every
+    /// How often a client sends in 60 ticks that has something for each, and receives every
     /// `gap`th one, the first time after `delay`.
     fn sent(delay: u32, gap: u32, every: u32) -> u32 {
         let mut pace = Pace::new(PERIOD, Duration::ZERO);
@@ -101,7 +101,7 @@ mod tests {
         for tick in 0..60 {
             let now = PERIOD * tick;
             if tick >= delay && (tick - delay).is_multiple_of(gap) {
-                pace.hear(every, now);
+                pace.receive(every, now);
             }
             if pace.may_send(now) {
                 pace.send(now);
@@ -128,12 +128,12 @@ mod tests {
     #[test]
     fn a_client_of_a_busy_server_waits_no_longer_than_for_a_datagram_that_is_lost() {
         let mut pace = Pace::new(PERIOD, Duration::ZERO);
-        pace.hear(4, PERIOD);
+        pace.receive(4, PERIOD);
         pace.send(PERIOD);
         assert!(!pace.may_send(PERIOD * 6));
         assert!(pace.may_send(PERIOD * 7));
         // It is not busy any more.
-        pace.hear(1, PERIOD);
+        pace.receive(1, PERIOD);
         pace.send(PERIOD);
         assert!(pace.may_send(PERIOD));
     }

@@ -3,16 +3,16 @@
 //! The server runs each tick's commands and rules over the state before, and merges their
 //! updates. A prediction does the same for the own entity, with the same instructions: from
 //! the newest tick in which the server's state of it is certain, up to the tick for which
-//! input was sent last. What the server then says replaces what was predicted, and commands
+//! input was sent last. The server's state then replaces the predicted one, and commands
 //! that it has not processed run again on top. Without conflicts nothing changes by that;
 //! with them, what is shown fades to what is true.
 //!
-//! The movement of a tick may be lost, and the server says nothing of who goes on as it said
-//! last. So its silence is certain only if every tick since its last word has arrived, or if
-//! it has processed a command behind the acknowledgement that told it what is missing.
+//! The movement of a tick may be lost, and the server sends nothing of entities that stay on
+//! their courses. So its silence is certain only if every tick since the last course has arrived,
+//! or if it has processed a command behind the acknowledgement that shows what is missing.
 //!
-//! Not predicted: effects on other entities, of other clients and of commands that are put
-//! off, and what a [`Forecast`] leaves out. Those are seen when the server says so.
+//! Not predicted: effects on other entities, of other clients and of timed commands, and all that
+//! a [`Forecast`] leaves out. Those show when the server sends them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -52,16 +52,16 @@ pub struct Prediction {
     commands: VecDeque<Planned>,
     /// Some were taken out, and the states still have them.
     has_refused: bool,
-    /// The newest tick of which it is known what was processed.
-    heard: Tick,
-    /// What the server knew to have arrived: (a command, the newest tick that was
+    /// The newest tick that was received.
+    received_tick: Tick,
+    /// Acknowledgements that reached the server: (a command, the newest tick that was
     /// acknowledged before it).
     acknowledged: VecDeque<(u32, Tick)>,
     usage: Usage,
     /// By column: when it was predicted to change last.
     changed: Vec<Option<Tick>>,
-    /// By column: when the server said last that it changed.
-    told: Vec<Option<Tick>>,
+    /// By column: when the server last sent a change.
+    received: Vec<Option<Tick>>,
     /// What is shown beside the prediction, in raw units.
     offset: [f64; 3],
     shown: Playhead,
@@ -69,7 +69,7 @@ pub struct Prediction {
     interpreter: Interpreter,
 }
 
-/// What the schema says of columns.
+/// The schema of columns.
 #[derive(Debug)]
 struct Kinds {
     dimensions: usize,
@@ -80,14 +80,14 @@ struct Kinds {
     bounds: Vec<Vec<(i32, i32)>>,
     /// By column.
     merges: Vec<MergeRule>,
-    /// By column: how exactly datagrams tell of it, in raw units; `None`: they don't.
+    /// By column: how exactly datagrams carry it, in raw units; `None`: they don't.
     steps: Vec<Option<u32>>,
 }
 
-/// How often the server's word was another than the prediction.
+/// How often the server's state differed from the prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Corrections {
-    /// Words of the server that were compared with a prediction.
+    /// States of the server that were compared with a prediction.
     pub compared: u64,
     /// Those after which the predicted position was another.
     pub corrected: u64,
@@ -127,11 +127,11 @@ impl Prediction {
             reached: Tick(0),
             commands: VecDeque::new(),
             has_refused: false,
-            heard: Tick(0),
+            received_tick: Tick(0),
             acknowledged: VecDeque::new(),
             usage: Usage::new(schema, quotas),
             changed: vec![None; columns],
-            told: vec![None; columns],
+            received: vec![None; columns],
             offset: [0.0; 3],
             shown: Playhead::default(),
             corrections: Corrections::default(),
@@ -149,7 +149,7 @@ impl Prediction {
         self.earliest(self.reached.next())
     }
 
-    /// The first tick for which a command can be used again, as far as the client knows.
+    /// The first tick for which a command can be used again, by the client's knowledge.
     pub fn ready_at(&self, kind: CommandKind) -> Tick {
         let input = self.input_tick();
         let (_, ready) = self.usage.rests(kind, self.given());
@@ -223,10 +223,10 @@ impl Prediction {
         });
     }
 
-    /// The first tick from this one on for which input can be sent: one that was heard of is
+    /// The first tick from this one on for which input can be sent: one that was received is
     /// over.
     pub(crate) fn earliest(&self, tick: Tick) -> Tick {
-        tick.max(self.heard.next())
+        tick.max(self.received_tick.next())
     }
 
     /// Input for a tick is complete: predicts up to it.
@@ -246,7 +246,7 @@ impl Prediction {
         }
     }
 
-    /// Says when the new commands run, and leaves out those that will be refused.
+    /// Finds when the new commands run, and leaves out those that will be refused.
     fn plan_new(&mut self, tick: Tick) -> bool {
         let planned = |command: &Planned| command.tick.is_some();
         let first = self.commands.partition_point(planned);
@@ -304,9 +304,9 @@ impl Prediction {
     }
 }
 
-/// What the server says.
+/// Reports of the server.
 impl Prediction {
-    /// Commands had no effect. What was predicted of them goes with the next datagram.
+    /// Commands had no effect. Their prediction ends with the next datagram.
     pub(crate) fn refuse(&mut self, refused: RefusedRun) {
         let is_of_run = |sequence: u32| sequence.wrapping_sub(refused.first) < refused.count;
         let is_refused = |c: &Planned| is_of_run(c.sequence);
@@ -322,24 +322,24 @@ impl Prediction {
     }
 
     /// Lasting attributes of the own entity changed in a tick.
-    pub(crate) fn tell(&mut self, tick: Tick, columns: impl Iterator<Item = u16>) {
+    pub(crate) fn receive_columns(&mut self, tick: Tick, columns: impl Iterator<Item = u16>) {
         for column in columns {
-            self.told[usize::from(column)] = Some(tick);
+            self.received[usize::from(column)] = Some(tick);
         }
     }
 
-    /// A datagram of a tick has arrived, after which the view is this: compares it with what
-    /// was predicted.
-    pub(crate) fn hear(&mut self, view: &View, arrived: &Acknowledgement, tick: Tick) {
+    /// A datagram of a tick has arrived, after which the view is this: compares it with the
+    /// prediction.
+    pub(crate) fn receive(&mut self, view: &View, arrived: &Acknowledgement, tick: Tick) {
         let own = view.own().filter(|_| !self.forecast.commands.is_empty());
         let Some(own) = own else {
             return self.forget();
         };
         let is_new = self.own != Some(own.id);
-        if tick <= self.heard && !is_new {
+        if tick <= self.received_tick && !is_new {
             return;
         }
-        self.heard = self.heard.max(tick);
+        self.received_tick = self.received_tick.max(tick);
         let processed = view.processed();
         let shown = self.place();
         let before = self.newest();
@@ -441,7 +441,7 @@ impl Prediction {
                 Some(step) => value.abs_diff(predicted[column]) < step,
                 None => self.changed[column].is_some_and(|changed| {
                     tick < changed.after(self.tick_hz)
-                        && self.told[column].is_none_or(|told| told < changed)
+                        && self.received[column].is_none_or(|received| received < changed)
                 }),
             };
             if is_right {
@@ -511,7 +511,7 @@ impl Prediction {
         let Some((mut tick, _)) = self.newest() else {
             return;
         };
-        // Beyond this the server was not heard for long, and nothing can be foreseen.
+        // Beyond this the server has been silent for long, and nothing can be foreseen.
         if goal.since(self.certain) > self.tick_hz.saturating_mul(AHEAD_SECONDS) {
             return;
         }
@@ -677,7 +677,7 @@ impl World for Foreground<'_> {
             && self.kinds.columns[usize::from(self.kind(slot))] >> column & 1 == 1
     }
 
-    /// By the course that was told for the tick; the newest place that is known, if there is none.
+    /// By the course that was received for the tick; the newest known place, if there is none.
     fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
         let tick = self.view.newest().nearest(tick.cast_unsigned(), 32);
         match self.view.course_at(slot, tick) {

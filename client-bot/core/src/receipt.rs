@@ -20,7 +20,7 @@ struct Parts {
     arrived: u16,
     /// The number of parts, once the last one has arrived.
     total: Option<u8>,
-    /// The last part said that nothing is left to tell.
+    /// The last part had the bit that nothing is left to send.
     is_whole: bool,
 }
 
@@ -47,7 +47,7 @@ impl Receipt {
     }
 
     /// Notes a datagram of a tick; `newest` is the newest tick known. `None` until all
-    /// datagrams of that tick have arrived; then, whether nothing was left to tell.
+    /// datagrams of that tick have arrived; then, whether nothing was left to send.
     pub fn datagram(&mut self, tick: Tick, movement: &Movement, newest: Tick) -> Option<bool> {
         if movement.part == 0 && movement.is_last_part {
             self.acknowledgement.note(tick);

@@ -1,4 +1,4 @@
-//! What a game was told, compared with what it knew: the events of [`Game::poll`](crate::Game).
+//! Received data compared with a game's state before: the events of [`Game::poll`](crate::Game).
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::scene::Scene;
 use crate::view::View;
 use crate::{Message, Movement};
 
-/// What a game knows, across connections.
+/// The entities that a game knows, across connections.
 #[derive(Debug)]
 pub(crate) struct Record {
     dimensions: usize,
@@ -35,18 +35,18 @@ struct Known {
     is_stale: bool,
 }
 
-/// Notes what a session is told.
+/// Records all that a session receives.
 pub(crate) struct Recorder<'a> {
     pub record: &'a mut Record,
     pub scene: &'a mut Scene,
     pub clock: &'a mut Clock,
     pub prediction: &'a mut Prediction,
     pub now: Duration,
-    /// The tick of a datagram that was taken in.
-    pub heard: Option<Tick>,
-    /// As that said: see [`DatagramSummary::send_every`].
+    /// The tick of a datagram that was applied.
+    pub received: Option<Tick>,
+    /// From that datagram: see [`DatagramSummary::send_every`].
     pub send_every: u32,
-    /// What clients predict with from now on.
+    /// The text by which clients predict from now on.
     pub forecast: Option<Vec<u8>>,
 }
 
@@ -63,15 +63,15 @@ impl Record {
         }
     }
 
-    /// Another connection begins: it tells of all that is in view anew.
+    /// Another connection begins: it sends all entities in view anew.
     pub fn resume(&mut self, own: EntityId) {
         self.own = own;
         self.is_in_world = false;
         self.known.values_mut().for_each(|k| k.is_stale = true);
     }
 
-    /// The bytes are read. Whoever was known before, and is not in view of the first whole
-    /// frame, is gone.
+    /// The bytes are read. Entities that were known before, and are not in view of the first
+    /// whole frame, are gone.
     pub fn settle(&mut self, view: &View, scene: &mut Scene) {
         for slot in self.entered.drain(..) {
             if let (Some(known), Some(entity)) =
@@ -157,13 +157,13 @@ impl EventHandler for Recorder<'_> {
             margin,
             ..
         } = summary;
-        self.clock.hear(tick, processed, margin, self.now);
-        self.heard = Some(tick);
+        self.clock.receive(tick, processed, margin, self.now);
+        self.received = Some(tick);
         self.send_every = summary.send_every;
         self.scene.take_in(tick, movement);
         for of_one in movement.extras.chunk_by(|a, b| a.0 == b.0) {
             let slot = movement.slots[of_one[0].0 as usize].0;
-            // The datagram may be older than what the view knows.
+            // The datagram may be older than the view.
             if let Some(entity) = view.entities().get(&slot) {
                 let columns = of_one.iter().map(|&(_, column, _)| column);
                 let values = columns.map(|column| (column, entity.row[usize::from(column)]));
@@ -206,7 +206,7 @@ impl EventHandler for Recorder<'_> {
             Message::State { slot, values } => {
                 if *slot == self.record.own.slot {
                     let columns = values.iter().map(|&(column, _)| column);
-                    self.prediction.tell(tick, columns);
+                    self.prediction.receive_columns(tick, columns);
                 }
                 return self.record.set(tick, slot.0, values.iter().copied());
             }

@@ -1,5 +1,5 @@
 //! Where a client connects, and when: to the address that it was given, and to those that
-//! servers told it.
+//! servers named.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// Where to connect now; `None`: where the client was told at first.
+    /// Where to connect now; `None`: the address that the client was given.
     pub fn address(&self) -> Option<&str> {
         self.turns().nth(self.turn).flatten()
     }
@@ -34,11 +34,11 @@ impl Route {
             last,
             ..Route::default()
         };
-        self.tell(standby);
+        self.set_standby(standby);
     }
 
     /// The server has another standby; empty: none.
-    pub fn tell(&mut self, standby: &str) {
+    pub fn set_standby(&mut self, standby: &str) {
         if self.standby.as_deref().unwrap_or_default() != standby {
             self.standby = Some(standby.to_owned()).filter(|s| !s.is_empty());
         }
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(tries(&mut route.clone()), expected);
         // The standby has taken over, and has one of its own.
         route.welcome("");
-        route.tell("two:2");
+        route.set_standby("two:2");
         route.lose(&RETRY).unwrap();
         let round = [two, one.clone(), None];
         assert_eq!(
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(route.patience(long, long), long);
         assert_eq!(route.silence(long), Duration::from_secs(2));
         assert_eq!(route.silence(short), short);
-        route.tell("");
+        route.set_standby("");
         assert_eq!(
             (route.patience(long, short), route.silence(long)),
             (long, long)

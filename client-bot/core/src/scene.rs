@@ -1,9 +1,9 @@
-//! What is shown: entities in view at any moment, between what was heard.
+//! Interpolation: entities in view at any moment, between received ticks.
 //!
-//! Others are shown a little later than they were heard of, so that mostly both the step
+//! Others are shown a little later than they were received, so that mostly both the step
 //! before and the step after are known. The [delay](Scene::delay_ticks) is one tick and the
-//! jitter. An entity goes by its course where nothing newer is known. Where a word turns out
-//! to be different from what was shown, the difference fades out.
+//! jitter. An entity follows its course where nothing newer is known. Where a datagram
+//! contradicts what was shown, the difference fades out.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub struct Scene {
     ways: FxHashMap<u32, Way>,
     shown: Playhead,
     delay_ticks: f64,
-    heard: Heard,
+    received: Received,
 }
 
 /// Where an entity was, and where it goes.
@@ -48,15 +48,15 @@ struct Leg {
     step: [i32; 3],
 }
 
-/// The ticks of which words have arrived.
+/// The ticks of which datagrams have arrived.
 #[derive(Clone, Copy, Debug, Default)]
-struct Heard {
+struct Received {
     newest: Tick,
     /// Bit `i`: of tick `newest − i`.
     mask: u128,
 }
 
-impl Heard {
+impl Received {
     fn note(&mut self, tick: Tick) {
         let ahead = tick.since(self.newest);
         self.mask = self.mask.checked_shl(ahead).unwrap_or(0);
@@ -85,7 +85,7 @@ impl Scene {
             ways: FxHashMap::default(),
             shown: Playhead::default(),
             delay_ticks: 0.0,
-            heard: Heard::default(),
+            received: Received::default(),
         }
     }
 
@@ -94,7 +94,7 @@ impl Scene {
         self.shown.tick()
     }
 
-    /// By how many ticks what is shown is older than what may have been heard.
+    /// By how many ticks what is shown is older than what may have arrived.
     pub fn delay_ticks(&self) -> f64 {
         self.delay_ticks
     }
@@ -104,7 +104,7 @@ impl Scene {
         let way = self.ways.get(&entity.slot.0).filter(|w| w.id == entity)?;
         let place = way.place(
             self.shown.tick().unwrap_or_default(),
-            &self.heard,
+            &self.received,
             &self.edges,
         );
         Some(units(std::array::from_fn(|axis| {
@@ -116,12 +116,12 @@ impl Scene {
 impl Scene {
     /// Moves on to what is to be shown now.
     pub(crate) fn advance(&mut self, clock: &Clock, now: Duration) {
-        let Some(heard) = clock.heard_tick(now) else {
+        let Some(received) = clock.received_tick(now) else {
             return;
         };
         let period = clock.period().as_secs_f64();
         self.delay_ticks = 1.0 + clock.jitter().as_secs_f64() / period;
-        let goal = heard - self.delay_ticks;
+        let goal = received - self.delay_ticks;
         let seconds = self.shown.advance(goal, 1.0 / period, now);
         let shown = self.shown.tick().unwrap_or_default();
         for way in self.ways.values_mut() {
@@ -144,7 +144,7 @@ impl Scene {
         self.ways.remove(&slot);
     }
 
-    /// Takes in a datagram's movement.
+    /// Applies a datagram's movement.
     pub(crate) fn take_in(&mut self, tick: Tick, movement: &Movement) {
         for (i, slot) in movement.slots.iter().enumerate() {
             let own = i * self.dimensions..(i + 1) * self.dimensions;
@@ -156,20 +156,20 @@ impl Scene {
             course.velocity[..self.dimensions].copy_from_slice(&movement.velocities[own]);
             self.go(slot.0, course);
         }
-        self.heard.note(tick);
+        self.received.note(tick);
     }
 
-    /// Takes in a course of an entity.
+    /// Applies a course of an entity.
     pub(crate) fn go(&mut self, slot: u32, course: Course) {
         let Some(way) = self.ways.get_mut(&slot) else {
             return;
         };
         let shown = self.shown.tick().unwrap_or_default();
-        let before = way.place(shown, &self.heard, &self.edges);
-        if !way.insert(course, &self.heard, &self.edges) {
+        let before = way.place(shown, &self.received, &self.edges);
+        if !way.insert(course, &self.received, &self.edges) {
             return;
         }
-        let after = way.place(shown, &self.heard, &self.edges);
+        let after = way.place(shown, &self.received, &self.edges);
         for axis in 0..3 {
             way.offset[axis] += before[axis] - after[axis];
         }
@@ -211,14 +211,14 @@ impl Playhead {
 
 impl Way {
     /// Adds a course in its place. False if it is older than all that is known.
-    fn insert(&mut self, course: Course, heard: &Heard, edges: &[i32; 3]) -> bool {
+    fn insert(&mut self, course: Course, received: &Received, edges: &[i32; 3]) -> bool {
         let after = self.legs.partition_point(|l| l.course.tick < course.tick);
         let is_known = self.legs.get(after).map(|l| l.course.tick) == Some(course.tick);
         if after == 0 || is_known {
             return false;
         }
         let before = self.legs[after - 1].course;
-        let left = left_at(&before, &course, heard, edges);
+        let left = left_at(&before, &course, received, edges);
         let start = before.at(left, edges);
         let ticks = course.tick.since(left).cast_signed();
         let step = std::array::from_fn(|i| course.position[i].wrapping_sub(start[i]) / ticks);
@@ -233,7 +233,7 @@ impl Way {
     }
 
     /// Where the entity is in a tick and a share of the next.
-    fn place(&self, tick: f64, heard: &Heard, edges: &[i32; 3]) -> [f64; 3] {
+    fn place(&self, tick: f64, received: &Received, edges: &[i32; 3]) -> [f64; 3] {
         let after = self
             .legs
             .partition_point(|l| moment_of(l.course.tick) <= tick);
@@ -250,7 +250,7 @@ impl Way {
             }
             _ => {
                 let whole = tick_of(tick);
-                let course = leg.likely_course(heard, next.is_some());
+                let course = leg.likely_course(received, next.is_some());
                 let start = course.at(whole, edges);
                 let end = course.at(whole.next(), edges);
                 between(start, end, tick - moment_of(whole))
@@ -270,11 +270,11 @@ impl Way {
 }
 
 impl Leg {
-    /// The course from here on. One who takes a first step is told with the next one that it
-    /// goes on like this. Where that word is missing, it probably was told so.
-    fn likely_course(&self, heard: &Heard, is_left: bool) -> Course {
+    /// The course from here on. After a first step, the next datagram has the velocity. Where
+    /// that datagram is missing, the entity probably moves on.
+    fn likely_course(&self, received: &Received, is_left: bool) -> Course {
         let next = self.course.tick.next();
-        let is_missing = heard.newest > next && !heard.has(next);
+        let is_missing = received.newest > next && !received.has(next);
         match self.course.glides() || is_left || !is_missing {
             true => self.course,
             false => Course {
@@ -286,12 +286,12 @@ impl Leg {
 }
 
 /// The last tick in which an entity can have been on a course, before it was somewhere else.
-/// The words since it was heard of a tick may be lost, so it is the last from which the newer
+/// Datagrams since the last received tick may be lost, so it is the last from which the newer
 /// course is in reach.
-fn left_at(before: &Course, after: &Course, heard: &Heard, edges: &[i32; 3]) -> Tick {
+fn left_at(before: &Course, after: &Course, received: &Received, edges: &[i32; 3]) -> Tick {
     let last = after.tick.before(1);
-    let heard = heard.before(after.tick).unwrap_or_default();
-    let first = before.tick.max(heard).min(last);
+    let received = received.before(after.tick).unwrap_or_default();
+    let first = before.tick.max(received).min(last);
     let speed = |course: &Course| length(course.velocity.map(f64::from));
     let speed = speed(before).max(speed(after)) * REACH;
     let mut left = last;
@@ -337,7 +337,7 @@ const FADE_SECONDS: f64 = 0.08;
 const SLEW: f64 = 0.1;
 /// What is shown skips more than this.
 const SKIP_SECONDS: f64 = 1.0;
-/// More than a server tells in the time of the longest delay.
+/// More than a server sends in the time of the longest delay.
 const LEGS_MAX: usize = 64;
 const LOOK_BACK_TICKS: u32 = 64;
 /// Steps of the same speed differ by rounding.

@@ -48,7 +48,7 @@ struct Scratch {
 
 impl Session {
     /// The session that a welcome begins, as [`Handshake`](crate::Handshake) does.
-    /// An error says what a schema that was not checked has wrong.
+    /// An error names the mistake of a schema that was not checked.
     pub fn new(welcome: &Welcome) -> Result<Session, DecodeError> {
         let schema = &welcome.schema;
         schema
@@ -82,7 +82,7 @@ impl Session {
     }
 
     /// From now on the view holds the client's own entity and no others, which costs less. The
-    /// server is told that all has arrived all the same.
+    /// server gets an acknowledgement of all, all the same.
     pub fn keep_only_own(&mut self) {
         self.view.keep_only_own();
     }
@@ -92,12 +92,12 @@ impl Session {
         self.receipt.acknowledgement()
     }
 
-    /// Lets a later session go on as the same entity.
+    /// Lets a later session continue as the same entity.
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
 
-    /// Whether this session goes on as the entity of the hello's ticket.
+    /// Whether this session continues as the entity of the hello's ticket.
     pub fn is_resumed(&self) -> bool {
         self.is_resumed
     }
@@ -212,7 +212,7 @@ impl Session {
     /// number. Of more commands than fit into a datagram, and which the server has not
     /// confirmed, only the latest are sent: at least 32, and most often a hundred.
     ///
-    /// The word `seen` of a command, if it has one, becomes the newest tick that was heard of:
+    /// The argument `seen` of a command, if it has one, becomes the newest tick that was received:
     /// clients that show another use [`Session::command_seeing`].
     pub fn command(&mut self, kind: CommandKind, words: &[i32]) -> Result<u32, CommandError> {
         self.command_seeing(kind, words, self.view.newest())
@@ -245,8 +245,8 @@ impl Session {
         words
     }
 
-    /// Asks to see who is in a region, beside the area of interest, or no longer (`None`).
-    /// `index` says which of the client's regions is replaced; it is below the world's
+    /// Requests the entities in a region, beside the area of interest, or no longer (`None`).
+    /// `index` is that of the client's region which is replaced; it is below the world's
     /// `regions_per_client`.
     ///
     /// Gives the request's number. A [`Message::Answer`](crate::Message) with this number
@@ -255,7 +255,7 @@ impl Session {
         self.requests.set_region(index, region)
     }
 
-    /// Asks to be told of every change and notification for which a predicate holds,
+    /// Subscribes to every change and notification for which a predicate holds,
     /// wherever it happens: each comes once, as a [`Message::Notice`](crate::Message) with
     /// the ids of all subscriptions that match. `id` is a number of the client's choice.
     /// Gives the request's number, as [`Session::set_region`] does.
@@ -303,12 +303,12 @@ impl Session {
         self.requests.sent(count);
     }
 
-    /// A datagram with what has arrived and the latest commands; `None` if the server
-    /// knows all of it. Commands are in every datagram until the server has confirmed
+    /// A datagram with an acknowledgement and the latest commands; `None` if the server
+    /// has all of it. Commands are in every datagram until the server has confirmed
     /// them, so this is to be called once for each datagram that the client can afford,
     /// at best once per tick and after each command.
     ///
-    /// Commands run as soon as they arrive. Who knows the server's clock uses
+    /// Commands run as soon as they arrive. Callers with the server's clock use
     /// [`Session::datagram_for`].
     pub fn datagram(&mut self) -> Option<Vec<u8>> {
         let acknowledgement = self.receipt.acknowledgement();

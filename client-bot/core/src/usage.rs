@@ -189,7 +189,7 @@ mod tests {
         usage.note(used(1, 20));
         let given = [used(2, 29), used(3, 30), used(4, 30), used(5, 31)];
         assert_eq!(usage.rests(DASH, given.into_iter()), (vec![2, 5], Tick(40)));
-        // The server says that the first did not run.
+        // The server reports that the first did not run.
         usage.take_back(|sequence| sequence == 1);
         assert_eq!(
             usage.rests(DASH, given.into_iter()),

@@ -1,4 +1,4 @@
-//! The world as one client was told of it.
+//! The world as one client received it.
 //!
 //! Once nothing changes any more and the network delivers, a view equals what the server
 //! holds for its client: enters and leaves are reliable and in order, and movement is sent
@@ -12,7 +12,7 @@ use shared::{Audience, Course, EntityId, Name, Schema, Slot, Tick};
 
 use crate::{Message, Movement};
 
-/// What one client knows.
+/// A client's view.
 pub struct View {
     schema: Schema,
     /// The largest coordinates.
@@ -27,7 +27,7 @@ pub struct View {
     /// Movement of entities that have not entered yet, by slot.
     early: FxHashMap<u32, EarlyMovement>,
     newest: Tick,
-    /// The newest frame that was read: who is in view since then, has entered.
+    /// The newest frame that was read: all in view by then have entered.
     read: Tick,
     processed: u32,
     kept: Option<Tick>,
@@ -44,13 +44,13 @@ pub struct Entity {
     /// is that of the view's newest tick: see [`View::position`] for others.
     pub row: Vec<i32>,
     pub entered: Tick,
-    /// What it was told last of its movement.
+    /// The newest course.
     pub course: Course,
-    /// What it was told before, oldest first, as far as differences may build on it.
+    /// Earlier courses, oldest first, as far as differences may build on them.
     past: Vec<Course>,
 }
 
-/// What a client has been told, in numbers.
+/// The amount of received data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ViewCounts {
     pub datagrams: u64,
@@ -180,8 +180,8 @@ impl View {
         &self.entities
     }
 
-    /// Where an entity is in a tick, as far as is known: it goes on as it was told last. In
-    /// raw units; 0 on axes that the world lacks. A tick before it was told is that tick.
+    /// Where an entity is in a tick, on its newest course. In
+    /// raw units; 0 on axes that the world lacks. A tick before the course began is that tick.
     pub fn position(&self, entity: &Entity, tick: Tick) -> [i32; 3] {
         entity.course.at(tick, &self.edges)
     }
@@ -196,8 +196,8 @@ impl View {
         self.processed
     }
 
-    /// The newest tick that is known to be kept: what was told of it, and of ticks before it,
-    /// outlives the server. `None` in a world that is not kept.
+    /// The newest tick that is known to be kept: all that was sent of it, and of ticks before it,
+    /// outlives the server. `None` in a world that is not persistent.
     pub fn kept(&self) -> Option<Tick> {
         self.kept
     }
@@ -210,7 +210,7 @@ impl View {
         &self.counts
     }
 
-    /// Takes in a datagram of so many bytes. False if some of its movement found no room,
+    /// Applies a datagram of so many bytes. False if some of its movement found no room,
     /// and has to be sent again.
     pub(crate) fn apply_movement(
         &mut self,
@@ -262,7 +262,7 @@ impl View {
         newest_first.find(|course| course.tick <= tick)
     }
 
-    /// Entities go on as they were told, up to a tick.
+    /// Entities continue on their courses, up to a tick.
     fn advance(&mut self, tick: Tick) {
         if tick <= self.newest {
             return;
@@ -313,14 +313,14 @@ impl View {
         true
     }
 
-    /// Takes in that a frame has arrived, of so many bytes without its length.
+    /// A frame has arrived, of so many bytes without its length.
     pub(crate) fn begin_frame(&mut self, tick: Tick, bytes: usize) {
         self.counts.stream_bytes += (length::bytes(bytes) + bytes) as u64;
         self.advance(tick);
         self.read = self.read.max(tick);
     }
 
-    /// Takes in a message of a frame.
+    /// Applies a message of a frame.
     pub(crate) fn apply_message(&mut self, tick: Tick, message: Message) {
         match message {
             Message::Enter {
@@ -433,7 +433,7 @@ impl View {
 }
 
 impl Entity {
-    /// Takes in a course. True if it is the newest one: an enter or another datagram may have
+    /// Applies a course. True if it is the newest one: an enter or another datagram may have
     /// overtaken it, and then only differences build on it.
     fn take(&mut self, course: Course) -> bool {
         let is_newest = course.tick > self.course.tick;

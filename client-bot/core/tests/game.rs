@@ -44,7 +44,7 @@ fn join(game: &mut Game, now: Duration, welcome: &Welcome, round_trip: Option<Du
 }
 
 /// When a tick is heard of without delay.
-fn heard(tick: u64) -> Duration {
+fn arrival(tick: u64) -> Duration {
     PERIOD * (tick - WELCOMED) as u32
 }
 
@@ -99,11 +99,11 @@ fn a_lost_game_goes_to_the_standby_and_back_until_one_of_them_welcomes_it() {
 }
 
 #[test]
-fn a_game_is_told_who_entered_changed_and_left() {
+fn a_game_receives_who_entered_changed_and_left() {
     let server = Server::new();
     let mut game = welcomed(Duration::ZERO);
     let hp = server_column("hp");
-    let now = heard(11);
+    let now = arrival(11);
     game.handle_stream(&server.enter(11, OTHER, 5 * UNIT), now)
         .unwrap();
     let state = server.frame(12, |stream, writer| {
@@ -142,31 +142,31 @@ fn others_go_evenly_at_any_frame_rate_although_words_are_late_and_lost() {
     let server = Server::new();
     let mut game = welcomed(Duration::ZERO);
     let speed = UNIT / 2;
-    game.handle_stream(&server.enter(11, OTHER, 10 * UNIT), heard(11))
+    game.handle_stream(&server.enter(11, OTHER, 10 * UNIT), arrival(11))
         .unwrap();
-    // It takes a step in each tick, and each is told: one in twenty words is lost, and the
+    // It takes a step in each tick, and each is sent: one in twenty datagrams is lost, and the
     // others are up to 40 ms late.
     let mut words: Vec<(Duration, Vec<u8>)> = vec![];
     for tick in 12..400 {
         let late = Duration::from_millis(dice.below(40));
         let x = 10 * UNIT + (tick as i32 - 11) * speed;
         if dice.below(20) > 0 {
-            words.push((heard(tick) + late, server.movement(tick, OTHER.slot.0, x)));
+            words.push((arrival(tick) + late, server.movement(tick, OTHER.slot.0, x)));
         }
     }
     words.sort_by_key(|word| word.0);
     let mut words = words.into_iter().peekable();
     let (mut frames, mut far) = (0, 0);
-    let mut now = heard(11);
+    let mut now = arrival(11);
     let mut last = 0.0;
-    while now < heard(380) {
+    while now < arrival(380) {
         now += Duration::from_millis(5 + dice.below(20));
         while let Some((at, word)) = words.next_if(|word| word.0 <= now) {
             game.handle_datagram(&word, at).unwrap();
         }
         game.poll(now);
         let x = game.position(OTHER).expect("it is in view")[0];
-        if now < heard(40) {
+        if now < arrival(40) {
             continue;
         }
         let tick = game.scene().and_then(|s| s.shown_tick()).expect("a tick");
@@ -189,18 +189,21 @@ fn others_go_evenly_at_any_frame_rate_although_words_are_late_and_lost() {
 fn one_whose_turn_was_lost_was_on_course_until_the_turn() {
     let server = Server::new();
     let mut game = welcomed(Duration::ZERO);
-    game.handle_stream(&server.enter_gliding(11, OTHER, 10 * UNIT, UNIT), heard(11))
-        .unwrap();
+    game.handle_stream(
+        &server.enter_gliding(11, OTHER, 10 * UNIT, UNIT),
+        arrival(11),
+    )
+    .unwrap();
     for tick in 12..20 {
-        game.handle_datagram(&server.movement(tick, 77, 0), heard(tick))
+        game.handle_datagram(&server.movement(tick, 77, 0), arrival(tick))
             .unwrap();
-        game.poll(heard(tick));
+        game.poll(arrival(tick));
     }
     // It turned in tick 20; the word of it was lost, and came again in tick 22.
     let back = server.course(22, OTHER.slot.0, (10 + 8 - 3) * UNIT, -UNIT);
-    game.handle_datagram(&back, heard(22)).unwrap();
-    let mut now = heard(22);
-    while now < heard(28) {
+    game.handle_datagram(&back, arrival(22)).unwrap();
+    let mut now = arrival(22);
+    while now < arrival(28) {
         now += Duration::from_millis(10);
         game.poll(now);
     }
@@ -224,17 +227,17 @@ fn input_is_sent_once_a_tick_and_arrives_in_time() {
         let way = |ms: u64, dice: &mut Dice| {
             Duration::from_micros(1000 * ms + dice.below(1000 * jitter_ms))
         };
-        let (mut now, mut tick, mut sent, mut inputs) = (heard(11), 11, 0, 0);
+        let (mut now, mut tick, mut sent, mut inputs) = (arrival(11), 11, 0, 0);
         let start = now;
         while tick < 600 {
             now += Duration::from_micros(16_667);
             // The server takes in what has come, tick by tick.
-            while heard(tick) <= now {
-                for (_, bytes) in up.extract_if(.., |word| word.0 <= heard(tick)) {
+            while arrival(tick) <= now {
+                for (_, bytes) in up.extract_if(.., |word| word.0 <= arrival(tick)) {
                     server.take_in(&bytes, tick);
                 }
                 server.run(tick);
-                let late = heard(tick) + way(down_ms, &mut dice);
+                let late = arrival(tick) + way(down_ms, &mut dice);
                 down.push((late, server.movement(tick, OWN.slot.0, 0)));
                 tick += 1;
             }
@@ -277,7 +280,7 @@ fn input_is_sent_once_a_tick_and_arrives_in_time() {
 fn a_lost_game_comes_back_and_says_only_what_is_new() {
     let server = Server::new();
     let mut game = welcomed(Duration::ZERO);
-    let now = heard(11);
+    let now = arrival(11);
     let gone = EntityId::new(30, 1);
     for entity in [OWN, OTHER, gone] {
         let frame = server.enter(11, entity, UNIT);
@@ -399,7 +402,7 @@ fn a_game_without_attempts_tries_once() {
 }
 
 #[test]
-fn every_close_is_told_by_its_code_and_only_some_are_tried_again() {
+fn every_close_has_its_code_and_only_some_are_tried_again() {
     use Close::*;
     // Whether the server closes before the welcome or after it.
     for is_welcome in [false, true] {
@@ -488,7 +491,7 @@ fn a_server_with_a_wrong_certificate_is_not_tried_again() {
 }
 
 #[test]
-fn a_player_is_told_once_that_the_server_is_not_heard_and_once_that_it_is() {
+fn a_player_is_warned_once_that_the_server_is_silent_and_once_that_it_is_back() {
     let server = Server::new();
     let mut game = welcomed(Duration::ZERO);
     assert_eq!(game.link().map(|link| link.state), Some(LinkState::Good));
@@ -496,23 +499,23 @@ fn a_player_is_told_once_that_the_server_is_not_heard_and_once_that_it_is() {
     let mut now = Duration::ZERO;
     let mut events = vec![];
     for tick in 11..200 {
-        now = heard(tick);
+        now = arrival(tick);
         game.handle_datagram(&server.movement(tick, OWN.slot.0, 0), now)
             .unwrap();
         events.extend(game.poll(now));
     }
     let frame = Duration::from_millis(20);
     let silent_from = now;
-    let mut told_at = None;
+    let mut noticed_at = None;
     while now < silent_from + Duration::from_secs(6) {
         now += frame;
         assert_eq!(game.next_step(now), Step::Wait);
         let news = game.poll(now);
-        told_at = told_at.or((!news.is_empty()).then_some(now));
+        noticed_at = noticed_at.or((!news.is_empty()).then_some(now));
         events.extend(news);
     }
-    let told_after = told_at.expect("an event") - silent_from;
-    assert_eq!(told_after, Duration::from_millis(1500));
+    let noticed_after = noticed_at.expect("an event") - silent_from;
+    assert_eq!(noticed_after, Duration::from_millis(1500));
     let unstable = Link {
         state: LinkState::Unstable,
         since: silent_from,

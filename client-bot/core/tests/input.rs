@@ -49,7 +49,7 @@ impl Play {
         let step = schema.command_named("move").expect("this world has it");
         let (mut up, mut down): (Words, Words) = (vec![], vec![]);
         let mut tick = WELCOMED + 1;
-        let heard = |tick: u64| PERIOD * (tick - WELCOMED) as u32;
+        let arrival = |tick: u64| PERIOD * (tick - WELCOMED) as u32;
         let mut outcome = Outcome {
             given: 0,
             ran: 0,
@@ -57,16 +57,16 @@ impl Play {
             lead: Duration::ZERO,
             over: 0,
         };
-        let mut now = heard(tick);
-        let end = heard(WELCOMED + SECONDS * u64::from(TICK_HZ));
+        let mut now = arrival(tick);
+        let end = arrival(WELCOMED + SECONDS * u64::from(TICK_HZ));
         while now < end {
             now += Duration::from_millis(4);
             let mut way = |now: Duration| {
                 let jitter = Duration::from_micros(random(self.jitter.as_micros() as u64));
                 (random(100) >= self.lost).then_some(now + self.delay + jitter)
             };
-            while heard(tick) <= now {
-                for (_, bytes) in up.extract_if(.., |word| word.0 <= heard(tick)) {
+            while arrival(tick) <= now {
+                for (_, bytes) in up.extract_if(.., |word| word.0 <= arrival(tick)) {
                     server.take_in(&bytes, tick);
                 }
                 // Each command's word is the tick that it was meant for.
@@ -77,7 +77,7 @@ impl Play {
                     outcome.late += u32::from(is_late && tick > 5 * u64::from(TICK_HZ));
                 }
                 let word = server.movement(tick, OWN.slot.0, 0);
-                down.extend(way(heard(tick)).map(|at| (at, word)));
+                down.extend(way(arrival(tick)).map(|at| (at, word)));
                 tick += 1;
             }
             for (_, word) in down.extract_if(.., |word| word.0 <= now) {
@@ -88,8 +88,8 @@ impl Play {
             if let Some(due) = game.input_due(now).filter(|_| now + 6 * self.delay < end) {
                 game.command(step.kind, &[due.0 as i32, 0]).unwrap();
                 outcome.given += 1;
-                let heard = game.view().map(|view| view.newest());
-                outcome.over += u32::from(heard.is_some_and(|heard| due <= heard));
+                let newest = game.view().map(|view| view.newest());
+                outcome.over += u32::from(newest.is_some_and(|newest| due <= newest));
             }
             if let Some(datagram) = game.datagram(now) {
                 up.extend(way(now).map(|at| (at, datagram)));
@@ -202,7 +202,7 @@ fn input_comes_in_time_although_datagrams_are_lost() {
 }
 
 #[test]
-fn a_game_is_told_which_commands_had_no_effect() {
+fn a_game_learns_which_commands_had_no_effect() {
     let schema = schema();
     let server = Server::of(&schema);
     let mut game = joined(&schema, Duration::ZERO);

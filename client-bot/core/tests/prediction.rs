@@ -97,8 +97,8 @@ impl Play {
             }
             let words = self.server.run(self.tick);
             self.x += run(self.tick, &words);
-            let told = self.server.movement(self.tick, OWN.slot.0, self.x);
-            self.game.handle_datagram(&told, self.now).unwrap();
+            let news = self.server.movement(self.tick, OWN.slot.0, self.x);
+            self.game.handle_datagram(&news, self.now).unwrap();
             self.tick += 1;
         }
         self.game.poll(self.now);
@@ -229,11 +229,11 @@ fn rules_of_the_world_go_on_in_the_prediction() {
     while play.server.processed == 0 {
         play.frame(Some((steer, [UNIT / 2, 0])), drift);
     }
-    let told = play.server.frame(play.tick - 1, |stream, writer| {
+    let news = play.server.frame(play.tick - 1, |stream, writer| {
         let velocity = [(2, UNIT / 2), (3, 0)];
         stream.state(writer, OWN.slot, velocity.into_iter());
     });
-    play.game.handle_stream(&told, play.now).unwrap();
+    play.game.handle_stream(&news, play.now).unwrap();
     for _ in 0..100 {
         play.frame(None, drift);
     }

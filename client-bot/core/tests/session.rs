@@ -273,7 +273,7 @@ fn a_predicate_longer_than_a_request_is_an_error() {
 }
 
 #[test]
-fn two_handlers_are_told_of_the_same() {
+fn two_handlers_get_the_same() {
     #[derive(Default)]
     struct Answers(Vec<Answer>);
 

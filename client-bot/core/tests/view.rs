@@ -8,7 +8,7 @@ use shared::{Course, EntityId, Slot, Tick};
 
 use crate::common::{OWN, Server, session, welcome};
 
-/// A server, and a session that is told of one entity.
+/// A server, and a session with one entity in view.
 struct Play {
     server: Server,
     session: Session,
@@ -50,7 +50,7 @@ impl Play {
         self.session.handle_datagram(&bytes, &mut ()).unwrap();
     }
 
-    /// As the difference from where it was told to rest in an earlier tick.
+    /// As the difference from where it rested by an earlier tick.
     fn moves_from(&mut self, tick: u64, x: i32, (earlier, from): (u64, i32)) {
         let known = Course {
             tick: Tick(earlier),
@@ -161,7 +161,7 @@ fn movement_from_before_a_leave_does_not_move_the_entity_when_it_enters_again() 
 }
 
 #[test]
-fn an_entity_goes_on_as_it_was_told_last() {
+fn an_entity_continues_on_its_last_course() {
     let mut play = Play::new();
     let entered = play
         .server
@@ -314,7 +314,7 @@ fn a_view_of_its_own_entity_alone_has_that_as_any_other_view_does() {
     assert_eq!(own.view().own().map(|own| own.row[0]), Some(120));
     assert_eq!(whole.view().entities().len(), 2);
     assert_eq!(own.view().entities().len(), 1);
-    // The server need not say again what it was told of others.
+    // The movement of others is acknowledged, too: the server need not repeat it.
     let acknowledged = own
         .datagram()
         .map(|bytes| server.read(&bytes).acknowledgement);

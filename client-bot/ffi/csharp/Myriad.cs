@@ -41,7 +41,7 @@ namespace Myriad
         TimedOut = 256, Unreachable, Untrusted, NameNotFound, Other,
     }
 
-    /// Whether the server is heard, see `MyriadLink` in myriad.h.
+    /// Whether the server is silent, see `MyriadLink` in myriad.h.
     public enum Link
     {
         None, Good, Unstable,
@@ -58,7 +58,7 @@ namespace Myriad
         I32, Fixed, Bool, Entity, Symbol,
     }
 
-    /// Who is told of an attribute.
+    /// The clients that an attribute is sent to.
     public enum Audience
     {
         Movement, State, Private, Hidden,
@@ -177,7 +177,7 @@ namespace Myriad
         public EventType What;
         public ulong Tick;
         public Entity Entity;
-        /// Who caused a change.
+        /// The entity that caused a change.
         public Entity By;
         public ushort Kind;
         public bool IsGranted;
@@ -192,9 +192,9 @@ namespace Myriad
         public string LossWords => Native.Text(Native.myriad_loss_words(Loss));
         /// How the link to the server is from now on.
         public Link Link;
-        /// The protocol version of a server that refuses the client's; 0: not told.
+        /// The protocol version of a server that refuses the client's; 0: not known.
         public uint ServerVersion;
-        /// Where players get the game that such a server takes; null: not told.
+        /// Where players get the game for such a server; null: not known.
         public string UpdateUrl;
     }
 
@@ -248,7 +248,7 @@ namespace Myriad
             }
         }
 
-        /// Takes in what has arrived and moves on what is shown: once a frame.
+        /// Processes all that has arrived and advances the scene: once a frame.
         public void Poll() => Check(Native.myriad_poll(number));
 
         /// The next of what has happened; null: there is no more.
@@ -488,7 +488,7 @@ namespace Myriad
         /// Sends what is due.
         public void Flush() => Check(Native.myriad_flush(number));
 
-        /// By this a later client goes on as the same entity.
+        /// By this a later client continues as the same entity.
         public byte[] Ticket()
         {
             var ticket = new byte[16];

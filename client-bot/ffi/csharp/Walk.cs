@@ -1,4 +1,4 @@
-// Walks in squares through a world whose players have `move`, and says what it saw.
+// Walks in squares through a world whose players have `move`, and prints what it saw.
 //
 //     Walk SERVER FINGERPRINT SECONDS
 

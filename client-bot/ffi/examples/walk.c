@@ -1,5 +1,5 @@
-/* Lists what a world is made of, walks in squares through it, and says what it saw. The world's
- * players need `move`. If the walker dies, it goes on as the entity as which it is born again.
+/* Lists a world's attributes and commands, walks in squares through it, and prints what it saw. The world's
+ * players need `move`. If the walker dies, it continues as the reborn entity.
  *
  *     walk SERVER FINGERPRINT SECONDS
  */
@@ -20,7 +20,7 @@
 
 static const int FRAMES_PER_SECOND = 60;
 
-/* Ends the program with what the library says. */
+/* Ends the program with the library's error. */
 static void check(MyriadStatus status, const char *what) {
   if (status != MYRIAD_STATUS_OK) {
     fprintf(stderr, "%s: %s\n", what, myriad_error());

@@ -49,22 +49,22 @@ typedef enum MyriadEventType {
   // `entity`, the attribute's `name`, `old_value`, `new_value`.
   MYRIAD_EVENT_TYPE_CHANGED = 6,
   // An attribute that the client subscribed to has changed, in view or not: as `Changed`,
-  // and `kind`, the command that wanted it as `text`, and who gave this as `by`.
+  // and `kind`, the command that caused it as `text`, and its sender as `by`.
   MYRIAD_EVENT_TYPE_NOTICED_CHANGE = 7,
-  // The world's logic tells something: `tick`, its `name`, `entity` (what caused it, or
+  // A notification of the world's logic: `tick`, its `name`, `entity` (what caused it, or
   // none), `values` by its fields.
   MYRIAD_EVENT_TYPE_NOTIFIED = 8,
   // The client may have missed notices: `tick`.
   MYRIAD_EVENT_TYPE_NOTICES_FULL = 9,
-  // Somebody near speaks: `tick`, `entity`, `name` (null without one), `text`.
+  // A player nearby speaks: `tick`, `entity`, `name` (null without one), `text`.
   MYRIAD_EVENT_TYPE_SAID = 10,
-  // Somebody speaks to this client alone: `tick`, `name`, `text`.
+  // A player speaks to this client alone: `tick`, `name`, `text`.
   MYRIAD_EVENT_TYPE_WHISPERED = 11,
-  // Somebody speaks in a channel: `tick`, `channel`, `name`, `text`.
+  // A player speaks in a channel: `tick`, `channel`, `name`, `text`.
   MYRIAD_EVENT_TYPE_SPOKEN = 12,
-  // Somebody has joined a channel: `tick`, `channel`, `name`.
+  // A player has joined a channel: `tick`, `channel`, `name`.
   MYRIAD_EVENT_TYPE_JOINED_CHANNEL = 13,
-  // Somebody has left a channel: `tick`, `channel`, `name`.
+  // A player has left a channel: `tick`, `channel`, `name`.
   MYRIAD_EVENT_TYPE_LEFT_CHANNEL = 14,
   // A member of a channel, as asked for: `tick`, `channel`, `name`. One event a member.
   MYRIAD_EVENT_TYPE_MEMBER = 15,
@@ -82,7 +82,7 @@ typedef enum MyriadEventType {
   // Commands had no effect: `tick`, `request` (the first one's number), `values` (how many
   // there are), `text` (why).
   MYRIAD_EVENT_TYPE_REFUSED = 21,
-  // The server falls silent, or is heard again: `link`.
+  // The server falls silent, or sends again: `link`.
   MYRIAD_EVENT_TYPE_LINK = 22,
 } MyriadEventType;
 
@@ -101,7 +101,7 @@ typedef enum MyriadLoss {
   MYRIAD_LOSS_MALFORMED = 3,
   // The client was too slow for the server.
   MYRIAD_LOSS_TOO_SLOW = 4,
-  // The session goes on in another connection.
+  // The session continues in another connection.
   MYRIAD_LOSS_RESUMED = 5,
   // The server is shutting down.
   MYRIAD_LOSS_SHUTDOWN = 6,
@@ -135,13 +135,13 @@ typedef enum MyriadLoss {
   MYRIAD_LOSS_OTHER = 260,
 } MyriadLoss;
 
-// Whether the server is heard.
+// Whether the server is silent.
 typedef enum MyriadLink {
   // The client is not in the world, or the event is about something else.
   MYRIAD_LINK_NONE = 0,
-  // The server is heard as often as it should be.
+  // The server sends as often as it should.
   MYRIAD_LINK_GOOD = 1,
-  // Nothing was heard of the server for longer than it is ever silent.
+  // Nothing was received for longer than the server is ever silent.
   MYRIAD_LINK_UNSTABLE = 2,
 } MyriadLink;
 
@@ -158,7 +158,7 @@ typedef enum MyriadType {
   MYRIAD_TYPE_SYMBOL = 4,
 } MyriadType;
 
-// Who is told of an attribute.
+// The clients that an attribute is sent to.
 typedef enum MyriadAudience {
   // All that see the entity, newest wins.
   MYRIAD_AUDIENCE_MOVEMENT = 0,
@@ -166,24 +166,24 @@ typedef enum MyriadAudience {
   MYRIAD_AUDIENCE_STATE = 1,
   // The entity's own client.
   MYRIAD_AUDIENCE_PRIVATE = 2,
-  // Nobody: the attribute has no name, and no values.
+  // None: the attribute has no name, and no values.
   MYRIAD_AUDIENCE_HIDDEN = 3,
 } MyriadAudience;
 
 // What a player can do with talk. Beside it stand the texts of `myriad_talk` that it
 // takes; the others are ignored.
 typedef enum MyriadTalk {
-  // Says `text` to all that are near.
+  // Sends `text` to all players nearby.
   MYRIAD_TALK_SAY = 0,
-  // Says `text` to the player who is called `to`.
+  // Sends `text` to the player with the name `to`.
   MYRIAD_TALK_WHISPER = 1,
   // Becomes a member of the channel `to`.
   MYRIAD_TALK_JOIN = 2,
   // Leaves the channel `to`.
   MYRIAD_TALK_LEAVE = 3,
-  // Says `text` to the members of the channel `to`.
+  // Sends `text` to the members of the channel `to`.
   MYRIAD_TALK_SPEAK = 4,
-  // Asks who is in the channel `to`.
+  // Requests the members of the channel `to`.
   MYRIAD_TALK_MEMBERS = 5,
   // Receives no more talk of the player `to`; with an empty one, of players without a name.
   MYRIAD_TALK_MUTE = 6,
@@ -211,7 +211,7 @@ typedef struct MyriadOptions {
   const char *name;
   // To watch without an entity, where the world allows it.
   bool spectates;
-  // The ticket of an earlier client whose entity this one goes on as: null, or
+  // The ticket of an earlier client whose entity this one continues as: null, or
   // `MYRIAD_TICKET_BYTES` bytes.
   const uint8_t *ticket;
   // So many attempts in a row fail before the client gives up; 0: 10 of them.
@@ -256,15 +256,15 @@ typedef struct MyriadEvent {
   enum MyriadLoss loss;
   // How the link to the server is from now on.
   enum MyriadLink link;
-  // The protocol version of a server that refuses the client's; 0: not told.
+  // The protocol version of a server that refuses the client's; 0: not known.
   uint32_t server_version;
-  // Where players get the game that such a server takes; null: not told.
+  // Where players get the game for such a server; null: not known.
   const char *update_url;
 } MyriadEvent;
 
 // The client and its connection.
 typedef struct MyriadState {
-  // Whether the client is in the world, for all it knows.
+  // Whether the client is in the world, as far as it knows.
   bool is_playing;
   // Whether the client has given up connecting.
   bool is_over;
@@ -272,7 +272,7 @@ typedef struct MyriadState {
   bool is_dead;
   // The client's entity; none before the first welcome.
   struct MyriadEntity entity;
-  // The newest tick of which something was heard.
+  // The newest tick that was received.
   uint64_t tick;
   // The tick that the server runs now, for all that is known, with a fraction.
   double server_tick;
@@ -281,7 +281,7 @@ typedef struct MyriadState {
   // To the server and back; negative if it is not known yet.
   double round_trip_seconds;
   double jitter_seconds;
-  // By how much what is shown of others is older than what was heard.
+  // By how much others are shown later than they were received.
   double delay_seconds;
   // The number of the last command that the world has processed.
   uint32_t processed;
@@ -290,7 +290,7 @@ typedef struct MyriadState {
   // corrected.
   uint64_t compared;
   uint64_t corrected;
-  // Whether the server is heard, as of the last `myriad_poll`.
+  // Whether the server is silent, as of the last `myriad_poll`.
   enum MyriadLink link;
 } MyriadState;
 
@@ -301,7 +301,7 @@ typedef struct MyriadShown {
   uint16_t kind;
   bool is_own;
   // In units; 0 on axes that the world lacks. The client's own entity is ahead of the
-  // server, as its commands predict; all others are between what was heard of them.
+  // server, as its commands predict; all others are interpolated.
   double position[3];
 } MyriadShown;
 
@@ -374,11 +374,11 @@ const char *myriad_error(void);
 // number.
 enum MyriadStatus myriad_connect(const struct MyriadOptions *options, MyriadClient *client);
 
-// Takes in what has arrived and moves on what is shown: once a frame. It does not wait.
+// Processes all that has arrived and advances the scene: once a frame. It does not wait.
 // Events wait for `myriad_next_event`.
 enum MyriadStatus myriad_poll(MyriadClient client);
 
-// Writes a secret by which a later client goes on as this one's entity, while the server
+// Writes a secret by which a later client continues as this one's entity, while the server
 // keeps that.
 //
 // # Safety
@@ -394,7 +394,7 @@ enum MyriadStatus myriad_ticket(MyriadClient client, uint8_t *ticket);
 enum MyriadStatus myriad_set_network(MyriadClient client, const char *name, uint64_t seed);
 
 // Leaves for good: the entity is removed, and the client's number is no longer valid. Waits for
-// a second at most until the server knows.
+// a second at most until the server has confirmed.
 enum MyriadStatus myriad_leave(MyriadClient client);
 
 // Goes without a word: the server keeps the entity for a while, see `myriad_ticket`. The

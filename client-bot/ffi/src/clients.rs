@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use client_bot::{GameClient, View};
 
-use crate::events::Told;
+use crate::events::QueuedEvent;
 use crate::failure::{Failure, MyriadStatus, run};
 
 /// A client: a number that is never 0, and never that of another client.
@@ -14,13 +14,13 @@ pub type MyriadClient = u64;
 /// A client, and what the caller has not asked for yet.
 pub(crate) struct Client {
     pub game: GameClient,
-    pub events: VecDeque<Told>,
+    pub events: VecDeque<QueuedEvent>,
     /// What the caller's last event points to.
-    pub told: Option<Told>,
+    pub current: Option<QueuedEvent>,
 }
 
 impl Client {
-    /// The world as the server has told it.
+    /// The world as received from the server.
     pub fn view(&self) -> Result<&View, Failure> {
         self.game.view().ok_or(Failure::NotInWorld)
     }

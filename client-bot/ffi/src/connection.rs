@@ -8,7 +8,7 @@ use client_bot::connect::{addresses_of, host_of};
 use client_bot::{GameClient, Network, Trust};
 
 use crate::clients::{self, Client, MyriadClient, add, remove, with};
-use crate::events::Told;
+use crate::events::QueuedEvent;
 use crate::failure::{Failure, MyriadStatus, run};
 use crate::memory::{list, optional_text, put, text};
 
@@ -37,7 +37,7 @@ pub struct MyriadOptions {
     pub name: *const c_char,
     /// To watch without an entity, where the world allows it.
     pub spectates: bool,
-    /// The ticket of an earlier client whose entity this one goes on as: null, or
+    /// The ticket of an earlier client whose entity this one continues as: null, or
     /// `MYRIAD_TICKET_BYTES` bytes.
     pub ticket: *const u8,
     /// So many attempts in a row fail before the client gives up; 0: 10 of them.
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn myriad_connect(
         let number = add(Client {
             game,
             events: VecDeque::new(),
-            told: None,
+            current: None,
         });
         unsafe { put(client, number, "the client's number") }
     })
@@ -118,19 +118,19 @@ unsafe fn trust(options: &MyriadOptions) -> Result<Trust, Failure> {
     }
 }
 
-/// Takes in what has arrived and moves on what is shown: once a frame. It does not wait.
+/// Processes all that has arrived and advances the scene: once a frame. It does not wait.
 /// Events wait for `myriad_next_event`.
 #[unsafe(no_mangle)]
 pub extern "C" fn myriad_poll(client: MyriadClient) -> MyriadStatus {
     with(client, |client| {
         for event in client.game.poll() {
-            Told::add(&event, client.game.view(), &mut client.events);
+            QueuedEvent::add(&event, client.game.view(), &mut client.events);
         }
         Ok(())
     })
 }
 
-/// Writes a secret by which a later client goes on as this one's entity, while the server
+/// Writes a secret by which a later client continues as this one's entity, while the server
 /// keeps that.
 ///
 /// # Safety
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn myriad_set_network(
 }
 
 /// Leaves for good: the entity is removed, and the client's number is no longer valid. Waits for
-/// a second at most until the server knows.
+/// a second at most until the server has confirmed.
 #[unsafe(no_mangle)]
 pub extern "C" fn myriad_leave(client: MyriadClient) -> MyriadStatus {
     run(|| {

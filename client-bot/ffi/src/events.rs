@@ -60,22 +60,22 @@ pub enum MyriadEventType {
     /// `entity`, the attribute's `name`, `old_value`, `new_value`.
     Changed = 6,
     /// An attribute that the client subscribed to has changed, in view or not: as `Changed`,
-    /// and `kind`, the command that wanted it as `text`, and who gave this as `by`.
+    /// and `kind`, the command that caused it as `text`, and its sender as `by`.
     NoticedChange = 7,
-    /// The world's logic tells something: `tick`, its `name`, `entity` (what caused it, or
+    /// A notification of the world's logic: `tick`, its `name`, `entity` (what caused it, or
     /// none), `values` by its fields.
     Notified = 8,
     /// The client may have missed notices: `tick`.
     NoticesFull = 9,
-    /// Somebody near speaks: `tick`, `entity`, `name` (null without one), `text`.
+    /// A player nearby speaks: `tick`, `entity`, `name` (null without one), `text`.
     Said = 10,
-    /// Somebody speaks to this client alone: `tick`, `name`, `text`.
+    /// A player speaks to this client alone: `tick`, `name`, `text`.
     Whispered = 11,
-    /// Somebody speaks in a channel: `tick`, `channel`, `name`, `text`.
+    /// A player speaks in a channel: `tick`, `channel`, `name`, `text`.
     Spoken = 12,
-    /// Somebody has joined a channel: `tick`, `channel`, `name`.
+    /// A player has joined a channel: `tick`, `channel`, `name`.
     JoinedChannel = 13,
-    /// Somebody has left a channel: `tick`, `channel`, `name`.
+    /// A player has left a channel: `tick`, `channel`, `name`.
     LeftChannel = 14,
     /// A member of a channel, as asked for: `tick`, `channel`, `name`. One event a member.
     Member = 15,
@@ -93,7 +93,7 @@ pub enum MyriadEventType {
     /// Commands had no effect: `tick`, `request` (the first one's number), `values` (how many
     /// there are), `text` (why).
     Refused = 21,
-    /// The server falls silent, or is heard again: `link`.
+    /// The server falls silent, or sends again: `link`.
     Link = 22,
 }
 
@@ -115,7 +115,7 @@ pub enum MyriadLoss {
     Malformed = 3,
     /// The client was too slow for the server.
     TooSlow = 4,
-    /// The session goes on in another connection.
+    /// The session continues in another connection.
     Resumed = 5,
     /// The server is shutting down.
     Shutdown = 6,
@@ -179,16 +179,16 @@ impl From<LossCode> for MyriadLoss {
     }
 }
 
-/// Whether the server is heard.
+/// Whether the server is silent.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MyriadLink {
     /// The client is not in the world, or the event is about something else.
     #[default]
     None = 0,
-    /// The server is heard as often as it should be.
+    /// The server sends as often as it should.
     Good = 1,
-    /// Nothing was heard of the server for longer than it is ever silent.
+    /// Nothing was received for longer than the server is ever silent.
     Unstable = 2,
 }
 
@@ -231,15 +231,15 @@ pub struct MyriadEvent {
     pub loss: MyriadLoss,
     /// How the link to the server is from now on.
     pub link: MyriadLink,
-    /// The protocol version of a server that refuses the client's; 0: not told.
+    /// The protocol version of a server that refuses the client's; 0: not known.
     pub server_version: u32,
-    /// Where players get the game that such a server takes; null: not told.
+    /// Where players get the game for such a server; null: not known.
     pub update_url: *const c_char,
 }
 
 /// An event with its texts.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct QueuedEvent {
     what: MyriadEventType,
     tick: Tick,
     entity: Option<EntityId>,
@@ -270,9 +270,9 @@ pub unsafe extern "C" fn myriad_next_event(
     event: *mut MyriadEvent,
 ) -> MyriadStatus {
     with(client, |client| {
-        client.told = client.events.pop_front();
-        let told = client.told.get_or_insert_default();
-        unsafe { put(event, told.event(), "an event") }
+        client.current = client.events.pop_front();
+        let current = client.current.get_or_insert_default();
+        unsafe { put(event, current.event(), "an event") }
     })
 }
 
@@ -290,7 +290,7 @@ static WORDS: LazyLock<Vec<(i32, CString)>> = LazyLock::new(|| {
         .collect()
 });
 
-impl Told {
+impl QueuedEvent {
     fn event(&self) -> MyriadEvent {
         let text = |text: &Option<CString>| text.as_ref().map_or(null(), |text| text.as_ptr());
         MyriadEvent {
@@ -316,75 +316,75 @@ impl Told {
         }
     }
 
-    fn of(what: MyriadEventType, tick: Tick) -> Told {
-        Told {
+    fn of(what: MyriadEventType, tick: Tick) -> QueuedEvent {
+        QueuedEvent {
             what,
             tick,
-            ..Told::default()
+            ..QueuedEvent::default()
         }
     }
 
-    fn about(what: MyriadEventType, tick: Tick, entity: EntityId) -> Told {
-        Told {
+    fn about(what: MyriadEventType, tick: Tick, entity: EntityId) -> QueuedEvent {
+        QueuedEvent {
             entity: Some(entity),
-            ..Told::of(what, tick)
+            ..QueuedEvent::of(what, tick)
         }
     }
 
-    /// Adds what an event tells: one for each of several changes or members.
-    pub fn add(event: &Event, view: Option<&View>, told: &mut VecDeque<Told>) {
+    /// Adds an event: one for each of several changes or members.
+    pub fn add(event: &Event, view: Option<&View>, queue: &mut VecDeque<QueuedEvent>) {
         use MyriadEventType as Type;
         let none = Tick::default();
-        told.push_back(match event {
-            Event::Welcomed(entity) => Told::about(Type::Welcomed, none, *entity),
-            Event::Resumed(entity) => Told::about(Type::Resumed, none, *entity),
-            Event::Reborn(entity) => Told::about(Type::Reborn, none, *entity),
+        queue.push_back(match event {
+            Event::Welcomed(entity) => QueuedEvent::about(Type::Welcomed, none, *entity),
+            Event::Resumed(entity) => QueuedEvent::about(Type::Resumed, none, *entity),
+            Event::Reborn(entity) => QueuedEvent::about(Type::Reborn, none, *entity),
             Event::Entered { tick, entity, kind } => {
                 let name = view.and_then(|view| kind_name(view, *kind));
-                Told {
+                QueuedEvent {
                     kind: *kind,
                     name: name.map(c_text),
-                    ..Told::about(Type::Entered, *tick, *entity)
+                    ..QueuedEvent::about(Type::Entered, *tick, *entity)
                 }
             }
-            Event::Left { tick, entity } => Told::about(Type::Left, *tick, *entity),
+            Event::Left { tick, entity } => QueuedEvent::about(Type::Left, *tick, *entity),
             Event::Changed {
                 tick,
                 entity,
                 changes,
             } => {
-                told.extend(changes.iter().map(|change| {
-                    let told = Told::about(Type::Changed, *tick, *entity);
-                    told.changed(view, change.column, change.old, change.new)
+                queue.extend(changes.iter().map(|change| {
+                    let event = QueuedEvent::about(Type::Changed, *tick, *entity);
+                    event.changed(view, change.column, change.old, change.new)
                 }));
                 return;
             }
-            Event::Notice { tick, notice } => Told::noticed(*tick, notice, view),
-            Event::NoticesFull(tick) => Told::of(Type::NoticesFull, *tick),
+            Event::Notice { tick, notice } => QueuedEvent::noticed(*tick, notice, view),
+            Event::NoticesFull(tick) => QueuedEvent::of(Type::NoticesFull, *tick),
             Event::Talk { tick, talk } => {
-                Told::talk(*tick, talk, told);
+                QueuedEvent::talk(*tick, talk, queue);
                 return;
             }
-            Event::Refused { tick, commands } => Told {
+            Event::Refused { tick, commands } => QueuedEvent {
                 request: commands.first,
                 values: vec![f64::from(commands.count)],
                 text: Some(c_text(&commands.reason.to_string())),
-                ..Told::of(Type::Refused, *tick)
+                ..QueuedEvent::of(Type::Refused, *tick)
             },
-            Event::Answered(answer) => Told {
+            Event::Answered(answer) => QueuedEvent {
                 request: answer.request,
                 is_granted: answer.result.is_ok(),
                 text: answer.result.as_ref().err().map(|why| c_text(why)),
-                ..Told::of(Type::Answered, none)
+                ..QueuedEvent::of(Type::Answered, none)
             },
-            Event::SubscriptionLost(id) => Told {
+            Event::SubscriptionLost(id) => QueuedEvent {
                 request: *id,
-                ..Told::of(Type::SubscriptionLost, none)
+                ..QueuedEvent::of(Type::SubscriptionLost, none)
             },
-            Event::InterfaceChanged => Told::of(Type::InterfaceChanged, none),
-            Event::Link { state, .. } => Told {
+            Event::InterfaceChanged => QueuedEvent::of(Type::InterfaceChanged, none),
+            Event::Link { state, .. } => QueuedEvent {
                 link: (*state).into(),
-                ..Told::of(Type::Link, none)
+                ..QueuedEvent::of(Type::Link, none)
             },
             Event::Lost {
                 code,
@@ -394,23 +394,23 @@ impl Told {
             } => {
                 let url = update.as_ref().and_then(|update| update.url.as_deref());
                 let version = update.as_ref().map(|update| update.server_version);
-                Told {
+                QueuedEvent {
                     text: Some(c_text(reason)),
                     retry_seconds: retry_in.map(|wait| wait.as_secs_f64()),
                     loss: (*code).into(),
                     server_version: version.map_or(0, u32::from),
                     update_url: url.map(c_text),
-                    ..Told::of(Type::Lost, none)
+                    ..QueuedEvent::of(Type::Lost, none)
                 }
             }
         });
     }
 
-    fn changed(self, view: Option<&View>, column: u16, old: i32, new: i32) -> Told {
+    fn changed(self, view: Option<&View>, column: u16, old: i32, new: i32) -> QueuedEvent {
         let change = view.and_then(|view| NamedChange::of(view, column, old, new));
         let raw = (f64::from(old), f64::from(new));
         let (old_value, new_value) = change.as_ref().map_or(raw, |of| (of.old, of.new));
-        Told {
+        QueuedEvent {
             name: change.map(|change| c_text(&change.attribute)),
             old_value,
             new_value,
@@ -418,7 +418,7 @@ impl Told {
         }
     }
 
-    fn noticed(tick: Tick, notice: &Notice, view: Option<&View>) -> Told {
+    fn noticed(tick: Tick, notice: &Notice, view: Option<&View>) -> QueuedEvent {
         match &notice.body {
             NoticeBody::Change {
                 entity,
@@ -428,13 +428,13 @@ impl Told {
                 new,
                 command,
                 by,
-            } => Told {
+            } => QueuedEvent {
                 kind: *kind,
                 by: Some(*by),
                 text: command
                     .and_then(|command| command_name(view?, command))
                     .map(c_text),
-                ..Told::about(MyriadEventType::NoticedChange, tick, *entity)
+                ..QueuedEvent::about(MyriadEventType::NoticedChange, tick, *entity)
             }
             .changed(view, *column, *old, *new),
             NoticeBody::Notification {
@@ -444,60 +444,60 @@ impl Told {
             } => {
                 let form = view.and_then(|view| view.schema().notification(*kind));
                 let fields = form.map_or(&[][..], |form| &form.fields);
-                Told {
+                QueuedEvent {
                     name: form.map(|form| c_text(&form.name)),
                     values: (fields.iter().zip(words))
                         .map(|(field, raw)| number(field.ty, *raw))
                         .collect(),
-                    ..Told::about(MyriadEventType::Notified, tick, *source)
+                    ..QueuedEvent::about(MyriadEventType::Notified, tick, *source)
                 }
             }
         }
     }
 
-    fn talk(tick: Tick, talk: &Talk, told: &mut VecDeque<Told>) {
+    fn talk(tick: Tick, talk: &Talk, queue: &mut VecDeque<QueuedEvent>) {
         use MyriadEventType as Type;
-        let in_channel = |what, channel: &str, name: &str| Told {
+        let in_channel = |what, channel: &str, name: &str| QueuedEvent {
             channel: Some(c_text(channel)),
             name: Some(c_text(name)),
-            ..Told::of(what, tick)
+            ..QueuedEvent::of(what, tick)
         };
-        told.push_back(match talk {
+        queue.push_back(match talk {
             Talk::Said {
                 speaker,
                 name,
                 text,
-            } => Told {
+            } => QueuedEvent {
                 name: name.as_ref().map(|name| c_text(name)),
                 text: Some(c_text(text)),
-                ..Told::about(Type::Said, tick, *speaker)
+                ..QueuedEvent::about(Type::Said, tick, *speaker)
             },
-            Talk::Whispered { from, text } => Told {
+            Talk::Whispered { from, text } => QueuedEvent {
                 name: Some(c_text(from)),
                 text: Some(c_text(text)),
-                ..Told::of(Type::Whispered, tick)
+                ..QueuedEvent::of(Type::Whispered, tick)
             },
             Talk::Spoken {
                 channel,
                 from,
                 text,
-            } => Told {
+            } => QueuedEvent {
                 text: Some(c_text(text)),
                 ..in_channel(Type::Spoken, channel, from)
             },
             Talk::Joined { channel, name } => in_channel(Type::JoinedChannel, channel, name),
             Talk::Left { channel, name } => in_channel(Type::LeftChannel, channel, name),
             Talk::Members { channel, names } => {
-                told.extend(
+                queue.extend(
                     names
                         .iter()
                         .map(|name| in_channel(Type::Member, channel, name)),
                 );
                 return;
             }
-            Talk::Announced { text } => Told {
+            Talk::Announced { text } => QueuedEvent {
                 text: Some(c_text(text)),
-                ..Told::of(Type::Announced, tick)
+                ..QueuedEvent::of(Type::Announced, tick)
             },
         });
     }

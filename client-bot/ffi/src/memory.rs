@@ -1,5 +1,5 @@
 //! Text and lists of the caller, who promises that a pointer which is not null points to what
-//! the function's comment says.
+//! the function's comment states.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -51,7 +51,7 @@ pub(crate) unsafe fn list<'a, T>(
 /// What the caller wants written.
 ///
 /// # Safety
-/// `place` is null, or points to room for a `T` that nobody else uses during the call.
+/// `place` is null, or points to room for a `T` that no other thread uses during the call.
 pub(crate) unsafe fn put<T>(place: *mut T, value: T, what: &str) -> Result<(), Failure> {
     if place.is_null() {
         return Err(Failure::Argument(format!(
@@ -72,11 +72,11 @@ pub(crate) unsafe fn put_if_asked<T>(place: *mut T, value: T) {
     }
 }
 
-/// Writes text with a zero byte behind it. Text that does not fit is an error that says how
+/// Writes text with a zero byte behind it. Text that does not fit is an error with how
 /// many bytes it needs.
 ///
 /// # Safety
-/// `buffer` is null, or points to room for `size` bytes that nobody else uses during the
+/// `buffer` is null, or points to room for `size` bytes that no other thread uses during the
 /// call.
 pub(crate) unsafe fn put_text(buffer: *mut c_char, size: usize, text: &str) -> Result<(), Failure> {
     let needed = text.len() + 1;

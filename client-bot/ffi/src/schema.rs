@@ -27,7 +27,7 @@ pub enum MyriadType {
     Symbol = 4,
 }
 
-/// Who is told of an attribute.
+/// The clients that an attribute is sent to.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MyriadAudience {
@@ -37,7 +37,7 @@ pub enum MyriadAudience {
     State = 1,
     /// The entity's own client.
     Private = 2,
-    /// Nobody: the attribute has no name, and no values.
+    /// None: the attribute has no name, and no values.
     Hidden = 3,
 }
 

@@ -13,17 +13,17 @@ use crate::memory::{put_if_asked, text};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MyriadTalk {
-    /// Says `text` to all that are near.
+    /// Sends `text` to all players nearby.
     Say = 0,
-    /// Says `text` to the player who is called `to`.
+    /// Sends `text` to the player with the name `to`.
     Whisper = 1,
     /// Becomes a member of the channel `to`.
     Join = 2,
     /// Leaves the channel `to`.
     Leave = 3,
-    /// Says `text` to the members of the channel `to`.
+    /// Sends `text` to the members of the channel `to`.
     Speak = 4,
-    /// Asks who is in the channel `to`.
+    /// Requests the members of the channel `to`.
     Members = 5,
     /// Receives no more talk of the player `to`; with an empty one, of players without a name.
     Mute = 6,

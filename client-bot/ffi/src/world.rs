@@ -21,7 +21,7 @@ pub struct MyriadShown {
     pub kind: u16,
     pub is_own: bool,
     /// In units; 0 on axes that the world lacks. The client's own entity is ahead of the
-    /// server, as its commands predict; all others are between what was heard of them.
+    /// server, as its commands predict; all others are interpolated.
     pub position: [f64; 3],
 }
 
@@ -29,7 +29,7 @@ pub struct MyriadShown {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MyriadState {
-    /// Whether the client is in the world, for all it knows.
+    /// Whether the client is in the world, as far as it knows.
     pub is_playing: bool,
     /// Whether the client has given up connecting.
     pub is_over: bool,
@@ -37,7 +37,7 @@ pub struct MyriadState {
     pub is_dead: bool,
     /// The client's entity; none before the first welcome.
     pub entity: MyriadEntity,
-    /// The newest tick of which something was heard.
+    /// The newest tick that was received.
     pub tick: u64,
     /// The tick that the server runs now, for all that is known, with a fraction.
     pub server_tick: f64,
@@ -46,7 +46,7 @@ pub struct MyriadState {
     /// To the server and back; negative if it is not known yet.
     pub round_trip_seconds: f64,
     pub jitter_seconds: f64,
-    /// By how much what is shown of others is older than what was heard.
+    /// By how much others are shown later than they were received.
     pub delay_seconds: f64,
     /// The number of the last command that the world has processed.
     pub processed: u32,
@@ -55,7 +55,7 @@ pub struct MyriadState {
     /// corrected.
     pub compared: u64,
     pub corrected: u64,
-    /// Whether the server is heard, as of the last `myriad_poll`.
+    /// Whether the server is silent, as of the last `myriad_poll`.
     pub link: MyriadLink,
 }
 

@@ -26,7 +26,7 @@ use myriad_client::world::{
 };
 use myriad_client::{MyriadClient, MyriadStatus};
 
-const NOBODY: MyriadEntity = MyriadEntity {
+const NO_ENTITY: MyriadEntity = MyriadEntity {
     slot: u32::MAX,
     generation: 0,
 };
@@ -123,9 +123,9 @@ fn what_needs_a_world_says_that_there_is_none() {
         [
             myriad_command(client, say, null(), 0, null_mut()),
             myriad_entities(client, null_mut(), 0, &mut count),
-            myriad_value(client, NOBODY, say, &mut value),
+            myriad_value(client, NO_ENTITY, say, &mut value),
             myriad_kind_name(client, 0, text, room),
-            myriad_player_name(client, NOBODY, text, room),
+            myriad_player_name(client, NO_ENTITY, text, room),
             myriad_set_sight(client, 5.0, &mut number),
             myriad_set_region(client, 0, null(), null(), null(), null_mut()),
             myriad_subscribe(client, 1, say, null_mut()),
@@ -179,8 +179,8 @@ fn null_pointers_and_wrong_numbers_are_arguments_that_are_refused() {
     }
     for status in unsafe {
         [
-            myriad_position(client, NOBODY, [0.0; 3].as_mut_ptr()),
-            myriad_referenced(client, f64::INFINITY, &mut { NOBODY }),
+            myriad_position(client, NO_ENTITY, [0.0; 3].as_mut_ptr()),
+            myriad_referenced(client, f64::INFINITY, &mut { NO_ENTITY }),
         ]
     } {
         assert_ne!(status, MyriadStatus::Ok);

@@ -10,12 +10,12 @@ use godot::classes::{INode, Node, PackedScene};
 use godot::prelude::*;
 use shared::AttributeType;
 
-use crate::convert::{NOBODY, entity, number, text};
+use crate::convert::{NO_ENTITY, entity, number, text};
 use crate::shown::{Shown, from_space, to_space};
 
 /// Plays in a world of a Myriad server.
 ///
-/// Set the properties, call `join`, and connect to the signals. Every frame the node takes in
+/// Set the properties, call `join`, and connect to the signals. Every frame the node processes
 /// what has arrived before other nodes are processed, and sends commands after them. It leaves
 /// the world when it leaves the tree.
 ///
@@ -129,28 +129,28 @@ impl MyriadClient {
         command: GString,
         by: i64,
     );
-    /// A notification of the world that the client subscribed to, or can hear.
+    /// A notification of the world that the client subscribed to, or that came by place.
     #[signal]
     pub(crate) fn notified(name: GString, source: i64, values: PackedFloat64Array);
     /// The client reached its limit of notices in a tick: the rest is left out.
     #[signal]
     pub(crate) fn notices_full();
-    /// Somebody near said something.
+    /// A player nearby spoke.
     #[signal]
     pub(crate) fn said(entity: i64, name: GString, text: GString);
     #[signal]
     pub(crate) fn whispered(from: GString, text: GString);
-    /// A member of a channel said something there.
+    /// A member of a channel spoke there.
     #[signal]
     pub(crate) fn spoken(channel: GString, from: GString, text: GString);
     #[signal]
     pub(crate) fn joined_channel(channel: GString, name: GString);
     #[signal]
     pub(crate) fn left_channel(channel: GString, name: GString);
-    /// Who is in a channel, see `ask_members`.
+    /// The members of a channel, see `ask_members`.
     #[signal]
     pub(crate) fn members(channel: GString, names: PackedStringArray);
-    /// The operator said something.
+    /// The operator made an announcement.
     #[signal]
     pub(crate) fn announced(text: GString);
     /// So many of the client's commands had no effect, from this sequence number on.
@@ -169,13 +169,13 @@ impl MyriadClient {
     /// seconds; negative: it does not.
     #[signal]
     pub(crate) fn lost(reason: GString, retry_seconds: f64);
-    /// The server falls silent (`is_good` is false), or is heard again. A loss ends any link, and
+    /// The server falls silent (`is_good` is false), or sends again. A loss ends any link, and
     /// a welcome begins a good one.
     #[signal]
     pub(crate) fn link_changed(is_good: bool);
 
     /// Connects to `server` in the next frames, and again whenever the connection is lost. False
-    /// if the properties don't say how: `failure` tells why. A host name is looked up here,
+    /// if the properties are wrong: `failure` gives the reason. A host name is looked up here,
     /// which may take a while.
     #[func]
     fn join(&mut self) -> bool {
@@ -187,7 +187,7 @@ impl MyriadClient {
     }
 
     /// Leaves the world for good: the entity is removed. Waits for a second at most until the
-    /// server knows.
+    /// server has confirmed.
     #[func]
     fn leave(&mut self) {
         if let Some(game) = self.game.take() {
@@ -222,28 +222,28 @@ impl MyriadClient {
         text(self.loss.as_ref().map_or("", |(code, _)| code.words()))
     }
 
-    /// The protocol version of a server that refused the client's as `outdated`; -1: not told.
+    /// The protocol version of a server that refused the client's as `outdated`; -1: not known.
     #[func]
     fn server_version(&self) -> i64 {
         let update = self.update();
         update.map_or(-1, |update| i64::from(update.server_version))
     }
 
-    /// Where players get the game that such a server takes; empty: not told.
+    /// Where players get the game for such a server; empty: not known.
     #[func]
     fn update_url(&self) -> GString {
         let url = self.update().and_then(|update| update.url.as_deref());
         text(url.unwrap_or_default())
     }
 
-    /// Whether the server is heard as often as it should be; false also outside the world.
+    /// Whether the server sends as often as it should; false also outside the world.
     #[func]
     fn is_link_good(&self) -> bool {
         let link = self.game.as_ref().and_then(|game| game.game().link());
         link.is_some_and(|link| link.state == LinkState::Good)
     }
 
-    /// Whether the client is in the world, for all it knows.
+    /// Whether the client is in the world, as far as it knows.
     #[func]
     fn is_playing(&self) -> bool {
         self.game
@@ -254,7 +254,7 @@ impl MyriadClient {
     /// The client's entity; -1 before the first welcome.
     #[func]
     fn own(&self) -> i64 {
-        self.view().map_or(NOBODY, |view| number(view.entity()))
+        self.view().map_or(NO_ENTITY, |view| number(view.entity()))
     }
 
     /// All entities in view.
@@ -265,7 +265,7 @@ impl MyriadClient {
     }
 
     /// Where an entity is shown; null if it is not in view. The client's own one is ahead of the
-    /// server, as its commands predict; all others are between what was heard of them.
+    /// server, as its commands predict; all others are interpolated.
     #[func]
     fn place(&self, of: i64) -> Variant {
         let place = self
@@ -331,7 +331,7 @@ impl MyriadClient {
         self.number_of(sent)
     }
 
-    /// In how many ticks of input a command can be used again, as far as the client knows; 0: it
+    /// In how many ticks of input a command can be used again, by the client's knowledge; 0: it
     /// runs if it is given now; -1: the world has no such command.
     #[func]
     fn ready_ticks(&mut self, name: GString) -> i64 {
@@ -345,7 +345,7 @@ impl MyriadClient {
     /// corners are relative to that entity; -1: they are not. The number of the request, or -1.
     #[func]
     fn set_region(&mut self, index: u32, low: Vector3, high: Vector3, follows: i64) -> i64 {
-        let follows = (follows != NOBODY).then(|| entity(follows));
+        let follows = (follows != NO_ENTITY).then(|| entity(follows));
         let asked = point(low).and_then(|low| {
             let high = point(high)?;
             let region = Region { low, high, follows };
@@ -395,14 +395,14 @@ impl MyriadClient {
         self.number_of(asked)
     }
 
-    /// Says something to all that are near. The number of the request, or -1.
+    /// Sends text to all players nearby. The number of the request, or -1.
     #[func]
     fn say(&mut self, text: GString) -> i64 {
         let text = text.to_string();
         self.talk(TalkRequest::Say { text })
     }
 
-    /// Says something to a player.
+    /// Sends text to a player.
     #[func]
     fn whisper(&mut self, to: GString, text: GString) -> i64 {
         let (to, text) = (to.to_string(), text.to_string());
@@ -422,14 +422,14 @@ impl MyriadClient {
         self.talk(TalkRequest::Leave { channel })
     }
 
-    /// Says something to the members of a channel.
+    /// Sends text to the members of a channel.
     #[func]
     fn speak(&mut self, channel: GString, text: GString) -> i64 {
         let (channel, text) = (channel.to_string(), text.to_string());
         self.talk(TalkRequest::Speak { channel, text })
     }
 
-    /// Asks who is in a channel: `members` tells.
+    /// Requests the members of a channel: `members` has them.
     #[func]
     fn ask_members(&mut self, channel: GString) -> i64 {
         let channel = channel.to_string();

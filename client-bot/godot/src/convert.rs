@@ -4,12 +4,12 @@ use godot::builtin::GString;
 use shared::EntityId;
 
 /// Stands for no entity.
-pub const NOBODY: i64 = -1;
+pub const NO_ENTITY: i64 = -1;
 
 /// The generation in the high 32 bits, the slot in the low. Generations stay far below 2³¹.
 pub fn number(entity: EntityId) -> i64 {
     match entity {
-        EntityId::NONE => NOBODY,
+        EntityId::NONE => NO_ENTITY,
         entity => entity.to_bits().cast_signed(),
     }
 }

@@ -3,7 +3,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `client` | the node: connecting, frames, commands, what is known |
-//! | `told` | a signal for each event of the client |
+//! | `emit` | a signal for each event of the client |
 //! | `shown` | scenes that stand for entities in view |
 //! | `convert` | entities as Godot's integers, text |
 
@@ -12,7 +12,7 @@ use godot::init::{ExtensionLibrary, gdextension};
 mod client;
 mod convert;
 mod shown;
-mod told;
+mod emit;
 
 struct Myriad;
 

@@ -16,9 +16,9 @@ fn a_scene_walks_among_others() {
     let project = project("walk");
     let server = serve(WORLD);
     let output = godot(&project, &["--", &server.address, &server.fingerprint, "3"]);
-    let told = said(&output);
-    let line = told.lines().find(|line| line.contains("in view"));
-    let line = line.unwrap_or_else(|| panic!("the scene says what it saw: {told}"));
+    let text = text_of(&output);
+    let line = text.lines().find(|line| line.contains("in view"));
+    let line = line.unwrap_or_else(|| panic!("the scene prints what it saw: {text}"));
     let numbers: Vec<f64> = line
         .split([' ', ','])
         .filter_map(|word| word.parse().ok())
@@ -32,17 +32,17 @@ fn a_scene_walks_among_others() {
         (0.0..=100.0).contains(&x) && (0.0..=100.0).contains(&y),
         "{line}"
     );
-    assert!(output.status.success(), "{told}");
-    assert!(!told.contains("ERROR"), "{told}");
+    assert!(output.status.success(), "{text}");
+    assert!(!text.contains("ERROR"), "{text}");
 }
 
 #[test]
-fn a_scene_is_told_what_is_wrong() {
+fn a_scene_gets_the_error() {
     let project = project("refused");
     let output = godot(&project, &["--", "127.0.0.1:1", "12"]);
-    let told = said(&output);
-    assert!(told.contains("64 hexadecimal digits"), "{told}");
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    let text = text_of(&output);
+    assert!(text.contains("64 hexadecimal digits"), "{text}");
+    assert_eq!(output.status.code(), Some(1), "{text}");
 }
 
 /// The example with the library, in a folder of its own, as after a first start of the editor.
@@ -92,7 +92,7 @@ fn godot(project: &Path, arguments: &[&str]) -> Output {
         })
 }
 
-fn said(output: &Output) -> String {
+fn text_of(output: &Output) -> String {
     let text = [&output.stdout[..], &output.stderr].concat();
     String::from_utf8_lossy(&text).into_owned()
 }

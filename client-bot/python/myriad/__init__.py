@@ -6,7 +6,7 @@
 | serial | serialised messages |
 | shapes | the fields of each serialised message |
 | world | the messages of one world: frames and datagrams |
-| view | what a client was told |
+| view | the world as a client received it |
 | client | a connection over QUIC, by aioquic |
 | close | why a connection has ended |
 """

@@ -49,7 +49,7 @@ class Client(QuicConnectionProtocol):
         self.messages: list[tuple[str, dict[str, Any]]] = []
         self.ended: ConnectionTerminated | None = None
         self.is_welcome = False
-        self.heard = asyncio.get_running_loop().time()
+        self.last_received = asyncio.get_running_loop().time()
         # Sequence number and (number, words) of the commands that are not processed yet.
         self.commands: list[tuple[int, tuple[int, list[int]]]] = []
         self.sequence = 0
@@ -95,10 +95,10 @@ class Client(QuicConnectionProtocol):
         self.transmit()
 
     def is_link_good(self) -> bool:
-        """Whether the server was heard within `UNSTABLE_SECONDS`, or 2.5 ticks of a slow world: it
+        """Whether a packet came within `UNSTABLE_SECONDS`, or 2.5 ticks of a slow world: it
         is never silent for longer, unless packets are lost, or it stands still."""
         tick_hz = self.welcome["schema"]["world"]["tick_hz"] if self.welcome else 1
-        silent = asyncio.get_running_loop().time() - self.heard
+        silent = asyncio.get_running_loop().time() - self.last_received
         return silent < max(UNSTABLE_SECONDS, 2.5 / tick_hz)
 
     @staticmethod
@@ -114,7 +114,7 @@ class Client(QuicConnectionProtocol):
 
     def quic_event_received(self, event: QuicEvent) -> None:
         if isinstance(event, (StreamDataReceived, DatagramFrameReceived)):
-            self.heard = asyncio.get_running_loop().time()
+            self.last_received = asyncio.get_running_loop().time()
         try:
             match event:
                 case StreamDataReceived(data=data):
@@ -142,12 +142,12 @@ class Client(QuicConnectionProtocol):
 
     def take_message(self, message: bytes) -> None:
         if self.is_welcome:
-            for name, told in self.view.take_frame(message):
+            for name, content in self.view.take_frame(message):
                 if name == "talk":
-                    told = Serial(told["bytes"]).read(TALK)
-                self.messages.append((name, told))
+                    content = Serial(content["bytes"]).read(TALK)
+                self.messages.append((name, content))
                 if name == "interface":
-                    self.change_interface(told)
+                    self.change_interface(content)
         else:
             self.welcome = Serial(message).read(WELCOME)
             self.epoch = self.welcome["commands_epoch"]

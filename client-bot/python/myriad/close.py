@@ -33,7 +33,7 @@ UPDATE = re.compile(r"\[version=([0-9]{1,9})(?: url=(https?://[!-~]+))?\]\Z")
 
 @dataclass
 class Update:
-    """What a server says to a client of another version."""
+    """The update that a server names to a client of another version."""
 
     server_version: int
     url: str | None

@@ -1,4 +1,4 @@
-"""What a client was told."""
+"""The world as a client received it."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +22,7 @@ class Entity:
 
 @dataclass
 class View:
-    """The world as the server has told it, and what of it is to be acknowledged."""
+    """The world as received from the server, and what is to be acknowledged."""
 
     world: World
     own: dict[str, int]
@@ -46,18 +46,18 @@ class View:
         return entity.courses[-1].at(tick, self.world.edges) if entity else None
 
     def take_datagram(self, data: bytes) -> None:
-        told = self.world.movement(data, self.newest, self.known)
-        self.newest = max(self.newest, told.tick)
-        self.processed = max(self.processed, near(told.processed_low, self.processed))
-        kept = [self.move(*entity) for entity in told.entities]
-        if told.unknown or not all(kept):
+        movement = self.world.movement(data, self.newest, self.known)
+        self.newest = max(self.newest, movement.tick)
+        self.processed = max(self.processed, near(movement.processed_low, self.processed))
+        kept = [self.move(*entity) for entity in movement.entities]
+        if movement.unknown or not all(kept):
             return
-        arrived, count = self.parts.get(told.tick, (set(), 0))
-        arrived.add(told.part)
-        count = told.part + 1 if told.last else count
+        arrived, count = self.parts.get(movement.tick, (set(), 0))
+        arrived.add(movement.part)
+        count = movement.part + 1 if movement.last else count
         if len(arrived) == count:
-            self.complete_tick(told.tick)
-        self.parts[told.tick] = arrived, count
+            self.complete_tick(movement.tick)
+        self.parts[movement.tick] = arrived, count
         self.parts = {t: p for t, p in self.parts.items() if self.newest - t < 64}
 
     def complete_tick(self, tick: int) -> None:
@@ -70,13 +70,13 @@ class View:
             self.mask |= 1 << -ahead - 1
 
     def known(self, slot: int, tick: int) -> Course | None:
-        """The newest course that was told of an entity by a tick."""
+        """The newest course of an entity as of a tick."""
         entity = self.entities.get(slot)
         courses = reversed(entity.courses) if entity else ()
         return next((course for course in courses if course.tick <= tick), None)
 
     def move(self, slot: int, course: Course, others: list[tuple[int, int]]) -> bool:
-        """Takes in movement. False if there is no room to keep it."""
+        """Applies movement. False if there is no room to keep it."""
         entity = self.entities.get(slot)
         if entity is None:
             return self.keep(slot, course, others)
@@ -100,26 +100,27 @@ class View:
         return True
 
     def take_frame(self, data: bytes) -> list[tuple[str, dict[str, Any]]]:
-        """Takes in a frame, and gives its messages."""
+        """Applies a frame, and gives its messages."""
         tick, messages = self.world.frame(data, self.newest)
         self.newest, self.read = max(self.newest, tick), tick
-        for name, told in messages:
+        for name, message in messages:
             match name:
                 case "enter":
-                    self.enter(tick, told)
+                    self.enter(tick, message)
                 case "leave":
-                    self.leave(tick, told["slot"])
-                case "state" if told["slot"] in self.entities:
-                    self.entities[told["slot"]].values.update(told["values"])
+                    self.leave(tick, message["slot"])
+                case "state" if message["slot"] in self.entities:
+                    self.entities[message["slot"]].values.update(message["values"])
                 case "reborn":
-                    self.own = told["entity"]
+                    self.own = message["entity"]
         return messages
 
-    def enter(self, tick: int, told: dict[str, Any]) -> None:
-        slot, values = told["entity"]["slot"], dict(told["values"])
+    def enter(self, tick: int, message: dict[str, Any]) -> None:
+        (entity, kind), values = (message["entity"], message["kind"]), dict(message["values"])
+        slot = entity["slot"]
         place = [values[axis] for axis in range(len(self.world.axes))]
-        course = Course(tick, place, told["velocity"])
-        self.entities[slot] = Entity(told["entity"]["generation"], told["kind"], values, [course])
+        course = Course(tick, place, message["velocity"])
+        self.entities[slot] = Entity(entity["generation"], kind, values, [course])
         courses, others = self.early.pop(slot, ([], []))
         for course in courses:
             self.move(slot, course, others)

@@ -26,7 +26,7 @@ class Course:
 
 @dataclass
 class Movement:
-    """What a datagram tells."""
+    """The content of a datagram."""
 
     tick: int = 0
     part: int = 0
@@ -135,9 +135,9 @@ class World:
 
     def enter(self, bits: Bits) -> dict[str, Any]:
         entity, kind, own = self.entity(bits), bits.get(self.kind_bits), bits.get(1) == 1
-        told = ("movement", "state", "private") if own else ("movement", "state")
+        seen = ("movement", "state", "private") if own else ("movement", "state")
         columns = [a["column"] for a in self.schema["kinds"][kind]["attributes"]]
-        values = [(c, self.value(bits, c)) for c in columns if self.columns[c]["audience"] in told]
+        values = [(c, self.value(bits, c)) for c in columns if self.columns[c]["audience"] in seen]
         return {"entity": entity, "kind": kind, "own": own, "values": values,
                 "velocity": self.velocity(bits)}
 
@@ -159,7 +159,7 @@ class World:
         return "notification", notice | {"kind": number, "source": source, "words": words}
 
     def movement(self, data: bytes, newest: int, known: Known) -> Movement:
-        """Reads a datagram. `known` gives the newest course that was told of a slot by a tick."""
+        """Reads a datagram. `known` gives the newest course of a slot as of a tick."""
         bits, read = Bits(data), Movement()
         read.tick = near(bits.get(16), newest)
         if not bits.get(1):
@@ -254,7 +254,7 @@ class World:
 
 
 class Forms:
-    """How a datagram tells positions."""
+    """How a datagram writes positions."""
 
     def __init__(self, bits: Bits, world: World) -> None:
         self.base_ticks, self.world = bits.get(4), world
@@ -274,7 +274,7 @@ class Forms:
                            for low, a, s in zip(self.low_bits, self.all_bits, self.steps)]
 
     def difference(self, bits: Bits) -> Place | None:
-        """A difference in steps, if one is told."""
+        """A difference in steps, if there is one."""
         if not (self.all_differ or self.base_ticks and bits.get(1)):
             return None
         width = self.bits if self.bits and bits.get(1) else 0

@@ -27,7 +27,7 @@ pub fn compile(schema: &Schema, text: &Text) -> Result<Play, String> {
     })
 }
 
-/// Does what a script says, once in each tick that the bot is told of.
+/// Runs a script, once in each tick that the bot receives.
 pub struct Scripted {
     play: Arc<Play>,
     interpreter: Interpreter,
@@ -71,7 +71,7 @@ impl Behaviour for Scripted {
     }
 }
 
-/// The world as a script sees it: entities in view, with what the client was told of them.
+/// The world as a script sees it: entities in view, with the values that the client received.
 struct Seen<'a>(&'a View);
 
 impl Seen<'_> {

@@ -15,7 +15,7 @@ pub struct Stroll {
 impl Stroll {
     pub fn new(schema: &Schema, dice: &mut Dice) -> Stroll {
         Stroll {
-            // Little is told of one who goes on, so the view may be a second old.
+            // Little is sent of one that stays on its course, so the view may be a second old.
             way: Wander::new(schema, dice).with_look_ahead(f64::from(schema.world.tick_hz) + 3.0),
             steer: command(schema, "steer"),
             words: None,
@@ -36,7 +36,7 @@ impl Behaviour for Stroll {
         if let Some(words) = self.way.step(view, dice) {
             self.steer(words, view.schema().dimensions(), input);
         } else {
-            // Who is born again rests.
+            // A reborn entity rests.
             self.words = None;
         }
     }

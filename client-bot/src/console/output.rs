@@ -1,5 +1,5 @@
-//! Standard output. What can't be written is an error at the end of the program, unless the
-//! reader has gone: who reads `myriad … | head` wants no more.
+//! Standard output. A failed write is an error at the end of the program, unless the
+//! reader has gone: `myriad … | head` wants no more.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
@@ -10,7 +10,7 @@ use anyhow::{Result, anyhow};
 
 use super::queue::{LineQueue, Weight, write_patiently};
 
-/// Standard output as a stream of bytes. The caller gets errors, and [`finish`] knows them, too.
+/// Standard output as a stream of bytes. The caller gets errors, and so does [`finish`].
 #[derive(Debug, Default)]
 pub struct Output(());
 
@@ -44,13 +44,13 @@ pub fn write_in_background() -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a line. An error is told by [`finish`].
+/// Writes a line. [`finish`] reports an error.
 pub(super) fn say(text: fmt::Arguments<'_>) {
     // It is noted.
     let _ = write(format!("{text}\n").as_bytes());
 }
 
-/// Fails if something that was said is not written. A thread of its own gets a moment for it.
+/// Fails if a line is not written. A thread of its own gets a moment for it.
 pub fn finish() -> Result<()> {
     let state = lock();
     if let Some(queue) = &state.queue {
@@ -60,7 +60,7 @@ pub fn finish() -> Result<()> {
             Some(ErrorKind::BrokenPipe) => return Ok(()),
             Some(failure) => return Err(failed(failure.into())),
             None if !is_written || queue.lost() > 0 => {
-                return Err(failed(io::Error::other("nobody reads it")));
+                return Err(failed(io::Error::other("it is not read")));
             }
             None => {}
         }

@@ -1,5 +1,5 @@
-//! Lines on their way to a file descriptor. One thread writes them, so that whatever happens to
-//! the descriptor (nobody reads, the disk is full, it is closed) delays no other thread.
+//! Lines on their way to a file descriptor. One thread writes them, so that trouble with
+//! the descriptor (no reader, a full disk, a closed pipe) delays no other thread.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
@@ -7,8 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A bounded queue of lines, and the thread that writes them. What has no room, and what can't be
-/// written, is lost and counted; once writing works again, a line says how many were lost.
+/// A bounded queue of lines, and the thread that writes them. Lines without room, and those that
+/// can't be written, are lost and counted; once writing works again, a line reports how many.
 #[derive(Clone)]
 pub struct LineQueue(Arc<Shared>);
 
@@ -20,12 +20,12 @@ pub enum Weight {
     Important,
 }
 
-/// A line that says how many were lost.
+/// A line that reports how many were lost.
 pub type Notice = Box<dyn Fn(u64) -> String + Send>;
 
 struct Shared {
     state: Mutex<State>,
-    /// For the thread: there is something to do. For who flushes: it is done.
+    /// For the thread: there is work. For a flush: it is done.
     changed: Condvar,
 }
 
@@ -35,9 +35,9 @@ struct State {
     is_writing: bool,
     /// Since the start.
     lost: u64,
-    /// Of these, no line has said so yet.
-    unsaid: u64,
-    /// Somebody waits until all is written.
+    /// Of these, those that no line has reported yet.
+    unreported: u64,
+    /// A caller waits until all is written.
     is_flushed: bool,
     failure: Option<ErrorKind>,
     notice: Option<Notice>,
@@ -52,7 +52,7 @@ impl LineQueue {
                 bytes: 0,
                 is_writing: false,
                 lost: 0,
-                unsaid: 0,
+                unreported: 0,
                 is_flushed: false,
                 failure: None,
                 notice: None,
@@ -67,7 +67,7 @@ impl LineQueue {
         Ok(queue)
     }
 
-    /// How a line says that some were lost. Without one, none does.
+    /// The line that reports losses. Without one, they are not reported.
     pub fn set_notice(&self, notice: Notice) {
         self.0.lock().notice = Some(notice);
     }
@@ -132,7 +132,7 @@ impl LineQueue {
 impl State {
     fn lose(&mut self) {
         self.lost += 1;
-        self.unsaid += 1;
+        self.unreported += 1;
     }
 }
 
@@ -155,28 +155,28 @@ impl Shared {
             let is_flush = state.is_flushed;
             let line = state.lines.pop_front();
             state.bytes -= line.as_ref().map_or(0, Vec::len);
-            let unsaid = state.unsaid;
-            let notice = match (unsaid, &state.notice) {
-                (1.., Some(notice)) => Some(notice(unsaid)),
+            let unreported = state.unreported;
+            let notice = match (unreported, &state.notice) {
+                (1.., Some(notice)) => Some(notice(unreported)),
                 _ => None,
             };
             state.is_writing = true;
             drop(state);
-            let said = notice.map(|notice| out.write(notice.as_bytes()));
+            let reported = notice.map(|notice| out.write(notice.as_bytes()));
             // Where the notice fails, so does the line; it is tried all the same, as it may be
             // shorter than what room there is.
             let written = line.map_or(Ok(()), |line| out.write(&line));
             state = self.lock();
             state.is_writing = false;
-            if matches!(said, Some(Ok(()))) {
-                state.unsaid -= unsaid;
+            if matches!(reported, Some(Ok(()))) {
+                state.unreported -= unreported;
             }
             if let Err(error) = written {
                 state.failure = Some(error.kind());
                 state.lose();
             }
             if state.lines.is_empty() {
-                // What was lost meanwhile is said in another round.
+                // Lines lost meanwhile are reported in another round.
                 state.is_flushed &= !is_flush;
                 self.changed.notify_all();
                 state = self.wait(state);
@@ -187,7 +187,7 @@ impl Shared {
     /// Waits for lines. Tries again now and then to say that some were lost.
     fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let is_idle = |state: &mut State| state.lines.is_empty() && !state.is_flushed;
-        if state.unsaid == 0 || state.notice.is_none() {
+        if state.unreported == 0 || state.notice.is_none() {
             let waited = self.changed.wait_while(state, is_idle);
             return waited.unwrap_or_else(PoisonError::into_inner);
         }

@@ -29,7 +29,7 @@ pub struct Bot {
 enum Stage {
     Joining(Handshake),
     Playing(Box<Playing>),
-    /// It has handed in its view, or said what is wrong.
+    /// It has handed in its view, or reported an error.
     Done,
 }
 
@@ -37,23 +37,23 @@ enum Stage {
 struct Playing {
     session: Session,
     behaviour: Box<dyn Behaviour>,
-    /// Whether it acts when it hears of a new tick.
+    /// Whether it acts when it receives a new tick.
     acts_each_tick: bool,
-    /// The newest tick that it has taken in.
+    /// The newest tick that it has processed.
     settled: Tick,
     /// When it last took a turn.
     turned: Instant,
     /// Whether it has no entity.
     spectates: bool,
-    /// Whether it keeps a view of all that it is told.
+    /// Whether it keeps a view of all that it receives.
     has_view: bool,
     was_in_world: bool,
     /// It has come back, and no command of it was processed since.
     is_back_unseen: bool,
-    /// When it heard of the server.
-    heard: Instant,
+    /// When the server's last datagram came.
+    received: Instant,
     pace: Pace,
-    /// When it came in.
+    /// When it was admitted.
     begun: Instant,
     round_trip: Duration,
     dice: Dice,
@@ -67,9 +67,9 @@ struct Playing {
     commanded: u32,
     /// When it ends what it is at, once all are to rest.
     ends: Option<Instant>,
-    /// The server has said that it has processed that, at rest.
+    /// The server has confirmed that, at rest.
     is_at_rest: bool,
-    /// The number of its last request, whose answer says that it has read its stream.
+    /// The number of its last request, whose answer shows that it has read its stream.
     last_request: Option<u32>,
 }
 
@@ -91,7 +91,7 @@ impl Bot {
         }
     }
 
-    /// The connection stands: says hello.
+    /// The connection is open: sends the hello.
     pub fn greet(&mut self, link: &mut Link<'_>) {
         if let Stage::Joining(handshake) = &self.stage {
             // A new connection takes a hello at once.
@@ -103,11 +103,11 @@ impl Bot {
 
     pub fn take_datagram(&mut self, bytes: &[u8], bots: &mut Bots) -> Result<(), ClientError> {
         if let Stage::Playing(bot) = &mut self.stage {
-            bot.heard = Instant::now();
-            let mut log = bot.log.of(bots, bot.heard);
+            bot.received = Instant::now();
+            let mut log = bot.log.of(bots, bot.received);
             bot.session.handle_datagram(bytes, &mut log)?;
         }
-        // The server says again what it said before the welcome.
+        // The server repeats what it sent before the welcome.
         Ok(())
     }
 
@@ -136,17 +136,17 @@ impl Bot {
                 self.take_stream_bytes(&welcomed.rest, bots)
             }
             Stage::Playing(bot) => {
-                bot.heard = Instant::now();
-                let mut log = bot.log.of(bots, bot.heard);
+                bot.received = Instant::now();
+                let mut log = bot.log.of(bots, bot.received);
                 bot.session.handle_stream(bytes, &mut log)?;
-                self.attempt.route.tell(bot.session.standby());
+                self.attempt.route.set_standby(bot.session.standby());
                 Ok(())
             }
             Stage::Done => Ok(()),
         }
     }
 
-    /// A packet of the server is taken in: answers it.
+    /// A packet of the server was processed: answers it.
     pub fn settle(&mut self, link: &mut Link<'_>, bots: &mut Bots) {
         let Stage::Playing(bot) = &mut self.stage else {
             // The rest of the welcome waits for the acknowledgement.
@@ -171,7 +171,7 @@ impl Bot {
         let newest = bot.session.view().newest();
         if newest > bot.settled {
             bot.settled = newest;
-            bot.pace.hear(bot.log.send_every, bot.begun.elapsed());
+            bot.pace.receive(bot.log.send_every, bot.begun.elapsed());
             match bots.state.phase() {
                 Phase::Play if bot.was_in_world && bot.is_its_turn() => bot.play(link, bots),
                 Phase::Play if bot.was_in_world && bot.is_due_soon() => {}
@@ -191,9 +191,9 @@ impl Bot {
         let silence = self.attempt.route.silence(Duration::MAX);
         match bots.state.phase() {
             Phase::Connect => bot.flush(link),
-            Phase::Play if bot.heard.elapsed() > silence => {
+            Phase::Play if bot.received.elapsed() > silence => {
                 // Not for good: it wants to come back.
-                return link.close(Close::Resumed.code(), "nothing was heard");
+                return link.close(Close::Resumed.code(), "nothing was received");
             }
             Phase::Play => return bot.play(link, bots),
             Phase::Rest => bot.rest(link, bots),
@@ -245,7 +245,7 @@ impl Bot {
     ) -> Option<(Duration, Attempt)> {
         let mut attempt = self.attempt.clone();
         let retry = self.retry(options.seed);
-        // What a bot was told is compared within one connection.
+        // A bot's data is compared within one connection.
         if options.verify || !attempt.route.has_standby() && attempt.lost.is_none() {
             return None;
         }
@@ -299,7 +299,7 @@ impl Bot {
 }
 
 impl Playing {
-    /// The error says what is wrong with the bot's script.
+    /// The error names the mistake in the bot's script.
     fn new(
         attempt: &Attempt,
         mut session: Session,
@@ -346,7 +346,7 @@ impl Playing {
             spectates,
             was_in_world: false,
             is_back_unseen: attempt.lost.is_some(),
-            heard: Instant::now(),
+            received: Instant::now(),
             // A bot with a turn in each tick gives it when a word comes.
             pace: Pace::new(tick_period, Duration::ZERO),
             begun: Instant::now(),
@@ -359,7 +359,7 @@ impl Playing {
                 checker,
                 unprocessed: Unprocessed::default(),
                 answered: None,
-                knows_all_of: Tick(0),
+                complete_tick: Tick(0),
                 send_every: 1,
             },
             counted: None,
@@ -477,9 +477,9 @@ impl Playing {
         self.flush(link);
     }
 
-    /// Whether it has read all that the server said before now. To find out, it asks for
+    /// Whether it has read all that the server sent before now. To find out, it asks for
     /// something that is refused: the answer comes behind all of that, and movement that was
-    /// lost is said again.
+    /// lost is sent again.
     fn has_caught_up(&mut self, link: &mut Link<'_>) -> bool {
         let Some(checker) = &mut self.log.checker else {
             return true;
@@ -492,11 +492,11 @@ impl Playing {
         }
         self.flush(link);
         self.log.answered.is_some_and(|(request, tick)| {
-            self.last_request == Some(request) && self.log.knows_all_of >= tick
+            self.last_request == Some(request) && self.log.complete_tick >= tick
         })
     }
 
-    /// What the bot knows at the end, if it is verified.
+    /// The bot's final view, if it is verified.
     fn final_view(mut self, number: usize, history: &History) -> Option<FinalView> {
         let checker = self.log.checker.take()?;
         let view = self.session.view();
@@ -527,7 +527,7 @@ struct Log {
     /// The last request that was answered, and the tick of the answer.
     answered: Option<(u32, Tick)>,
     /// The last tick in which the bot was sure to know all movement.
-    knows_all_of: Tick,
+    complete_tick: Tick,
     /// 1, or the server is busy: see [`DatagramSummary::send_every`].
     send_every: u32,
 }
@@ -561,8 +561,8 @@ impl EventHandler for SharedLog<'_> {
             (&mut self.log.checker, self.bots.state.history.get())
         {
             checker.datagram(history, view, summary, movement);
-            if checker.knows_all(summary, movement) {
-                self.log.knows_all_of = summary.tick;
+            if checker.has_all_movement(summary, movement) {
+                self.log.complete_tick = summary.tick;
             }
         }
     }
@@ -590,8 +590,8 @@ const JOIN_RETRY: RetryOptions = RetryOptions {
     attempts: 6,
     seed: 0,
 };
-/// A bot that acts in each tick waits so long for a word of it. One that waited for longer
-/// would miss a tick for each word that is missing, and what stands still for a tick is told
+/// A bot that acts in each tick waits so long for its datagram. A longer wait
+/// would miss a tick for each lost datagram, and an entity that stops for a tick is sent
 /// to all.
 const WORD_WAIT_PERIODS: f64 = 1.1;
 /// When all are to rest, they end what they are at within this time.

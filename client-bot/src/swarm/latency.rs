@@ -71,7 +71,7 @@ mod tests {
         unprocessed.send(1, at(0), period);
         unprocessed.send(2, at(110), period);
         assert_eq!(latencies_ms(&mut unprocessed, 2, at(150)), [150, 40]);
-        // Nothing was heard for half a second.
+        // Nothing was received for half a second.
         unprocessed.send(3, at(610), period);
         let left_out = [490, 390, 290, 190, 90];
         assert_eq!(latencies_ms(&mut unprocessed, 3, at(700)), left_out);

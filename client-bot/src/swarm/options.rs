@@ -21,7 +21,7 @@ pub struct SwarmOptions {
     /// Of these, the last so many watch without an entity.
     pub spectators: usize,
     pub behaviour: BehaviourKind,
-    /// A script that says what the bots do, instead of a behaviour.
+    /// A script for the bots, instead of a behaviour.
     pub play: Option<Text>,
     /// Turns per second of each bot; `None`: the server's tick rate.
     pub rate_hz: Option<f64>,
@@ -32,7 +32,7 @@ pub struct SwarmOptions {
     /// What the network does to packets on purpose. Bots of one socket share it.
     pub network: Network,
     pub verify: bool,
-    /// One bot of so many keeps a view of all that it is told, and is verified. The others
+    /// One bot of so many keeps a view of all that it receives, and is verified. The others
     /// know only their own entities, and cost less.
     pub view_every: NonZeroUsize,
 }
@@ -50,12 +50,12 @@ impl SwarmOptions {
         bot + self.spectators >= self.clients
     }
 
-    /// Whether a bot keeps a view of all that it is told.
+    /// Whether a bot keeps a view of all that it receives.
     pub fn has_view(&self, bot: usize) -> bool {
         bot.is_multiple_of(self.view_every.get())
     }
 
-    /// An error says what is wrong with the options.
+    /// An error names the mistake in the options.
     pub fn check(&self) -> Result<(), String> {
         let looks_around = self.play.is_some() || self.behaviour.looks_around();
         match self.view_every.get() > 1 && looks_around {
@@ -76,7 +76,7 @@ impl SwarmOptions {
     }
 }
 
-/// So many bots, one after the other, share a socket: a server tells them at about the same
+/// So many bots, one after the other, share a socket: a server sends to them at about the same
 /// time, so their packets travel in batches.
 pub const NEIGHBOURS: usize = 16;
 /// With 64 sockets a shard, the fullest of eight has a sixth more than its share; with 512, a

@@ -18,7 +18,7 @@ pub enum Phase {
     Play,
     /// Send no commands any more, so that the world comes to rest.
     Rest,
-    /// Hand in the final view. Nobody leaves yet, as the others would see it.
+    /// Hand in the final view. No bot leaves yet, as the others would see it.
     Compare,
     Leave,
 }
@@ -135,7 +135,7 @@ impl SwarmState {
         record(&self.lateness_us, &mut tally.lateness_us);
     }
 
-    /// Adds what a bot was told while it played.
+    /// Adds what a bot received while it played.
     pub fn add_counts(&self, play: &ViewCounts) {
         self.updates_delivered.fetch_add(play.updates(), Relaxed);
         self.payload_bytes.fetch_add(play.payload_bytes(), Relaxed);
@@ -172,7 +172,7 @@ impl SwarmState {
         lock(&self.complaints).clone()
     }
 
-    /// Takes what a bot knows at the end, if it was to be verified.
+    /// Takes a bot's final view, if it was to be verified.
     pub fn hand_in(&self, view: Option<FinalView>) {
         lock(&self.views).extend(view);
         self.done.fetch_add(1, Relaxed);

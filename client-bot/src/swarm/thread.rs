@@ -15,7 +15,7 @@ use super::bot::Bot;
 use super::lateness::Lateness;
 use super::options::{NEIGHBOURS, SwarmOptions};
 use super::state::{Phase, SwarmState, Tally};
-use crate::connect::{ClientError, addresses_told, client_config, ended};
+use crate::connect::{ClientError, addresses_named, client_config, ended};
 use crate::scout::reach;
 
 /// Starts a thread that runs its share of the bots from first to last.
@@ -39,7 +39,7 @@ struct Thread {
     /// The numbers of the bots that are still to connect.
     numbers: std::iter::StepBy<std::ops::Range<usize>>,
     connected: usize,
-    /// Where the addresses lead that servers have told.
+    /// The addresses behind names that servers have sent.
     found: HashMap<String, SocketAddr>,
 }
 
@@ -184,16 +184,16 @@ impl Thread {
     /// Where a bot connects. The first that comes to a name waits for its address.
     fn find(&mut self, attempt: &Attempt) -> Result<SocketAddr, ClientError> {
         let server = self.bots.options.server;
-        let Some(told) = attempt.route.address() else {
+        let Some(name) = attempt.route.address() else {
             return Ok(server);
         };
-        if let Some(found) = self.found.get(told) {
+        if let Some(found) = self.found.get(name) {
             return Ok(*found);
         }
         let Bots { options, .. } = &self.bots;
-        let found = addresses_told(told, server)?;
+        let found = addresses_named(name, server)?;
         let found = reach(&found, &options.name, &options.trust)?;
-        self.found.insert(told.to_owned(), found);
+        self.found.insert(name.to_owned(), found);
         Ok(found)
     }
 

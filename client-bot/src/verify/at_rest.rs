@@ -10,9 +10,9 @@ use super::sight::{Placed, squared_distance};
 
 /// Checks that every view holds all entities that its bot should see by place and regions
 /// (the nearest ones, if `visible_max` cuts them) and no others, each with the values that
-/// its own bot knows.
+/// its own bot has.
 ///
-/// An entity of no bot is expected to be as the first bot knows it. Entities that still
+/// An entity of no bot is expected to be as the first bot has it. Entities that still
 /// move (npcs never rest) and the views of dead and of moving bots are left out. Entities
 /// that came, went or changed within the last second are left open, as other swarms may
 /// still play.
@@ -66,14 +66,14 @@ impl Expected {
 /// All entities that bots know at the end.
 struct RestingWorld<'a> {
     history: &'a History,
-    /// By slot, as its own bot knows it, or else the first bot.
+    /// By slot, as its own bot has it, or else the first bot.
     entities: FxHashMap<u32, &'a Entity>,
     /// Slots of entities that do not rest, ascending.
     restless: Vec<u32>,
     newest: Tick,
-    /// An entity that was told a course after this tick still moves.
+    /// An entity with a course from after this tick still moves.
     moved_last: Tick,
-    /// Columns that every client is told of.
+    /// Columns that are sent to every client.
     public: Vec<usize>,
 }
 
@@ -179,7 +179,7 @@ impl<'a> RestingWorld<'a> {
         })
     }
 
-    /// Checks that nobody within the AOI is left out for one in view that is farther away, by
+    /// Checks that no entity within the AOI is left out for one in view that is farther away, by
     /// more than entities in view count as nearer.
     fn check_nearest(&self, view: &FinalView, expected: &Expected) {
         let sight = &self.history.sight;
@@ -223,7 +223,7 @@ impl<'a> RestingWorld<'a> {
                 seen.id == known.id && self.public.iter().all(|&c| seen.row[c] == known.row[c]);
             findings.check(is_same, || {
                 format!(
-                    "at rest, bot {} knows slot {slot} as {seen:?}, its own bot as {known:?}",
+                    "at rest, bot {} has slot {slot} as {seen:?}, its own bot as {known:?}",
                     view.bot
                 )
             });
@@ -247,7 +247,7 @@ impl<'a> RestingWorld<'a> {
     }
 }
 
-/// Whether an entity was told a course after the tick `last`, or goes on by itself. One that
+/// Whether an entity has a course from after the tick `last`, or moves on by itself. One that
 /// has reached the edge of the world rests.
 fn moves(entity: &Entity, last: Tick, newest: Tick, edges: &[i32; 3]) -> bool {
     let course = &entity.course;

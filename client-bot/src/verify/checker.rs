@@ -18,24 +18,24 @@ use suspects::{Misplaced, Missing, Suspects};
 
 mod suspects;
 
-/// Compares what one bot is told with the history of the others, and keeps its record.
+/// Compares what one bot receives with the history of the others, and keeps its record.
 pub struct Checker {
     bot: usize,
     entity: EntityId,
-    /// Where the bot was told that others are in sampled ticks, to be compared.
+    /// Where the bot sees others in sampled ticks, to be compared.
     positions: VecDeque<(Tick, Vec<Shown>)>,
     /// Where its own entity was, until that is sure.
     places: VecDeque<(Tick, Shown)>,
     received: Received,
-    /// How many entities it was told of in the last ticks in which others had to wait.
-    told: VecDeque<(Tick, usize)>,
-    /// The tick of the newest frame of the stream: the bot knows who came and went by then.
+    /// Numbers of entities in the last ticks in which others were deferred.
+    entity_counts: VecDeque<(Tick, usize)>,
+    /// The tick of the newest frame of the stream: it has all enters and leaves by then.
     streamed: Tick,
     /// Completely received ticks in which to look for entities missing from view.
     complete: VecDeque<Tick>,
     /// Enters and leaves, oldest first.
     memberships: VecDeque<Membership>,
-    /// What looks wrong in ticks that the stream has not reached.
+    /// Possible errors in ticks that the stream has not reached.
     suspects: Suspects,
     /// Requests that are not answered yet, oldest first, with their numbers.
     requests: VecDeque<(u32, Request)>,
@@ -54,14 +54,14 @@ pub struct Checker {
 struct Shown {
     slot: Slot,
     position: [i32; 3],
-    /// The tick in which the bot was told its course.
-    told: Tick,
+    /// The tick of its course.
+    since: Tick,
     /// Its course, and for how many ticks it may have been wrong, where news had to wait.
     late: Option<(Course, u32)>,
 }
 
-/// The completely received ticks without a gap up to the last one. In these, entities that
-/// were told nothing went on as they did.
+/// The completely received ticks without a gap up to the last one. In these, entities without
+/// a new course stayed on theirs.
 #[derive(Default)]
 struct Received {
     first: Tick,
@@ -104,7 +104,7 @@ impl Checker {
             positions: VecDeque::new(),
             places: VecDeque::new(),
             received: Received::default(),
-            told: VecDeque::new(),
+            entity_counts: VecDeque::new(),
             streamed: Tick(0),
             complete: VecDeque::new(),
             memberships: VecDeque::new(),
@@ -163,7 +163,7 @@ impl Checker {
                 ..
             } => {
                 self.note_membership(tick, entity.slot.0, true);
-                // Others were told its course when it began; this is where it leads to.
+                // Others received its course when it began; this is where it leads to.
                 if !own && self.is_turn(tick, POSITIONS_PERIOD * history.share) {
                     let mut position = [0; 3];
                     for (axis, &(_, value)) in
@@ -174,7 +174,7 @@ impl Checker {
                     let shown = Shown {
                         slot: entity.slot,
                         position,
-                        told: tick,
+                        since: tick,
                         late: None,
                     };
                     self.positions.push_back((tick, vec![shown]));
@@ -264,7 +264,7 @@ impl Checker {
             self.received.add(tick);
         }
         if is_late(summary, movement) {
-            self.note_told(tick, movement);
+            self.note_count(tick, movement);
         }
         self.note_own(history, view, summary, movement);
         // Bots take turns, so that the work is spread over the ticks.
@@ -295,10 +295,10 @@ impl Checker {
         }
     }
 
-    /// Whether the bot knows all movement of the tick of a datagram: it tells of none, as all
-    /// has arrived, or it tells of all that was lost by the tick that it builds on, and
+    /// Whether the bot has all movement of the tick of a datagram: it is empty, as all
+    /// has arrived, or it has all that was lost by the tick that it builds on, and
     /// nothing is missing between the two.
-    pub fn knows_all(&self, summary: DatagramSummary, movement: &Movement) -> bool {
+    pub fn has_all_movement(&self, summary: DatagramSummary, movement: &Movement) -> bool {
         let has_rest = |base: Tick| self.received.has_all_after(base);
         summary.is_whole && (is_empty(movement) || movement.base.is_some_and(has_rest))
     }
@@ -307,7 +307,7 @@ impl Checker {
         (tick.0 as usize + self.bot).is_multiple_of(period)
     }
 
-    /// Notes where the bot's own entity is: as the datagram says, or as its course leads.
+    /// Notes where the bot's own entity is: by the datagram, or by its course.
     fn note_own(
         &mut self,
         history: &History,
@@ -316,11 +316,11 @@ impl Checker {
         movement: &Movement,
     ) {
         let (tick, slot) = (summary.tick, self.entity.slot);
-        if let Some(position) = told_position(history, movement, slot) {
+        if let Some(position) = received_position(history, movement, slot) {
             let shown = Shown {
                 slot,
                 position,
-                told: tick,
+                since: tick,
                 late: None,
             };
             self.places.push_back((tick, shown));
@@ -330,7 +330,7 @@ impl Checker {
             let shown = Shown {
                 slot,
                 position: view.position(own, tick),
-                told: own.course.tick,
+                since: own.course.tick,
                 late: None,
             };
             self.places.push_back((tick, shown));
@@ -339,8 +339,8 @@ impl Checker {
             .places
             .pop_front_if(|place| tick.since(place.0) >= SURE_TICKS)
         {
-            // The entity may have died, which the stream says.
-            if place.told == due || self.streamed >= due {
+            // The entity may have died, as the stream shows.
+            if place.since == due || self.streamed >= due {
                 let position = &place.position[..history.dimensions];
                 history.write(self.bot, due, place.slot, position);
                 self.record.moved(due, place.slot, position);
@@ -348,7 +348,7 @@ impl Checker {
         }
     }
 
-    /// Notes where others are: as the datagram says, or as their courses lead.
+    /// Notes where others are: by the datagram, or by their courses.
     fn note_others(
         &mut self,
         history: &History,
@@ -360,10 +360,10 @@ impl Checker {
         let mut all = vec![];
         for &slot in movement.slots.iter().filter(|slot| **slot != own) {
             all.extend(
-                told_position(history, movement, slot).map(|position| Shown {
+                received_position(history, movement, slot).map(|position| Shown {
                     slot,
                     position,
-                    told: tick,
+                    since: tick,
                     late: None,
                 }),
             );
@@ -371,43 +371,43 @@ impl Checker {
         let is_late = is_late(summary, movement);
         let wait_max = self.wait_max(view);
         let others = view.entities().values().filter(|e| e.id.slot != own);
-        let silent = others.filter(|other| self.has_heard(other, summary));
+        let silent = others.filter(|other| self.is_up_to_date(other, summary));
         all.extend(silent.map(|other| Shown {
             slot: other.id.slot,
             position: view.position(other, tick),
-            told: other.course.tick,
+            since: other.course.tick,
             late: is_late.then_some((other.course, wait_max)),
         }));
         self.positions.push_back((tick, all));
     }
 
-    /// Whether it is sure that an entity went on in a tick as the bot was told before.
+    /// Whether it is sure that an entity stayed on its course in a tick.
     fn is_known(&self, entity: &Entity, summary: DatagramSummary) -> bool {
-        summary.is_whole && self.has_heard(entity, summary)
+        summary.is_whole && self.is_up_to_date(entity, summary)
     }
 
-    /// Whether the bot has heard everything that was said since it was told of an entity.
-    fn has_heard(&self, entity: &Entity, summary: DatagramSummary) -> bool {
-        let told = entity.course.tick;
-        summary.is_complete && told < summary.tick && self.received.has_all_after(told)
+    /// Whether the bot has received everything since the course of an entity.
+    fn is_up_to_date(&self, entity: &Entity, summary: DatagramSummary) -> bool {
+        let since = entity.course.tick;
+        summary.is_complete && since < summary.tick && self.received.has_all_after(since)
     }
 
-    /// Notes how many entities a tick tells of, in which others have to wait. Parts of it may
+    /// Notes the number of entities of a tick in which others were deferred. Parts of it may
     /// have come before: then it is more.
-    fn note_told(&mut self, tick: Tick, movement: &Movement) {
-        self.told.push_back((tick, movement.slots.len()));
-        let is_old = |told: &(Tick, usize)| tick.since(told.0) >= HISTORY_TICKS;
-        while self.told.front().is_some_and(is_old) {
-            self.told.pop_front();
+    fn note_count(&mut self, tick: Tick, movement: &Movement) {
+        self.entity_counts.push_back((tick, movement.slots.len()));
+        let is_old = |count: &(Tick, usize)| tick.since(count.0) >= HISTORY_TICKS;
+        while self.entity_counts.front().is_some_and(is_old) {
+            self.entity_counts.pop_front();
         }
     }
 
     /// For how many ticks news of an entity's movement may have to wait, as promised for a
-    /// view of this size, where at least so many were told of in each tick; and as long as it
-    /// takes to say again what was lost.
+    /// view of this size, where at least so many were sent in each tick; and as long as it
+    /// takes to send lost data again.
     fn wait_max(&self, view: &View) -> u32 {
-        let told = self.told.iter().map(|told| told.1).min();
-        wait_ticks_max(view.entities().len(), told.unwrap_or(1)).saturating_add(LOSS_TICKS)
+        let sent = self.entity_counts.iter().map(|count| count.1).min();
+        wait_ticks_max(view.entities().len(), sent.unwrap_or(1)).saturating_add(LOSS_TICKS)
     }
 
     /// Whether an entity that was shown on an old course has left it only as long ago as news
@@ -425,12 +425,12 @@ impl Checker {
             Some(own.1 == course.at(tick, &history.edges))
         };
         let mut earlier = (0..=wait_max).map(|ago| tick.before(ago));
-        // An earlier tick than the one in which it was told says nothing.
-        let is_right = |tick: Tick| tick <= shown.told || was_right(tick) != Some(false);
+        // A tick before its course proves nothing.
+        let is_right = |tick: Tick| tick <= shown.since || was_right(tick) != Some(false);
         Some(earlier.any(is_right))
     }
 
-    /// Checks the positions of others against what their own bots were told.
+    /// Checks the positions of others against those of their own bots.
     fn compare_positions(&mut self, history: &History, tick: Tick, positions: &[Shown]) {
         let dimensions = history.dimensions;
         for &shown in positions {
@@ -455,7 +455,7 @@ impl Checker {
                 continue;
             }
             // It may have come or gone in between, of which the bot learns later.
-            if !is_same && shown.told < tick && self.streamed < tick {
+            if !is_same && shown.since < tick && self.streamed < tick {
                 let misplaced = Misplaced {
                     tick,
                     shown,
@@ -565,7 +565,7 @@ fn visible_slot(
 }
 
 /// Where a datagram says that an entity is.
-fn told_position(history: &History, movement: &Movement, slot: Slot) -> Option<[i32; 3]> {
+fn received_position(history: &History, movement: &Movement, slot: Slot) -> Option<[i32; 3]> {
     let i = movement.slots.binary_search(&slot).ok()?;
     let dimensions = history.dimensions;
     let mut position = [0; 3];
@@ -573,7 +573,7 @@ fn told_position(history: &History, movement: &Movement, slot: Slot) -> Option<[
     Some(position)
 }
 
-/// After so many ticks every bot should have been told, in spite of lost datagrams.
+/// After so many ticks every bot should have the data, in spite of lost datagrams.
 const SETTLE_TICKS: u32 = 32;
 /// After so many ticks a bot should know that its entity has died.
 const SURE_TICKS: u32 = 8;

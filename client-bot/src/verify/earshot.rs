@@ -1,9 +1,9 @@
-//! Checks of what bots hear by place.
+//! Checks of notifications by place (hearings).
 //!
-//! Bots don't know how far a notification carries, nor from where. But it is heard in one
-//! box and around it, so the places where it is heard have no gaps: a bot that stands
-//! among others that heard it must have heard it, too. What only bots with regions heard
-//! is left open, as they may have heard it there.
+//! Bots don't know how far a notification carries, nor from where. But it reaches one
+//! box and the range around it, without gaps: a bot that stands
+//! among others that received it must have received it, too. Notifications that only bots with
+//! regions received are left open, as they may have come from there.
 
 use rustc_hash::FxHashMap;
 use shared::{EntityId, InterestMode, Tick};
@@ -13,7 +13,7 @@ use super::notices::KnownEvents;
 use super::record::{BotRecord, EventKey};
 use super::sight::Sight;
 
-/// Checks who heard which notification in these ticks.
+/// Checks which bots received which notification in these ticks.
 pub fn check(
     history: &History,
     known: &KnownEvents,
@@ -48,8 +48,8 @@ pub fn check(
             if range.holds(&history.sight, place) && !record.was_full(*tick) {
                 history.findings.check(heard == 1, || {
                     format!(
-                        "tick {tick}: bot {bot} at {place:?} did not hear {key:?}, which was \
-                         heard around it"
+                        "tick {tick}: bot {bot} at {place:?} did not receive {key:?}, which \
+                         others around it did"
                     )
                 });
             }
@@ -76,13 +76,13 @@ impl Places {
         Places { of }
     }
 
-    /// Where a bot was told that its entity was after a tick.
+    /// A bot's place after a tick.
     fn of(&self, entity: EntityId, tick: Tick) -> Option<&[i32; 3]> {
         self.of.get(&(entity, tick))
     }
 }
 
-/// Places where a notification must be heard, as it is heard around them.
+/// Places that a notification must reach, as it reaches others around them.
 #[derive(Debug)]
 enum Range {
     /// Buckets from one to another, both included.
@@ -92,7 +92,7 @@ enum Range {
 }
 
 impl Range {
-    /// The range among the places of those that heard it. `None` if there are none, or if
+    /// The range among the places of its receivers. `None` if there are none, or if
     /// this is not known in a world of three axes.
     fn of<'a>(sight: &Sight, mut ears: impl Iterator<Item = &'a [i32]>) -> Option<Range> {
         match sight.interest() {

@@ -10,7 +10,7 @@ pub struct Findings {
     pub errors: AtomicU64,
     /// Checks that hold, but only since a bot's stream has caught up with its datagrams.
     pub late: AtomicU64,
-    /// Cases that no bot knows enough to judge.
+    /// Cases that no bot can judge.
     pub open: AtomicU64,
     /// The first few errors as sentences.
     examples: Mutex<Vec<String>>,

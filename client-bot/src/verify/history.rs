@@ -9,7 +9,7 @@ use shared::{EntityId, Schema, Slot, Tick};
 use super::findings::Findings;
 use super::sight::Sight;
 
-/// Own positions of all bots, as each was told. All threads read and write it.
+/// Own positions of all bots, as each received them. All threads read and write it.
 pub struct History {
     pub dimensions: usize,
     pub sight: Sight,
@@ -47,7 +47,7 @@ struct Place {
 }
 
 impl History {
-    /// Of so many bots, that are told so many bytes a tick; 0: no limit. One of `view_every`
+    /// Of so many bots, that are sent so many bytes a tick; 0: no limit. One of `view_every`
     /// is verified.
     pub fn new(
         schema: &Schema,
@@ -93,7 +93,7 @@ impl History {
         (self.owners.get(slot.index())?.load(Relaxed) as usize).checked_sub(1)
     }
 
-    /// Notes where a bot was told that its own entity was.
+    /// Notes where a bot's own entity was.
     pub fn write(&self, bot: usize, tick: Tick, slot: Slot, position: &[i32]) {
         let place = self.place(bot, tick);
         place.slot.store(slot.0, Relaxed);
@@ -103,8 +103,7 @@ impl History {
         place.tick.store(tick.next().0, Relaxed);
     }
 
-    /// The slot and position that a bot was told for its own entity in a tick, if it was
-    /// told any.
+    /// The slot and position of a bot's own entity in a tick, if it received one.
     pub fn read(&self, bot: usize, tick: Tick) -> Option<(Slot, [i32; 3])> {
         let place = self.place(bot, tick);
         let is_known = place.tick.load(Relaxed) == tick.next().0;
@@ -114,7 +113,7 @@ impl History {
         })
     }
 
-    /// The position of a bot's entity in a tick, if its bot was told.
+    /// The position of a bot's entity in a tick, if its bot received it.
     pub fn read_entity(&self, entity: EntityId, tick: Tick) -> Option<[i32; 3]> {
         let (slot, position) = self.read(self.owner(entity.slot)?, tick)?;
         (slot == entity.slot).then_some(position)

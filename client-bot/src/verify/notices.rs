@@ -1,9 +1,9 @@
-//! Checks that bots are told of what they subscribed to: all of it, once each, in order,
+//! Checks that bots receive the events that they subscribed to: all of them, once each, in order,
 //! and nothing else.
 //!
 //! Changes are compared with what bots saw in their views. Other events are known only from
-//! notices: an event happened if any bot was told of it. So an event out of sight that
-//! should have been told to bots, and was told to none, is not found. Cases that cannot be
+//! notices: an event happened if any bot received it. So an event out of sight that
+//! should have been sent to bots, and was sent to none, is not found. Cases that cannot be
 //! judged are counted.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,7 +99,7 @@ pub fn check(
         let found = counts.get(key).map_or(0, |count| count.times);
         findings.check(found == *times, || {
             format!(
-                "tick {tick}: bot {bot} was told {found} times of {body:?}, to which it \
+                "tick {tick}: bot {bot} received {found} times {body:?}, to which it \
                  subscribed, expected {times}"
             )
         });
@@ -119,7 +119,7 @@ fn check_reasons(findings: &Findings, schema: &Schema, bot: usize, record: &BotR
         }
         findings.check(has_reason && notice.subscriptions == matching, || {
             format!(
-                "tick {tick}: bot {bot} was told of {:?} for its subscriptions {:?}, \
+                "tick {tick}: bot {bot} received {:?} for its subscriptions {:?}, \
                  expected {matching:?}",
                 notice.body, notice.subscriptions
             )
@@ -140,12 +140,12 @@ fn check_order(findings: &Findings, bot: usize, record: &BotRecord) {
     for (one, next) in places.clone().zip(places.skip(1)) {
         let are_notifications = one.1.is_none() && next.1.is_none();
         findings.check(one < next || one == next && are_notifications, || {
-            format!("bot {bot} was told of {next:?} (tick, slot and column) after {one:?}")
+            format!("bot {bot} received {next:?} (tick, slot and column) after {one:?}")
         });
     }
 }
 
-/// Checks that an event that a bot was told of is a known one, and that changes were told
+/// Checks that an event that a bot received is a known one, and that changes were sent
 /// once.
 fn check_event(
     findings: &Findings,
@@ -159,7 +159,7 @@ fn check_event(
     let may_repeat = matches!(key, EventKey::Notification(..));
     findings.check(count.times == 1 || may_repeat, || {
         format!(
-            "tick {tick}: bot {bot} was told {} times of {body:?}",
+            "tick {tick}: bot {bot} received {} times {body:?}",
             count.times
         )
     });
@@ -168,15 +168,15 @@ fn check_event(
     }
     let known = known.events.get(key);
     findings.check(known.is_some_and(|known| known.0 == *body), || {
-        format!("tick {tick}: bot {bot} was told of {body:?}, another bot of {known:?}")
+        format!("tick {tick}: bot {bot} received {body:?}, another bot {known:?}")
     });
 }
 
-/// Whether an event comes before the last change that a bot was told of in that tick. A
+/// Whether an event comes before the last change that a bot received in that tick. A
 /// limit cuts off the last events of a tick, so this one was within the limit.
 fn was_there_room(counts: &BTreeMap<EventKey, NoticeCount>, key: &EventKey) -> bool {
     let tick = key.tick();
-    let changes = counts.keys().filter_map(|told| match told {
+    let changes = counts.keys().filter_map(|event| match event {
         EventKey::Change(t, entity, column) if *t == tick => Some((entity.slot.0, *column)),
         _ => None,
     });
@@ -246,7 +246,7 @@ mod tests {
         bot
     }
 
-    /// The number of errors and of open cases, if another bot was told of all events: in
+    /// The number of errors and of open cases, if another bot received all events: in
     /// slots 5, 6 and 7.
     fn judge(messages: &[Message]) -> (u64, u64) {
         let all = [
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(judged(&[&a, &b, &b, &c]), (3, 0));
         let other_ids = notice(change(6, 40), &[1]);
         assert_eq!(judged(&[&a, &other_ids, &c]), (1, 0));
-        // The other bot knows another value; then no such change.
+        // The other bot has another value; then no such change.
         let other_value = notice(change(6, 41), &[1, 2]);
         assert_eq!(judged(&[&a, &other_value, &c]).0, 1);
         let wrong = NoticeBody::Change {

@@ -1,4 +1,4 @@
-//! What one bot subscribed to, was told beside its view, and knows of itself.
+//! One bot's subscriptions, its notices, and its own state.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,7 +14,7 @@ use crate::filter::Filter;
 pub struct BotRecord {
     /// One of so many ticks is recorded.
     period: u32,
-    /// Whether this world has notifications, which can be heard by place.
+    /// Whether this world has notifications, which can come by place.
     has_notifications: bool,
     subscriptions: Vec<Subscription>,
     notices: VecDeque<(Tick, Notice)>,
@@ -26,11 +26,11 @@ pub struct BotRecord {
     in_view: FxHashMap<u32, KnownEntity>,
     /// Its own entities, each with the tick of its birth.
     lives: Vec<(Tick, EntityId)>,
-    /// Ticks in which its own entity died. It was not told all changes of these ticks.
+    /// Ticks in which its own entity died. It did not receive all changes of these ticks.
     deaths: BTreeSet<Tick>,
     /// Where its own entity was.
     places: VecDeque<(Tick, Slot, [i32; 3])>,
-    /// Whether it had regions: it can hear what happens there.
+    /// Whether it had regions: it receives notifications there.
     pub has_regions: bool,
 }
 
@@ -61,7 +61,7 @@ pub enum EventKey {
 /// The notices of one event.
 #[derive(Clone, Debug)]
 pub struct NoticeCount {
-    /// Without the command, which a view does not tell.
+    /// Without the command, which a view lacks.
     pub body: NoticeBody,
     pub times: usize,
 }
@@ -149,7 +149,7 @@ impl BotRecord {
         }
     }
 
-    /// Whether an entity with this slot is in view, as the stream has said so far.
+    /// Whether an entity with this slot is in view, by the stream so far.
     pub fn sees(&self, slot: Slot) -> bool {
         self.in_view.contains_key(&slot.0)
     }
@@ -221,7 +221,7 @@ impl BotRecord {
         counts
     }
 
-    /// The notices that the bot heard by place, counted by event.
+    /// The notices that reached the bot by place, counted by event.
     pub fn heard(&self) -> FxHashMap<EventKey, usize> {
         let mut all = FxHashMap::default();
         for (tick, notice) in self.notices.iter().filter(|(_, notice)| notice.heard) {
@@ -252,7 +252,7 @@ impl BotRecord {
         deaths.map(move |&tick| (tick, self.own(before(tick))))
     }
 
-    /// Where its own entity was, in ticks for which it was told.
+    /// Where its own entity was, in ticks for which it received a place.
     pub fn places(&self) -> impl Iterator<Item = &(Tick, Slot, [i32; 3])> {
         self.places.iter()
     }

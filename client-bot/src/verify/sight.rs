@@ -1,10 +1,10 @@
-//! What the schema of a world says of who sees whom.
+//! The range of sight of a world's clients, by its schema.
 
 use client_core::Region;
 use shared::world::schema::KindRegions;
 use shared::{InterestMode, Schema};
 
-/// Who sees whom in a world.
+/// The range of sight in a world.
 pub struct Sight {
     dimensions: usize,
     interest: InterestMode,
@@ -64,7 +64,7 @@ impl Sight {
         self.radius
     }
 
-    /// Whether entities in view count as nearer, so that it depends on the past who finds room.
+    /// Whether entities in view count as nearer, so that room in a view depends on the past.
     pub fn has_margin(&self) -> bool {
         self.margin > 0
     }

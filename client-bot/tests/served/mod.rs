@@ -45,7 +45,7 @@ pub fn serve(world: &str) -> Server {
             return server;
         }
     }
-    panic!("the server ended before it said its fingerprint");
+    panic!("the server ended before it printed its fingerprint");
 }
 
 fn program() -> PathBuf {

@@ -99,7 +99,7 @@ function react(event) {
       takeSchema();
       break;
     case "link":
-      panel.banner(event.is_good ? null : "The connection is unstable: nothing is heard of the server.");
+      panel.banner(event.is_good ? null : "The connection is unstable: nothing arrives from the server.");
       break;
     case "lost":
       shown.retryAt = event.retry_ms === null ? null : now() + event.retry_ms;
@@ -116,7 +116,7 @@ function react(event) {
   panel.log(event.type, event.text);
 }
 
-/** A loss as a sentence: its words, and what the server said beyond them. */
+/** A loss as a sentence: its words, and the server's reason. */
 function sentence({ words, text }) {
   const all = !text || words.includes(text) ? words : text.includes(words) ? text : `${words}: ${text}`;
   return all[0].toUpperCase() + all.slice(1);
@@ -143,7 +143,7 @@ function giveUp(event) {
   }
 }
 
-/** The server may have a newer page: it is loaded once, and then the player is told. */
+/** The server may have a newer page: it is loaded once, then the player gets a message. */
 function outdated(event) {
   const version = String(event.server_version);
   if (sessionStorage.getItem("reloaded") !== version) {
@@ -152,8 +152,8 @@ function outdated(event) {
     location.reload();
     return;
   }
-  const told = event.server_version === null ? "" : ` The server speaks version ${version}.`;
-  panel.banner(`${sentence(event)}.${told}`, null, event.update_url);
+  const hint = event.server_version === null ? "" : ` The server speaks version ${version}.`;
+  panel.banner(`${sentence(event)}.${hint}`, null, event.update_url);
 }
 
 /** What is due, whether or not the page is seen. */
@@ -161,7 +161,7 @@ function work() {
   const time = now();
   const step = game.nextStep(time);
   if (step === "connect") transport.connect();
-  if (step === "close") transport.close(5, "nothing was heard");
+  if (step === "close") transport.close(5, "nothing was received");
   for (const event of game.poll(time)) react(event);
   // Several where a frame took longer than a tick.
   while (game.inputDue(time) >= 0) {

@@ -172,8 +172,8 @@ export class Panel {
     const most = Math.max(50, ...this.#history);
     const points = this.#history.map((time, i) => `${(i * 200) / (HISTORY - 1)},${38 - (34 * time) / most}`);
     find("trace").setAttribute("points", points.join(" "));
-    const heard = quality.is_link_good ? "playing" : "unstable";
-    const state = quality.is_playing ? (quality.is_dead ? "dead" : heard) : "waiting";
+    const link = quality.is_link_good ? "playing" : "unstable";
+    const state = quality.is_playing ? (quality.is_dead ? "dead" : link) : "waiting";
     document.body.dataset.state = state;
     const states = { dead: "you are dead", playing: "in the world", unstable: "unstable", waiting: "not connected" };
     find("state").textContent = states[state];

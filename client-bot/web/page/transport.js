@@ -72,7 +72,7 @@ export class Transport {
         take(value);
       }
     } catch (error) {
-      // The end of a connection is told by `closed`; anything else could not be read.
+      // `closed` reports the end of a connection; anything else could not be read.
       if (this.#current === own && !(error instanceof WebTransportError)) {
         this.#ended(own, 3, `cannot read what the server sent: ${error.message}`);
         this.#shut(own, 3, "malformed");
@@ -101,7 +101,7 @@ export class Transport {
     }
   }
 
-  /** Closes the connection; the game knows. */
+  /** Closes the connection; the game expects it. */
   close(code, reason) {
     const own = this.#current;
     this.#current = null;

@@ -73,7 +73,7 @@ impl Client {
         match self.game.next_step(time(now_ms)) {
             Step::Wait => 0,
             Step::Connect => 1,
-            // The page says nothing: the other end is out of reach.
+            // The page has no reason: the other end is out of reach.
             Step::Close(..) => 2,
         }
     }
@@ -149,7 +149,7 @@ impl Client {
     }
 
     /// Talks: `what` is a number of [`TALKS`], and the input two texts, the first of so many
-    /// bytes: whom it concerns, and what is said.
+    /// bytes: the recipient, and the text.
     pub fn talk(&mut self, what: u32, to_bytes: usize) -> usize {
         let (to, text) = self.input.split_at(to_bytes.min(self.input.len()));
         let [to, text] = [to, text].map(|part| String::from_utf8_lossy(part).into_owned());

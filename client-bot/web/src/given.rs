@@ -1,4 +1,4 @@
-//! The names of the commands that the page gave last: those that had no effect are told by
+//! The names of the commands that the page gave last: those without effect are reported by
 //! their sequence numbers.
 
 use std::collections::VecDeque;
@@ -45,7 +45,7 @@ impl Given {
     }
 }
 
-/// More than a page gives until it is told of the first.
+/// More than a page gives until the first is reported.
 const GIVEN_MAX: usize = 256;
 
 #[cfg(test)]

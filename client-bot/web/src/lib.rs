@@ -3,14 +3,14 @@
 //!
 //! Numbers are passed as they are. Bytes and text go through two buffers: the page writes what
 //! it hands in at [`input`], and reads what it gets at [`output`], as many bytes as the
-//! function before has said. Text for the page is JSON. All times are milliseconds since
+//! function before has returned. Text for the page is JSON. All times are milliseconds since
 //! some moment that the page chooses once.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | [`client`] | the client, and what the page may ask of it |
 //! | [`given`] | the names of the commands that were given last |
-//! | [`text`] | what the page is told as JSON |
+//! | [`text`] | messages to the page, as JSON |
 
 pub mod client;
 pub mod given;
@@ -112,8 +112,8 @@ pub extern "C" fn command(kind: u32) -> usize {
     with(|client| client.command(kind))
 }
 
-/// Talks: `what` is a number of [`client::TALKS`], `input` the text of so many bytes that says
-/// whom it concerns, and behind it what is said. 0, or the bytes of an error.
+/// Talks: `what` is a number of [`client::TALKS`], `input` the recipient, a text of so many
+/// bytes, and behind it the message. 0, or the bytes of an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn talk(what: u32, to_bytes: usize) -> usize {
     with(|client| client.talk(what, to_bytes))

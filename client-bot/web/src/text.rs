@@ -1,4 +1,4 @@
-//! What the page is told as JSON.
+//! Messages to the page, as JSON.
 
 use std::time::Duration;
 
@@ -154,7 +154,7 @@ pub struct EventText {
     /// Of a server of another version: which one it speaks, and where players get the game for it.
     server_version: Option<u16>,
     update_url: Option<String>,
-    /// Of a change of the link: whether the server is heard.
+    /// Of a change of the link: whether the server sends as it should.
     is_good: Option<bool>,
     /// Of a refusal: the names of the commands.
     commands: Vec<String>,
@@ -176,7 +176,9 @@ impl EventText {
             Event::Left { entity, .. } if view.is_some_and(|v| v.entity() == *entity) => {
                 plain("died", "you have died", Some(*entity))
             }
-            Event::Notice { notice, .. } => plain("notice", &told(&notice.body, view?), None),
+            Event::Notice { notice, .. } => {
+                plain("notice", &notice_text(&notice.body, view?), None)
+            }
             Event::Talk { talk, .. } => {
                 let speaker = match talk {
                     Talk::Said { speaker, .. } => Some(*speaker),
@@ -184,7 +186,7 @@ impl EventText {
                 };
                 plain("talk", &spoken(talk, view?), speaker)
             }
-            Event::NoticesFull(_) => plain("notice", "more happened than you were told", None),
+            Event::NoticesFull(_) => plain("notice", "more happened than was sent", None),
             Event::Answered(answer) => match &answer.result {
                 Ok(()) => plain("answer", "done", None),
                 Err(reason) => plain("answer", reason, None),
@@ -196,8 +198,8 @@ impl EventText {
             Event::Link { state, .. } => {
                 let is_good = *state == LinkState::Good;
                 let text = match is_good {
-                    true => "the server is heard again",
-                    false => "nothing is heard of the server",
+                    true => "the server sends again",
+                    false => "nothing arrives from the server",
                 };
                 EventText {
                     is_good: Some(is_good),
@@ -241,7 +243,7 @@ fn refused(names: &[(&str, u32)], run: RefusedRun) -> String {
     format!("{} had no effect: {}", names.join(", "), run.reason)
 }
 
-/// What somebody said, as a line of a log.
+/// Chat as a line of a log.
 fn spoken(talk: &Talk, view: &View) -> String {
     match talk {
         Talk::Said {
@@ -269,7 +271,7 @@ fn spoken(talk: &Talk, view: &View) -> String {
 }
 
 /// A notice as a line of a log.
-fn told(body: &NoticeBody, view: &View) -> String {
+fn notice_text(body: &NoticeBody, view: &View) -> String {
     let schema = view.schema();
     match body {
         NoticeBody::Change {
@@ -333,12 +335,12 @@ fn name_of(view: &View, slot: u32) -> String {
 pub struct Quality {
     is_playing: bool,
     is_dead: bool,
-    /// Whether the server is heard, while the client is in the world.
+    /// Whether the server sends as it should, while the client is in the world.
     is_link_good: bool,
     own: Option<u32>,
     round_trip_ms: Option<f64>,
     jitter_ms: f64,
-    /// By how much what is shown of others is older than what is heard.
+    /// By how much others are shown later than they are received.
     delay_ms: f64,
     /// Of 100 inputs: those that came too late, or were lost.
     late_percent: f64,
@@ -414,12 +416,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_without_effect_are_told_with_their_names_and_why() {
+    fn commands_without_effect_are_reported_with_names_and_reason() {
         let mut given = Given::default();
         for (sequence, name) in [(1, "move"), (2, "strike"), (3, "move")] {
             given.note(sequence, name);
         }
-        let told = |first, count, reason| {
+        let report = |first, count, reason| {
             let commands = RefusedRun {
                 first,
                 count,
@@ -427,14 +429,14 @@ mod tests {
             };
             let tick = Tick(1);
             let event = Event::Refused { tick, commands };
-            let told = EventText::of(&event, None, &given).expect("a line");
-            assert_eq!(told.r#type, "refused");
-            (told.text, told.commands)
+            let line = EventText::of(&event, None, &given).expect("a line");
+            assert_eq!(line.r#type, "refused");
+            (line.text, line.commands)
         };
-        let (text, commands) = told(2, 1, Refusal::Resting);
+        let (text, commands) = report(2, 1, Refusal::Resting);
         assert_eq!(text, "strike had no effect: it rests after its last use");
         assert_eq!(commands, ["strike"]);
-        let (text, commands) = told(1, 3, Refusal::Dead);
+        let (text, commands) = report(1, 3, Refusal::Dead);
         let expected = "move (2 times), strike had no effect: nobody is there to give it";
         assert_eq!(text, expected);
         assert_eq!(commands, ["move", "strike"]);

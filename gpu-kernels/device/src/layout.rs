@@ -185,7 +185,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// `about` says in a sentence what the header holds.
+    /// `about` is a sentence about the header's content.
     pub fn new(about: &str) -> Header {
         Header {
             text: format!(
@@ -289,8 +289,8 @@ impl Header {
 
 /// Declares a structure that kernels are given, and the buffers that it owns.
 ///
-/// `name: Type = count;` says that the pointer `name` owns a buffer of so many values.
-/// `count` may use the sizes that the head names. `, zeroed` or `, ones` after it says
+/// `name: Type = count;` declares that the pointer `name` owns a buffer of so many values.
+/// `count` may use the sizes that the head names. `, zeroed` or `, ones` after it declares
 /// how all bits of the buffer begin; else it is written before it is read.
 ///
 /// ```
@@ -402,7 +402,7 @@ macro_rules! device_struct {
     (@fill ones) => { Some(0xff) };
 }
 
-/// Says how C++ lays out a structure that Rust declares elsewhere, in the order of its
+/// Describes how C++ lays out a structure that Rust declares elsewhere, in the order of its
 /// fields; a nested field gets a name of its own: `slot: u32 = entity.slot;`.
 #[macro_export]
 macro_rules! describe_struct {

@@ -52,7 +52,7 @@ pub struct Event {
     pub time: u32,
     /// The process that caused it.
     pub source: u32,
-    /// Tells events of one source at one time apart: the model may count them, or name
+    /// Distinguishes events of one source at one time: the model may count them, or name
     /// what they are about.
     pub number: u32,
     /// The process that it happens to.
@@ -126,9 +126,9 @@ impl<P, T: Tally> Snapshot<P, T> {
             .enumerate()
             .map(|(i, process)| mix(PROCESS | i as u64, M::process_bits(process)));
         let pending = self.pending.iter().map(|event| {
-            let who = u64::from(event.source) << 32 | u64::from(event.number);
+            let identity = u64::from(event.source) << 32 | u64::from(event.number);
             let what = u64::from(event.time) << 32 | u64::from(event.target);
-            mix(mix(PENDING, who), what)
+            mix(mix(PENDING, identity), what)
         });
         let sum = processes.chain(pending).fold(0u64, u64::wrapping_add);
         mix(sum, mix(u64::from(self.now), self.events))

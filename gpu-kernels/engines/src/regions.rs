@@ -2,7 +2,7 @@
 //! distribution management).
 //!
 //! After Lo, Chung and Pai, "Offloading Region Matching of Data Distribution
-//! Management with CUDA": the engine keeps the regions; a step takes in only the
+//! Management with CUDA": the engine keeps the regions; a step applies only the
 //! updated regions and gives back only the pairs that changed (section III.A,
 //! figure 1). Overlaps are not stored: a pair overlapped before if its boxes before
 //! the step overlap, so each pair that may have changed is tested by its boxes before
@@ -55,7 +55,7 @@ pub use space::{Bounds, BoundsError, Dimension, Space, SpaceError};
 /// What every engine offers. After the same batches, all of them give the same
 /// bits, whatever the approach and the number of threads.
 pub trait RegionEngine: Send {
-    /// Takes in a batch, all of it or nothing, and says which pairs it changed.
+    /// Applies a batch, all of it or nothing, and gives the pairs that it changed.
     fn step(&mut self, batch: &Batch) -> Result<Changes<'_>, StepError>;
 
     /// All pairs that overlap, by the regions of one side.

@@ -1,4 +1,4 @@
-//! An array whose runs of items are taken and given back, and which knows what changed.
+//! An array whose runs of items are taken and given back, and which records its changes.
 
 use std::collections::BTreeMap;
 

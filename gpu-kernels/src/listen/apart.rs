@@ -1,11 +1,11 @@
 //! Clients whose subscriptions cost more than their share, or match more than the client may
 //! get: they are matched one by one, apart from all others, each within its share of a tick.
 //!
-//! The matcher of all subscriptions is fast for what its index can tell apart. A predicate that
+//! The matcher of all subscriptions is fast for predicates that its index separates. One that
 //! most events satisfy, or almost, costs it as much as thousands of others. Such a client's
 //! predicates are compared here, event after event, until the client has all notices that it
 //! may get, or until its share is used up. All clients here have the same share; what some
-//! leave is divided among those who need more. The result does not depend on threads.
+//! leave is divided among those that need more. The result does not depend on threads.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -326,7 +326,7 @@ fn add(
         return;
     }
     let place = candidate.place.unwrap_or(notices.next_place());
-    if !clients.tell(client, place) {
+    if !clients.count(client, place) {
         return;
     }
     if candidate.place.is_none() {

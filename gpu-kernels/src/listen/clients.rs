@@ -142,7 +142,7 @@ impl Clients {
 
     /// Counts a notice for a client. Returns false if the client is at its limit and
     /// doesn't have this notice already, through another of its subscriptions.
-    pub fn tell(&mut self, client: ClientRow, notice: u32) -> bool {
+    pub fn count(&mut self, client: ClientRow, notice: u32) -> bool {
         let row = &mut self.rows[client.index()];
         if row.last == notice {
             return true;

@@ -13,7 +13,7 @@ use crate::content::{Limits, SubscriptionId, Subscriptions};
 ///
 /// An entry is either in the matcher, or its client's are matched apart from all others.
 pub struct Entries {
-    /// By number. A matcher knows an entry as the subscriber of this number.
+    /// By number. A matcher identifies an entry by this number.
     rows: Vec<Option<Entry>>,
     subscriptions: Subscriptions,
     /// By client: the numbers of its entries, in the order in which they came.

@@ -33,7 +33,7 @@ pub trait Backend: Send {
     /// Waits for a tick and returns its output.
     fn collect(&mut self, ticket: Ticket) -> Result<Arc<TickOutput>, TickError>;
 
-    /// Whether nobody is told of the ticks that are submitted from here on. Then deliveries
+    /// Whether the ticks that are submitted from here on are sent to no client. Then deliveries
     /// and hearings are not found, and what clients know stays as it is; all else is the
     /// same. This is how a world that is replayed catches up.
     fn set_quiet(&mut self, is_quiet: bool);
@@ -42,7 +42,7 @@ pub trait Backend: Send {
     /// be in flight. A copy that is under way is dropped.
     fn start_copy(&mut self) -> Result<(), TickError>;
 
-    /// Goes on with the copy, for a small part of a tick's time; ticks may come between two
+    /// Continues the copy, for a small part of a tick's time; ticks may come between two
     /// calls. Gives the copy once it is complete, and `None` before that, or if there is
     /// none.
     fn continue_copy(&mut self) -> Result<Option<Snapshot>, TickError>;

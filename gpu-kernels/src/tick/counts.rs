@@ -26,7 +26,7 @@ pub enum MetricKind {
     Gauge,
 }
 
-/// What the host knows of a frame, and of the limits, before a device counts.
+/// Figures of a frame and the limits that the host has before a device counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrameTotals {
     /// All of the frame's commands, those beyond the limit included.

@@ -75,11 +75,11 @@ pub struct CpuBackend {
     interest: Interest,
     outputs: [Arc<TickOutput>; 2],
     in_flight: Vec<Tick>,
-    /// Nobody is told of ticks.
+    /// Ticks are sent to no client.
     is_quiet: bool,
     /// A copy of the state that was not taken yet.
     copy: Option<Box<Snapshot>>,
-    /// Of the tick that runs, if somebody wants it.
+    /// Of the tick that runs, if requested.
     trace: Option<Box<Trace>>,
 }
 
@@ -89,7 +89,7 @@ struct State {
     columns: usize,
     slots: Slots,
     rows: Vec<i32>,
-    /// By slot; empty in worlds that tell each change of a position.
+    /// By slot; empty in worlds that send each change of a position.
     tracks: Vec<Track>,
     past: Past,
     ready: Ready,
@@ -179,7 +179,7 @@ impl CpuBackend {
         self
     }
 
-    /// Runs one tick to its end, and says which command wanted which update.
+    /// Runs one tick to its end, and records which command wrote which update.
     pub fn tick_traced(&mut self, frame: &Frame) -> Result<(Arc<TickOutput>, Trace), TickError> {
         self.trace = Some(Box::default());
         let output = self.tick(frame);

@@ -23,7 +23,7 @@ use shared::world::mix::order_key;
 use shared::{ClientRow, CommandKind, EntityId, Refusal, Slot, Tick, WorldConfig};
 
 pub use order::CommandOrder;
-pub use people::{Listeners, Person, PersonChange, Saying};
+pub use people::{Person, PersonChange, Recipients, Saying};
 pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError, region_changes_max};
 
 /// All input of the world in one tick. The world's configuration and all frames so far
@@ -44,17 +44,17 @@ pub struct Frame {
     pub observers: Vec<ObserverChange>,
     /// Applied in order, after the observers; at most [`region_changes_max`].
     pub regions: Vec<RegionChange>,
-    /// Clients that know nothing from this tick on: they are gone, or start over.
+    /// Clients whose known set is empty from this tick on: they are gone, or start over.
     pub forget: Vec<ClientRow>,
     /// Slots of the dead that may be filled again. The caller makes sure that no client
-    /// mistakes a successor for the dead entity: every client was told of the death, or is
+    /// mistakes a successor for the dead entity: every client has received the leave, or is
     /// gone.
     pub release: Vec<Slot>,
     /// The world's scripts from this tick on; `None`: as before.
     pub logic: Option<Box<LogicConfig>>,
-    /// Clients that came in. The tick does not read them.
+    /// Clients that were admitted. The tick does not read them.
     pub people: Vec<PersonChange>,
-    /// What was said. The tick does not read it.
+    /// Chat. The tick does not read it.
     pub said: Vec<Saying>,
 }
 
@@ -218,7 +218,7 @@ impl Frame {
         self.push(EntityId::NONE, token, CommandKind::SPAWN, &words);
     }
 
-    /// Gives births of clients all their columns, where `row` has some: it is told the kind, the
+    /// Gives births of clients all their columns, where `row` has some: it gets the kind, the
     /// token, and the place if the birth has one.
     pub fn complete_births(&mut self, mut row: impl FnMut(u16, u32, &[i32]) -> Option<Vec<i32>>) {
         if self.commands.by_number()[usize::from(CommandKind::SPAWN.id())] == 0 {

@@ -6,7 +6,8 @@ use shared::{EntityId, NotificationKind};
 
 use crate::space::Area;
 
-/// A notification of something that happened in a tick. Clients hear it or subscribe to it.
+/// A notification of something that happened in a tick. It reaches clients by place or by
+/// subscription.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Notification {
@@ -68,7 +69,7 @@ impl Notification {
         }
     }
 
-    /// The area in which it is heard; `None` if it can only be subscribed to.
+    /// The area of its hearings; `None` if it can only be subscribed to.
     pub fn area(&self) -> Option<Area> {
         (self.has_area != 0).then_some(Area {
             low: self.low,

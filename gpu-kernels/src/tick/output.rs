@@ -24,7 +24,7 @@ pub struct TickOutput {
     /// The entities that died, ascending by slot. Their slots rest until released.
     pub deaths: Vec<EntityId>,
     pub changes: Changes,
-    /// The entities whose movement clients are told anew.
+    /// The entities with a new course.
     pub courses: Courses,
     /// Notifications of commands in command order, then of items with a new owner and of
     /// the fallen, each by slot.
@@ -32,7 +32,7 @@ pub struct TickOutput {
     /// The commands of clients that had no effect, ascending.
     pub refused: Vec<RefusedCommand>,
     pub deliveries: Deliveries,
-    /// The notifications that each client hears.
+    /// The notifications that reach each client by place.
     pub hearings: Hearings,
     /// Replaces `deliveries` if the backend was started with the ranges form.
     pub bucket_ranges: Option<BucketRanges>,
@@ -81,7 +81,7 @@ pub struct Changes {
     /// subscriptions.
     pub causes: HostVec<u16>,
     /// By change: the slot of the entity that gave this command, or that of
-    /// [`EntityId::NONE`] where nobody gives it; empty likewise.
+    /// [`EntityId::NONE`] where no entity gave it; empty likewise.
     pub actors: HostVec<u32>,
 }
 
@@ -105,7 +105,7 @@ impl Changes {
 }
 
 /// The new courses of entities, ascending by slot: each holds from where the entity is after
-/// the tick. Empty in worlds that tell each change of a position.
+/// the tick. Empty in worlds that send each change of a position.
 #[derive(Debug, Default)]
 pub struct Courses {
     pub slots: HostVec<u32>,
@@ -137,14 +137,14 @@ pub struct Delivery(pub u32);
 device::plain!(Delivery { 0: u32 });
 
 impl Delivery {
-    /// The client knows the entity, which has changed.
+    /// The entity is in the known set, and has changed.
     pub const UPDATE: u32 = 0;
-    /// The client does not know the entity yet.
+    /// The entity is not in the known set yet.
     pub const ENTER: u32 = 1;
     /// The client must forget the entity.
     pub const LEAVE: u32 = 2;
-    /// The client knows the entity, and may have missed changes: its deliveries were put off
-    /// in the tick before.
+    /// The entity is in the known set, and the client may have missed changes: its deliveries
+    /// were deferred in the tick before.
     pub const RENEW: u32 = 3;
 
     /// Tiers of distance from the client's nearest observer: the first reaches to an eighth
@@ -187,7 +187,7 @@ const _: () = assert!(CAPACITY_MAX < 1 << TIER_SHIFT);
 /// published in it, by size and place (`levels.rs`) and slot.
 pub type Deliveries = ByClient<Delivery>;
 
-/// The notifications that each client hears: those whose area overlaps the range of its
+/// Hearings, the notifications that reach each client by place: their area overlaps the range of its
 /// observers or its subscriptions (after the tick). Each is named once, by its place in
 /// [`TickOutput::notifications`], ascending.
 pub type Hearings = ByClient<u32>;
@@ -203,7 +203,7 @@ pub struct ByClient<T> {
 pub(crate) struct Segment<T> {
     /// The first client row.
     pub first: u32,
-    /// Start of each client's list, and the end of the last. Empty if nobody has any item.
+    /// Start of each client's list, and the end of the last. Empty if no client has any item.
     pub offsets: HostVec<u32>,
     /// At least `offsets.last()` long; what is behind that is from earlier ticks.
     pub items: HostVec<T>,

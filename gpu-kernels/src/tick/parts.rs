@@ -53,7 +53,7 @@ impl Cuts {
         let (parts, total) = (self.parts() as u64, before(clients));
         let of_part = |range: Range<u32>| before(range.end) - before(range.start);
         let most = self.ranges(clients).map(of_part).max().unwrap_or(0);
-        // Each client that moves costs a copy of what it knows.
+        // Each client that moves costs a copy of its known set.
         if most * parts * 100 <= total * (100 + IMBALANCE_PERCENT) {
             return;
         }

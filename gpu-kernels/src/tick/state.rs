@@ -21,11 +21,11 @@ pub enum SlotState {
     #[default]
     Free = 0,
     Live = 1,
-    /// Its entity died, and some clients may not know that yet.
+    /// Its entity died, and some clients may not have received the leave yet.
     Resting = 2,
-    /// As `Resting`, but nobody else is born in it: its entity fell, and is to be born again.
+    /// As `Resting`, but reserved: its entity fell, and is to be born again.
     Fallen = 3,
-    /// As `Fallen`, and all clients know of the fall.
+    /// As `Fallen`, and all clients have received the fall.
     Reserved = 4,
 }
 
@@ -36,15 +36,15 @@ impl SlotState {
     }
 }
 
-/// What clients take an entity's movement for, between two ticks. Axes that the world lacks
+/// An entity's movement as clients extrapolate it, between two ticks. Axes that the world lacks
 /// are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Track {
-    /// Whether it goes on by `step` each tick. If not, it rests.
+    /// Whether it moves on by `step` each tick. If not, it rests.
     pub glides: bool,
     /// The last displacement; of one that glides, the displacement of each tick.
     pub step: [i32; 3],
-    /// From where it is to where clients take it to be.
+    /// From where it is to where clients extrapolate it.
     pub offset: [i32; 3],
 }
 
@@ -63,7 +63,7 @@ pub struct Snapshot {
     pub due: Vec<Tick>,
     /// Per slot, then per column; 0 unless live.
     pub rows: Vec<i32>,
-    /// Per slot: as what its movement was told. Empty in worlds that tell each change of a
+    /// Per slot: its movement as sent to clients. Empty in worlds that send each change of a
     /// position.
     pub tracks: Vec<Track>,
     /// Where entities were after the latest ticks: by the tick's number modulo how many are kept,
@@ -80,11 +80,11 @@ pub struct Snapshot {
     /// Per slot: the region in which its entity is published, beside its position; empty in
     /// worlds whose entities carry no regions.
     pub publications: Vec<Option<Region>>,
-    /// Like `publications`: the region that clients who follow the entity subscribe to.
+    /// Like `publications`: the region that clients that follow the entity subscribe to.
     pub subscriptions: Vec<Option<Region>>,
-    /// Per client: the slots it knows, ascending.
+    /// Per client: the slots of its known set, ascending.
     pub known: Vec<Vec<u32>>,
-    /// Clients that were owed deliveries and did not get them, ascending.
+    /// Clients whose deliveries were deferred, ascending.
     pub behind: Vec<u32>,
     /// The commands that wait for their tick, by sequence.
     pub timed: Vec<TimedCommand>,
@@ -321,7 +321,7 @@ pub fn region(holder: Holder, region: &Option<Region>) -> u64 {
     })
 }
 
-/// The element of one entity that one client knows.
+/// The element of one entity in one client's known set.
 pub fn known(client: ClientRow, slot: Slot) -> u64 {
     mix(5 << 56 | u64::from(client.0), u64::from(slot.0))
 }

@@ -1,4 +1,4 @@
-//! Which commands of a tick updated which attributes, for those who look at single ticks.
+//! Which commands of a tick updated which attributes, for inspection of single ticks.
 
 use shared::{Slot, WorldConfig};
 

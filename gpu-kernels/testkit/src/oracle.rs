@@ -9,11 +9,11 @@
 //! | `timed` | commands that wait for their tick; the fallen, and their respawns |
 //! | `regions` | subscriptions of clients and entities, and publications of entities |
 //! | `past` | where entities were |
-//! | `motion` | whose movement is told anew |
+//! | `motion` | which entities get a new course |
 //! | `interest` | what each client sees: deliveries |
 //! | `scripts` | commands that only scripts define |
 //! | `notifications` | notifications of commands, items and the fallen |
-//! | `hearings` | the notifications that each client hears |
+//! | `hearings` | the notifications that reach each client by place |
 
 mod commands;
 mod hearings;
@@ -60,7 +60,7 @@ pub struct Oracle {
     pub observers: BTreeMap<(u32, u32), Observer>,
     /// All regions of clients and entities.
     pub regions: Regions,
-    /// By client: the slots it knows.
+    /// By client: the slots of its known set.
     pub known: BTreeMap<u32, BTreeSet<u32>>,
     /// Clients whose deliveries found no room in the last tick.
     pub behind: BTreeSet<u32>,
@@ -83,7 +83,7 @@ pub struct OracleSlot {
     pub due: Option<Tick>,
     /// All columns; 0 without an entity.
     pub row: Vec<i32>,
-    /// What clients were told of its movement.
+    /// Its movement as sent to clients.
     pub movement: Movement,
     /// Where its entity was after each tick of its life.
     pub past: BTreeMap<Tick, [i32; 3]>,
@@ -111,7 +111,7 @@ pub struct OracleOutput {
     pub notifications: Vec<Notification>,
     /// By client; clients without deliveries are missing.
     pub deliveries: BTreeMap<u32, Vec<Delivery>>,
-    /// By client: places in `notifications`; clients that hear nothing are missing.
+    /// By client: places in `notifications`; clients without hearings are missing.
     pub hearings: BTreeMap<u32, Vec<u32>>,
     /// Commands of clients that had no effect, ascending.
     pub refused: Vec<RefusedCommand>,
@@ -186,7 +186,7 @@ impl Oracle {
         self.keep_places();
         self.cut_notifications(&mut out);
         self.deliver(&changed, &mut out);
-        self.hear(&mut out);
+        self.find_hearings(&mut out);
         self.tick = Tick(self.tick.0.wrapping_add(1));
         out.hash = self.hash();
         out

@@ -3,7 +3,7 @@
 use shared::world::logic::Constant;
 use shared::{Fixed, WorldConfig};
 
-/// The constants of the built-in texts, as the oracle knows them.
+/// The constants of the built-in texts, as the oracle has them.
 #[derive(Clone, Debug)]
 pub struct Rules {
     pub move_speed_max: Fixed,

@@ -41,7 +41,7 @@ fn shoot(me: Entity, target: Entity, reach: Fixed, ticks: i32) {
     if was_within(target, reach, tick() - ticks) {
         target.position += random_offset(1.5);
     }
-    // The nearest is often somebody who was born of late.
+    // The nearest is often an entity that was born of late.
     let near = nearest(me, 50.0);
     if was_within(near, 30.0, tick() - ticks % 8) {
         near.position += random_offset(0.5);

@@ -16,7 +16,7 @@ use crate::dice::Dice;
 use crate::parity::{Cause, Failure};
 use crate::scripts::without_limits;
 
-/// Plays a world on all backends until `is_over` says so after a tick, and compares all
+/// Plays a world on all backends until `is_over` is true after a tick, and compares all
 /// outputs and state hashes with the first backend's.
 pub fn run(
     config: &WorldConfig,
@@ -190,7 +190,7 @@ fn describe(config: &WorldConfig, frame: &Frame, command: &Command) -> String {
     )
 }
 
-/// Who lives, for commands that may have an effect.
+/// The living entities, for commands that may have an effect.
 struct Play<'a> {
     config: &'a WorldConfig,
     dice: Dice,
@@ -250,9 +250,9 @@ impl Play<'_> {
     }
 
     fn words(&mut self, script: &CommandSchema, living: &[EntityId]) -> Vec<i32> {
-        // A place of somebody's, for words that are its coordinates.
-        let somebody = self.dice.pick(living);
-        let row = self.living[&somebody.slot.0].1.clone();
+        // An entity's place, for arguments that are its coordinates.
+        let entity = self.dice.pick(living);
+        let row = self.living[&entity.slot.0].1.clone();
         let words = script.words.iter().enumerate();
         words
             .map(|(i, word)| match word.ty {

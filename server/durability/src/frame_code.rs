@@ -263,7 +263,7 @@ const USUAL_WORDS: u16 = 2;
 
 #[cfg(test)]
 mod tests {
-    use gpu_kernels::tick::frame::{Listeners, Person};
+    use gpu_kernels::tick::frame::{Person, Recipients};
     use gpu_kernels::{Observer, Target};
     use shared::{CommandKind, Name, Text, Tick};
 
@@ -379,7 +379,7 @@ mod tests {
         });
         frame.said.push(Saying {
             speaker: Some(ClientRow(2)),
-            to: Listeners::Everybody,
+            to: Recipients::Everybody,
             text: Text::new("hello").unwrap(),
         });
         frame

@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use device::cpu::{Workers, ranges};
 use gpu_kernels::listen::Before;
 use gpu_kernels::{Snapshot, TickOutput};
-use shared::wire::movement::{MovementCodec, Place, Tail, Told};
+use shared::wire::movement::{MovementCodec, PackedEntity, Place, Tail};
 use shared::{Audience, Course, EntityId, Name, Slot, Tick, WorldConfig};
 
 use courses::Courses;
@@ -304,7 +304,7 @@ impl Mirror {
 
     /// The entity's movement as datagrams of this tick carry it to a client that knew in the
     /// tick `base`, an earlier one, how it moved.
-    pub fn told(&self, slot: Slot, base: Option<Tick>) -> Told {
+    pub fn told(&self, slot: Slot, base: Option<Tick>) -> PackedEntity {
         let entry = &self.entities[slot.index()];
         let is_new = entry.changed == self.tick && entry.columns & self.layout.position != 0;
         let place = match (base, entry.turn) {
@@ -312,7 +312,7 @@ impl Mirror {
             (Some(base), Some(turn)) if is_new && turn.since <= base => Some(turn.place),
             (Some(base), _) => self.difference(slot, base),
         };
-        Told {
+        PackedEntity {
             place: place.unwrap_or_else(|| self.full(slot)),
             tail: entry.tail,
         }

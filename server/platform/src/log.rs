@@ -54,7 +54,7 @@ pub fn start(format: LogFormat, usual: &str) {
         .with(lines.with_filter(Limited::new(queue)))
         .init();
     std::panic::set_hook(Box::new(|panic| {
-        error!(target: "panic", "{}", console::told(panic));
+        error!(target: "panic", "{}", console::panic_text(panic));
     }));
 }
 

@@ -3,7 +3,7 @@
 use gpu_kernels::Delivery;
 use platform::metrics::counts::FanOutCounts;
 use shared::wire::bits::BitWriter;
-use shared::wire::movement::{BASE_TICKS_MAX, Header, MovementScratch, PARTS_MAX, Told};
+use shared::wire::movement::{BASE_TICKS_MAX, Header, MovementScratch, PARTS_MAX, PackedEntity};
 use shared::wire::{DATAGRAM_BYTES_MAX, FRAME_BYTES_MAX};
 use shared::{Slot, Tick};
 
@@ -25,7 +25,7 @@ pub struct Scratch {
     /// What waits, where not all can be sent.
     order: Order,
     /// What of these is sent, ascending by slot.
-    sent: Vec<(u32, Told)>,
+    sent: Vec<(u32, PackedEntity)>,
     sent_slots: Vec<u32>,
     deferred: Vec<Due>,
     /// Bits of the stream in this tick.

@@ -44,7 +44,7 @@ pub struct DemoArguments {
     /// Behaviour of the bots
     #[arg(long, value_enum, default_value_t)]
     behaviour: BehaviourKind,
-    /// Script that says what the bots do in each tick
+    /// Script that the bots run in each tick
     #[arg(long, value_name = "FILE", conflicts_with = "behaviour")]
     play: Option<PathBuf>,
     /// World file, instead of the demo's own world

@@ -21,7 +21,7 @@ use frontend::publication::SessionEvent;
 use frontend::talk::size_of;
 use frontend::talk_budget::TalkBudget;
 use gpu_kernels::Frame;
-use gpu_kernels::tick::frame::{Listeners, Saying};
+use gpu_kernels::tick::frame::{Recipients, Saying};
 use platform::metrics::table;
 use shared::wire::control::Ticket;
 use shared::wire::talk::{Talk as Told, TalkRequest};
@@ -223,7 +223,7 @@ impl Talk {
                 self.note_partner(directory, client, listener);
                 frame.said.push(Saying {
                     speaker: Some(client),
-                    to: Listeners::One(listener),
+                    to: Recipients::One(listener),
                     text,
                 });
                 Ok(())
@@ -260,7 +260,7 @@ impl Talk {
                 self.tell_members(directory, client, &channel, frame, told);
                 frame.said.push(Saying {
                     speaker: Some(client),
-                    to: Listeners::Channel(channel),
+                    to: Recipients::Channel(channel),
                     text,
                 });
                 Ok(())
@@ -306,7 +306,7 @@ impl Talk {
         let count = told.count();
         frame.said.push(Saying {
             speaker: None,
-            to: to.map_or(Listeners::Everybody, Listeners::One),
+            to: to.map_or(Recipients::Everybody, Recipients::One),
             text,
         });
         count
@@ -379,7 +379,7 @@ impl Talk {
         frame.push(speaker, word.unsigned_abs(), say, &[word]);
         frame.said.push(Saying {
             speaker: Some(client),
-            to: Listeners::Near,
+            to: Recipients::Near,
             text: text.clone(),
         });
         self.near.resize(place, None);

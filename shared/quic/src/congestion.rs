@@ -1,6 +1,6 @@
 //! Congestion control for many thin, steady flows.
 //!
-//! A game server tells each client a little in each tick. Ordinary congestion control fits
+//! A game server sends each client a little in each tick. Ordinary congestion control fits
 //! such a flow badly: random loss shrinks its window as if it had filled a queue, and after
 //! an outage the packets that were lost count as in flight until an acknowledgement comes,
 //! so that the flow is silent for as long again.

@@ -1,4 +1,4 @@
-//! Packets that the system dropped because a socket's buffer was full. Nobody else hears of
+//! Packets that the system dropped because a socket's buffer was full. No other counter shows
 //! them: to QUIC they are lost on the way.
 
 use std::time::{Duration, Instant};

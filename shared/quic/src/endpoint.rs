@@ -29,7 +29,7 @@ pub trait Application {
     /// The state of one connection.
     type Session;
 
-    /// Somebody wants to connect.
+    /// A peer wants to connect.
     fn open(&mut self, incoming: &Incoming, load: Load, now: Instant) -> Open<Self::Session>;
 
     /// Something has happened to a connection.
@@ -52,7 +52,7 @@ pub trait Application {
     fn closed(&mut self, handle: Handle, session: Self::Session, reason: ConnectionError);
 }
 
-/// Whether to let somebody in.
+/// Whether to accept a connection.
 #[derive(Debug)]
 pub enum Open<S> {
     Accept(S),
@@ -135,7 +135,7 @@ struct Peer<S> {
     /// What has been received to which nothing was sent.
     unanswered: Option<Unanswered>,
     /// How often the other end has asked for an acknowledgement at once.
-    asked: u64,
+    immediate_acks: u64,
     /// It is among the touched; whether something is to be sent then.
     touched: Option<bool>,
 }
@@ -176,8 +176,8 @@ impl<S> Peer<S> {
             first: self.unanswered.map_or(now, |unanswered| unanswered.first),
             last: now,
         });
-        let asked = self.connection.stats().frame_rx.immediate_ack;
-        std::mem::replace(&mut self.asked, asked) != asked
+        let immediate_acks = self.connection.stats().frame_rx.immediate_ack;
+        std::mem::replace(&mut self.immediate_acks, immediate_acks) != immediate_acks
     }
 
     /// Whether the other end waits for answers before the application can speak to it.
@@ -218,7 +218,7 @@ impl<S> Peer<S> {
         Ok(())
     }
 
-    /// Takes in what is new of the streams, and gives what the application is told.
+    /// Processes an event of the streams, and gives the application's.
     fn take_stream_event(
         &mut self,
         event: &StreamEvent,
@@ -370,9 +370,9 @@ impl<S> Endpoint<S> {
         self.ack_wait = wait.max(ACK_WAIT);
     }
 
-    /// Whether the application has more to do than it can. Then those who ask for an
-    /// acknowledgement at once wait for it like everybody. Else each gets a packet of its own,
-    /// finds its way fast, and asks again soon, for no reason but that all others wait.
+    /// Whether the application is overloaded. Then requests for an immediate acknowledgement
+    /// wait like others. Else each gets a packet of its own,
+    /// finds its way fast, and is repeated soon, only because all others wait.
     pub fn set_busy(&mut self, is_busy: bool) {
         self.is_busy = is_busy;
     }
@@ -454,7 +454,7 @@ impl<S> Endpoint<S> {
         Ok(())
     }
 
-    /// Takes in packets that have arrived, about `packets_max` from each socket at most.
+    /// Reads packets that have arrived, about `packets_max` from each socket at most.
     /// What they bring goes to the application. Gives their number.
     pub fn receive<A: Application<Session = S>>(
         &mut self,
@@ -491,7 +491,7 @@ impl<S> Endpoint<S> {
         all
     }
 
-    /// Takes in packets that have arrived at another endpoint of the shared port.
+    /// Reads packets that have arrived at another endpoint of the shared port.
     pub fn take_strays<A: Application<Session = S>>(
         &mut self,
         packets: impl Iterator<Item = Packet>,
@@ -527,7 +527,7 @@ impl<S> Endpoint<S> {
         }
     }
 
-    /// Lets the application speak to a connection, and sends what it says. `None` if that
+    /// Lets the application write to a connection, and sends that. `None` if the connection
     /// has ended.
     pub fn visit<A: Application<Session = S>, R>(
         &mut self,
@@ -540,9 +540,9 @@ impl<S> Endpoint<S> {
         let mut is_urgent = peer.run_timers(now, self.ack_wait);
         let (mut link, session) = peer.link(handle.0, &mut self.sockets, now, &mut is_urgent);
         let session = session.as_mut()?;
-        let said = speak(application, &mut link, session);
+        let result = speak(application, &mut link, session);
         self.drive(handle.0, application, now, is_urgent);
-        Some(said)
+        Some(result)
     }
 
     /// Prefetches what a visit to a connection needs.
@@ -596,13 +596,13 @@ impl<S> Endpoint<S> {
             is_established: false,
             begun: now,
             unanswered: None,
-            asked: 0,
+            immediate_acks: 0,
             touched: None,
         };
         self.peers.insert(handle.0, peer);
     }
 
-    /// Finds out what a packet is for, and lets the processor load that. Packets are taken in by
+    /// Finds the connection of a packet, and prefetches it. Packets are processed by
     /// eights; [`Endpoint::take_sorted`] takes the last ones.
     fn take_packet<A: Application<Session = S>>(
         &mut self,
@@ -789,11 +789,11 @@ impl<S> Endpoint<S> {
                     pass_datagrams(link, application);
                 }
                 quinn_proto::Event::Stream(event) => {
-                    let told = peer.take_stream_event(&event, self.web.as_ref());
+                    let event = peer.take_stream_event(&event, self.web.as_ref());
                     // The settings, an answer.
                     *is_urgent |= peer.is_beginning();
                     let link = peer.link(index, &mut self.sockets, now, is_urgent);
-                    pass(told, link, application);
+                    pass(event, link, application);
                     if let Some(reason) = peer.take_end(now)
                         && let Some(session) = peer.session.take()
                     {
@@ -898,7 +898,7 @@ pub fn prefetch<T: ?Sized>(value: &T) {
 #[cfg(not(target_arch = "x86_64"))]
 pub fn prefetch<T: ?Sized>(_: &T) {}
 
-/// Lets a connection and the endpoint tell each other what is new.
+/// Passes events between a connection and the endpoint.
 fn exchange(protocol: &mut quinn_proto::Endpoint, connection: &mut Connection, index: usize) {
     while let Some(event) = connection.poll_endpoint_events() {
         if let Some(event) = protocol.handle_event(ConnectionHandle(index), event) {
@@ -908,14 +908,14 @@ fn exchange(protocol: &mut quinn_proto::Endpoint, connection: &mut Connection, i
 }
 
 fn pass<A: Application>(
-    told: Result<Option<Event>, Rejection>,
+    event: Result<Option<Event>, Rejection>,
     (mut link, session): (Link<'_>, &mut Option<A::Session>),
     application: &mut A,
 ) {
     let Some(session) = session.as_mut().filter(|_| !link.is_ended()) else {
         return;
     };
-    match told {
+    match event {
         Ok(Some(event)) => application.event(event, &mut link, session),
         Ok(None) => {}
         Err(rejection) => {
@@ -934,12 +934,12 @@ fn pass_datagrams<A: Application>(
         if link.is_ended() {
             break;
         }
-        let told = match &link.web {
+        let event = match &link.web {
             Some(web) => web.unwrap_datagram(data),
             None => Ok(Some(data)),
         };
-        let told = told.map(|data| data.map(Event::Datagram));
-        pass(told, (link.again(), &mut *session), application);
+        let event = event.map(|data| data.map(Event::Datagram));
+        pass(event, (link.again(), &mut *session), application);
     }
 }
 
@@ -947,13 +947,13 @@ fn pass_datagrams<A: Application>(
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// A handshake takes less where packets with marks pass. What it sends again later has none.
 const MARKS_WAIT: Duration = Duration::from_millis(900);
-/// How long what a peer has sent may go unacknowledged at least, if nothing is said to it.
+/// How long a peer's packets may stay unacknowledged at least, if nothing is sent to it.
 const ACK_WAIT: Duration = Duration::from_millis(300);
-/// A browser hears of the end of its session in this time, before that of the connection.
+/// The end of a browser's session is sent this long before that of the connection.
 const LINGER: Duration = Duration::from_millis(300);
 #[cfg(target_arch = "x86_64")]
 const CACHE_LINE: usize = 64;
-/// Packets that are looked at together before they are taken in.
+/// Packets that are sorted together before they are processed.
 const PACKETS_AT_ONCE: usize = 8;
 /// Timers of a peer in play may be late by this, since visits mostly come before.
 const VISIT_WAIT: Duration = Duration::from_millis(100);

@@ -4,7 +4,7 @@
 //!
 //! A thread owns an [`Endpoint`] and repeats:
 //!
-//! 1. [`Endpoint::wait`] until packets arrive, somebody wakes it, or a time has come,
+//! 1. [`Endpoint::wait`] until packets arrive, a waker wakes it, or a time has come,
 //! 2. [`Endpoint::receive`]: what arrived goes to the [`Application`],
 //! 3. [`Endpoint::visit`] to each connection that the application has something to say to,
 //! 4. [`Endpoint::upkeep`]: the timers of all connections.

@@ -26,7 +26,7 @@ pub struct Link<'a> {
 /// What a network has done to a connection's packets so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Congestion {
-    /// How often packets were lost or marked (ECN): once for all that one acknowledgement tells of.
+    /// How often packets were lost or marked (ECN): once for all in one acknowledgement.
     pub events: u64,
     /// Packets that were lost.
     pub lost: u64,

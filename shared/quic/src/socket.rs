@@ -34,7 +34,7 @@ use crate::faults::{FaultyPath, Network};
 
 /// A UDP socket that sends and receives many packets in a system call.
 pub struct Socket {
-    /// Windows tells of packets only where they are received through this type.
+    /// Windows reports packets only where they are received through this type.
     socket: mio::net::UdpSocket,
     address: SocketAddr,
     system: system::Batches,
@@ -52,7 +52,7 @@ pub struct Packet {
     pub from: SocketAddr,
     /// The address of this machine that it was sent to, where the socket listens on all.
     pub to: Option<IpAddr>,
-    /// Its congestion mark, if it has one and the system tells.
+    /// Its congestion mark, if it has one and the system reports it.
     pub ecn: Option<EcnCodepoint>,
 }
 
@@ -158,7 +158,7 @@ impl Socket {
         system::drops(&self.socket)
     }
 
-    /// Tells a poll of packets that arrive, by a token.
+    /// Registers the socket at a poll, by a token.
     pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         registry.register(&mut self.socket, token, Interest::READABLE)
     }
@@ -199,7 +199,7 @@ impl Socket {
         }
     }
 
-    /// Queues what is in [`Socket::buffer`], as QUIC says.
+    /// Queues the packets in [`Socket::buffer`], as QUIC describes them.
     pub(crate) fn commit_transmit(&mut self, packet: &Transmit, now: Instant) {
         self.commit_marked(packet.destination, packet.src_ip, packet.ecn, now);
     }
@@ -281,7 +281,7 @@ fn bind_with(
     Ok(socket.into())
 }
 
-/// The system may allow less than is asked for, and says nothing.
+/// The system may allow less than requested, without an error.
 fn enlarge_buffers(socket: &socket2::Socket) {
     let _ = socket.set_recv_buffer_size(BUFFER_BYTES);
     let _ = socket.set_send_buffer_size(BUFFER_BYTES);
@@ -594,9 +594,9 @@ mod tests {
         while b.receive(&mut packets, now) {}
         let arrived = packets.len() as u64;
         assert!(arrived < SENT, "a small buffer took all packets");
-        let is_told = cfg!(all(target_os = "linux", feature = "batches"));
-        assert_eq!(b.drops(), is_told.then_some(SENT - arrived));
-        assert_eq!(a.drops(), is_told.then_some(0));
+        let is_known = cfg!(all(target_os = "linux", feature = "batches"));
+        assert_eq!(b.drops(), is_known.then_some(SENT - arrived));
+        assert_eq!(a.drops(), is_known.then_some(0));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which endpoint of a shared port a packet is for. The system spreads packets over the
 //! sockets of a port by their sender; a peer whose address changes may reach another
 //! endpoint than before. So the connection ids that a server gives out carry the number of
-//! their endpoint, hidden by a keyed hash of the rest: nobody else can read it.
+//! their endpoint, hidden by a keyed hash of the rest: no one else can read it.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -26,7 +26,7 @@ struct Ids {
 
 impl Steering {
     /// For endpoints that are numbered from 0. Those with the `reset_key` of endpoints before
-    /// them know the ids that those gave out: they can tell their peers that they are gone.
+    /// them know the ids that those gave out, and can reset their peers' connections.
     pub fn new(endpoints: u16, reset_key: Option<&[u8; 64]>) -> Steering {
         let (a, b) = match reset_key {
             Some(key) => {
@@ -104,7 +104,7 @@ impl ConnectionIdGenerator for Ids {
     }
 }
 
-/// The bit of a packet's first byte that says that it belongs to a handshake.
+/// The bit of a packet's first byte that marks a handshake.
 const LONG_HEADER: u8 = 0x80;
 const NUMBER_BYTES: usize = 2;
 /// 48 bits at random: no two connections of an endpoint have the same.

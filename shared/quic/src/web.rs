@@ -61,7 +61,7 @@ pub(crate) struct Web {
 enum State {
     #[default]
     Open,
-    /// We have said that the session ends.
+    /// We have sent the end of the session.
     Closing,
     /// The client has ended the session, maybe with a code and a sentence.
     Ended(Option<ApplicationClose>),
@@ -140,7 +140,7 @@ impl Web {
         self.stream().is_none()
     }
 
-    /// Whether either side has said that the session ends.
+    /// Whether either side has sent the end of the session.
     pub fn is_over(&self) -> bool {
         !matches!(self.state, State::Open)
     }
@@ -211,7 +211,7 @@ impl Web {
         }
         match stream.kind {
             Some(h3::StreamUni::CONTROL) => self.read_control(stream, connection),
-            // They refer to a table that we have said is empty.
+            // They refer to a table that our settings declare empty.
             Some(h3::StreamUni::QPACK_ENCODER | h3::StreamUni::QPACK_DECODER) => {
                 let end = streams::read(connection, stream.id, usize::MAX, |_| {});
                 Ok(end == StreamEnd::Finished)
@@ -247,7 +247,7 @@ impl Web {
         }
     }
 
-    /// Takes in what has arrived on the control stream.
+    /// Reads the control stream.
     fn take_control(&mut self, frames: &mut Frames) -> Result<(), Rejection> {
         while let Some((kind, payload)) = frames.next_frame()? {
             match (kind, self.has_settings) {
@@ -350,7 +350,7 @@ impl Web {
         Ok(())
     }
 
-    /// Takes in what has arrived on the stream of the request. True if it is accepted now.
+    /// Reads the stream of the request. True if it is accepted now.
     fn take_request(
         &mut self,
         request: &mut Request,
@@ -441,12 +441,12 @@ impl Web {
         let reason = reason.to_owned();
         h3::Capsule::CloseWebTransportSession { code, reason }.encode(&mut capsule);
         let bytes = frames::frame(h3::Frame::DATA, &capsule);
-        let is_said = connection.send_stream(session).write(&bytes) == Ok(bytes.len())
+        let has_reason = connection.send_stream(session).write(&bytes) == Ok(bytes.len())
             && connection.send_stream(session).finish().is_ok();
-        if is_said {
+        if has_reason {
             self.state = State::Closing;
         }
-        is_said
+        has_reason
     }
 }
 
@@ -462,11 +462,11 @@ fn head(bytes: &[u8]) -> Head {
     }
 }
 
-/// What the player has said at the end. A browser whose page is closed or loaded again says
-/// 0 and no word, which is no goodbye.
+/// The player's close. A browser whose page is closed or loaded again sends
+/// 0 and no reason, which is no goodbye.
 fn close_of(code: u32, reason: String) -> Option<ApplicationClose> {
-    let is_said = code != 0 || !reason.is_empty();
-    is_said.then(|| ApplicationClose {
+    let has_reason = code != 0 || !reason.is_empty();
+    has_reason.then(|| ApplicationClose {
         error_code: VarInt::from_u32(code),
         reason: Bytes::from(reason),
     })

@@ -91,7 +91,7 @@ pub enum PredicateError {
     LongString { found: usize, limit: usize },
 }
 
-/// What a name of this type can be compared with.
+/// The values that a name of this type can be compared with.
 fn operand(declared: ValueType) -> &'static str {
     match declared {
         ValueType::Integer | ValueType::Float => "a number",

@@ -1,4 +1,4 @@
-//! The declared name that somebody probably meant.
+//! The declared name nearest to a misspelt one.
 
 /// The nearest of these names, if it is near: most letters are the same. Clients, which read
 /// no predicates, are built without it.

@@ -35,7 +35,7 @@ fn skip_string(bytes: &mut impl Iterator<Item = u8>) {
     }
 }
 
-/// The filters of what was read so far between two parentheses.
+/// The filters read so far between two parentheses.
 struct Count {
     /// Of alternatives that are complete.
     sum: usize,

@@ -15,7 +15,7 @@ pub struct NameId(pub u16);
 pub struct Vocabulary {
     names: Vec<(Box<str>, ValueType)>,
     ids: HashMap<Box<str>, NameId>,
-    /// What some names may stand for; all others stand for any value.
+    /// The texts that some names may stand for; all others stand for any value.
     values: HashMap<NameId, Vec<Box<str>>>,
 }
 
@@ -89,7 +89,7 @@ impl Vocabulary {
         Ok(NameId((self.names.len() - 1) as u16))
     }
 
-    /// Says which texts a name may stand for. A predicate that compares it with another one
+    /// Sets the texts that a name may stand for. A predicate that compares it with another one
     /// is rejected.
     pub fn allow<'a>(&mut self, name: NameId, values: impl Iterator<Item = &'a str>) {
         self.values.insert(name, values.map(Box::from).collect());

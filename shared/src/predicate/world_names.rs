@@ -16,7 +16,7 @@ use crate::world::schema::Schema;
 /// | `attribute` | changes | the name of the attribute that changed |
 /// | `old`, `new` | changes | its values, where they are numbers |
 /// | `old_symbol`, `new_symbol` | changes | its values, where they are symbols |
-/// | `command` | changes | the name of the first command that asked for the change |
+/// | `command` | changes | the name of the first command with an update of it |
 /// | `by` | changes | the reference to the entity that gave this command |
 /// | `pick.item`, … | notifications | their fields, prefixed by the notification's name |
 ///

@@ -22,13 +22,13 @@ pub enum Close {
     Malformed = 3,
     /// The client did not say hello in time, or did not read its stream.
     TooSlow = 4,
-    /// The session goes on in another connection.
+    /// The session continues in another connection.
     Resumed = 5,
     /// The server is shutting down.
     Shutdown = 6,
     /// The entity was removed from the world.
     Removed = 7,
-    /// The account has come in with another connection.
+    /// The account was admitted with another connection.
     Replaced = 8,
     /// The operator has thrown the client out; the sentence may say why.
     Kicked = 9,
@@ -79,7 +79,7 @@ impl Close {
     }
 }
 
-/// What a client of another version needs: it stands in square brackets at the end of the
+/// The update for a client of another version: it stands in square brackets at the end of the
 /// sentence of a [`Close::Outdated`], as `[version=12 url=https://example.org]`. Every version
 /// of the protocol keeps this form, since clients of all others read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub struct Update {
 }
 
 impl Update {
-    /// What this version's server says. A URL that [`is_update_url`] rejects is left out.
+    /// The update that this version's server sends. A URL that [`is_update_url`] rejects is left out.
     pub fn of_server(url: Option<&str>) -> Update {
         Update {
             server_version: PROTOCOL_VERSION,
@@ -108,7 +108,7 @@ impl Update {
         }
     }
 
-    /// Splits the sentence of a close into what people read, and the update. Without one in the
+    /// Splits the sentence of a close into the text for people, and the update. Without one in the
     /// form above, all is for people.
     pub fn split(reason: &str) -> (&str, Option<Update>) {
         match Update::find(reason) {

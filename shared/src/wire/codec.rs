@@ -68,7 +68,7 @@ const FIRST_BYTES_MAX: usize = 8;
 
 fn reason(error: bincode::error::DecodeError) -> String {
     match error {
-        // What a type says of a value that it does not take.
+        // A type's message about a value that it rejects.
         bincode::error::DecodeError::OtherString(reason) => reason,
         error => error.to_string(),
     }

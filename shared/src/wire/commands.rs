@@ -148,7 +148,7 @@ impl CommandCodec {
         self.words(kind).map(|words| words.types.len())
     }
 
-    /// Which of a command's words says what its client saw.
+    /// Which of a command's arguments is the tick that its client saw.
     pub fn seen_word(&self, kind: CommandKind) -> Option<usize> {
         self.words(kind)?.seen
     }

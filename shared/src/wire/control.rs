@@ -34,10 +34,10 @@ pub type Ticket = [u8; 16];
 pub struct Hello {
     /// The client's [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION).
     pub version: u16,
-    /// What the server requires to let the client in, and to know its account; empty where
+    /// Required by the server to admit the client, and to find its account; empty where
     /// nothing is required.
     pub token: String,
-    /// What the player wants to be called, where the token does not say so; empty: nothing.
+    /// The player's name, where the token has none; empty: no name.
     pub name: String,
     /// The hash of the schema that the client was built for, if it accepts no other.
     pub schema_hash: Option<u64>,
@@ -66,14 +66,14 @@ pub struct Welcome {
     pub quotas: Quotas,
     /// As clients may know it, see [`Schema::for_clients`].
     pub schema: Schema,
-    /// What a client needs to predict its own entity; empty: it can't.
+    /// The text by which a client predicts its own entity; empty: it can't.
     pub forecast: Vec<u8>,
     /// Where clients reach the server that takes over if this one is gone, as HOST:PORT;
     /// empty: there is none.
     pub standby: String,
 }
 
-/// What a client may do, and how long the server waits for it.
+/// Limits of a client, and how long the server waits for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quotas {
     /// Commands in a tick, on average.
@@ -87,7 +87,7 @@ pub struct Quotas {
     /// Whether a command beyond its `per_tick` waits for the next tick, instead of being refused.
     pub surplus_waits: bool,
     pub requests_per_second: u32,
-    /// Bytes that it is told in a tick; 0: as many as there are to tell.
+    /// The most bytes that it is sent in a tick; 0: no limit.
     pub bytes_per_tick: u32,
     pub regions: u32,
     /// The longest edge of a region.
@@ -103,7 +103,7 @@ pub struct Quotas {
     pub spectator_step: Option<i32>,
 }
 
-/// What there is to say and to hear from now on: the world's scripts have changed.
+/// The commands and notifications from now on: the world's scripts have changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interface {
     /// Identifies the commands in datagrams of the client from now on.
@@ -115,7 +115,7 @@ pub struct Interface {
 }
 
 impl Quotas {
-    /// What a world allows a client.
+    /// The limits that a world sets a client.
     pub fn of(limits: &Limits, spectators: Option<Spectators>) -> Quotas {
         Quotas {
             commands_per_tick: limits.client_commands_per_tick,

@@ -1,15 +1,15 @@
 //! Movement datagrams: courses and the other attributes of audience `movement`.
 //!
-//! An entity is in a datagram if it does not go on as the client was told, or if it may be
-//! that the client was not told.
+//! An entity is in a datagram if it departs from the course that the client was sent, or if
+//! that course may have been lost.
 //!
-//! A position is told in one of three forms:
+//! A position has one of three forms:
 //!
-//! - As the **difference** from where the client takes the entity for. Client and server
-//!   both know the entity's course in the base, the newest tick that the client has
+//! - The **difference** from where the client expects the entity. Client and server
+//!   both have the entity's course in the base, the newest tick that the client has
 //!   acknowledged. An entity that has turned since is exactly one step of its new velocity
 //!   from where the old course led to in the tick before, which costs a bit or two.
-//! - As **low bits**, for entities of which the base knows nothing. The datagram names the
+//! - **Low bits**, for entities that the base lacks. The datagram names the
 //!   corner that completes them. With a radius of 50 they take at most 19 bits an axis,
 //!   however large the world is.
 //! - In full (**wide**), where the entities lie too far apart for low bits.
@@ -22,7 +22,7 @@
 //! | low bits of the tick | 16 |
 //! | whether it is the tick's only one | 1 |
 //! | if not: part number, whether it is the tick's last | 4, 1 |
-//! | in the tick's last one: whether nothing is left to tell | 1 |
+//! | in the tick's last one: whether nothing is left to send | 1 |
 //! | low bits of the sequence number of the last processed command | 16 |
 //! | kept tick, beside the datagram's: see `kept` | 2 or 8 |
 //! | by how many ticks commands came too early: see `margin` | 1 or 6 |
@@ -69,9 +69,9 @@ pub struct MovementCodec {
     capacity: u32,
 }
 
-/// An entity that a datagram tells of.
+/// An entity of a datagram, packed.
 #[derive(Clone, Copy, Debug)]
-pub struct Told {
+pub struct PackedEntity {
     /// Where it is in the datagram's tick.
     pub place: Place,
     /// The rest, packed.
@@ -82,21 +82,21 @@ pub struct Told {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub tick: Tick,
-    /// The tick from which differences are told. One that is older than
+    /// The tick that differences build on. One that is older than
     /// [`BASE_TICKS_MAX`] stands for none.
     pub base: Option<Tick>,
     /// The sequence number of the client's last command that the world has processed.
     pub processed: u32,
-    /// The newest tick that can't be lost; `None` in a world that is not kept.
+    /// The newest tick that can't be lost; `None` in a world that is not persistent.
     pub kept: Option<Tick>,
-    /// How many ticks too early the commands came that were processed since the client was
-    /// told of any, the latest of them: 0 is just in time, and one below 0 came too late.
+    /// By how many ticks commands came too early, of those processed since the last one that
+    /// was sent: the least. 0 is just in time, and one below 0 came too late.
     /// `None` if there are none that were meant for a tick.
     pub margin: Option<i32>,
     /// 1, or a busy server sends to each client about every so many ticks.
     pub send_every: u32,
-    /// Whether the client is told of all that it may not know; else some of it waits for a
-    /// later tick or, where no entity is told of, may be on its way.
+    /// Whether the tick has everything that the client may lack; else some of it is deferred
+    /// or, where the tick has no entity, may be on its way.
     pub is_whole: bool,
 }
 
@@ -110,7 +110,7 @@ pub struct MovementScratch {
 /// An entity as it is written.
 struct Entity {
     slot: u32,
-    told: Told,
+    packed: PackedEntity,
 }
 
 /// A decoded datagram. Reused for the next one, it soon allocates nothing.
@@ -119,7 +119,7 @@ pub struct Movement {
     pub tick: Tick,
     pub part: u8,
     pub is_last_part: bool,
-    /// In the last part: whether nothing is left to tell. Otherwise, entities that the tick
+    /// In the last part: whether nothing is left to send. Otherwise, entities that the tick
     /// does not name may have departed from their courses.
     pub is_whole: bool,
     /// The low 16 bits of the sequence number; see [`nearest_sequence`].
@@ -130,7 +130,7 @@ pub struct Movement {
     pub margin: Option<i32>,
     /// As in the [`Header`], at most [`SEND_EVERY_MAX`].
     pub send_every: u32,
-    /// The tick from which differences are told.
+    /// The tick that differences build on.
     pub base: Option<Tick>,
     pub slots: Vec<Slot>,
     /// Positions: [`Schema::dimensions`] values for each entity.
@@ -139,7 +139,7 @@ pub struct Movement {
     pub velocities: Vec<i32>,
     /// The other movement attributes: (index of the entity in `slots`, column, value).
     pub extras: Vec<(u32, u16, i32)>,
-    /// Entities that are left out above, as nothing is known of them in the base.
+    /// Entities that are left out above, as the base lacks them.
     pub unknown: usize,
 }
 
@@ -159,7 +159,7 @@ pub const PARTS_MAX: usize = 16;
 pub const BASE_TICKS_MAX: u32 = (1 << BASE_BITS) - 1;
 
 impl Header {
-    /// The ticks since the base; `None` if no differences can be told from it.
+    /// The ticks since the base; `None` if no differences can build on it.
     pub fn base_ticks(&self) -> Option<u32> {
         let age = self.tick.since(self.base?);
         (1..=BASE_TICKS_MAX).contains(&age).then_some(age)
@@ -182,20 +182,20 @@ impl MovementCodec {
         })
     }
 
-    /// Packs what is told of an entity beside its position. It is the same for all clients
-    /// and in all ticks until the entity is told anew.
+    /// Packs the fields of an entity beside its position. They are the same for all clients,
+    /// and in all ticks until the entity gets a new course.
     pub fn tail(&self, kind: u16, velocity: &[i32; 3], row: &[i32]) -> Tail {
         self.tails.pack(kind, &velocity[..self.axes.count()], row)
     }
 
-    /// The position that clients are told of an entity, which they expect elsewhere: at
+    /// The position that is sent of an entity which clients expect elsewhere: at
     /// most half a `wire_step` away. It is the expected one, or one of whole steps.
-    pub fn told(&self, position: [i32; 3], expected: [i32; 3]) -> [i32; 3] {
-        self.axes.told(position, expected)
+    pub fn rounded(&self, position: [i32; 3], expected: [i32; 3]) -> [i32; 3] {
+        self.axes.rounded(position, expected)
     }
 
-    /// Where a client takes an entity for in a tick, if all it knows of it is a course from
-    /// before this tick and its new velocity.
+    /// Where a client expects an entity in a tick, by a course from before this tick and its
+    /// new velocity.
     pub fn expected(&self, course: &Course, tick: Tick, velocity: &[i32; 3]) -> [i32; 3] {
         self.axes.expected(course, tick, velocity)
     }
@@ -212,7 +212,7 @@ impl MovementCodec {
     }
 
     /// Encodes entities into as few datagrams as possible, at least one, and passes each
-    /// to `send`. `slots` ascends; `entity` returns what is told of one, by its index in
+    /// to `send`. `slots` ascends; `entity` returns one, by its index in
     /// `slots`. Returns the number of entities that don't fit into [`PARTS_MAX`] datagrams or
     /// `bytes_max`: the last of `slots`.
     pub fn encode(
@@ -220,7 +220,7 @@ impl MovementCodec {
         header: Header,
         slots: &[u32],
         bytes_max: usize,
-        mut entity: impl FnMut(usize) -> Told,
+        mut entity: impl FnMut(usize) -> PackedEntity,
         scratch: &mut MovementScratch,
         mut send: impl FnMut(Vec<u8>),
     ) -> usize {
@@ -229,9 +229,9 @@ impl MovementCodec {
         let all = slots.iter().enumerate();
         entities.extend(all.map(|(i, &slot)| Entity {
             slot,
-            told: entity(i),
+            packed: entity(i),
         }));
-        let places = entities.iter().map(|entity| &entity.told.place);
+        let places = entities.iter().map(|entity| &entity.packed.place);
         let forms = Forms::of(places, header.base_ticks(), &self.axes);
         let gap_mean = match slots.last() {
             Some(&last) => (last + 1) / u32::try_from(slots.len()).unwrap_or(u32::MAX),
@@ -268,8 +268,8 @@ impl MovementCodec {
     }
 
     /// About as many bits as an entity takes in a datagram with others like it.
-    pub fn bits_about(&self, told: &Told) -> u32 {
-        GAP_BITS_ABOUT + self.axes.bits_about(&told.place) + told.tail.bits()
+    pub fn bits_about(&self, entity: &PackedEntity) -> u32 {
+        GAP_BITS_ABOUT + self.axes.bits_about(&entity.place) + entity.tail.bits()
     }
 
     /// The number of entities that fit into one datagram.
@@ -284,8 +284,8 @@ impl MovementCodec {
         let mut next = 0;
         let fitting = entities.iter().take(ENTITIES_MAX).take_while(|entity| {
             bits += BitWriter::rice_bits(entity.slot - next, parameter)
-                + forms.place_bits(&self.axes, &entity.told.place)
-                + entity.told.tail.bits();
+                + forms.place_bits(&self.axes, &entity.packed.place)
+                + entity.packed.tail.bits();
             next = entity.slot + 1;
             bits as usize <= bytes_max * 8
         });
@@ -303,8 +303,8 @@ impl MovementCodec {
         for entity in entities {
             writer.put_rice(entity.slot - next, parameter);
             next = entity.slot + 1;
-            forms.put_place(writer, &self.axes, &entity.told.place);
-            entity.told.tail.put(writer);
+            forms.put_place(writer, &self.axes, &entity.packed.place);
+            entity.packed.tail.put(writer);
         }
     }
 }
@@ -331,20 +331,20 @@ fn put_header(writer: &mut BitWriter, header: &Header, part: usize, is_last: boo
     }
 }
 
-/// How urgent it is to tell of an entity, by tier of distance: entities are told of in the
+/// Urgency of an entity, by tier of distance: entities are sent in the
 /// order of this times the ticks that they have waited.
 pub const URGENCIES: [u32; 4] = [8, 4, 2, 1];
 
 /// The most ticks that an entity of the last tier waits, of so many in view that all have
-/// news in each tick, where so many are told of in a tick.
+/// news in each tick, where so many are sent in a tick.
 ///
 /// Let p be the largest product of urgency and wait. Each tick adds at most the sum S of all
 /// urgencies to the sum of products; while one entity of the last tier waits for p ticks,
-/// tick t of them takes away at least `told` × t. The sum is never above `in_view` × p, so p
-/// is at most 2 (`in_view` + S) / `told`.
-pub fn wait_ticks_max(in_view: usize, told: usize) -> u32 {
+/// tick t of them takes away at least `sent` × t. The sum is never above `in_view` × p, so p
+/// is at most 2 (`in_view` + S) / `sent`.
+pub fn wait_ticks_max(in_view: usize, sent: usize) -> u32 {
     let all = in_view * (1 + URGENCIES[0] as usize);
-    u32::try_from((2 * all).div_ceil(told.max(1))).unwrap_or(u32::MAX)
+    u32::try_from((2 * all).div_ceil(sent.max(1))).unwrap_or(u32::MAX)
 }
 
 /// The sequence number nearest to `reference` whose low 16 bits are `low`; they wrap around.
@@ -357,7 +357,7 @@ const COUNT_LENGTH_BITS: u32 = 4;
 const COUNT_BITS: u32 = 10;
 const GAP_PARAMETER_BITS: u32 = 5;
 const BASE_BITS: u32 = 4;
-/// The most bits before those that tell the forms.
+/// The most bits before those of the forms.
 const HEADER_BITS_MAX: u32 = 16
     + 1
     + 4

@@ -1,14 +1,14 @@
-//! Notices: what a client is told beside its view, because it subscribed to it or
-//! can hear it.
+//! Notices: changes and notifications that a client is sent beside its view, because it
+//! subscribed to them or is in their area.
 //!
 //! | field | bits |
 //! | --- | --- |
 //! | form: 0 a change, 1 a notification | 1 |
-//! | whether the client heard it | 1 |
+//! | whether it reached the client by place | 1 |
 //! | number of subscriptions, then the id of each | 11, 32 |
 //! | change: entity, kind, column, value before, value after | see `fields` |
 //! | change: command: 0 none, else its number plus one | 9 |
-//! | change: whether it says who gave the command, if so: the entity | 1, see `fields` |
+//! | change: whether it names the sender of the command, if so: the entity | 1, see `fields` |
 //! | notification: kind, whether it has a source, if so: the entity | 8, 1, see `fields` |
 //! | notification: its words by type, as in commands | |
 
@@ -21,12 +21,12 @@ use crate::world::id::EntityId;
 use crate::world::notification::NotificationKind;
 use crate::world::schema::Schema;
 
-/// A change or a notification, as one client is told of it. It is told once and is
+/// A change or a notification, as it is sent to one client. It is sent once and is
 /// not part of the view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub body: NoticeBody,
-    /// Whether the client heard it: the notification's area reaches into the client's
+    /// Whether it reached the client by place: the notification's area reaches into the client's
     /// area of interest or one of its regions.
     pub heard: bool,
     /// The client's subscriptions that it satisfies: ids that the client chose,

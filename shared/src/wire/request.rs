@@ -1,4 +1,4 @@
-//! What a client's stream asks for, and the answers.
+//! Requests of a client's stream, and the answers.
 //!
 //! Behind the hello, the client's stream carries requests: each is its length (4
 //! bytes, little-endian), then a [`Request`] as [`codec`] writes it. The server answers
@@ -25,10 +25,10 @@ pub struct Request {
     pub body: RequestBody,
 }
 
-/// What a request asks for.
+/// The wish of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestBody {
-    /// Adds what is in a region to the client's view; `None` removes the region. `index`
+    /// Adds all entities in a region to the client's view; `None` removes the region. `index`
     /// is below the world's `limits.regions_per_client`.
     SetRegion { index: u32, region: Option<Region> },
     /// Subscribes to the changes and notifications that satisfy a predicate, wherever
@@ -107,7 +107,7 @@ impl Request {
     /// Appends the request with its length to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let bytes = codec::to_bytes(self);
-        // A longer one is rejected by whoever reads it.
+        // A reader rejects a longer one.
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         out.extend_from_slice(&length.to_le_bytes());
         out.extend_from_slice(&bytes);
@@ -117,7 +117,7 @@ impl Request {
 /// Reads requests from a stream's bytes, which may arrive in any pieces.
 #[derive(Debug, Default)]
 pub struct RequestReader {
-    /// At most one request's bytes, and what came in the same piece as its last ones.
+    /// At most one request's bytes, and the rest of the piece that had its last ones.
     bytes: Vec<u8>,
     /// Where the next request begins.
     begun: usize,

@@ -1,4 +1,4 @@
-//! Frames of the reliable stream: what must neither be lost nor reordered.
+//! Frames of the reliable stream: messages that must neither be lost nor reordered.
 //!
 //! A frame is its length, then one tick's messages, bit by bit: the low
 //! bits of the tick (16), then for each message a tag (4) and its fields, then the end tag.
@@ -14,7 +14,7 @@
 //! | full | none |
 //! | lost | id (32) |
 //! | standby | its bytes (8), each 8: where clients reach the server that takes over; empty: there is none |
-//! | name | slot of an entity that has entered, bytes (6), each 8: what its player is called |
+//! | name | slot of an entity that has entered, bytes (6), each 8: the name of its player |
 //! | talk | its bytes (16), each 8: an encoded [`Talk`] |
 //! | refused | low bits of a sequence number (16), how many commands from it on, minus one: a Rice code of parameter 1; why (3): a [`Refusal`] |
 //! | interface | its bytes (20), each 8: an encoded [`Interface`]. It stands alone in its frame |
@@ -71,7 +71,7 @@ pub enum Message {
     /// The reply to a request. It takes effect in this frame's tick, and stands before
     /// the other messages of that tick.
     Answer(Answer),
-    /// A change or notification that the client subscribed to or can hear.
+    /// A change or notification that the client subscribed to, or that reached it by place.
     Notice(Notice),
     /// The client reached its limit of notices in this tick: the rest is left out.
     Full,
@@ -92,9 +92,9 @@ pub enum Message {
     /// Where clients reach the server that takes over if this one is gone, from now on; empty:
     /// there is none.
     Standby(String),
-    /// What the player of an entity is called; behind the entity's enter.
+    /// The name of an entity's player; behind the entity's enter.
     Name { slot: Slot, name: Name },
-    /// Somebody spoke.
+    /// Talk of players.
     Talk(Talk),
 }
 
@@ -195,14 +195,14 @@ impl StreamCodec {
         put_bytes(writer, &reason.as_bytes()[..end], REASON_LENGTH_BITS);
     }
 
-    /// Writes what the player of an entity is called, behind its enter.
+    /// Writes the name of an entity's player, behind its enter.
     pub fn name(&self, writer: &mut BitWriter, slot: Slot, name: &Name) {
         writer.put(TAG_NAME, TAG_BITS);
         self.fields.put_slot(writer, slot);
         put_bytes(writer, name.as_bytes(), NAME_LENGTH_BITS);
     }
 
-    /// Writes what was said.
+    /// Writes talk.
     pub fn talk(&self, writer: &mut BitWriter, talk: &Talk) {
         writer.put(TAG_TALK, TAG_BITS);
         put_bytes(writer, &codec::to_bytes(talk), TALK_LENGTH_BITS);
@@ -236,8 +236,8 @@ impl StreamCodec {
         writer.put(reason as u64, REFUSAL_BITS);
     }
 
-    /// Writes what commands and notifications there are. It must stand alone in its frame,
-    /// since what follows may depend on it.
+    /// Writes the commands and notifications of the world. It must stand alone in its frame,
+    /// since the messages behind it may depend on it.
     pub fn interface(&self, writer: &mut BitWriter, interface: &Interface) {
         let bytes = codec::to_bytes(interface);
         writer.put(TAG_INTERFACE, TAG_BITS);

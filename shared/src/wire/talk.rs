@@ -1,4 +1,4 @@
-//! What players say: what a client asks for, and what it is told.
+//! Chat of players: requests of a client, and messages to it.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,8 @@ pub const TALK_BYTES_MAX: usize = 32 * 1024;
 /// The most members of a channel: their names fit a [`Talk`].
 pub const CHANNEL_MEMBERS_MAX: usize = 800;
 
-/// What a client wants to say, or whom it wants to listen to. Texts and names are checked by
-/// the server, which answers what is wrong with them.
+/// A client's message, or its wish to join or leave a channel. Texts and names are checked by
+/// the server, which answers with the error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TalkRequest {
     /// To all that are near.
@@ -35,7 +35,7 @@ pub enum TalkRequest {
         channel: String,
         text: String,
     },
-    /// Who is in a channel of one's own.
+    /// The members of a channel that the client is in.
     Members {
         channel: String,
     },
@@ -50,7 +50,7 @@ pub enum TalkRequest {
     },
 }
 
-/// What a client is told of talk.
+/// A message of chat to a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Talk {
     /// An entity near the client spoke, perhaps its own.

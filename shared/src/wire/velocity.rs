@@ -2,7 +2,7 @@
 //!
 //! | field | bits |
 //! | --- | --- |
-//! | whether the entity goes on by itself | 1 |
+//! | whether the entity moves on by itself | 1 |
 //! | if so: the width of an axis, minus 5 | 4 |
 //! | and per axis: the velocity in raw units a tick, 0, -1, 1, -2, … as 0, 1, 2, 3, … | the width |
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use shared::wire::bits::BitWriter;
-use shared::wire::movement::{Header, Movement, MovementCodec, MovementScratch, Told};
+use shared::wire::movement::{Header, Movement, MovementCodec, MovementScratch, PackedEntity};
 use shared::{Course, Schema, Slot, Tick};
 
 use crate::protocol::case::Case;
@@ -317,7 +317,7 @@ impl Scene {
             header,
             &slots,
             usize::MAX,
-            |i| self.told(&entities[i]),
+            |i| self.packed(&entities[i]),
             &mut MovementScratch::default(),
             |bytes| sent.push(bytes),
         );
@@ -325,13 +325,13 @@ impl Scene {
         self.read(name, text, sent.remove(0))
     }
 
-    fn told(&self, entity: &Entity) -> Told {
+    fn packed(&self, entity: &Entity) -> PackedEntity {
         let codec = self.codec();
         let position = in_three(&entity.row[..self.schema.dimensions()]);
         let known = self.course(entity.slot, BASE);
         let expected = known.map(|known| codec.expected(&known, TICK, &entity.velocity));
         let difference = expected.and_then(|expected| codec.difference(&position, &expected));
-        Told {
+        PackedEntity {
             place: difference.unwrap_or_else(|| codec.full(position)),
             tail: codec.tail(entity.kind, &entity.velocity, &entity.row),
         }

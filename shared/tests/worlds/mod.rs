@@ -8,7 +8,7 @@ use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMAND_TICKS_MAX, ClientDatagram};
 use shared::wire::control::{Hello, Interface, Quotas, Welcome};
 use shared::wire::movement::{
-    Header, MARGIN_MAX, MovementCodec, MovementScratch, SEND_EVERY_MAX, Told,
+    Header, MARGIN_MAX, MovementCodec, MovementScratch, PackedEntity, SEND_EVERY_MAX,
 };
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::{Answer, Region, Request, RequestBody};
@@ -170,7 +170,7 @@ pub fn movement(
         let past = base.and_then(|base| any_past(schema, row, base));
         let expected = past.map(|past| codec.expected(&past, header.tick, &course.velocity));
         let difference = expected.and_then(|e| codec.difference(&course.position, &e));
-        Told {
+        PackedEntity {
             place: difference.unwrap_or_else(|| codec.full(course.position)),
             tail: codec.tail(*kind, &course.velocity, row),
         }

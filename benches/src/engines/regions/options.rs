@@ -62,8 +62,8 @@ pub enum Suite {
 impl Options {
     pub fn scenarios(&self) -> Vec<Scenario> {
         let suites = [Suite::Paper, Suite::Scale, Suite::Hard];
-        let asked = suites.into_iter().filter(|s| self.suites.contains(s));
-        let scenarios = asked.flat_map(Suite::scenarios);
+        let chosen = suites.into_iter().filter(|s| self.suites.contains(s));
+        let scenarios = chosen.flat_map(Suite::scenarios);
         scenarios
             .filter(|s| s.regions <= self.regions_max)
             .collect()

@@ -23,7 +23,7 @@ pub struct Subject {
 
 /// One way to match.
 pub trait Way {
-    /// Takes in the motion's last step; this is not timed.
+    /// Applies the motion's last step; this is not timed.
     fn prepare(&mut self, motion: &Motion) -> anyhow::Result<()>;
     /// Runs the prepared step and returns its time.
     fn step(&mut self) -> anyhow::Result<Duration>;
@@ -160,7 +160,7 @@ impl Way for OneThread {
     }
 }
 
-/// An engine, which says what each step gained and lost.
+/// An engine, which reports the pairs that each step gained and lost.
 struct Engine {
     engine: Box<dyn RegionEngine>,
     batch: Batch,

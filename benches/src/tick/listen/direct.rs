@@ -129,10 +129,10 @@ impl Direct<'_> {
 
 /// Covers the operators that the scenario uses.
 fn satisfies(value: &Value, constraint: &Constraint) -> bool {
-    if let (Value::String(own), Value::String(asked)) = (value, &constraint.value) {
+    if let (Value::String(own), Value::String(wanted)) = (value, &constraint.value) {
         return match constraint.operator {
-            Operator::Equal => own == asked,
-            _ => own != asked,
+            Operator::Equal => own == wanted,
+            _ => own != wanted,
         };
     }
     let number = |value: &Value| match *value {
@@ -140,13 +140,13 @@ fn satisfies(value: &Value, constraint: &Constraint) -> bool {
         Value::Float(n) => n,
         Value::String(_) => f64::NAN,
     };
-    let (own, asked) = (number(value), number(&constraint.value));
+    let (own, wanted) = (number(value), number(&constraint.value));
     match constraint.operator {
-        Operator::Equal => own == asked,
-        Operator::Less => own < asked,
-        Operator::LessOrEqual => own <= asked,
-        Operator::Greater => own > asked,
-        Operator::GreaterOrEqual => own >= asked,
-        _ => own != asked,
+        Operator::Equal => own == wanted,
+        Operator::Less => own < wanted,
+        Operator::LessOrEqual => own <= wanted,
+        Operator::Greater => own > wanted,
+        Operator::GreaterOrEqual => own >= wanted,
+        _ => own != wanted,
     }
 }

@@ -5,7 +5,7 @@ use crate::report::Report;
 use crate::report::markdown::{NOTHING, grouped, head, line, number, rounded, title};
 
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    title(out, "Changes told to subscribers")?;
+    title(out, "Changes sent to subscribers")?;
     let mut rows = report.rows.iter();
     let sampled = rows.find_map(|row| row.whole("sampled"));
     writeln!(

@@ -179,7 +179,7 @@ impl Emit for StoreUpdates<'_> {
     }
 }
 
-/// A host of commands that put off and tell nothing.
+/// A host of commands without timed commands and notifications.
 struct Silent<'a>(&'a Frozen);
 
 impl Host for Silent<'_> {

@@ -52,7 +52,7 @@ pub struct Outcome {
     /// From the change until all seconds have input in 98 of 100 ticks.
     pub recovery: Option<Duration>,
     /// How often an entity's movement had to wait, and how often the client was sent none since
-    /// nothing was heard of it.
+    /// nothing was received of it.
     pub put_off: u64,
     pub out_of_touch: u64,
     /// Bytes a second on the way to the client, with their headers, and from it.
@@ -188,7 +188,7 @@ impl Play {
     }
 }
 
-/// The player, and what the world knows of it.
+/// The player, and its entity in the world.
 #[derive(Default)]
 struct Player {
     given: u32,
@@ -242,7 +242,10 @@ impl Player {
             // Nothing has come for long, although the network is good.
             return Ok(u32::try_from(view.entities().len()).unwrap_or(u32::MAX));
         };
-        ensure!(!places.is_empty(), "the player sees nobody, and not itself");
+        ensure!(
+            !places.is_empty(),
+            "the player sees no entity, and not itself"
+        );
         let mut wrong = 0;
         for entity in view.entities().values() {
             // One that has just come into view is in no list.
@@ -262,7 +265,7 @@ fn recovery(moved: &[(Duration, bool)], change: Duration, end: Duration) -> Opti
         .collect();
     let is_bad = |window: &[&(Duration, bool)]| {
         let empty = window.iter().filter(|moved| !moved.1).count();
-        // One of thirty ticks is more than 2 of 100, and says nothing.
+        // One of thirty ticks is more than 2 of 100, and means nothing.
         empty > 1 && empty * 50 > window.len()
     };
     let second = after

@@ -1,6 +1,6 @@
 //! When input has to be sent for a tick.
 //!
-//! The server says of each input by how many ticks it came too early, its margin. One with margin
+//! The server reports by how many ticks each input came too early, its margin. One with margin
 //! *m* that was sent for tick *t* came in time for tick *t − m* and too late for the one before,
 //! which bounds what it *needed*: how far ahead of the ticks it had to be sent, within one period.
 //!
@@ -23,14 +23,13 @@ pub(super) struct Lead {
     ahead: i64,
     /// Inputs that were not judged yet, oldest first.
     inputs: VecDeque<Input>,
-    /// What the latest inputs needed, oldest first.
+    /// The needs of the latest inputs, oldest first.
     needs: VecDeque<Need>,
-    /// How long the last input was on its way that the server said something of, if nobody has
-    /// asked since.
+    /// How long the last input was on its way that the server reported, until it is taken.
     delay: Option<i64>,
-    /// When `ahead` was changed last. What was sent before says nothing of how it is now.
+    /// When `ahead` was changed last. Inputs sent before don't count.
     changed: i64,
-    /// Of what was sent since: inputs, and those that were late.
+    /// Sent since: inputs, and those that were late.
     judged: u32,
     late: u32,
     /// How many ticks later than they were meant the latest inputs ran that came in time, since
@@ -67,11 +66,11 @@ struct Need {
     way: Option<i64>,
 }
 
-/// What a datagram of the server says of inputs.
+/// A datagram's report of inputs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Heard {
+pub(super) struct Feedback {
     pub tick: Tick,
-    /// The newest tick that was heard of before.
+    /// The newest tick that was received before.
     pub before: Tick,
     pub processed: u32,
     pub margin: Option<i32>,
@@ -101,7 +100,7 @@ impl Lead {
         self.ahead = ahead;
     }
 
-    /// The server's ticks are heard of so much sooner now. Where no input was judged for long,
+    /// The server's ticks arrive so much sooner now. Where no input was judged for long,
     /// they seem to begin sooner.
     pub fn follow(&mut self, sooner: i64, now: i64) {
         let last = self.needs.back();
@@ -111,7 +110,7 @@ impl Lead {
         }
     }
 
-    /// Whatever a server says, input is not sent further ahead.
+    /// Bounds how far ahead input is sent, whatever the server reports.
     pub fn bound(&mut self, most: i64) {
         self.ahead = self.ahead.min(most);
     }
@@ -131,7 +130,7 @@ impl Lead {
         let latest = self.needs.iter().rev().filter_map(|need| need.way);
         let latest = latest.take(BOUNDS_MAX);
         let most = latest.clone().min()?;
-        // What a lost datagram delayed says only that the way is shorter.
+        // Delays of lost datagrams only bound the way from above.
         let lows = latest.map(|need| need - self.period).filter(|&l| l < most);
         Some((lows.max().unwrap_or(most - self.period), most))
     }
@@ -171,8 +170,13 @@ impl Lead {
     /// Learns from the inputs that were processed since the last datagram; `since_base` gives
     /// the time from the base to a tick. True if input is sent more than a tick further ahead
     /// from now on.
-    pub fn hear(&mut self, heard: Heard, now: i64, since_base: impl Fn(Tick) -> i64) -> bool {
-        let is_processed = |i: &Input| heard.processed.wrapping_sub(i.sequence) as i32 >= 0;
+    pub fn receive(
+        &mut self,
+        feedback: Feedback,
+        now: i64,
+        since_base: impl Fn(Tick) -> i64,
+    ) -> bool {
+        let is_processed = |i: &Input| feedback.processed.wrapping_sub(i.sequence) as i32 >= 0;
         let (mut count, mut first, mut last) = (0, None, None);
         while let Some(input) = self.inputs.pop_front_if(|input| is_processed(input)) {
             count += 1;
@@ -182,30 +186,32 @@ impl Lead {
         let (Some(first), Some(last)) = (first, last) else {
             return false;
         };
-        let by = i64::from(heard.tick.since(first.tick).min(LATE_MAX));
-        let margin = match heard.margin.map(i64::from) {
+        let by = i64::from(feedback.tick.since(first.tick).min(LATE_MAX));
+        let margin = match feedback.margin.map(i64::from) {
             Some(margin) if margin > -i64::from(MARGIN_MAX) => margin,
-            // More than can be said.
+            // Beyond the range of margins.
             Some(margin) => margin.min(-by),
-            // It was said in a datagram that is lost, and no input was late in the one before.
-            None if first.tick <= heard.before => -1,
+            // The datagram with it is lost, and no input was late in the one before.
+            None if first.tick <= feedback.before => -1,
             None => return false,
         };
-        self.note_wait(count, margin, &last, &heard);
+        self.note_wait(count, margin, &last, &feedback);
         self.all_late = self.all_late << 1 | u64::from(margin < 0);
         self.all_judged = self.all_judged.saturating_add(1);
-        let said = heard.margin.is_some_and(|margin| margin.abs() < MARGIN_MAX);
+        let is_in_range = feedback
+            .margin
+            .is_some_and(|margin| margin.abs() < MARGIN_MAX);
         // Of several that came together the first one was the latest. After an outage many come
-        // together: then only the last one says how it is now.
+        // together: then only the last one is up to date.
         let came = since_base(first.tick) - margin * self.period;
         let judged = match came - first.due > self.ahead + OUTAGE {
             true => last,
             false => first,
         };
-        let way = (count == 1 && said).then_some(came - judged.at);
-        // Of one that came far too early only a bound is said.
-        let is_told = heard.margin.is_some_and(|margin| margin < MARGIN_MAX);
-        self.delay = is_told.then_some(came - judged.at);
+        let way = (count == 1 && is_in_range).then_some(came - judged.at);
+        // Of one that came far too early only a bound is sent.
+        let is_exact = feedback.margin.is_some_and(|margin| margin < MARGIN_MAX);
+        self.delay = is_exact.then_some(came - judged.at);
         self.needs.push_back(Need {
             sent: judged.at,
             most: came - judged.due,
@@ -260,16 +266,16 @@ impl Lead {
         self.ahead > before + self.period
     }
 
-    /// Notes how long an input waited in the server, if the datagram of the very tick says that
-    /// it has run.
-    fn note_wait(&mut self, count: u32, margin: i64, input: &Input, heard: &Heard) {
+    /// Notes how long an input waited in the server, if the datagram of the very tick reports
+    /// that it has run.
+    fn note_wait(&mut self, count: u32, margin: i64, input: &Input, feedback: &Feedback) {
         let is_since = input.at > self.left_out;
-        if count != 1 || heard.tick != heard.before.next() || !is_since {
+        if count != 1 || feedback.tick != feedback.before.next() || !is_since {
             return;
         }
         // A late input makes those after it wait, which is no news.
         let late = u32::try_from(-margin.min(0)).unwrap_or(u32::MAX);
-        let wait = heard.tick.since(input.tick).saturating_sub(late);
+        let wait = feedback.tick.since(input.tick).saturating_sub(late);
         if self.waits.len() == WAITS {
             self.waits.pop_front();
         }
@@ -288,9 +294,9 @@ impl Lead {
     }
 }
 
-/// Inputs of which the server says nothing.
+/// Inputs that the server has not reported.
 const INPUTS_MAX: usize = 512;
-/// What inputs needed is remembered for so long, and of so many.
+/// Needs of inputs are remembered for so long, and of so many.
 const NEEDS_SPAN: i64 = 8_000_000_000;
 const NEEDS_MIN: usize = 64;
 const NEEDS_MAX: usize = 1024;
@@ -298,11 +304,11 @@ const NEEDS_MAX: usize = 1024;
 const LATE_ONE_OF: u32 = 128;
 /// Input that is late is sent at least this much earlier.
 const RAISE_MIN: i64 = 4_000_000;
-/// The latest inputs, which say how it is now.
+/// The latest inputs, which show the present state.
 const LATELY: usize = 16;
 /// After so many inputs in time, it is tried whether less is enough.
 const CALM: u32 = 64;
-/// More ticks than any input is late that says something.
+/// More ticks than any input is late.
 const LATE_MAX: u32 = 10_000;
 /// Inputs that give a round trip.
 const BOUNDS_MAX: usize = 32;
@@ -310,6 +316,6 @@ const BOUNDS_MAX: usize = 32;
 const OUTAGE: i64 = 500_000_000;
 /// So many inputs in a row wait before one is left out.
 const WAITS: usize = 32;
-/// Input is this much earlier than lately needed at most: what made it late once is not
-/// remembered beyond that. A world keeps input for half a second, unless it says otherwise.
+/// Input is this much earlier than lately needed at most: older delays are
+/// forgotten. A world keeps input for half a second, unless its file sets another time.
 const SPARE_MAX: i64 = 250_000_000;

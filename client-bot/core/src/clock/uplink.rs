@@ -3,9 +3,9 @@
 //! A client sends in each tick of play. Where the way takes less than that, packets queue on it:
 //! input needs longer and longer, and at last most of it is lost. Headers are most of what a client
 //! sends, so there it sends the input of several ticks together. Nothing is lost by that but time:
-//! input is asked for so much earlier.
+//! input is due so much earlier.
 //!
-//! The server says by how many ticks each input came too early, so the client knows how long each
+//! The server reports by how many ticks each input came too early, so the client knows how long each
 //! was on its way. A **queue** stands where even the fastest input of half a second took longer than
 //! the fastest one lately. A way that only became longer looks the same, until a queue would be
 //! gone.
@@ -56,7 +56,7 @@ impl Uplink {
         self.every
     }
 
-    /// How much earlier input is asked for, so that the first of what is sent together comes in
+    /// How much earlier input is due, so that the first of those sent together comes in
     /// time.
     pub fn wait(&self) -> i64 {
         i64::from(self.every - 1) * self.period
@@ -135,7 +135,7 @@ impl Uplink {
 /// What is sent together is of no longer than this, and of no more ticks.
 const TOGETHER_MAX: i64 = 133_333_333;
 const EVERY_MAX: i64 = 32;
-/// From one look at the way to the next.
+/// From one check of the way to the next.
 const STEP: i64 = 500_000_000;
 /// The shortest delay is looked for in the last one to two spans.
 const SPAN: i64 = 10_000_000_000;
@@ -202,7 +202,7 @@ mod tests {
                 }
                 self.free = now + wait + bytes * 1_000_000_000 / self.rate;
                 self.waits.push(wait);
-                // It is heard of at once here.
+                // It is reported at once here.
                 self.uplink.note(self.delay + wait, now);
             }
         }

@@ -7,7 +7,7 @@ use client_core::Session;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::{Quotas, Welcome};
-use shared::wire::movement::{Header, MovementCodec, MovementScratch, Told};
+use shared::wire::movement::{Header, MovementCodec, MovementScratch, PackedEntity};
 use shared::wire::stream::StreamCodec;
 use shared::{Course, EntityId, Schema, Tick};
 
@@ -104,7 +104,7 @@ impl Server {
         let position = [x, 0, 0];
         let expected = known.map(|known| self.movement.expected(&known, tick, &velocity));
         let difference = expected.and_then(|e| self.movement.difference(&position, &e));
-        let told = Told {
+        let packed = PackedEntity {
             place: difference.unwrap_or_else(|| self.movement.full(position)),
             tail: self.movement.tail(0, &velocity, &[x, 0, 0]),
         };
@@ -121,7 +121,7 @@ impl Server {
         let mut scratch = MovementScratch::default();
         let send = |b| bytes = b;
         self.movement
-            .encode(header, &[slot], usize::MAX, |_| told, &mut scratch, send);
+            .encode(header, &[slot], usize::MAX, |_| packed, &mut scratch, send);
         bytes
     }
 

@@ -46,12 +46,12 @@ fn errors(text: &str, is_seen: bool) -> u64 {
     history.findings.errors.load(Relaxed)
 }
 
-/// What a bot knows long after it was told of the player, if it was.
+/// A bot's final state long after it received the player, if it did.
 fn view(
     schema: &Schema,
     bot: usize,
     entity: EntityId,
-    is_told: bool,
+    is_received: bool,
     spot: Option<Spot>,
 ) -> FinalView {
     let welcome = Welcome {
@@ -67,7 +67,7 @@ fn view(
         standby: String::new(),
     };
     let mut session = Session::new(&welcome).unwrap();
-    if is_told {
+    if is_received {
         let stream = StreamCodec::new(schema);
         let (mut writer, mut bytes) = (BitWriter::default(), vec![]);
         let course = Course {

@@ -29,12 +29,12 @@ pub(super) struct Missing {
 pub(super) struct Misplaced {
     pub tick: Tick,
     pub shown: Shown,
-    /// Where its own bot was told that it is.
+    /// Where its own bot has it.
     pub expected: [i32; 3],
 }
 
 impl Suspects {
-    /// Holds slots that should be in view. `findings` hears of what finds no room.
+    /// Holds slots that should be in view. `findings` counts those without room.
     pub fn hold_missing(&mut self, findings: &Findings, missing: Missing) {
         match self.missing.len() < HELD_MAX {
             true => self.missing.push_back(missing),
@@ -59,7 +59,7 @@ impl Suspects {
         self.misplaced.pop_front_if(|held| held.tick < passed)
     }
 
-    /// The stream has not passed these: nobody can judge them.
+    /// The stream has not passed these: they can't be judged.
     pub fn leave_open(&self, findings: &Findings) {
         let missing = self.missing.iter().map(|missing| missing.slots.len());
         for _ in 0..missing.sum::<usize>() + self.misplaced.len() {
@@ -70,7 +70,7 @@ impl Suspects {
 
 impl Checker {
     /// Judges what looked wrong in ticks that the stream has passed with a frame of this
-    /// tick, which is not taken in yet.
+    /// tick, which is not applied yet.
     pub(super) fn judge_suspects(&mut self, history: &History, passed: Tick) {
         let findings = &history.findings;
         while let Some(Missing {
@@ -103,23 +103,23 @@ impl Checker {
         }
     }
 
-    /// Whether an entity whose course was told before a tick has come or gone since, as far
-    /// as the stream has said.
+    /// Whether an entity with a course from before a tick has come or gone since, as far
+    /// as the stream has shown.
     pub(super) fn came_or_went(&self, shown: &Shown, tick: Tick) -> bool {
         let is_meant = |m: &Membership| m.slot == shown.slot.0;
-        let changed = |m: &Membership| is_meant(m) && shown.told < m.tick && m.tick <= tick;
-        shown.told < tick && self.memberships.iter().any(changed)
+        let changed = |m: &Membership| is_meant(m) && shown.since < m.tick && m.tick <= tick;
+        shown.since < tick && self.memberships.iter().any(changed)
     }
 
     pub(super) fn misplacement(&self, tick: Tick, shown: &Shown, expected: &[i32; 3]) -> String {
         let Shown {
             slot,
             position,
-            told,
+            since,
             ..
         } = shown;
         format!(
-            "tick {tick}: bot {} was told in tick {told} that slot {} is at {position:?}, its \
+            "tick {tick}: bot {} received in tick {since} that slot {} is at {position:?}, its \
              own bot {expected:?}",
             self.bot, slot.0
         )

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use client_core::{EventHandler, Session};
 use shared::wire::bits::BitWriter;
 use shared::wire::control::{Quotas, Welcome};
-use shared::wire::movement::{Header, MovementCodec, MovementScratch, Told};
+use shared::wire::movement::{Header, MovementCodec, MovementScratch, PackedEntity};
 use shared::wire::stream::StreamCodec;
 use shared::{Course, Schema};
 
@@ -27,26 +27,26 @@ struct Bot {
     schema: Schema,
 }
 
-struct Heard<'a> {
+struct Handler<'a> {
     checker: &'a mut Checker,
     history: &'a History,
-    knows_all: bool,
+    has_all_movement: bool,
 }
 
-impl<'a> Heard<'a> {
-    fn new(checker: &'a mut Checker, history: &'a History) -> Heard<'a> {
-        Heard {
+impl<'a> Handler<'a> {
+    fn new(checker: &'a mut Checker, history: &'a History) -> Handler<'a> {
+        Handler {
             checker,
             history,
-            knows_all: false,
+            has_all_movement: false,
         }
     }
 }
 
-impl EventHandler for Heard<'_> {
+impl EventHandler for Handler<'_> {
     fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
         self.checker.datagram(self.history, view, summary, movement);
-        self.knows_all = self.checker.knows_all(summary, movement);
+        self.has_all_movement = self.checker.has_all_movement(summary, movement);
     }
 
     fn message(&mut self, tick: Tick, message: &Message) {
@@ -87,7 +87,7 @@ impl Bot {
         bot
     }
 
-    /// Ticks pass: both bots are told where they are, and this one nothing of the other.
+    /// Ticks pass: both bots receive their own place, and this one nothing of the other.
     fn pass(&mut self, ticks: std::ops::Range<u64>) {
         for tick in ticks {
             for (bot, (entity, place)) in [OWN, OTHER].into_iter().zip(PLACES).enumerate() {
@@ -97,14 +97,14 @@ impl Bot {
         }
     }
 
-    /// A datagram of a tick that tells of the other bot, if anything.
+    /// A datagram of a tick with the other bot, if anything.
     fn datagram(&mut self, tick: u64, other: Option<[i32; 3]>) {
-        self.tell(tick, other.map(|place| (OTHER.slot, place)), true);
+        self.send(tick, other.map(|place| (OTHER.slot, place)), true);
     }
 
-    /// A datagram that tells of one entity, or of none. If it is not whole, others wait.
-    /// Whether the bot knows all movement then.
-    fn tell(&mut self, tick: u64, one: Option<(Slot, [i32; 3])>, is_whole: bool) -> bool {
+    /// A datagram with one entity, or with none. If it is not whole, others wait.
+    /// Whether the bot has all movement then.
+    fn send(&mut self, tick: u64, one: Option<(Slot, [i32; 3])>, is_whole: bool) -> bool {
         let header = Header {
             tick: Tick(tick),
             base: None,
@@ -116,7 +116,7 @@ impl Bot {
         };
         let slots: Vec<u32> = one.iter().map(|one| one.0.0).collect();
         let place = one.map_or([0; 3], |one| one.1);
-        let told = Told {
+        let packed = PackedEntity {
             place: self.movement.full(place),
             tail: self.movement.tail(0, &[0; 3], &self.schema.default_row(0)),
         };
@@ -126,13 +126,13 @@ impl Bot {
             header,
             &slots,
             usize::MAX,
-            |_| told,
+            |_| packed,
             &mut scratch,
             |b| bytes = b,
         );
-        let mut heard = Heard::new(&mut self.checker, &self.history);
-        self.session.handle_datagram(&bytes, &mut heard).unwrap();
-        heard.knows_all
+        let mut handler = Handler::new(&mut self.checker, &self.history);
+        self.session.handle_datagram(&bytes, &mut handler).unwrap();
+        handler.has_all_movement
     }
 
     fn frame(&mut self, tick: u64, write: impl Fn(&StreamCodec, &mut BitWriter, &[i32])) {
@@ -140,8 +140,8 @@ impl Bot {
         self.stream.begin(&mut writer, Tick(tick));
         write(&self.stream, &mut writer, &self.schema.default_row(0));
         self.stream.finish(&mut writer, &mut bytes);
-        let mut heard = Heard::new(&mut self.checker, &self.history);
-        self.session.handle_stream(&bytes, &mut heard).unwrap();
+        let mut handler = Handler::new(&mut self.checker, &self.history);
+        self.session.handle_stream(&bytes, &mut handler).unwrap();
     }
 
     fn other_enters(&mut self, tick: u64) {
@@ -175,7 +175,7 @@ fn an_enter_that_comes_after_thousands_of_ticks_is_late_and_not_wrong() {
     let mut bot = Bot::new();
     bot.pass(2..3000);
     bot.other_enters(2);
-    // The next frame says that there was nothing in between.
+    // The next frame shows that there was nothing in between.
     bot.other_leaves(2999);
     let [checked, errors, late, open] = bot.found();
     assert!(late > 50 && checked >= late, "{checked}, {late}");
@@ -208,7 +208,7 @@ fn a_place_that_differs_is_held_until_the_stream_says_whether_the_entity_had_lef
     for has_left in [true, false] {
         let mut bot = Bot::new();
         bot.other_enters(2);
-        // From here on its bot is told of another place, and this one of nothing: it may
+        // From here on its bot receives another place, and this one nothing: it may
         // have left, and come back.
         bot.pass(3..10);
         for tick in 10..100 {
@@ -230,8 +230,8 @@ fn a_place_that_differs_is_held_until_the_stream_says_whether_the_entity_had_lef
 
 #[test]
 fn an_entity_may_be_where_its_old_course_leads_for_as_long_as_news_may_wait_and_no_longer() {
-    // With two in view and one told a tick, 2 × 9 × 2 ticks, and 16 for what is lost.
-    for (told, errs) in [(40, false), (190, true)] {
+    // With two in view and one sent a tick, 2 × 9 × 2 ticks, and 16 for losses.
+    for (sent, errs) in [(40, false), (190, true)] {
         let mut bot = Bot::new();
         bot.other_enters(2);
         bot.pass(3..10);
@@ -239,25 +239,25 @@ fn an_entity_may_be_where_its_old_course_leads_for_as_long_as_news_may_wait_and_
         for tick in 10..250 {
             bot.history.write(0, Tick(tick), OWN.slot, &PLACES[0]);
             bot.history.write(1, Tick(tick), OTHER.slot, &moved);
-            let (slot, place) = match tick == told {
+            let (slot, place) = match tick == sent {
                 true => (OTHER.slot, moved),
                 false => (OWN.slot, PLACES[0]),
             };
-            bot.tell(tick, Some((slot, place)), false);
+            bot.send(tick, Some((slot, place)), false);
         }
         let [checked, errors, ..] = bot.found();
         assert!(checked > 10, "{checked}");
-        assert_eq!(errors > 0, errs, "told in tick {told}: {errors} errors");
+        assert_eq!(errors > 0, errs, "sent in tick {sent}: {errors} errors");
     }
 }
 
 #[test]
-fn a_bot_knows_all_movement_once_it_is_told_that_all_has_arrived() {
+fn a_bot_has_all_movement_once_a_datagram_confirms_it() {
     let mut bot = Bot::new();
     bot.other_enters(2);
     // Something is on its way still.
-    assert!(!bot.tell(3, None, false));
-    // What was said before that may be lost.
-    assert!(!bot.tell(5, Some((OTHER.slot, PLACES[1])), true));
-    assert!(bot.tell(6, None, true));
+    assert!(!bot.send(3, None, false));
+    // Datagrams before that may be lost.
+    assert!(!bot.send(5, Some((OTHER.slot, PLACES[1])), true));
+    assert!(bot.send(6, None, true));
 }

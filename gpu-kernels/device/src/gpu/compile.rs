@@ -152,7 +152,7 @@ fn compile(text: &CStr, log: &mut [u8]) -> Result<MachineCode, DriverError> {
             sys::cuLinkComplete(link.0, &mut image, &mut bytes),
         )?;
     }
-    // SAFETY: the image is as long as the driver says, and lives as long as the state.
+    // SAFETY: the image has the driver's length, and lives as long as the state.
     let image = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), bytes) };
     Ok(MachineCode(image.to_vec()))
 }

@@ -153,7 +153,7 @@ impl Device {
         let mut name = [0; 256];
         let mut version = 0;
         let (mut free, mut total) = (0, 0);
-        // SAFETY: the buffer is as long as it is said to be, and each number is
+        // SAFETY: the buffer has the given length, and each number is
         // written by its call.
         let name = unsafe {
             check(

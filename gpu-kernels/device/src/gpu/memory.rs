@@ -32,7 +32,7 @@ impl<T: Plain> HostBuffer<T> {
         device.enter()?;
         let bytes = (len * size_of::<T>()).max(1);
         let mut start = ptr::null_mut();
-        // SAFETY: the driver gives memory as long as asked for, aligned to a page, and
+        // SAFETY: the driver gives memory of the requested length, aligned to a page, and
         // all of it is written before it is read.
         unsafe {
             check("cuMemHostAlloc", sys::cuMemHostAlloc(&mut start, bytes, 0))?;

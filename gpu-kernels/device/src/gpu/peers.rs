@@ -1,4 +1,4 @@
-//! Several devices of one process: one waits for another, copies from it, and tells the
+//! Several devices of one process: one waits for another, copies from it, and signals the
 //! others a number. Where GPUs can't reach each other's memory, the driver copies by way of
 //! the host.
 
@@ -31,8 +31,8 @@ impl Device {
             if is_possible == 0 {
                 continue;
             }
-            // SAFETY: contexts live as long as the process. An error says that the link is
-            // in use already, or can't be: copies go on without.
+            // SAFETY: contexts live as long as the process. An error means that the link is
+            // in use already, or can't be: copies work without.
             let _ = unsafe { sys::cuCtxEnablePeerAccess(other.context().handle, 0) };
         }
         Ok(())

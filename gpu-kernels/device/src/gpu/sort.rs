@@ -27,7 +27,7 @@ crate::kernels! {
     }
 }
 
-/// Two halves of a buffer for keys or values. The input lies where [`Doubled::given`] says;
+/// Two halves of a buffer for keys or values. The input lies in the half of [`Doubled::given`];
 /// the output lies in the first half.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Doubled<T> {

@@ -36,7 +36,7 @@ device::plain!(Counted {
     padding: u32,
 });
 
-/// A filter, and who subscribed by it.
+/// A filter, and its subscriber.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct CountedFilter {

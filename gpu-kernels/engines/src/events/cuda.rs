@@ -23,7 +23,7 @@ pub use torus::CudaTorus;
 /// How the events of a window are found among all (the paper's section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// Each block lists its own and goes on with them; no list is shared.
+    /// Each block lists its own and continues with them; no list is shared.
     Local,
     /// Each event takes a place in a common list by an atomic counter.
     Atomic,

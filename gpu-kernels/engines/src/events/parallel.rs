@@ -95,7 +95,7 @@ impl<'a, M: Model> Parallel<'a, M> {
         progress
     }
 
-    /// Handles the events before `end`, and says how many there were.
+    /// Handles the events before `end`, and counts them.
     fn window(&mut self, end: u32) -> u64 {
         let (model, part_len) = (self.model, self.part_len);
         let exact = self.windows == Windows::Exact;

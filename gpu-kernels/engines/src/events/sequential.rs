@@ -49,7 +49,7 @@ impl<'a, M: Model, S: EventSet> Sequential<'a, M, S> {
         }
     }
 
-    /// Handles every event before `until` and tells each to `trace` before that.
+    /// Handles every event before `until` and passes each to `trace` before that.
     pub fn run(&mut self, until: u32, trace: impl FnMut(&Event)) -> Progress {
         let done = self.run_some(until, u64::MAX, trace);
         self.now = self.now.max(until);

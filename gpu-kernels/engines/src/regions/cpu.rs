@@ -170,7 +170,7 @@ impl<const D: usize> RegionEngine for Engine<D> {
 }
 
 impl<const D: usize> Search<D> {
-    /// Finds the changed pairs; says by which approach, and why.
+    /// Finds the changed pairs; gives the approach, and its reason.
     fn find(
         &mut self,
         workers: &Workers,
@@ -195,9 +195,9 @@ impl<const D: usize> Search<D> {
             }
             Approach::Sorted => {
                 self.sorted.build(workers, &sides);
-                (approach, "it was asked for")
+                (approach, "it was requested")
             }
-            Approach::Tiles | Approach::Cells => (approach, "it was asked for"),
+            Approach::Tiles | Approach::Cells => (approach, "it was requested"),
         };
         match approach {
             Approach::Tiles => tiles::find(&mut finder),

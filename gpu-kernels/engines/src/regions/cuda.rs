@@ -93,7 +93,7 @@ impl CudaRegions {
     fn choose(&self, counts: Counts) -> (Approach, &'static str) {
         match self.approach {
             Approach::Auto => self.costs.choose(counts),
-            asked => (asked, "it was asked for"),
+            chosen => (chosen, "it was requested"),
         }
     }
 

@@ -101,7 +101,7 @@ fn a_refused_batch_changes_nothing() {
             "{label}"
         );
 
-        // Each batch begins with what would be taken in.
+        // Each batch begins with updates that would be applied.
         let mut refused = |fill: &dyn Fn(&mut Batch), error: StepError| {
             batch.clear();
             batch.modify(s(2), &square(50)).unwrap();

@@ -3,7 +3,7 @@
 mod changed;
 mod cover;
 mod gather;
-mod heard;
+mod hearings;
 mod neighbours;
 mod subscribed;
 mod views;
@@ -22,7 +22,7 @@ use crate::tick::parts::Cuts;
 use crate::tick::state::{self, Snapshot, part};
 use cover::{Cover, Seen};
 use gather::{Candidates, Place};
-use heard::Heard;
+use hearings::HearingScratch;
 use neighbours::Runs;
 use views::{Views, slot_of, tier_of};
 
@@ -32,7 +32,7 @@ pub struct Interest {
     observers_per_client: usize,
     /// Whether clients may subscribe to regions or entities may carry regions.
     with_regions: bool,
-    /// The most entities a client knows; 0 where nothing is remembered.
+    /// The size of a client's known set; 0 where nothing is remembered.
     visible_max: usize,
     mode: InterestMode,
     dimensions: usize,
@@ -44,7 +44,7 @@ pub struct Interest {
     used: usize,
     /// Where the output is cut, as several GPUs cut it.
     cuts: Cuts,
-    /// Per client: `visible_max` places; the first ones hold the slots that it knows,
+    /// Per client: `visible_max` places; the first ones hold the slots of its known set,
     /// ascending, each with a tier.
     known: Views,
     /// Per client: the slots that it sees in this tick, each with its tier.
@@ -56,14 +56,14 @@ pub struct Interest {
     runs: Vec<Runs>,
     /// One for each part of the work.
     scratch: Vec<Scratch>,
-    /// The maximum number of notifications that a client hears in a tick.
+    /// The maximum number of a client's hearings in a tick.
     hearings_max: usize,
     /// Areas of the tick's notifications.
     areas: Boxes,
     /// One for each part of the work.
-    heard: Vec<Heard>,
+    hearings: Vec<HearingScratch>,
     /// Per client: the number of its hearings.
-    heard_lengths: Vec<u32>,
+    hearing_lengths: Vec<u32>,
 }
 
 /// The buffers of one part of the work.
@@ -119,8 +119,8 @@ impl Interest {
                 .collect(),
             hearings_max: config.limits.client_hearings_per_tick as usize,
             areas: Boxes::new(config),
-            heard: vec![],
-            heard_lengths: vec![],
+            hearings: vec![],
+            hearing_lengths: vec![],
         }
     }
 
@@ -137,7 +137,7 @@ impl Interest {
         out.cut(self.cuts.ranges(self.used as u32).map(|range| range.start));
     }
 
-    /// The slots that a client knows, ascending.
+    /// The slots of a client's known set, ascending.
     pub fn known(&self, client: ClientRow) -> Vec<u32> {
         let known = self.known.of(client.index()).iter();
         known.map(|&word| slot_of(word)).collect()
@@ -153,7 +153,7 @@ impl Interest {
         self.used = self.used.max(client.index() + 1);
     }
 
-    /// Clears the slots that a client knows. Returns false if the client does not exist.
+    /// Clears a client's known set. Returns false if the client does not exist.
     pub fn forget(&mut self, client: ClientRow, state: &mut State) -> bool {
         if client.index() >= self.clients {
             return false;

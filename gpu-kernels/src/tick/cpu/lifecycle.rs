@@ -96,7 +96,7 @@ fn fallen(workers: &Workers, state: &State, catalog: &Catalog, slots: &[u32]) ->
     found.concat()
 }
 
-/// Bears again those who are due, in their own slots, once all clients know of the fall.
+/// Respawns those that are due, in their own slots, once all clients have received the fall.
 fn respawn(
     state: &mut State,
     catalog: &Catalog,

@@ -33,7 +33,7 @@ pub struct Updates {
     /// What each part of the commands does.
     parts: Vec<Part>,
     causes: Option<Causes>,
-    /// Nobody asks for the tick's causes.
+    /// The tick's causes are not requested.
     is_quiet: bool,
 }
 
@@ -122,7 +122,7 @@ impl Updates {
         }
     }
 
-    /// Whether nobody asks for the causes of the ticks that come.
+    /// Whether the causes of the next ticks are not requested.
     pub fn set_quiet(&mut self, is_quiet: bool) {
         self.is_quiet = is_quiet;
     }
@@ -318,7 +318,7 @@ impl Updates {
         out.changes = changes;
     }
 
-    /// Says what each command wants, as long as the updates are not merged.
+    /// Records each command's updates, as long as they are not merged.
     pub fn trace(&self, config: &WorldConfig, commands: TickCommands<'_>, trace: &mut Trace) {
         let starts = &self.offsets[..commands.len()];
         let start = |command: usize| {
@@ -337,7 +337,7 @@ impl Updates {
         }
     }
 
-    /// Writes what caused each change, and who acted, in worlds that record this.
+    /// Writes the command behind each change, and its sender, in worlds that record this.
     pub fn write_causes(
         &self,
         workers: &Workers,
@@ -491,7 +491,7 @@ impl VerdictCounts {
     }
 }
 
-/// What a client is told of its command; `None` of commands that no client gave.
+/// The report of a client's command; `None` of commands that no client gave.
 fn refusal(
     catalog: &Catalog,
     commands: TickCommands<'_>,

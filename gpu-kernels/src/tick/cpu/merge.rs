@@ -30,7 +30,7 @@ struct Columns {
     rules: Vec<MergeRule>,
     /// By kind and column.
     bounds: Vec<(i32, i32)>,
-    /// By column: whether clients are told of its changes.
+    /// By column: whether clients are sent its changes.
     visible: Vec<bool>,
 }
 
@@ -72,7 +72,7 @@ impl Merge {
                     .iter()
                     .enumerate()
                     .map(|(column, a)| {
-                        // Where movement is told as courses, these say who has moved.
+                        // Where movement is sent as courses, these show what has moved.
                         let is_course = config.motion.is_some() && column < config.dimensions();
                         a.audience != Audience::Hidden && !is_course
                     })
@@ -111,7 +111,7 @@ impl Merge {
     }
 
     /// So many more entities have a change that clients may see.
-    pub fn mark_told(&mut self, entities: usize) {
+    pub fn mark_moved(&mut self, entities: usize) {
         self.changed_entities += entities;
     }
 

@@ -6,21 +6,21 @@ use super::{Merge, State};
 use crate::tick::output::Courses;
 use crate::tick::state::{SlotState, Snapshot, Track, part, track};
 
-/// Decides whose movement is told anew: of those that don't go on as clients were told.
+/// Finds the entities that departed from the course that clients were sent: they get a new one.
 ///
-/// Each slot is looked at in each tick: one who glides, and is not moved, also departs from
+/// Each slot is checked in each tick: an entity that glides, and is not moved, also departs from
 /// its course.
 pub struct Motion {
     rule: Rule,
     /// By slot: where its entity was before the tick.
     last: Vec<[i32; 3]>,
     /// One for each part of the work.
-    parts: Vec<Told>,
+    parts: Vec<Departed>,
 }
 
 struct Rule {
     tolerance: i32,
-    /// The columns that say how far an entity goes in a tick; none, or one for each axis.
+    /// The columns with an entity's velocity per tick; none, or one for each axis.
     velocity: Vec<u16>,
     dimensions: usize,
     /// The largest coordinates.
@@ -29,7 +29,7 @@ struct Rule {
 
 /// What one part of the work finds.
 #[derive(Default)]
-struct Told {
+struct Departed {
     slots: Vec<u32>,
     velocities: Vec<i32>,
     /// Those of them without any other change that clients may see.
@@ -46,11 +46,11 @@ struct Share<'a> {
     tracks: &'a mut [Track],
     last: &'a mut [[i32; 3]],
     changed: &'a mut [u32],
-    told: &'a mut Told,
+    departed: &'a mut Departed,
 }
 
 impl Motion {
-    /// `None` in worlds that tell each change of a position.
+    /// `None` in worlds that send each change of a position.
     pub fn new(config: &WorldConfig) -> Option<Motion> {
         let motion = config.motion.as_ref()?;
         Some(Motion {
@@ -75,12 +75,12 @@ impl Motion {
         }
     }
 
-    /// An entity was born here, of which clients are told as it enters their view.
+    /// An entity was born here. It is sent to clients as it enters their view.
     pub fn mark_birth(&mut self, slot: Slot, row: &[i32]) {
         self.last[slot.index()] = self.rule.position(row);
     }
 
-    /// Compares where entities are with their tracks, and tells of those that differ.
+    /// Compares where entities are with their tracks, and writes courses of those that differ.
     pub fn tell(
         &mut self,
         workers: &Workers,
@@ -91,32 +91,32 @@ impl Motion {
         let (used, columns) = (state.slots.used(), state.columns);
         let count = workers.parts(used);
         if self.parts.len() < count {
-            self.parts.resize_with(count, Told::default);
+            self.parts.resize_with(count, Departed::default);
         }
         let (changed, stamp) = merge.changed_mut();
         let (mut changed, mut last) = (changed, &mut self.last[..]);
         let mut tracks = &mut state.tracks[..];
         let shares = ranges(used, count)
             .zip(&mut self.parts)
-            .map(|(range, told)| Share {
+            .map(|(range, departed)| Share {
                 first: range.start,
                 states: &state.slots.states()[range.clone()],
                 rows: &state.rows[range.start * columns..range.end * columns],
                 tracks: take(&mut tracks, range.len()),
                 last: take(&mut last, range.len()),
                 changed: take(&mut changed, range.len()),
-                told,
+                departed,
             });
         let rule = &self.rule;
         workers.run(shares.collect(), |share| rule.run(share, columns, stamp));
 
         out.slots.clear();
         out.velocities.clear();
-        for told in &self.parts[..count] {
-            out.slots.extend_from_slice(&told.slots);
-            out.velocities.extend_from_slice(&told.velocities);
-            merge.mark_told(told.fresh);
-            state.add(part::TRACKS, told.hash);
+        for departed in &self.parts[..count] {
+            out.slots.extend_from_slice(&departed.slots);
+            out.velocities.extend_from_slice(&departed.velocities);
+            merge.mark_moved(departed.fresh);
+            state.add(part::TRACKS, departed.hash);
         }
     }
 }
@@ -129,10 +129,10 @@ impl Rule {
     }
 
     fn run(&self, share: Share<'_>, columns: usize, stamp: u32) {
-        let told = share.told;
-        told.slots.clear();
-        told.velocities.clear();
-        (told.fresh, told.hash) = (0, 0);
+        let departed = share.departed;
+        departed.slots.clear();
+        departed.velocities.clear();
+        (departed.fresh, departed.hash) = (0, 0);
         for (i, row) in share.rows.chunks_exact(columns).enumerate() {
             let (track, last) = (&mut share.tracks[i], &mut share.last[i]);
             let here = self.position(row);
@@ -142,27 +142,27 @@ impl Rule {
             }
             let slot = (share.first + i) as u32;
             let before = *track;
-            let is_told = self.advance(track, here, *last, row);
+            let has_departed = self.advance(track, here, *last, row);
             *last = here;
             if *track != before {
                 let difference = self::track(slot, track).wrapping_sub(self::track(slot, &before));
-                told.hash = told.hash.wrapping_add(difference);
+                departed.hash = departed.hash.wrapping_add(difference);
             }
-            if is_told {
-                told.slots.push(slot);
+            if has_departed {
+                departed.slots.push(slot);
                 let velocity = track.step.map(|step| if track.glides { step } else { 0 });
                 let velocity = &velocity[..self.dimensions];
-                told.velocities.extend_from_slice(velocity);
-                told.fresh += usize::from(share.changed[i] != stamp);
+                departed.velocities.extend_from_slice(velocity);
+                departed.fresh += usize::from(share.changed[i] != stamp);
                 share.changed[i] = stamp;
             }
         }
     }
 
-    /// Advances a track by one tick. True if clients must be told.
+    /// Advances a track by one tick. True if clients need a new course.
     fn advance(&self, track: &mut Track, here: [i32; 3], last: [i32; 3], row: &[i32]) -> bool {
         let step = [0, 1, 2].map(|axis| here[axis] - last[axis]);
-        let mut is_told = false;
+        let mut has_departed = false;
         let mut offset = [0; 3];
         for axis in 0..self.dimensions {
             let mut expected = i64::from(last[axis]) + i64::from(track.offset[axis]);
@@ -170,10 +170,10 @@ impl Rule {
                 expected += i64::from(track.step[axis]);
             }
             let ahead = expected.clamp(0, i64::from(self.max[axis])) - i64::from(here[axis]);
-            is_told |= ahead.abs() > i64::from(self.tolerance);
+            has_departed |= ahead.abs() > i64::from(self.tolerance);
             offset[axis] = ahead as i32;
         }
-        if is_told {
+        if has_departed {
             let is_steady = self.is_near(step, track.step) || self.is_declared(step, row);
             let can_glide = step.iter().all(|step| step.abs() <= VELOCITY_MAX);
             *track = Track {
@@ -187,7 +187,7 @@ impl Rule {
                 track.step = step;
             }
         }
-        is_told
+        has_departed
     }
 
     /// Whether two steps are the same, as far as the tolerance goes.

@@ -56,7 +56,7 @@ impl Regions {
         own.iter().flatten()
     }
 
-    /// The region that clients who follow an entity subscribe to.
+    /// The region that clients that follow an entity subscribe to.
     pub fn subscription(&self, slot: u32) -> Option<&Region> {
         self.subscriptions.get(slot as usize)?.as_ref()
     }

@@ -114,7 +114,7 @@ mod tests {
         ) {
             let mut frame = Frame::new(Tick(tick));
             for (place, &(slot, sequence)) in commands.iter().enumerate() {
-                // Many are of the same few entities, and the words tell equal ones apart.
+                // Many are of the same few entities, and the arguments distinguish equal ones.
                 let entity = EntityId::new(slot.saturating_sub(2000), 1);
                 frame.push(entity, sequence, CommandKind(3), &[place as i32]);
             }

@@ -1,4 +1,4 @@
-//! Who stands behind the clients, and what they say. A tick reads none of it: it is in the
+//! The players behind the clients, and their chat. A tick reads none of it: it is in the
 //! frame so that a recording has it.
 
 use serde::{Deserialize, Serialize};
@@ -11,29 +11,29 @@ pub struct PersonChange {
     pub person: Person,
 }
 
-/// What is known of a client.
+/// A client's identity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
     /// The account; `None` where the server proves none.
     pub account: Option<String>,
-    /// What others see; no two clients have the same.
+    /// The name that others see; no two clients have the same.
     pub name: Option<Name>,
 }
 
-/// Something that was said in a tick.
+/// A chat message of a tick.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Saying {
     /// `None`: the operator.
     pub speaker: Option<ClientRow>,
-    pub to: Listeners,
+    pub to: Recipients,
     pub text: Text,
 }
 
-/// Who hears what is said.
+/// The recipients of a chat message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Listeners {
-    /// Who is near: the tick finds them by the notification of a command, whose word is the
-    /// saying's place in the frame.
+pub enum Recipients {
+    /// Players nearby: the tick finds them by the notification of a command, whose argument is
+    /// the message's place in the frame.
     Near,
     /// Members of a channel.
     Channel(Name),

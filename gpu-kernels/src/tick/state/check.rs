@@ -88,7 +88,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Checks that only living entities have a track, one that can be told.
+    /// Checks that only living entities have a track, one that can be sent.
     fn check_tracks(&self, config: &WorldConfig) -> Result<(), RestoreError> {
         let tolerance = config.motion.as_ref().map_or(0, |motion| motion.tolerance);
         let (size, dimensions) = (config.size_raw(), config.dimensions());
@@ -109,9 +109,9 @@ impl Snapshot {
                     return out_of_range("steps", step);
                 }
                 let here = if axis < dimensions { row[axis] } else { 0 };
-                let told = i64::from(here) + i64::from(offset);
-                let is_told = (0..i64::from(size)).contains(&told);
-                if !is_told || i64::from(offset).abs() > i64::from(tolerance) {
+                let sent = i64::from(here) + i64::from(offset);
+                let is_inside = (0..i64::from(size)).contains(&sent);
+                if !is_inside || i64::from(offset).abs() > i64::from(tolerance) {
                     return out_of_range("offsets", offset);
                 }
             }

@@ -24,7 +24,7 @@ pub const SHOUT: u16 = 9;
 pub struct Command {
     pub entity: EntityId,
     pub kind: u16,
-    /// Tells apart the commands of one kind that an entity gives in one tick.
+    /// Distinguishes the commands of one kind that an entity gives in one tick.
     pub sequence: u32,
     pub words: Vec<i32>,
     /// Its place in the frame; `None`: a rule or a timer gives it.

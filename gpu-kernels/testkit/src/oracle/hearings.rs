@@ -1,4 +1,4 @@
-//! The notifications that each client hears.
+//! The notifications that reach each client by place.
 
 use gpu_kernels::{Area, Notification};
 use shared::InterestMode;
@@ -6,26 +6,26 @@ use shared::InterestMode;
 use super::{Oracle, OracleOutput};
 
 impl Oracle {
-    /// Finds the notifications that each client hears, in order, up to the client's limit.
-    pub(super) fn hear(&self, out: &mut OracleOutput) {
+    /// Finds each client's hearings, in order, up to the client's limit.
+    pub(super) fn find_hearings(&self, out: &mut OracleOutput) {
         let most = self.config.limits.client_hearings_per_tick as usize;
         for client in 0..self.config.limits.clients {
-            let mut heard = vec![];
+            let mut hearings = vec![];
             for (number, notification) in (0..).zip(&out.notifications) {
-                if self.hears(client, notification) {
-                    heard.push(number);
+                if self.reaches(client, notification) {
+                    hearings.push(number);
                 }
             }
-            out.counts.hearings_dropped += heard.len().saturating_sub(most) as u64;
-            heard.truncate(most);
-            out.counts.hearings += heard.len() as u64;
-            if !heard.is_empty() {
-                out.hearings.insert(client, heard);
+            out.counts.hearings_dropped += hearings.len().saturating_sub(most) as u64;
+            hearings.truncate(most);
+            out.counts.hearings += hearings.len() as u64;
+            if !hearings.is_empty() {
+                out.hearings.insert(client, hearings);
             }
         }
     }
 
-    fn hears(&self, client: u32, notification: &Notification) -> bool {
+    fn reaches(&self, client: u32, notification: &Notification) -> bool {
         let Some(Area { low, high }) = notification.area() else {
             return false;
         };

@@ -1,4 +1,4 @@
-//! Courses: clients take an entity to go on as they were told. Who does not is told anew.
+//! Courses: clients extrapolate an entity on its course. One that departs from it gets a new one.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use shared::world::course::VELOCITY_MAX;
 
 use super::{Oracle, OracleOutput};
 
-/// What clients were told of an entity's movement.
+/// An entity's movement as sent to clients.
 #[derive(Clone, Debug, Default)]
 pub struct Movement {
-    /// Where clients take the entity to be.
+    /// Where clients extrapolate the entity.
     shown: Vec<i32>,
     /// By how much clients move it each tick; `None`: they leave it where it is.
     velocity: Option<Vec<i32>>,
@@ -30,7 +30,7 @@ impl Movement {
 }
 
 impl Oracle {
-    /// Tells of the entities that are not where clients take them to be. `places` has the
+    /// Writes courses of the entities that are not where clients extrapolate them. `places` has the
     /// positions before the tick by slot.
     pub(super) fn tell_courses(
         &mut self,
@@ -73,20 +73,20 @@ impl Oracle {
             let is_slow = step
                 .iter()
                 .all(|step| (-VELOCITY_MAX..=VELOCITY_MAX).contains(step));
-            // The last step of one that glides is the one that clients were told of.
+            // The last step of one that glides is the one that clients were sent.
             let before = movement.velocity.as_ref().unwrap_or(&movement.step);
             let is_steady = is_close(&step, before) || step == declared;
             movement.velocity = (moves && is_slow && is_steady).then(|| step.clone());
             movement.step = step;
             movement.shown = here;
-            let told = movement.velocity.clone();
-            out.courses.insert(slot, told.unwrap_or(vec![0; axes]));
+            let velocity = movement.velocity.clone();
+            out.courses.insert(slot, velocity.unwrap_or(vec![0; axes]));
             changed.insert(slot);
         }
         out.counts.courses = out.courses.len() as u64;
     }
 
-    /// In the backends' format; empty if each change of a position is told.
+    /// In the backends' format; empty if each change of a position is sent.
     pub(super) fn tracks(&self) -> Vec<Track> {
         if self.config.motion.is_none() {
             return vec![];

@@ -15,15 +15,18 @@ impl Oracle {
         }
     }
 
-    /// What a command tells.
+    /// A command's notifications.
     pub(super) fn notifications_of(&self, command: &Command) -> Vec<Notification> {
         let axes = self.config.schema.world.size.len();
         let rules = &self.rules;
         let source = command.entity;
         if let Some(script) = self.script(command.kind) {
             let ran = self.run_script(script, command);
-            let told = ran.expect("it is within its budget").notifications;
-            return told.into_iter().map(|told| self.told(told)).collect();
+            let sent = ran.expect("it is within its budget").notifications;
+            return sent
+                .into_iter()
+                .map(|raw| self.notification_of(raw))
+                .collect();
         }
         let (kind, area, words) = match command.kind {
             BLAST if rules.blast_sound.raw() > 0 && self.in_blast_reach(command) => {

@@ -27,8 +27,8 @@ impl Oracle {
     pub(super) fn coordinate(&self, slot: usize, axis: usize, tick: i32) -> i32 {
         let now = self.tick.0 as i64;
         // Exactly 2^31 ticks away is ahead.
-        let asked = now - i64::from((now as i32).wrapping_sub(tick));
-        let nearest = self.kept().min_by_key(|kept| kept.abs_diff(asked));
+        let wanted = now - i64::from((now as i32).wrapping_sub(tick));
+        let nearest = self.kept().min_by_key(|kept| kept.abs_diff(wanted));
         let tick = nearest.and_then(|kept| u64::try_from(kept).ok()).map(Tick);
         let place = tick.and_then(|tick| self.slots[slot].past.get(&tick));
         place.map_or(-1, |place| place[axis])

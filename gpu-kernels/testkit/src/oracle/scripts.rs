@@ -16,11 +16,11 @@ pub struct Ran {
     /// Slot, column, value.
     pub updates: Vec<(u32, usize, i32)>,
     pub later: Vec<Delayed>,
-    pub notifications: Vec<Told>,
+    pub notifications: Vec<RawNotification>,
 }
 
 /// Kind, source, area by centre and distance, words.
-type Told = (u16, EntityId, Option<([i32; 3], i32)>, Vec<i32>);
+type RawNotification = (u16, EntityId, Option<([i32; 3], i32)>, Vec<i32>);
 
 impl Oracle {
     /// The script of a command that isn't one of the usual built-in ones.
@@ -60,7 +60,10 @@ impl Oracle {
     }
 
     /// A script's notification as the tick's.
-    pub(super) fn told(&self, (kind, source, area, words): Told) -> Notification {
+    pub(super) fn notification_of(
+        &self,
+        (kind, source, area, words): RawNotification,
+    ) -> Notification {
         let area = area.map(|(center, distance)| self.area(center, distance));
         Notification::new(NotificationKind(kind), source, area, &words)
     }

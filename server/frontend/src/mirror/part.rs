@@ -181,7 +181,7 @@ impl<'a> Part<'a> {
         let courses = &mut self.courses[slot.index() - self.first];
         let before = courses.newest();
         let expected = movement.expected(before, self.tick, &course.velocity);
-        course.position = movement.told(course.position, expected);
+        course.position = movement.rounded(course.position, expected);
         let turn = |place| Turn {
             since: before.tick,
             place,

@@ -65,7 +65,7 @@ impl Application for Sender {
 #[test]
 fn a_closed_connection_rests_until_its_own_timer_is_due() {
     let (mut endpoint, now) = (endpoint(), Instant::now());
-    let handle = connect(&mut endpoint, NOBODY, now);
+    let handle = connect(&mut endpoint, NO_PEER, now);
     endpoint.visit(handle, &mut Silent, now, |_, link, ()| link.close(0, ""));
     let (lingered, index) = (now + LINGER, handle.index());
     for _ in 0..2 {
@@ -78,13 +78,13 @@ fn a_closed_connection_rests_until_its_own_timer_is_due() {
 #[test]
 fn a_connection_with_the_handle_of_one_that_has_just_ended_is_counted_once() {
     let (mut endpoint, now) = (endpoint(), Instant::now());
-    let first = connect(&mut endpoint, NOBODY, now);
+    let first = connect(&mut endpoint, NO_PEER, now);
     // As by a packet that resets it: what it brings is passed on before it is settled.
     let peer = endpoint.peers.get_mut(first.index()).expect("a peer");
     peer.connection
         .handle_timeout(now + Duration::from_secs(3600));
     endpoint.pass_events(first.index(), &mut Silent, now, &mut false);
-    let second = connect(&mut endpoint, NOBODY, now);
+    let second = connect(&mut endpoint, NO_PEER, now);
     assert_eq!(first, second);
     endpoint.settle(&mut Silent, now);
     let load = Load {
@@ -119,7 +119,7 @@ fn a_handshake_that_is_not_answered_goes_on_without_marks() {
 fn a_connection_learns_of_a_queue_by_marks_before_anything_is_lost() {
     for is_stray in [false, true] {
         assert_eq!(congestion(None, is_stray), (0, 0));
-        // A handshake that takes a second, on a busy machine, goes on without marks.
+        // A handshake that takes a second, on a busy machine, continues without marks.
         let mut tries = (0..3).map(|_| congestion(Some(Duration::from_millis(5)), is_stray));
         let has_seen = tries.any(|(events, lost)| {
             assert_eq!(lost, 0);
@@ -129,7 +129,7 @@ fn a_connection_learns_of_a_queue_by_marks_before_anything_is_lost() {
     }
 }
 
-/// How often a connection over a narrow path hears of congestion, and how many of its packets are
+/// How often a connection over a narrow path sees congestion, and how many of its packets are
 /// lost.
 fn congestion(marks_after: Option<Duration>, is_stray: bool) -> (u64, u64) {
     let narrow = Faults {
@@ -178,11 +178,11 @@ fn congestion(marks_after: Option<Duration>, is_stray: bool) -> (u64, u64) {
 }
 
 fn endpoint() -> Endpoint<()> {
-    Endpoint::new(vec![Socket::towards(NOBODY).unwrap()], None).unwrap()
+    Endpoint::new(vec![Socket::towards(NO_PEER).unwrap()], None).unwrap()
 }
 
 fn socket() -> Socket {
-    let any_port = SocketAddr::new(NOBODY.ip(), 0);
+    let any_port = SocketAddr::new(NO_PEER.ip(), 0);
     Socket::new(crate::socket::bind(any_port).unwrap()).unwrap()
 }
 
@@ -219,7 +219,7 @@ fn server_config() -> Arc<ServerConfig> {
     let key = ring::signature::Ed25519KeyPair::generate_pkcs8(&random).unwrap();
     let key = PrivatePkcs8KeyDer::from(key.as_ref().to_vec());
     let key = rustls::crypto::ring::sign::any_eddsa_type(&key).unwrap();
-    // Nobody looks at it.
+    // Its packets are not read.
     let certificate = CertificateDer::from(vec![0]);
     let certified = CertifiedKey::new(vec![certificate], key);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -282,7 +282,7 @@ impl ServerCertVerifier for Anyone {
 }
 
 /// The port for what is thrown away.
-const NOBODY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9);
+const NO_PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9);
 const SENT_BYTES: usize = 30_000;
 const ARE_MARKS_CARRIED: bool = cfg!(all(
     feature = "batches",

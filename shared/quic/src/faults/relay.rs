@@ -44,7 +44,7 @@ struct Carrier {
     tokens: BTreeMap<SocketAddr, Token>,
     /// Of the latest client.
     number: usize,
-    /// Sockets in which there may be more packets. The poll tells of them once.
+    /// Sockets in which there may be more packets. The poll reports them once.
     unread: BTreeSet<Token>,
     /// Reused: the packet that was read last.
     packet: Vec<u8>,
@@ -52,16 +52,16 @@ struct Carrier {
 
 struct Client {
     address: SocketAddr,
-    /// What the server knows the client by.
+    /// The client's address as the server sees it.
     back: UdpSocket,
     up: FaultyPath<Vec<u8>>,
     down: FaultyPath<Vec<u8>>,
-    heard: Instant,
+    last_seen: Instant,
 }
 
 impl RelayPort {
     /// Takes a port for clients; port 0 picks a free one. With an address that is not one of
-    /// this machine's own, such as `0.0.0.0`, answers may leave from another than was asked.
+    /// this machine's own, such as `0.0.0.0`, answers may leave from another than the request's.
     pub fn bind(address: SocketAddr) -> io::Result<RelayPort> {
         let front = socket::bind(address)?;
         let address = front.local_addr()?;
@@ -97,7 +97,7 @@ impl Relay {
         self.address
     }
 
-    /// Ends the relay. The error says why it had ended by itself.
+    /// Ends the relay. The error is the reason if it had ended by itself.
     pub fn stop(mut self) -> io::Result<()> {
         self.end()
     }
@@ -115,7 +115,7 @@ impl Relay {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // Who wants to know calls `stop`.
+        // `stop` returns it.
         let _ = self.end();
     }
 }
@@ -202,7 +202,7 @@ impl Carrier {
             None => self.admit(from, now).unwrap_or_default(),
         };
         if let Some(client) = token.and_then(|token| self.clients.get_mut(&token)) {
-            client.heard = now;
+            client.last_seen = now;
             send_along(&mut client.up, &self.packet[..length], now);
         }
         Ok(())
@@ -237,16 +237,16 @@ impl Carrier {
             back,
             up: FaultyPath::new(self.network.up.clone(), seed),
             down: FaultyPath::new(self.network.down.clone(), !seed),
-            heard: now,
+            last_seen: now,
         };
         self.clients.insert(token, client);
         self.tokens.insert(address, token);
         Ok(Some(token))
     }
 
-    /// Drops clients of which nothing was heard for long. Only those that come need the room.
+    /// Drops clients that have sent nothing for long. Only new ones need the room.
     fn drop_idle(&mut self, now: Instant) {
-        let is_idle = |client: &Client| now.saturating_duration_since(client.heard) >= IDLE;
+        let is_idle = |client: &Client| now.saturating_duration_since(client.last_seen) >= IDLE;
         self.clients.retain(|_, client| !is_idle(client));
         let clients = &self.clients;
         self.tokens.retain(|_, token| clients.contains_key(token));
@@ -397,7 +397,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(20));
         }
         let server = local(&address.to_string());
-        // The system tells of each packet that met nobody in place of a later one.
+        // The system reports each packet without a receiver in place of a later one.
         server
             .set_read_timeout(Some(Duration::from_millis(100)))
             .unwrap();
@@ -425,11 +425,11 @@ mod tests {
         }
         let one_more = client(CLIENTS_MAX);
         assert_eq!(carrier.admit(one_more, now).unwrap(), None);
-        // One of them is heard of.
-        let heard = carrier.tokens[&client(3)];
-        carrier.clients.get_mut(&heard).unwrap().heard = now + IDLE;
+        // One of them sends again.
+        let kept = carrier.tokens[&client(3)];
+        carrier.clients.get_mut(&kept).unwrap().last_seen = now + IDLE;
         let token = carrier.admit(one_more, now + IDLE).unwrap();
-        assert!(token.is_some_and(|token| token > heard));
+        assert!(token.is_some_and(|token| token > kept));
         let left: Vec<_> = carrier.tokens.keys().copied().collect();
         assert_eq!(left, [client(3), one_more]);
         assert_eq!(carrier.clients.len(), 2);

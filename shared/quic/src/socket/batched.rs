@@ -363,15 +363,15 @@ impl Scratch {
     }
 }
 
-/// Asks for the congestion marks of packets that arrive.
+/// Enables the congestion marks of packets that arrive.
 fn ask_for_marks(socket: &std::net::UdpSocket) {
-    // An IPv6 socket may have packets of IPv4, too. A system that can't tell does without.
+    // An IPv6 socket may have packets of IPv4, too. A system without them does without.
     let _ = setsockopt(socket, sockopt::IpRecvTos, &true);
     let _ = setsockopt(socket, sockopt::Ipv6RecvTClass, &true);
 }
 
 /// Sends with a mark; without it if the system refuses that, and then no later packet has one
-/// (`are_marked`). Packets that it refuses either way tell nothing of marks.
+/// (`are_marked`). Packets that it refuses either way prove nothing about marks.
 fn send_marked<T>(
     are_marked: &mut bool,
     mark: Option<Mark>,
@@ -423,14 +423,14 @@ fn becomes_writable(socket: &UdpSocket) -> bool {
     poll(&mut descriptors, patience).is_ok_and(|ready| ready > 0)
 }
 
-/// Asks for larger buffers than users may have; only an administrator gets them.
+/// Requests larger buffers than users may have; only an administrator gets them.
 pub fn force_buffers(socket: &socket2::Socket, bytes: usize) {
     let _ = setsockopt(socket, sockopt::RcvBufForce, &bytes);
     let _ = setsockopt(socket, sockopt::SndBufForce, &bytes);
 }
 
 /// Packets that the system dropped for want of room in the socket's buffer; `None` where it does
-/// not tell. The table of all sockets (`/proc/net/udp`) says it, too, but takes 17 ms to read where
+/// not report it. The table of all sockets (`/proc/net/udp`) has it, too, but takes 17 ms to read where
 /// there are 4,096, and 51 ms where there are 8,192.
 #[allow(unsafe_code)]
 pub fn drops(socket: &UdpSocket) -> Option<u64> {
@@ -446,8 +446,8 @@ pub fn drops(socket: &UdpSocket) -> Option<u64> {
             &raw mut length,
         )
     };
-    let is_told = result == 0 && length as usize == size_of_val(&memory);
-    is_told.then(|| u64::from(memory[SK_MEMINFO_DROPS as usize]))
+    let is_known = result == 0 && length as usize == size_of_val(&memory);
+    is_known.then(|| u64::from(memory[SK_MEMINFO_DROPS as usize]))
 }
 
 /// Lets this process open so many sockets beside its other files, as far as the system allows.
@@ -456,7 +456,7 @@ pub fn make_room(sockets: usize) {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < wanted
     {
-        // Where it is not allowed, opening a socket says so.
+        // Where it is not allowed, opening a socket fails.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted.min(hard), hard);
     }
 }

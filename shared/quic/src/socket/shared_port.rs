@@ -10,7 +10,7 @@ use super::bind_with;
 /// Lets sockets of [`bind_beside`] have the address of `first`, too: the system spreads
 /// packets over them by their sender.
 ///
-/// A group begins with a socket that shared its port with nobody when it was bound. Else
+/// A group begins with a socket whose port was not shared when it was bound. Else
 /// two groups of one user could get the same port, even where the system picks it, and
 /// take each other's packets.
 pub fn share_port(first: &UdpSocket) -> io::Result<()> {

@@ -58,7 +58,7 @@ impl Batches {
     }
 }
 
-/// The system is not asked.
+/// The system is not queried.
 pub fn drops(_: &UdpSocket) -> Option<u64> {
     None
 }

@@ -1,4 +1,4 @@
-//! Without WebTransport: nobody negotiates it.
+//! Without WebTransport: it is never negotiated.
 
 use bytes::Bytes;
 use quinn_proto::{ApplicationClose, Connection, StreamId};

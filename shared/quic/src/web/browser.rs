@@ -60,7 +60,7 @@ pub(crate) fn try_pieces(options: &WebOptions, pieces: &[Piece]) -> Outcome {
     outcome
 }
 
-/// Each piece is a byte that says by which way it comes, its length, and so many bytes. Some
+/// Each piece is a byte for the way by which it comes, its length, and so many bytes. Some
 /// ways stand for what browsers say, which no fuzzer would guess.
 fn pieces(mut rest: &[u8]) -> Vec<Piece> {
     let mut pieces = vec![];
@@ -237,7 +237,7 @@ mod tests {
             ended: Some(Some(9)),
         };
         assert_eq!(try_pieces(&all(), &pieces), expected);
-        // A page that is closed says 0 and no word.
+        // A page that is closed sends 0 and no reason.
         let pieces = [begun(), vec![capsule(0, "")]].concat();
         assert_eq!(try_pieces(&all(), &pieces).ended, Some(None));
     }

@@ -10,8 +10,8 @@ use crate::world::id::{Slot, Tick};
 
 impl MovementCodec {
     /// Decodes a datagram into `out`, whose content it replaces. `newest` is the newest
-    /// tick that the receiver knows, and `course` gives what it knew of an entity in a
-    /// tick: the course that was the newest by then.
+    /// tick that the receiver has, and `course` gives an entity's course as of a
+    /// tick: the newest by then.
     pub fn decode(
         &self,
         bytes: &[u8],

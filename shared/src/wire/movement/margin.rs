@@ -1,5 +1,5 @@
-//! By how many ticks the commands came too early that were processed since the client was told
-//! of any: the least margin.
+//! By how many ticks commands came too early, of those processed since the last margin that
+//! was sent: the least one.
 //!
 //! | bits | meaning |
 //! | --- | --- |
@@ -9,7 +9,7 @@
 use crate::wire::DecodeError;
 use crate::wire::bits::{BitReader, BitWriter};
 
-/// The largest margin that is told; a larger one is told as this. The least one is below
+/// The largest margin that is sent; a larger one is sent as this. The least one is below
 /// -`MARGIN_MAX` by one.
 pub const MARGIN_MAX: i32 = (1 << (MARGIN_BITS - 1)) - 1;
 

@@ -54,7 +54,7 @@ enum Form {
     Full,
 }
 
-/// How a datagram tells positions.
+/// How a datagram writes positions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Forms {
     /// Ticks since the base; 0: there are no differences.
@@ -68,7 +68,7 @@ pub(super) struct Forms {
     corner: Option<[u32; 3]>,
 }
 
-/// What was read of a position.
+/// A position as it was read.
 pub(super) enum Read {
     Position([i32; 3]),
     /// In steps.
@@ -139,7 +139,7 @@ impl Axes {
         2 + bits.sum::<u32>()
     }
 
-    pub fn told(&self, position: [i32; 3], expected: [i32; 3]) -> [i32; 3] {
+    pub fn rounded(&self, position: [i32; 3], expected: [i32; 3]) -> [i32; 3] {
         if !self.have_steps() {
             return position;
         }
@@ -148,12 +148,12 @@ impl Axes {
         if axes.all(|(axis, (a, b))| a.abs_diff(*b) <= half(axis)) {
             return expected;
         }
-        let mut told = position;
-        for (value, axis) in told.iter_mut().zip(&self.axes) {
+        let mut rounded = position;
+        for (value, axis) in rounded.iter_mut().zip(&self.axes) {
             let nearest = value.saturating_add(half(axis) as i32).min(axis.max);
             *value = nearest >> axis.step << axis.step;
         }
-        told
+        rounded
     }
 
     pub fn expected(&self, course: &Course, tick: Tick, velocity: &[i32; 3]) -> [i32; 3] {
@@ -395,7 +395,7 @@ impl Forms {
         }
     }
 
-    /// Whether each entity says its form.
+    /// Whether each entity has a bit for its form.
     fn is_mixed(&self) -> bool {
         self.base_ticks > 0 && self.others > 0
     }

@@ -1,4 +1,4 @@
-//! What is told of an entity beside its position.
+//! The fields of an entity beside its position.
 
 use crate::wire::DecodeError;
 use crate::wire::bits::{BitReader, BitWriter};

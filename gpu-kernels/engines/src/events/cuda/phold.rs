@@ -211,5 +211,5 @@ fn key_bits(model: &Phold) -> u32 {
     time_bits(model) + (u32::BITS - (model.processes - 1).leading_zeros()).max(1)
 }
 
-/// Windows queued before the host asks again; those with nothing to do are quick.
+/// Windows queued before the host checks again; those with nothing to do are quick.
 const WINDOWS_AHEAD: u32 = 64;

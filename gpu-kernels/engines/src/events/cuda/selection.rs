@@ -58,7 +58,7 @@ impl SelectionTrial {
         Ok(trial)
     }
 
-    /// Selects the numbers below `bound`, and says how many milliseconds of the
+    /// Selects the numbers below `bound`, and gives how many milliseconds of the
     /// device's time that took.
     pub fn select(&self, selection: Selection, bound: u32) -> Result<f32, EventsError> {
         self.device.enter()?;
@@ -67,7 +67,7 @@ impl SelectionTrial {
         match selection {
             Selection::Atomic | Selection::Hybrid => self.launch_appending(selection, bound)?,
             Selection::Scan => self.launch_scan(bound)?,
-            // By itself there is nothing that a block could go on with.
+            // By itself there is nothing that a block could continue with.
             Selection::Local => self.launch_appending(Selection::Hybrid, bound)?,
         }
         self.device.record(Lane::Work, &self.marks[1])?;

@@ -33,7 +33,7 @@ impl<const D: usize> State<D> {
         }
     }
 
-    /// Takes in a batch, all of it or nothing.
+    /// Applies a batch, all of it or nothing.
     pub fn take_in(&mut self, batch: &Batch) -> Result<(), StepError> {
         self.step += 1;
         for side in &mut self.sides {

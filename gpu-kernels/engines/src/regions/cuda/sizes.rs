@@ -4,8 +4,8 @@ use device::gpu::sort::scratch_bytes;
 
 use crate::regions::RegionsConfig;
 
-/// Sizes of both sides together, unless a field says otherwise. They count items, unless
-/// a field says bytes.
+/// Sizes of both sides together, unless a field is documented otherwise. They count items,
+/// unless a field counts bytes.
 pub struct Sizes {
     /// Regions of one side.
     pub capacity: u64,

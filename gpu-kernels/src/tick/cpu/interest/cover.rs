@@ -63,7 +63,7 @@ impl Cover {
         }
         let blocks = self.boxes.iter().map(|aabb| index.block_of_box(aabb));
         let rows = blocks.clone().map(|block| block.rows()).sum::<u64>();
-        // Then it is cheaper to look at all entities.
+        // Then it is cheaper to check all entities.
         if rows > index.slots().len() as u64 {
             for at in 0..index.slots().len() {
                 if self.contains(index.position(at)) {

@@ -9,7 +9,7 @@ use crate::tick::cpu::index::{Block, Index};
 pub struct Place {
     pub center: [i32; 3],
     pub radius: i32,
-    /// How much farther it perceives entities that its client knows.
+    /// How much farther it perceives entities of its client's known set.
     pub margin: i32,
     /// The entity it follows, which it always perceives.
     pub followed: Option<u32>,
@@ -46,7 +46,7 @@ pub struct Candidates {
     margin: u64,
     /// Squared: an entity is in the tier of its number of these that are exceeded.
     tiers: [u64; 3],
-    /// A bit for each slot that the client knows; empty if it makes no difference.
+    /// A bit for each slot of the known set; empty if it makes no difference.
     known: Vec<u64>,
     /// (rank, slot) of one observer's entities; see [`rank`].
     found: Vec<(u64, u32)>,
@@ -80,7 +80,7 @@ impl Candidates {
         }
     }
 
-    /// Begins with a client that knows these words.
+    /// Begins with a client with these words of the known set.
     pub fn begin_client(&mut self, known: &[u32]) {
         self.all.clear();
         self.centers.clear();
@@ -91,7 +91,7 @@ impl Candidates {
         }
     }
 
-    fn knows(&self, slot: u32) -> bool {
+    fn is_known(&self, slot: u32) -> bool {
         self.known[slot as usize / 64] >> (slot % 64) & 1 == 1
     }
 
@@ -124,7 +124,7 @@ impl Candidates {
             .iter()
             .map(|&center| squared_distance(position, center));
         // Without an observer, all entities rank last.
-        let is_nearer = self.margin > 0 && self.knows(slot);
+        let is_nearer = self.margin > 0 && self.is_known(slot);
         let rank = distances.min().map_or(u64::MAX, |distance| {
             let distance = match is_nearer {
                 true => nearer(distance, self.margin),
@@ -212,7 +212,7 @@ impl Candidates {
                 if distance > known_max {
                     continue;
                 }
-                let is_known = self.knows(slot);
+                let is_known = self.is_known(slot);
                 if distance > unknown_max && !is_known {
                     continue;
                 }

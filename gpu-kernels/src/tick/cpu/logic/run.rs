@@ -98,8 +98,8 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs a command. Appends its updates to those in `pairs`, as far as they are kept there,
-    /// and collects what it puts off and tells. Says how many updates it has; `None` if it does
-    /// nothing at all.
+    /// and collects its timed commands and notifications. Returns the number of its updates;
+    /// `None` if it does nothing at all.
     #[inline]
     pub fn run(
         &mut self,
@@ -133,7 +133,7 @@ impl<'a> Runner<'a> {
         self.drop_after(marks);
     }
 
-    /// Writes a command's updates as far as there is room, and says how many there are.
+    /// Writes a command's updates as far as there is room, and counts them.
     #[inline]
     fn write(&mut self, kind: u16, call: &Run<'_>, out: &mut [Pair]) -> Result<usize, Overrun> {
         match self {
@@ -219,7 +219,7 @@ impl Run<'_> {
     }
 }
 
-/// What the commands of one thread put off and tell.
+/// The timed commands and notifications of one thread's commands.
 pub struct Emitted<'a> {
     world: Frozen<'a>,
     dimensions: usize,

@@ -15,7 +15,7 @@ use device::cpu::{Workers, ranges, take};
 
 /// The hearings of one part of the clients.
 #[derive(Default)]
-pub struct Heard {
+pub struct HearingScratch {
     /// One client's notifications, with repetitions.
     found: Vec<u32>,
     cover: Cover,
@@ -25,8 +25,8 @@ pub struct Heard {
 }
 
 impl Interest {
-    /// Finds the notifications that each client hears. If there are more than a client may
-    /// hear, the last of them are dropped.
+    /// Finds each client's hearings. If there are more than a client may get, the last of them
+    /// are dropped.
     pub fn hear(&mut self, workers: &Workers, state: &State, index: &Index, out: &mut TickOutput) {
         let (out, notifications, counts) = (&mut out.hearings, &out.notifications, &mut out.counts);
         self.cut(out);
@@ -37,28 +37,28 @@ impl Interest {
         let areas = areas.filter_map(|(notification, number)| Some((number, area(notification)?)));
         self.areas.build(workers, areas);
         let parts = workers.parts_of(self.used, CLIENTS_GRAIN);
-        if self.heard.len() < parts {
-            self.heard.resize_with(parts, Heard::default);
+        if self.hearings.len() < parts {
+            self.hearings.resize_with(parts, HearingScratch::default);
         }
-        let mut heard = std::mem::take(&mut self.heard);
-        let mut lengths = std::mem::take(&mut self.heard_lengths);
+        let mut scratch = std::mem::take(&mut self.hearings);
+        let mut lengths = std::mem::take(&mut self.hearing_lengths);
         lengths.resize(self.used, 0);
         let shared = &*self;
         let mut rest = &mut lengths[..];
         let tasks = ranges(self.used, parts)
-            .zip(&mut heard)
-            .map(|(range, heard)| {
+            .zip(&mut scratch)
+            .map(|(range, scratch)| {
                 let n = range.len();
-                (range, heard, take(&mut rest, n))
+                (range, scratch, take(&mut rest, n))
             });
-        workers.run(tasks.collect(), |(range, heard, counts)| {
-            heard.all.clear();
-            heard.dropped = 0;
+        workers.run(tasks.collect(), |(range, scratch, counts)| {
+            scratch.all.clear();
+            scratch.dropped = 0;
             for (client, count) in range.zip(counts) {
-                *count = shared.hear_one(client, state, index, notifications, heard);
+                *count = shared.find_hearings(client, state, index, notifications, scratch);
             }
         });
-        let mut rest = heard[..parts].iter().map(|heard| &heard.all[..]);
+        let mut rest = scratch[..parts].iter().map(|scratch| &scratch.all[..]);
         let mut numbers = rest.next().unwrap_or_default();
         let clients = self.cuts.ranges(self.used as u32);
         for (segment, clients) in out.segments.iter_mut().zip(clients) {
@@ -82,21 +82,21 @@ impl Interest {
             }
             counts.hearings += u64::from(end);
         }
-        counts.hearings_dropped = heard[..parts].iter().map(|heard| heard.dropped).sum();
-        self.heard_lengths = lengths;
-        self.heard = heard;
+        counts.hearings_dropped = scratch[..parts].iter().map(|scratch| scratch.dropped).sum();
+        self.hearing_lengths = lengths;
+        self.hearings = scratch;
     }
 
-    /// Appends the notifications that one client hears, and returns their number.
-    fn hear_one(
+    /// Appends one client's hearings, and returns their number.
+    fn find_hearings(
         &self,
         client: usize,
         state: &State,
         index: &Index,
         notifications: &[Notification],
-        heard: &mut Heard,
+        scratch: &mut HearingScratch,
     ) -> u32 {
-        let found = &mut heard.found;
+        let found = &mut scratch.found;
         found.clear();
         // Remove repetitions, so that the list never holds a notification more than twice.
         let unite = |found: &mut Vec<u32>| {
@@ -118,9 +118,9 @@ impl Interest {
             unite(found);
         }
         if self.with_regions {
-            heard.cover.set(self.subscriptions(client, state));
-            heard.cover.simplify();
-            heard
+            scratch.cover.set(self.subscriptions(client, state));
+            scratch.cover.simplify();
+            scratch
                 .cover
                 .overlapping(&self.areas, notifications.len(), |number| {
                     found.push(number)
@@ -129,8 +129,8 @@ impl Interest {
         found.sort_unstable();
         found.dedup();
         let kept = found.len().min(self.hearings_max);
-        heard.dropped += (found.len() - kept) as u64;
-        heard.all.extend_from_slice(&found[..kept]);
+        scratch.dropped += (found.len() - kept) as u64;
+        scratch.all.extend_from_slice(&found[..kept]);
         kept as u32
     }
 
