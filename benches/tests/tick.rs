@@ -48,6 +48,27 @@ fn all_backends_agree_on_whom_a_client_sees_in_a_crowd() {
 }
 
 #[test]
+fn a_flash_crowd_has_the_same_end_on_the_baseline_and_a_row_of_seconds() {
+    let folder = Folder::new();
+    let line = "crowd --flash 400 --visible-max 20 --threads 2";
+    let (report, tables, _) = run_and_keep(line, &folder);
+
+    assert_eq!(report.rows.len(), 1);
+    let row = &report.rows[0];
+    assert_eq!(row.whole("clients"), Some(400));
+    // Two seconds before the rush, five of it, two to settle, and three that count.
+    assert_eq!(row.samples, 60);
+    let deliveries: Vec<Vec<u64>> =
+        serde_json::from_value(row.params["second_deliveries"].clone()).unwrap();
+    assert_eq!(deliveries.len(), 12);
+    // All of the crowd see as much as they can, and all that they see moves.
+    let last = deliveries[11].iter().sum::<u64>();
+    assert!(last >= 200 * 20, "{deliveries:?}");
+    assert_eq!(row.whole("deliveries"), Some(last));
+    assert!(tables.contains("400 clients, cpu on 1"), "{tables}");
+}
+
+#[test]
 fn a_hot_entity_loses_no_update() {
     let folder = Folder::new();
     let line = "hot --updates 5000 --runs 2 --baseline-runs 2 --threads 2";

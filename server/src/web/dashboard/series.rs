@@ -7,6 +7,7 @@ use gpu_kernels::{Counts, Stage};
 use serde::Serialize;
 
 use crate::metrics::steps::Step;
+use crate::metrics::table;
 use crate::metrics::window::Window;
 
 /// One of the lines that can be drawn over time.
@@ -29,6 +30,7 @@ pub fn all() -> Vec<Series> {
     let own = OWN.iter().map(|&(name, unit, _)| (name.to_owned(), unit));
     let steps = Step::ALL.map(|step| (format!("step_{}", step.name()), Unit::Milliseconds));
     let stages = Stage::ALL.map(|stage| (format!("stage_{}", stage.name()), Unit::Milliseconds));
+    let gpus = table::GPUS.map(|gpu| (format!("gpu_{gpu}"), Unit::Milliseconds));
     let counts = Counts::METRICS.iter().map(|count| {
         let name = count.name.trim_start_matches("myriad_");
         let name = match count.label {
@@ -41,7 +43,7 @@ pub fn all() -> Vec<Series> {
         };
         (name, unit)
     });
-    let named = own.chain(steps).chain(stages).chain(counts);
+    let named = own.chain(steps).chain(stages).chain(gpus).chain(counts);
     named.map(|(name, unit)| Series { name, unit }).collect()
 }
 
@@ -55,7 +57,11 @@ pub fn sample(window: &Window, took: Duration) -> Vec<f32> {
         tick_times_us,
     };
     let own = OWN.iter().map(|(_, _, value)| value(&second));
-    let times = window.steps.iter().chain(&window.stages);
+    let times = window
+        .steps
+        .iter()
+        .chain(&window.stages)
+        .chain(&window.gpus);
     let times = times.map(|time| second.mean_ms(*time));
     let counts = Counts::METRICS.iter().zip(window.counts);
     let counts = counts.map(|(count, sum)| match count.kind {
@@ -227,6 +233,7 @@ mod tests {
         window.late = 5;
         window.period = Duration::from_millis(50);
         window.steps[Step::Listen as usize] = Duration::from_millis(40);
+        window.gpus[1] = Duration::from_millis(25);
         window.tick_times_us = vec![9000, 1000, 2000, 3000];
         window.fan_out.ages.note(1);
         window.fan_out.ages.note(1);
@@ -234,6 +241,7 @@ mod tests {
         let number = |name| of(name, &window, Duration::from_millis(500));
         assert_eq!([number("ticks"), number("ticks_late")], [20.0, 10.0]);
         assert_eq!(number("step_listen"), 4.0);
+        assert_eq!([number("gpu_0"), number("gpu_1")], [0.0, 2.5]);
         let ticks = ["tick_p50", "tick_p99", "tick_max"].map(number);
         assert_eq!(ticks, [2.0, 9.0, 9.0]);
         assert_eq!([number("age_p50"), number("age_p99")], [50.0, 200.0]);
