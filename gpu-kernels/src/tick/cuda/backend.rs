@@ -184,13 +184,18 @@ impl Backend for CudaBackend {
             let started = part.start(&shared, &mut stage);
             started.map_err(|refusal| (stage, refusal))
         });
-        let mut refused = None;
+        let (mut refused, mut failures) = (None, vec![]);
         for (part, started) in started.into_iter().enumerate() {
             match started {
                 Ok(()) => {}
                 Err((_, Refusal::Frame(error))) => refused = Some(error),
-                Err((stage, Refusal::Device(error))) => return Err(self.fail(part, stage, error)),
+                Err((stage, Refusal::Device(error))) => failures.push((part, stage, error)),
             }
+        }
+        // Where one part fails, those that need something of it do, too.
+        let cause = |(_, _, error): &(usize, Stage, DriverError)| error.is_of_another();
+        if let Some((part, stage, error)) = failures.into_iter().min_by_key(cause) {
+            return Err(self.fail(part, stage, error));
         }
         // All parts refuse a frame, or none.
         if let Some(error) = refused {

@@ -68,7 +68,7 @@ impl Links {
 }
 
 /// A part's end of the links in one tick. However the submission of the tick ends, others
-/// do not wait for this part any more.
+/// do not wait for this part any more; what needs something of a part that has failed fails.
 pub struct Link {
     links: Option<Arc<Links>>,
     part: usize,
