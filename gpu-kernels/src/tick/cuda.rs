@@ -131,6 +131,8 @@ struct Flight {
     upload: [Event; 2],
     /// Before the first stage on the device, and after each stage.
     marks: Vec<Event>,
+    /// Before and after the wait for the numbers of deliveries of other parts.
+    exchange: [Event; 2],
     /// After each chunk of clients.
     served: Vec<Event>,
     chunks: Chunks,
@@ -363,6 +365,7 @@ impl Flight {
             counters: Download::new(device, 1)?,
             upload: [device.event()?, device.event()?],
             marks: events(Stage::ALL.len() + 1)?,
+            exchange: [device.event()?, device.event()?],
             served: events(CHUNKS_MAX)?,
             chunks: Chunks::of(0..0),
             totals: FrameTotals::default(),

@@ -9,6 +9,7 @@ use shared::WorldConfig;
 
 use super::parity;
 use crate::metrics::{machine, memory};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use crate::tick::backend::DIVIDED_CLIENTS_MIN;
 use quic::socket::BUFFER_BYTES;
 use testkit::parity::RandomWorlds;
@@ -205,6 +206,7 @@ pub fn print_plans(world: &WorldConfig, available: Option<u64>) -> bool {
 
 /// Which of the GPUs a world uses, and where it does not fit. `gpus` are the numbers of those
 /// that work, each with its free memory.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn use_of_gpus(clients: u32, needed: u64, gpus: &[(u32, u64)]) -> Vec<String> {
     let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
     let count = gpus.len();
@@ -294,7 +296,7 @@ fn open_files() -> Finding {
 
 const OPEN_FILES_MIN: u64 = 1024;
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
 mod tests {
     use super::*;
 

@@ -187,7 +187,7 @@ table! {
     GPU_MEMORY: Gauge = "myriad_gpu_memory_bytes" ["gpu": &[]],
         "memory of each GPU that the world takes; by its place in `--gpus`";
     TICK_GPU: Histogram = "myriad_tick_gpu_seconds" ["gpu": &[]],
-        "time that each GPU was busy with a tick, without the download; by its place in `--gpus`";
+        "time that each GPU was busy with a tick, without the download and waits for others; by its place in `--gpus`";
     TICK_STEP: Histogram = "myriad_tick_step_seconds" ["step": &STEPS],
         "work of the tick thread by step: `gather`, `order` (of commands), `backend`, `record`, `listen` (matching with subscriptions), `apply`, `keep` (the journal), `publish`";
     TICK_ENGINE: Histogram = "myriad_tick_engine_seconds",

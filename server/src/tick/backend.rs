@@ -190,6 +190,7 @@ fn start_cuda(_: &WorldConfig, _: Option<Gpus>) -> Result<Started, StartError> {
 
 /// From this many clients on, a second GPU takes more work off the first than it costs:
 /// measured by `benches fight --gpus 2`.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub const DIVIDED_CLIENTS_MIN: u32 = 200_000;
 
 #[cfg(test)]

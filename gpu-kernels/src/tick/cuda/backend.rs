@@ -1,7 +1,6 @@
 //! All parts of a world together.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use device::cpu::Crew;
 use device::{Device, DriverError, GpuInfo, HostVec, NoDevice};
@@ -24,7 +23,7 @@ use crate::tick::error::{RestoreError, StartError, TickError};
 use crate::tick::fault::Fault;
 use crate::tick::frame::Frame;
 use crate::tick::output::{
-    BucketRanges, Changes, Courses, Deliveries, Hearings, Segment, Stage, StageTimes, TickOutput,
+    BucketRanges, Changes, Courses, Deliveries, Hearings, Segment, Stage, TickOutput,
 };
 use crate::tick::parts::{Cuts, PARTS_MAX, Views};
 use crate::tick::state::{Snapshot, StateHash};
@@ -426,8 +425,7 @@ fn finish_parts(
     out.tick = tick;
     out.stages = stages;
     out.part_times.clear();
-    out.part_times
-        .extend(finished.iter().map(|f| busy(&f.stages)));
+    out.part_times.extend(finished.iter().map(|part| part.busy));
     out.counts = Counts::of(&counters, &flight.totals);
     out.over_budget.clear();
     let of_kinds = (0..).map(CommandKind).zip(counters.over_budget_of);
@@ -436,12 +434,6 @@ fn finish_parts(
         .extend(some.map(|(kind, runs)| (kind, u64::from(runs))));
     out.hash = super::state_hash(&counters, &part.sizes, tick.next(), flight.logic_hash);
     Ok(finished.into_iter().filter_map(|f| f.views).collect())
-}
-
-/// The time that a part was busy with a tick.
-fn busy(stages: &StageTimes) -> Duration {
-    let own = Stage::ALL.iter().filter(|&&stage| stage != Stage::Download);
-    own.map(|&stage| stages.of(stage)).sum()
 }
 
 impl Output {

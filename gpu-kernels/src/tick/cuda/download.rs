@@ -39,6 +39,8 @@ pub struct Share<'a> {
 pub struct Finished {
     pub counters: Counters,
     pub stages: StageTimes,
+    /// How long the part was busy, without the download and without waiting for other parts.
+    pub busy: Duration,
     /// In a tick that cuts follow, if views are limited.
     pub views: Option<Views>,
 }
@@ -91,6 +93,9 @@ impl Part {
             out.refused.sort_unstable();
         }
         let mut stages = flight.stage_times()?;
+        let [before, after] = &flight.exchange;
+        let waited = flight.between(Stage::Interest, before, after)?;
+        let busy = stages.total().saturating_sub(waited);
         stages.set(Stage::Download, begun.elapsed());
         let views = flight.views.map(|_| {
             let visible_max = sizes.visible_max as u32;
@@ -99,6 +104,7 @@ impl Part {
         Ok(Finished {
             counters,
             stages,
+            busy,
             views,
         })
     }
@@ -228,20 +234,25 @@ impl Flight {
 
     /// The time that each stage took on the device.
     fn stage_times(&self) -> Result<StageTimes, Failure> {
-        let between = |stage: Stage, from: &Event, to: &Event| {
-            let ms = self.device.elapsed_ms(from, to);
-            let ms = ms.map_err(|error| Failure(stage, error))?;
-            Ok::<_, Failure>(Duration::from_secs_f32(ms.max(0.0) / 1000.0))
-        };
         let mut times = StageTimes::default();
         for (i, stage) in Stage::ALL.into_iter().enumerate() {
             if stage != Stage::Download {
-                times.set(stage, between(stage, &self.marks[i], &self.marks[i + 1])?);
+                times.set(
+                    stage,
+                    self.between(stage, &self.marks[i], &self.marks[i + 1])?,
+                );
             }
         }
-        let upload = between(Stage::Upload, &self.upload[0], &self.upload[1])?;
+        let upload = self.between(Stage::Upload, &self.upload[0], &self.upload[1])?;
         times.set(Stage::Upload, times.of(Stage::Upload) + upload);
         Ok(times)
+    }
+
+    /// The time from one event of a stage to another.
+    fn between(&self, stage: Stage, from: &Event, to: &Event) -> Result<Duration, Failure> {
+        let ms = self.device.elapsed_ms(from, to);
+        let ms = ms.map_err(|error| Failure(stage, error))?;
+        Ok(Duration::from_secs_f32(ms.max(0.0) / 1000.0))
     }
 }
 

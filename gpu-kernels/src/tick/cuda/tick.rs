@@ -129,7 +129,9 @@ impl Part {
         begin(Stage::Interest)?;
         kernels.interest.count(&mut run, self.form)?;
         let own = run.counter(offset_of!(Counters, deliveries_total));
+        device.record(Lane::Work, &flight.exchange[0])?;
         link.exchange(own, tick.part_deliveries)?;
+        device.record(Lane::Work, &flight.exchange[1])?;
         if self.form == OutputForm::Pairs {
             kernels.interest.offsets(&run)?;
         }
