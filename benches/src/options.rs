@@ -30,7 +30,8 @@ pub struct GpusOption {
     pub gpus: u32,
 }
 
-fn gpus(text: &str) -> Result<u32, String> {
+/// A number of GPUs.
+pub fn gpus(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(gpus @ 1..=16) => Ok(gpus),
         _ => Err("expected 1 to 16".to_owned()),

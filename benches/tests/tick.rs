@@ -1,7 +1,8 @@
 //! Small runs of the benches of the server's tick.
 
-use crate::common::{Folder, run_and_keep};
 use benches::report::Row;
+
+use crate::common::{Folder, run_and_keep};
 
 #[test]
 fn all_backends_agree_on_every_tick_of_a_fight() {
@@ -45,6 +46,27 @@ fn all_backends_agree_on_whom_a_client_sees_in_a_crowd() {
         assert_eq!(row.whole("deliveries"), Some(600 * 50 + enters));
         assert!(row.stage("interest").is_some());
     }
+}
+
+#[test]
+fn a_flash_crowd_has_the_same_end_on_the_baseline_and_a_row_of_seconds() {
+    let folder = Folder::new();
+    let line = "crowd --flash 400 --visible-max 20 --threads 2";
+    let (report, tables, _) = run_and_keep(line, &folder);
+
+    assert_eq!(report.rows.len(), 1);
+    let row = &report.rows[0];
+    assert_eq!(row.whole("clients"), Some(400));
+    // Two seconds before the rush, five of it, two to settle, and three that count.
+    assert_eq!(row.samples, 60);
+    let deliveries: Vec<Vec<u64>> =
+        serde_json::from_value(row.params["second_deliveries"].clone()).unwrap();
+    assert_eq!(deliveries.len(), 12);
+    // All of the crowd see as much as they can, and all that they see moves.
+    let last = deliveries[11].iter().sum::<u64>();
+    assert!(last >= 200 * 20, "{deliveries:?}");
+    assert_eq!(row.whole("deliveries"), Some(last));
+    assert!(tables.contains("400 clients, cpu on 1"), "{tables}");
 }
 
 #[test]

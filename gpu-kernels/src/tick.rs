@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`backend`] | what every backend offers |
 //! | [`error`] | why a backend did not start, run a tick or restore a snapshot |
+//! | [`fault`] | failures on purpose |
 //! | [`frame`] | what a tick is given |
 //! | [`output`] | what a tick gives back |
 //! | [`counts`] | what happened, in numbers: declared once for device, host and metrics |
@@ -22,6 +23,7 @@ pub mod cpu;
 pub mod cuda;
 
 pub mod error;
+pub mod fault;
 pub mod frame;
 pub mod notification;
 pub mod output;

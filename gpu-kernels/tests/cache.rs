@@ -15,7 +15,7 @@ use testkit::backends::gpu;
 
 /// A cache in memory.
 #[derive(Debug, Default)]
-struct Kept(Mutex<Entries>);
+pub struct Kept(Mutex<Entries>);
 
 #[derive(Debug, Default)]
 struct Entries {

@@ -44,6 +44,7 @@ use standby::lease::renewal::{Contender, HeldLease, LeaseOptions};
 use standby::port::{LinkPort, Primary};
 use standby::runner::Ran;
 use standby::trust::LinkKey;
+use testkit::backends::Starter;
 use tick::backend::{BackendOptions, Started, start_backend};
 use tick::reload::{self, WorldFile};
 use tick::talk::filter::{NoFilter, TalkFilter};
@@ -75,6 +76,8 @@ pub struct ServerOptions {
     /// Threads of the backend.
     pub threads: usize,
     pub backend: BackendOptions,
+    /// Starts another backend in place of these: for tests.
+    pub starter: Option<Starter>,
     pub metrics: Option<SocketAddr>,
     /// Lets browsers play, and serves them a page.
     pub web: Option<WebServing>,
@@ -118,6 +121,7 @@ impl ServerOptions {
             shards: machine::cores(),
             threads: machine::cores(),
             backend: BackendOptions::default(),
+            starter: None,
             metrics: None,
             web: None,
             http_hosts: vec![],
@@ -276,8 +280,14 @@ impl Server {
             Some(data) => Some(world_data::open(data, &mut options.world)?),
             None => None,
         };
-        let start =
-            |world: &WorldConfig| start_backend(options.backend, world, options.threads, available);
+        let start = |world: &WorldConfig| match &options.starter {
+            None => start_backend(options.backend, world, options.threads, available),
+            Some(starter) => Ok(Started {
+                backend: starter.try_start(world)?,
+                description: starter.label.clone(),
+                gpu: None,
+            }),
+        };
         if options.data.is_none() && !options.world.persists.is_empty() {
             warn!("accounts keep nothing (`persist`): the world is in memory, not in a folder");
         }

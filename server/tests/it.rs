@@ -2,6 +2,7 @@
 //! everything. `cargo test -p server --test it NAME` runs those of a module.
 
 mod a_dashboard_is_operated;
+mod a_gpu_fails;
 mod a_kept_world_goes_on;
 mod a_kept_world_is_migrated;
 mod a_killed_server_keeps_what_it_told;

@@ -6,7 +6,7 @@ use gpu_kernels::{Backend, CpuBackend};
 use shared::WorldConfig;
 
 use crate::cuda;
-use crate::options::{GpusOption, RunOptions};
+use crate::options::{RunOptions, gpus};
 
 /// Options of benches that run whole ticks.
 #[derive(Args, Clone, Debug)]
@@ -19,8 +19,15 @@ pub struct BackendOptions {
         value_name = "LIST"
     )]
     backends: Vec<BackendName>,
-    #[command(flatten)]
-    gpus: GpusOption,
+    /// Numbers of GPUs that the cuda backend runs on, from the first on: each is measured
+    #[arg(
+        long,
+        default_value = "1",
+        value_delimiter = ',',
+        value_name = "LIST",
+        value_parser = gpus
+    )]
+    gpus: Vec<u32>,
     #[command(flatten)]
     pub run: RunOptions,
 }
@@ -50,13 +57,23 @@ impl BackendOptions {
         std::iter::once(BASELINE).chain(self.named())
     }
 
-    /// The backends that the options name.
+    /// The backends that the options name, on each number of GPUs.
     pub fn named(&self) -> impl Iterator<Item = Candidate> {
-        self.backends.iter().map(|&backend| self.of(backend))
+        self.backends.iter().flat_map(move |&backend| {
+            let numbers = match backend {
+                BackendName::Cpu => &[0][..],
+                BackendName::Cuda => &self.gpus,
+            };
+            numbers.iter().map(move |&gpus| self.on(backend, gpus))
+        })
     }
 
     /// A backend, whether or not the options name it.
     pub fn of(&self, backend: BackendName) -> Candidate {
+        self.on(backend, self.gpus.first().copied().unwrap_or(1))
+    }
+
+    fn on(&self, backend: BackendName, gpus: u32) -> Candidate {
         Candidate {
             name: backend.name(),
             approach: "the server's tick",
@@ -67,7 +84,7 @@ impl BackendOptions {
             },
             gpus: match backend {
                 BackendName::Cpu => 0,
-                BackendName::Cuda => self.gpus.gpus,
+                BackendName::Cuda => gpus,
             },
         }
     }

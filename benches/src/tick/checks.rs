@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use anyhow::ensure;
 use gpu_kernels::TickOutput;
 
-use super::backends::{BASELINE, Candidate};
+use super::backends::Candidate;
 
 /// Fails if the tick dropped something: it did less work than the bench measures.
 pub fn ensure_nothing_dropped(output: &TickOutput) -> anyhow::Result<()> {
@@ -15,8 +15,8 @@ pub fn ensure_nothing_dropped(output: &TickOutput) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails if a candidate's results differ from the baseline's after any tick that both
-/// ran. Results are those of consecutive ticks, from tick 1.
+/// Fails if a candidate's results differ from those of the first one, usually the baseline,
+/// after any tick that both ran. Results are those of consecutive ticks, from tick 1.
 pub fn ensure_same<T: PartialEq + Debug>(
     candidate: &Candidate,
     found: &[T],
@@ -25,10 +25,9 @@ pub fn ensure_same<T: PartialEq + Debug>(
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
         ensure!(
             found == expected,
-            "after tick {}, {} has {found:x?} where {} has {expected:x?}",
+            "after tick {}, {} has {found:x?} where the first backend has {expected:x?}",
             i + 1,
             candidate.name,
-            BASELINE.name,
         );
     }
     Ok(())

@@ -9,6 +9,8 @@ use gpu_kernels::{Frame, Stage};
 use shared::world::mix::mix;
 use shared::{Tick, WorldConfig};
 
+mod flash;
+
 use super::backends::{BASELINE, BackendOptions, Candidate};
 use super::checks::{ensure_nothing_dropped, ensure_same};
 use super::clients::ClientCounts;
@@ -39,9 +41,12 @@ pub struct Options {
     /// Timed ticks
     #[arg(long, default_value = "20", value_name = "N", value_parser = at_least_one)]
     runs: usize,
-    /// Timed ticks of the baseline
-    #[arg(long, default_value = "1", value_name = "N", value_parser = at_least_one)]
+    /// Timed ticks of the baseline; 0: none, and backends are compared with the first one
+    #[arg(long, default_value = "1", value_name = "N")]
     baseline_runs: usize,
+    /// In place of the crowd, flash crowds: half of so many clients move into one area within 5 s
+    #[arg(long, value_name = "RANGE|LIST")]
+    flash: Option<ClientCounts>,
     #[command(flatten)]
     backends: BackendOptions,
 }
@@ -52,6 +57,13 @@ impl Bench for Crowd {
     type Options = Options;
 
     fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
+        if let Some(flash) = &options.flash {
+            for &clients in &flash.0 {
+                let rows = flash::measure(clients, options.visible_max, &options.backends);
+                recorder.add(rows.with_context(|| format!("a flash of {clients} clients"))?)?;
+            }
+            return Ok(());
+        }
         for &clients in &options.clients.0 {
             let rows = measure(clients, options).with_context(|| format!("{clients} clients"))?;
             recorder.add(rows)?;
@@ -60,6 +72,11 @@ impl Bench for Crowd {
     }
 
     fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+        flash::write(report, out)?;
+        let rows = report.rows.iter().filter(|row| row.scenario == NAME);
+        if rows.clone().count() == 0 {
+            return Ok(());
+        }
         title(out, "A crowd in one area of interest")?;
         writeln!(
             out,
@@ -71,7 +88,7 @@ impl Bench for Crowd {
         header.extend(["backend", "threads", "total", "deviation"]);
         header.extend(Stage::ALL.map(Stage::name));
         head(out, &header)?;
-        for row in &report.rows {
+        for row in rows {
             let mut cells = COUNTS.map(|name| row.cell(name)).to_vec();
             cells.extend([
                 row.backend.clone(),
@@ -93,14 +110,19 @@ type Outcome = (u64, Delivered);
 fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
     let mut rows = vec![];
     let mut expected: Vec<Outcome> = vec![];
-    for candidate in options.backends.candidates() {
+    let is_wanted = |candidate: &Candidate| !candidate.is_baseline() || options.baseline_runs > 0;
+    for candidate in options.backends.candidates().filter(is_wanted) {
         let runs = match candidate.is_baseline() {
             true => options.baseline_runs,
             false => options.runs,
         };
         let (samples, outcomes) = sample(clients, options, &candidate, WARM_UP_TICKS + runs)?;
         ensure_same(&candidate, &outcomes, &expected)?;
-        let common = WARM_UP_TICKS + options.runs.min(options.baseline_runs);
+        let common = match options.baseline_runs {
+            0 => options.runs,
+            baseline => options.runs.min(baseline),
+        };
+        let common = WARM_UP_TICKS + common;
         let (state, delivered) = outcomes[common - 1];
         let samples = &samples[WARM_UP_TICKS..];
         let mut row = Row::of(NAME, candidate.name, candidate.approach, samples);

@@ -20,6 +20,7 @@ use crate::bench::Bench;
 use crate::options::at_least_one;
 use crate::report::plot::Chart;
 use crate::report::{Recorder, Report, Row, Sample};
+
 pub use arena::{Arena, Delivered};
 pub use scenario::{Frames, config};
 
@@ -41,8 +42,8 @@ pub struct Options {
     /// Timed ticks
     #[arg(long, default_value = "50", value_name = "N", value_parser = at_least_one)]
     runs: usize,
-    /// Timed ticks of the baseline
-    #[arg(long, default_value = "5", value_name = "N", value_parser = at_least_one)]
+    /// Timed ticks of the baseline; 0: none, and backends are compared with the first one
+    #[arg(long, default_value = "5", value_name = "N")]
     baseline_runs: usize,
     #[command(flatten)]
     backends: BackendOptions,
@@ -85,8 +86,13 @@ fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
     let mut rows = vec![];
     let mut expected: Vec<Outcome> = vec![];
     // Rows have the figures of the last tick that all candidates run.
-    let common = WARM_UP_TICKS + options.runs.min(options.baseline_runs);
-    for candidate in options.backends.candidates() {
+    let is_wanted = |candidate: &Candidate| !candidate.is_baseline() || options.baseline_runs > 0;
+    let common = match options.baseline_runs {
+        0 => options.runs,
+        baseline => options.runs.min(baseline),
+    };
+    let common = WARM_UP_TICKS + common;
+    for candidate in options.backends.candidates().filter(is_wanted) {
         let runs = match candidate.is_baseline() {
             true => options.baseline_runs,
             false => options.runs,

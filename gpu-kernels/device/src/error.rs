@@ -10,6 +10,22 @@ pub struct DriverError {
     pub code: String,
 }
 
+impl DriverError {
+    /// Another device has failed, for which this one would wait.
+    pub fn of_another() -> DriverError {
+        DriverError {
+            call: OF_ANOTHER,
+            code: "it has failed".to_owned(),
+        }
+    }
+
+    pub fn is_of_another(&self) -> bool {
+        self.call == OF_ANOTHER
+    }
+}
+
+const OF_ANOTHER: &str = "the wait for another GPU";
+
 /// Why the driver can't compile a text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CompileError {

@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`cpu`] | worker threads, a stable radix sort, and the CPU's one use of unsafe code |
+//! | [`cpu`] | worker threads, threads for parts that wait for each other, and a stable radix sort |
 //! | [`layout`] | structures that host and kernels share, declared once |
 //! | [`plan`] | named buffers of one device allocation |
 //! | [`host_vec`] | vectors whose memory a device can copy in place |

@@ -49,25 +49,27 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use device::gpu::sort::{Sorter, scratch_bytes};
-use device::{Device, Download, DriverError, Event, GpuInfo, Lane, NoDevice, Pointer};
+use device::{Device, Download, DriverError, Event, GpuInfo, HostVec, Lane, NoDevice, Pointer};
 use shared::WorldConfig;
 use shared::world::attribute::bits_for;
 
 use crate::kernels::KERNELS;
 use crate::tick::counts::{CHUNKS_MAX, Counters, FrameTotals};
 use crate::tick::error::StartError;
+use crate::tick::fault::Fault;
 use crate::tick::output::{RefusedCommand, Stage};
 use crate::tick::state::{self, StateHash, part};
-pub use backend::CudaBackend;
 use download::Chunks;
 use kernels::Kernels;
 use layout::{Regions, World};
 use links::Links;
-pub use scripts::CodeCache;
 use scripts::{Kinds, Scripts};
 use sizes::Sizes;
 use upload::Staging;
 use world::Buffers;
+
+pub use backend::CudaBackend;
+pub use scripts::CodeCache;
 
 /// A world on one GPU, and the clients that it serves.
 struct Part {
@@ -99,6 +101,8 @@ struct Part {
     clients_used: u32,
     /// Nobody is told of ticks.
     is_quiet: bool,
+    /// How many entities each client of the part sees, in a tick that cuts follow.
+    seen: HostVec<u32>,
     /// A copy of the state that is under way.
     copy: Option<Box<copy::Copy>>,
     /// The GPU's properties before this world allocated its memory.
@@ -106,6 +110,9 @@ struct Part {
     form: OutputForm,
     /// `None` for the only part.
     links: Option<Arc<Links>>,
+    /// The number of the GPU on this machine.
+    ordinal: u32,
+    fault: Option<Fault>,
     device: Arc<Device>,
 }
 
@@ -125,14 +132,16 @@ struct Flight {
     upload: [Event; 2],
     /// Before the first stage on the device, and after each stage.
     marks: Vec<Event>,
+    /// Before and after the wait for the numbers of deliveries of other parts.
+    exchange: [Event; 2],
     /// After each chunk of clients.
     served: Vec<Event>,
     chunks: Chunks,
     totals: FrameTotals,
     /// The commands of clients for which the tick has no room.
     beyond: Vec<RefusedCommand>,
-    /// Those that are served.
-    clients: Range<u32>,
+    /// By client: how many entities it sees; `None` if cuts don't follow the tick.
+    views: Option<Pointer<u32>>,
     /// Of the scripts that the tick runs.
     logic_hash: u64,
     device: Arc<Device>,
@@ -213,6 +222,7 @@ impl Part {
         }
         let base = device.allocate(needed).map_err(NoDevice::from)?;
         Ok(Opened {
+            ordinal,
             device: Arc::new(device),
             gpu,
             base,
@@ -265,8 +275,20 @@ impl Part {
     }
 }
 
+/// Fails if the stage of the tick should.
+fn reach(fault: Option<Fault>, stage: Stage, tick: shared::Tick) -> Result<(), DriverError> {
+    match fault {
+        Some(fault) if (fault.stage, fault.tick) == (stage, tick) => Err(DriverError {
+            call: "the tick",
+            code: Fault::MESSAGE.to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// A GPU with its memory.
 struct Opened {
+    ordinal: u32,
     device: Arc<Device>,
     /// Its properties before the memory was allocated.
     gpu: GpuInfo,
@@ -283,7 +305,12 @@ struct Start<'a> {
 
 impl Start<'_> {
     fn part(&self, number: usize, opened: Opened, scripts: Scripts) -> Result<Part, DriverError> {
-        let Opened { device, gpu, base } = opened;
+        let Opened {
+            ordinal,
+            device,
+            gpu,
+            base,
+        } = opened;
         device.enter()?;
         let (config, sizes) = (self.config, self.sizes);
         let buffers = Buffers::new(&sizes);
@@ -311,10 +338,16 @@ impl Start<'_> {
             stamp: 0,
             clients_used: 0,
             is_quiet: false,
+            seen: match self.links {
+                Some(_) => HostVec::locked(sizes.clients as usize),
+                None => HostVec::new(),
+            },
             copy: None,
             gpu,
             form: self.form,
             links: self.links.clone(),
+            ordinal,
+            fault: None,
             device,
         })
     }
@@ -333,11 +366,12 @@ impl Flight {
             counters: Download::new(device, 1)?,
             upload: [device.event()?, device.event()?],
             marks: events(Stage::ALL.len() + 1)?,
+            exchange: [device.event()?, device.event()?],
             served: events(CHUNKS_MAX)?,
             chunks: Chunks::of(0..0),
             totals: FrameTotals::default(),
             beyond: vec![],
-            clients: 0..0,
+            views: None,
             logic_hash: 0,
             device: device.clone(),
         })

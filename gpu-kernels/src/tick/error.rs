@@ -59,10 +59,14 @@ pub enum TickError {
     },
     #[error("{found} births have all columns; expected at most {most}")]
     TooManyRows { found: usize, most: u32 },
-    #[error("the device fails in the {stage} stage: {message}")]
+    #[error("GPU {gpu} fails in the {stage} stage: {message}")]
     Device {
+        /// Its number on the machine.
+        gpu: u32,
         stage: &'static str,
         message: String,
+        /// The numbers of the world's GPUs that still work.
+        left: Vec<u32>,
     },
 }
 

@@ -231,6 +231,12 @@ impl<T> ByClient<T> {
             .sum()
     }
 
+    /// By part of the backend: the numbers of client rows and of items.
+    pub fn shares(&self) -> impl Iterator<Item = (usize, usize)> {
+        let segments = self.segments.iter();
+        segments.map(|segment| (segment.clients(), segment.all().len()))
+    }
+
     /// Empties all lists, and keeps their memory.
     pub(crate) fn clear(&mut self) {
         for segment in &mut self.segments {

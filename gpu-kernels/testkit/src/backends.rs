@@ -14,13 +14,13 @@ pub struct Starter {
     start: Arc<Start>,
 }
 
-type Start = dyn Fn(&WorldConfig) -> Result<Box<dyn Backend>, StartError>;
+type Start = dyn Fn(&WorldConfig) -> Result<Box<dyn Backend>, StartError> + Send + Sync;
 
 impl Starter {
     /// Creates a starter that starts a backend with `start`.
     pub fn new(
         label: impl Into<String>,
-        start: impl Fn(&WorldConfig) -> Result<Box<dyn Backend>, StartError> + 'static,
+        start: impl Fn(&WorldConfig) -> Result<Box<dyn Backend>, StartError> + Send + Sync + 'static,
     ) -> Starter {
         Starter {
             label: label.into(),
@@ -95,7 +95,7 @@ fn cpu(threads: usize) -> Starter {
 }
 
 /// The CPU backend with its clients in several parts.
-fn divided(parts: usize) -> Starter {
+pub fn divided(parts: usize) -> Starter {
     Starter::new(format!("cpu in {parts} parts"), move |config| {
         let backend = CpuBackend::new(config, 2, None)?;
         Ok(Box::new(backend.divided(parts)))

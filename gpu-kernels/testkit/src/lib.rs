@@ -11,6 +11,7 @@
 //! | [`parity`] | backends and the oracle in step; the check of random worlds |
 //! | [`scripts`] | scripts for tests |
 //! | [`snapshots`] | checks that the state hash and `restore` cover every part of a snapshot |
+//! | [`failing`] | a backend that fails on purpose |
 //! | [`headers`] | the check that headers of kernels say what Rust declares |
 //! | [`trial`] | backends in step over a given world, with random commands |
 //! | [`dice`] | random choices from a seed |
@@ -18,6 +19,7 @@
 pub mod agree;
 pub mod backends;
 pub mod dice;
+pub mod failing;
 pub mod headers;
 pub mod oracle;
 pub mod parity;

@@ -11,10 +11,12 @@ use shared::WorldConfig;
 use testkit::parity::RandomWorlds;
 
 use super::parity;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use tick::backend::DIVIDED_CLIENTS_MIN;
 
 #[derive(Debug, Args)]
 pub struct DoctorArguments {
-    /// World file: print the memory that the world needs on each backend
+    /// World file: print the memory that the world needs on each backend, and the GPUs that it uses
     #[arg(long, value_name = "FILE")]
     world: Option<PathBuf>,
     /// Run random worlds on the processor and on the GPU, and compare every tick
@@ -67,10 +69,9 @@ pub struct Finding {
 
 /// Checks everything.
 pub fn examine(ordinal: u32) -> Vec<Finding> {
-    vec![
-        processor(),
-        memory(),
-        gpu(ordinal),
+    let mut findings = vec![processor(), memory()];
+    findings.extend(gpus(ordinal));
+    findings.extend([
         socket_buffer(
             "receive",
             "/proc/sys/net/core/rmem_max",
@@ -79,7 +80,8 @@ pub fn examine(ordinal: u32) -> Vec<Finding> {
         socket_buffer("send", "/proc/sys/net/core/wmem_max", "net.core.wmem_max"),
         udp_errors(),
         open_files(),
-    ]
+    ]);
+    findings
 }
 
 /// Prints the results. True if no fix is needed.
@@ -129,9 +131,17 @@ fn memory() -> Finding {
     }
 }
 
+/// All GPUs, or why the one with this number can't be used.
+fn gpus(ordinal: u32) -> Vec<Finding> {
+    match gpu_count() {
+        0 | 1 => vec![gpu(ordinal)],
+        count => (0..count).map(gpu).collect(),
+    }
+}
+
 fn gpu(ordinal: u32) -> Finding {
     let value = match usable_gpu(ordinal) {
-        Ok(gpu) => gpu,
+        Ok(gpu) => format!("{ordinal}: {gpu}"),
         Err(reason) => format!("none: {reason}; worlds run on the processor"),
     };
     Finding {
@@ -160,6 +170,16 @@ fn usable_gpu(_: u32) -> Result<String, String> {
     Err("the cuda backend needs Linux on x86-64".to_owned())
 }
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn gpu_count() -> u32 {
+    gpu_kernels::tick::cuda::gpu_count()
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn gpu_count() -> u32 {
+    0
+}
+
 /// Prints the memory of a world's full buffers on each backend. False if the processor's don't fit
 /// into what is available here.
 pub fn print_plans(world: &WorldConfig, available: Option<u64>) -> bool {
@@ -170,8 +190,46 @@ pub fn print_plans(world: &WorldConfig, available: Option<u64>) -> bool {
         say!("  → only {available:.1} MB are available here: the server would not start");
     }
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    print_plan("cuda", &gpu_kernels::tick::cuda::memory_plan(world));
+    {
+        let needed = print_plan("cuda", &gpu_kernels::tick::cuda::memory_plan(world));
+        let free = |number| {
+            let gpu = gpu_kernels::tick::cuda::gpu(number).ok()?;
+            Some((number, gpu.memory_free))
+        };
+        let gpus: Vec<(u32, u64)> = (0..gpu_count()).filter_map(free).collect();
+        for line in use_of_gpus(world.limits.clients, needed, &gpus) {
+            say!("  → {line}");
+        }
+    }
     missing.is_none()
+}
+
+/// Which of the GPUs a world uses, and where it does not fit. `gpus` are the numbers of those
+/// that work, each with its free memory.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn use_of_gpus(clients: u32, needed: u64, gpus: &[(u32, u64)]) -> Vec<String> {
+    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    let count = gpus.len();
+    let mut lines = vec![match (count, clients < DIVIDED_CLIENTS_MIN) {
+        (0, _) => "no GPU here".to_owned(),
+        (1, _) => "the only GPU would run it".to_owned(),
+        (_, true) => format!(
+            "GPU 0 of {count} would run it: all do from {DIVIDED_CLIENTS_MIN} clients on, \
+             it has {clients}; `--gpus` chooses others"
+        ),
+        (_, false) => format!(
+            "all {count} GPUs would run it, with {} on each; `--gpus` chooses others",
+            megabytes(needed)
+        ),
+    }];
+    let short = gpus.iter().filter(|&&(_, free)| free < needed);
+    lines.extend(short.map(|&(number, free)| {
+        format!(
+            "GPU {number} has only {} free: it does not fit there",
+            megabytes(free)
+        )
+    }));
+    lines
 }
 
 /// Gives the sum.
@@ -237,3 +295,30 @@ fn open_files() -> Finding {
 }
 
 const OPEN_FILES_MIN: u64 = 1024;
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_world_of_many_clients_uses_all_gpus_and_says_where_it_does_not_fit() {
+        let lines = |clients, gpus: &[(u32, u64)]| use_of_gpus(clients, 2_500_000, gpus);
+        assert_eq!(lines(1000, &[]), ["no GPU here"]);
+        assert_eq!(
+            lines(500_000, &[(0, 9_000_000)]),
+            ["the only GPU would run it"]
+        );
+        let gpus = [(0, 9_000_000), (1, 1_000_000)];
+        let does_not_fit = "GPU 1 has only 1.0 MB free: it does not fit there";
+        assert_eq!(
+            lines(500_000, &gpus),
+            [
+                "all 2 GPUs would run it, with 2.5 MB on each; `--gpus` chooses others",
+                does_not_fit
+            ]
+        );
+        let few = "GPU 0 of 2 would run it: all do from 200000 clients on, it has 1000; \
+                   `--gpus` chooses others";
+        assert_eq!(lines(1000, &gpus), [few, does_not_fit]);
+    }
+}

@@ -135,6 +135,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         shards: arguments.shards.unwrap_or(cores),
         threads: arguments.threads.unwrap_or(cores),
         backend: arguments.backend,
+        starter: None,
         metrics: arguments.metrics,
         web: arguments.web.serving(&renewals)?,
         http_hosts: arguments.web.hosts.names,

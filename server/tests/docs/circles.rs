@@ -27,22 +27,6 @@ const EXCEPTIONS: &[(&str, &[&str])] = &[
         &["copy", "launcher", "motion", "snapshot", "world"],
     ),
     ("gpu-kernels/src/tick/cuda", &["layout", "regions", "sizes"]),
-    ("server/src", &["commands", "playback", "server", "web"]),
-    (
-        "server/src",
-        &[
-            "durable",
-            "lease",
-            "session",
-            "standby",
-            "tick",
-            "transport",
-        ],
-    ),
-    ("server/src/durable", &["characters", "migration"]),
-    ("server/src/durable", &["recovery", "rerun"]),
-    ("server/src/metrics", &["port", "telemetry"]),
-    ("server/src/playback", &["kept", "recorded", "ticks"]),
     ("shared/quic/src", &["endpoint", "link"]),
     ("shared/quic/src", &["faults", "socket"]),
 ];

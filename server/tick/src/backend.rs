@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use gpu_kernels::tick::parts::PARTS_MAX;
-use gpu_kernels::{Backend, CpuBackend, StartError};
+use gpu_kernels::{Backend, CpuBackend, StartError, TickError};
 use platform::metrics::memory::{Limit, memory};
 use shared::WorldConfig;
 use tracing::warn;
@@ -118,7 +118,7 @@ fn start_cuda(world: &WorldConfig, gpus: Option<Gpus>) -> Result<Started, StartE
 
     use durability::code_cache::FolderCache;
     use gpu_kernels::tick::cuda::{CodeCache, CudaBackend, CudaOptions};
-
+    use platform::metrics::table;
     let cache = FolderCache::of_user();
     let cache = cache.map(|cache| Arc::new(cache) as Arc<dyn CodeCache>);
     let start = |gpus: &Gpus| {
@@ -137,6 +137,9 @@ fn start_cuda(world: &WorldConfig, gpus: Option<Gpus>) -> Result<Started, StartE
             _ => (Gpus::one(0), start(&Gpus::one(0))?),
         },
     };
+    for (gpu, _) in table::GPUS.iter().zip(backend.gpus()) {
+        table::GPU_MEMORY.set_to(gpu, backend.memory_bytes());
+    }
     let names: Vec<&str> = backend.gpus().map(|gpu| gpu.name.as_str()).collect();
     Ok(Started {
         description: format!("cuda on {}", names.join(" and ")),
@@ -158,6 +161,25 @@ fn usual_gpus(world: &WorldConfig) -> Option<Gpus> {
     Gpus::of(&working)
 }
 
+/// Adds to the error of a GPU how the world goes on without it.
+pub fn advise(error: anyhow::Error, is_kept: bool) -> anyhow::Error {
+    let Some(TickError::Device { left, .. }) = error.downcast_ref() else {
+        return error;
+    };
+    let with = match &left[..] {
+        [] => "`--backend cpu`".to_owned(),
+        left => {
+            let numbers: Vec<String> = left.iter().map(u32::to_string).collect();
+            format!("`--gpus {}`", numbers.join(","))
+        }
+    };
+    let how = match is_kept {
+        true => "; its world goes on from its journal",
+        false => "",
+    };
+    anyhow::anyhow!("{error:#}; start the server again with {with}{how}")
+}
+
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 fn start_cuda(_: &WorldConfig, _: Option<Gpus>) -> Result<Started, StartError> {
     Err(StartError::Unsupported("cuda", "Linux on x86-64"))
@@ -166,11 +188,31 @@ fn start_cuda(_: &WorldConfig, _: Option<Gpus>) -> Result<Started, StartError> {
 /// From this many clients on, a second GPU takes more work off the first than it costs:
 /// measured by `benches fight --gpus 2`.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-const DIVIDED_CLIENTS_MIN: u32 = 200_000;
+pub const DIVIDED_CLIENTS_MIN: u32 = 200_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gpu_that_fails_is_named_with_its_stage_and_with_how_to_go_on() {
+        let failed = |left: &[u32]| TickError::Device {
+            gpu: 1,
+            stage: "merge",
+            message: "cuLaunchKernel: CUDA_ERROR_ECC_UNCORRECTABLE".to_owned(),
+            left: left.to_vec(),
+        };
+        let text = |left: &[u32], is_kept| format!("{:#}", advise(failed(left).into(), is_kept));
+        let error = "GPU 1 fails in the merge stage: cuLaunchKernel: CUDA_ERROR_ECC_UNCORRECTABLE; \
+                     start the server again with";
+        assert_eq!(
+            text(&[0, 2], true),
+            format!("{error} `--gpus 0,2`; its world goes on from its journal")
+        );
+        assert_eq!(text(&[], false), format!("{error} `--backend cpu`"));
+        let other = anyhow::anyhow!("the disk is full");
+        assert_eq!(format!("{:#}", advise(other, true)), "the disk is full");
+    }
 
     #[test]
     fn gpus_are_named_by_numbers() {

@@ -44,6 +44,7 @@ use shared::world::command::COMMANDS_MAX;
 use shared::{CommandKind, EntityId, Text, Tick, WorldConfig};
 use tracing::{debug, info, warn};
 
+use super::backend::advise;
 use super::characters::Characters;
 use super::directory::{Directory, Presence};
 use super::holdings::Holdings;
@@ -317,7 +318,8 @@ impl TickLoop {
     /// Runs the world until it is told to stop, then ends the shards.
     pub fn run(mut self) -> Result<()> {
         let ended = self.tick_until_stopped();
-        self.end(ended)
+        let is_kept = self.worker.is_some();
+        self.end(ended).map_err(|error| advise(error, is_kept))
     }
 
     /// Ends the shards, the recording and the journal. `ended` is how the last tick went.

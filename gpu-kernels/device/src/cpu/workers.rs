@@ -20,6 +20,12 @@ pub struct Workers {
 #[error("cannot start worker threads: {0}")]
 pub struct ThreadError(String);
 
+impl ThreadError {
+    pub(super) fn new(reason: String) -> ThreadError {
+        ThreadError(reason)
+    }
+}
+
 impl Workers {
     /// `threads` is at least one; with one, work runs on the calling thread.
     pub fn new(threads: usize) -> Result<Workers, ThreadError> {
@@ -31,7 +37,7 @@ impl Workers {
                     .num_threads(threads)
                     .thread_name(|i| format!("tick-{i}"))
                     .build()
-                    .map_err(|error| ThreadError(error.to_string()))?;
+                    .map_err(|error| ThreadError::new(error.to_string()))?;
                 Some(Arc::new(pool))
             }
         };

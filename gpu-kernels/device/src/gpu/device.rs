@@ -261,6 +261,16 @@ impl Device {
         })
     }
 
+    /// The error with which earlier work has failed, if it is known by now; waits for nothing.
+    pub fn check(&self) -> Result<(), DriverError> {
+        self.enter()?;
+        // SAFETY: the stream lives as long as the device.
+        match unsafe { sys::cuStreamQuery(self.stream(Lane::Work)) } {
+            sys::CUresult::CUDA_ERROR_NOT_READY => Ok(()),
+            result => check("cuStreamQuery", result),
+        }
+    }
+
     pub fn event(&self) -> Result<Event, DriverError> {
         let mut handle = ptr::null_mut();
         // SAFETY: the handle is written before it is used.

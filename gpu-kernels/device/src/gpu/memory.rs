@@ -35,7 +35,10 @@ impl<T: Plain> HostBuffer<T> {
         // SAFETY: the driver gives memory of the requested length, aligned to a page, and
         // all of it is written before it is read.
         unsafe {
-            check("cuMemHostAlloc", sys::cuMemHostAlloc(&mut start, bytes, 0))?;
+            check(
+                "cuMemHostAlloc",
+                sys::cuMemHostAlloc(&mut start, bytes, PORTABLE),
+            )?;
             start.cast::<u8>().write_bytes(0, bytes);
         }
         let start = NonNull::new(start.cast()).ok_or(DriverError {
@@ -144,7 +147,7 @@ impl Pinned {
         }
         // SAFETY: by the caller's promise the range is a live allocation; locking it
         // changes nothing in it.
-        let locked = unsafe { sys::cuMemHostRegister_v2(start.cast_mut(), bytes, 0) };
+        let locked = unsafe { sys::cuMemHostRegister_v2(start.cast_mut(), bytes, PORTABLE) };
         match locked {
             sys::CUresult::CUDA_SUCCESS => Some(Pinned(start as usize)),
             _ => None,
@@ -160,3 +163,6 @@ impl Drop for Pinned {
         }
     }
 }
+
+/// Locked for all GPUs, not only for the one that this thread uses.
+const PORTABLE: u32 = 1;

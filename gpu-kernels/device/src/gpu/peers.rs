@@ -81,8 +81,7 @@ impl Device {
 /// for. Each device has a thread of its own. Rounds count from 1.
 pub struct Rounds {
     passed: Vec<Event>,
-    /// By device: the last round in which it submitted that it passes, or never will.
-    submitted: Vec<AtomicU64>,
+    turns: Turns,
 }
 
 impl Rounds {
@@ -93,7 +92,7 @@ impl Rounds {
         };
         Ok(Rounds {
             passed: devices.iter().map(event).collect::<Result<_, _>>()?,
-            submitted: devices.iter().map(|_| AtomicU64::new(0)).collect(),
+            turns: Turns::new(devices.len()),
         })
     }
 
@@ -105,18 +104,19 @@ impl Rounds {
         lane: Lane,
         round: u64,
     ) -> Result<(), DriverError> {
-        let recorded = device.record(lane, &self.passed[i]);
-        self.end(i, round);
-        recorded
+        device.record(lane, &self.passed[i])?;
+        self.turns.pass(i, round);
+        Ok(())
     }
 
-    /// Nobody has to wait for device number `i` to submit that it passes. Every thread calls
-    /// this in every round, also after an error, or others would wait for ever.
+    /// Device number `i` passes no more in this round, if it has not. Every thread calls this in
+    /// every round, also after an error, or others would wait for ever.
     pub fn end(&self, i: usize, round: u64) {
-        self.submitted[i].store(round, Ordering::Release);
+        self.turns.end(i, round);
     }
 
-    /// Lets a device's lane wait until device number `i` has passed.
+    /// Lets a device's lane wait until device number `i` has passed. Fails if that one never
+    /// will: there is nothing to go on with.
     pub fn follow(
         &self,
         i: usize,
@@ -125,10 +125,39 @@ impl Rounds {
         round: u64,
     ) -> Result<(), DriverError> {
         // An event counts only if it was recorded before.
-        while self.submitted[i].load(Ordering::Acquire) < round {
+        match self.turns.wait(i, round) {
+            true => device.follow(lane, &self.passed[i]),
+            false => Err(DriverError::of_another()),
+        }
+    }
+}
+
+/// By thread: the last round in which it has passed, or has ended without; as twice the round,
+/// one more if it has passed.
+struct Turns(Vec<AtomicU64>);
+
+impl Turns {
+    fn new(threads: usize) -> Turns {
+        Turns((0..threads).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    fn pass(&self, i: usize, round: u64) {
+        self.0[i].store(2 * round + 1, Ordering::Release);
+    }
+
+    fn end(&self, i: usize, round: u64) {
+        self.0[i].fetch_max(2 * round, Ordering::Release);
+    }
+
+    /// Waits for thread number `i`. False if it has not passed.
+    fn wait(&self, i: usize, round: u64) -> bool {
+        loop {
+            let turn = self.0[i].load(Ordering::Acquire);
+            if turn >= 2 * round {
+                return turn > 2 * round;
+            }
             std::thread::yield_now();
         }
-        device.follow(lane, &self.passed[i])
     }
 }
 
@@ -202,6 +231,53 @@ impl Drop for Exchange {
         for device in &self.devices {
             let _ = device.enter();
             let _ = device.synchronize(Lane::Work);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::Crew;
+
+    /// Ends its thread's turns however the work of the thread ends, as a part of a tick does.
+    struct Ends<'a>(&'a [Turns; 2], usize, u64);
+
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.iter().for_each(|turns| turns.end(self.1, self.2));
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_fails_and_nobody_goes_on_without_what_it_gives() {
+        let mut crew = Crew::new(2).unwrap();
+        let turns = [Turns::new(3), Turns::new(3)];
+        let mut round = 0;
+        // Before each of two meetings, and not at all.
+        for fails_before in 0..3 {
+            for failing in 0..3 {
+                round += 1;
+                let reached = crew.run(vec![0, 1, 2], |i| {
+                    let _ends = Ends(&turns, i, round);
+                    for (meeting, turns) in turns.iter().enumerate() {
+                        if (i, meeting) == (failing, fails_before) {
+                            return meeting;
+                        }
+                        turns.pass(i, round);
+                        // All are awaited, also where one is known to fail.
+                        let passed = [0, 1, 2].map(|other| turns.wait(other, round));
+                        if passed.contains(&false) {
+                            return meeting;
+                        }
+                    }
+                    2
+                });
+                assert_eq!(
+                    reached, [fails_before; 3],
+                    "{failing} before {fails_before}"
+                );
+            }
         }
     }
 }

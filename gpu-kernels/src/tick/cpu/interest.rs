@@ -18,7 +18,7 @@ use super::{Boxes, Index, Merge, State};
 use crate::tick::counts::Counts;
 use crate::tick::frame::{Observer, Target};
 use crate::tick::output::{ByClient, Deliveries, Delivery, TickOutput};
-use crate::tick::parts::Cuts;
+use crate::tick::parts::{self, Cuts};
 use crate::tick::state::{self, Snapshot, part};
 use cover::{Cover, Seen};
 use gather::{Candidates, Place};
@@ -187,6 +187,7 @@ impl Interest {
         merge: &Merge,
         out: &mut TickOutput,
     ) {
+        let tick = state.tick;
         let (out, counts) = (&mut out.deliveries, &mut out.counts);
         let input = Input {
             state,
@@ -209,7 +210,22 @@ impl Interest {
             state.add(part::KNOWN, hash);
             self.settle(served, total, state);
         }
-        self.cuts.follow(out);
+        if self.cuts.parts() > 1 && Cuts::follow_after(tick) {
+            let views = self.cut_views();
+            self.cuts.follow(out, &views);
+        }
+    }
+
+    /// What the clients of each part see now.
+    fn cut_views(&self) -> Vec<parts::Views> {
+        if self.visible_max == 0 {
+            return vec![];
+        }
+        let of_part = |clients: Range<u32>| {
+            let own = &self.known.counts[clients.start as usize..clients.end as usize];
+            parts::Views::of(clients.start, own, self.visible_max as u32)
+        };
+        self.cuts.ranges(self.used as u32).map(of_part).collect()
     }
 
     /// Truncates the scanned counts where the deliveries are full: a client gets all of its

@@ -1,9 +1,8 @@
 //! All parts of a world together.
 
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
+use device::cpu::Crew;
 use device::{Device, DriverError, GpuInfo, HostVec, NoDevice};
 use script::Logic;
 use script::logic::compile_with;
@@ -21,17 +20,20 @@ use crate::logic::{CompiledLogic, LogicCompiler, ScriptError};
 use crate::tick::backend::{Backend, Ticket};
 use crate::tick::counts::Counts;
 use crate::tick::error::{RestoreError, StartError, TickError};
+use crate::tick::fault::Fault;
 use crate::tick::frame::Frame;
 use crate::tick::output::{
-    BucketRanges, Changes, Courses, Deliveries, Hearings, Segment, Stage, StageTimes, TickOutput,
+    BucketRanges, Changes, Courses, Deliveries, Hearings, Segment, Stage, TickOutput,
 };
-use crate::tick::parts::{Cuts, PARTS_MAX};
+use crate::tick::parts::{Cuts, PARTS_MAX, Views};
 use crate::tick::state::{Snapshot, StateHash};
 
 /// A world on one or more GPUs.
 pub struct CudaBackend {
     /// At least one.
     parts: Vec<Part>,
+    /// A thread for each part but the first.
+    crew: Crew,
     compiler: Compiler,
     /// Scripts that were compiled beside the world, until a frame brings them into force.
     staged: Option<CompiledLogic>,
@@ -112,6 +114,7 @@ impl CudaBackend {
         }
         let cuts = Cuts::even(config.limits.clients, parts.len());
         Ok(CudaBackend {
+            crew: Crew::new(parts.len() - 1)?,
             parts,
             compiler,
             staged: None,
@@ -127,6 +130,19 @@ impl CudaBackend {
     /// The GPUs that it runs on, with their properties before its start.
     pub fn gpus(&self) -> impl Iterator<Item = &GpuInfo> {
         self.parts.iter().map(|part| &part.gpu)
+    }
+
+    /// Bytes of the world's buffers on each GPU.
+    pub fn memory_bytes(&self) -> u64 {
+        self.parts[0].buffers.plan.bytes()
+    }
+
+    /// Lets a part fail in a stage of a tick, for a test of what follows. Parts that are not
+    /// there never fail.
+    pub fn fail_at(&mut self, fault: Fault) {
+        if let Some(part) = self.parts.get_mut(fault.part) {
+            part.fault = Some(fault);
+        }
     }
 }
 
@@ -156,23 +172,33 @@ impl Backend for CudaBackend {
                 .map_err(|error| TickError::Scripts(error.to_string()))?;
         }
         self.move_clients()
-            .map_err(|error| self.fail(Stage::Upload, error))?;
+            .map_err(|error| self.fail(0, Stage::Upload, error))?;
         let parity = tick.0 as usize % 2;
         self.outputs[parity].prepare(&self.parts[0].sizes, self.parts.len());
         self.submissions += 1;
         let shared = Shared::new(frame, &self.cuts, self.submissions);
-        let started = on_each(self.parts.iter_mut().collect(), |part: &mut Part| {
+        let parts = self.parts.iter_mut().collect();
+        let started = self.crew.run(parts, |part: &mut Part| {
             let mut stage = Stage::Upload;
             let started = part.start(&shared, &mut stage);
             started.map_err(|refusal| (stage, refusal))
         });
-        // All parts refuse a frame, or none.
-        for started in started {
+        let (mut refused, mut failures) = (None, vec![]);
+        for (part, started) in started.into_iter().enumerate() {
             match started {
                 Ok(()) => {}
-                Err((_, Refusal::Frame(error))) => return Err(error),
-                Err((stage, Refusal::Device(error))) => return Err(self.fail(stage, error)),
+                Err((_, Refusal::Frame(error))) => refused = Some(error),
+                Err((stage, Refusal::Device(error))) => failures.push((part, stage, error)),
             }
+        }
+        // Where one part fails, those that need something of it do, too.
+        let cause = |(_, _, error): &(usize, Stage, DriverError)| error.is_of_another();
+        if let Some((part, stage, error)) = failures.into_iter().min_by_key(cause) {
+            return Err(self.fail(part, stage, error));
+        }
+        // All parts refuse a frame, or none.
+        if let Some(error) = refused {
+            return Err(error);
         }
         for part in &mut self.parts {
             part.tick = tick.next();
@@ -191,7 +217,7 @@ impl Backend for CudaBackend {
         for part in &mut self.parts {
             part.retire(ticket.0);
         }
-        finished.map_err(|Failure(stage, error)| self.fail(stage, error))
+        finished.map_err(|(part, Failure(stage, error))| self.fail(part, stage, error))
     }
 
     fn set_quiet(&mut self, is_quiet: bool) {
@@ -203,19 +229,19 @@ impl Backend for CudaBackend {
     fn start_copy(&mut self) -> Result<(), TickError> {
         self.check_failed()?;
         let begun = self.parts[0].begin_copy();
-        begun.map_err(|error| self.fail(Stage::Download, error))
+        begun.map_err(|error| self.fail(0, Stage::Download, error))
     }
 
     fn continue_copy(&mut self) -> Result<Option<Snapshot>, TickError> {
         self.check_failed()?;
         let went_on = self.parts[0].go_on_copying();
-        went_on.map_err(|error| self.fail(Stage::Download, error))
+        went_on.map_err(|error| self.fail(0, Stage::Download, error))
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, TickError> {
         self.check_failed()?;
         self.fetch_snapshot()
-            .map_err(|error| self.fail(Stage::Download, error))
+            .map_err(|error| self.fail(0, Stage::Download, error))
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> Result<(), RestoreError> {
@@ -289,7 +315,7 @@ impl CudaBackend {
     }
 
     /// Waits for a tick, and downloads its output.
-    fn finish(&mut self, tick: shared::Tick) -> Result<Arc<TickOutput>, Failure> {
+    fn finish(&mut self, tick: shared::Tick) -> Result<Arc<TickOutput>, (usize, Failure)> {
         let parity = tick.0 as usize % 2;
         let mut output = std::mem::take(&mut self.outputs[parity].output);
         // Nothing else holds the output before it is returned.
@@ -298,13 +324,15 @@ impl CudaBackend {
                 let mut deliveries = std::mem::take(&mut out.deliveries);
                 let mut hearings = std::mem::take(&mut out.hearings);
                 let parts = &mut self.parts;
-                let finished = finish_parts(parts, tick, out, &mut deliveries, &mut hearings);
+                let (told, heard) = (&mut deliveries, &mut hearings);
+                let finished = finish_parts(&mut self.crew, parts, tick, out, told, heard);
                 out.deliveries = deliveries;
                 out.hearings = hearings;
-                if !self.parts[0].is_quiet {
-                    self.cuts.follow(&out.deliveries);
-                }
-                finished
+                finished.map(|views| {
+                    if !self.parts[0].is_quiet && Cuts::follow_after(tick) {
+                        self.cuts.follow(&out.deliveries, &views);
+                    }
+                })
             }
             None => Ok(()),
         };
@@ -329,27 +357,41 @@ impl CudaBackend {
         self.failed.clone().map_or(Ok(()), Err)
     }
 
-    fn fail(&mut self, stage: Stage, error: DriverError) -> TickError {
+    /// Notes the error that a part has come upon. GPUs that wait for a failed one, or copy from
+    /// it, have errors too: the one to name is that on which nothing works any more.
+    fn fail(&mut self, part: usize, stage: Stage, error: DriverError) -> TickError {
+        let broken = |part: &&Part| part.device.check().is_err();
+        let part = self.parts.iter().find(broken).unwrap_or(&self.parts[part]);
+        let mut left: Vec<u32> = (self.parts.iter())
+            .filter(|other| other.ordinal != part.ordinal && !broken(other))
+            .map(|other| other.ordinal)
+            .collect();
+        left.sort_unstable();
+        left.dedup();
         let error = TickError::Device {
+            gpu: part.ordinal,
             stage: stage.name(),
             message: error.to_string(),
+            left,
         };
         self.failed = Some(error.clone());
         error
     }
 }
 
-/// Downloads what each part gives back, and puts it together.
+/// Downloads what each part gives back, and puts it together. Returns what the clients of each
+/// part see; an error comes with the number of its part.
 fn finish_parts(
+    crew: &mut Crew,
     parts: &mut [Part],
     tick: shared::Tick,
     out: &mut TickOutput,
     deliveries: &mut Deliveries,
     hearings: &mut Hearings,
-) -> Result<(), Failure> {
+) -> Result<Vec<Views>, (usize, Failure)> {
     let parity = tick.0 as usize % 2;
     let firsts: Vec<u32> = (parts.iter())
-        .map(|part| part.flights[parity].clients.start)
+        .map(|part| part.flights[parity].chunks.all.start)
         .collect();
     deliveries.cut(firsts.iter().copied());
     hearings.cut(firsts.iter().copied());
@@ -361,12 +403,14 @@ fn finish_parts(
         common: common.take(),
     });
     let tasks = parts.iter_mut().zip(shares).collect();
-    let finished = on_each(tasks, |(part, share): (&mut Part, Share)| {
+    let finished = crew.run(tasks, |(part, share): (&mut Part, Share)| {
+        let number = part.number;
         part.finish(tick, share)
+            .map_err(|failure| (number, failure))
     });
     let finished: Vec<Finished> = finished.into_iter().collect::<Result<_, _>>()?;
     let Some((first, others)) = finished.split_first() else {
-        return Ok(());
+        return Ok(vec![]);
     };
     let mut counters = first.counters;
     let mut stages = first.stages;
@@ -381,8 +425,7 @@ fn finish_parts(
     out.tick = tick;
     out.stages = stages;
     out.part_times.clear();
-    out.part_times
-        .extend(finished.iter().map(|f| busy(&f.stages)));
+    out.part_times.extend(finished.iter().map(|part| part.busy));
     out.counts = Counts::of(&counters, &flight.totals);
     out.over_budget.clear();
     let of_kinds = (0..).map(CommandKind).zip(counters.over_budget_of);
@@ -390,36 +433,7 @@ fn finish_parts(
     out.over_budget
         .extend(some.map(|(kind, runs)| (kind, u64::from(runs))));
     out.hash = super::state_hash(&counters, &part.sizes, tick.next(), flight.logic_hash);
-    Ok(())
-}
-
-/// The time that a part was busy with a tick.
-fn busy(stages: &StageTimes) -> Duration {
-    let own = Stage::ALL.iter().filter(|&&stage| stage != Stage::Download);
-    own.map(|&stage| stages.of(stage)).sum()
-}
-
-/// Does something for each task, the first one on this thread; the results are in their order.
-fn on_each<T: Send, R: Send>(tasks: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let mut tasks = tasks.into_iter();
-    let Some(first) = tasks.next() else {
-        return vec![];
-    };
-    if tasks.len() == 0 {
-        return vec![work(first)];
-    }
-    let work = &work;
-    thread::scope(|scope| {
-        let others: Vec<_> = tasks.map(|task| scope.spawn(move || work(task))).collect();
-        let mut results = vec![work(first)];
-        for other in others {
-            match other.join() {
-                Ok(result) => results.push(result),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        results
-    })
+    Ok(finished.into_iter().filter_map(|f| f.views).collect())
 }
 
 impl Output {

@@ -8,13 +8,14 @@ use shared::{EntityId, Refusal};
 
 use super::layout::{self, Tick};
 use super::sizes::Sizes;
-use super::{Flight, OutputForm, Part};
+use super::{Flight, OutputForm, Part, reach};
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::notification::Notification;
 use crate::tick::output::{
     Birth, BucketRanges, Changes, Courses, Delivery, RefusedCommand, Segment, Stage, StageTimes,
     TickOutput,
 };
+use crate::tick::parts::Views;
 
 /// The stage in which a tick failed, and the error.
 pub struct Failure(pub Stage, pub DriverError);
@@ -38,6 +39,10 @@ pub struct Share<'a> {
 pub struct Finished {
     pub counters: Counters,
     pub stages: StageTimes,
+    /// How long the part was busy, without the download and without waiting for other parts.
+    pub busy: Duration,
+    /// In a tick that cuts follow, if views are limited.
+    pub views: Option<Views>,
 }
 
 impl Part {
@@ -56,9 +61,10 @@ impl Part {
         let parity = tick.0 as usize % 2;
         let from = self.buffers.tick(self.base, parity);
         let (sizes, form) = (self.sizes, self.form);
-        let flight = &mut self.flights[parity];
+        let (flight, seen) = (&mut self.flights[parity], &mut self.seen);
         let of_interest = |error| Failure(Stage::Interest, error);
         device.enter().map_err(of_interest)?;
+        reach(self.fault, Stage::Download, tick)?;
         let mut lifecycles = Lifecycles::default();
         let begun = device.copies(|copies| {
             if let Some(out) = common.as_deref_mut() {
@@ -68,6 +74,11 @@ impl Part {
             // Served clients are downloaded while others are still being served.
             let fetched = flight.fetch_own(copies, &from, form, deliveries, hearings);
             fetched.map_err(of_interest)?;
+            if let Some(views) = flight.views {
+                let own = &flight.chunks.all;
+                seen.set_len(own.len());
+                copies.download(Lane::Downloads, seen, views.at(u64::from(own.start)))?;
+            }
             let begun = Instant::now();
             flight.marks[Stage::ALL.len()].wait()?;
             Ok::<_, Failure>(begun)
@@ -82,8 +93,20 @@ impl Part {
             out.refused.sort_unstable();
         }
         let mut stages = flight.stage_times()?;
+        let [before, after] = &flight.exchange;
+        let waited = flight.between(Stage::Interest, before, after)?;
+        let busy = stages.total().saturating_sub(waited);
         stages.set(Stage::Download, begun.elapsed());
-        Ok(Finished { counters, stages })
+        let views = flight.views.map(|_| {
+            let visible_max = sizes.visible_max as u32;
+            Views::of(flight.chunks.all.start, &self.seen, visible_max)
+        });
+        Ok(Finished {
+            counters,
+            stages,
+            busy,
+            views,
+        })
     }
 }
 
@@ -119,7 +142,7 @@ impl Flight {
             return Ok(());
         };
         let counters = self.after_counting.wait()?[0];
-        fetch_ranges(copies, from, &counters, self.clients.end, ranges)
+        fetch_ranges(copies, from, &counters, self.chunks.all.end, ranges)
     }
 
     /// Starts the downloads of what the part's own clients get.
@@ -148,12 +171,12 @@ impl Flight {
         deliveries: &'scope mut Segment<Delivery>,
     ) -> Result<(), DriverError> {
         let lane = Lane::Downloads;
-        let clients = self.clients.len();
+        let clients = self.chunks.all.len();
         let Segment { offsets, items, .. } = deliveries;
         let total = counters.deliveries as usize;
         offsets.set_len(clients + 1);
         offsets[clients] = total as u32;
-        let first = u64::from(self.clients.start);
+        let first = u64::from(self.chunks.all.start);
         copies.download(
             lane,
             &mut offsets[..clients],
@@ -193,14 +216,14 @@ impl Flight {
         if heard == 0 {
             return Ok(());
         }
-        let clients = self.clients.len();
+        let clients = self.chunks.all.len();
         offsets.resize(clients + 1, heard as u32);
         offsets[clients] = heard as u32;
         if items.len() < heard {
             items.resize(heard, 0);
         }
         let lane = Lane::Downloads;
-        let first = u64::from(self.clients.start);
+        let first = u64::from(self.chunks.all.start);
         copies.download(
             lane,
             &mut offsets[..clients],
@@ -211,20 +234,25 @@ impl Flight {
 
     /// The time that each stage took on the device.
     fn stage_times(&self) -> Result<StageTimes, Failure> {
-        let between = |stage: Stage, from: &Event, to: &Event| {
-            let ms = self.device.elapsed_ms(from, to);
-            let ms = ms.map_err(|error| Failure(stage, error))?;
-            Ok::<_, Failure>(Duration::from_secs_f32(ms.max(0.0) / 1000.0))
-        };
         let mut times = StageTimes::default();
         for (i, stage) in Stage::ALL.into_iter().enumerate() {
             if stage != Stage::Download {
-                times.set(stage, between(stage, &self.marks[i], &self.marks[i + 1])?);
+                times.set(
+                    stage,
+                    self.between(stage, &self.marks[i], &self.marks[i + 1])?,
+                );
             }
         }
-        let upload = between(Stage::Upload, &self.upload[0], &self.upload[1])?;
+        let upload = self.between(Stage::Upload, &self.upload[0], &self.upload[1])?;
         times.set(Stage::Upload, times.of(Stage::Upload) + upload);
         Ok(times)
+    }
+
+    /// The time from one event of a stage to another.
+    fn between(&self, stage: Stage, from: &Event, to: &Event) -> Result<Duration, Failure> {
+        let ms = self.device.elapsed_ms(from, to);
+        let ms = ms.map_err(|error| Failure(stage, error))?;
+        Ok(Duration::from_secs_f32(ms.max(0.0) / 1000.0))
     }
 }
 
@@ -341,7 +369,7 @@ fn fetch_ranges<'scope>(
 pub struct Chunks {
     /// The number of clients in each chunk but the last, which may have fewer.
     pub clients: u32,
-    all: Range<u32>,
+    pub all: Range<u32>,
 }
 
 impl Chunks {

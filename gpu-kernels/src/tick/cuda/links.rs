@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use device::{Copies, Device, DriverError, Exchange, Lane, Plain, Pointer, Rounds};
-
 use shared::WorldConfig;
 
 use crate::tick::error::TickError;
@@ -68,7 +67,7 @@ impl Links {
 }
 
 /// A part's end of the links in one tick. However the submission of the tick ends, others
-/// do not wait for this part any more.
+/// do not wait for this part any more; what needs something of a part that has failed fails.
 pub struct Link {
     links: Option<Arc<Links>>,
     part: usize,

@@ -9,7 +9,7 @@ use super::launcher::Launcher;
 use super::layout::{Tick, World};
 use super::links::{Link, Shared};
 use super::upload::{FrameCounts, Outlook, Refusal, Staging};
-use super::{OutputForm, Part};
+use super::{OutputForm, Part, reach};
 use crate::tick::counts::Counters;
 use crate::tick::output::Stage;
 use crate::tick::parts::Cuts;
@@ -25,6 +25,7 @@ impl Part {
         let mut staging = std::mem::take(&mut self.staging[parity]);
         let staged = staging.get_or_insert_with(|| Box::new(Staging::new(&self.sizes)));
         let started = device.copies(|copies| {
+            reach(self.fault, Stage::Upload, self.tick)?;
             let mut tick = self.begin_tick(parity)?;
             let mut outlook = Outlook {
                 config: &self.config,
@@ -75,11 +76,10 @@ impl Part {
         let own = cuts.ranges(told).nth(self.number).unwrap_or_default();
         let flight = &mut self.flights[tick.number as usize % 2];
         flight.totals = counts.totals;
-        flight.chunks = Chunks::of(own.clone());
         tick.part = self.number as u32;
         (tick.own_first, tick.own_end) = (own.start, own.end);
+        flight.chunks = Chunks::of(own);
         tick.chunk_clients = flight.chunks.clients;
-        flight.clients = own;
     }
 
     fn launch(
@@ -102,10 +102,15 @@ impl Part {
             regions: self.regions,
             tick,
         };
+        let fault = self.fault;
         let mut begin = |next: Stage| {
             device.record(Lane::Work, &flight.marks[*stage as usize + 1])?;
             *stage = next;
-            Ok::<(), DriverError>(())
+            match next {
+                // It fails where its output is awaited.
+                Stage::Download => Ok(()),
+                stage => reach(fault, stage, self.tick),
+            }
         };
         let kernels = &self.kernels;
         kernels.due.take_in(&run, &kernels.regions)?;
@@ -124,7 +129,9 @@ impl Part {
         begin(Stage::Interest)?;
         kernels.interest.count(&mut run, self.form)?;
         let own = run.counter(offset_of!(Counters, deliveries_total));
+        device.record(Lane::Work, &flight.exchange[0])?;
         link.exchange(own, tick.part_deliveries)?;
+        device.record(Lane::Work, &flight.exchange[1])?;
         if self.form == OutputForm::Pairs {
             kernels.interest.offsets(&run)?;
         }
@@ -143,6 +150,10 @@ impl Part {
         kernels.hash.run(&run)?;
         flight.counters.start(Lane::Work, tick.counters)?;
         device.record(Lane::Work, &flight.marks[Stage::ALL.len()])?;
+        let is_followed = self.links.is_some() && Cuts::follow_after(self.tick);
+        // What clients saw is what they know now.
+        let views = run.world.known_counts;
+        flight.views = (is_followed && run.world.visible_max > 0).then_some(views);
         self.world = run.world;
         Ok(())
     }

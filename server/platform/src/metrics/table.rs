@@ -72,6 +72,11 @@ impl Gauge {
     pub fn set(&self, number: u64) {
         gauge!(self.0.name).set(number as f64);
     }
+
+    /// `value` is one of the label's values.
+    pub fn set_to(&self, value: &'static str, number: u64) {
+        gauge!(self.0.name, self.0.label_name() => value).set(number as f64);
+    }
 }
 
 impl Histogram {
@@ -111,7 +116,8 @@ impl Metric {
                     counter!(self.name, label.name => value).increment(0);
                 }
             }
-            (Kind::Gauge, _) => gauge!(self.name).set(0.0),
+            (Kind::Gauge, None) => gauge!(self.name).set(0.0),
+            (Kind::Gauge, Some(_)) => {}
             (Kind::Histogram, _) => {}
         }
     }
@@ -179,8 +185,10 @@ macro_rules! table {
 table! {
     TICK_STAGE: Histogram = "myriad_tick_stage_seconds" ["stage": &STAGES],
         "time of each stage: `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `download`";
+    GPU_MEMORY: Gauge = "myriad_gpu_memory_bytes" ["gpu": &[]],
+        "memory of each GPU that the world takes; by its place in `--gpus`";
     TICK_GPU: Histogram = "myriad_tick_gpu_seconds" ["gpu": &[]],
-        "time that each GPU was busy with a tick, without the download; by its place in `--gpus`";
+        "time that each GPU was busy with a tick, without the download and waits for others; by its place in `--gpus`";
     TICK_STEP: Histogram = "myriad_tick_step_seconds" ["step": &STEPS],
         "work of the tick thread by step: `gather`, `order` (of commands), `backend`, `record`, `listen` (matching with subscriptions), `apply`, `keep` (the journal), `publish`";
     TICK_ENGINE: Histogram = "myriad_tick_engine_seconds",

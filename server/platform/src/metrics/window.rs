@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gpu_kernels::tick::counts::MetricKind;
+use gpu_kernels::tick::parts::PARTS_MAX;
 use gpu_kernels::{Counts, Stage};
 use shared::world::command::COMMANDS_MAX;
 use shared::{Tick, WorldConfig};
@@ -32,6 +33,8 @@ pub struct Window {
     pub steps: [Duration; Step::ALL.len()],
     /// By stage.
     pub stages: [Duration; Stage::ALL.len()],
+    /// By the place in `--gpus`: how long each was busy.
+    pub gpus: [Duration; PARTS_MAX],
     pub fan_out_wait: Duration,
     pub lateness_max: Duration,
     /// Each tick from taking in commands to the last datagram, in microseconds; at most
@@ -63,6 +66,7 @@ impl Window {
             period: Duration::ZERO,
             steps: [Duration::ZERO; Step::ALL.len()],
             stages: [Duration::ZERO; Stage::ALL.len()],
+            gpus: [Duration::ZERO; PARTS_MAX],
             fan_out_wait: Duration::ZERO,
             lateness_max: Duration::ZERO,
             // The tick thread need not ask for memory.
@@ -92,6 +96,9 @@ impl Window {
         }
         for (stage, sum) in Stage::ALL.into_iter().zip(&mut self.stages) {
             *sum += report.output.stages.of(stage);
+        }
+        for (time, sum) in report.output.part_times.iter().zip(&mut self.gpus) {
+            *sum += *time;
         }
         self.fan_out_wait += report.fan_out_wait;
         self.lateness_max = self.lateness_max.max(report.lateness);

@@ -277,8 +277,10 @@ impl Backend for WatchedBackend {
     fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError> {
         if self.engine.state.lock().unwrap().fails_at == Some(frame.tick) {
             return Err(TickError::Device {
+                gpu: 0,
                 stage: "test",
                 message: "as it should".to_owned(),
+                left: vec![],
             });
         }
         self.backend.submit(frame)

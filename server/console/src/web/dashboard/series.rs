@@ -5,9 +5,9 @@ use std::time::Duration;
 use gpu_kernels::tick::counts::MetricKind;
 use gpu_kernels::{Counts, Stage};
 use platform::metrics::steps::Step;
+use platform::metrics::table;
 use platform::metrics::window::Window;
 use serde::Serialize;
-
 /// One of the lines that can be drawn over time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Series {
@@ -28,6 +28,7 @@ pub fn all() -> Vec<Series> {
     let own = OWN.iter().map(|&(name, unit, _)| (name.to_owned(), unit));
     let steps = Step::ALL.map(|step| (format!("step_{}", step.name()), Unit::Milliseconds));
     let stages = Stage::ALL.map(|stage| (format!("stage_{}", stage.name()), Unit::Milliseconds));
+    let gpus = table::GPUS.map(|gpu| (format!("gpu_{gpu}"), Unit::Milliseconds));
     let counts = Counts::METRICS.iter().map(|count| {
         let name = count.name.trim_start_matches("myriad_");
         let name = match count.label {
@@ -40,7 +41,7 @@ pub fn all() -> Vec<Series> {
         };
         (name, unit)
     });
-    let named = own.chain(steps).chain(stages).chain(counts);
+    let named = own.chain(steps).chain(stages).chain(gpus).chain(counts);
     named.map(|(name, unit)| Series { name, unit }).collect()
 }
 
@@ -54,7 +55,11 @@ pub fn sample(window: &Window, took: Duration) -> Vec<f32> {
         tick_times_us,
     };
     let own = OWN.iter().map(|(_, _, value)| value(&second));
-    let times = window.steps.iter().chain(&window.stages);
+    let times = window
+        .steps
+        .iter()
+        .chain(&window.stages)
+        .chain(&window.gpus);
     let times = times.map(|time| second.mean_ms(*time));
     let counts = Counts::METRICS.iter().zip(window.counts);
     let counts = counts.map(|(count, sum)| match count.kind {
@@ -226,6 +231,7 @@ mod tests {
         window.late = 5;
         window.period = Duration::from_millis(50);
         window.steps[Step::Listen as usize] = Duration::from_millis(40);
+        window.gpus[1] = Duration::from_millis(25);
         window.tick_times_us = vec![9000, 1000, 2000, 3000];
         window.fan_out.ages.note(1);
         window.fan_out.ages.note(1);
@@ -233,6 +239,7 @@ mod tests {
         let number = |name| of(name, &window, Duration::from_millis(500));
         assert_eq!([number("ticks"), number("ticks_late")], [20.0, 10.0]);
         assert_eq!(number("step_listen"), 4.0);
+        assert_eq!([number("gpu_0"), number("gpu_1")], [0.0, 2.5]);
         let ticks = ["tick_p50", "tick_p99", "tick_max"].map(number);
         assert_eq!(ticks, [2.0, 9.0, 9.0]);
         assert_eq!([number("age_p50"), number("age_p99")], [50.0, 200.0]);

@@ -7,6 +7,8 @@ const CHARTS = [
     ["stage_upload", "upload", 0], ["stage_due", "due", 1], ["stage_logic", "logic", 2], ["stage_merge", "merge", 3],
     ["stage_lifecycle", "lifecycle", 4], ["stage_index", "index", 5], ["stage_interest", "interest", 6], ["stage_download", "download", 7],
   ]],
+  // Only where there are some.
+  ["GPUs, busy ms a tick", "milliseconds", Array.from({ length: 16 }, (_, gpu) => [`gpu_${gpu}`, `GPU ${gpu}`, gpu % 8])],
   ["Tick thread, ms a tick", "milliseconds", [
     ["step_gather", "gather", 0], ["step_order", "order", 1], ["step_backend", "backend", 2], ["step_record", "record", 3],
     ["step_listen", "listen", 4], ["step_apply", "apply", 5], ["step_publish", "publish", 6], ["fan_out_wait", "wait", 7],
@@ -37,10 +39,14 @@ export class Charts {
       heading.textContent = title;
       card.append(heading);
       place.append(card);
+      if (lines[0][0] === "gpu_0") {
+        card.classList.add("gpus");
+        card.hidden = true;
+      }
       const places = lines.map(([name]) => this.places.get(name));
       const chart = new uPlot(options(card, unit, lines), [[], ...lines.map(() => [])], card);
       new ResizeObserver(() => chart.setSize(sizeOf(card))).observe(card);
-      return { chart, places };
+      return { card, chart, places };
     });
   }
 
@@ -61,8 +67,13 @@ export class Charts {
     const end = this.times.at(-1) ?? Date.now() / 1000;
     const from = this.times.findIndex((time) => time > end - this.seconds);
     const times = this.times.slice(from);
-    for (const { chart, places } of this.charts) {
+    for (const { card, chart, places } of this.charts) {
       const lines = places.map((place) => this.values[place].slice(from));
+      if (card.hidden) {
+        if (topOf(lines) === 1) continue;
+        card.hidden = false;
+        lines.forEach((line, at) => chart.setSeries(at + 1, { show: line.some((value) => value > 0) }));
+      }
       chart.setData([times, ...lines], false);
       chart.batch(() => {
         chart.setScale("x", { min: end - this.seconds, max: end });
