@@ -10,6 +10,7 @@
 //! | `overrides` | what a command line sets in place of a file |
 //! | `read` | reads the keys, part by part |
 //! | `lines` | where the file has its keys |
+//! | `shape` | what is wrong with a value's type, without the names of Rust's |
 //! | `mend` | goes on behind keys that have problems |
 //! | `build` | the order of the checks; `[world]` |
 //! | `kinds` | `[[kind]]`: kinds and attributes |
@@ -47,6 +48,7 @@ mod raw;
 mod read;
 mod regions;
 mod remarks;
+mod shape;
 mod spawn;
 mod syntax;
 mod unchecked;
@@ -62,6 +64,7 @@ use check::Problem;
 use lines::Lines;
 pub use logic::{Chosen, Compiler, Declared, LogicError, Reasons};
 pub use overrides::Overrides;
+pub use shape::{Format, plain};
 pub use unchecked::UncheckedWorld;
 
 /// Why a world file was rejected.

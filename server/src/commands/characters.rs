@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use client_bot::say;
 use serde_json::{Map, Value, json};
 use shared::WorldConfig;
+use shared::file::{Format, plain};
 
 use super::database::DatabaseArguments;
 use super::kept;
@@ -184,7 +185,8 @@ impl Characters {
     }
 
     fn line(&self, line: &str) -> Result<(String, Vec<i32>)> {
-        let line: Map<String, Value> = serde_json::from_str(line)?;
+        let line: Map<String, Value> = serde_json::from_str(line)
+            .map_err(|error| anyhow!(plain(&error.to_string(), Format::Json)))?;
         let account = line.get("account").and_then(Value::as_str);
         let character = line.get("character").and_then(Value::as_object);
         let (Some(account), Some(character)) = (account, character) else {

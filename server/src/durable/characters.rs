@@ -14,8 +14,9 @@ pub mod postgres;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Map, Value};
+use shared::file::{Format, plain};
 use shared::world::schema::KindAttribute;
 use shared::{Attribute, AttributeType, Fixed, WorldConfig};
 use thiserror::Error;
@@ -125,6 +126,7 @@ impl CharacterStore {
     pub fn all(&self) -> Result<BTreeMap<String, Map<String, Value>>> {
         let read = |(account, text): (String, String)| {
             let character = serde_json::from_str(&text)
+                .map_err(|error| anyhow!(plain(&error.to_string(), Format::Json)))
                 .with_context(|| format!("the character of {account:?} can't be read"))?;
             Ok((account, character))
         };

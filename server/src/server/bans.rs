@@ -3,7 +3,8 @@
 use std::fs;
 use std::io::ErrorKind;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
+use shared::file::{Format, plain};
 
 use crate::accounts::bans::Ban;
 use crate::accounts::guard::Guard;
@@ -15,6 +16,7 @@ pub fn keep(guard: &Guard, folder: &DataFolder) -> Result<()> {
     let path = folder.path().join(FILE);
     let bans: Vec<Ban> = match fs::read(&path) {
         Ok(text) => serde_json::from_slice(&text)
+            .map_err(|error| anyhow!(plain(&error.to_string(), Format::Json)))
             .with_context(|| format!("{} is not a list of bans", path.display()))?,
         Err(error) if error.kind() == ErrorKind::NotFound => vec![],
         Err(error) => {

@@ -1,6 +1,7 @@
 //! What a request asks for.
 
 use shared::ClientRow;
+use shared::file::{Format, plain};
 use thiserror::Error;
 
 use super::survey::Area;
@@ -77,7 +78,10 @@ fn act(body: &[u8]) -> Result<Request, QueryError> {
     match serde_json::from_slice(body) {
         Ok(request @ (Request::Kick { .. } | Request::Tell { .. })) => Ok(request),
         Ok(_) => Err(wrong("expected `kick` or `tell`")),
-        Err(error) => Err(wrong(format!("the request can't be read: {error}"))),
+        Err(error) => {
+            let error = plain(&error.to_string(), Format::Json);
+            Err(wrong(format!("the request can't be read: {error}")))
+        }
     }
 }
 
