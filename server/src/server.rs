@@ -55,6 +55,7 @@ use frontend::Frontend;
 
 mod bans;
 mod frontend;
+mod mutes;
 pub mod standby;
 pub mod world_data;
 

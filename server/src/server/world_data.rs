@@ -9,7 +9,7 @@ use gpu_kernels::Backend;
 use gpu_kernels::tick::VERSION;
 use shared::WorldConfig;
 
-use super::DataOptions;
+use super::{DataOptions, mutes};
 use crate::durable::characters::{CharacterStore, Rows};
 use crate::durable::checkpoint;
 use crate::durable::differences::with_rate_of;
@@ -123,11 +123,13 @@ pub fn keep(
             (Some(Arc::new(store)), rows)
         }
     };
+    let mutes = mutes::open(folder.path())?;
     let worker =
         DurabilityWorker::start(folder, journal, recovered.roster.clone(), options, store)?;
     Ok(Kept {
         worker,
         characters,
+        mutes: Some(mutes),
         recovered: Box::new(recovered),
     })
 }

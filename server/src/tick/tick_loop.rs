@@ -37,6 +37,7 @@ use super::requests::RequestQueue;
 use super::shards::{FannedOut, ShardSender, Shards};
 use super::talk::Talk;
 use super::talk::filter::TalkFilter;
+use super::talk::mutes::KeptMutes;
 use crate::accounts::names::NameRule;
 use crate::durable::characters::Rows;
 use crate::durable::record::Entry;
@@ -216,6 +217,8 @@ pub struct Kept {
     pub worker: DurabilityWorker,
     /// What accounts keep, without what the roster has of it.
     pub characters: Rows,
+    /// Whom accounts have muted.
+    pub mutes: Option<KeptMutes>,
     pub recovered: Box<Recovered>,
 }
 
@@ -275,8 +278,11 @@ impl TickLoop {
         directory.set_names(parts.names);
         let mut talk = Talk::new(&parts.config, parts.talk_filter);
         talk.set_names(parts.names);
-        if let Some(kept) = &parts.kept {
+        if let Some(kept) = &mut parts.kept {
             talk.restore(&kept.recovered.roster);
+            if let Some(mutes) = kept.mutes.take() {
+                talk.keep_mutes(mutes);
+            }
         }
         // The shards know the world of the checkpoint.
         let is_kept = parts.kept.is_some();
@@ -345,6 +351,8 @@ impl TickLoop {
             Ok(()) => self.last_checkpoint(&mut worker),
             Err(_) => Ok(()),
         };
+        // The folder is still locked.
+        self.talk.end_keeping();
         ended.and(checkpoint).and(worker.finish())
     }
 
