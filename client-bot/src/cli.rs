@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, Id, Parser};
@@ -16,6 +15,7 @@ use shared::world::logic::Text;
 use crate::behaviour::BehaviourKind;
 use crate::connect::{Trust, addresses_of};
 use crate::console::{self, ProgressLine, leave_output_to_json, print_json};
+use crate::given;
 use crate::network::NetworkArguments;
 use crate::printable::OneLine;
 use crate::report::{SwarmReport, print_lines};
@@ -182,7 +182,7 @@ fn play(options: SwarmOptions, time: Duration) -> Result<SwarmReport> {
 
 /// Reads a script for bots.
 pub fn read_play(path: &Path) -> Result<Text> {
-    let text = std::fs::read_to_string(path);
+    let text = given::read_text(path);
     let text = text.with_context(|| format!("cannot read {}", path.display()))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Ok(Text::new(name, text))
@@ -210,7 +210,7 @@ fn cores() -> usize {
 fn positive(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if number > 0.0 && number <= 1e6 => Ok(number),
-        _ => Err("expected a number above 0".to_owned()),
+        _ => Err("expected a number above 0, at most 1000000".to_owned()),
     }
 }
 
@@ -321,7 +321,7 @@ pub fn token(text: &str) -> Result<String, String> {
 
 /// The token in a file: its text without the end of the line.
 pub fn read_token(path: &Path) -> Result<String> {
-    let text = std::fs::read_to_string(path)
+    let text = given::read_text(path)
         .with_context(|| format!("cannot read the token in {}", path.display()))?;
     let text = text.trim_end_matches(['\r', '\n']);
     if text.trim().is_empty() {
@@ -383,8 +383,9 @@ const LAST_UPDATES: Duration = Duration::from_millis(300);
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::error::ErrorKind::{ArgumentConflict, ValueValidation};
+
+    use super::*;
 
     fn command() -> Command {
         let serve = Command::new("serve")

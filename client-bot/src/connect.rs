@@ -27,6 +27,7 @@ use shared::wire::{self, DecodeError};
 use thiserror::Error;
 
 use crate::addresses::Addresses;
+use crate::given;
 use crate::within::within_saying;
 
 pub use client_core::hello;
@@ -309,9 +310,8 @@ pub fn verifier(
         message,
     };
     let mut roots = RootCertStore::empty();
-    let certificates =
-        CertificateDer::pem_file_iter(path).map_err(|e| unreadable(e.to_string()))?;
-    for certificate in certificates {
+    let text = given::read(path).map_err(|e| unreadable(e.to_string()))?;
+    for certificate in CertificateDer::pem_slice_iter(&text) {
         let certificate = certificate.map_err(|e| unreadable(e.to_string()))?;
         roots
             .add(certificate)

@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Result;
+use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
 use serde::Serialize;
 
@@ -110,6 +111,10 @@ fn exit_with(name: &str, error: &clap::Error) -> ! {
         false => error.render().to_string(),
     };
     let mut code = error.exit_code();
+    let text = match error.kind() {
+        ErrorKind::ValueValidation => with_plain_numbers(&text),
+        _ => text,
+    };
     if is_help {
         // It is noted.
         let _ = output::output().write_all(text.as_bytes());
@@ -122,6 +127,47 @@ fn exit_with(name: &str, error: &clap::Error) -> ! {
     }
     flush_errors();
     std::process::exit(code)
+}
+
+/// What was expected in place of a number, where the standard library says how its parser ended.
+fn with_plain_numbers(text: &str) -> String {
+    const WHOLE: &str = "expected a whole number";
+    let mut text = text.to_owned();
+    for (found, plain) in [
+        ("invalid digit found in string", WHOLE),
+        ("cannot parse integer from empty string", WHOLE),
+        (
+            "number too large to fit in target type",
+            "the number is too large",
+        ),
+        (
+            "number too small to fit in target type",
+            "the number is too small",
+        ),
+        ("invalid float literal", "expected a number"),
+        ("cannot parse float from empty string", "expected a number"),
+    ] {
+        text = text.replace(&format!(": {found}"), &format!(": {plain}"));
+    }
+    // clap: `: 0 is not in 1..=9`.
+    if let Some((before, range)) = text.split_once(" is not in ")
+        && let Some((start, rest)) = range.split_once("..")
+        && let Some((context, found)) = before.rsplit_once(": ")
+        && [start, found]
+            .iter()
+            .all(|number| number.parse::<i128>().is_ok())
+    {
+        let rest = rest.strip_prefix('=').unwrap_or(rest);
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let (end, rest) = rest.split_at(digits);
+        text = match end {
+            "" => format!("{context}: expected {start} or more{rest}"),
+            end => format!("{context}: expected {start} to {end}{rest}"),
+        };
+    }
+    text
 }
 
 /// See [`say!`](crate::say).
@@ -214,3 +260,51 @@ fn write_error(line: Vec<u8>) {
 static IS_FOR_JSON: AtomicBool = AtomicBool::new(false);
 static ERRORS: OnceLock<Option<LineQueue>> = OnceLock::new();
 const PATIENCE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use clap::{Arg, Command, value_parser};
+
+    use super::*;
+
+    #[test]
+    fn a_wrong_number_on_the_command_line_is_told_with_what_was_expected() {
+        let command = Command::new("test").args([
+            Arg::new("rate")
+                .long("rate")
+                .value_parser(value_parser!(u32).range(1..=1000)),
+            Arg::new("least")
+                .long("least")
+                .value_parser(value_parser!(u64).range(2..)),
+            Arg::new("seed")
+                .long("seed")
+                .value_parser(value_parser!(u64)),
+            Arg::new("size")
+                .long("size")
+                .value_parser(value_parser!(f64)),
+            Arg::new("level").long("level").value_parser(["on", "off"]),
+        ]);
+        let told = |argument: &str| {
+            let found = command.clone().try_get_matches_from(["test", argument]);
+            let text = with_plain_numbers(&found.unwrap_err().render().to_string());
+            let line = text.lines().next().unwrap_or_default().to_owned();
+            line.rsplit_once(": ").expect("a reason").1.to_owned()
+        };
+        let cases = [
+            ("--rate=x", "expected a whole number"),
+            ("--rate=0", "expected 1 to 1000"),
+            ("--rate=1001", "expected 1 to 1000"),
+            ("--least=1", "expected 2 to 18446744073709551615"),
+            (
+                "--seed=",
+                "a value is required for '--seed <seed>' but none was supplied",
+            ),
+            ("--seed=-1", "expected a whole number"),
+            ("--seed=99999999999999999999", "the number is too large"),
+            ("--size=wide", "expected a number"),
+        ];
+        for (argument, expected) in cases {
+            assert_eq!(told(argument), expected, "{argument}");
+        }
+    }
+}

@@ -17,6 +17,7 @@
 //! | [`verify`] | checks of what bots receive |
 //! | [`network`] | options for a bad network on purpose |
 //! | [`report`] | figures, for people and as JSON |
+//! | [`given`] | files that a person gives to a program |
 //! | [`printable`] | text of others, for terminals and logs |
 //! | [`console`] | output of programs |
 //! | [`signals`] | what ends them |
@@ -38,6 +39,7 @@ pub mod console;
 #[cfg(feature = "bots")]
 pub mod filter;
 pub mod game_client;
+pub mod given;
 pub mod local;
 pub mod named;
 #[cfg(feature = "bots")]

@@ -56,6 +56,7 @@ use serving::Frontend;
 
 mod bans;
 pub mod following;
+mod mutes;
 mod serving;
 pub mod world_data;
 

@@ -109,6 +109,44 @@ fn options_may_be_variables_of_the_environment() {
     );
 }
 
+#[test]
+fn files_without_an_end_are_errors_and_fill_no_memory() {
+    for arguments in [
+        &["--token-file", "/dev/zero"][..],
+        &["--account-key", "/dev/zero"],
+        &["--talk-filter", "/dev/zero"],
+        &["--certificate", "/dev/zero", "--key", "/dev/zero"],
+        &[
+            "--web",
+            "127.0.0.1:0",
+            "--dashboard-token-file",
+            "/dev/zero",
+        ],
+    ] {
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--stop-after", "0.1"];
+        let output = myriad(&[&serve, arguments].concat());
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(
+            text(&output).contains("/dev/zero: it has more than 16777216 bytes"),
+            "{}",
+            text(&output)
+        );
+    }
+}
+
+#[test]
+fn numbers_on_the_command_line_are_told_with_what_is_expected() {
+    for (option, value, expected) in [
+        ("--tick-hz", "fast", ": expected a whole number\n"),
+        ("--tick-hz", "0", ": expected 1 to 1000\n"),
+        ("--stop-after", "1e300", "above 0, at most 10000000\n"),
+    ] {
+        let output = myriad(&["serve", option, value]);
+        assert_eq!(output.status.code(), Some(2), "{option} {value}");
+        assert!(text(&output).contains(expected), "{}", text(&output));
+    }
+}
+
 /// `myriad serve` with these arguments and variables, for a moment.
 fn serve(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(myriad_binary());

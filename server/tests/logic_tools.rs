@@ -322,7 +322,7 @@ fn a_world_file_is_told_all_its_problems() {
         "bad.toml:4: limits.idle_seconds: expected 1 to 3600, found 0"
     );
     assert!(
-        lines[2].starts_with("bad.toml:5:1: limits.client: unknown field"),
+        lines[2].starts_with("bad.toml:5:1: limits.client: unknown key"),
         "{told}"
     );
 }

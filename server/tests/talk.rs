@@ -4,14 +4,18 @@ use std::sync::Arc;
 
 use durability::recording::{Next, RecordingReader};
 use frontend::talk_budget::{BYTES_AT_ONCE, BYTES_PER_SECOND};
+use server::server::{DataOptions, ServerOptions};
 use shared::wire::request::Region;
 use shared::wire::stream::Message;
 use shared::wire::talk::{Talk, TalkRequest};
 use shared::{Name, Text};
 use tick::talk::filter::WordList;
 
-use crate::common::names::join_named as join;
-use crate::common::{Player, all_listen, go, leave, listen_for, scratch, start_with, units, until};
+use crate::common::folder::{TestFolder, refusal};
+use crate::common::names::{ByName, join_named as join};
+use crate::common::{
+    Player, all_listen, go, leave, listen_for, scratch, start_with, units, until, world,
+};
 
 /// Players see 20 units far, and are heard 30 units far.
 const WIDE: &str = "
@@ -426,6 +430,63 @@ async fn a_muted_player_is_not_heard_until_it_is_unmuted_and_others_are() {
     listen_for(&server, &mut [&mut ann], 5).await;
     assert_eq!(texts(&ann, before[0]), ["4", "5"]);
     server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn whom_an_account_has_muted_stays_so_after_a_restart_of_a_kept_world() {
+    let folder = TestFolder::new("mutes");
+    let restart = || {
+        start_with(WIDE, |options| {
+            options.authenticator = Arc::new(ByName);
+            options.data = Some(DataOptions::new(&*folder));
+        })
+    };
+    let mute = |name: &str| TalkRequest::Mute {
+        name: name.to_owned(),
+    };
+    let server = restart();
+    let [mut ann, bob, cid] = [
+        join(&server, "Ann").await,
+        join(&server, "Bob").await,
+        join(&server, "Cid").await,
+    ];
+    for name in ["Bob", "Cid"] {
+        ask(&mut ann, mute(name)).await.unwrap();
+    }
+    let unmute = TalkRequest::Unmute {
+        name: "Cid".to_owned(),
+    };
+    ask(&mut ann, unmute).await.unwrap();
+    drop((ann, bob, cid));
+    server.stop().unwrap();
+
+    let server = restart();
+    let [mut ann, mut bob, mut cid] = [
+        join(&server, "Ann").await,
+        join(&server, "Bob").await,
+        join(&server, "Cid").await,
+    ];
+    ask(&mut bob, whisper("Ann", "1")).await.unwrap();
+    ask(&mut cid, whisper("Ann", "2")).await.unwrap();
+    until(&mut [&mut ann], "she hears Cid", |p| {
+        !heard(p[0]).is_empty()
+    })
+    .await;
+    assert!(
+        matches!(&heard(&ann)[..], [Talk::Whispered { text, .. }] if &**text == "2"),
+        "{:?}",
+        heard(&ann)
+    );
+    server.stop().unwrap();
+
+    std::fs::write(folder.join("mutes.json"), "[{}]").unwrap();
+    let mut options = ServerOptions::local(world(WIDE));
+    options.data = Some(DataOptions::new(&*folder));
+    let said = refusal(options);
+    assert!(
+        said.contains("mutes.json has no lists of muted players"),
+        "{said}"
+    );
 }
 
 #[tokio::test]

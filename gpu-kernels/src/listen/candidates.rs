@@ -26,6 +26,9 @@ pub struct Candidates {
     subject: Option<(EntityId, Option<ClientRow>)>,
     /// The subject's attributes after the tick.
     row: Vec<i32>,
+    /// The tick's newborns with their kinds, and the places of their rows, ascending, once one is
+    /// asked for.
+    newborns: Option<Vec<(EntityId, u16, usize)>>,
 }
 
 /// A change or notification that may become a notice.
@@ -54,6 +57,7 @@ impl Candidates {
             places,
             subject: None,
             row: vec![],
+            newborns: None,
         }
     }
 
@@ -65,6 +69,7 @@ impl Candidates {
     pub fn begin(&mut self) {
         self.clear();
         self.subject = None;
+        self.newborns = None;
     }
 
     /// Removes all candidates.
@@ -90,10 +95,13 @@ impl Candidates {
             return;
         }
         let source = notification.source;
-        let is_known = source != EntityId::NONE && before.id(source.slot) == source;
-        let client = match is_known {
-            true => self.set_subject(clients, output, before, source),
-            false => self.unset_subject(),
+        let client = if source == EntityId::NONE {
+            self.unset_subject()
+        } else if before.id(source.slot) == source {
+            self.set_subject(clients, output, before, source)
+        } else {
+            // It was born in this tick, and has fallen.
+            self.set_newborn(clients, output, source)
         };
         let words = notification.words();
         self.writer
@@ -182,9 +190,47 @@ impl Candidates {
                 self.row[usize::from(column)] = value;
             }
         }
+        self.write_subject(entity, before.kind(entity.slot), client)
+    }
+
+    /// Makes an entity that was born in this tick the subject. It has not changed since.
+    fn set_newborn(
+        &mut self,
+        clients: &Clients,
+        output: &TickOutput,
+        entity: EntityId,
+    ) -> Option<ClientRow> {
+        let newborns = self.newborns.get_or_insert_with(|| {
+            let births = output.births.iter();
+            let born = births.filter_map(|birth| Some((birth.entity?, birth.kind)));
+            let numbered = born
+                .enumerate()
+                .map(|(i, (entity, kind))| (entity, kind, i));
+            let mut newborns: Vec<_> = numbered.collect();
+            newborns.sort_unstable();
+            newborns
+        });
+        let Ok(found) = newborns.binary_search_by_key(&entity, |&(entity, ..)| entity) else {
+            return self.unset_subject();
+        };
+        let (_, kind, place) = newborns[found];
+        let columns = output.birth_rows.len() / newborns.len();
+        self.row.clear();
+        let row = &output.birth_rows[place * columns..][..columns];
+        self.row.extend_from_slice(row);
+        self.write_subject(entity, kind, clients.client_of(entity))
+    }
+
+    /// Has the writer describe an entity with the values of `row`.
+    fn write_subject(
+        &mut self,
+        entity: EntityId,
+        kind: u16,
+        client: Option<ClientRow>,
+    ) -> Option<ClientRow> {
         let subject = Subject {
             entity,
-            kind: before.kind(entity.slot),
+            kind,
             row: &self.row,
             client,
         };

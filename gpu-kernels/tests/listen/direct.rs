@@ -225,17 +225,19 @@ fn describe(
         return names;
     };
     let slot = entity.slot.index();
-    if mirror.ids[slot] != entity {
-        // It falls in the tick of its birth: nobody has heard of it yet.
-        let births = output.births.iter().filter_map(|birth| birth.entity);
-        assert!(births.clone().any(|born| born == entity));
-        return names;
-    }
-    let kind = &config.schema.kinds[usize::from(mirror.kinds[slot])];
+    let (kind, mut row) = if mirror.ids[slot] == entity {
+        (mirror.kinds[slot], mirror.rows[slot].clone())
+    } else {
+        // It falls in the tick of its birth.
+        let mut after = mirror.clone();
+        after.apply(config, output);
+        assert_eq!(after.ids[slot], entity);
+        (after.kinds[slot], after.rows[slot].clone())
+    };
+    let kind = &config.schema.kinds[usize::from(kind)];
     names.insert("kind".to_owned(), Value::Text(kind.name.clone()));
     let reference = entity.reference().0;
     names.insert("entity".to_owned(), Value::Number(f64::from(reference)));
-    let mut row = mirror.rows[slot].clone();
     for (changed, columns, values) in output.changes.iter() {
         for (&column, &value) in columns.iter().zip(values) {
             if changed.index() == slot {

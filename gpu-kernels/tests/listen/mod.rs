@@ -119,6 +119,39 @@ fn notices_describe_the_dead_as_they_were_and_none_tells_of_a_despawn() {
     assert_eq!(notices[&2], both);
 }
 
+#[test]
+fn notices_describe_those_who_fall_in_the_tick_of_their_birth() {
+    let wolves = "[[kind]]\nname = \"player\"\n\
+        [[kind]]\nname = \"wolf\"\nrespawn_ticks = 5\nattributes = [{ name = \"hp\", \
+        type = \"i32\", min = -9, default = 50, falls_at = 0, audience = \"state\" }, \
+        { name = \"rage\", type = \"i32\", default = 3, audience = \"private\" }]\n";
+    let mut game = Game::new(&world("subscriptions_per_client = 3", wolves));
+    let is = |name: &str, value| (name.to_owned(), "==", value);
+    let kind = |name: &str| is("kind", Value::Text(name.to_owned()));
+    assert!(game.subscribe(
+        0,
+        0,
+        vec![vec![kind("wolf"), is("hp", Value::Number(-4.0))]]
+    ));
+    assert!(game.subscribe(1, 0, vec![vec![is("rage", Value::Number(8.0))]]));
+    assert!(game.subscribe(2, 0, vec![vec![kind("player")]]));
+    assert!(game.subscribe(2, 1, vec![vec![is("x", Value::Number(52.0))]]));
+    let mut frame = Frame::new(Tick(0));
+    for (token, hp) in [(0, 7), (1, -4), (2, -5)] {
+        let x = (50 + token as i32) * UNIT;
+        frame.spawn_as(1, token, &[x, 50 * UNIT, hp, 8]);
+    }
+    let (output, notices) = game.tick(&frame);
+    assert_eq!((output.births.len(), output.deaths.len()), (3, 2));
+    // The first that has fallen is the second that was born; what is private, stays so.
+    let first = (Notice::Notification(0), vec![0]);
+    let second = (Notice::Notification(1), vec![1]);
+    assert_eq!(
+        notices,
+        ByClient::from([(0, vec![first]), (2, vec![second])])
+    );
+}
+
 /// Ranges are found by their cells: also ranges that end where a cell does, of one value, of
 /// none, without one end, and beyond all values.
 #[test]

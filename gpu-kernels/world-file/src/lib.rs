@@ -15,6 +15,7 @@
 //! | `overrides` | what a command line sets in place of a file |
 //! | `read` | reads the keys, part by part |
 //! | `lines` | where the file has its keys |
+//! | `shape` | what is wrong with the type of a value, without the names of Rust's |
 //! | `mend` | goes on behind keys that have problems |
 //! | `build` | the order of the checks; `[world]` |
 //! | `kinds` | `[[kind]]`: kinds and attributes |
@@ -62,6 +63,7 @@ mod read;
 mod reader;
 mod regions;
 mod remarks;
+mod shape;
 mod spawn;
 mod stored;
 mod syntax;
@@ -70,5 +72,6 @@ mod wire_step;
 pub use error::{ConfigError, Remark};
 pub use parse::Checked;
 pub use reader::{Reader, default, load, parse, read_file};
+pub use shape::{Format, plain};
 pub use shared::world::source::Overrides;
 pub use stored::{StoredWorld, at_rate};

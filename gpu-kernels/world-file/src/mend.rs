@@ -12,6 +12,13 @@ pub(super) enum Mended {
     Replaced,
 }
 
+/// Whether the innermost value at a place is a date.
+pub(super) fn is_date(value: &mut Spanned<DeValue<'_>>, place: usize) -> bool {
+    let path = path_to(value, place);
+    path.and_then(|path| at(value, &path))
+        .is_some_and(|value| matches!(value, DeValue::Datetime(_)))
+}
+
 /// Removes what is wrong at a place; where a key must be there, another value stands in.
 pub(super) fn stand_in(value: &mut Spanned<DeValue<'_>>, place: usize, message: &str) -> Mended {
     let missing = message.strip_prefix("missing field `");
@@ -57,7 +64,11 @@ pub(super) fn stand_in(value: &mut Spanned<DeValue<'_>>, place: usize, message: 
 /// Removes the innermost key or item at a place, if it has not gone with what was around it.
 pub(super) fn drop_around(value: &mut Spanned<DeValue<'_>>, place: usize) {
     if let Some(path) = path_to(value, place) {
-        drop_at(value, &path);
+        // Without one of its keys, the others of `spawn` would be wrong.
+        let spawn = path
+            .iter()
+            .position(|step| matches!(step, Step::Key(key) if key == "spawn"));
+        drop_at(value, &path[..spawn.map_or(path.len(), |at| at + 1)]);
     }
 }
 

@@ -7,8 +7,9 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::check::{Problem, Problems};
 use super::lines::Lines;
-use super::mend::{Mended, drop_around, drop_item, stand_in};
+use super::mend::{Mended, drop_around, drop_item, is_date, stand_in};
 use super::raw;
+use super::shape::{Format, plain, unknown_key};
 
 /// The keys with their types, and the problems of those that have another one. Such a key
 /// has its default; an item of a list that lacks a key is left out.
@@ -35,7 +36,7 @@ pub(super) fn read(table: DeTable<'_>, lines: &Lines<'_>) -> (raw::World, Proble
             }
             "every" => world.every = reader.list("every", start, value),
             other => {
-                let message = format!("unknown field `{other}`, expected one of {PARTS}");
+                let message = unknown_key(other, PARTS);
                 reader.note_of(other.to_owned(), start, message);
             }
         }
@@ -61,9 +62,9 @@ impl Reader<'_> {
                 .filter_map(|item| self.part(item))
                 .collect(),
             other => {
-                let found = other.type_str();
+                let found = found(&other);
                 let message = format!(
-                    "invalid type: {found}, expected a list: each entry begins with `[[{name}]]`"
+                    "expected a list, each entry of which begins with `[[{name}]]`, found {found}"
                 );
                 self.note_of(name.to_owned(), start, message);
                 vec![]
@@ -83,7 +84,12 @@ impl Reader<'_> {
                 Err(error) => error,
             };
             let place = error.span().map_or(start, |span| span.start);
-            if !self.note(place, plain(error.message())) {
+            let mut message = plain(error.message(), Format::Toml);
+            if is_date(&mut rest, place) {
+                // To serde, a date is a map.
+                message = message.replace("found a table", "found a date");
+            }
+            if !self.note(place, message) {
                 return None;
             }
             match stand_in(&mut rest, place, error.message()) {
@@ -117,21 +123,16 @@ impl Reader<'_> {
     }
 }
 
-/// What was expected, without the names of Rust's types.
-fn plain(message: &str) -> String {
-    let (found, expected) = match message.split_once(", expected ") {
-        Some((found, expected)) if found.starts_with("invalid ") => (found, expected),
-        _ => return message.to_owned(),
-    };
-    let expected = match expected.trim_end() {
-        "a map" => "a table",
-        "a sequence" => "a list",
-        other if other.starts_with("struct ") => "a table",
-        other => other,
-    };
-    format!("{found}, expected {expected}")
+/// A value that is no list.
+fn found(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("{text:?}"),
+        DeValue::Table(_) => "a table".to_owned(),
+        DeValue::Integer(_) => "a number".to_owned(),
+        other => format!("a {}", other.type_str()),
+    }
 }
 
-const PARTS: &str = "`world`, `limits`, `logic`, `commands`, `spectators`, `kind`, `every`";
+const PARTS: &str = "one of `world`, `limits`, `logic`, `commands`, `spectators`, `kind`, `every`";
 /// The most problems of one part; a file with more is mended in several rounds.
 const PROBLEMS_MAX: usize = 64;

@@ -620,8 +620,7 @@ fn players_talk_to_those_near_where_a_world_has_the_command_and_what_it_tells() 
 #[test]
 fn a_misspelt_key_is_shown_with_its_line() {
     let message = shown("[world]\nsizes = [1, 2]");
-    let expected =
-        "w.toml:2:1: world.sizes: unknown field `sizes`, expected one of `name`, `size`,";
+    let expected = "w.toml:2:1: world.sizes: unknown key `sizes`, expected one of `name`, `size`,";
     assert!(message.starts_with(expected), "{message}");
     assert!(shown("[world]\naoi = 5\n[world").starts_with("w.toml:3:"));
 }
@@ -655,15 +654,15 @@ extra = 1
     let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
     let expected = [
         "w.toml:3: world.aoi: expected 1 to 262143, found -3",
-        "w.toml:4:12: world.capacity: invalid type: string \"many\", expected u32",
+        "w.toml:4:12: world.capacity: expected a whole number from 0 to 4294967295, found \"many\"",
         "w.toml:7: limits.idle_seconds: expected 1 to 3600, found 0",
         "w.toml:8: limits.clients: expected 1 to 16777215, found 0",
         "w.toml:13: kind.elf.attributes.hp.symbols: only attributes of type symbol have `symbols`",
         "w.toml:14: kind.elf.attributes.mood.symbols: expected a list of the texts that the \
          attribute can have, found an empty list",
-        "w.toml:21:1: every[0].extra: unknown field `extra`, expected one of `kind`, `ticks`, \
+        "w.toml:21:1: every[0].extra: unknown key `extra`, expected one of `kind`, `ticks`, \
          `command`, `words`, `at`",
-        "w.toml:23:2: game: unknown field `game`, expected one of `world`, `limits`, `logic`, \
+        "w.toml:23:2: game: unknown key `game`, expected one of `world`, `limits`, `logic`, \
          `commands`, `spectators`, `kind`, `every`",
     ];
     assert_eq!(told, expected);
@@ -690,14 +689,14 @@ builtin = "move"
 "#;
     let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
     let expected = [
-        "w.toml:3:7: world.aoi: invalid type: string \"near\", expected f64",
-        "w.toml:4:1: world.sizes: unknown field `sizes`, expected one of",
-        "w.toml:5:11: world.tick_hz: invalid value: integer `-3`, expected u32",
-        "w.toml:7:2: kind: invalid type: table, expected a list: each entry begins with `[[kind]]`",
-        "w.toml:11:11: limits.clients: invalid type: string \"many\", expected u32",
-        "w.toml:12:1: limits.idle_second: unknown field `idle_second`, expected one of",
-        "w.toml:13:16: limits.rewind_ticks: invalid type: floating point `1.5`, expected u32",
-        "w.toml:16:11: logic.builtin: invalid type: string \"move\", expected a list",
+        "w.toml:3:7: world.aoi: expected a number, found \"near\"",
+        "w.toml:4:1: world.sizes: unknown key `sizes`, expected one of",
+        "w.toml:5:11: world.tick_hz: expected a whole number from 0 to 4294967295, found -3",
+        "w.toml:7:2: kind: expected a list, each entry of which begins with `[[kind]]`, found a table",
+        "w.toml:11:11: limits.clients: expected a whole number from 0 to 4294967295, found \"many\"",
+        "w.toml:12:1: limits.idle_second: unknown key `idle_second`, expected one of",
+        "w.toml:13:16: limits.rewind_ticks: expected a whole number from 0 to 4294967295, found 1.5",
+        "w.toml:16:11: logic.builtin: expected a list, found \"move\"",
     ];
     assert_eq!(told.len(), expected.len(), "{told:#?}");
     for (told, expected) in told.iter().zip(expected) {
@@ -726,18 +725,18 @@ command = "roam"
 "#;
     let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
     let expected = [
-        "missing field `name`",
-        "w.toml:3:14: kind[0].population: invalid type: string \"few\", expected u32",
-        "w.toml:4:1: kind[0].colour: unknown field `colour`, expected one of",
-        "w.toml:6:27: kind[0].attributes.hp.type: unknown variant `int`, expected one of",
-        "w.toml:6:54: kind[0].attributes.hp.mni: unknown field `mni`, expected one of",
-        "w.toml:7:5: kind[0].attributes.mana: missing field `type`",
-        "w.toml:8:14: kind[0].attributes[2].name: invalid type: integer `3`, expected a string",
-        "w.toml:8:42: kind[0].attributes[2].audience: unknown variant `everyone`, expected one of",
-        "w.toml:9:5: kind[0].attributes[3]: invalid type: integer `7`, expected a table",
-        "w.toml:13:14: kind.item.attributes: invalid type: map, expected a list",
-        "missing field `kind`",
-        "w.toml:15:9: every[0].ticks: invalid type: string \"often\", expected u32",
+        "the key `name` is missing",
+        "w.toml:3:14: kind[0].population: expected a whole number from 0 to 4294967295, found \"few\"",
+        "w.toml:4:1: kind[0].colour: unknown key `colour`, expected one of",
+        "w.toml:6:27: kind[0].attributes.hp.type: expected one of `i32`, `fixed`, `bool`, `entity`, `symbol`, found `int`",
+        "w.toml:6:54: kind[0].attributes.hp.mni: unknown key `mni`, expected one of",
+        "w.toml:7:5: kind[0].attributes.mana: the key `type` is missing",
+        "w.toml:8:14: kind[0].attributes[2].name: expected a string, found 3",
+        "w.toml:8:42: kind[0].attributes[2].audience: expected one of",
+        "w.toml:9:5: kind[0].attributes[3]: expected a table, found 7",
+        "w.toml:13:14: kind.item.attributes: expected a list, found a table",
+        "the key `kind` is missing",
+        "w.toml:15:9: every[0].ticks: expected a whole number from 0 to 4294967295, found \"often\"",
     ];
     assert_eq!(told.len(), expected.len(), "{told:#?}");
     for expected in expected {
@@ -754,8 +753,23 @@ fn a_key_of_a_wrong_shape_hides_no_problem_of_a_value_and_makes_none() {
     let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
     let expected = [
         "w.toml:3: world.aoi: expected 1 to 262143, found 0",
-        "w.toml:4:12: world.capacity: invalid type: string \"x\", expected u32",
+        "w.toml:4:12: world.capacity: expected a whole number from 0 to 4294967295, found \"x\"",
         "w.toml:6: limits.clients: expected 1 to 16777215, found 0",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn keys_of_an_area_of_a_wrong_shape_are_the_only_problems_of_it() {
+    let text = "[[kind]]\nname = \"a\"\nspawn = { center = 3, radius = \"x\" }\n\
+                [world]\nname = 2026-01-02\nseed = 99999999999999999999";
+    let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
+    let expected = [
+        "w.toml:3:20: kind.a.spawn.center: expected a list, found 3",
+        "w.toml:3:32: kind.a.spawn.radius: expected a number, found \"x\"",
+        "w.toml:5:8: world.name: expected a string, found a date",
+        "w.toml:6:8: world.seed: expected a whole number from 0 to 18446744073709551615, \
+         found 99999999999999999999",
     ];
     assert_eq!(told, expected);
 }
@@ -768,7 +782,7 @@ fn a_key_that_is_there_twice_is_named_with_both_places_beside_other_problems() {
     let told = shown(text);
     for expected in [
         "w.toml:4:1: world.aoi: duplicate key `aoi`, which line 2 has, too",
-        "w.toml:5:1: world.sizes: unknown field `sizes`",
+        "w.toml:5:1: world.sizes: unknown key `sizes`",
         "w.toml:8:2: world: duplicate key `world`",
         "w.toml:12:44: kind.a.attributes.hp.type: duplicate key `type`",
     ] {
@@ -1089,7 +1103,7 @@ fn a_rule_can_take_the_place_of_its_entity_as_point() {
         ),
         (
             "command = \"blast\"\nat = \"here\"",
-            "w.toml:5:6: every[0].at: unknown variant `here`, expected `own`",
+            "w.toml:5:6: every[0].at: expected `own`, found `here`",
         ),
     ];
     for (rule, expected) in cases {

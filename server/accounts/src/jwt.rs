@@ -8,18 +8,19 @@
 mod provider;
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use client_bot::given;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::jwk::{Jwk, KeyOperations, PublicKeyUse};
 use jsonwebtoken::{
     Algorithm, AlgorithmFamily, DecodingKey, Header, Validation, decode, decode_header,
 };
 use serde::Deserialize;
+use world_file::{Format, plain};
 
 use super::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
 use super::identity::{Account, Identity};
@@ -75,7 +76,7 @@ impl JwtTokens {
     /// The same from a file.
     pub fn load(path: &Path, issuer: &str, audience: &str) -> Result<JwtTokens> {
         let name = path.display();
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+        let text = given::read_text(path).with_context(|| format!("cannot read {name}"))?;
         JwtTokens::new(&text, issuer, audience).with_context(|| format!("{name}"))
     }
 
@@ -196,7 +197,9 @@ fn has_critical(token: &str) -> bool {
 }
 
 fn of_set(text: &str) -> Result<Vec<Key>> {
-    let set: Set = serde_json::from_str(text).context("expected a set of keys as JWKS")?;
+    let set: Set = serde_json::from_str(text)
+        .map_err(|error| anyhow!(plain(&error.to_string(), Format::Json)))
+        .context("expected a set of keys as JWKS")?;
     let mut keys = vec![];
     // Keys of kinds that are not known are no fault of a set (RFC 7517, section 5).
     let known = set

@@ -4,12 +4,12 @@
 //! A token is `myriad1.CLAIMS.SIGNATURE`, both in base64 for addresses: the claims as JSON,
 //! and the HMAC-SHA256 of all before the last point.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use client_bot::given;
 use ring::hmac;
 use serde::{Deserialize, Serialize};
 use shared::Name;
@@ -46,7 +46,7 @@ impl SignedTokens {
 
     /// The key in a file, without the ends of lines at its end.
     pub fn load(path: &Path) -> Result<SignedTokens> {
-        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes = given::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let end = bytes.trim_ascii_end().len();
         SignedTokens::new(&bytes[..end]).with_context(|| {
             format!(

@@ -15,12 +15,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use accounts::identity::Account;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Map, Value};
 use shared::world::schema::KindAttribute;
 use shared::{Attribute, AttributeType, Fixed, WorldConfig};
 use thiserror::Error;
 use tracing::info;
+use world_file::{Format, plain};
 
 use self::file::{FILE, FileStore};
 use self::postgres::{Database, PostgresStore};
@@ -125,6 +126,7 @@ impl CharacterStore {
     pub fn all(&self) -> Result<BTreeMap<String, Map<String, Value>>> {
         let read = |(account, text): (String, String)| {
             let character = serde_json::from_str(&text)
+                .map_err(|error| anyhow!(plain(&error.to_string(), Format::Json)))
                 .with_context(|| format!("the character of {account:?} can't be read"))?;
             Ok((account, character))
         };

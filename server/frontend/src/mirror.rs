@@ -175,7 +175,7 @@ impl Mirror {
     pub fn apply(&mut self, workers: &Workers, output: &TickOutput) {
         self.tick = output.tick;
         self.part().take_births(output);
-        // Nothing dies in the tick of its birth.
+        // Also those that were born in this tick.
         for entity in &output.deaths {
             self.entities[entity.slot.index()].is_alive = false;
         }

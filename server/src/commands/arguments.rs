@@ -17,7 +17,7 @@ use world_file::Reader;
 pub fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(number) if number > 0.0 && number <= SECONDS_MAX => Ok(number),
-        _ => Err("expected a number above 0".to_owned()),
+        _ => Err(format!("expected a number above 0, at most {SECONDS_MAX}")),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use accounts::identity::Account;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use client_bot::say;
 use durability::characters::postgres::Database;
@@ -16,6 +16,7 @@ use durability::recovery;
 use durability::role::Standing;
 use serde_json::{Map, Value, json};
 use shared::WorldConfig;
+use world_file::{Format, plain};
 
 use super::database::DatabaseArguments;
 
@@ -183,7 +184,8 @@ impl Characters {
     }
 
     fn line(&self, line: &str) -> Result<(String, Vec<i32>)> {
-        let line: Map<String, Value> = serde_json::from_str(line)?;
+        let line: Map<String, Value> = serde_json::from_str(line)
+            .map_err(|error| anyhow!(plain(&error.to_string(), Format::Json)))?;
         let account = line.get("account").and_then(Value::as_str);
         let character = line.get("character").and_then(Value::as_object);
         let (Some(account), Some(character)) = (account, character) else {

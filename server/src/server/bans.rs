@@ -6,14 +6,16 @@ use std::io::ErrorKind;
 use accounts::bans::Ban;
 use accounts::guard::Guard;
 use accounts::moment::Moment;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use durability::folder::{self, DataFolder};
+use world_file::{Format, plain};
 
 /// Tells a guard of the bans in a folder, and keeps there what becomes of them.
 pub fn keep(guard: &Guard, folder: &DataFolder) -> Result<()> {
     let path = folder.path().join(FILE);
     let bans: Vec<Ban> = match fs::read(&path) {
         Ok(text) => serde_json::from_slice(&text)
+            .map_err(|error| anyhow!(plain(&error.to_string(), Format::Json)))
             .with_context(|| format!("{} is not a list of bans", path.display()))?,
         Err(error) if error.kind() == ErrorKind::NotFound => vec![],
         Err(error) => {

@@ -25,7 +25,7 @@ use standby::feed::Feed;
 use standby::lease::renewal::LeaseValidity;
 use tick::tick_loop::Kept;
 
-use super::DataOptions;
+use super::{DataOptions, mutes};
 
 /// A folder that is open, and what it has of a world.
 pub struct Opened {
@@ -125,11 +125,13 @@ pub fn keep(
             (Some(Arc::new(store)), rows)
         }
     };
+    let mutes = mutes::open(folder.path())?;
     let worker =
         DurabilityWorker::start(folder, journal, recovered.roster.clone(), options, store)?;
     Ok(Kept {
         worker,
         characters,
+        mutes: Some(mutes),
         recovered: Box::new(recovered),
     })
 }

@@ -1,7 +1,6 @@
 //! By what a primary and a standby know each other: a file that both have, with a certificate
 //! and its key. Each accepts the certificates of its own file only, from either side.
 
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use client_bot::Trust;
 use client_bot::connect::verifier;
+use client_bot::given;
 use platform::private;
 use platform::renewal::{Renewals, Shared};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -105,7 +105,7 @@ impl LinkKey {
 impl Current {
     fn load(path: &Path) -> Result<Arc<Current>> {
         let name = path.display();
-        let text = fs::read(path).with_context(|| format!("cannot read {name}"))?;
+        let text = given::read(path).with_context(|| format!("cannot read {name}"))?;
         let known = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>();
         let known = known.with_context(|| format!("{name} has no readable certificates"))?;
         if known.is_empty() {

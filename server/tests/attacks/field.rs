@@ -55,17 +55,22 @@ impl Field {
 
     /// The same with a token, which the server has from a file.
     pub async fn start_with_token(token: &str) -> Field {
-        Field::start_as(token, false).await
+        Field::start_as(WORLD, token, false).await
     }
 
     /// The same without a token, with a page and a dashboard.
     pub async fn start_with_page() -> Field {
-        Field::start_as("", true).await
+        Field::start_as(WORLD, "", true).await
     }
 
-    async fn start_as(token: &str, has_page: bool) -> Field {
+    /// The same in another world.
+    pub async fn start_in(world: &str) -> Field {
+        Field::start_as(world, "", false).await
+    }
+
+    async fn start_as(world: &str, token: &str, has_page: bool) -> Field {
         let metrics = free_address();
-        let (server, address, web, trust) = Process::start(metrics, token, has_page);
+        let (server, address, web, trust) = Process::start(world, metrics, token, has_page);
         let mut swarm = Swarm::start(SwarmOptions {
             server: address,
             name: "localhost".to_owned(),
@@ -118,6 +123,11 @@ impl Field {
         let figures = figures(&page);
         let figure = figures.get(name);
         *figure.unwrap_or_else(|| panic!("no {name} in:\n{page}"))
+    }
+
+    /// What the server's process holds more than before the attack, in bytes.
+    pub fn memory_grown(&self) -> u64 {
+        self.server.memory().saturating_sub(self.memory)
     }
 
     /// Waits until a number of the metrics page is what it should be.
@@ -226,6 +236,7 @@ impl Field {
 impl Process {
     /// A process, the addresses of its clients and its page, and its certificate.
     fn start(
+        world_text: &str,
         metrics: SocketAddr,
         token: &str,
         has_page: bool,
@@ -235,7 +246,7 @@ impl Process {
         let file = |suffix: &str| scratch(&format!("attacked-{number}.{suffix}"));
         let (world, log, token_file) = (file("toml"), file("log"), file("token"));
         let dashboard_token = file("dashboard-token");
-        fs::write(&world, WORLD).expect("a world file");
+        fs::write(&world, world_text).expect("a world file");
         fs::write(&dashboard_token, DASHBOARD_TOKEN).expect("a token's file");
         let mut command = Command::new(myriad_binary());
         command

@@ -14,6 +14,7 @@
 //! | `streams` | with its stream: requests, resets, silence |
 //! | `page` | the port of the metrics |
 //! | `web` | the port of the page and the dashboard |
+//! | `figures` | what some attacks cost, printed |
 //! | `field` | the server, the bots, and what must hold after an attack |
 //! | `attacker` | connections that end, break off or lie as they like |
 
@@ -21,6 +22,7 @@ mod attacker;
 mod datagrams;
 mod door;
 mod field;
+mod figures;
 mod hellos;
 mod page;
 mod streams;

@@ -116,7 +116,7 @@ fn dear_predicate() -> String {
 }
 
 /// Writes a request as far as the server takes it.
-async fn send_request(client: &mut Connected, number: u32, body: RequestBody) {
+pub async fn send_request(client: &mut Connected, number: u32, body: RequestBody) {
     let mut bytes = vec![];
     Request { number, body }.encode(&mut bytes);
     // Beyond its window, the stream is not read.

@@ -32,7 +32,7 @@ use thiserror::Error;
 use super::directory::{Directory, Presence};
 use channels::{ChannelError, Channels};
 use filter::{Speech, TalkFilter, Verdict};
-use mutes::{Listener, MuteError, Mutes};
+use mutes::{KeptMutes, Listener, MuteError, Mutes};
 use pace::Paces;
 
 /// The talk of a world.
@@ -129,6 +129,16 @@ impl Talk {
         };
         talk.change_world(config);
         talk
+    }
+
+    /// Goes on with the mutes of an earlier server, and keeps what becomes of them.
+    pub fn keep_mutes(&mut self, kept: KeptMutes) {
+        self.mutes.keep(kept);
+    }
+
+    /// The last mutes are kept once this returns.
+    pub fn end_keeping(&mut self) {
+        self.mutes.end_keeping();
     }
 
     /// Compares the names of channels by this rule, before there are any.

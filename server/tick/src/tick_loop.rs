@@ -53,6 +53,7 @@ use super::operator::{self, Order};
 use super::requests::RequestQueue;
 use super::talk::Talk;
 use super::talk::filter::TalkFilter;
+use super::talk::mutes::KeptMutes;
 
 /// Everything that the tick thread owns.
 pub struct TickLoop {
@@ -217,6 +218,8 @@ pub struct Kept {
     pub worker: DurabilityWorker,
     /// What accounts keep, without what the roster has of it.
     pub characters: Rows,
+    /// Whom accounts have muted.
+    pub mutes: Option<KeptMutes>,
     pub recovered: Box<Recovered>,
 }
 
@@ -276,8 +279,11 @@ impl TickLoop {
         directory.set_names(parts.names);
         let mut talk = Talk::new(&parts.config, parts.talk_filter);
         talk.set_names(parts.names);
-        if let Some(kept) = &parts.kept {
+        if let Some(kept) = &mut parts.kept {
             talk.restore(&kept.recovered.roster);
+            if let Some(mutes) = kept.mutes.take() {
+                talk.keep_mutes(mutes);
+            }
         }
         // The shards know the world of the checkpoint.
         let is_kept = parts.kept.is_some();
@@ -347,6 +353,8 @@ impl TickLoop {
             Ok(()) => self.last_checkpoint(&mut worker),
             Err(_) => Ok(()),
         };
+        // The folder is still locked.
+        self.talk.end_keeping();
         ended.and(checkpoint).and(worker.finish())
     }
 

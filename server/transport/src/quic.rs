@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use client_bot::connect::fingerprint;
+use client_bot::given;
 use platform::renewal::{Renewals, Shared};
 use quic::proto::crypto::rustls::QuicServerConfig;
 use quic::proto::{AckFrequencyConfig, ServerConfig, TransportConfig, VarInt};
@@ -29,19 +30,18 @@ pub struct Identity {
 impl Identity {
     /// Reads PEM files.
     pub fn load(certificate: &Path, key: &Path) -> Result<Identity> {
-        let chain = CertificateDer::pem_file_iter(certificate)
-            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-            .with_context(|| {
-                format!(
-                    "{} is not a readable PEM certificate",
-                    certificate.display()
-                )
-            })?;
+        let name = certificate.display();
+        let text = given::read(certificate).with_context(|| format!("cannot read {name}"))?;
+        let chain = CertificateDer::pem_slice_iter(&text)
+            .collect::<Result<Vec<_>, _>>()
+            .with_context(|| format!("{name} is not a readable PEM certificate"))?;
         if chain.is_empty() {
-            bail!("{} holds no certificate", certificate.display());
+            bail!("{name} holds no certificate");
         }
-        let key = PrivateKeyDer::from_pem_file(key)
-            .with_context(|| format!("{} is not a readable PEM private key", key.display()))?;
+        let name = key.display();
+        let text = given::read(key).with_context(|| format!("cannot read {name}"))?;
+        let key = PrivateKeyDer::from_pem_slice(&text)
+            .with_context(|| format!("{name} is not a readable PEM private key"))?;
         Ok(Identity { chain, key })
     }
 

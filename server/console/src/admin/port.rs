@@ -14,6 +14,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use client_bot::within::within;
 use platform::waits::Wait;
 use tracing::warn;
+use world_file::{Format, plain};
 
 use super::request::{Answer, Request};
 use super::socket;
@@ -130,7 +131,10 @@ fn converse(mut stream: UnixStream, desk: &impl Answers) -> Result<()> {
     }
     let answer = match serde_json::from_slice::<Request>(&line) {
         Ok(request) => desk.answer(&request, &by),
-        Err(error) => Answer::Error(format!("the request can't be read: {error}")),
+        Err(error) => {
+            let error = plain(&error.to_string(), Format::Json);
+            Answer::Error(format!("the request can't be read: {error}"))
+        }
     };
     let mut bytes = serde_json::to_vec(&answer)?;
     bytes.push(b'\n');

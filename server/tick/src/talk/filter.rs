@@ -1,10 +1,10 @@
 //! What may be said: a hook for games, and a list of words as a ready one.
 
-use std::fs;
 use std::path::Path;
 
 use aho_corasick::AhoCorasick;
 use anyhow::{Context, Result, bail};
+use client_bot::given;
 use platform::renewal::Shared;
 use shared::{Name, Text};
 
@@ -77,7 +77,8 @@ impl WordList {
     /// The same from a file.
     pub fn load(path: &Path) -> Result<WordList> {
         let name = path.display();
-        let bytes = fs::read(path).with_context(|| format!("cannot read the words in {name}"))?;
+        let bytes =
+            given::read(path).with_context(|| format!("cannot read the words in {name}"))?;
         let words = std::str::from_utf8(&bytes)
             .with_context(|| format!("{name}: expected words as UTF-8"))?;
         WordList::new(words).with_context(|| format!("{name}"))

@@ -2,12 +2,14 @@
 //!
 //! A player mutes another one by name. What is kept is the account, or of guests the client and
 //! its name, so that neither another session nor another name of an account is heard again. The
-//! list of an account outlives its sessions, that of a guest its connection.
+//! list of an account outlives its sessions, and the server if its world is kept; that of a guest
+//! outlives its connection.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use accounts::identity::Account;
 use accounts::names::NameRule;
+use serde::{Deserialize, Serialize};
 use shared::wire::control::Ticket;
 use shared::{ClientRow, Name};
 use thiserror::Error;
@@ -20,6 +22,48 @@ pub struct Mutes {
     listeners: HashMap<Muted, HashSet<Listener>>,
     /// The lists of guests, by row.
     guests: HashMap<ClientRow, Listener>,
+    keep: Option<Keep>,
+}
+
+/// Gets each list of an account when it changes.
+type Keep = Box<dyn FnMut(&Account, Vec<Lasting>) + Send>;
+
+/// The lists of accounts that outlive a server.
+pub struct KeptMutes {
+    pub lists: KeptLists,
+    /// Gets each list that changes from now on; an empty one is gone.
+    pub keep: Keep,
+}
+
+pub type KeptLists = BTreeMap<Account, Vec<Lasting>>;
+
+/// What is known of a muted player after a restart: of guests only the name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lasting {
+    Account(Account),
+    /// The key of a name, by the usual rule.
+    Name(String),
+    Nameless,
+}
+
+impl Lasting {
+    fn of(muted: &Muted) -> Option<Lasting> {
+        match muted {
+            Muted::Account(account) => Some(Lasting::Account(account.clone())),
+            Muted::Name(key) => Some(Lasting::Name(key.clone())),
+            Muted::Nameless => Some(Lasting::Nameless),
+            Muted::Guest(_) => None,
+        }
+    }
+
+    fn muted(self) -> Muted {
+        match self {
+            Lasting::Account(account) => Muted::Account(account),
+            Lasting::Name(key) => Muted::Name(key),
+            Lasting::Nameless => Muted::Nameless,
+        }
+    }
 }
 
 /// Who has a list.
@@ -96,6 +140,27 @@ impl Speaker {
 }
 
 impl Mutes {
+    /// Goes on with the lists of an earlier server, as many as there may be.
+    pub fn keep(&mut self, kept: KeptMutes) {
+        for (account, muted) in kept.lists.into_iter().take(LISTS_MAX) {
+            let listener = Listener::Account(account);
+            let mut list = List::default();
+            for muted in muted.into_iter().take(PLAYERS_MAX).map(Lasting::muted) {
+                let listeners = self.listeners.entry(muted.clone()).or_default();
+                listeners.insert(listener.clone());
+                list.players += usize::from(list.muted.insert(muted));
+            }
+            if list.players > 0 {
+                self.lists.insert(listener, list);
+            }
+        }
+        self.keep = Some(kept.keep);
+    }
+
+    pub fn end_keeping(&mut self) {
+        self.keep = None;
+    }
+
     /// A player does not want to hear another one any more. `is_here` says of a player with a
     /// list whether it is in the world: where there is no room, one that is not loses its list.
     pub fn mute(
@@ -125,6 +190,7 @@ impl Mutes {
             }
         }
         list.players += usize::from(is_new);
+        self.note(listener);
         Ok(())
     }
 
@@ -150,6 +216,7 @@ impl Mutes {
             self.lists.remove(listener);
         }
         muted.iter().for_each(|muted| self.forget(muted, listener));
+        self.note(listener);
         Ok(())
     }
 
@@ -184,6 +251,19 @@ impl Mutes {
         for muted in list.muted {
             self.forget(&muted, listener);
         }
+        self.note(listener);
+    }
+
+    /// Keeps what has become of an account's list.
+    fn note(&mut self, listener: &Listener) {
+        let (Listener::Account(account), Some(keep)) = (listener, &mut self.keep) else {
+            return;
+        };
+        let list = self.lists.get(listener);
+        let muted = list.into_iter().flat_map(|list| &list.muted);
+        let mut lasting: Vec<Lasting> = muted.filter_map(Lasting::of).collect();
+        lasting.sort_unstable();
+        keep(account, lasting);
     }
 
     fn forget(&mut self, muted: &Muted, listener: &Listener) {
@@ -295,6 +375,43 @@ mod tests {
         assert!(!is_muted(&mutes, &guest(1, 1), &bob) && !is_muted(&mutes, &guest(2, 2), &bob));
         assert!(is_muted(&mutes, &lasting, &bob));
         assert!(mutes.guests.is_empty());
+    }
+
+    #[test]
+    fn the_lists_of_accounts_go_on_in_the_next_server_without_the_sessions_of_guests() {
+        let (to_next, changes) = std::sync::mpsc::channel();
+        let kept = |lists| KeptMutes {
+            lists,
+            keep: {
+                let to_next = to_next.clone();
+                Box::new(move |account, list| to_next.send((account.clone(), list)).unwrap())
+            },
+        };
+        let (mut mutes, ann) = (Mutes::default(), Listener::Account(account(0)));
+        mutes.keep(kept(KeptLists::default()));
+        let bob = Speaker::new(None, Some([7; 16]), Some(&name("Bob")));
+        let eve = Speaker::new(Some(&account(1)), Some([1; 16]), Some(&name("Eve")));
+        mutes.mute(&ann, &bob, HERE).unwrap();
+        mutes.mute(&ann, &eve, HERE).unwrap();
+        mutes.mute(&guest(1, 1), &bob, HERE).unwrap();
+        let lists: KeptLists = changes.try_iter().collect();
+        let expected = [
+            Lasting::Account(account(1)),
+            Lasting::Name(NameRule::Forms.key(&name("Bob"))),
+        ];
+        assert_eq!(lists, KeptLists::from([(account(0), expected.to_vec())]));
+
+        let mut next = Mutes::default();
+        next.keep(kept(lists));
+        let bob_again = Speaker::new(None, Some([9; 16]), Some(&name("bob")));
+        let other = Speaker::new(None, Some([7; 16]), Some(&name("Cid")));
+        assert!(is_muted(&next, &ann, &bob_again) && is_muted(&next, &ann, &eve));
+        assert!(!is_muted(&next, &ann, &other));
+        for speaker in [&bob_again, &eve] {
+            next.unmute(&ann, speaker, "one").unwrap();
+        }
+        assert!(next.is_empty() && next.listeners.is_empty());
+        assert_eq!(changes.try_iter().last(), Some((account(0), vec![])));
     }
 
     #[test]

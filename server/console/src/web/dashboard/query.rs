@@ -3,6 +3,7 @@
 use platform::http::Asked;
 use shared::ClientRow;
 use thiserror::Error;
+use world_file::{Format, plain};
 
 use super::survey::Area;
 use super::viewers::Viewer;
@@ -77,7 +78,10 @@ fn act(body: &[u8]) -> Result<Request, QueryError> {
     match serde_json::from_slice(body) {
         Ok(request @ (Request::Kick { .. } | Request::Tell { .. })) => Ok(request),
         Ok(_) => Err(wrong("expected `kick` or `tell`")),
-        Err(error) => Err(wrong(format!("the request can't be read: {error}"))),
+        Err(error) => {
+            let error = plain(&error.to_string(), Format::Json);
+            Err(wrong(format!("the request can't be read: {error}")))
+        }
     }
 }
 
