@@ -11,7 +11,8 @@
 //! | [`backlog`] | updates that are deferred until the client's budget allows them |
 //! | [`stream`] | unsent bytes of the reliable stream |
 //! | [`frame`] | one frame of the stream, and the tick that it is about |
-//! | [`fan_out`] | what is sent to the client of one tick |
+//! | [`fan_out`] | what is sent to the client of one tick; its frame of the stream |
+//! | `movement` | the datagrams of that tick |
 //! | [`flow`] | an estimate of the client's link |
 //! | [`notices`] | the notices of that tick |
 //! | [`talk`] | that tick's talk for the client |
@@ -25,6 +26,7 @@ pub mod commands;
 pub mod fan_out;
 pub mod flow;
 pub mod frame;
+mod movement;
 pub mod notices;
 pub mod planned;
 pub mod quota;

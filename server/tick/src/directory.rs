@@ -1,5 +1,12 @@
 //! Clients and their entities, and slots that can't be reused yet. Without I/O and without a
 //! clock.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `joins` | clients that join, resume, or are kicked |
+//! | `rebirths` | players that wait for a rebirth |
+//! | `rows`, `tickets`, `people`, `sights` | the state of clients, by row |
+//! | `saved` | rows for the journal, and their recovery |
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -7,22 +14,24 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 
 use accounts::names::NameRule;
 use accounts::network::Network;
-use frontend::inbox::{Join, Leave, SessionKey};
+use frontend::inbox::{Leave, SessionKey};
 use frontend::publication::SessionEvent;
-use gpu_kernels::tick::frame::PersonChange;
 use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target, TickOutput};
 use shared::wire::control::{Close, Ticket};
 use shared::world::spawn::Birthplace;
 use shared::{ClientRow, CommandKind, EntityId, Name, Slot, Tick, WorldConfig};
 
 use people::People;
+use rebirths::{Rebirth, Room};
 use rows::{Row, Rows, Waiting};
 use sights::Sights;
 use tickets::Tickets;
 
 pub use sights::SightError;
 
+mod joins;
 mod people;
+mod rebirths;
 mod rows;
 mod saved;
 mod sights;
@@ -78,30 +87,6 @@ struct Resting {
     leaves_sent: Option<Tick>,
 }
 
-/// A pending rebirth of a player.
-struct Rebirth {
-    /// The first tick in which it may happen.
-    due: Tick,
-    client: ClientRow,
-    /// The row's ticket.
-    ticket: Ticket,
-    /// The slot of the entity that died, which is reserved until then; none if only the previous
-    /// server had it.
-    slot: Option<Slot>,
-    room: Room,
-}
-
-/// Whether there is room for a rebirth.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Room {
-    /// Not in its own slot yet; perhaps in another.
-    Unknown,
-    /// No other slot is free: it waits for its own.
-    None,
-    /// Its own slot can be reused: all clients have received the leave.
-    Own,
-}
-
 impl Directory {
     pub fn new(config: &WorldConfig) -> Directory {
         let clients = config.limits.clients;
@@ -125,47 +110,6 @@ impl Directory {
             named: vec![],
             events: vec![],
         }
-    }
-
-    /// A client joins or resumes. `ticket` is a new one for it.
-    pub fn join(&mut self, shard: usize, join: &Join, ticket: Ticket, frame: &mut Frame) {
-        let key = (shard, join.session);
-        if let Some(client) = self.resumable(join) {
-            self.note_network(client, join.network);
-            return self.resume(client, key, join.resume, ticket, frame);
-        }
-        if join.must_resume {
-            return self.close(key, Close::Refused, GUESSES_OVER);
-        }
-        if join.spectates && !self.sights.may_spectate() {
-            return self.close(key, Close::Refused, "this world has no spectators");
-        }
-        let account = join.identity.account.as_ref();
-        if let Some(client) = account.and_then(|account| self.people.of_account(account)) {
-            let is_spectator = self.sights.point(client).is_some();
-            if is_spectator == join.spectates {
-                self.note_network(client, join.network);
-                return self.replace(client, key, ticket, frame);
-            }
-            self.remove_client(client, Close::Replaced, REPLACED, frame);
-        }
-        let Some(Reverse(client)) = self.free.pop() else {
-            return self.close(key, Close::Full, "the server has no room for more clients");
-        };
-        let client = ClientRow(client);
-        self.note_network(client, join.network);
-        self.tickets.give(client, ticket, None);
-        frame.people.push(PersonChange {
-            client,
-            person: self.people.enter(client, &join.identity),
-        });
-        if join.spectates {
-            self.sights.add_spectator(client);
-            return self.make_live(client, key, EntityId::NONE, ticket, false);
-        }
-        let row = Row::Joining(Some(key), ticket);
-        self.rows.set(client, row);
-        self.spawn(client, AFTER_REBIRTHS, frame);
     }
 
     /// Spawns an entity for a client; `order` is its order among the births of the tick.
@@ -197,120 +141,6 @@ impl Directory {
         match self.sights.point(client) {
             Some(point) => Target::Point(point),
             None => Target::Entity(entity),
-        }
-    }
-
-    /// The row that a client's ticket resumes. The account must be the same, too.
-    fn resumable(&self, join: &Join) -> Option<ClientRow> {
-        let client = self.tickets.client(join.resume?)?;
-        let is_same_account = self.people.account(client) == join.identity.account.as_ref();
-        let may_resume = !matches!(self.rows.get(client), Row::Free | Row::Joining(..));
-        (is_same_account && may_resume).then_some(client)
-    }
-
-    /// A client resumes with a ticket. `new` is its next one.
-    fn resume(
-        &mut self,
-        client: ClientRow,
-        key: SessionKey,
-        old: Option<Ticket>,
-        new: Ticket,
-        frame: &mut Frame,
-    ) {
-        const ELSEWHERE: &str = "the session was resumed elsewhere";
-        self.tickets.give(client, new, old);
-        self.close_session(client, Close::Resumed, ELSEWHERE);
-        self.rebind(client, key, None, frame);
-    }
-
-    /// An account joins with another connection, which replaces the earlier one and acts as the
-    /// same entity. It begins without regions and subscriptions: a new first ticket distinguishes
-    /// it from the client before.
-    fn replace(&mut self, client: ClientRow, key: SessionKey, ticket: Ticket, frame: &mut Frame) {
-        self.tickets.give(client, ticket, None);
-        self.close_session(client, Close::Replaced, REPLACED);
-        self.rebind(client, key, Some(ticket), frame);
-    }
-
-    /// Binds a row to another session: of the same client, or of one that has `first` as its
-    /// first ticket.
-    fn rebind(
-        &mut self,
-        client: ClientRow,
-        key: SessionKey,
-        first: Option<Ticket>,
-        frame: &mut Frame,
-    ) {
-        let row = self.rows.get(client);
-        let is_resumed = first.is_none();
-        match row {
-            Row::Lost(entity, own, _) => {
-                self.make_live(client, key, entity, first.unwrap_or(own), is_resumed);
-            }
-            Row::Live(_, entity, own) => {
-                frame.forget.push(client);
-                self.make_live(client, key, entity, first.unwrap_or(own), is_resumed);
-            }
-            Row::Fallen(_, own) => {
-                if row.session().is_some() {
-                    self.remove_observer(client, frame);
-                }
-                self.rebind_rebirth(client, first.unwrap_or(own));
-                let waiting = Waiting::Returned(key, is_resumed);
-                let row = Row::Fallen(waiting, first.unwrap_or(own));
-                self.rows.set(client, row);
-            }
-            Row::Joining(_, own) => {
-                self.rebind_rebirth(client, first.unwrap_or(own));
-                let row = Row::Joining(Some(key), first.unwrap_or(own));
-                self.rows.set(client, row);
-            }
-            Row::Free => {}
-        }
-    }
-
-    /// Binds a pending rebirth to the row's new first ticket.
-    fn rebind_rebirth(&mut self, client: ClientRow, ticket: Ticket) {
-        for rebirth in self.rebirths.iter_mut().filter(|r| r.client == client) {
-            rebirth.ticket = ticket;
-        }
-    }
-
-    /// Kicks or bans a client for the operator.
-    pub fn kick(&mut self, client: ClientRow, reason: &str, is_ban: bool, frame: &mut Frame) {
-        let (close, what) = match is_ban {
-            true => (Close::Banned, "banned by the operator"),
-            false => (Close::Kicked, "thrown out by the operator"),
-        };
-        let reason = match reason {
-            "" => what.to_owned(),
-            reason => format!("{what}: {reason}"),
-        };
-        self.remove_client(client, close, reason, frame);
-    }
-
-    /// Removes a client: its connection is closed, its entity despawns, and its tickets are
-    /// invalid.
-    fn remove_client(
-        &mut self,
-        client: ClientRow,
-        close: Close,
-        reason: impl Into<Cow<'static, str>>,
-        frame: &mut Frame,
-    ) {
-        self.close_session(client, close, reason);
-        let row = self.rows.get(client);
-        if matches!(row, Row::Live(..) | Row::Fallen(..)) {
-            self.remove_observer(client, frame);
-        }
-        match row {
-            Row::Live(_, entity, _) | Row::Lost(entity, ..) => self.end(client, entity, frame),
-            // Its entity is yet to be born, and despawns then.
-            Row::Fallen(_, ticket) | Row::Joining(_, ticket) => {
-                self.tickets.forget(client);
-                self.rows.set(client, Row::Joining(None, ticket));
-            }
-            Row::Free => {}
         }
     }
 
@@ -471,51 +301,6 @@ impl Directory {
         self.respawn_due(frame);
     }
 
-    /// Adds a rebirth that is due from the tick `due` on.
-    fn await_rebirth(&mut self, client: ClientRow, row: Row, due: Tick, slot: Option<Slot>) {
-        if let Row::Fallen(_, ticket) | Row::Joining(_, ticket) = row {
-            self.rebirths.push(Rebirth {
-                due,
-                client,
-                ticket,
-                slot,
-                room: Room::Unknown,
-            });
-        }
-    }
-
-    /// Respawns the players that are due and may find room. Those with their own slot released
-    /// come first among the tick's births, so each of them gets one.
-    fn respawn_due(&mut self, frame: &mut Frame) {
-        let all = std::mem::take(&mut self.rebirths).into_iter();
-        let (due, later): (Vec<Rebirth>, _) = all.partition(|r| r.due <= frame.tick);
-        self.rebirths = later;
-        for mut rebirth in due {
-            let is_there = match self.rows.get(rebirth.client) {
-                // Its account may also have joined anew, after its client had left for good.
-                Row::Fallen(_, own) | Row::Joining(Some(_), own) => own == rebirth.ticket,
-                row => {
-                    if row == Row::Joining(None, rebirth.ticket) {
-                        self.free_row(rebirth.client);
-                    }
-                    false
-                }
-            };
-            if rebirth.room == Room::Own {
-                frame.release.extend(rebirth.slot.take());
-            }
-            if !is_there {
-                continue;
-            }
-            match rebirth.room {
-                Room::Own => self.spawn(rebirth.client, 0, frame),
-                Room::Unknown => self.spawn(rebirth.client, AFTER_RESERVED, frame),
-                Room::None => {}
-            }
-            self.rebirths.push(rebirth);
-        }
-    }
-
     /// Applies a tick's births and deaths. `position` gives the position of a death.
     pub fn settle(&mut self, output: &TickOutput, position: impl Fn(Slot) -> [i32; 3]) {
         for birth in &output.births {
@@ -605,27 +390,6 @@ impl Directory {
         };
         self.rows.set(client, Row::Fallen(waiting, ticket));
         self.fallen.push((client, entity.slot));
-    }
-
-    fn awaits_rebirth(&self, client: ClientRow, ticket: Ticket) -> bool {
-        let mut rebirths = self.rebirths.iter();
-        rebirths.any(|rebirth| rebirth.client == client && rebirth.ticket == ticket)
-    }
-
-    /// Drops the rebirths that have happened in the tick. Those without room wait for their own
-    /// slot.
-    fn settle_rebirths(&mut self, tick: Tick) {
-        let rows = &self.rows;
-        self.rebirths.retain_mut(|rebirth| {
-            if rebirth.due > tick {
-                return true;
-            }
-            if rebirth.room == Room::Unknown && rebirth.slot.is_some() {
-                rebirth.room = Room::None;
-            }
-            matches!(rows.get(rebirth.client), Row::Fallen(_, own) | Row::Joining(_, own)
-                if own == rebirth.ticket)
-        });
     }
 
     /// The newborn players with a name since the last call.
@@ -759,9 +523,6 @@ impl Directory {
 /// other rebirths, clients that join.
 const AFTER_RESERVED: u32 = 1 << 30;
 const AFTER_REBIRTHS: u32 = 1 << 31;
-
-const REPLACED: &str = "the account has come in with another connection";
-const GUESSES_OVER: &str = "this network has shown too many wrong tokens, and the ticket is none of this server; try again in a minute";
 
 /// The entity of a player; a spectator has none.
 fn of_player(entity: EntityId) -> Option<EntityId> {

@@ -4,35 +4,34 @@
 //! | --- | --- |
 //! | [`channels`] | channels and their members |
 //! | [`filter`] | a filter of texts: a hook for games, and a word list |
+//! | `outbox` | talk on its way to sessions, within the budgets of listeners |
 //! | [`rate_limit`] | the rate limit of speakers |
 //! | [`mutes`] | muted players |
 
 pub mod channels;
 pub mod filter;
 pub mod mutes;
+mod outbox;
 pub mod rate_limit;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use accounts::names::{self, NameRule};
 use durability::roster::{Roster, RosterChange};
 use frontend::publication::SessionEvent;
-use frontend::talk::size_of;
-use frontend::talk_budget::TalkBudget;
 use gpu_kernels::Frame;
 use gpu_kernels::tick::frame::{Listeners, Saying};
-use platform::metrics::table;
-use shared::wire::control::Ticket;
 use shared::wire::talk::{Talk as TalkMessage, TalkRequest};
 use shared::world::talk::{SAYINGS_MAX, TextError};
-use shared::{ClientRow, CommandKind, EntityId, Name, Text, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, Name, Text, WorldConfig};
 use thiserror::Error;
 
 use super::directory::{Directory, Presence};
 use channels::{ChannelError, Channels};
 use filter::{Speech, TalkFilter, Verdict};
 use mutes::{Listener, MuteError, Mutes};
+use outbox::{Outbox, Outcome, Route};
 use rate_limit::{RateKey, RateLimits};
 
 /// The talk of a world.
@@ -45,41 +44,19 @@ pub struct Talk {
     changes: Vec<RosterChange>,
     rate_limits: RateLimits,
     mutes: Mutes,
-    tick_hz: u32,
-    /// What listeners have received of late from others, by route.
-    budgets: HashMap<(ClientRow, Route), TalkBudget>,
-    next_cleanup: Tick,
-    /// The last clients to which each client has whispered, with their first tickets, the newest
-    /// last.
-    partners: HashMap<ClientRow, VecDeque<(ClientRow, Ticket)>>,
-    /// By shard.
-    events: Vec<(usize, SessionEvent)>,
+    outbox: Outbox,
     /// By index in the frame: talk to players nearby.
     nearby: Vec<Option<Arc<TalkMessage>>>,
     /// Clients that have muted the speaker of the talk at an index in the frame.
     muted: HashSet<(ClientRow, usize)>,
 }
 
-/// How talk reaches a listener. Each route has its own budget, so that none starves another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Route {
-    /// A whisper of any client.
-    Whisper,
-    /// A whisper of a client to which the listener has whispered lately.
-    Reply,
-    Channel,
-}
-
-/// The outcome of talk to a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    Sent,
-    /// The client is not connected.
-    Away,
-    /// It has muted the speaker, which is not reported to the speaker.
-    Muted,
-    /// Its budget is used up.
-    Busy,
+/// A connected client with a request.
+struct Caller<'a> {
+    directory: &'a Directory,
+    client: ClientRow,
+    presence: &'a Presence,
+    name: Option<&'a Name>,
 }
 
 /// Why talk is rejected.
@@ -120,11 +97,7 @@ impl Talk {
             changes: vec![],
             rate_limits: RateLimits::new(config.schema.world.tick_hz),
             mutes: Mutes::default(),
-            tick_hz: config.schema.world.tick_hz,
-            budgets: HashMap::new(),
-            next_cleanup: Tick(0),
-            partners: HashMap::new(),
-            events: vec![],
+            outbox: Outbox::new(config.schema.world.tick_hz),
             nearby: vec![],
             muted: HashSet::new(),
         };
@@ -179,111 +152,151 @@ impl Talk {
         request: &TalkRequest,
         frame: &mut Frame,
     ) -> Result<(), TalkError> {
-        let account = directory.people().account(client);
-        let speaker = account.map_or(
-            RateKey::Guest {
-                client,
-                ticket: presence.ticket,
-                network: directory.network(client),
-            },
-            RateKey::Account,
-        );
+        let caller = Caller {
+            directory,
+            client,
+            presence,
+            name: directory.people().name(client),
+        };
         let ticket_of = |client| directory.presence(client).map(|presence| presence.ticket);
-        if !self.rate_limits.take(&speaker, frame.tick, ticket_of) {
+        if !(self.rate_limits).take(&caller.rate_key(), frame.tick, ticket_of) {
             return Err(TalkError::TooMuch);
         }
-        let name = directory.people().name(client);
         match request {
-            TalkRequest::Say { text } => {
-                let speech = Speech::Say;
-                let text = self.judge(speech, name, text, frame)?;
-                let entity = presence.entity.ok_or(TalkError::Dead)?;
-                let index = frame.said.len();
-                let muting = self.muted_by(directory, client);
-                self.muted.extend(muting.into_iter().map(|to| (to, index)));
-                self.say(client, entity, name.cloned(), text, frame)
-            }
-            TalkRequest::Whisper { to, text } => {
-                let (from, to) = (name.ok_or(TalkError::Nameless)?, Name::new(to.as_str())?);
-                let listener = directory.people().of_name(&to);
-                let listener = listener.ok_or_else(|| TalkError::NoSuchPlayer(to.clone()))?;
-                let text = self.judge(Speech::Whisper(&to), name, text, frame)?;
-                let from = from.clone();
-                let message = TalkMessage::Whispered {
-                    from,
-                    text: text.clone(),
-                };
-                let message = Arc::new(message);
-                let muting = self.muted_by(directory, client);
-                let pair = (client, listener);
-                match self.send_from(directory, pair, Route::Whisper, frame, &message, &muting) {
-                    Outcome::Away => return Err(TalkError::Away(to)),
-                    Outcome::Busy => return Err(TalkError::Busy(to)),
-                    Outcome::Sent | Outcome::Muted => {}
-                }
-                self.note_partner(directory, client, listener);
-                frame.said.push(Saying {
-                    speaker: Some(client),
-                    to: Listeners::One(listener),
-                    text,
-                });
-                Ok(())
-            }
-            TalkRequest::Join { channel } => {
-                let (channel, name) = (names::wished(channel)?, name.ok_or(TalkError::Nameless)?);
-                let own = (presence.ticket, name);
-                let channel = self.channels.join(client, own, &channel)?;
-                self.changes.push(RosterChange::Joined {
-                    client,
-                    channel: channel.clone(),
-                });
-                let message = TalkMessage::Joined {
-                    channel: channel.clone(),
-                    name: name.clone(),
-                };
-                self.send_to_members(directory, client, &channel, frame, message);
-                Ok(())
-            }
+            TalkRequest::Say { text } => self.say(&caller, text, frame),
+            TalkRequest::Whisper { to, text } => self.whisper(&caller, to, text, frame),
+            TalkRequest::Join { channel } => self.join(&caller, channel, frame),
             TalkRequest::Leave { channel } => {
                 let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
                 self.leave(directory, client, channel, frame);
                 Ok(())
             }
-            TalkRequest::Speak { channel, text } => {
-                let from = name.ok_or(TalkError::Nameless)?.clone();
-                let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
-                let text = self.judge(Speech::Channel(&channel), name, text, frame)?;
-                let message = TalkMessage::Spoken {
-                    channel: channel.clone(),
-                    from,
-                    text: text.clone(),
-                };
-                self.send_to_members(directory, client, &channel, frame, message);
-                frame.said.push(Saying {
-                    speaker: Some(client),
-                    to: Listeners::Channel(channel),
-                    text,
-                });
-                Ok(())
-            }
+            TalkRequest::Speak { channel, text } => self.speak(&caller, channel, text, frame),
             TalkRequest::Members { channel } => {
                 let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
                 let names = self.channels.names(&channel);
                 let message = Arc::new(TalkMessage::Members { channel, names });
-                self.send(directory, client, frame.said.len(), &message);
+                (self.outbox).send(directory, client, frame.said.len(), &message);
                 Ok(())
             }
             TalkRequest::Mute { name } => {
                 let speaker = mute_keys_of_name(directory, name)?;
                 let is_present = |listener: &Listener| row_of(directory, listener).is_some();
-                let listener = listener_of(directory, client, presence.ticket);
-                Ok(self.mutes.mute(&listener, &speaker, is_present)?)
+                Ok((self.mutes).mute(&caller.listener(), &speaker, is_present)?)
             }
             TalkRequest::Unmute { name } => {
                 let speaker = mute_keys_of_name(directory, name)?;
-                let listener = listener_of(directory, client, presence.ticket);
-                Ok(self.mutes.unmute(&listener, &speaker, name)?)
+                Ok(self.mutes.unmute(&caller.listener(), &speaker, name)?)
             }
+        }
+    }
+
+    /// Issues the command that finds the clients nearby.
+    fn say(&mut self, caller: &Caller<'_>, text: &str, frame: &mut Frame) -> Result<(), TalkError> {
+        let text = self.judge(Speech::Say, caller.name, text, frame)?;
+        let speaker = caller.presence.entity.ok_or(TalkError::Dead)?;
+        let index = frame.said.len();
+        let muting = self.muted_by(caller.directory, caller.client);
+        (self.muted).extend(muting.into_iter().map(|to| (to, index)));
+        let say = self.say.ok_or(TalkError::NoSay)?;
+        let word = i32::try_from(index).map_err(|_| TalkError::Crowded)?;
+        // An entity's commands run in the order of their numbers, and so is its talk.
+        frame.push(speaker, word.unsigned_abs(), say, &[word]);
+        frame.said.push(Saying {
+            speaker: Some(caller.client),
+            to: Listeners::Near,
+            text: text.clone(),
+        });
+        self.nearby.resize(index, None);
+        self.nearby.push(Some(Arc::new(TalkMessage::Said {
+            speaker,
+            name: caller.name.cloned(),
+            text,
+        })));
+        Ok(())
+    }
+
+    fn whisper(
+        &mut self,
+        caller: &Caller<'_>,
+        to: &str,
+        text: &str,
+        frame: &mut Frame,
+    ) -> Result<(), TalkError> {
+        let (directory, client) = (caller.directory, caller.client);
+        let (from, to) = (caller.name()?, Name::new(to)?);
+        let listener = directory.people().of_name(&to);
+        let listener = listener.ok_or_else(|| TalkError::NoSuchPlayer(to.clone()))?;
+        let text = self.judge(Speech::Whisper(&to), caller.name, text, frame)?;
+        let message = Arc::new(TalkMessage::Whispered {
+            from: from.clone(),
+            text: text.clone(),
+        });
+        let muting = self.muted_by(directory, client);
+        let outbox = self.outbox.at(directory, frame);
+        match outbox.send_from((client, listener), Route::Whisper, &message, &muting) {
+            Outcome::Away => return Err(TalkError::Away(to)),
+            Outcome::Busy => return Err(TalkError::Busy(to)),
+            Outcome::Sent | Outcome::Muted => {}
+        }
+        self.outbox.note_partner(directory, client, listener);
+        frame.said.push(Saying {
+            speaker: Some(client),
+            to: Listeners::One(listener),
+            text,
+        });
+        Ok(())
+    }
+
+    fn join(&mut self, caller: &Caller<'_>, channel: &str, frame: &Frame) -> Result<(), TalkError> {
+        let (channel, name) = (names::wished(channel)?, caller.name()?);
+        let own = (caller.presence.ticket, name);
+        let channel = self.channels.join(caller.client, own, &channel)?;
+        self.changes.push(RosterChange::Joined {
+            client: caller.client,
+            channel: channel.clone(),
+        });
+        let members = self.channels.members(&channel).to_vec();
+        let name = name.clone();
+        let message = TalkMessage::Joined { channel, name };
+        self.send_to_all(caller.directory, caller.client, &members, frame, message);
+        Ok(())
+    }
+
+    fn speak(
+        &mut self,
+        caller: &Caller<'_>,
+        channel: &str,
+        text: &str,
+        frame: &mut Frame,
+    ) -> Result<(), TalkError> {
+        let from = caller.name()?.clone();
+        let channel = self.channels.own(caller.client, &Name::new(channel)?)?;
+        let text = self.judge(Speech::Channel(&channel), caller.name, text, frame)?;
+        let members = self.channels.members(&channel).to_vec();
+        let message = TalkMessage::Spoken {
+            channel: channel.clone(),
+            from,
+            text: text.clone(),
+        };
+        self.send_to_all(caller.directory, caller.client, &members, frame, message);
+        frame.said.push(Saying {
+            speaker: Some(caller.client),
+            to: Listeners::Channel(channel),
+            text,
+        });
+        Ok(())
+    }
+
+    fn leave(&mut self, directory: &Directory, client: ClientRow, channel: Name, frame: &Frame) {
+        let members = self.channels.members(&channel).to_vec();
+        if let Some(name) = self.channels.leave(client, &channel) {
+            self.changes.push(RosterChange::Left {
+                client,
+                channel: channel.clone(),
+            });
+            let message = TalkMessage::Left { channel, name };
+            self.send_to_all(directory, client, &members, frame, message);
         }
     }
 
@@ -302,9 +315,8 @@ impl Talk {
             Some(client) => vec![client],
             None => directory.rows().collect(),
         };
-        let listeners = listeners.into_iter();
-        let message = listeners.filter(|&client| self.send(directory, client, index, &message));
-        let count = message.count();
+        let send = |client: &ClientRow| self.outbox.send(directory, *client, index, &message);
+        let count = listeners.into_iter().filter(send).count();
         frame.said.push(Saying {
             speaker: None,
             to: to.map_or(Listeners::Everybody, Listeners::One),
@@ -320,7 +332,7 @@ impl Talk {
             let ticket = directory.presence(client).map(|presence| presence.ticket);
             self.mutes.follow(client, ticket);
             if ticket.is_none() {
-                self.partners.remove(&client);
+                self.outbox.forget(client);
             }
             if self.channels.ticket(client) != ticket {
                 for channel in self.channels.all_of(client) {
@@ -332,7 +344,7 @@ impl Talk {
 
     /// Talk for sessions: (shard, event).
     pub fn events(&mut self) -> impl Iterator<Item = (usize, SessionEvent)> {
-        self.events.drain(..)
+        self.outbox.events()
     }
 
     /// By index in the frame: talk to players nearby since the last call.
@@ -364,111 +376,19 @@ impl Talk {
         }
     }
 
-    /// Issues the command that finds the clients nearby.
-    fn say(
-        &mut self,
-        client: ClientRow,
-        speaker: EntityId,
-        name: Option<Name>,
-        text: Text,
-        frame: &mut Frame,
-    ) -> Result<(), TalkError> {
-        let say = self.say.ok_or(TalkError::NoSay)?;
-        let index = frame.said.len();
-        let word = i32::try_from(index).map_err(|_| TalkError::Crowded)?;
-        // An entity's commands run in the order of their numbers, and so is its talk.
-        frame.push(speaker, word.unsigned_abs(), say, &[word]);
-        frame.said.push(Saying {
-            speaker: Some(client),
-            to: Listeners::Near,
-            text: text.clone(),
-        });
-        self.nearby.resize(index, None);
-        self.nearby.push(Some(Arc::new(TalkMessage::Said {
-            speaker,
-            name,
-            text,
-        })));
-        Ok(())
-    }
-
-    fn leave(&mut self, directory: &Directory, client: ClientRow, channel: Name, frame: &Frame) {
-        let members = self.channels.members(&channel).to_vec();
-        if let Some(name) = self.channels.leave(client, &channel) {
-            self.changes.push(RosterChange::Left {
-                client,
-                channel: channel.clone(),
-            });
-            let message = Arc::new(TalkMessage::Left { channel, name });
-            self.send_to_all(directory, client, &members, frame, &message);
-        }
-    }
-
-    fn send_to_members(
-        &mut self,
-        directory: &Directory,
-        from: ClientRow,
-        channel: &Name,
-        frame: &Frame,
-        message: TalkMessage,
-    ) {
-        let members = self.channels.members(channel).to_vec();
-        self.send_to_all(directory, from, &members, frame, &Arc::new(message));
-    }
-
     fn send_to_all(
         &mut self,
         directory: &Directory,
         from: ClientRow,
         clients: &[ClientRow],
         frame: &Frame,
-        message: &Arc<TalkMessage>,
+        message: TalkMessage,
     ) {
         let muting = self.muted_by(directory, from);
+        let message = Arc::new(message);
         for &client in clients {
-            self.send_from(
-                directory,
-                (from, client),
-                Route::Channel,
-                frame,
-                message,
-                &muting,
-            );
-        }
-    }
-
-    /// Sends the talk of one client to another, unless that one is in `muting` or has used up its
-    /// budget.
-    fn send_from(
-        &mut self,
-        directory: &Directory,
-        (from, to): (ClientRow, ClientRow),
-        route: Route,
-        frame: &Frame,
-        message: &Arc<TalkMessage>,
-        muting: &HashSet<ClientRow>,
-    ) -> Outcome {
-        if directory.session(to).is_none() {
-            return Outcome::Away;
-        }
-        if from != to {
-            let route = match route {
-                Route::Whisper if self.is_partner(directory, to, from) => Route::Reply,
-                route => route,
-            };
-            if muting.contains(&to) {
-                return Outcome::Muted;
-            }
-            self.forget_unused_budgets(frame.tick);
-            let budget = self.budgets.entry((to, route)).or_default();
-            if !budget.take(size_of(message), frame.tick, self.tick_hz) {
-                table::TALK_LEFT_OUT.add(1);
-                return Outcome::Busy;
-            }
-        }
-        match self.send(directory, to, frame.said.len(), message) {
-            true => Outcome::Sent,
-            false => Outcome::Away,
+            let outbox = self.outbox.at(directory, frame);
+            outbox.send_from((from, client), Route::Channel, &message, &muting);
         }
     }
 
@@ -482,58 +402,29 @@ impl Talk {
         let rows = listeners.filter_map(|listener| row_of(directory, listener));
         rows.filter(|&to| to != from).collect()
     }
+}
 
-    fn note_partner(&mut self, directory: &Directory, client: ClientRow, to: ClientRow) {
-        let Some(presence) = directory.presence(to) else {
-            return;
-        };
-        let partners = self.partners.entry(client).or_default();
-        partners.retain(|(partner, _)| *partner != to);
-        partners.push_back((to, presence.ticket));
-        if partners.len() > PARTNERS_MAX {
-            partners.pop_front();
+impl Caller<'_> {
+    fn name(&self) -> Result<&Name, TalkError> {
+        self.name.ok_or(TalkError::Nameless)
+    }
+
+    fn rate_key(&self) -> RateKey<'_> {
+        match self.directory.people().account(self.client) {
+            Some(account) => RateKey::Account(account),
+            None => RateKey::Guest {
+                client: self.client,
+                ticket: self.presence.ticket,
+                network: self.directory.network(self.client),
+            },
         }
     }
 
-    fn is_partner(&self, directory: &Directory, of: ClientRow, client: ClientRow) -> bool {
-        let ticket = directory.presence(client).map(|presence| presence.ticket);
-        let partners = self.partners.get(&of);
-        partners.is_some_and(|partners| {
-            let mut partners = partners.iter();
-            partners.any(|&(partner, own)| partner == client && Some(own) == ticket)
-        })
-    }
-
-    /// Drops full budgets now and then.
-    fn forget_unused_budgets(&mut self, now: Tick) {
-        if now < self.next_cleanup {
-            return;
+    fn listener(&self) -> Listener {
+        match self.directory.people().account(self.client) {
+            Some(account) => Listener::Account(account.clone()),
+            None => Listener::Guest(self.client, self.presence.ticket),
         }
-        self.next_cleanup = now.after(self.tick_hz);
-        let tick_hz = self.tick_hz;
-        self.budgets
-            .retain(|_, budget| !budget.is_whole(now, tick_hz));
-    }
-
-    /// False if the client is not connected.
-    fn send(
-        &mut self,
-        directory: &Directory,
-        client: ClientRow,
-        index: usize,
-        message: &Arc<TalkMessage>,
-    ) -> bool {
-        let Some((shard, session)) = directory.session(client) else {
-            return false;
-        };
-        let talk = message.clone();
-        let event = SessionEvent::Talk {
-            session,
-            index,
-            talk,
-        };
-        self.events.push((shard, event));
-        true
     }
 }
 
@@ -557,13 +448,6 @@ fn mute_keys_of_name(directory: &Directory, name: &str) -> Result<mutes::Speaker
     })
 }
 
-fn listener_of(directory: &Directory, client: ClientRow, ticket: Ticket) -> Listener {
-    match directory.people().account(client) {
-        Some(account) => Listener::Account(account.clone()),
-        None => Listener::Guest(client, ticket),
-    }
-}
-
 /// The row of a listener that is in the world.
 fn row_of(directory: &Directory, listener: &Listener) -> Option<ClientRow> {
     match listener {
@@ -574,6 +458,3 @@ fn row_of(directory: &Directory, listener: &Listener) -> Option<ClientRow> {
         }
     }
 }
-
-/// The number of whisper partners that are kept for a client.
-const PARTNERS_MAX: usize = 16;

@@ -8,6 +8,16 @@
 //! ```
 //!
 //! Shards read the mirror, so it applies a tick only after the fan-out of the one before.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `initial` | the initial state of a loop |
+//! | `durable` | the journal and checkpoints of a persistent world |
+//! | `figures` | figures of ticks, for metrics and the dashboard |
+
+mod durable;
+mod figures;
+mod initial;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,30 +28,30 @@ use accounts::names::NameRule;
 use anyhow::Result;
 use device::cpu::Workers;
 use durability::characters::Rows;
-use durability::record::Entry;
 use durability::recording::RecordingWriter;
 use durability::recovered::Recovered;
 use durability::roster::RosterChange;
-use durability::worker::{Boundary, DurabilityWorker};
+use durability::worker::DurabilityWorker;
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
 use frontend::mirror::SharedMirror;
 use frontend::publication::{FanOutReport, Publication, SessionEvent};
-use frontend::shards::{FannedOut, ShardSender, Shards};
+use frontend::shards::{ShardSender, Shards};
 use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::logic::CompiledLogic;
-use gpu_kernels::{Backend, Birth, CommandOrder, Frame, StateHash, TickOutput};
+use gpu_kernels::{Backend, CommandOrder, Frame, StateHash, TickOutput};
 use platform::metrics::counts::Refusals;
-use platform::metrics::stats::{Stats, TickFigures};
-use platform::metrics::steps::{Step, StepClock, StepTimes};
-use platform::metrics::table;
-use platform::metrics::telemetry::{self, TickReport};
+use platform::metrics::stats::Stats;
+use platform::metrics::steps::{Step, StepClock};
 use platform::metrics::window::SharedWindow;
 use platform::waits::Stopped;
 use shared::wire::request::RequestBody;
-use shared::world::command::COMMANDS_MAX;
-use shared::{CommandKind, EntityId, Text, Tick, WorldConfig};
-use tracing::{debug, info, warn};
+use shared::{EntityId, Text, Tick, WorldConfig};
+use tracing::{info, warn};
+
+use durable::LastTick;
+use figures::{TickRecord, show_commands};
+use initial::InitialState;
 
 use super::characters::Characters;
 use super::directory::{Directory, Presence};
@@ -101,82 +111,6 @@ pub struct TickLoop {
     last: Option<LastTick>,
 }
 
-/// The data of the last tick for a checkpoint.
-#[derive(Default)]
-struct LastTick {
-    tick: Tick,
-    births: Vec<Birth>,
-    deaths: Vec<EntityId>,
-}
-
-/// The initial state of a loop.
-struct InitialState {
-    frame: Frame,
-    directory: Directory,
-    holdings: Holdings,
-    before: StateHash,
-    characters: Option<Characters>,
-    changes: Vec<RosterChange>,
-}
-
-impl InitialState {
-    /// A new world.
-    fn new(config: &WorldConfig, holdings: Holdings) -> InitialState {
-        let mut frame = Frame::new(Tick(0));
-        frame.populate(config);
-        InitialState {
-            frame,
-            directory: Directory::new(config),
-            holdings,
-            before: StateHash::default(),
-            characters: None,
-            changes: vec![],
-        }
-    }
-
-    /// A recovered world.
-    fn recovered(
-        config: &WorldConfig,
-        mut holdings: Holdings,
-        from: &Recovered,
-        rows: Rows,
-    ) -> InitialState {
-        let next = from.snapshot.tick;
-        let mut frame = Frame::new(next);
-        if next == Tick(0) {
-            frame.populate(config);
-        }
-        let left_out = holdings.restore(&from.roster);
-        if left_out > 0 {
-            warn!(
-                left_out,
-                "subscriptions that the world's scripts don't allow any more"
-            );
-        }
-        holdings.record_changes();
-        let mut directory = Directory::restore(config, &from.roster, next);
-        // No client watches the position of a death: all sessions have ended.
-        directory.settle(&from.last, |_| [0; 3]);
-        let mut characters = Characters::new(config, rows);
-        if let Some(characters) = &mut characters {
-            characters.restore(&from.roster);
-            characters.settle(&from.last, &directory, None);
-        }
-        // The journal may lack these, if it ended with the deaths.
-        let saved = from.roster.characters.clone().into_iter();
-        let changes = saved.map(|(account, row)| RosterChange::Character { account, row });
-        directory.lose_sessions(&from.snapshot, &mut frame);
-        InitialState {
-            frame,
-            directory,
-            holdings,
-            before: from.hash.clone(),
-            characters,
-            changes: changes.collect(),
-        }
-    }
-}
-
 /// The configuration and channels of a loop.
 pub struct Parts {
     pub config: WorldConfig,
@@ -234,22 +168,6 @@ pub struct Start {
     pub scheduled: Instant,
     /// Starts that were skipped before this one, because a tick was late.
     pub skipped: u64,
-}
-
-/// A tick on the tick thread, for the figures.
-pub struct TickRecord {
-    start: Start,
-    begun: Instant,
-    /// The thread's work, without `fan_out_wait`.
-    steps: StepTimes,
-    /// How long the tick waited for the fan-out of the one before.
-    fan_out_wait: Duration,
-    refusals: Refusals,
-    clients: u64,
-    /// False if the recording has ended before the world.
-    is_recorded: bool,
-    /// By number: the frame's commands.
-    commands: [u64; COMMANDS_MAX],
 }
 
 impl TickLoop {
@@ -347,44 +265,6 @@ impl TickLoop {
         ended.and(checkpoint).and(worker.finish())
     }
 
-    /// The checkpoint of a clean stop, from which any later version can continue.
-    fn last_checkpoint(&mut self, worker: &mut DurabilityWorker) -> Result<()> {
-        if worker.is_copying() {
-            // It would be older than this one.
-            worker.drop_copy();
-        }
-        if self.last.is_none() {
-            // Nothing has happened since the world was recovered.
-            return Ok(());
-        }
-        self.begin_checkpoint(worker)?;
-        loop {
-            if let Some(snapshot) = self.backend.continue_copy()? {
-                return worker.finish_copy(snapshot);
-            }
-        }
-    }
-
-    fn begin_checkpoint(&mut self, worker: &mut DurabilityWorker) -> Result<()> {
-        let Some(LastTick {
-            tick,
-            births,
-            deaths,
-        }) = &self.last
-        else {
-            return Ok(());
-        };
-        self.backend.start_copy()?;
-        worker.begin_checkpoint(Boundary {
-            world: self.config.clone(),
-            tick: tick.next(),
-            hash: self.before.clone(),
-            births: births.clone(),
-            deaths: deaths.clone(),
-            characters: self.changes.iter().filter_map(character).collect(),
-        })
-    }
-
     fn tick_until_stopped(&mut self) -> Result<()> {
         let period = Duration::from_secs(1) / self.config.schema.world.tick_hz;
         let mut start = Start {
@@ -463,53 +343,6 @@ impl TickLoop {
             FanOutMode::Overlapped => Ok(()),
             FanOutMode::Awaited => self.finish_fan_out(),
         }
-    }
-
-    /// Fails if persistence requires that the world ends.
-    fn check_durability(&self) -> Result<()> {
-        self.worker.as_ref().map_or(Ok(()), DurabilityWorker::check)
-    }
-
-    /// Hands the tick to the journal, which writes it while the engine runs.
-    fn journal(&mut self) -> Result<()> {
-        let Some(worker) = &mut self.worker else {
-            return Ok(());
-        };
-        worker.record(Entry {
-            frame: self.frame.clone(),
-            before: self.before.clone(),
-            changes: std::mem::take(&mut self.changes),
-        })
-    }
-
-    /// Notes the data of the newest tick for a checkpoint.
-    fn note_last(&mut self, output: &TickOutput) {
-        self.before.clone_from(&output.hash);
-        // The output itself is the backend's, which uses its memory again.
-        let last = self.last.get_or_insert_default();
-        last.tick = output.tick;
-        last.births.clone_from(&output.births);
-        last.deaths.clone_from(&output.deaths);
-    }
-
-    /// Begins a checkpoint if one is due, and continues one that is under way.
-    fn copy_for_checkpoint(&mut self, output: &TickOutput) -> Result<()> {
-        let Some(mut worker) = self.worker.take() else {
-            return Ok(());
-        };
-        self.note_last(output);
-        let mut copied = Ok(());
-        if worker.wants_checkpoint(output.tick.next()) {
-            copied = self.begin_checkpoint(&mut worker);
-        }
-        if copied.is_ok()
-            && worker.is_copying()
-            && let Some(snapshot) = self.backend.continue_copy()?
-        {
-            copied = worker.finish_copy(snapshot);
-        }
-        self.worker = Some(worker);
-        copied
     }
 
     /// Waits for the fan-out that is under way, if one is.
@@ -699,89 +532,6 @@ impl TickLoop {
             world: std::mem::take(&mut self.is_session_new).then(|| self.session.clone()),
             events,
         }
-    }
-
-    /// Counts a tick by the shards' reports.
-    fn conclude(&mut self, fanned_out: FannedOut<TickRecord>) {
-        let FannedOut {
-            publication,
-            report,
-            record,
-        } = fanned_out;
-        self.acked_through = report.acked_through;
-        let period = Duration::from_secs(1) / self.config.schema.world.tick_hz;
-        let late_by = (report.finished).saturating_duration_since(record.start.scheduled + period);
-        let counts = &publication.output.counts;
-        let figures = TickFigures {
-            clients: record.clients,
-            late: !late_by.is_zero(),
-            skipped: record.start.skipped,
-            steps: record.steps,
-            tick: report.finished - record.begun,
-            commands_applied: counts.applied,
-            deliveries: counts.deliveries,
-            notices: report.counts.notices,
-            sessions_lost: report.counts.sessions_lost,
-            told: report.counts.ages,
-            deferred: report.counts.deferred,
-            out_of_touch: report.counts.out_of_touch,
-            news_put_off: report.counts.waiting,
-            socket_drops: report.counts.socket_drops,
-            packets_sent: report.counts.packets_sent,
-            packets_received: report.counts.packets_received,
-            packet_bytes_sent: report.counts.packet_bytes_sent,
-            packet_bytes_received: report.counts.packet_bytes_received,
-            period,
-            malformed: record.refusals.malformed,
-            commands_over_quota: record.refusals.commands_over_quota,
-        };
-        if figures.late {
-            debug!(tick = %publication.tick, ?late_by, "a late tick");
-        }
-        self.stats.add(&figures);
-        self.count_over_budget(&publication.output);
-        let report = TickReport {
-            figures: &figures,
-            output: &publication.output,
-            subscriptions_lost: publication.subscribed.lost().len() as u64,
-            fan_out_wait: record.fan_out_wait,
-            fan_out: &report.counts,
-            refusals: &record.refusals,
-            period,
-            is_recorded: record.is_recorded,
-            lateness: (record.begun).saturating_duration_since(record.start.scheduled),
-        };
-        telemetry::record(&report);
-        if let Some(window) = &self.window {
-            window.lock().note(&report, &record.commands);
-        }
-        self.spare = publication.subscribed;
-    }
-
-    fn count_over_budget(&self, output: &TickOutput) {
-        for &(kind, runs) in &output.over_budget {
-            // A name keeps its number, even if a reload has removed its command since.
-            if let Some(name) = self.config.logic.numbers.command_name(kind) {
-                self.stats.add_over_budget(name, runs);
-                table::COMMANDS_OVER_BUDGET.add_to_named(name, runs);
-            }
-        }
-    }
-}
-
-/// The saved attributes of a change.
-fn character(change: &RosterChange) -> Option<(String, Vec<i32>)> {
-    match change {
-        RosterChange::Character { account, row } => Some((account.clone(), row.clone())),
-        _ => None,
-    }
-}
-
-/// Adds every command to the metric from the start, though most never exceed their budget.
-fn show_commands(config: &WorldConfig) {
-    let scripts = config.schema.commands.iter();
-    for command in scripts.filter(|c| c.kind > CommandKind::DESPAWN) {
-        table::COMMANDS_OVER_BUDGET.add_to_named(&command.name, 0);
     }
 }
 

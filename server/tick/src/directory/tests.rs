@@ -1,4 +1,5 @@
 use accounts::identity::{Account, Identity};
+use frontend::inbox::Join;
 use gpu_kernels::{Backend, CpuBackend};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
