@@ -39,7 +39,7 @@ use session::frame::TickView;
 use tick::talk::filter::NoFilter;
 use tick::tick_loop::{FanOutMode, Parts, Start, TickLoop};
 use transport::client::Client;
-use transport::handshake::Admission;
+use transport::handshake::AdmissionPolicy;
 use transport::neighbours::Neighbours;
 use transport::shard::{Shard, ShardWorld};
 
@@ -91,7 +91,7 @@ impl EmbeddedServer {
         let started = Instant::now();
         let guard = Guard::new(Arc::new(SharedWord::new("")), u32::MAX);
         let shard_world = ShardWorld {
-            admission: Admission {
+            admission: AdmissionPolicy {
                 schema_hash: session.schema.hash(),
                 guard: Arc::new(guard),
                 is_open: Arc::new(AtomicBool::new(true)),
@@ -123,9 +123,9 @@ impl EmbeddedServer {
             shards: vec![sender],
             reports,
             recording: None,
-            kept: None,
+            persistent: None,
             reloads: None,
-            orders: None,
+            operator: None,
             talk_filter: Arc::new(NoFilter),
             names: NameRule::default(),
             session,
@@ -356,7 +356,7 @@ impl EmbeddedShard {
         };
         for (id, Connection { client, peer }) in &mut self.connections {
             let mut link = EmbeddedLink::new(id.handle(), self.now, peer);
-            self.shard.tell(view, &mut link, client);
+            self.shard.send_tick(view, &mut link, client);
         }
         self.shard.end_tick(publication.tick, begun.elapsed())
     }

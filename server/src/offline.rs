@@ -22,7 +22,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use shared::wire::movement::MovementCodec;
 use shared::{CommandKind, EntityId, WorldConfig};
 use tick::talk::filter::NoFilter;
-use tick::tick_loop::{FanOutMode, Kept, Parts, Start, TickLoop};
+use tick::tick_loop::{FanOutMode, Parts, PersistentWorld, Start, TickLoop};
 
 use shard::{Encoded, OfflineShard};
 
@@ -41,7 +41,7 @@ pub struct Options {
     pub threads: usize,
     pub recording: Option<RecordingWriter>,
     /// For a world that is kept.
-    pub kept: Option<Kept>,
+    pub kept: Option<PersistentWorld>,
     /// Computes [`Run::checksum`], which takes time.
     pub is_checked: bool,
 }
@@ -103,9 +103,9 @@ pub fn run(options: Options) -> Result<Run> {
         shards: senders,
         reports,
         recording,
-        kept,
+        persistent: kept,
         reloads: None,
-        orders: None,
+        operator: None,
         talk_filter: Arc::new(NoFilter),
         names: NameRule::default(),
         session: Arc::new(SessionWorld::new(&world)),

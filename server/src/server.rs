@@ -48,7 +48,7 @@ use testkit::backends::Starter;
 use tick::backend::{BackendOptions, Started, start_backend};
 use tick::reload::{self, WorldFile};
 use tick::talk::filter::{NoFilter, TalkFilter};
-use tick::tick_loop::{FanOutMode, Kept, Parts, TickLoop};
+use tick::tick_loop::{FanOutMode, Parts, PersistentWorld, TickLoop};
 use tracing::{info, warn};
 use world_file::at_rate;
 
@@ -246,7 +246,7 @@ struct Followed {
 
 /// A world that is kept, who gets its records, and by what it may go on.
 struct Keeping {
-    kept: Kept,
+    kept: PersistentWorld,
     standby: Option<Followed>,
     lease: Option<HeldLease>,
 }
@@ -493,9 +493,9 @@ impl Server {
             shards: shards.senders,
             reports: shards.reports,
             recording,
-            kept,
+            persistent: kept,
             reloads,
-            orders: has_desk.then_some(orders),
+            operator: has_desk.then_some(orders),
             talk_filter: options.talk_filter,
             names: options.names,
             // Its scripts may have changed since the checkpoint.

@@ -88,7 +88,7 @@ async fn a_second_connection_with_the_ticket_takes_over_and_the_first_is_told() 
     assert_eq!(second.entity(), first.entity());
     assert_eq!(
         first.end().await,
-        "the connection ended: the session goes on elsewhere"
+        "the connection ended: the session was resumed elsewhere"
     );
     until(&mut [&mut second], "it sees itself", |p| {
         p[0].client.view().own().is_some()

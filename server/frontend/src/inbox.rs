@@ -16,25 +16,24 @@ use shared::{ClientRow, CommandKind, EntityId, Tick};
 /// A session's number within its shard, never used twice.
 pub type SessionId = u64;
 
-/// A session of the server: the number of its shard, and its own there.
+/// A session of the server: the number of its shard, and its number there.
 pub type SessionKey = (usize, SessionId);
 
-/// What reached a shard since the last tick.
+/// Input that reached a shard since the last tick.
 #[derive(Debug, Default)]
 pub struct Inbox {
-    /// The tick that will take this in.
+    /// The tick that will apply it.
     pub tick: Tick,
-    /// Joins and leaves in the order of arrival; none where a leave took its own join out.
+    /// Joins and leaves in the order of arrival; none where a leave cancelled its join.
     changes: Vec<Option<SessionChange>>,
-    /// By session: its place in `changes`, if it came in since the last tick as a new
-    /// client.
+    /// By session: its index in `changes`, if it joined since the last tick as a new client.
     newcomers: HashMap<SessionId, usize>,
     /// Sessions that have sent their first datagram.
-    pub heard: Vec<SessionId>,
+    pub confirmed: Vec<SessionId>,
     pub requests: Vec<PendingRequest>,
     /// For this tick, in the order of arrival.
     pub commands: Batch,
-    /// For the ticks after this one: they stay when the tick takes the rest.
+    /// For the ticks after this one: they stay when the tick swaps the inbox.
     later: VecDeque<Batch>,
     pub refusals: Refusals,
 }
@@ -46,25 +45,25 @@ pub enum SessionChange {
     Leave(Leave),
 }
 
-/// A client that said a valid hello.
+/// A client with a valid hello.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Join {
     pub session: SessionId,
     pub resume: Option<Ticket>,
-    /// It may not come in without a session that the ticket resumes: its token was not looked at.
+    /// It is admitted only if the ticket resumes a session: its token was not checked.
     pub must_resume: bool,
-    /// It watches without an entity.
+    /// A spectator: it has no entity.
     pub spectates: bool,
     pub identity: Identity,
-    /// Where it comes from.
+    /// The network of its address.
     pub network: Option<Network>,
 }
 
-/// A client that is gone.
+/// A client that has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leave {
     pub session: SessionId,
-    /// The client said goodbye, so it will not resume.
+    /// The client closed the session itself, so it will not resume.
     pub is_final: bool,
 }
 
@@ -96,8 +95,8 @@ impl Inbox {
         self.changes.push(Some(SessionChange::Join(join)));
     }
 
-    /// A session ends. A new client that comes and goes within a tick costs the world
-    /// nothing: neither of the two is heard of.
+    /// A session ends. A new client that joins and leaves within a tick costs the world nothing:
+    /// both changes are dropped.
     pub fn leave(&mut self, leave: Leave) {
         match self.newcomers.remove(&leave.session) {
             Some(join) => self.changes[join] = None,
@@ -130,7 +129,7 @@ impl Inbox {
     pub fn reset(&mut self) {
         self.changes.clear();
         self.newcomers.clear();
-        self.heard.clear();
+        self.confirmed.clear();
         self.requests.clear();
         self.commands.clear();
         self.refusals = Refusals::default();
@@ -156,11 +155,11 @@ impl SharedInbox {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what is there, and leaves the empty `other` for the tick after `tick`.
+    /// Swaps the inbox with the empty `other`, which is for the tick after `tick`.
     pub fn swap(&self, other: &mut Inbox, tick: Tick) {
         let mut own = self.lock();
         other.tick = tick.next();
-        // What waits moves up by a tick, and the empty batch goes to its end.
+        // Later batches move up by a tick, and the empty batch goes to the end.
         other.later = std::mem::take(&mut own.later);
         if let Some(next) = other.later.pop_front() {
             other
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_client_that_comes_and_goes_within_a_tick_is_not_heard_of() {
+    fn a_new_client_that_joins_and_leaves_within_a_tick_is_dropped() {
         let mut inbox = Inbox::default();
         inbox.join(join(1, None));
         inbox.join(join(2, None));
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_resumes_and_goes_within_a_tick_is_heard_of_in_this_order() {
+    fn a_client_that_resumes_and_leaves_within_a_tick_is_passed_on_in_this_order() {
         let mut inbox = Inbox::default();
         let (joined, left) = (join(1, Some([7; 16])), leave(1));
         inbox.join(joined.clone());

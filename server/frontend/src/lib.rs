@@ -1,14 +1,14 @@
-//! The contract between the tick and whoever serves clients.
+//! The contract between the tick and its front ends, which serve clients.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | [`inbox`] | up: joins, leaves, requests, commands |
 //! | [`publication`] | down: one tick's results; up: reports on their fan-out |
 //! | [`mirror`] | the world on the host, for the fan-out |
-//! | [`world`] | what every session needs of the world |
-//! | [`welcome`] | the welcome, which is mostly the same for all clients |
-//! | [`talk`], [`talk_budget`] | the bytes of what players say; how many a client receives |
-//! | [`shards`] | the shards of this process as the tick thread sees them |
+//! | [`world`] | the world, as sessions use it |
+//! | [`welcome`] | the welcome, mostly the same for all clients |
+//! | [`talk`], [`talk_budget`] | the size of talk; the budget of a listener |
+//! | [`shards`] | the tick thread's channels to the shards of this process |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 

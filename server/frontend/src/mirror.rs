@@ -16,15 +16,15 @@ use shared::{Audience, Course, EntityId, Name, Slot, Tick, WorldConfig};
 use courses::Courses;
 use part::Part;
 
-/// The mirror that the tick and the shards share. The tick writes it only when no shard
-/// reads: after all reports on one tick, before the publication of the next.
+/// The mirror that the tick and the shards share. The tick writes it only while no shard
+/// reads it: after all reports on one tick, before the publication of the next.
 #[derive(Clone)]
 pub struct SharedMirror(Arc<RwLock<Mirror>>);
 
 /// Every entity's attributes, and the form in which datagrams carry it.
 pub struct Mirror {
     layout: Layout,
-    /// By slot: what players of living entities are called.
+    /// By slot: the names of players with living entities.
     names: HashMap<u32, (EntityId, Name)>,
     pub masks: AudienceMasks,
     /// By kind: the columns it has, as bits.
@@ -32,13 +32,13 @@ pub struct Mirror {
     entities: Vec<Entry>,
     courses: Vec<Courses>,
     rows: Vec<i32>,
-    /// Newborns of whom clients are not told yet, ascending: the next tick completes them.
+    /// Newborns that are not sent to clients yet, ascending: the next tick completes them.
     unready: Vec<Slot>,
-    /// The last tick that was taken in.
+    /// The last tick that was applied.
     tick: Tick,
 }
 
-/// What the entities of a world have in common.
+/// The layout that all entities of a world share.
 struct Layout {
     columns: usize,
     dimensions: usize,
@@ -46,7 +46,7 @@ struct Layout {
     edges: [i32; 3],
     /// The columns of the position, as bits.
     position: u64,
-    /// Whether ticks say whose course is told anew.
+    /// Whether the outputs of ticks have courses.
     has_courses: bool,
     movement: MovementCodec,
 }
@@ -64,16 +64,16 @@ struct Entry {
     id: EntityId,
     kind: u16,
     is_alive: bool,
-    /// What datagrams carry of it beside its position.
+    /// Its packed form in datagrams, without the position.
     tail: Tail,
     /// Of the tick `changed`, if a new course began in it.
     turn: Option<Turn>,
-    /// The last tick of which clients are told, and the columns that they are told of.
+    /// The last tick with changes for clients, and their columns.
     changed: Tick,
     columns: u64,
 }
 
-/// Where a living entity is.
+/// The position of a living entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
     pub entity: EntityId,
@@ -82,7 +82,7 @@ pub struct Spot {
     pub position: [i32; 3],
 }
 
-/// Where a new course begins, for clients that know the one before.
+/// The start of a new course as a delta, for clients that have the course before.
 #[derive(Clone, Copy)]
 struct Turn {
     /// The first tick of the course before.
@@ -155,7 +155,7 @@ impl Mirror {
         }
     }
 
-    /// The mirror of a world that goes on from a snapshot.
+    /// Restores the mirror from a snapshot.
     pub fn restore(&mut self, workers: &Workers, snapshot: &Snapshot) {
         self.tick = Tick(snapshot.tick.0.wrapping_sub(1));
         self.rows.copy_from_slice(&snapshot.rows);
@@ -170,8 +170,8 @@ impl Mirror {
         workers.run(tasks, |mut part| part.restore(snapshot));
     }
 
-    /// Takes in a tick's births, changes and courses. Packs each entity of whose movement
-    /// clients are told once.
+    /// Applies a tick's births, changes and courses. Packs each entity with movement for clients
+    /// once.
     pub fn apply(&mut self, workers: &Workers, output: &TickOutput) {
         self.tick = output.tick;
         self.part().take_births(output);
@@ -179,10 +179,10 @@ impl Mirror {
         for entity in &output.deaths {
             self.entities[entity.slot.index()].is_alive = false;
         }
-        let (changed, told) = (output.changes.slots.len(), output.courses.slots.len());
+        let (changed, turned) = (output.changes.slots.len(), output.courses.slots.len());
         // Slots ascend in both lists, so a range of slots is a range of either.
-        let parts = workers.parts_of(changed.max(told), GRAIN);
-        let longer = match changed >= told {
+        let parts = workers.parts_of(changed.max(turned), GRAIN);
+        let longer = match changed >= turned {
             true => &output.changes.slots,
             false => &output.courses.slots,
         };
@@ -212,7 +212,7 @@ impl Mirror {
         }
     }
 
-    /// The last tick that was taken in.
+    /// The last tick that was applied.
     pub fn tick(&self) -> Tick {
         self.tick
     }
@@ -243,13 +243,13 @@ impl Mirror {
         self.entities[slot.index()].id
     }
 
-    /// What the player of the entity is called that lives or last lived in a slot.
+    /// The name of the player whose entity lives or last lived in a slot.
     pub fn name(&self, slot: Slot) -> Option<&Name> {
         let (entity, name) = self.names.get(&slot.0)?;
         (*entity == self.id(slot)).then_some(name)
     }
 
-    /// Takes in what newborn players are called, and forgets the dead.
+    /// Adds the names of newborn players, and removes those of the dead.
     pub fn name_players(
         &mut self,
         named: impl Iterator<Item = (EntityId, Name)>,
@@ -262,13 +262,13 @@ impl Mirror {
         self.names.extend(named);
     }
 
-    /// Clients are not told of these newborns in this tick.
+    /// These newborns are not sent to clients in this tick.
     pub fn set_unready(&mut self, mut unready: Vec<Slot>) {
         unready.sort_unstable();
         self.unready = unready;
     }
 
-    /// Whether clients may be told of an entity.
+    /// Whether an entity may be sent to clients.
     pub fn is_ready(&self, slot: Slot) -> bool {
         self.unready.binary_search(&slot).is_err()
     }
@@ -288,7 +288,7 @@ impl Mirror {
         &self.rows[slot.index() * self.layout.columns..][..self.layout.columns]
     }
 
-    /// In raw units; for an entity that died in this tick, the place of its death.
+    /// In raw units; for an entity that died in this tick, the position of its death.
     pub fn position(&self, slot: Slot) -> [i32; 3] {
         let mut position = [0; 3];
         let axes = &self.row(slot)[..self.layout.dimensions];
@@ -296,15 +296,15 @@ impl Mirror {
         position
     }
 
-    /// What clients take the entity's movement for, from this tick on.
+    /// The course by which clients extrapolate the entity, from this tick on.
     pub fn course(&self, slot: Slot) -> Course {
         let course = self.courses[slot.index()].newest();
         course.from(self.tick, &self.layout.edges)
     }
 
-    /// The entity's movement as datagrams of this tick carry it to a client that knew in the
-    /// tick `base`, an earlier one, how it moved.
-    pub fn told(&self, slot: Slot, base: Option<Tick>) -> PackedEntity {
+    /// The entity's movement in datagrams of this tick: a delta for a client that had its movement
+    /// in the earlier tick `base`, else in full.
+    pub fn movement(&self, slot: Slot, base: Option<Tick>) -> PackedEntity {
         let entry = &self.entities[slot.index()];
         let is_new = entry.changed == self.tick && entry.columns & self.layout.position != 0;
         let place = match (base, entry.turn) {
@@ -336,8 +336,8 @@ impl Mirror {
         movement.difference(&newest.at(self.tick, edges), &expected)
     }
 
-    /// The columns of which clients are told in this tick, as bits.
-    pub fn told_columns(&self, slot: Slot) -> u64 {
+    /// The changed columns that are sent to clients in this tick, as bits.
+    pub fn columns_to_send(&self, slot: Slot) -> u64 {
         let entry = &self.entities[slot.index()];
         match entry.changed == self.tick {
             true => entry.columns,
@@ -350,7 +350,7 @@ impl Mirror {
     }
 }
 
-/// Holds while the mirror has not taken in the tick that is listened to.
+/// Valid while the mirror has not applied the tick that is matched.
 impl Before for Mirror {
     fn id(&self, slot: Slot) -> EntityId {
         Mirror::id(self, slot)
@@ -365,7 +365,7 @@ impl Before for Mirror {
     }
 }
 
-/// The number of entities that take a thread about 20 µs.
+/// The number of entities that a thread handles in about 20 µs.
 const GRAIN: usize = 1024;
 
 #[cfg(test)]

@@ -19,31 +19,31 @@ use super::inbox::SessionId;
 use super::mirror::SharedMirror;
 use crate::SessionWorld;
 
-/// One tick's results, which all shards read. A shard lets go of them before it reports.
+/// One tick's results, which all shards read. A shard drops them before it reports.
 pub struct Publication {
     pub tick: Tick,
-    /// When the shards would have it if they had never been late.
+    /// When the shards would receive it if no tick were late.
     pub due: Instant,
-    /// The newest tick that can't be lost; none in a world that is not kept.
-    pub kept: Option<Tick>,
-    /// Where clients reach the server that takes over; empty: there is none.
+    /// The newest durable tick; none without persistence.
+    pub durable_through: Option<Tick>,
+    /// The address of the standby for clients; empty: none.
     pub standby: Arc<str>,
     pub output: Arc<TickOutput>,
     /// The world after the tick, until every shard has reported.
     pub mirror: SharedMirror,
     /// The tick's changes and notifications that clients subscribed to.
     pub subscribed: Notices,
-    /// What sessions need to know of the world, where this tick has changed that.
+    /// The world as sessions use it, if this tick has changed it.
     pub world: Option<Arc<SessionWorld>>,
-    /// What was said to those near, by its place among all that was said in the tick.
-    pub said: Vec<Option<Arc<Talk>>>,
-    /// Clients that do not want to hear what is at a place among these.
-    pub hushed: HashSet<(ClientRow, usize)>,
+    /// Talk to players nearby, by its index among all talk of the tick.
+    pub nearby_talk: Vec<Option<Arc<Talk>>>,
+    /// Clients that have muted the speaker of the talk at an index.
+    pub muted: HashSet<(ClientRow, usize)>,
     /// By shard.
     pub events: Vec<Vec<SessionEvent>>,
 }
 
-/// What the tick decided about a session.
+/// A decision of the tick about a session.
 #[derive(Clone, Debug)]
 pub enum SessionEvent {
     /// It has an entity.
@@ -61,11 +61,11 @@ pub enum SessionEvent {
     },
     /// One of its requests is answered.
     Answered { session: SessionId, answer: Answer },
-    /// It hears something.
+    /// Talk for its client.
     Talk {
         session: SessionId,
-        /// Its place among all that was said in the tick.
-        place: usize,
+        /// Its index among all talk of the tick.
+        index: usize,
         talk: Arc<Talk>,
     },
     /// It must end.
@@ -77,7 +77,7 @@ pub enum SessionEvent {
 }
 
 impl SessionEvent {
-    /// The session that it is about.
+    /// The session of the event.
     pub fn session(&self) -> SessionId {
         let (SessionEvent::Assigned { session, .. }
         | SessionEvent::Reborn { session, .. }
@@ -90,22 +90,22 @@ impl SessionEvent {
 
 /// From the tick to a shard.
 pub enum ToShard {
-    /// Tell every client of this tick, then report.
+    /// Send this tick to every client, then report.
     Tick(Arc<Publication>),
-    /// Say how the connections of these sessions are, or of all.
+    /// Report on the connections of these sessions, or of all.
     Inspect(Option<Vec<SessionId>>, Sender<ShardLinks>),
     /// Close every connection with this reason, and end.
     Stop(String),
 }
 
-/// A shard's number, and how its connections are.
+/// A shard's number, and the figures of its connections.
 pub type ShardLinks = (usize, Vec<LinkFigures>);
 
-/// How a client's connection is.
+/// Figures of a client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkFigures {
     pub session: SessionId,
-    /// Where its packets come from now.
+    /// The current address of the client.
     pub address: SocketAddr,
     pub round_trip: Duration,
     pub packets_sent: u64,
@@ -114,17 +114,17 @@ pub struct LinkFigures {
     pub bytes_received: u64,
     /// Of its stream.
     pub bytes_unsent: usize,
-    pub standing: Standing,
+    pub view: ViewStatus,
 }
 
-/// How much of the world a client has been told.
+/// How complete a client's view is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
-    /// How many ticks ago it was up to date, for all that is known.
+pub struct ViewStatus {
+    /// How many ticks ago it was up to date, by its acknowledgements.
     pub age_ticks: u32,
-    /// Entities that it sees or is about to be told of.
+    /// Entities in view, deferred enters included.
     pub in_view: u32,
-    /// Of these, those of which it has not been told, for want of room.
+    /// Of these, those whose enters are deferred.
     pub waiting: usize,
 }
 
@@ -133,7 +133,7 @@ pub struct Standing {
 pub struct FanOutReport {
     /// When the last client's datagram was handed to the transport.
     pub finished: Instant,
-    /// Every client of the shard has taken in its stream up to this tick.
+    /// Every client of the shard has acknowledged its stream up to this tick.
     pub acked_through: Tick,
     pub counts: FanOutCounts,
 }

@@ -1,5 +1,5 @@
-//! The shards as the tick thread sees them: each tick goes to all of them at once, and
-//! at most one tick is with them.
+//! The tick thread's channels to the shards: each tick goes to all shards at once, and at most
+//! one tick is in fan-out.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, TryRecvError};
@@ -10,28 +10,28 @@ use anyhow::{Context, Result, bail};
 use super::publication::{FanOutReport, Publication, ShardLinks, ToShard};
 use crate::inbox::SessionKey;
 
-/// The ends of the channels to the shards. `T` is what the tick thread keeps of a
-/// tick until its fan-out is done.
+/// The channels to the shards. `T` is the tick thread's record of a tick until its fan-out is
+/// done.
 pub struct Shards<T> {
     senders: Vec<ShardSender>,
     reports: Receiver<FanOutReport>,
     busy: Option<Busy<T>>,
 }
 
-/// The end of a channel to a shard, which may be asleep.
+/// The channel to a shard, which may be asleep.
 pub struct ShardSender {
     sender: Sender<ToShard>,
     wake: Box<dyn Fn() + Send>,
 }
 
-/// A tick that every shard has told its clients of.
+/// A tick after its fan-out.
 pub struct FannedOut<T> {
     pub publication: Publication,
     pub report: FanOutReport,
     pub record: T,
 }
 
-/// A tick that is with the shards.
+/// A tick in fan-out.
 struct Busy<T> {
     publication: Arc<Publication>,
     record: T,
@@ -71,13 +71,13 @@ impl<T> Shards<T> {
         self.senders.len()
     }
 
-    /// Whether a tick is with the shards.
+    /// Whether a tick is in fan-out.
     pub fn is_busy(&self) -> bool {
         self.busy.is_some()
     }
 
-    /// Hands a tick to all shards; then `record` makes what the tick thread keeps of it.
-    /// Fails while a tick is with them, or if a shard has ended.
+    /// Publishes a tick to all shards; `record` makes the tick thread's record of it afterwards.
+    /// Fails while a tick is in fan-out, or if a shard has ended.
     pub fn publish(&mut self, publication: Publication, record: impl FnOnce() -> T) -> Result<()> {
         if self.is_busy() {
             bail!("a tick is published while the one before is with the shards");
@@ -98,7 +98,7 @@ impl<T> Shards<T> {
         Ok(())
     }
 
-    /// Takes in the reports that are there. Gives the tick when none is missing.
+    /// Receives pending reports. Returns the tick once none is missing.
     pub fn poll(&mut self) -> Result<Option<FannedOut<T>>> {
         while self.is_busy() {
             match self.reports.try_recv() {
@@ -123,8 +123,8 @@ impl<T> Shards<T> {
         self.take_done()
     }
 
-    /// Waits until the shards are done with their tick, and gives it; none if they have
-    /// none. Fails if a shard takes longer than [`SHARD_PATIENCE`] for its report.
+    /// Waits until the fan-out is done, and returns its tick; none if no tick is in fan-out.
+    /// Fails if a shard takes longer than [`SHARD_PATIENCE`] for its report.
     pub fn wait(&mut self) -> Result<Option<FannedOut<T>>> {
         while self.is_busy() {
             let report = self.reports.recv_timeout(SHARD_PATIENCE);
@@ -136,13 +136,13 @@ impl<T> Shards<T> {
         Ok(None)
     }
 
-    /// Asks shards how connections are, those of some places or all, and says how many shards
-    /// will answer.
+    /// Requests the figures of connections, those of some sessions or all, and returns the number
+    /// of shards that will answer.
     pub fn inspect(&self, some: Option<&[SessionKey]>, answers: &Sender<ShardLinks>) -> usize {
-        let asked = self.senders.iter().enumerate().filter(|(number, shard)| {
-            let sessions = some.map(|places| {
-                let own = places.iter().filter(|place| place.0 == *number);
-                own.map(|place| place.1).collect::<Vec<_>>()
+        let reached = self.senders.iter().enumerate().filter(|(number, shard)| {
+            let sessions = some.map(|all| {
+                let own = all.iter().filter(|session| session.0 == *number);
+                own.map(|session| session.1).collect::<Vec<_>>()
             });
             let has_some = sessions.as_ref().is_none_or(|own| !own.is_empty());
             has_some
@@ -150,7 +150,7 @@ impl<T> Shards<T> {
                     .send(ToShard::Inspect(sessions, answers.clone()))
                     .is_ok()
         });
-        asked.count()
+        reached.count()
     }
 
     /// Ends all shards. They finish their fan-out first.

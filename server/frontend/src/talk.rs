@@ -1,27 +1,27 @@
-//! The bytes of what players say.
+//! The size of talk on the wire.
 
 use shared::Name;
-use shared::wire::talk::Talk as Told;
+use shared::wire::talk::Talk;
 
-/// The bytes that something takes on a stream, or a few more.
-pub fn size_of(told: &Told) -> usize {
+/// An upper bound of the bytes that a message of talk takes on a stream.
+pub fn size_of(talk: &Talk) -> usize {
     let name = |name: &Option<Name>| name.as_ref().map_or(0, |name| name.len());
     FRAMING_BYTES
-        + match told {
-            Told::Said { name: of, text, .. } => name(of) + text.len(),
-            Told::Whispered { from, text } => from.len() + text.len(),
-            Told::Spoken {
+        + match talk {
+            Talk::Said { name: of, text, .. } => name(of) + text.len(),
+            Talk::Whispered { from, text } => from.len() + text.len(),
+            Talk::Spoken {
                 channel,
                 from,
                 text,
             } => channel.len() + from.len() + text.len(),
-            Told::Joined { channel, name } | Told::Left { channel, name } => {
+            Talk::Joined { channel, name } | Talk::Left { channel, name } => {
                 channel.len() + name.len()
             }
-            Told::Members { channel, names } => {
+            Talk::Members { channel, names } => {
                 channel.len() + names.iter().map(|name| name.len() + 1).sum::<usize>()
             }
-            Told::Announced { text } => text.len(),
+            Talk::Announced { text } => text.len(),
         }
 }
 

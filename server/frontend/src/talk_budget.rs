@@ -1,17 +1,17 @@
-//! How much talk of others a listener receives: so many bytes at once, and then so many a second,
-//! whoever and however many speak. Counted in ticks.
+//! A rate limit on the talk of others that a listener receives: a burst of bytes, then a rate, for
+//! all speakers together. Counted in ticks.
 
 use shared::Tick;
 
-/// A budget of one listener.
+/// The budget of one listener.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TalkBudget {
-    /// When all that was heard would have arrived at the even rate, in bytes of that rate.
+    /// When all talk so far would have arrived at the even rate, in bytes of that rate.
     paid: u64,
 }
 
 impl TalkBudget {
-    /// Whether this many more bytes are within the budget; they are taken then.
+    /// Takes this many bytes if they are within the budget; false if not.
     pub fn take(&mut self, bytes: usize, now: Tick, tick_hz: u32) -> bool {
         let now = now.0.saturating_mul(BYTES_PER_SECOND) / u64::from(tick_hz.max(1));
         let next = self.paid.max(now).saturating_add(bytes as u64);
@@ -22,7 +22,7 @@ impl TalkBudget {
         is_within
     }
 
-    /// Whether all of it is there again.
+    /// Whether the budget is full again.
     pub fn is_whole(&self, now: Tick, tick_hz: u32) -> bool {
         self.paid <= now.0.saturating_mul(BYTES_PER_SECOND) / u64::from(tick_hz.max(1))
     }
@@ -30,7 +30,7 @@ impl TalkBudget {
 
 /// A narrow link of today carries this beside the game: 32 kbit/s.
 pub const BYTES_PER_SECOND: u64 = 4096;
-/// Far below what a client may leave unread.
+/// Far below the unread bytes that a client may have.
 pub const BYTES_AT_ONCE: u64 = 16 << 10;
 
 #[cfg(test)]
@@ -41,15 +41,15 @@ mod tests {
     fn a_listener_receives_so_much_at_once_and_then_so_much_a_second() {
         for tick_hz in [1, 20, 1000] {
             let mut budget = TalkBudget::default();
-            let mut heard = 0;
+            let mut received = 0;
             for tick in 0..u64::from(tick_hz) * 10 {
                 for _ in 0..60 {
-                    let is_heard = budget.take(512, Tick(1000 + tick), tick_hz);
-                    heard += if is_heard { 512 } else { 0 };
+                    let is_within = budget.take(512, Tick(1000 + tick), tick_hz);
+                    received += if is_within { 512 } else { 0 };
                 }
             }
             let most = BYTES_AT_ONCE + 10 * BYTES_PER_SECOND;
-            assert!((most - 2 * 4096..=most).contains(&heard), "{heard}");
+            assert!((most - 2 * 4096..=most).contains(&received), "{received}");
             assert!(!budget.is_whole(Tick(1000 + u64::from(tick_hz) * 10), tick_hz));
             assert!(budget.is_whole(Tick(1000 + u64::from(tick_hz) * 20), tick_hz));
         }

@@ -1,14 +1,14 @@
-//! The welcome of a client: a few bytes of its own, and what all welcomes of a world share.
+//! The welcome of a client: a few bytes of its own, and a part that all welcomes of a world share.
 
 use bytes::Bytes;
 use shared::wire::control::{Quotas, Ticket};
 use shared::wire::{codec, length};
 use shared::{EntityId, Schema, Tick, WorldConfig};
 
-/// What all welcomes of a world have in common, written once: the schema alone may be a MiB.
+/// The shared part of a world's welcomes, encoded once: the schema alone may be a MiB.
 pub struct SharedWelcome(Bytes);
 
-/// What differs from client to client.
+/// The fields that differ by client.
 pub struct OwnWelcome<'a> {
     pub tick: Tick,
     pub entity: EntityId,
@@ -19,7 +19,7 @@ pub struct OwnWelcome<'a> {
 }
 
 impl SharedWelcome {
-    /// `schema` is as clients may know it.
+    /// `schema` is without the parts that are hidden from clients.
     pub fn new(config: &WorldConfig, schema: &Schema, forecast: &[u8]) -> SharedWelcome {
         let quotas = Quotas::of(&config.limits, config.spectators);
         let fields = (config.player_kind, quotas, schema, forecast);

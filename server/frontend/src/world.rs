@@ -1,4 +1,4 @@
-//! What every session needs of the world.
+//! The world, as sessions use it.
 
 use script::{Forecast, Logic};
 use shared::wire::commands::CommandCodec;
@@ -8,19 +8,19 @@ use shared::{CommandKind, NotificationKind, Schema, WorldConfig};
 
 use crate::welcome::SharedWelcome;
 
-/// What every session needs of the world.
+/// The world, as sessions use it.
 pub struct SessionWorld {
     pub config: WorldConfig,
-    /// As clients may know it.
+    /// Without the parts that are hidden from clients.
     pub schema: Schema,
-    /// What clients predict with.
+    /// The data with which clients predict.
     forecast: Vec<u8>,
     pub welcome: SharedWelcome,
     pub commands: CommandCodec,
     pub stream: StreamCodec,
-    /// By number of a command: how often it may be given in a tick, or 0.
+    /// By command number: how often a client may give it in a tick, or 0: no limit.
     per_tick: Vec<u8>,
-    /// The notification by which the world finds out who is near a speaker.
+    /// The notification that finds the clients near a speaker.
     pub say: Option<NotificationKind>,
 }
 
@@ -42,13 +42,13 @@ impl SessionWorld {
         }
     }
 
-    /// How often a client may give a command in a tick; 0: as often as it wants.
+    /// How often a client may give a command in a tick; 0: no limit.
     pub fn per_tick(&self, kind: CommandKind) -> u8 {
         let most = self.per_tick.get(usize::from(kind.id()));
         most.copied().unwrap_or(0)
     }
 
-    /// What clients are told when commands or notifications have changed.
+    /// The message to clients after a change of commands or notifications.
     pub fn interface(&self) -> Interface {
         Interface {
             commands_epoch: self.commands.epoch(),

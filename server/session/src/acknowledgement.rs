@@ -1,13 +1,12 @@
-//! Movement that was sent to a client and is not known to have arrived, and what the client
-//! knows for sure.
+//! Movement that was sent to a client and is not acknowledged.
 
 use shared::Tick;
 use shared::wire::commands::Acknowledgement;
 
 use super::backlog::urgency;
 
-/// Entities whose movement the client may not know, ascending by slot. It knows that of
-/// all others in its view.
+/// Entities with unacknowledged movement, ascending by slot. The client has the movement of all
+/// others in its view.
 #[derive(Default)]
 pub struct PendingMovement {
     entities: Vec<Pending>,
@@ -23,86 +22,86 @@ pub struct MergeScratch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
     pub slot: u32,
-    /// Whether the client knows its movement in the base.
+    /// Whether the client has its movement in the base.
     pub is_known: bool,
-    /// What is most urgent is told first.
+    /// The most urgent is sent first.
     pub urgency: u32,
 }
 
-/// An entity with news of its movement.
+/// An entity with new movement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved {
     pub slot: u32,
-    /// Of distance, as deliveries have them.
+    /// The distance tier, as in deliveries.
     pub tier: u32,
 }
 
-/// The ticks that decide what must be sent, and what of it a client knows.
+/// The ticks that decide what must be sent, and against which base.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {
     pub tick: Tick,
-    /// The client has everything that it was sent up to this tick. Differences build on it.
+    /// The client has everything that was sent up to this tick. Deltas build on it.
     pub base: Tick,
-    /// What the client said last.
+    /// The client's last acknowledgement.
     pub acknowledgement: Acknowledgement,
-    /// Movement that is not acknowledged for so many ticks is sent again.
+    /// Movement that is not acknowledged for this many ticks is sent again.
     pub resend_ticks: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pending {
     slot: u32,
-    word: Word,
-    /// The first tick of whose movement the client may not know.
+    state: SendState,
+    /// The first tick whose movement the client may lack.
     since: Tick,
     /// The tick of its enter, until the base is newer.
     entered: Option<Tick>,
-    /// The tick of the word before the newest one, as far as is known: since then, the newest
-    /// one waits.
+    /// The tick of the update before the newest one, as far as is known: the newest one waits
+    /// since then.
     last: Tick,
     tier: u32,
 }
 
-/// What became of the newest word.
+/// The state of the newest update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word {
-    /// It found no room in the tick's datagrams.
-    Waits,
+enum SendState {
+    /// Deferred: it found no room in the tick's datagrams.
+    Queued,
     Sent(Tick),
-    Arrived,
+    Acked,
 }
 
 impl PendingMovement {
-    /// Prefetches its data.
+    /// Prefetches the entities.
     pub fn prefetch(&self) {
         quic::prefetch(self.entities.as_slice());
     }
 
-    /// Forgets the movement that has arrived.
+    /// Drops movement that has arrived.
     pub fn acknowledge(&mut self, new: &Acknowledgement) {
         self.entities.retain_mut(|p| {
-            if let Word::Sent(tick) = p.word
+            if let SendState::Sent(tick) = p.state
                 && new.has(tick)
             {
-                p.word = Word::Arrived;
+                p.state = SendState::Acked;
             }
-            p.word != Word::Arrived || p.entered.is_some()
+            p.state != SendState::Acked || p.entered.is_some()
         });
     }
 
-    /// Forgets an entity that left.
+    /// Drops an entity that left.
     pub fn leave(&mut self, slot: u32) {
         if let Ok(i) = self.find(slot) {
             self.entities.remove(i);
         }
     }
 
-    /// An entity enters by the stream, which says how it moves. What is on its way of its
-    /// movement is older, or of an entity that the client has forgotten.
+    /// An entity enters by the stream, with its movement. Datagrams in flight for its slot are
+    /// older, or about an entity that left.
     pub fn enter(&mut self, slot: u32, tick: Tick) {
         let entered = Pending {
             slot,
-            word: Word::Arrived,
+            state: SendState::Acked,
             since: tick,
             entered: Some(tick),
             last: tick,
@@ -115,8 +114,7 @@ impl PendingMovement {
     }
 
     /// Joins a tick's new movement, `moved`, with the movement that seems lost: `due` then
-    /// holds all that must be sent. Movement that is still on its way stays pending. Slots
-    /// ascend.
+    /// holds all that must be sent. Movement in flight stays pending. Slots ascend.
     pub fn merge(
         &mut self,
         now: &Now,
@@ -144,7 +142,7 @@ impl PendingMovement {
             let is_lost = waiting.is_some_and(|p| p.seems_lost(now));
             if is_new || is_lost {
                 let before = now.tick.before(1);
-                let last = waiting.map_or(before, |p| p.last_word().unwrap_or(before));
+                let last = waiting.map_or(before, |p| p.last_sent().unwrap_or(before));
                 due.push(Due {
                     slot,
                     is_known: waiting.is_none_or(|p| p.is_known(now)),
@@ -152,9 +150,9 @@ impl PendingMovement {
                 });
                 scratch.entities.push(Pending {
                     slot,
-                    word: Word::Sent(now.tick),
+                    state: SendState::Sent(now.tick),
                     since: match waiting {
-                        Some(p) if p.word != Word::Arrived => p.since,
+                        Some(p) if p.state != SendState::Acked => p.since,
                         _ => now.tick,
                     },
                     entered: waiting.and_then(|p| p.entered),
@@ -162,7 +160,7 @@ impl PendingMovement {
                     tier,
                 });
             } else if let Some(waiting) = waiting
-                && (waiting.word != Word::Arrived || !waiting.is_known(now))
+                && (waiting.state != SendState::Acked || !waiting.is_known(now))
             {
                 scratch.entities.push(waiting);
             }
@@ -170,13 +168,13 @@ impl PendingMovement {
         std::mem::swap(&mut self.entities, &mut scratch.entities);
     }
 
-    /// A tick's new movement waits, as nothing is sent in this tick. What seems lost stays so.
+    /// Defers a tick's new movement, as nothing is sent in this tick. Lost movement stays lost.
     pub fn wait(&mut self, tick: Tick, moved: &[Moved]) {
         let before = tick.before(1);
         for &Moved { slot, tier } in moved {
             let new = Pending {
                 slot,
-                word: Word::Waits,
+                state: SendState::Queued,
                 since: tick,
                 entered: None,
                 last: before,
@@ -187,13 +185,13 @@ impl PendingMovement {
                 Ok(i) => {
                     let p = &mut self.entities[i];
                     *p = Pending {
-                        since: if p.word == Word::Arrived {
+                        since: if p.state == SendState::Acked {
                             tick
                         } else {
                             p.since
                         },
                         entered: p.entered,
-                        last: p.last_word().unwrap_or(before),
+                        last: p.last_sent().unwrap_or(before),
                         ..new
                     };
                 }
@@ -201,17 +199,17 @@ impl PendingMovement {
         }
     }
 
-    /// Whether some movement was sent of which nothing is known since.
-    pub fn has_on_its_way(&self) -> bool {
-        let is_on_its_way = |p: &Pending| matches!(p.word, Word::Sent(_));
-        self.entities.iter().any(is_on_its_way)
+    /// Whether some movement is in flight.
+    pub fn has_in_flight(&self) -> bool {
+        let is_in_flight = |p: &Pending| matches!(p.state, SendState::Sent(_));
+        self.entities.iter().any(is_in_flight)
     }
 
-    /// These found no room in the tick's datagrams.
+    /// Defers entities that found no room in the tick's datagrams.
     pub fn defer(&mut self, slots: impl Iterator<Item = u32>) {
         for slot in slots {
             if let Ok(i) = self.find(slot) {
-                self.entities[i].word = Word::Waits;
+                self.entities[i].state = SendState::Queued;
             }
         }
     }
@@ -222,33 +220,32 @@ impl PendingMovement {
 }
 
 impl Pending {
-    /// The tick of the newest word that was sent, or that might have been; `None` if the
-    /// client has it.
-    fn last_word(&self) -> Option<Tick> {
-        match self.word {
-            Word::Waits => Some(self.last),
-            Word::Sent(tick) => Some(tick),
-            Word::Arrived => None,
+    /// The tick of the newest update that was sent, or was due; `None` if the client has it.
+    fn last_sent(&self) -> Option<Tick> {
+        match self.state {
+            SendState::Queued => Some(self.last),
+            SendState::Sent(tick) => Some(tick),
+            SendState::Acked => None,
         }
     }
 
-    /// A datagram seems lost when a later one arrived, or when no word came for long.
+    /// A datagram seems lost when a later one was acknowledged, or when none was for long.
     fn seems_lost(&self, now: &Now) -> bool {
-        match self.word {
-            Word::Waits => true,
-            Word::Sent(sent) => {
+        match self.state {
+            SendState::Queued => true,
+            SendState::Sent(sent) => {
                 now.acknowledgement.newest > sent || now.tick.since(sent) >= now.resend_ticks
             }
-            Word::Arrived => false,
+            SendState::Acked => false,
         }
     }
 
-    /// Whether the client knew in the base how the entity moved.
+    /// Whether the client had the entity's movement in the base.
     fn is_known(&self, now: &Now) -> bool {
         let was_there = self
             .entered
             .is_none_or(|tick| tick <= now.base && tick <= now.acknowledgement.stream);
-        was_there && (self.word == Word::Arrived || self.since > now.base)
+        was_there && (self.state == SendState::Acked || self.since > now.base)
     }
 }
 
@@ -264,7 +261,7 @@ mod tests {
         assert_eq!(client.slots(11, &[2, 5]), [2, 5]);
         // Tick 11 arrived and tick 10 did not: 2 and 5 are known to be there.
         client.newest(11);
-        assert!(client.movement.has_on_its_way());
+        assert!(client.movement.has_in_flight());
         client.movement.leave(3);
         assert_eq!(client.slots(12, &[7]), [1, 7]);
         assert!(client.slots(19, &[]).is_empty());
@@ -273,7 +270,7 @@ mod tests {
         assert_eq!(client.slots(21, &[]), [7]);
         client.newest(20);
         client.newest(21);
-        assert!(!client.movement.has_on_its_way());
+        assert!(!client.movement.has_in_flight());
     }
 
     #[test]
@@ -281,25 +278,25 @@ mod tests {
         let mut client = Client::default();
         client.newest(9);
         assert_eq!(client.known(10, &[1]), [true]);
-        // That word is on its way, but the client knew the entity in tick 9.
+        // That update is in flight, but the client had the entity in tick 9.
         assert_eq!(client.known(11, &[1]), [true]);
-        // Tick 11 arrived without 10, and has the newest word.
+        // Tick 11 arrived without 10, and has the newest update.
         client.newest(11);
         assert_eq!(client.known(12, &[1, 2]), [true, true]);
-        // Tick 13 was told nothing of 1, and arrived; 12 is missing.
+        // Tick 13 had nothing of 1, and arrived; 12 is missing.
         client.newest(13);
         assert_eq!(client.known(14, &[]), [false, false]);
         assert_eq!(client.known(15, &[1]), [false]);
     }
 
     #[test]
-    fn who_enters_is_known_once_the_enter_is_read_and_older_than_the_base() {
+    fn an_entity_is_known_once_its_enter_is_read_and_older_than_the_base() {
         let mut client = Client::default();
         client.newest(9);
         client.movement.enter(4, Tick(10));
         assert_eq!(client.known(11, &[4]), [false]);
         client.newest(11);
-        // The word arrived, the enter is not read.
+        // The update arrived, the enter is not read.
         assert_eq!(client.known(12, &[4]), [false]);
         client.newest(12);
         client.acknowledgement.stream = Tick(10);

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::{Player, Session};
 
-/// Why a datagram that could be read makes no sense. The session must end.
+/// Why a decoded datagram is invalid. The session must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DatagramError {
     #[error("commands before the welcome")]
@@ -20,31 +20,31 @@ pub enum DatagramError {
     NotSentYet(Tick),
 }
 
-/// Which of the client's commands the world has taken in, or refused.
+/// Which of the client's commands the world has processed: applied or refused.
 #[derive(Default)]
 pub struct Processed {
     /// Ascending; one entry a tick.
-    coming: VecDeque<Coming>,
+    pending: VecDeque<PendingTick>,
     sequence: u32,
-    /// The least margin of those that the client was not told of.
+    /// The least margin of those that were not reported to the client.
     margin: Option<i32>,
-    /// The sequence number that the client was told last.
-    told: u32,
+    /// The sequence number that was sent last.
+    sent: u32,
 }
 
-/// What a tick takes in.
+/// The commands that a tick processes.
 #[derive(Clone, Copy, Debug)]
-struct Coming {
+struct PendingTick {
     tick: Tick,
     /// The number of the last command.
     sequence: u32,
-    /// The least number of ticks by which any came too early.
+    /// The least number of ticks by which any came early.
     margin: Option<i32>,
 }
 
 impl Session {
-    /// Takes in what the client has received, and its new commands.
-    pub fn take_in(
+    /// Applies the client's acknowledgement, and plans its new commands.
+    pub fn receive(
         &mut self,
         datagram: &ClientDatagram,
         world: &SessionWorld,
@@ -87,10 +87,10 @@ impl Session {
                     };
                     match world.commands.seen_word(kind) {
                         None => inbox.push_for(tick, command, own),
-                        Some(place) => {
-                            let kept = world.config.limits.rewind_ticks;
+                        Some(index) => {
+                            let ticks_max = world.config.limits.rewind_ticks;
                             let mut own = own.to_vec();
-                            own[place] = seen(own[place], tick, kept);
+                            own[index] = seen(own[index], tick, ticks_max);
                             inbox.push_for(tick, command, &own);
                         }
                     }
@@ -106,8 +106,8 @@ impl Session {
         Ok(())
     }
 
-    /// The first tick whose late commands are worth waiting for, of those that come together in
-    /// a datagram: each waits for a tick of its own, and what comes after them waits, too.
+    /// The first tick whose late commands are worth waiting for, among those of one datagram:
+    /// each waits for a tick of its own, and so do all later ones.
     fn oldest_late(
         &self,
         datagram: &ClientDatagram,
@@ -115,7 +115,7 @@ impl Session {
         next: Tick,
     ) -> Option<Tick> {
         let waits = late_waits_max(world) as usize;
-        // So few may all wait.
+        // Few enough that all may wait.
         if datagram.ticks.len() <= waits {
             return None;
         }
@@ -128,15 +128,15 @@ impl Session {
         ticks.len().checked_sub(waits + 1).map(|first| ticks[first])
     }
 
-    /// Whether a command has not come before. Sequence numbers begin anew after the last.
+    /// Whether a command was not received before. Sequence numbers wrap.
     fn is_new(&self, sequence: u32) -> bool {
         sequence.wrapping_sub(self.next_sequence) <= u32::MAX / 2
     }
 
-    /// The tick in which a new command runs: the one that it is meant for. One that comes too
-    /// late runs as soon as possible. One that finds its tick taken by others that came late waits
-    /// for the next. So does one that was given for the same tick more often than it may be, if
-    /// the world says so. Takes a token of the quota of the tick.
+    /// The tick in which a new command runs: the one that it is meant for. A late one runs as
+    /// soon as possible. One whose tick is used up by late ones waits for the next, and so does
+    /// one beyond `per_tick` of its tick, if the world allows it (`surplus_waits`). Takes a
+    /// token of the tick's quota.
     fn plan(
         &mut self,
         player: Player,
@@ -148,7 +148,7 @@ impl Session {
         let limits = &world.config.limits;
         let next = inbox.tick;
         let meant = meant.unwrap_or(next);
-        // Nobody acts for a spectator.
+        // A spectator has no entity.
         if player.entity == EntityId::NONE {
             return Err(Refusal::Dead);
         }
@@ -176,9 +176,9 @@ impl Session {
         Ok(tick)
     }
 
-    /// Takes in what has arrived at the client, before tick `next` has begun.
+    /// Applies an acknowledgement, before tick `next` has begun.
     fn acknowledge(&mut self, new: &Acknowledgement, next: Tick) {
-        // Datagrams overtake each other: an older one brings nothing new.
+        // Datagrams can be reordered: an older one brings nothing new.
         if new.newest < self.acknowledgement.newest || new.stream < self.acknowledgement.stream {
             return;
         }
@@ -193,44 +193,44 @@ impl Session {
     }
 }
 
-/// How many ticks a command may wait since others came late.
+/// How many ticks a command may wait because others came late.
 fn late_waits_max(world: &SessionWorld) -> u32 {
     let tick_hz = world.config.schema.world.tick_hz;
     (tick_hz / LATE_WAITS_PER_SECOND).max(1)
 }
 
-/// How many ticks a newer acknowledgement is the first to have, as far back as it goes.
+/// The number of ticks that only the newer acknowledgement has, as far back as it goes.
 fn newly_arrived(old: &Acknowledgement, new: &Acknowledgement) -> u32 {
     let all = |of: &Acknowledgement| u64::from(of.mask) << 1 | 1;
     let ahead = new.newest.since(old.newest);
-    let known = all(old).checked_shl(ahead).unwrap_or(0);
-    (all(new) & !known).count_ones()
+    let acked = all(old).checked_shl(ahead).unwrap_or(0);
+    (all(new) & !acked).count_ones()
 }
 
-/// What a client says that it saw, as a command may have it that runs in a tick: nothing that has
-/// not happened before, and nothing that is not kept any more.
-fn seen(claimed: i32, tick: Tick, kept: u32) -> i32 {
+/// The tick that a client claims to have seen, clamped for a command that runs in `tick`: not in
+/// the future, and not older than `ticks_max`.
+fn seen(claimed: i32, tick: Tick, ticks_max: u32) -> i32 {
     let tick = tick.low().cast_signed();
-    tick.wrapping_sub_unsigned(ticks_back(tick, claimed, kept.max(1)))
+    tick.wrapping_sub_unsigned(ticks_back(tick, claimed, ticks_max.max(1)))
 }
 
-/// By how many ticks a command comes too early; below 0: too late.
+/// By how many ticks a command is early; below 0: late.
 fn margin(meant: Tick, next: Tick) -> i32 {
     let ticks = i64::from(meant.since(next)) - i64::from(next.since(meant));
     i32::try_from(ticks).unwrap_or(i32::MIN)
 }
 
 impl Processed {
-    /// The tick will be through with the command of this number, and with all before. Only
-    /// the last number of a tick matters.
+    /// The tick will process the command of this number, and all before. Only the last number
+    /// of a tick matters.
     fn expect(&mut self, tick: Tick, sequence: u32, margin: Option<i32>) {
-        match self.coming.back_mut() {
+        match self.pending.back_mut() {
             // Commands that came before it wait for a later tick.
             Some(last) if last.tick >= tick => {
                 last.sequence = sequence;
                 last.margin = least(last.margin, margin);
             }
-            _ => self.coming.push_back(Coming {
+            _ => self.pending.push_back(PendingTick {
                 tick,
                 sequence,
                 margin,
@@ -238,16 +238,16 @@ impl Processed {
         }
     }
 
-    /// Moves on to the commands that a tick has taken in.
+    /// Advances to the commands that a tick has processed.
     pub fn advance(&mut self, tick: Tick) {
-        while let Some(taken) = self.coming.pop_front_if(|coming| coming.tick <= tick) {
+        while let Some(taken) = self.pending.pop_front_if(|pending| pending.tick <= tick) {
             self.sequence = taken.sequence;
             self.margin = least(self.margin, taken.margin);
         }
     }
 
-    /// By how many ticks the commands that the client was not told of came too early: the
-    /// least of them. `None` if none of them said for which tick it was meant.
+    /// The least number of ticks by which any command was early that was not reported to the
+    /// client yet. `None` if none of them named its tick.
     pub fn margin(&self) -> Option<i32> {
         self.margin
     }
@@ -256,14 +256,14 @@ impl Processed {
         self.sequence
     }
 
-    /// Whether the client does not know yet which commands were taken in.
+    /// Whether commands were processed since the last report to the client.
     pub fn has_news(&self) -> bool {
-        self.sequence != self.told
+        self.sequence != self.sent
     }
 
-    /// The client is told now.
-    pub fn tell(&mut self) {
-        self.told = self.sequence;
+    /// The client is sent the sequence number and the margin now.
+    pub fn mark_sent(&mut self) {
+        self.sent = self.sequence;
         self.margin = None;
     }
 }
@@ -272,7 +272,7 @@ fn least(a: Option<i32>, b: Option<i32>) -> Option<i32> {
     a.into_iter().chain(b).min()
 }
 
-/// A tenth of a second of late commands is worth waiting for.
+/// Late commands wait for up to a tenth of a second.
 const LATE_WAITS_PER_SECOND: u32 = 10;
 
 #[cfg(test)]
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_saw_the_future_or_what_is_forgotten() {
+    fn a_seen_tick_is_clamped_to_the_past_that_is_kept() {
         for (claimed, found) in [
             (97, 97),
             (99, 99),
@@ -291,10 +291,10 @@ mod tests {
         ] {
             assert_eq!(seen(claimed, Tick(100), 8), found, "{claimed}");
         }
-        // Whatever the bits are.
+        // For any bits.
         assert_eq!(seen(i32::MIN + 99, Tick(100), 8), 99);
         assert_eq!(seen(i32::MIN + 101, Tick(100), 8), 92);
-        // Ticks of which the low bits begin anew.
+        // Ticks whose low bits have wrapped.
         let next = Tick((1 << 32) + 2);
         assert_eq!(seen(-1, next, 8), -1);
         assert_eq!(seen(-7, next, 8), -6);
@@ -314,13 +314,13 @@ mod tests {
         ] {
             processed.expect(Tick(tick), sequence, margin);
         }
-        assert_eq!(processed.coming.len(), 3);
+        assert_eq!(processed.pending.len(), 3);
         processed.advance(Tick(4));
         assert!(!processed.has_news());
         processed.advance(Tick(5));
         assert_eq!((processed.sequence(), processed.has_news()), (2, true));
         assert_eq!(processed.margin(), Some(0));
-        processed.tell();
+        processed.mark_sent();
         assert_eq!((processed.has_news(), processed.margin()), (false, None));
         processed.advance(Tick(6));
         assert_eq!((processed.sequence(), processed.margin()), (5, Some(-1)));

@@ -1,14 +1,14 @@
-//! What one client is told of one tick.
+//! What is sent to one client of one tick: the stream's frame, then the datagrams.
 
 use gpu_kernels::Delivery;
 use platform::metrics::counts::FanOutCounts;
+use shared::wire::FRAME_BYTES_MAX;
 use shared::wire::bits::BitWriter;
-use shared::wire::movement::{BASE_TICKS_MAX, Header, MovementScratch, PARTS_MAX, PackedEntity};
-use shared::wire::{DATAGRAM_BYTES_MAX, FRAME_BYTES_MAX};
+use shared::wire::movement::{MovementScratch, PackedEntity};
 use shared::{Slot, Tick};
 
-use super::acknowledgement::{Due, MergeScratch, Moved, Now};
-use super::backlog::{Order, keep_first};
+use super::acknowledgement::{Due, MergeScratch, Moved};
+use super::backlog::UrgencyOrder;
 use super::frame::{FrameWriter, TickView};
 use super::refused::of_entity;
 use super::{Player, Session, notices, talk};
@@ -16,29 +16,28 @@ use super::{Player, Session, notices, talk};
 /// Buffers of a fan-out; one set serves all sessions of a shard in turn.
 #[derive(Default)]
 pub struct Scratch {
-    frame: BitWriter,
-    datagram: MovementScratch,
-    /// Entities with news of their movement in this tick, ascending.
-    moved: Vec<Moved>,
-    /// Entities whose movement a client should be sent, ascending.
-    due: Vec<Due>,
-    /// What waits, where not all can be sent.
-    order: Order,
-    /// What of these is sent, ascending by slot.
-    sent: Vec<(u32, PackedEntity)>,
-    sent_slots: Vec<u32>,
-    deferred: Vec<Due>,
+    pub(super) frame: BitWriter,
+    pub(super) datagram: MovementScratch,
+    /// Entities with new movement in this tick, ascending.
+    pub(super) moved: Vec<Moved>,
+    /// Entities whose movement is due for a client, ascending.
+    pub(super) due: Vec<Due>,
+    /// The due ones by urgency, where not all can be sent.
+    pub(super) order: UrgencyOrder,
+    /// The movement that is sent, ascending by slot.
+    pub(super) sent: Vec<(u32, PackedEntity)>,
+    pub(super) sent_slots: Vec<u32>,
+    pub(super) deferred: Vec<Due>,
     /// Bits of the stream in this tick.
-    stream_bits: usize,
-    merge: MergeScratch,
+    pub(super) stream_bits: usize,
+    pub(super) merge: MergeScratch,
 }
 
 impl Session {
-    /// Tells the client of a tick: answers, enters, leaves, lasting attributes and
-    /// notices go to the stream ([`Session::unsent`]), movement goes to `send`, one
-    /// datagram a call. A session without an entity, or one that is ending, is told
-    /// nothing.
-    pub fn tell(
+    /// Sends a tick to the client: answers, enters, leaves, lasting attributes and notices
+    /// by the stream ([`Session::unsent`]), movement through `send`, one datagram a call.
+    /// A session without an entity, or one that is ending, gets nothing.
+    pub fn send_tick(
         &mut self,
         view: TickView<'_>,
         scratch: &mut Scratch,
@@ -50,9 +49,9 @@ impl Session {
         }
     }
 
-    /// The bytes that a tick allows the client: by the world's budget, and by what its link
-    /// takes. `None`: as many as there are.
-    fn bytes_max(&self, view: TickView<'_>) -> Option<usize> {
+    /// The client's budget of bytes in a tick: by the world's limit, and by its link. `None`: no
+    /// limit.
+    pub(super) fn bytes_max(&self, view: TickView<'_>) -> Option<usize> {
         let budget = match view.world.config.limits.client_bytes_per_tick as usize {
             0 => None,
             bytes => Some(bytes),
@@ -63,21 +62,20 @@ impl Session {
         }
     }
 
-    /// Whether the link takes nothing more in this tick.
-    fn is_link_full(&self) -> bool {
+    /// Whether the link's budget of this tick is used up.
+    pub(super) fn is_link_full(&self) -> bool {
         self.link_allows.is_some_and(|bytes| bytes < LINK_BYTES_MIN)
     }
 
-    /// Takes in a tick of which there is no time to tell the client: only the stream is
-    /// written, and movement waits.
+    /// Defers a tick for want of time: only the stream is written, and movement waits.
     pub fn defer(&mut self, view: TickView<'_>, scratch: &mut Scratch, counts: &mut FanOutCounts) {
         if self.write_stream(view, scratch, counts) {
-            self.put_off_movement(view, scratch);
+            self.defer_movement(view, scratch);
         }
     }
 
-    /// Writes what the stream carries of a tick, and notes how old the client's world is.
-    /// False if the client is told nothing.
+    /// Writes the stream's part of a tick, and notes the age of the client's view. False if
+    /// nothing is sent to the client.
     fn write_stream(
         &mut self,
         view: TickView<'_>,
@@ -93,7 +91,7 @@ impl Session {
         if self.link_allows.is_some() && self.is_stream_late(view) {
             self.link_allows = Some(0);
         }
-        // What a frame says may depend on it, also when movement is put off.
+        // Frames may depend on it, also when movement is deferred.
         if std::mem::take(&mut self.has_old_interface) {
             self.write_interface(view, scratch);
         }
@@ -102,106 +100,45 @@ impl Session {
         true
     }
 
-    fn put_off_movement(&mut self, view: TickView<'_>, scratch: &mut Scratch) {
-        let tick = view.publication.tick;
-        self.untold.get_or_insert(tick);
-        self.is_behind |= !scratch.moved.is_empty();
-        if scratch.moved.len() <= FEW_MOVED {
-            return self.movement.wait(tick, &scratch.moved);
-        }
-        self.merge_movement(view, scratch);
-        self.movement.defer(scratch.due.iter().map(|due| due.slot));
-    }
-
-    /// Leaves the entities whose movement must be sent in `scratch.due`. Returns the tick on
-    /// which differences build.
-    fn merge_movement(&mut self, view: TickView<'_>, scratch: &mut Scratch) -> Tick {
-        let (tick, newest) = (view.publication.tick, self.acknowledgement.newest);
-        // Who was sent nothing since, knows that nothing was to be told.
-        let base = match self.last_datagram <= newest {
-            true => tick.before(1),
-            false => newest,
-        };
-        let now = Now {
-            tick,
-            base,
-            acknowledgement: self.acknowledgement,
-            resend_ticks: self
-                .flow
-                .resend_ticks(view.world.config.schema.world.tick_hz),
-        };
-        let Scratch {
-            moved, due, merge, ..
-        } = scratch;
-        self.movement.merge(&now, moved, due, merge);
-        base
-    }
-
-    /// How many ticks ago the client was up to date, for all that is known: one if it has
+    /// How many ticks ago the client was up to date, by its acknowledgements: one if it has
     /// acknowledged the tick before.
     pub(super) fn age(&self, tick: Tick) -> u32 {
-        let first_missing = [self.unacknowledged, self.untold]
+        let first_missing = [self.unacknowledged, self.movement_deferred_since]
             .into_iter()
             .flatten()
             .min();
-        let known = first_missing.unwrap_or(tick).before(1);
-        tick.since(known)
+        let complete = first_missing.unwrap_or(tick).before(1);
+        tick.since(complete)
     }
 
-    /// Whether nothing is known for long of what the client was sent. Then words wait in
-    /// some queue on the way, where more would only make them older. Now and then one goes
-    /// out all the same: its acknowledgement shows that the way is open again.
-    fn is_out_of_touch(&self, view: TickView<'_>) -> bool {
-        self.is_overdue(self.unacknowledged, view)
-    }
-
-    /// Whether the client should have read the stream by now. On a narrow link the stream then
-    /// comes before all else, as it must not be lost; now and then a datagram asks how it is.
+    /// Whether the client should have acknowledged the stream by now. On a narrow link the stream
+    /// then takes priority, as it must not be lost; a datagram probes now and then.
     fn is_stream_late(&self, view: TickView<'_>) -> bool {
         self.is_overdue(self.stream.unread(), view)
     }
 
     /// Whether an acknowledgement of what was sent in a tick is overdue, and no probe is due.
-    fn is_overdue(&self, since: Option<Tick>, view: TickView<'_>) -> bool {
+    pub(super) fn is_overdue(&self, since: Option<Tick>, view: TickView<'_>) -> bool {
         let tick_hz = view.world.config.schema.world.tick_hz;
         let tick = view.publication.tick;
         since.is_some_and(|since| self.flow.is_long_ago(since, tick, tick_hz))
             && tick.since(self.last_datagram) < probe_ticks(tick_hz)
     }
 
-    /// For how many ticks a client need not hear that there is nothing new. Where it is long
-    /// unknown what it has, it is asked more often: its answer may be lost, and it gives the
-    /// next one to the next word only.
-    fn silence_ticks_max(&self, view: TickView<'_>) -> u32 {
-        let config = &view.world.config;
-        let tick_hz = config.schema.world.tick_hz;
-        let in_doubt = [self.unacknowledged, self.stream.unread()];
-        match in_doubt.into_iter().flatten().min() {
-            Some(since) if self.flow.is_long_ago(since, view.publication.tick, tick_hz) => {
-                probe_ticks(tick_hz)
-            }
-            // Two datagrams a second show that the server is there; where the idle time-out is
-            // short, three within it.
-            _ => (tick_hz / 2)
-                .min(config.limits.idle_seconds * tick_hz / 3)
-                .max(1),
-        }
-    }
-
-    /// Writes what commands and notifications there are, in a frame of its own: the rest of
-    /// the tick may depend on it. It counts as one of the tick before, since the client has
-    /// not taken in this one when it has read it.
+    /// Writes the world's commands and notifications in a frame of their own: the rest of the
+    /// tick may depend on them. The frame counts as one of the tick before, since this tick is
+    /// not complete with it.
     fn write_interface(&mut self, view: TickView<'_>, scratch: &mut Scratch) {
         let before = view.publication.tick.before(1);
         let codec = &view.world.stream;
         let mut frame = FrameWriter::new(codec, before, &mut scratch.frame);
-        codec.interface(frame.begun(), &view.world.interface());
+        codec.interface(frame.message(), &view.world.interface());
         self.stream.push_frame(before, codec, &mut scratch.frame);
     }
 
-    /// Writes the stream's frame, and leaves the entities with news of their movement in
-    /// `scratch.moved`. Answers and leaves never wait; enters and lasting attributes do where
-    /// the budget does not allow more.
+    /// Writes the stream's frame, and puts the entities with new movement into
+    /// `scratch.moved`. Answers and leaves are never deferred; enters and lasting attributes
+    /// beyond the budget are.
     fn write_frame(
         &mut self,
         player: Player,
@@ -213,17 +150,17 @@ impl Session {
         let codec = &view.world.stream;
         let mut frame = FrameWriter::new(codec, tick, &mut scratch.frame);
         for answer in self.answers.drain(..) {
-            codec.answer(frame.begun(), &answer);
+            codec.answer(frame.message(), &answer);
         }
         let refused = &view.publication.output.refused;
         self.refused.note_all(of_entity(refused, player.entity));
         self.refused.write(&mut frame);
         if self.standby != view.publication.standby {
             self.standby.clone_from(&view.publication.standby);
-            codec.standby(frame.begun(), &self.standby);
+            codec.standby(frame.message(), &self.standby);
         }
         if std::mem::take(&mut self.is_reborn) {
-            codec.reborn(frame.begun(), player.entity);
+            codec.reborn(frame.message(), player.entity);
         }
         scratch.moved.clear();
         let is_thin = self.stream.is_filling();
@@ -232,7 +169,7 @@ impl Session {
         for &delivery in view.publication.output.deliveries.of(player.client) {
             let (slot, tier) = (delivery.slot(), delivery.tier());
             let columns = match delivery.kind() {
-                Delivery::UPDATE => view.mirror.told_columns(slot),
+                Delivery::UPDATE => view.mirror.columns_to_send(slot),
                 Delivery::RENEW => u64::MAX,
                 Delivery::LEAVE => {
                     self.in_view = self.in_view.saturating_sub(1);
@@ -245,7 +182,7 @@ impl Session {
                     continue;
                 }
             };
-            // Who has not entered yet is told as it is then.
+            // An entity that has not entered yet is sent as it is then.
             if !self.enters.is_empty() && self.enters.holds(slot, tier) {
                 continue;
             }
@@ -266,8 +203,8 @@ impl Session {
         let (own, near) = (&mut self.talk, &mut self.near);
         talk::write(player.client, view, own, near, &mut frame, counts);
         self.write_enters(&mut frame, view, player, &mut scratch.order);
-        // A client that reads its stream slowly is told less before it is told nothing: values
-        // that will be overtaken wait until it has caught up, and only the newest are sent then.
+        // A client that reads its stream slowly is sent less before it is closed: values that
+        // will be overtaken wait until it has caught up, and only the newest are sent then.
         if !is_thin && !self.is_link_full() {
             self.write_waiting_values(&mut frame, view, &mut scratch.order);
         }
@@ -278,23 +215,23 @@ impl Session {
     }
 
     fn write_leave(&mut self, frame: &mut FrameWriter<'_>, slot: Slot) {
-        // Who has not entered yet need not leave.
+        // An entity that has not entered yet need not leave.
         if self.enters.remove(slot) {
             return;
         }
-        frame.codec.leave(frame.begun(), slot);
+        frame.codec.leave(frame.message(), slot);
         self.movement.leave(slot.0);
         self.values.remove(slot);
     }
 
-    /// Writes the most urgent enters, at least one of those that wait and are ready: as many as
-    /// half of the budget, and as a frame, allow.
+    /// Writes the most urgent enters, at least one of those that are ready: as many as half of
+    /// the budget, and a frame, allow.
     fn write_enters(
         &mut self,
         frame: &mut FrameWriter<'_>,
         view: TickView<'_>,
         player: Player,
-        order: &mut Order,
+        order: &mut UrgencyOrder,
     ) {
         let mirror = view.mirror;
         let bits_max = match self.bytes_max(view) {
@@ -310,9 +247,9 @@ impl Session {
             let is_own = entity == player.entity;
             let row = mirror.row(slot);
             let (codec, course) = (frame.codec, mirror.course(slot));
-            codec.enter(frame.begun(), entity, kind, is_own, &course, row);
+            codec.enter(frame.message(), entity, kind, is_own, &course, row);
             if let Some(name) = mirror.name(slot) {
-                codec.name(frame.begun(), slot, name);
+                codec.name(frame.message(), slot, name);
             }
             movement.enter(slot.0, tick);
         };
@@ -325,10 +262,11 @@ impl Session {
             return;
         }
         let is_ready = |slot| mirror.is_ready(slot);
-        self.enters.tell(order, tick, most, is_ready, |slot, _| {
-            write(frame, slot);
-            frame.bit_len() < end
-        });
+        self.enters
+            .drain_urgent(order, tick, most, is_ready, |slot, _| {
+                write(frame, slot);
+                frame.bit_len() < end
+            });
     }
 
     /// Writes the most urgent lasting attributes, at least those of one entity: a quarter of
@@ -337,7 +275,7 @@ impl Session {
         &mut self,
         frame: &mut FrameWriter<'_>,
         view: TickView<'_>,
-        order: &mut Order,
+        order: &mut UrgencyOrder,
     ) {
         let bits_max = match self.bytes_max(view) {
             None => usize::MAX,
@@ -346,7 +284,7 @@ impl Session {
         let end = frame.bit_len().saturating_add(bits_max);
         let most = bits_max / VALUES_BITS_MIN;
         let tick = view.publication.tick;
-        self.values.tell(
+        self.values.drain_urgent(
             order,
             tick,
             most,
@@ -357,144 +295,9 @@ impl Session {
             },
         );
     }
-
-    /// The bytes of movement that a tick allows: what the stream has left of the budget, but
-    /// at least a quarter.
-    fn movement_bytes_max(&self, view: TickView<'_>, stream_bits: usize) -> usize {
-        match self.bytes_max(view) {
-            None => usize::MAX,
-            Some(budget) => budget.saturating_sub(stream_bits / 8).max(budget / 4),
-        }
-    }
-
-    /// Sends the movement of this tick, and again what seems lost.
-    fn send_movement(
-        &mut self,
-        view: TickView<'_>,
-        scratch: &mut Scratch,
-        counts: &mut FanOutCounts,
-        mut send: impl FnMut(Vec<u8>),
-    ) {
-        if self.is_out_of_touch(view) {
-            counts.out_of_touch += 1;
-            return self.put_off_movement(view, scratch);
-        }
-        let tick = view.publication.tick;
-        if self.is_link_full() {
-            counts.link_full += 1;
-            let has_more = !scratch.moved.is_empty() || self.is_behind;
-            self.flow.send(scratch.stream_bits / 8, 0, has_more);
-            return self.put_off_movement(view, scratch);
-        }
-        let base = self.merge_movement(view, scratch);
-        let has_news = !scratch.due.is_empty() || self.processed.has_news();
-        // A client that was told that something waits must learn that nothing does any more.
-        if !has_news
-            && !self.is_behind
-            && tick.since(self.last_datagram) < self.silence_ticks_max(view)
-        {
-            return self.flow.send(scratch.stream_bits / 8, 0, false);
-        }
-        let bytes_max = self.movement_bytes_max(view, scratch.stream_bits);
-        let stream_bytes = scratch.stream_bits / 8;
-        choose(view, base, bytes_max, scratch);
-        let Scratch {
-            sent,
-            sent_slots,
-            deferred,
-            datagram,
-            ..
-        } = scratch;
-        let is_all_told = deferred.is_empty() && self.enters.is_empty() && self.values.is_empty();
-        let may_miss = sent.is_empty() && self.movement.has_on_its_way();
-        let header = Header {
-            tick,
-            base: Some(base),
-            processed: self.processed.sequence(),
-            kept: view.publication.kept,
-            margin: self.processed.margin(),
-            send_every: view.send_every,
-            is_whole: is_all_told && !may_miss,
-        };
-        let (mut bytes_sent, mut packets) = (0, 0);
-        let count_and_send = |bytes: Vec<u8>| {
-            bytes_sent += bytes.len();
-            packets += 1;
-            counts.datagrams += 1;
-            counts.datagram_bytes += bytes.len() as u64;
-            send(bytes);
-        };
-        let codec = view.mirror.movement_codec();
-        let told = |i: usize| sent[i].1;
-        let left_over = codec.encode(
-            header,
-            sent_slots,
-            bytes_max,
-            told,
-            datagram,
-            count_and_send,
-        );
-        let late = &sent_slots[sent_slots.len() - left_over..];
-        self.is_behind = !is_all_told || left_over > 0;
-        counts.waiting += (deferred.len() + left_over) as u64;
-        self.movement.defer(deferred.iter().map(|due| due.slot));
-        self.movement.defer(late.iter().copied());
-        self.flow
-            .send(stream_bytes + bytes_sent, packets, self.is_behind);
-        self.last_datagram = tick;
-        self.unacknowledged.get_or_insert(tick);
-        self.untold = None;
-        self.processed.tell();
-    }
 }
 
-/// Chooses what is sent of `scratch.due`: the most urgent, as many as are about so many bytes.
-/// Leaves it in `sent` and `sent_slots`, and the rest in `deferred`.
-fn choose(view: TickView<'_>, base: Tick, bytes_max: usize, scratch: &mut Scratch) {
-    let Scratch {
-        due,
-        order,
-        sent,
-        sent_slots,
-        deferred,
-        ..
-    } = scratch;
-    let (tick, mirror) = (view.publication.tick, view.mirror);
-    let codec = mirror.movement_codec();
-    let ticks = tick.since(base);
-    let base = (1..=BASE_TICKS_MAX).contains(&ticks).then_some(base);
-    let told = |due: &Due| mirror.told(Slot(due.slot), base.filter(|_| due.is_known));
-    sent.clear();
-    deferred.clear();
-    let bits_max = bytes_max
-        .min(PARTS_MAX * DATAGRAM_BYTES_MAX)
-        .saturating_mul(8);
-    if due.len() * MOVEMENT_BITS_ABOUT_MAX <= bits_max {
-        sent.extend(due.iter().map(|due| (due.slot, told(due))));
-    } else {
-        order.clear();
-        let all = (0..).zip(due.iter());
-        order.extend(all.map(|(place, due)| (std::cmp::Reverse(due.urgency), place)));
-        keep_first(order, bits_max / MOVEMENT_BITS_MIN);
-        let mut bits = HEADER_BITS_ABOUT;
-        for &(_, place) in order.iter() {
-            let due = &mut due[place as usize];
-            let told = told(due);
-            bits += codec.bits_about(&told) as usize;
-            if bits > bits_max && !sent.is_empty() {
-                break;
-            }
-            sent.push((due.slot, told));
-            due.urgency = SENT;
-        }
-        sent.sort_unstable_by_key(|sent| sent.0);
-        deferred.extend(due.iter().filter(|due| due.urgency != SENT));
-    }
-    sent_slots.clear();
-    sent_slots.extend(sent.iter().map(|sent| sent.0));
-}
-
-/// The lasting attributes among these columns, as far as the client may know them.
+/// The lasting attributes among these columns that the client may receive.
 fn lasting_columns(view: TickView<'_>, player: Player, slot: Slot, columns: u64) -> u64 {
     let mirror = view.mirror;
     let private = match mirror.id(slot) == player.entity {
@@ -509,28 +312,19 @@ fn write_values(frame: &mut FrameWriter<'_>, view: TickView<'_>, slot: Slot, col
         bits: columns,
         row: view.mirror.row(slot),
     };
-    frame.codec.state(frame.begun(), slot, values);
+    frame.codec.state(frame.message(), slot, values);
 }
 
-/// Most entities take fewer in a datagram. Where so many for each fit, none is left out.
-const MOVEMENT_BITS_ABOUT_MAX: usize = 256;
-/// Hardly any entity takes fewer: more of them need not be put in order.
-const MOVEMENT_BITS_MIN: usize = 12;
-const HEADER_BITS_ABOUT: usize = 160;
-/// An entity that is chosen waits for nothing.
-const SENT: u32 = 0;
 /// No enter takes fewer.
 const ENTER_BITS_MIN: usize = 8;
 /// Nor do the attributes of an entity.
 const VALUES_BITS_MIN: usize = 8;
 
-/// So many are put in their places one by one; more are merged with what waits.
-const FEW_MOVED: usize = 16;
 const PROBES_PER_SECOND: u32 = 4;
-/// With less, a tick is left out.
+/// With less, nothing is sent in a tick.
 const LINK_BYTES_MIN: usize = 24;
 
-fn probe_ticks(tick_hz: u32) -> u32 {
+pub(super) fn probe_ticks(tick_hz: u32) -> u32 {
     (tick_hz / PROBES_PER_SECOND).max(1)
 }
 

@@ -1,25 +1,25 @@
-//! How much a client's link takes, found out from what the client acknowledges.
+//! An estimate of what a client's link carries, from its acknowledgements.
 //!
-//! The server sends what there is to tell until the link cannot carry it. Then packets wait
-//! somewhere on the way, everything that the client is told gets old, and at last packets are
-//! lost. So the server looks at the **queue**: by how much the round trip is longer than it was
-//! at its shortest lately. Jitter does not count, since the shortest round trip of half a second
-//! is compared. Where a queue stands, the server sends less than has arrived lately, until it is
-//! gone, and then slowly more. What is left out is the least urgent, and waits.
+//! The server sends all updates until the link cannot carry them. Then packets queue on the way,
+//! the client's view gets old, and at last packets are lost. So the server estimates the **queue**:
+//! by how much the round trip exceeds the shortest one of late. Jitter does not count, since the
+//! shortest round trip of half a second is compared. While a queue stands, the server sends less
+//! than has arrived lately, until the queue is gone, and then slowly more. The least urgent updates
+//! are deferred.
 //!
-//! A round trip that is longer although as much arrives as is sent is that of another way, and not
-//! of a queue.
+//! A round trip that is longer although as much arrives as is sent comes from another path, not
+//! from a queue.
 //!
-//! Routers that mark packets (ECN) say so before a queue is long, and are believed.
+//! ECN marks count as a queue at once.
 //!
-//! Loss alone does not slow anything down: radio loses packets, too. Only where nearly half are
-//! lost, something on the way drops them because they are too many.
+//! Loss alone does not slow anything down: radio loses packets, too. Only if nearly half are lost,
+//! something on the way drops them because they are too many.
 //!
 //! All times are in ticks: the session has no clock.
 
 use shared::Tick;
 
-/// What is known of one client's link.
+/// The estimate of one client's link.
 #[derive(Clone, Debug, Default)]
 pub struct Flow {
     /// The latest round trip, from a datagram of a tick to its acknowledgement.
@@ -30,36 +30,36 @@ pub struct Flow {
     span_ends: Tick,
     step: Step,
     step_ends: Tick,
-    /// What was sent in the latest steps, the newest first, in ticks.
+    /// The ticks with datagrams in the latest steps, the newest first.
     sent: [u16; STEPS_KEPT],
-    /// What should have arrived in the step before, and what has, in ticks.
+    /// The expected and the acknowledged ticks of the step before.
     before: (u32, u32),
     limit: Option<Limit>,
 }
 
-/// What has happened in half a second.
+/// The counts of half a second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Step {
     shortest: Option<u32>,
     bytes: u32,
-    /// Ticks of which the client was sent datagrams, and those that it has acknowledged.
+    /// Ticks with datagrams to the client, and those that it has acknowledged.
     sent: u32,
     arrived: u32,
-    /// There was more to tell than was allowed.
+    /// There was more to send than was allowed.
     is_full: bool,
     /// Packets were marked on the way.
     is_marked: bool,
 }
 
-/// A link that takes less than there is to tell.
+/// The limit of a link that carries less than there is to send.
 #[derive(Clone, Copy, Debug)]
 struct Limit {
     bytes_per_tick: u32,
-    /// What has arrived in a tick while there was a queue: about what the link takes.
+    /// What has arrived in a tick while there was a queue: about the link's capacity.
     takes: u32,
-    /// What may be sent now; below zero: what was sent too much.
+    /// The bytes that may be sent now; below zero: an excess.
     tokens: i64,
-    /// Steps since it was lowered, and since there was more to tell than it allows.
+    /// Steps since it was lowered, and since there was more to send than it allows.
     since_lowered: u32,
     since_full: u32,
     /// For how many steps a queue stands.
@@ -69,36 +69,36 @@ struct Limit {
 }
 
 impl Flow {
-    /// The latest round trip, which the client's own waits are a part of.
+    /// The latest round trip, including the client's own waits.
     pub fn round_trip(&self) -> u32 {
         self.round_trip
     }
 
-    /// Whether an answer to what was sent then should have come.
+    /// Whether the acknowledgement of what was sent then is overdue.
     pub fn is_long_ago(&self, then: Tick, tick: Tick, tick_hz: u32) -> bool {
         let usual = self.usual_ticks(tick_hz);
         tick.since(then) > (tick_hz / 2).max(ANSWER_TICKS_MIN) + usual + usual / 4
     }
 
-    /// How much longer than one close by a client may take to read its stream: two round trips,
-    /// since what is lost is sent again.
+    /// The extra time for a client to read its stream: two round trips, since lost packets are
+    /// sent again.
     pub fn reading_ticks(&self, tick_hz: u32) -> u32 {
         2 * self.usual_ticks(tick_hz)
     }
 
-    /// After how many ticks without an answer something is sent again.
+    /// After how many ticks without an acknowledgement something is sent again.
     pub fn resend_ticks(&self, tick_hz: u32) -> u32 {
         let usual = self.usual_ticks(tick_hz);
         RESEND_TICKS_MIN.max(usual + usual / 4 + 2)
     }
 
-    /// How long an answer usually takes, of a link that is not much longer than any is.
+    /// The round trip, bounded by a plausible maximum.
     fn usual_ticks(&self, tick_hz: u32) -> u32 {
         self.round_trip.min(tick_hz * ROUND_TRIP_SECONDS_MAX)
     }
 
-    /// The client has acknowledged this tick as the newest, and so many ticks for the first
-    /// time, before `next` has begun.
+    /// The client has acknowledged this tick as the newest, and `ticks` for the first time,
+    /// before `next` has begun.
     pub fn acknowledge(&mut self, newest: Tick, ticks: u32, next: Tick) {
         let round_trip = next.before(1).since(newest);
         self.round_trip = round_trip;
@@ -120,8 +120,7 @@ impl Flow {
         self.step.is_marked = true;
     }
 
-    /// A tick begins. How many bytes the client may be sent of it, with their headers; `None`:
-    /// as many as there are.
+    /// A tick begins. Returns its budget of bytes, without headers; `None`: no limit.
     pub fn begin(&mut self, tick: Tick, tick_hz: u32) -> Option<usize> {
         if self.is_judged(tick) {
             if self.step_ends > Tick(0) {
@@ -142,14 +141,14 @@ impl Flow {
         Some(allowed.saturating_sub(HEADER_BYTES))
     }
 
-    /// So many bytes went out, in so many packets; `is_full`: there was more to tell.
+    /// Counts bytes and packets that were sent; `is_full`: there was more to send.
     pub fn send(&mut self, bytes: usize, packets: usize, is_full: bool) {
         let all = u32::try_from(bytes + packets * HEADER_BYTES).unwrap_or(u32::MAX);
         self.step.bytes = self.step.bytes.saturating_add(all);
         self.step.sent += u32::from(packets > 0);
         self.step.is_full |= is_full;
         if let Some(limit) = &mut self.limit {
-            // A burst on the stream may not silence the rest for long.
+            // A burst on the stream may not hold up the rest for long.
             let least = -i64::from(limit.bytes_per_tick) * i64::from(DEBT_TICKS);
             limit.tokens = (limit.tokens - i64::from(all)).max(least);
         }
@@ -160,7 +159,7 @@ impl Flow {
         self.sent.rotate_right(1);
         self.sent[0] = u16::try_from(step.sent).unwrap_or(u16::MAX);
         let Some(now) = step.shortest.filter(|_| step.sent > 0) else {
-            // Nothing is known of this step.
+            // This step shows nothing.
             return;
         };
         let shortest = self.shortest.into_iter().flatten().min().unwrap_or(now);
@@ -174,7 +173,7 @@ impl Flow {
         let ms = u64::from(queue) * 1000 / u64::from(tick_hz);
         let stands = queue >= QUEUE_TICKS_MIN && ms >= QUEUE_MS;
         // A queue grows, or overflows, while less arrives than was sent a round trip before.
-        // Where the way has just become longer, less arrives in one step only.
+        // Where the path has just become longer, less arrives in one step only.
         let current = (self.expected(now, ticks), step.arrived);
         let before = std::mem::replace(&mut self.before, current);
         let falls_short =
@@ -186,8 +185,8 @@ impl Flow {
         let is_sure = expected >= LOSS_JUDGED_MIN || self.limit.is_some();
         let share = if is_sure { 2 } else { 4 };
         let loses = current.0.min(before.0) >= JUDGED_MIN && arrived_of_it * share < expected;
-        // A link that carries a small part of what it did before: what is lost of the stream
-        // until that is noticed has to be sent again over a narrow link.
+        // A link that carries a small part of what it did before: stream data that is lost until
+        // that is noticed has to be sent again over a narrow link.
         let late = u64::from(self.round_trip.saturating_sub(shortest)) * 1000;
         let is_late = late / u64::from(tick_hz) >= COLLAPSE_QUEUE_MS;
         let collapses = current.0 >= COLLAPSE_JUDGED_MIN && current.1 * 4 < current.0 && is_late;
@@ -217,25 +216,25 @@ impl Flow {
         };
         limit.standing = if stands { limit.standing + 1 } else { 0 };
         if is_too_much {
-            // What was done needs a step to show.
+            // A change takes a step to show.
             if limit.since_lowered >= 2 {
                 limit.takes = limit.bytes_per_tick.min(arrived_bytes).max(least);
                 limit.bytes_per_tick = lower(limit.takes);
                 (limit.since_lowered, limit.wider) = (0, 0);
             }
         } else if limit.standing == STEPS_TO_DRAIN {
-            // It does not grow, but it does not go either.
+            // The queue neither grows nor drains.
             limit.bytes_per_tick = lower(limit.bytes_per_tick);
             limit.since_lowered = 0;
         } else if limit.standing >= STEPS_OF_QUEUE {
-            // A queue would be gone by now. The way is a longer one, and what it takes is found
-            // out anew.
+            // A queue would be gone by now. The path is a longer one, and its capacity is
+            // estimated anew.
             self.shortest = [Some(now), None];
             (limit.standing, limit.takes) = (0, limit.bytes_per_tick);
         } else if limit.since_full >= STEPS_UNUSED {
             self.limit = None;
         } else if step.is_full && !stands && limit.since_lowered >= 2 {
-            // Slowly up to what it takes and beyond, and ever faster where no queue follows.
+            // Slowly up to its capacity and beyond, and ever faster if no queue follows.
             let is_wider = limit.bytes_per_tick > limit.takes && ms <= NO_QUEUE_MS;
             limit.wider = if is_wider { limit.wider + 1 } else { 0 };
             let part = match limit.wider {
@@ -256,14 +255,14 @@ impl Flow {
     }
 }
 
-/// What QUIC, UDP and IP add to a packet, with an acknowledgement.
+/// The bytes that QUIC, UDP and IP add to a packet, with an acknowledgement.
 pub const HEADER_BYTES: usize = 64;
 const PACKET_BYTES: i64 = 1200;
-/// From one look at the link to the next: half a second, and so many ticks.
+/// A step lasts half a second, and at least this many ticks.
 const STEP_TICKS_MIN: u32 = 6;
-/// The shortest round trip is looked for in the last one to two spans.
+/// The shortest round trip is that of the last one to two spans.
 const SPAN_SECONDS: u32 = 10;
-/// A queue this long stands because of what is sent.
+/// A queue this long is caused by what is sent.
 const QUEUE_MS: u64 = 120;
 const QUEUE_TICKS_MIN: u32 = 2;
 /// A round trip that is longer by this may have met no queue: client and server wait for ticks.
@@ -271,26 +270,26 @@ const NO_QUEUE_MS: u64 = 50;
 /// A step in which hardly anything arrives, and that so late, is enough.
 const COLLAPSE_QUEUE_MS: u64 = 200;
 const COLLAPSE_JUDGED_MIN: u32 = 8;
-/// After so many steps without too much, a queue is gone, if it was one.
+/// After this many steps without overload, a queue would be gone.
 const STEPS_OF_QUEUE: u32 = 6;
-/// A queue that stands for so many steps without too much is sent less, so that it drains.
+/// After this many steps with a standing queue and no overload, the limit is lowered to drain it.
 const STEPS_TO_DRAIN: u32 = 2;
-/// A limit that was not reached in so many steps goes.
+/// A limit that was not reached in this many steps is dropped.
 const STEPS_UNUSED: u32 = 20;
-/// After so many steps of more than it took without a queue, a link has become wider, or much wider.
+/// After this many steps above its capacity without a queue, a link has become wider, or much wider.
 const STEPS_WIDER: u32 = 3;
 const STEPS_MUCH_WIDER: u32 = 7;
-/// Steps of which it is known what was sent: some more than the longest round trip.
+/// Steps whose sent ticks are kept: some more than the longest round trip.
 const STEPS_KEPT: usize = 8;
-/// What arrives is judged where as much was sent.
+/// Arrivals are judged only if at least this many were sent.
 const JUDGED_MIN: u32 = 3;
-/// And whether nearly half is lost, where as much was sent in two steps.
+/// The same for a loss of nearly half, over two steps.
 const LOSS_JUDGED_MIN: u32 = 24;
 /// Some packets a second always go out.
 const BYTES_PER_SECOND_MIN: u32 = 1000;
-/// What was sent too much is made up for within so many ticks.
+/// An excess is made up for within this many ticks.
 const DEBT_TICKS: u32 = 10;
-/// Fewer ticks than a round trip to the other side of the world say nothing.
+/// Fewer ticks say nothing: a round trip around the world can take as long.
 const ANSWER_TICKS_MIN: u32 = 4;
 const RESEND_TICKS_MIN: u32 = 8;
 const ROUND_TRIP_SECONDS_MAX: u32 = 3;
@@ -330,10 +329,10 @@ mod tests {
             }
         }
 
-        /// Runs so many ticks in each of which the server would send so many bytes.
+        /// Runs ticks in each of which the server would send `wanted` bytes.
         fn run(&mut self, ticks: u64, wanted: usize) {
-            let begun = self.sent.len() as u64 + 100;
-            for tick in begun..begun + ticks {
+            let first = self.sent.len() as u64 + 100;
+            for tick in first..first + ticks {
                 let arrived = |word: &mut (u64, u64)| word.0 <= tick;
                 for (_, newest) in self.travelling.extract_if(.., arrived) {
                     self.flow.acknowledge(Tick(newest), 1, Tick(tick));
@@ -415,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_way_is_no_queue_for_long() {
+    fn a_longer_path_is_no_queue_for_long() {
         let mut link = Link::new(100_000);
         link.run(100, 500);
         link.round_trip = 8;

@@ -1,4 +1,4 @@
-//! One frame of a client's stream, and the tick that it tells of.
+//! One frame of a client's stream, and the tick that it is about.
 
 use frontend::SessionWorld;
 use frontend::mirror::Mirror;
@@ -14,7 +14,7 @@ pub struct TickView<'a> {
     /// The world after the tick.
     pub mirror: &'a Mirror,
     pub world: &'a SessionWorld,
-    /// 1, or the shard is busy and sends to each client about every so many ticks.
+    /// Ticks between sends to each client: 1, or more while the shard is busy.
     pub send_every: u32,
 }
 
@@ -34,8 +34,8 @@ impl<'a> FrameWriter<'a> {
         }
     }
 
-    /// Where the next message goes.
-    pub fn begun(&mut self) -> &mut BitWriter {
+    /// The writer of the next message; begins the frame before the first.
+    pub fn message(&mut self) -> &mut BitWriter {
         if self.writer.bit_len() == 0 {
             self.codec.begin(self.writer, self.tick);
         }

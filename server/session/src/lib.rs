@@ -6,15 +6,16 @@
 //! | [`commands`] | the client's datagrams: new commands go to the inbox |
 //! | [`quota`] | how many commands the client may send |
 //! | [`planned`] | when they run |
-//! | [`refused`] | commands that had no effect, until the client is told |
+//! | [`refused`] | commands without effect, until they are reported to the client |
 //! | [`acknowledgement`] | movement that may have been lost, and is sent again |
-//! | [`backlog`] | what a client is told later, as its budget does not allow it yet |
-//! | [`stream`] | bytes of the reliable stream that wait for the transport |
-//! | [`frame`] | one frame of the stream, and the tick that it tells of |
-//! | [`fan_out`] | what the client is told of one tick |
-//! | [`flow`] | how much the client's link takes |
+//! | [`backlog`] | updates that are deferred until the client's budget allows them |
+//! | [`stream`] | unsent bytes of the reliable stream |
+//! | [`frame`] | one frame of the stream, and the tick that it is about |
+//! | [`fan_out`] | what is sent to the client of one tick; its frame of the stream |
+//! | `movement` | the datagrams of that tick |
+//! | [`flow`] | an estimate of the client's link |
 //! | [`notices`] | the notices of that tick |
-//! | [`talk`] | what it hears of that tick's talk |
+//! | [`talk`] | that tick's talk for the client |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
@@ -25,6 +26,7 @@ pub mod commands;
 pub mod fan_out;
 pub mod flow;
 pub mod frame;
+mod movement;
 pub mod notices;
 pub mod planned;
 pub mod quota;
@@ -35,7 +37,7 @@ pub mod talk;
 use std::sync::Arc;
 
 use frontend::SessionWorld;
-use frontend::publication::Standing;
+use frontend::publication::ViewStatus;
 use frontend::talk_budget::TalkBudget;
 use frontend::welcome::OwnWelcome;
 use shared::wire::commands::Acknowledgement;
@@ -57,41 +59,41 @@ use stream::{OutStream, Unsent};
 pub struct Session {
     /// Set once the client has an entity.
     player: Option<Player>,
-    /// The client has not been told yet that commands or notifications have changed.
+    /// A change of commands or notifications has not been sent to the client yet.
     has_old_interface: bool,
-    /// Where the client knows to find the standby; empty: nowhere.
+    /// The standby's address that the client has; empty: none.
     standby: Arc<str>,
-    /// The client has not been told of its new entity yet.
+    /// The client's new entity has not been sent to it yet.
     is_reborn: bool,
     is_ending: bool,
     acknowledgement: Acknowledgement,
     movement: PendingMovement,
-    /// Entities that the client should see and has not been told of.
+    /// Entities whose enters are deferred.
     enters: Backlog,
-    /// Entities that the client should see.
+    /// Entities in view, deferred enters included.
     in_view: u32,
-    /// Lasting attributes that it has not been told of.
+    /// Lasting attributes that are deferred.
     values: Backlog,
-    /// Some movement waits, as the client was told last.
+    /// By the last datagram, some movement is deferred.
     is_behind: bool,
-    /// The last tick in which the client was sent a datagram.
+    /// The tick of the last datagram to the client.
     last_datagram: Tick,
-    /// The first tick of whose datagrams nothing is known.
+    /// The first tick whose datagrams are not acknowledged.
     unacknowledged: Option<Tick>,
-    /// The first tick of which the client was told no movement.
-    untold: Option<Tick>,
+    /// The first tick whose movement was deferred as a whole.
+    movement_deferred_since: Option<Tick>,
     flow: Flow,
-    /// The bytes that the link takes in this tick; `None`: as many as there are.
+    /// The bytes that the link allows in this tick; `None`: no limit.
     link_allows: Option<usize>,
     processed: Processed,
     refused: Refused,
     planned: Planned,
     /// Answers for the next frame.
     answers: Vec<Answer>,
-    /// What was said to the client in the next frame's tick, by its place among all that was
-    /// said.
+    /// Talk to the client in the next frame's tick, each with its index among all talk of the
+    /// tick.
     talk: Vec<(usize, Arc<Talk>)>,
-    /// What it may hear of others that are near.
+    /// The budget for talk of players nearby.
     near: TalkBudget,
     stream: OutStream,
     quota: Quota,
@@ -122,7 +124,7 @@ impl Session {
             is_behind: false,
             last_datagram: Tick(0),
             unacknowledged: None,
-            untold: None,
+            movement_deferred_since: None,
             flow: Flow::default(),
             link_allows: None,
             processed: Processed::default(),
@@ -152,17 +154,17 @@ impl Session {
         self.player.map(|player| player.entity)
     }
 
-    /// How much of the world the client has been told, up to a tick.
-    pub fn standing(&self, tick: Tick) -> Standing {
-        Standing {
+    /// How complete the client's view is, up to a tick.
+    pub fn view_status(&self, tick: Tick) -> ViewStatus {
+        ViewStatus {
             age_ticks: self.player.map_or(0, |_| self.age(tick)),
             in_view: self.in_view,
             waiting: self.enters.len(),
         }
     }
 
-    /// Welcomes the client, which acts as `player` from `tick` on, and finds a standby at an
-    /// address, if there is one.
+    /// Welcomes the client, which acts as `player` from `tick` on. `standby` is an address, or
+    /// empty.
     pub fn assign(
         &mut self,
         player: Player,
@@ -204,12 +206,12 @@ impl Session {
         self.answers.push(answer);
     }
 
-    /// Puts into the next frame what was said to the client.
-    pub fn hear(&mut self, place: usize, talk: Arc<Talk>) {
-        self.talk.push((place, talk));
+    /// Puts talk into the next frame.
+    pub fn push_talk(&mut self, index: usize, talk: Arc<Talk>) {
+        self.talk.push((index, talk));
     }
 
-    /// The connection is being closed: the client is told nothing more.
+    /// The connection is being closed: nothing more is sent.
     pub fn end(&mut self) {
         self.is_ending = true;
     }
@@ -223,7 +225,7 @@ impl Session {
         self.stream.unsent()
     }
 
-    /// Passes these bytes to the transport, which says how many it took, oldest first.
+    /// Passes these bytes to the transport, oldest first; `write` returns how many it took.
     pub fn send(&mut self, write: impl FnMut(Unsent<'_>) -> usize) -> usize {
         self.stream.send(write)
     }
@@ -243,8 +245,8 @@ impl Session {
         self.flow.mark();
     }
 
-    /// Whether the client leaves more unread, or for longer, than the world allows. What
-    /// is unsent is dropped then.
+    /// Whether the client leaves more unread, or for longer, than the world allows. Unsent
+    /// bytes are dropped then.
     pub fn is_too_slow(&mut self, tick: Tick, world: &SessionWorld) -> bool {
         if self.is_ending {
             return false;

@@ -1,5 +1,4 @@
-//! The notices that one client is told of one tick: what it subscribed to, and what it
-//! hears.
+//! The notices of one tick for one client: by subscription, and by place (hearings).
 
 use gpu_kernels::TickOutput;
 use gpu_kernels::listen::{self, ClientNotice};
@@ -15,9 +14,8 @@ use super::talk;
 /// changes. Before them, the subscriptions that have ended by themselves.
 ///
 /// The tick has already left out what is beyond the client's limits, and beyond what its
-/// subscriptions may cost. Notices that would
-/// take up too much of the frame are left out here. In both cases the client is told
-/// that there may have been more.
+/// subscriptions may cost. Notices that would take up too much of the frame are left out here.
+/// In both cases a message says that there may have been more.
 pub fn write(
     client: ClientRow,
     view: TickView<'_>,
@@ -29,7 +27,7 @@ pub fn write(
     let codec = frame.codec;
     let heard = publication.output.hearings.of(client);
     let notices = Both {
-        told: publication.subscribed.of(client).peekable(),
+        subscribed: publication.subscribed.of(client).peekable(),
         heard,
     };
     let limits = &view.world.config.limits;
@@ -50,7 +48,7 @@ pub fn write(
             heard,
             subscriptions: subscriptions.to_vec(),
         };
-        codec.notice(frame.begun(), &notice);
+        codec.notice(frame.message(), &notice);
         counts.notices += 1;
     }
     is_full |= matching == limits.client_notices_per_tick as usize;
@@ -81,22 +79,22 @@ pub fn leave_out(
 fn write_lost(client: ClientRow, view: TickView<'_>, frame: &mut FrameWriter<'_>) {
     let lost = view.publication.subscribed.lost().iter();
     for &(_, id) in lost.filter(|lost| lost.0 == client) {
-        frame.codec.lost(frame.begun(), id);
+        frame.codec.lost(frame.message(), id);
     }
 }
 
 /// Writes that there may have been more.
 fn write_full(frame: &mut FrameWriter<'_>, counts: &mut FanOutCounts) {
-    frame.codec.full(frame.begun());
+    frame.codec.full(frame.message());
     counts.notices_full += 1;
 }
 
-/// Whether the client is told by what was said instead.
+/// Whether a message of talk takes the place of the notice.
 fn is_talk(notice: listen::Notice, view: TickView<'_>) -> bool {
     let notifications = &view.publication.output.notifications;
     match notice {
-        listen::Notice::Notification(place) => {
-            talk::place_of(&notifications[place as usize], view.world).is_some()
+        listen::Notice::Notification(index) => {
+            talk::index_of(&notifications[index as usize], view.world).is_some()
         }
         listen::Notice::Change { .. } => false,
     }
@@ -122,8 +120,8 @@ fn body(output: &TickOutput, notice: listen::Notice) -> NoticeBody {
             command,
             by,
         },
-        listen::Notice::Notification(place) => {
-            let notification = &output.notifications[place as usize];
+        listen::Notice::Notification(index) => {
+            let notification = &output.notifications[index as usize];
             NoticeBody::Notification {
                 kind: NotificationKind(notification.kind),
                 source: notification.source,
@@ -133,32 +131,32 @@ fn body(output: &TickOutput, notice: listen::Notice) -> NoticeBody {
     }
 }
 
-/// Joins the notices that a client subscribed to with the notifications that it hears.
+/// Joins a client's notices by subscription with its hearings.
 struct Both<'a, T: Iterator<Item = ClientNotice<'a>>> {
-    told: std::iter::Peekable<T>,
-    /// Places in [`TickOutput::notifications`], ascending.
+    subscribed: std::iter::Peekable<T>,
+    /// Indices in [`TickOutput::notifications`], ascending.
     heard: &'a [u32],
 }
 
 impl<'a, T: Iterator<Item = ClientNotice<'a>>> Iterator for Both<'a, T> {
-    /// A notice, whether it is heard, and the subscriptions that it satisfies.
+    /// A notice, whether it is a hearing, and the subscriptions that it satisfies.
     type Item = (listen::Notice, bool, &'a [u32]);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let place = match self.told.peek().map(|told| told.notice) {
-            Some(listen::Notice::Notification(place)) => Some(place),
+        let index = match self.subscribed.peek().map(|subscribed| subscribed.notice) {
+            Some(listen::Notice::Notification(index)) => Some(index),
             _ => None,
         };
         if let Some((&heard, rest)) = self.heard.split_first()
-            && place.is_none_or(|place| heard <= place)
+            && index.is_none_or(|index| heard <= index)
         {
             self.heard = rest;
-            let told = self.told.next_if(|_| place == Some(heard));
-            let subscriptions = told.map_or(&[][..], |told| told.subscriptions);
+            let subscribed = self.subscribed.next_if(|_| index == Some(heard));
+            let subscriptions = subscribed.map_or(&[][..], |subscribed| subscribed.subscriptions);
             return Some((listen::Notice::Notification(heard), true, subscriptions));
         }
-        let told = self.told.next()?;
-        Some((told.notice, false, told.subscriptions))
+        let subscribed = self.subscribed.next()?;
+        Some((subscribed.notice, false, subscribed.subscriptions))
     }
 }
 
@@ -180,20 +178,20 @@ mod tests {
             command: None,
             by: shared::EntityId::NONE,
         };
-        let told = |notice, subscriptions| ClientNotice {
+        let notice = |notice, subscriptions| ClientNotice {
             notice,
             subscriptions,
         };
         let notified = listen::Notice::Notification;
         let all = [
-            told(notified(2), &[7, 8][..]),
-            told(notified(5), &[7]),
-            told(change, &[9]),
+            notice(notified(2), &[7, 8][..]),
+            notice(notified(5), &[7]),
+            notice(change, &[9]),
         ];
-        let join = |told: &[ClientNotice<'static>], heard: &'static [u32]| {
-            let told = told.iter().copied();
+        let join = |notices: &[ClientNotice<'static>], heard: &'static [u32]| {
+            let subscribed = notices.iter().copied();
             Both {
-                told: told.peekable(),
+                subscribed: subscribed.peekable(),
                 heard,
             }
             .collect::<Vec<_>>()

@@ -1,22 +1,22 @@
-//! When the client's commands run: none before an earlier one.
+//! The ticks of a client's commands: none runs before an earlier one.
 
 use shared::{CommandKind, Tick};
 
-/// The tick of the client's last command, and what runs in it.
+/// The tick of the client's last command, and the commands that run in it.
 #[derive(Default)]
 pub struct Planned {
     tick: Tick,
     /// How often each command runs in it.
-    given: Given,
+    counts: CommandCounts,
     /// The newest tick that a command was meant for.
     meant: Tick,
     /// How often each command was meant for it.
-    given_for: Given,
+    counts_meant: CommandCounts,
 }
 
-/// How often each command was given.
+/// Counts by command.
 #[derive(Default)]
-struct Given(Vec<(CommandKind, u32)>);
+struct CommandCounts(Vec<(CommandKind, u32)>);
 
 impl Planned {
     /// The tick of the last command.
@@ -24,42 +24,42 @@ impl Planned {
         self.tick
     }
 
-    /// The first tick from `soonest` on in which another command can run, which may be given so
-    /// often in a tick; 0: as often as the client wants.
+    /// The first tick from `soonest` on in which another command can run that is limited to
+    /// `per_tick` in a tick; 0: no limit.
     pub fn tick_for(&self, soonest: Tick, kind: CommandKind, per_tick: u8) -> Tick {
         if soonest > self.tick {
             return soonest;
         }
-        match per_tick > 0 && self.given.count(kind) >= u32::from(per_tick) {
+        match per_tick > 0 && self.counts.count(kind) >= u32::from(per_tick) {
             true => self.tick.next(),
             false => self.tick,
         }
     }
 
-    /// Whether the client has given a command as often as it may for the tick that another one
-    /// is meant for. Else that finds its tick taken only since others came late.
+    /// Whether the commands that were meant for the same tick already use up `per_tick`. If not,
+    /// another one can lack room in its tick only because of others that came late.
     pub fn is_surplus(&self, meant: Tick, kind: CommandKind, per_tick: u8) -> bool {
         let is_new = meant > self.meant;
-        !is_new && self.given_for.count(kind) >= u32::from(per_tick)
+        !is_new && self.counts_meant.count(kind) >= u32::from(per_tick)
     }
 
-    /// A command that is meant for a tick runs in this one: that of the last command or a later
-    /// one.
+    /// Plans a command that is meant for tick `meant` for `tick`: that of the last command or a
+    /// later one.
     pub fn give(&mut self, tick: Tick, meant: Tick, kind: CommandKind) {
         if tick > self.tick {
             self.tick = tick;
-            self.given.0.clear();
+            self.counts.0.clear();
         }
         if meant > self.meant {
             self.meant = meant;
-            self.given_for.0.clear();
+            self.counts_meant.0.clear();
         }
-        self.given.add(kind);
-        self.given_for.add(kind);
+        self.counts.add(kind);
+        self.counts_meant.add(kind);
     }
 }
 
-impl Given {
+impl CommandCounts {
     fn count(&self, kind: CommandKind) -> u32 {
         let same = self.0.iter().find(|given| given.0 == kind);
         same.map_or(0, |same| same.1)

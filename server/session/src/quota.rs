@@ -1,4 +1,4 @@
-//! How many commands a client may send: a token bucket.
+//! A token bucket for a client's commands.
 
 use shared::{Limits, Tick};
 

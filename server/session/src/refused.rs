@@ -1,11 +1,11 @@
-//! Commands that had no effect, until the client is told.
+//! Commands without effect, until they are reported to the client.
 
 use gpu_kernels::RefusedCommand;
 use shared::{EntityId, Refusal};
 
 use super::frame::FrameWriter;
 
-/// In runs of sequence numbers that follow each other.
+/// Runs of consecutive sequence numbers.
 #[derive(Default)]
 pub struct Refused {
     runs: Vec<Run>,
@@ -19,7 +19,7 @@ struct Run {
 }
 
 impl Refused {
-    /// A command had no effect. Beyond `RUNS_MAX` the client is not told.
+    /// A command had no effect. Runs beyond `RUNS_MAX` are not reported.
     pub fn note(&mut self, sequence: u32, reason: Refusal) {
         if let Some(last) = self.runs.last_mut()
             && last.reason == reason
@@ -36,30 +36,30 @@ impl Refused {
         }
     }
 
-    /// The tick found these to have no effect.
+    /// These had no effect in the tick.
     pub fn note_all(&mut self, refused: &[RefusedCommand]) {
         for command in refused {
             self.note(command.sequence, command.reason);
         }
     }
 
-    /// Tells the client.
+    /// Reports all to the client.
     pub fn write(&mut self, frame: &mut FrameWriter<'_>) {
         for run in self.runs.drain(..) {
             let codec = frame.codec;
-            codec.refused(frame.begun(), run.first, run.count, run.reason);
+            codec.refused(frame.message(), run.first, run.count, run.reason);
         }
     }
 }
 
-/// The commands of an entity, of those of all.
+/// The commands of one entity, among those of all.
 pub fn of_entity(refused: &[RefusedCommand], entity: EntityId) -> &[RefusedCommand] {
     let begin = refused.partition_point(|command| command.entity < entity);
     let own = refused[begin..].partition_point(|command| command.entity == entity);
     &refused[begin..begin + own]
 }
 
-/// The most runs that a client is told of in a tick.
+/// The most runs that are reported to a client in a tick.
 const RUNS_MAX: usize = 64;
 
 #[cfg(test)]
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_in_a_row_are_told_of_together() {
+    fn consecutive_commands_are_reported_as_one_run() {
         let mut refused = Refused::default();
         for (sequence, reason) in [
             (u32::MAX, Refusal::OverQuota),

@@ -10,12 +10,12 @@ use shared::wire::stream::StreamCodec;
 
 /// The server's half of a client's stream.
 pub struct OutStream {
-    /// What is left of the welcome, which comes first and may be longer than all that may
-    /// wait behind it.
+    /// The unsent rest of the welcome, which comes first and may be longer than
+    /// `unsent_bytes_max`.
     welcome: VecDeque<Bytes>,
-    /// What is behind the welcome.
+    /// The bytes behind the welcome.
     unsent: Vec<u8>,
-    /// For what is behind the welcome.
+    /// The limit of `unsent`.
     unsent_bytes_max: usize,
     /// Unacknowledged ones, ascending.
     frames: VecDeque<Frame>,
@@ -32,7 +32,7 @@ pub enum Unsent<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     tick: Tick,
-    /// The tick in which it could be read first; none: it has not left the server.
+    /// The tick in which it was sent; none: not yet.
     offered: Option<Tick>,
 }
 
@@ -60,14 +60,14 @@ impl OutStream {
         });
     }
 
-    /// How many bytes wait.
+    /// The number of unsent bytes.
     pub fn unsent(&self) -> usize {
         let welcome = self.welcome.iter().map(Bytes::len);
         welcome.sum::<usize>() + self.unsent.len()
     }
 
-    /// Passes what waits to `write`, oldest first, which says how many bytes it took. Ends where
-    /// it did not take all. Gives the number of bytes that were taken.
+    /// Passes unsent bytes to `write`, oldest first, which returns how many it took. Ends where
+    /// it did not take all. Returns the number of bytes taken.
     pub fn send(&mut self, mut write: impl FnMut(Unsent<'_>) -> usize) -> usize {
         let mut sent = 0;
         while let Some(part) = self.welcome.front_mut() {
@@ -91,7 +91,7 @@ impl OutStream {
         sent
     }
 
-    /// The client has taken in the frames up to this tick.
+    /// The client has acknowledged the frames up to this tick.
     pub fn acknowledge(&mut self, tick: Tick) {
         while self.frames.front().is_some_and(|frame| frame.tick <= tick) {
             self.frames.pop_front();
@@ -102,18 +102,18 @@ impl OutStream {
         self.unread().map(|tick| tick.before(1))
     }
 
-    /// The tick of the oldest frame that the client has not taken in.
+    /// The tick of the oldest unacknowledged frame.
     pub fn unread(&self) -> Option<Tick> {
         self.frames.front().map(|frame| frame.tick)
     }
 
-    /// Whether half as many bytes wait as are allowed: the client should be told less.
+    /// Whether unsent bytes are above half of the limit: the client should be sent less.
     pub fn is_filling(&self) -> bool {
         self.unsent.len() > self.unsent_bytes_max / 2
     }
 
-    /// The transport has taken what it can in this tick. Whether more bytes wait than are
-    /// allowed, or the client has left a frame unread for more than `ticks_max`.
+    /// After the transport has taken what it can in this tick: whether more bytes are unsent than
+    /// allowed, or a frame is unacknowledged for more than `ticks_max`.
     pub fn is_too_slow(&mut self, tick: Tick, ticks_max: u32) -> bool {
         for frame in self.frames.iter_mut().rev() {
             if frame.offered.is_some() {
@@ -138,7 +138,7 @@ const UNSENT_BYTES_KEPT: usize = 256;
 mod tests {
     use super::*;
 
-    /// Takes this many bytes.
+    /// Sends this many bytes.
     fn take(stream: &mut OutStream, bytes: usize) -> Vec<u8> {
         let mut taken = vec![];
         stream.send(|unsent| {

@@ -1,4 +1,4 @@
-//! What one client hears of one tick's talk, in the order in which it was said.
+//! One tick's talk for one client, in the order in which it was said.
 
 use std::sync::Arc;
 
@@ -12,9 +12,8 @@ use shared::wire::talk::Talk;
 
 use super::frame::{FrameWriter, TickView};
 
-/// Writes what was said to the client, together with what it hears by place, as far as its
-/// budget for that goes. `own` is what was said to it, each with its place among all that was
-/// said; it is empty afterwards.
+/// Writes talk to the client itself, and talk nearby within its budget for that. `own` is the
+/// talk to it, each with its index among all talk of the tick; it is empty afterwards.
 pub fn write(
     client: ClientRow,
     view: TickView<'_>,
@@ -24,37 +23,37 @@ pub fn write(
     counts: &mut FanOutCounts,
 ) {
     let publication = view.publication;
-    let said = &publication.said;
-    if !said.is_empty() {
+    let nearby = &publication.nearby_talk;
+    if !nearby.is_empty() {
         let (tick, tick_hz) = (publication.tick, view.world.config.schema.world.tick_hz);
         let output = &publication.output;
-        for &heard in output.hearings.of(client) {
-            let notification = &output.notifications[heard as usize];
-            let Some(place) = place_of(notification, view.world) else {
+        for &hearing in output.hearings.of(client) {
+            let notification = &output.notifications[hearing as usize];
+            let Some(index) = index_of(notification, view.world) else {
                 continue;
             };
-            let Some(Some(talk)) = said.get(place) else {
+            let Some(Some(talk)) = nearby.get(index) else {
                 continue;
             };
-            if publication.hushed.contains(&(client, place)) {
+            if publication.muted.contains(&(client, index)) {
                 continue;
             }
             match near.take(size_of(talk), tick, tick_hz) {
-                true => own.push((place, talk.clone())),
+                true => own.push((index, talk.clone())),
                 false => counts.talk_left_out += 1,
             }
         }
-        own.sort_by_key(|(place, _)| *place);
+        own.sort_by_key(|(index, _)| *index);
     }
     for (_, talk) in own.drain(..) {
         let codec = frame.codec;
-        codec.talk(frame.begun(), &talk);
+        codec.talk(frame.message(), &talk);
     }
 }
 
-/// The place of what was said, if this notification tells of it.
-pub fn place_of(notification: &Notification, world: &SessionWorld) -> Option<usize> {
+/// The index of the talk that a notification is about, if it is about talk.
+pub fn index_of(notification: &Notification, world: &SessionWorld) -> Option<usize> {
     let is_say = world.say.is_some_and(|say| say.id() == notification.kind);
-    let word = notification.words().first().filter(|_| is_say)?;
-    usize::try_from(*word).ok()
+    let index = notification.words().first().filter(|_| is_say)?;
+    usize::try_from(*index).ok()
 }

@@ -101,7 +101,7 @@ impl OfflineShard {
         };
         for session in &mut self.sessions {
             let (encoded, is_checked) = (&mut self.encoded, self.is_checked);
-            session.tell(view, &mut self.scratch, &mut counts, |datagram| {
+            session.send_tick(view, &mut self.scratch, &mut counts, |datagram| {
                 encoded.note(&datagram, is_checked);
             });
             // A ticket is another one in each run.
@@ -141,7 +141,7 @@ impl OfflineShard {
         let mut inbox = self.inbox.lock();
         for session in &mut self.sessions {
             // An error is a session that has no entity yet.
-            let _ = session.take_in(&datagram, &self.world, &mut inbox);
+            let _ = session.receive(&datagram, &self.world, &mut inbox);
         }
     }
 }

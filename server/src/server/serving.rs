@@ -22,11 +22,11 @@ use platform::renewal::Shared;
 use rustls::pki_types::CertificateDer;
 use rustls::sign::CertifiedKey;
 use transport::browsers::Renewed;
-use transport::handshake::Admission;
+use transport::handshake::AdmissionPolicy;
 use transport::neighbours::Neighbours;
 use transport::quic::{self, Browsers, Identity};
 use transport::shard::ShardWorld;
-use transport::shards;
+use transport::shard_thread;
 
 use super::ServerOptions;
 
@@ -164,7 +164,7 @@ fn start_shards(
         let inbox = SharedInbox::default();
         let turns = Turns::default();
         let config = quic::server_config(identity, browsers.as_ref(), idle, turns.clone())?;
-        let (sender, thread) = shards::spawn(shards::Parts {
+        let (sender, thread) = shard_thread::spawn(shard_thread::Parts {
             number,
             world: world.clone(),
             config: Arc::new(config),
@@ -189,7 +189,7 @@ fn shard_world(options: &ServerOptions, guard: Arc<Guard>, is_open: Arc<AtomicBo
     let world = &options.world;
     let session = SessionWorld::new(world);
     ShardWorld {
-        admission: Admission {
+        admission: AdmissionPolicy {
             schema_hash: session.schema.hash(),
             guard,
             is_open,

@@ -23,7 +23,7 @@ use platform::waits::Wait;
 use shared::WorldConfig;
 use standby::feed::Feed;
 use standby::lease::renewal::LeaseValidity;
-use tick::tick_loop::Kept;
+use tick::tick_loop::PersistentWorld;
 
 use super::{DataOptions, mutes};
 
@@ -97,7 +97,7 @@ pub fn keep(
     threads: usize,
     feed: Option<Arc<Feed>>,
     lease: Option<Arc<LeaseValidity>>,
-) -> Result<Kept> {
+) -> Result<PersistentWorld> {
     let disk = folder.disk();
     let settings = Settings {
         capacity: recovered.world.schema.world.capacity,
@@ -128,7 +128,7 @@ pub fn keep(
     let mutes = mutes::open(folder.path())?;
     let worker =
         DurabilityWorker::start(folder, journal, recovered.roster.clone(), options, store)?;
-    Ok(Kept {
+    Ok(PersistentWorld {
         worker,
         characters,
         mutes: Some(mutes),

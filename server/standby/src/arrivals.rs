@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use quinn::{Connecting, Connection, ConnectionError, Incoming};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
-use transport::admission_control::{AdmissionControl, Answer, Place};
+use transport::admission_control::{AdmissionControl, AdmissionDecision, PendingId};
 
 /// The handshakes of a port.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct Arrivals(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     control: AdmissionControl,
-    handshakes: HashMap<Place, (SocketAddr, AbortHandle)>,
+    handshakes: HashMap<PendingId, (SocketAddr, AbortHandle)>,
 }
 
 /// Why a connection did not come about.
@@ -59,7 +59,7 @@ impl Arrivals {
         }
         let now = Instant::now();
         let mut state = self.state();
-        let Answer::Accept(place) = state.control.admit(from, true, now) else {
+        let AdmissionDecision::Accept(id) = state.control.admit(from, true, now) else {
             incoming.refuse();
             drop(state);
             tokio::spawn(work(from, Err(Failure::Crowded)));
@@ -69,7 +69,7 @@ impl Arrivals {
         let connecting = match incoming.accept() {
             Ok(connecting) => connecting,
             Err(error) => {
-                state.control.leave(place, from);
+                state.control.leave(id, from);
                 drop(state);
                 tokio::spawn(work(from, Err(Failure::Ended(error))));
                 return;
@@ -79,13 +79,13 @@ impl Arrivals {
         let handshake = tokio::spawn(async move {
             let end = shake_hands(connecting, wait).await;
             // Whatever follows has no place here, and is not ended with it.
-            if arrivals.state().leave(place) {
+            if arrivals.state().leave(id) {
                 tokio::spawn(work(from, end));
             }
         });
         state
             .handshakes
-            .insert(place, (from, handshake.abort_handle()));
+            .insert(id, (from, handshake.abort_handle()));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -96,11 +96,11 @@ impl Arrivals {
 
 impl State {
     /// A handshake is over. False if it was ended before.
-    fn leave(&mut self, place: Place) -> bool {
-        let Some((from, _)) = self.handshakes.remove(&place) else {
+    fn leave(&mut self, id: PendingId) -> bool {
+        let Some((from, _)) = self.handshakes.remove(&id) else {
             return false;
         };
-        self.control.leave(place, from);
+        self.control.leave(id, from);
         true
     }
 
@@ -109,12 +109,12 @@ impl State {
         if self.control.evicted() == 0 {
             return;
         }
-        let places = self.handshakes.keys().copied();
-        let evicted: Vec<Place> = places.filter(|&p| self.control.is_evicted(p)).collect();
-        for place in evicted {
-            if let Some((from, handshake)) = self.handshakes.remove(&place) {
+        let ids = self.handshakes.keys().copied();
+        let evicted: Vec<PendingId> = ids.filter(|&p| self.control.is_evicted(p)).collect();
+        for id in evicted {
+            if let Some((from, handshake)) = self.handshakes.remove(&id) {
                 handshake.abort();
-                self.control.leave(place, from);
+                self.control.leave(id, from);
             }
         }
     }

@@ -9,7 +9,7 @@ use platform::metrics::memory::{Limit, memory};
 use shared::WorldConfig;
 use tracing::warn;
 
-/// Which backend runs the world.
+/// The choice of a backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum BackendChoice {
     /// An NVIDIA GPU if there is one, else the processor.
@@ -74,7 +74,7 @@ impl FromStr for Gpus {
 /// A backend that has started.
 pub struct Started {
     pub backend: Box<dyn Backend>,
-    /// For people: the name, and why a GPU is not used.
+    /// For people: the name, and the reason if no GPU is used.
     pub description: String,
     /// The number of the first GPU that the backend runs on.
     pub gpu: Option<u32>,
@@ -185,8 +185,8 @@ fn start_cuda(_: &WorldConfig, _: Option<Gpus>) -> Result<Started, StartError> {
     Err(StartError::Unsupported("cuda", "Linux on x86-64"))
 }
 
-/// From this many clients on, a second GPU takes more work off the first than it costs:
-/// measured by `benches fight --gpus 2`.
+/// From this many clients on, a second GPU saves more time than it costs: measured by
+/// `benches fight --gpus 2`.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub const DIVIDED_CLIENTS_MIN: u32 = 200_000;
 

@@ -1,5 +1,5 @@
-//! What accounts keep while they have no entity: taken from who dies, and given to newborns in
-//! their births, so that frames alone determine the world. Without I/O and without a clock.
+//! Saved attributes of accounts without an entity: saved at a death, and given to newborns with their
+//! births, so that frames alone determine the world. Without I/O and without a clock.
 
 use std::collections::HashMap;
 
@@ -18,15 +18,15 @@ use super::directory::Directory;
 
 /// The characters of all accounts, and the entities of those that have one.
 pub struct Characters {
-    gifts: Vec<Gift>,
+    attributes: Vec<PersistentAttribute>,
     newborns: Newborns,
     rows: Rows,
     accounts: HashMap<EntityId, Account>,
-    /// Players of the last tick, to be given what their accounts keep.
+    /// Players of the last tick, before their saved attributes are checked.
     newborn: Vec<EntityId>,
 }
 
-/// How players are born, as backends do it where a birth does not say more.
+/// The rule of players' births, as backends apply it to births without a row.
 struct Newborns {
     kind: u16,
     seed: u64,
@@ -35,8 +35,8 @@ struct Newborns {
     initials: Vec<Initial>,
 }
 
-/// How newborns are given one of the attributes.
-struct Gift {
+/// A persistent attribute, and the command that sets it.
+struct PersistentAttribute {
     column: usize,
     command: CommandKind,
     adds: bool,
@@ -47,28 +47,29 @@ struct Gift {
 }
 
 impl Characters {
-    /// Those of a world; `None` if accounts keep nothing there.
+    /// The characters of a world; `None` if it has no persistent attributes.
     pub fn new(config: &WorldConfig, rows: Rows) -> Option<Characters> {
         let player = usize::from(config.player_kind);
-        let gift = |&column: &u16| {
+        let persistent = |&column: &u16| {
             let attribute = config.schema.attributes.get(usize::from(column))?;
             let name = format!("{PERSIST_PREFIX}{}", attribute.name);
             let mut own = config.schema.kinds[player].attributes.iter();
             let own = own.find(|own| own.column == column)?;
             let fall = config.falls[player].filter(|fall| fall.column == column);
-            Some(Gift {
+            Some(PersistentAttribute {
                 column: usize::from(column),
                 command: config.schema.command_named(&name)?.kind,
                 adds: attribute.merge == MergeRule::Sum,
-                // Who has fallen begins with the default.
+                // A fallen player begins with the default.
                 min: fall.map_or(own.min, |fall| fall.at.saturating_add(1)),
                 max: own.max,
                 symbols: config.symbols.of(config.player_kind, column).to_vec(),
             })
         };
-        let gifts: Vec<Gift> = config.persists.iter().filter_map(gift).collect();
-        (!gifts.is_empty()).then(|| Characters {
-            gifts,
+        let attributes: Vec<PersistentAttribute> =
+            config.persists.iter().filter_map(persistent).collect();
+        (!attributes.is_empty()).then(|| Characters {
+            attributes,
             newborns: Newborns::of(config),
             rows,
             accounts: HashMap::new(),
@@ -76,7 +77,7 @@ impl Characters {
         })
     }
 
-    /// A world goes on with the clients of a roster.
+    /// Restores the characters from a roster.
     pub fn restore(&mut self, roster: &Roster) {
         for (account, row) in &roster.characters {
             if let Ok(account) = Account::new(account) {
@@ -91,8 +92,8 @@ impl Characters {
         }
     }
 
-    /// Takes in a tick's births and deaths, after the directory has. Gives what accounts keep
-    /// from now on; nothing without a mirror, where that is known already.
+    /// Applies a tick's births and deaths, after the directory. Returns the new saved attributes;
+    /// none without a mirror, where they are saved already.
     pub fn settle(
         &mut self,
         output: &TickOutput,
@@ -123,7 +124,11 @@ impl Characters {
             };
             let Some(mirror) = mirror else { continue };
             let row = mirror.row(entity.slot);
-            let row: Vec<i32> = self.gifts.iter().map(|gift| row[gift.column]).collect();
+            let row: Vec<i32> = self
+                .attributes
+                .iter()
+                .map(|attribute| row[attribute.column])
+                .collect();
             changes.push(RosterChange::Character {
                 account: account.as_str().to_owned(),
                 row: row.clone(),
@@ -133,56 +138,56 @@ impl Characters {
         changes
     }
 
-    /// Has the frame's newborns begin with what their accounts keep, so that no command finds
-    /// them without.
+    /// Completes the frame's births with saved attributes, so that no command sees newborns
+    /// without them.
     pub fn complete_births(&self, directory: &Directory, frame: &mut Frame) {
         let tick = frame.tick;
         frame.complete_births(|kind, token, place| {
             let account = directory.people().account(ClientRow(token))?;
-            let kept = self
+            let saved = self
                 .rows
                 .get(account)
                 .filter(|_| kind == self.newborns.kind)?;
             let mut row = self.newborns.row(tick, token, place);
-            for (gift, kept) in self.gifts.iter().zip(kept) {
-                let own = &mut row[gift.column];
-                *own = gift.of(*kept).unwrap_or(*own);
+            for (attribute, saved) in self.attributes.iter().zip(saved) {
+                let own = &mut row[attribute.column];
+                *own = attribute.of(*saved).unwrap_or(*own);
             }
             Some(row)
         });
     }
 
-    /// The newborns of the last tick that are not yet as their accounts know them: those of
-    /// births that waited since a version which gave nothing with a birth.
+    /// The newborns of the last tick without their saved attributes: those of births that waited
+    /// since a version which did not complete births.
     pub fn unready(&self, mirror: &Mirror) -> Vec<Slot> {
         let newborn = self.newborn.iter();
         let unready = newborn.filter(|&&entity| self.of(entity, mirror).next().is_some());
         unready.map(|entity| entity.slot).collect()
     }
 
-    /// Gives newborns what their accounts keep. The mirror is that of the last tick.
+    /// Sets the saved attributes of newborns by commands. The mirror is that of the last tick.
     pub fn give(&mut self, mirror: &Mirror, frame: &mut Frame) {
         for entity in std::mem::take(&mut self.newborn) {
-            for (gift, own, kept) in self.of(entity, mirror) {
-                gift.give(entity, own, kept, frame);
+            for (attribute, own, saved) in self.of(entity, mirror) {
+                attribute.give(entity, own, saved, frame);
             }
         }
     }
 
-    /// What an entity has otherwise than its account: how it is given that, what it has, and
-    /// what it is to have.
+    /// The attributes that differ between an entity and its account: the attribute, the entity's
+    /// value, and the saved one.
     fn of<'a>(
         &'a self,
         entity: EntityId,
         mirror: &'a Mirror,
-    ) -> impl Iterator<Item = (&'a Gift, i32, i32)> {
+    ) -> impl Iterator<Item = (&'a PersistentAttribute, i32, i32)> {
         let account = self.accounts.get(&entity);
         let row = account.and_then(|account| self.rows.get(account));
         let has = mirror.row(entity.slot);
-        let gifts = self.gifts.iter().zip(row.into_iter().flatten());
-        gifts.filter_map(move |(gift, &kept)| {
-            let (own, kept) = (has[gift.column], gift.of(kept)?);
-            (kept != own).then_some((gift, own, kept))
+        let attributes = self.attributes.iter().zip(row.into_iter().flatten());
+        attributes.filter_map(move |(attribute, &saved)| {
+            let (own, saved) = (has[attribute.column], attribute.of(saved)?);
+            (saved != own).then_some((attribute, own, saved))
         })
     }
 }
@@ -192,7 +197,7 @@ impl Newborns {
         let kind = config.player_kind;
         Newborns {
             kind,
-            // What is drawn here must not follow from the numbers of the birth's place.
+            // Other random numbers than those of the birth's position.
             seed: mix(config.seed, SALT),
             size: config.size_raw()[..config.dimensions()].to_vec(),
             default_row: config.schema.default_row(usize::from(kind)),
@@ -200,7 +205,7 @@ impl Newborns {
         }
     }
 
-    /// All columns of a client's newborn, whose place is given or drawn.
+    /// All columns of a client's newborn, whose position is given or drawn.
     fn row(&self, tick: Tick, client: u32, place: &[i32]) -> Vec<i32> {
         let birth = EntityId::new(client, u32::from(self.kind));
         let mut random = Random::new(self.seed, tick, birth);
@@ -216,20 +221,20 @@ impl Newborns {
     }
 }
 
-impl Gift {
-    /// What a newborn gets of what is kept; `None`: it begins anew.
-    fn of(&self, kept: i32) -> Option<i32> {
-        let kept = kept.min(self.max);
-        let is_foreign = !self.symbols.is_empty() && !self.symbols.contains(&kept);
-        (kept >= self.min && !is_foreign).then_some(kept)
+impl PersistentAttribute {
+    /// A newborn's value for a saved one; `None`: the default.
+    fn of(&self, saved: i32) -> Option<i32> {
+        let saved = saved.min(self.max);
+        let is_foreign = !self.symbols.is_empty() && !self.symbols.contains(&saved);
+        (saved >= self.min && !is_foreign).then_some(saved)
     }
 
-    fn give(&self, entity: EntityId, own: i32, kept: i32, frame: &mut Frame) {
+    fn give(&self, entity: EntityId, own: i32, saved: i32, frame: &mut Frame) {
         if !self.adds {
-            return frame.push(entity, 0, self.command, &[kept]);
+            return frame.push(entity, 0, self.command, &[saved]);
         }
-        // A step may be longer than a word is.
-        let mut left = i64::from(kept) - i64::from(own);
+        // A difference may exceed the range of an argument.
+        let mut left = i64::from(saved) - i64::from(own);
         while left != 0 {
             let step = left.clamp(i64::from(i32::MIN), i64::from(i32::MAX));
             left -= step;

@@ -1,5 +1,12 @@
-//! Which client acts as which entity, and which slots can't be reused yet. Without I/O and
-//! without a clock.
+//! Clients and their entities, and slots that can't be reused yet. Without I/O and without a
+//! clock.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `joins` | clients that join, resume, or are kicked |
+//! | `rebirths` | players that wait for a rebirth |
+//! | `rows`, `tickets`, `people`, `sights` | the state of clients, by row |
+//! | `saved` | rows for the journal, and their recovery |
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -7,22 +14,24 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 
 use accounts::names::NameRule;
 use accounts::network::Network;
-use frontend::inbox::{Join, Leave, SessionKey};
+use frontend::inbox::{Leave, SessionKey};
 use frontend::publication::SessionEvent;
-use gpu_kernels::tick::frame::PersonChange;
 use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target, TickOutput};
 use shared::wire::control::{Close, Ticket};
 use shared::world::birthplace::Birthplace;
 use shared::{ClientRow, CommandKind, EntityId, Name, Slot, Tick, WorldConfig};
 
 use people::People;
+use rebirths::{Rebirth, Room};
 use rows::{Row, Rows, Waiting};
 use sights::Sights;
 use tickets::Tickets;
 
 pub use sights::SightError;
 
+mod joins;
 mod people;
+mod rebirths;
 mod rows;
 mod saved;
 mod sights;
@@ -40,9 +49,9 @@ pub struct Directory {
     free: BinaryHeap<Reverse<u32>>,
     tickets: Tickets,
     people: People,
-    /// By row: where its client came from last.
+    /// By row: the last network of its client.
     networks: Vec<Option<Network>>,
-    /// (end of the wait, row) of lost clients, ascending. Some of them have resumed.
+    /// (deadline, row) of lost clients, ascending. Some of them have resumed.
     deadlines: VecDeque<(Tick, ClientRow)>,
     /// The client of each player's entity.
     players: HashMap<EntityId, ClientRow>,
@@ -50,9 +59,9 @@ pub struct Directory {
     observers: BTreeMap<ClientRow, Target>,
     /// Players that died in the last tick, with the slots of their entities.
     fallen: Vec<(ClientRow, Slot)>,
-    /// Players that wait for a rebirth.
+    /// Rebirths that are pending.
     rebirths: Vec<Rebirth>,
-    /// Slots of the dead that can't be reused yet.
+    /// Slots of dead entities that can't be reused yet.
     resting: VecDeque<Resting>,
     /// Newborn players with names.
     named: Vec<(EntityId, Name)>,
@@ -60,47 +69,22 @@ pub struct Directory {
     events: Vec<(usize, SessionEvent)>,
 }
 
-/// The client that a row stands for.
+/// The state of a row's client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Presence {
-    /// The first that the client was given.
+    /// The client's first ticket.
     pub ticket: Ticket,
     pub is_connected: bool,
     /// None while it waits for a birth, and for a spectator.
     pub entity: Option<EntityId>,
 }
 
-/// A slot whose entity died. It can't be reused while a client may take a new entity in
-/// it for the dead one.
+/// A slot whose entity died. It can't be reused while a client may mistake a new entity in it for
+/// the dead one.
 struct Resting {
     slot: Slot,
-    /// The tick whose leaves told of the death; none while a client may still be owed its
-    /// leave.
-    told: Option<Tick>,
-}
-
-/// A player that is to be born again.
-struct Rebirth {
-    /// The first tick in which it may be.
-    due: Tick,
-    client: ClientRow,
-    /// The row's ticket.
-    ticket: Ticket,
-    /// The slot of the entity that died, which nobody else gets until then; none if another
-    /// server knew it.
-    slot: Option<Slot>,
-    room: Room,
-}
-
-/// Whether there is room for a rebirth.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Room {
-    /// Not in its own slot yet, perhaps in another.
-    Unknown,
-    /// Only its own slot will do.
-    None,
-    /// All clients know that its own slot is empty.
-    Own,
+    /// The tick by which all leaves were sent; none while a client's leave may be deferred.
+    leaves_sent: Option<Tick>,
 }
 
 impl Directory {
@@ -128,59 +112,14 @@ impl Directory {
         }
     }
 
-    /// A client comes in, or resumes. `ticket` is a new one for it.
-    pub fn join(&mut self, shard: usize, join: &Join, ticket: Ticket, frame: &mut Frame) {
-        let place = (shard, join.session);
-        if let Some(client) = self.returning(join) {
-            self.note_network(client, join.network);
-            return self.come_back(client, place, join.resume, ticket, frame);
-        }
-        if join.must_resume {
-            return self.close(place, Close::Refused, GUESSES_OVER);
-        }
-        if join.spectates && !self.sights.may_spectate() {
-            return self.close(place, Close::Refused, "this world has no spectators");
-        }
-        let account = join.identity.account.as_ref();
-        if let Some(client) = account.and_then(|account| self.people.of_account(account)) {
-            let is_spectator = self.sights.point(client).is_some();
-            if is_spectator == join.spectates {
-                self.note_network(client, join.network);
-                return self.replace(client, place, ticket, frame);
-            }
-            self.throw_out(client, Close::Replaced, REPLACED, frame);
-        }
-        let Some(Reverse(client)) = self.free.pop() else {
-            return self.close(
-                place,
-                Close::Full,
-                "the server has no room for more clients",
-            );
-        };
-        let client = ClientRow(client);
-        self.note_network(client, join.network);
-        self.tickets.give(client, ticket, None);
-        frame.people.push(PersonChange {
-            client,
-            person: self.people.enter(client, &join.identity),
-        });
-        if join.spectates {
-            self.sights.begin_to_watch(client);
-            return self.go_on(client, place, EntityId::NONE, ticket, false);
-        }
-        let row = Row::Joining(Some(place), ticket);
-        self.rows.set(client, row);
-        self.bear(client, AFTER_REBIRTHS, frame);
-    }
-
-    /// Has an entity born for a client; `order` says when among the births of the tick.
-    fn bear(&self, client: ClientRow, order: u32, frame: &mut Frame) {
+    /// Spawns an entity for a client; `order` is its order among the births of the tick.
+    fn spawn(&self, client: ClientRow, order: u32, frame: &mut Frame) {
         let words = self.birthplace.words(client.0, frame.tick, client.0);
         let sequence = order | client.0;
         frame.push(EntityId::NONE, sequence, CommandKind::SPAWN, &words);
     }
 
-    /// A client sees only so far from now on, or as far as the world allows again.
+    /// Sets a client's radius of sight; `None`: as far as the world allows.
     pub fn set_sight(&mut self, client: ClientRow, radius: Option<i32>) -> Result<(), SightError> {
         self.sights.set_radius(client, radius)?;
         self.rows.note_change(client);
@@ -190,14 +129,14 @@ impl Directory {
         Ok(())
     }
 
-    /// A spectator's point goes towards another one from now on.
+    /// Moves a spectator's point towards another one from now on.
     pub fn watch(&mut self, client: ClientRow, point: [i32; 3]) -> Result<(), SightError> {
         self.sights.go(client, point)?;
         self.rows.note_change(client);
         Ok(())
     }
 
-    /// Where a client's observer is.
+    /// The target of a client's observer.
     fn target(&self, client: ClientRow, entity: EntityId) -> Target {
         match self.sights.point(client) {
             Some(point) => Target::Point(point),
@@ -205,122 +144,7 @@ impl Directory {
         }
     }
 
-    /// The row that a client's ticket resumes. A ticket alone brings nobody into another's
-    /// account.
-    fn returning(&self, join: &Join) -> Option<ClientRow> {
-        let client = self.tickets.client(join.resume?)?;
-        let is_its = self.people.account(client) == join.identity.account.as_ref();
-        let may_resume = !matches!(self.rows.get(client), Row::Free | Row::Joining(..));
-        (is_its && may_resume).then_some(client)
-    }
-
-    /// A client resumes with a ticket. `new` is its next one.
-    fn come_back(
-        &mut self,
-        client: ClientRow,
-        place: SessionKey,
-        old: Option<Ticket>,
-        new: Ticket,
-        frame: &mut Frame,
-    ) {
-        const ELSEWHERE: &str = "the session goes on elsewhere";
-        self.tickets.give(client, new, old);
-        self.close_session(client, Close::Resumed, ELSEWHERE);
-        self.take_over(client, place, None, frame);
-    }
-
-    /// An account comes in with another connection, which takes the place of the earlier one
-    /// and acts as the same entity. It begins without regions and subscriptions: a new first
-    /// ticket tells it from the client before.
-    fn replace(&mut self, client: ClientRow, place: SessionKey, ticket: Ticket, frame: &mut Frame) {
-        self.tickets.give(client, ticket, None);
-        self.close_session(client, Close::Replaced, REPLACED);
-        self.take_over(client, place, Some(ticket), frame);
-    }
-
-    /// A row goes on with another session: with the same client, or with one that has
-    /// `first` as its first ticket.
-    fn take_over(
-        &mut self,
-        client: ClientRow,
-        place: SessionKey,
-        first: Option<Ticket>,
-        frame: &mut Frame,
-    ) {
-        let row = self.rows.get(client);
-        let is_resumed = first.is_none();
-        match row {
-            Row::Lost(entity, own, _) => {
-                self.go_on(client, place, entity, first.unwrap_or(own), is_resumed);
-            }
-            Row::Live(_, entity, own) => {
-                frame.forget.push(client);
-                self.go_on(client, place, entity, first.unwrap_or(own), is_resumed);
-            }
-            Row::Fallen(_, own) => {
-                if row.place().is_some() {
-                    self.remove_observer(client, frame);
-                }
-                self.retell_rebirth(client, first.unwrap_or(own));
-                let waiting = Waiting::Returned(place, is_resumed);
-                let row = Row::Fallen(waiting, first.unwrap_or(own));
-                self.rows.set(client, row);
-            }
-            Row::Joining(_, own) => {
-                self.retell_rebirth(client, first.unwrap_or(own));
-                let row = Row::Joining(Some(place), first.unwrap_or(own));
-                self.rows.set(client, row);
-            }
-            Row::Free => {}
-        }
-    }
-
-    /// A rebirth that is under way is that of a row with another first ticket.
-    fn retell_rebirth(&mut self, client: ClientRow, ticket: Ticket) {
-        for rebirth in self.rebirths.iter_mut().filter(|r| r.client == client) {
-            rebirth.ticket = ticket;
-        }
-    }
-
-    /// Throws a client out by the operator's word, for a ban or for now.
-    pub fn kick(&mut self, client: ClientRow, reason: &str, is_ban: bool, frame: &mut Frame) {
-        let (close, what) = match is_ban {
-            true => (Close::Banned, "banned by the operator"),
-            false => (Close::Kicked, "thrown out by the operator"),
-        };
-        let reason = match reason {
-            "" => what.to_owned(),
-            reason => format!("{what}: {reason}"),
-        };
-        self.throw_out(client, close, reason, frame);
-    }
-
-    /// Ends a client: its connection is closed, its entity goes, and its ticket brings it back
-    /// no more.
-    fn throw_out(
-        &mut self,
-        client: ClientRow,
-        close: Close,
-        reason: impl Into<Cow<'static, str>>,
-        frame: &mut Frame,
-    ) {
-        self.close_session(client, close, reason);
-        let row = self.rows.get(client);
-        if matches!(row, Row::Live(..) | Row::Fallen(..)) {
-            self.remove_observer(client, frame);
-        }
-        match row {
-            Row::Live(_, entity, _) | Row::Lost(entity, ..) => self.end(client, entity, frame),
-            // Its entity is born yet, and goes then.
-            Row::Fallen(_, ticket) | Row::Joining(_, ticket) => {
-                self.tickets.forget(client);
-                self.rows.set(client, Row::Joining(None, ticket));
-            }
-            Row::Free => {}
-        }
-    }
-
-    /// How far a client sees, in raw units.
+    /// A client's radius of sight, in raw units.
     pub fn sight(&self, client: ClientRow) -> i32 {
         self.sights.radius(client)
     }
@@ -331,53 +155,53 @@ impl Directory {
     }
 
     fn note_network(&mut self, client: ClientRow, network: Option<Network>) {
-        if let Some(place) = self.networks.get_mut(client.0 as usize) {
-            *place = network;
+        if let Some(last) = self.networks.get_mut(client.0 as usize) {
+            *last = network;
         }
     }
 
-    /// Where the client of a row came from last, if that is known.
+    /// The last network of a row's client, if known.
     pub fn network(&self, client: ClientRow) -> Option<Network> {
         self.networks.get(client.0 as usize).copied().flatten()
     }
 
-    /// Who stands behind the rows.
     /// Compares names by this rule from now on.
     pub fn set_names(&mut self, rule: NameRule) {
         self.people.set_rule(rule);
     }
 
+    /// The accounts and names of the rows.
     pub fn people(&self) -> &People {
         &self.people
     }
 
-    fn go_on(
+    fn make_live(
         &mut self,
         client: ClientRow,
-        place: SessionKey,
+        key: SessionKey,
         entity: EntityId,
         ticket: Ticket,
         resumed: bool,
     ) {
-        self.rows.set(client, Row::Live(place, entity, ticket));
+        self.rows.set(client, Row::Live(key, entity, ticket));
         self.assign(client, resumed);
         self.observers.insert(client, self.target(client, entity));
     }
 
-    /// A client has said something in the world, so it has read its welcome.
-    pub fn confirm(&mut self, place: SessionKey) {
-        if let Some(client) = self.rows.of_session(place)
+    /// A client has sent a datagram, so it has read its welcome.
+    pub fn confirm(&mut self, key: SessionKey) {
+        if let Some(client) = self.rows.of_session(key)
             && self.tickets.confirm(client)
         {
             self.rows.note_change(client);
         }
     }
 
-    /// A client is gone.
+    /// A session has ended.
     pub fn leave(&mut self, shard: usize, leave: &Leave, frame: &mut Frame) {
-        let place = (shard, leave.session);
-        // Without a row, the session was rejected, or its row has gone on with another one.
-        let Some(client) = self.rows.of_session(place) else {
+        let key = (shard, leave.session);
+        // Without a row, the session was rejected, or its row has another one by now.
+        let Some(client) = self.rows.of_session(key) else {
             return;
         };
         let may_resume = !leave.is_final && self.resume_ticks > 0;
@@ -405,8 +229,7 @@ impl Directory {
         }
     }
 
-    /// Takes the row's observer and what its client knows out of the world. The observer
-    /// that the next frame would have set is dropped, too.
+    /// Removes the client's observer and known set, and cancels an observer for the next frame.
     fn remove_observer(&mut self, client: ClientRow, frame: &mut Frame) {
         self.observers.remove(&client);
         self.sights.stop(client);
@@ -418,17 +241,16 @@ impl Directory {
         frame.forget.push(client);
     }
 
-    /// Starts the wait for a lost client, and gives its end.
+    /// Starts the wait for a lost client, and returns its deadline.
     fn wait(&mut self, client: ClientRow, now: Tick) -> Tick {
         let deadline = now.after(self.resume_ticks);
         self.deadlines.push_back((deadline, client));
         deadline
     }
 
-    /// Completes a frame: ends the waits that are over, sets the observers of clients that
-    /// came in or died, releases the slots of which every client knows that the entity died, and
-    /// has players born again. `acked_through` is the tick up to which all clients have read
-    /// their streams.
+    /// Completes a frame: ends waits that are over, sets the observers of clients that joined or
+    /// died, releases slots whose leaves all clients have received, and respawns players.
+    /// `acked_through` is the tick up to which all clients have acknowledged their streams.
     pub fn prepare(&mut self, frame: &mut Frame, acked_through: Tick) {
         while let Some(&(deadline, client)) = self.deadlines.front() {
             if deadline > frame.tick {
@@ -465,7 +287,7 @@ impl Directory {
             self.await_rebirth(client, self.rows.get(client), due, Some(slot));
         }
         while let Some(resting) = self.resting.front() {
-            if resting.told.is_none_or(|told| told > acked_through) {
+            if resting.leaves_sent.is_none_or(|tick| tick > acked_through) {
                 break;
             }
             let slot = resting.slot;
@@ -476,83 +298,38 @@ impl Directory {
                 None => frame.release.push(slot),
             }
         }
-        self.bear_again(frame);
+        self.respawn_due(frame);
     }
 
-    /// A player waits for its rebirth from the tick `due` on.
-    fn await_rebirth(&mut self, client: ClientRow, row: Row, due: Tick, slot: Option<Slot>) {
-        if let Row::Fallen(_, ticket) | Row::Joining(_, ticket) = row {
-            self.rebirths.push(Rebirth {
-                due,
-                client,
-                ticket,
-                slot,
-                room: Room::Unknown,
-            });
-        }
-    }
-
-    /// Has those born again who are due and may find room. Those whose own slot is released for
-    /// it come first among the tick's births, so each of them finds one.
-    fn bear_again(&mut self, frame: &mut Frame) {
-        let all = std::mem::take(&mut self.rebirths).into_iter();
-        let (due, later): (Vec<Rebirth>, _) = all.partition(|r| r.due <= frame.tick);
-        self.rebirths = later;
-        for mut rebirth in due {
-            let is_there = match self.rows.get(rebirth.client) {
-                // Its account may have come in anew, too, after its client had left for good.
-                Row::Fallen(_, own) | Row::Joining(Some(_), own) => own == rebirth.ticket,
-                row => {
-                    if row == Row::Joining(None, rebirth.ticket) {
-                        self.free_row(rebirth.client);
-                    }
-                    false
-                }
-            };
-            if rebirth.room == Room::Own {
-                frame.release.extend(rebirth.slot.take());
-            }
-            if !is_there {
-                continue;
-            }
-            match rebirth.room {
-                Room::Own => self.bear(rebirth.client, 0, frame),
-                Room::Unknown => self.bear(rebirth.client, AFTER_RESERVED, frame),
-                Room::None => {}
-            }
-            self.rebirths.push(rebirth);
-        }
-    }
-
-    /// Takes in a tick's births and deaths. `position` gives the place of a death.
+    /// Applies a tick's births and deaths. `position` gives the position of a death.
     pub fn settle(&mut self, output: &TickOutput, position: impl Fn(Slot) -> [i32; 3]) {
         for birth in &output.births {
-            self.take_birth(birth, output.tick);
+            self.apply_birth(birth, output.tick);
         }
         for entity in &output.deaths {
             if let Some(client) = self.players.remove(entity) {
-                self.take_death(client, *entity, position(entity.slot));
+                self.apply_death(client, *entity, position(entity.slot));
             }
         }
         self.settle_rebirths(output.tick);
         for entity in &output.deaths {
             self.resting.push_back(Resting {
                 slot: entity.slot,
-                told: None,
+                leaves_sent: None,
             });
         }
-        // A client that is behind may still be owed the leave of any of them.
+        // The leave of any of them may be deferred for a client that is behind.
         if output.counts.clients_behind == 0 {
             for resting in self.resting.iter_mut().rev() {
-                if resting.told.is_some() {
+                if resting.leaves_sent.is_some() {
                     break;
                 }
-                resting.told = Some(output.tick);
+                resting.leaves_sent = Some(output.tick);
             }
         }
     }
 
-    fn take_birth(&mut self, birth: &Birth, tick: Tick) {
+    fn apply_birth(&mut self, birth: &Birth, tick: Tick) {
         let client = ClientRow(birth.token);
         let row = self.rows.get(client);
         if let (Row::Joining(..) | Row::Fallen(..), Some(entity)) = (row, birth.entity) {
@@ -561,54 +338,50 @@ impl Directory {
             self.named.extend(name.map(|name| (entity, name.clone())));
         }
         match (row, birth.entity) {
-            (Row::Joining(Some(place), ticket), Some(entity)) => {
-                self.rows.set(client, Row::Live(place, entity, ticket));
+            (Row::Joining(Some(key), ticket), Some(entity)) => {
+                self.rows.set(client, Row::Live(key, entity, ticket));
                 self.assign(client, false);
                 self.observers.insert(client, Target::Entity(entity));
             }
             (Row::Joining(None, ticket), Some(entity)) => {
-                // The client is gone: the wait ends now.
+                // The client has left: the wait ends now.
                 self.rows.set(client, Row::Lost(entity, ticket, tick));
                 self.deadlines.push_front((tick, client));
             }
             // A rebirth without room waits for it.
-            (Row::Joining(_, ticket), None) if self.is_to_be_born_again(client, ticket) => {}
-            (Row::Joining(place, _), None) => {
+            (Row::Joining(_, ticket), None) if self.awaits_rebirth(client, ticket) => {}
+            (Row::Joining(key, _), None) => {
                 self.free_row(client);
-                if let Some(place) = place {
-                    self.close(
-                        place,
-                        Close::Full,
-                        "the world has no room for more entities",
-                    );
+                if let Some(key) = key {
+                    self.close(key, Close::Full, "the world has no room for more entities");
                 }
             }
             (Row::Fallen(waiting, ticket), Some(entity)) => match waiting {
-                Waiting::Player(place) => {
-                    self.rows.set(client, Row::Live(place, entity, ticket));
-                    let (shard, session) = place;
+                Waiting::Player(key) => {
+                    self.rows.set(client, Row::Live(key, entity, ticket));
+                    let (shard, session) = key;
                     self.events
                         .push((shard, SessionEvent::Reborn { session, entity }));
                     self.observers.insert(client, Target::Entity(entity));
                 }
-                Waiting::Returned(place, is_resumed) => {
-                    self.go_on(client, place, entity, ticket, is_resumed);
+                Waiting::Returned(key, is_resumed) => {
+                    self.make_live(client, key, entity, ticket, is_resumed);
                 }
                 Waiting::Absent(deadline) => {
                     self.rows.set(client, Row::Lost(entity, ticket, deadline));
                 }
             },
-            // The same; a living client needs no birth.
+            // A stale birth: a living client needs none.
             _ => {}
         }
     }
 
-    /// Players see the place of their death until they are reborn.
-    fn take_death(&mut self, client: ClientRow, entity: EntityId, position: [i32; 3]) {
+    /// Players watch the position of their death until they are reborn.
+    fn apply_death(&mut self, client: ClientRow, entity: EntityId, position: [i32; 3]) {
         let (waiting, ticket) = match self.rows.get(client) {
-            Row::Live(place, own, ticket) if own == entity => {
+            Row::Live(key, own, ticket) if own == entity => {
                 self.observers.insert(client, Target::Point(position));
-                (Waiting::Player(place), ticket)
+                (Waiting::Player(key), ticket)
             }
             Row::Lost(own, ticket, deadline) if own == entity => {
                 (Waiting::Absent(deadline), ticket)
@@ -619,61 +392,40 @@ impl Directory {
         self.fallen.push((client, entity.slot));
     }
 
-    fn is_to_be_born_again(&self, client: ClientRow, ticket: Ticket) -> bool {
-        let mut rebirths = self.rebirths.iter();
-        rebirths.any(|rebirth| rebirth.client == client && rebirth.ticket == ticket)
-    }
-
-    /// Forgets the rebirths that the tick has brought. Those that found no room wait for their
-    /// own slot.
-    fn settle_rebirths(&mut self, tick: Tick) {
-        let rows = &self.rows;
-        self.rebirths.retain_mut(|rebirth| {
-            if rebirth.due > tick {
-                return true;
-            }
-            if rebirth.room == Room::Unknown && rebirth.slot.is_some() {
-                rebirth.room = Room::None;
-            }
-            matches!(rows.get(rebirth.client), Row::Fallen(_, own) | Row::Joining(_, own)
-                if own == rebirth.ticket)
-        });
-    }
-
-    /// The newborn players since the last call that have a name.
+    /// The newborn players with a name since the last call.
     pub fn take_named(&mut self) -> impl Iterator<Item = (EntityId, Name)> + '_ {
         self.named.drain(..)
     }
 
-    /// What was decided since the last call: (shard, event).
+    /// Events for sessions since the last call: (shard, event).
     pub fn events(&mut self) -> impl Iterator<Item = (usize, SessionEvent)> + '_ {
         self.events.drain(..)
     }
 
-    /// Whether a row stands for this session.
-    pub fn is_at(&self, client: ClientRow, place: SessionKey) -> bool {
-        self.place(client) == Some(place)
+    /// Whether a row has this session, and the session is in the world.
+    pub fn is_session_of(&self, client: ClientRow, key: SessionKey) -> bool {
+        self.session(client) == Some(key)
     }
 
-    /// The session that is told what a row's client hears.
-    pub fn place(&self, client: ClientRow) -> Option<SessionKey> {
+    /// The session of a row's client, if it is in the world.
+    pub fn session(&self, client: ClientRow) -> Option<SessionKey> {
         match self.rows.get(client) {
-            Row::Live(place, ..) | Row::Fallen(Waiting::Player(place), _) => Some(place),
+            Row::Live(key, ..) | Row::Fallen(Waiting::Player(key), _) => Some(key),
             _ => None,
         }
     }
 
-    /// The rows that stand for somebody.
+    /// The rows that are not free.
     pub fn rows(&self) -> impl Iterator<Item = ClientRow> + '_ {
         let rows = (0..).map(ClientRow).zip(self.rows.iter());
         rows.filter_map(|(client, row)| (row != Row::Free).then_some(client))
     }
 
-    /// The client that a row stands for; none if the row is free.
+    /// The state of a row's client; none if the row is free.
     pub fn presence(&self, client: ClientRow) -> Option<Presence> {
         let (ticket, is_connected, entity) = match self.rows.get(client) {
             Row::Free => return None,
-            Row::Joining(place, ticket) => (ticket, place.is_some(), None),
+            Row::Joining(key, ticket) => (ticket, key.is_some(), None),
             Row::Live(_, entity, ticket) => (ticket, true, of_player(entity)),
             Row::Lost(entity, ticket, _) => (ticket, false, of_player(entity)),
             Row::Fallen(waiting, ticket) => {
@@ -688,7 +440,7 @@ impl Directory {
         })
     }
 
-    /// The rows of which [`Directory::presence`] may say something new since the last call.
+    /// The rows whose [`Directory::presence`] may have changed since the last call.
     pub fn take_changed(&mut self) -> Vec<ClientRow> {
         self.rows.take_changed()
     }
@@ -738,15 +490,15 @@ impl Directory {
         self.free.push(Reverse(client.0));
     }
 
-    /// Closes the session that a row stands for, if it has one.
+    /// Closes the session of a row, if it has one.
     fn close_session(
         &mut self,
         client: ClientRow,
         close: Close,
         reason: impl Into<Cow<'static, str>>,
     ) {
-        if let Some(place) = self.rows.get(client).place() {
-            self.close(place, close, reason);
+        if let Some(key) = self.rows.get(client).session() {
+            self.close(key, close, reason);
         }
     }
 
@@ -767,13 +519,10 @@ impl Directory {
     }
 }
 
-/// The order of births in a tick, in the high bits of their numbers: rebirths in slots that are
-/// kept for them, other rebirths, clients that come in.
+/// The order of births in a tick, in the high bits of their numbers: rebirths in reserved slots,
+/// other rebirths, clients that join.
 const AFTER_RESERVED: u32 = 1 << 30;
 const AFTER_REBIRTHS: u32 = 1 << 31;
-
-const REPLACED: &str = "the account has come in with another connection";
-const GUESSES_OVER: &str = "this network has shown too many wrong tokens, and the ticket is none of this server; try again in a minute";
 
 /// The entity of a player; a spectator has none.
 fn of_player(entity: EntityId) -> Option<EntityId> {

@@ -1,5 +1,5 @@
-//! Regions and subscriptions of clients: what is granted, and what becomes of it while a
-//! client is away and once it is gone. Without I/O and without a clock.
+//! Regions and subscriptions of clients: grants, suspension while a client is away, and removal once
+//! it is gone. Without I/O and without a clock.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -33,7 +33,7 @@ pub struct Holdings {
     with_regions: usize,
     /// Clients that were granted something since the last tick.
     granted: Vec<ClientRow>,
-    /// What has changed since the last [`Holdings::take_changes`], if that is to be kept.
+    /// Changes since the last [`Holdings::take_changes`]; none if they are not recorded.
     changes: Option<Vec<RosterChange>>,
 }
 
@@ -78,18 +78,18 @@ impl From<SubscribeError> for RequestError {
     }
 }
 
-/// The regions of one client, and what its subscriptions need.
+/// The regions of one client, and the state for its subscriptions.
 struct ClientHoldings {
-    /// Tells this client from the next one with the same row.
+    /// Distinguishes this client from the next one with the same row.
     ticket: Ticket,
-    /// Its entity, as its regions and its subscriptions know it.
+    /// Its entity, as in its regions and its subscriptions.
     entity: Option<EntityId>,
     /// By index.
     regions: Vec<Option<Region>>,
-    /// It counts among [`Holdings::with_regions`].
+    /// It is counted in [`Holdings::with_regions`].
     has_regions: bool,
-    /// Regions that the world must be told of, as bits by index. Each is told once, at
-    /// the end of a tick, so a frame has room for all however often clients change them.
+    /// Regions that go into the next frame, as bits by index. Each goes once, at the end of a
+    /// tick, so a frame has room for all however often clients change them.
     changed: u64,
     /// The world has the regions, since the client is connected.
     is_set: bool,
@@ -98,7 +98,7 @@ struct ClientHoldings {
 }
 
 impl Holdings {
-    /// No client has anything. Without a registry clients can't subscribe.
+    /// No client has regions or subscriptions. Without a registry clients can't subscribe.
     pub fn new(config: &WorldConfig, registry: Option<SubscriptionRegistry>) -> Holdings {
         Holdings {
             config: config.clone(),
@@ -111,8 +111,8 @@ impl Holdings {
         }
     }
 
-    /// The holdings of a world that goes on, as `roster` says. Those of its subscriptions
-    /// that the world does not allow any more are left out; gives their number.
+    /// Restores the holdings from a roster. Subscriptions that the world does not allow any more
+    /// are left out; returns their number.
     pub fn restore(&mut self, roster: &Roster) -> usize {
         let mut left_out = 0;
         for (&client, saved) in &roster.clients {
@@ -146,12 +146,12 @@ impl Holdings {
         left_out
     }
 
-    /// From here on, changes are to be kept.
-    pub fn keep_changes(&mut self) {
+    /// Records changes from here on.
+    pub fn record_changes(&mut self) {
         self.changes = Some(vec![]);
     }
 
-    /// What has changed since the last call.
+    /// The changes since the last call.
     pub fn take_changes(&mut self) -> Vec<RosterChange> {
         let changes = self.changes.as_mut();
         changes.map(std::mem::take).unwrap_or_default()
@@ -196,7 +196,7 @@ impl Holdings {
                 let id = *id;
                 self.note(|| RosterChange::Unsubscribed { client, id });
             }
-            // The directory sets observers, and talk is nothing that a client holds.
+            // The directory sets observers, and talk is handled elsewhere.
             RequestBody::SetSight { .. } | RequestBody::Watch { .. } | RequestBody::Talk(_) => {
                 return Err(RequestError::NotHeld);
             }
@@ -204,11 +204,11 @@ impl Holdings {
         Ok(())
     }
 
-    /// Tells the world of changed regions. Takes the regions of a client out of the world
-    /// while it is away, puts them back when it returns, and drops its regions and its
-    /// subscriptions when it is gone. Those that follow the client's own entity follow
-    /// its next one when it is reborn. `presence` says which client a row stands for, and
-    /// `changed` of which rows it says something new.
+    /// Writes changed regions into the frame. Removes a client's regions from the world while it
+    /// is away, sets them again when it returns, and drops its regions and subscriptions when
+    /// it is gone. Those that follow the client's own entity follow its next one after a
+    /// rebirth. `presence` gives the client of a row, and `changed` the rows where that has
+    /// changed.
     pub fn follow(
         &mut self,
         changed: impl IntoIterator<Item = ClientRow>,
@@ -231,7 +231,7 @@ impl Holdings {
             let presence = presence(client).filter(|p| p.ticket == holdings.ticket);
             holdings.show(presence.is_some_and(|p| p.is_connected));
             let Some(presence) = presence else {
-                // What it was granted ends with its row.
+                // Its grants end with its row.
                 holdings.write(client, frame, None);
                 if let Some(registry) = registry {
                     registry.forget(client);
@@ -240,7 +240,7 @@ impl Holdings {
                 entry.remove();
                 continue;
             };
-            if holdings.go_on_as(presence.entity)
+            if holdings.set_entity(presence.entity)
                 && let Some(registry) = registry
             {
                 registry.set_entity(client, presence.entity);
@@ -285,7 +285,7 @@ impl Holdings {
             })
     }
 
-    /// Whether a client may have a region in place of that with the same index.
+    /// Checks the coverage of a client's regions with one of them replaced.
     fn check_coverage(
         &self,
         client: ClientRow,
@@ -318,7 +318,7 @@ impl Holdings {
         }
     }
 
-    /// A requested region as the world takes it.
+    /// A requested region as the frame has it.
     fn check(
         &self,
         index: u32,
@@ -349,7 +349,7 @@ impl Holdings {
 }
 
 impl ClientHoldings {
-    /// Puts the regions into the world, or takes them out.
+    /// Sets the regions in the world, or removes them.
     fn show(&mut self, is_set: bool) {
         if std::mem::replace(&mut self.is_set, is_set) == is_set {
             return;
@@ -360,7 +360,7 @@ impl ClientHoldings {
     }
 
     /// The client acts as another entity; false if it is the same one.
-    fn go_on_as(&mut self, entity: Option<EntityId>) -> bool {
+    fn set_entity(&mut self, entity: Option<EntityId>) -> bool {
         // A client without an entity keeps the one that died, until it is reborn.
         if entity.is_none() || entity == self.entity {
             return false;
@@ -378,17 +378,17 @@ impl ClientHoldings {
         true
     }
 
-    /// Writes the changed regions into the frame, and into what is kept.
+    /// Writes the changed regions into the frame, and records them in `changes`.
     fn write(
         &mut self,
         client: ClientRow,
         frame: &mut Frame,
-        mut kept: Option<&mut Vec<RosterChange>>,
+        mut changes: Option<&mut Vec<RosterChange>>,
     ) {
         for (index, &region) in (0..).zip(&self.regions) {
             if self.changed >> index & 1 == 1 {
-                if let Some(kept) = &mut kept {
-                    kept.push(RosterChange::Region {
+                if let Some(changes) = &mut changes {
+                    changes.push(RosterChange::Region {
                         client,
                         index,
                         region,

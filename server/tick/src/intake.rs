@@ -29,7 +29,7 @@ impl Intake {
         }
     }
 
-    /// Takes joins, leaves, requests and commands, and says what the shards refused.
+    /// Takes joins, leaves, requests and commands, and returns the shards' refusals.
     pub fn gather(
         &mut self,
         workers: &Workers,
@@ -49,7 +49,7 @@ impl Intake {
                     SessionChange::Leave(leave) => directory.leave(shard, leave, frame),
                 }
             }
-            for session in inbox.heard.drain(..) {
+            for session in inbox.confirmed.drain(..) {
                 directory.confirm((shard, session));
             }
             requests.push(directory, shard, inbox.requests.drain(..));
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clients_that_come_and_go_within_a_tick_leave_nobody_behind() {
+    fn clients_that_join_and_leave_within_a_tick_leave_no_entity_behind() {
         let text = "[world]\ncapacity = 8\n[limits]\nclients = 8\nresume_seconds = 1";
         let config = world_file::parse(text, "test").unwrap();
         let mut backend = CpuBackend::new(&config, 1, None).unwrap();

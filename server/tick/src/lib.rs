@@ -1,17 +1,17 @@
-//! The tick: one thread that runs the world and tells the shards.
+//! The tick: one thread that runs the world and publishes to the shards.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`tick_loop`] | the clock and the list of a tick's steps |
+//! | [`tick_loop`] | the clock, and the steps of a tick |
 //! | [`backend`] | the choice of a backend |
 //! | [`intake`] | inboxes into a frame |
 //! | [`reload`] | scripts that change while the world runs |
-//! | [`requests`] | which requests are answered in a tick |
-//! | [`directory`] | which client acts as which entity; slots that can't be reused yet |
-//! | [`characters`] | what accounts keep while they have no entity |
+//! | [`requests`] | the queue of clients' requests, fair between clients |
+//! | [`directory`] | clients and their entities; slots that can't be reused yet |
+//! | [`characters`] | the saved attributes of accounts without an entity |
 //! | [`holdings`] | regions and subscriptions of clients |
-//! | [`talk`] | what players say, and who is told |
-//! | [`operator`] | what the operator wants of the world |
+//! | [`talk`] | chat of players |
+//! | [`operator`] | requests of the operator |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 

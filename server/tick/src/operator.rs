@@ -1,4 +1,4 @@
-//! What the operator wants of the world: answered at the beginning of a tick.
+//! Requests of the operator: answered at the beginning of a tick.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -12,29 +12,32 @@ use shared::{ClientRow, EntityId, Name, Text};
 use super::directory::Directory;
 use super::talk::Talk;
 
-/// One thing that the operator wants. Who asks may have gone away when it is answered.
-pub enum Order {
+/// A request of the operator, who may have gone away when it is answered.
+pub enum OperatorRequest {
     /// Lists clients, in the order of their rows.
-    List { which: Which, done: Sender<Listing> },
-    /// Throws clients out, and says how many.
+    List {
+        filter: ClientFilter,
+        done: Sender<Listing>,
+    },
+    /// Kicks clients, and answers how many.
     Kick {
-        whom: Vec<Whom>,
+        clients: Vec<ClientRef>,
         reason: String,
         /// They are banned, too.
         is_ban: bool,
         done: Sender<usize>,
     },
-    /// Says something to one client, or to all, and says to how many.
-    Tell {
-        whom: Option<Whom>,
+    /// Sends a text to one client, or to all, and answers to how many.
+    Announce {
+        to: Option<ClientRef>,
         text: Text,
         done: Sender<usize>,
     },
 }
 
-/// A client.
+/// Identifies a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Whom {
+pub enum ClientRef {
     Account(Account),
     Name(Name),
     Row(ClientRow),
@@ -42,21 +45,21 @@ pub enum Whom {
 
 /// Some clients, or all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum ClientFilter {
     All,
     /// So many at most, from a row on.
     From {
         first: ClientRow,
         most: usize,
     },
-    One(Whom),
+    One(ClientRef),
 }
 
-/// Clients, and where their shards will say how their connections are.
+/// Clients, and the channel on which their shards report on their connections.
 pub struct Listing {
     pub clients: Vec<Listed>,
     pub links: Receiver<ShardLinks>,
-    /// So many answers come.
+    /// The number of answers to expect.
     pub shards: usize,
 }
 
@@ -65,7 +68,7 @@ pub struct Listing {
 pub struct Listed {
     pub client: ClientRow,
     /// `None` while its connection is lost.
-    pub place: Option<SessionKey>,
+    pub session: Option<SessionKey>,
     pub account: Option<Account>,
     pub name: Option<Name>,
     /// `None` while it waits for one.
@@ -76,58 +79,58 @@ pub struct Listed {
     pub watches: Option<[i32; 3]>,
 }
 
-/// Does what the operator wants. `inspect` asks the shards for connections, for all or for
-/// some, and says how many will answer.
+/// Executes the operator's requests. `inspect` asks the shards about all connections or some,
+/// and gives the number of shards that will answer.
 pub fn take(
-    orders: &Receiver<Order>,
+    requests: &Receiver<OperatorRequest>,
     directory: &mut Directory,
     talk: &mut Talk,
     frame: &mut Frame,
     inspect: impl Fn(Option<&[SessionKey]>, &Sender<ShardLinks>) -> usize,
 ) {
-    for order in orders.try_iter().take(ORDERS_PER_TICK_MAX) {
+    for request in requests.try_iter().take(REQUESTS_PER_TICK_MAX) {
         // An operator that has gone away needs no answer.
-        match order {
-            Order::List { which, done } => {
+        match request {
+            OperatorRequest::List { filter, done } => {
                 let (sender, links) = channel();
-                let clients = list(directory, &which);
-                let places = clients.iter().filter_map(|client| client.place);
-                let some = (which != Which::All).then(|| places.collect::<Vec<_>>());
+                let clients = list(directory, &filter);
+                let sessions = clients.iter().filter_map(|client| client.session);
+                let some = (filter != ClientFilter::All).then(|| sessions.collect::<Vec<_>>());
                 let _ = done.send(Listing {
                     clients,
                     shards: inspect(some.as_deref(), &sender),
                     links,
                 });
             }
-            Order::Kick {
-                whom,
+            OperatorRequest::Kick {
+                clients,
                 reason,
                 is_ban,
                 done,
             } => {
-                let mut thrown_out = 0;
-                for whom in whom {
-                    if let Some(client) = find(directory, &whom) {
+                let mut kicked = 0;
+                for client in &clients {
+                    if let Some(client) = find(directory, client) {
                         directory.kick(client, &reason, is_ban, frame);
-                        thrown_out += 1;
+                        kicked += 1;
                     }
                 }
-                let _ = done.send(thrown_out);
+                let _ = done.send(kicked);
             }
-            Order::Tell { whom, text, done } => {
-                let told = match whom.map(|whom| find(directory, &whom)) {
+            OperatorRequest::Announce { to, text, done } => {
+                let sent = match to.map(|client| find(directory, &client)) {
                     None => talk.announce(directory, None, text, frame),
                     Some(Some(client)) => talk.announce(directory, Some(client), text, frame),
                     Some(None) => 0,
                 };
-                let _ = done.send(told);
+                let _ = done.send(sent);
             }
         }
     }
 }
 
 impl Listed {
-    /// Whether a ban concerns it.
+    /// Whether a ban applies to it.
     pub fn is(&self, banned: &Banned, address: Option<std::net::IpAddr>) -> bool {
         let identity = Identity {
             account: self.account.clone(),
@@ -138,35 +141,35 @@ impl Listed {
     }
 }
 
-fn find(directory: &Directory, whom: &Whom) -> Option<ClientRow> {
+fn find(directory: &Directory, client: &ClientRef) -> Option<ClientRow> {
     let people = directory.people();
-    let client = match whom {
-        Whom::Account(account) => people.of_account(account)?,
-        Whom::Name(name) => people.of_name(name)?,
-        Whom::Row(client) => *client,
+    let client = match client {
+        ClientRef::Account(account) => people.of_account(account)?,
+        ClientRef::Name(name) => people.of_name(name)?,
+        ClientRef::Row(client) => *client,
     };
     directory.presence(client).map(|_| client)
 }
 
-fn list(directory: &Directory, which: &Which) -> Vec<Listed> {
+fn list(directory: &Directory, filter: &ClientFilter) -> Vec<Listed> {
     let listed = |client| Listed {
         client,
-        place: directory.place(client),
+        session: directory.session(client),
         account: directory.people().account(client).cloned(),
         name: directory.people().name(client).cloned(),
         entity: directory.presence(client).and_then(|p| p.entity),
         sight: directory.sight(client),
         watches: directory.watched(client),
     };
-    match which {
-        Which::All => directory.rows().map(listed).collect(),
-        Which::From { first, most } => {
+    match filter {
+        ClientFilter::All => directory.rows().map(listed).collect(),
+        ClientFilter::From { first, most } => {
             let rows = directory.rows().skip_while(|client| client < first);
             rows.take(*most).map(listed).collect()
         }
-        Which::One(whom) => find(directory, whom).map(listed).into_iter().collect(),
+        ClientFilter::One(client) => find(directory, client).map(listed).into_iter().collect(),
     }
 }
 
 /// More wait for the next tick.
-const ORDERS_PER_TICK_MAX: usize = 64;
+const REQUESTS_PER_TICK_MAX: usize = 64;

@@ -1,17 +1,16 @@
-//! Scripts that change while the world runs: their folder is watched, and what is saved
-//! comes into force with a tick that starts after it is compiled. A changed world file is
-//! only reported.
+//! Hot reload of scripts: their folder is watched, and saved scripts take effect with a tick that
+//! starts after they are compiled. A changed world file is only reported.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `folder_watch` | when a folder's scripts have changed, whatever its path means by then |
-//! | `partial` | which of the changed scripts come into force |
-//! | `said` | problems that are reported, once each |
-//! | `world_file` | what has changed in the world file |
+//! | `folder_watch` | detects changes of a folder's scripts, also if its path leads elsewhere |
+//! | `partial` | the changed scripts that take effect |
+//! | `reported` | problems that were logged, so that each is logged once |
+//! | `world_file` | changes in the world file |
 
 mod folder_watch;
 mod partial;
-mod said;
+mod reported;
 mod world_file;
 
 use std::path::PathBuf;
@@ -33,7 +32,7 @@ use ::world_file::Overrides;
 use ::world_file::folder::{self, Scripts};
 use folder_watch::FolderWatch;
 use partial::admit;
-use said::Said;
+use reported::Reported;
 use world_file::FileWatch;
 
 /// A world file as it was read.
@@ -41,11 +40,11 @@ use world_file::FileWatch;
 pub struct WorldFile {
     pub path: PathBuf,
     pub text: String,
-    /// Keys that have other values than in the file.
+    /// Keys whose values differ from the file's.
     pub overrides: Overrides,
 }
 
-/// What a running world came from.
+/// The sources of a running world.
 pub struct Watched {
     /// Its folder of scripts.
     pub folder: Option<PathBuf>,
@@ -79,20 +78,20 @@ pub fn watch(
                 compiler,
                 compiled,
                 tried: None,
-                said: Said::default(),
+                reported: Reported::default(),
             });
-            // A world that goes on has the scripts of its last day.
-            let mut goes_on = scripts.as_mut().is_none_or(Reloader::reload);
-            while goes_on && !stop.load(Ordering::Relaxed) {
+            // A recovered world has the scripts of its last run.
+            let mut is_running = scripts.as_mut().is_none_or(Reloader::reload);
+            while is_running && !stop.load(Ordering::Relaxed) {
                 match &mut scripts {
                     Some(scripts) => {
                         let has_changed = scripts.watch.has_changed(STOP_LATENCY);
-                        goes_on = !has_changed || scripts.reload();
+                        is_running = !has_changed || scripts.reload();
                     }
                     None => std::thread::sleep(STOP_LATENCY),
                 }
                 if let Some(file) = &mut file {
-                    file.look();
+                    file.check();
                 }
             }
         })
@@ -107,13 +106,13 @@ struct Reloader {
     config: WorldConfig,
     compiler: Box<dyn LogicCompiler>,
     compiled: Sender<CompiledLogic>,
-    /// What the folder had when it was read last.
+    /// The content of the folder when it was read last.
     tried: Option<Scripts>,
-    said: Said,
+    reported: Reported,
 }
 
 impl Reloader {
-    /// Compiles what is in the folder now. False if the world has ended.
+    /// Compiles the folder's scripts. False if the world has ended.
     fn reload(&mut self) -> bool {
         let scripts = match folder::read(&self.folder) {
             Ok(scripts) if scripts.texts.is_empty() && self.own_texts().next().is_some() => {
@@ -129,7 +128,7 @@ impl Reloader {
         }
         self.tried = Some(scripts.clone());
         let mut problems: Vec<String> = scripts.unreadable.values().cloned().collect();
-        for skipped in self.said.skipped(&scripts.skipped) {
+        for skipped in self.reported.skipped(&scripts.skipped) {
             warn!("{skipped}");
         }
         let wanted = self.wanted(scripts);
@@ -167,7 +166,7 @@ impl Reloader {
     }
 
     fn accept(&mut self) -> bool {
-        if self.said.mended() {
+        if self.reported.fixed() {
             info!("the scripts have no problems any more");
         }
         true
@@ -175,7 +174,7 @@ impl Reloader {
 
     fn reject(&mut self, problems: Vec<String>) -> bool {
         table::RELOADS.add_to("rejected", 1);
-        let news = self.said.news(problems);
+        let news = self.reported.new_problems(problems);
         if !news.is_empty() {
             let news = news.join("\n");
             error!(lines = %news, "scripts have problems; the world keeps what it has of them");
@@ -198,5 +197,5 @@ impl Reloader {
     }
 }
 
-/// The longest that the thread outlives its world.
+/// The longest time that the thread outlives its world.
 const STOP_LATENCY: Duration = Duration::from_millis(200);

@@ -1,9 +1,8 @@
-//! Requests that wait for their answers, and how many are answered in a tick.
+//! The queue of unanswered requests, and its budget in a tick.
 //!
-//! Clients share the time that a tick has for requests: each gets as much of it as any other
-//! that waits, whatever its requests cost. So a cheap request is answered at once, though
-//! other clients have many dear ones waiting (weighted fair queueing, with prices in place of
-//! lengths).
+//! Waiting clients share a tick's time for requests evenly, whatever their requests cost. So a cheap
+//! request is answered at once, though other clients have many expensive ones waiting (weighted fair
+//! queueing, with prices in place of lengths).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -20,15 +19,14 @@ use super::holdings::RequestError;
 
 /// The requests of all clients.
 pub struct RequestQueue {
-    /// By row, so that what waits for one client is one connection's share.
+    /// By row, so that only one connection of a client has requests waiting.
     clients: HashMap<ClientRow, Waiting>,
-    /// A turn for the oldest request of each client: the price that it will have paid by
-    /// then, and the number of the turn, which decides between equal ones. A client that
-    /// goes on with another connection leaves its turn behind.
+    /// A turn for the oldest request of each client: the price that the client will have paid by
+    /// then, and the number of the turn, which breaks ties. The turn of a client that changed
+    /// its connection is stale.
     turns: BinaryHeap<Reverse<(u64, u64, ClientRow)>>,
-    turns_given: u64,
-    /// What a client has paid by now that was answered as late as any. One that asks for the
-    /// first time begins with it.
+    turns_count: u64,
+    /// The highest price that an answered client had paid. New clients begin with it.
     paid: u64,
     prices: Prices,
 }
@@ -36,11 +34,11 @@ pub struct RequestQueue {
 /// The requests of a client, oldest first.
 struct Waiting {
     /// The session that sent them.
-    place: SessionKey,
+    session: SessionKey,
     requests: VecDeque<Priced>,
     /// The number of its turn.
     turn: u64,
-    /// The price of its answered requests, on top of what everybody has paid.
+    /// The price of its answered requests, on top of the price at which it began.
     paid: u64,
 }
 
@@ -54,13 +52,13 @@ impl RequestQueue {
         RequestQueue {
             clients: HashMap::new(),
             turns: BinaryHeap::new(),
-            turns_given: 0,
+            turns_count: 0,
             paid: 0,
             prices: Prices::new(config),
         }
     }
 
-    /// Takes in requests of a shard's sessions.
+    /// Enqueues requests of a shard's sessions.
     pub fn push(
         &mut self,
         directory: &Directory,
@@ -68,20 +66,19 @@ impl RequestQueue {
         requests: impl Iterator<Item = PendingRequest>,
     ) {
         for request in requests {
-            let (client, place) = (request.client, (shard, request.session));
-            // The row may have gone on with another connection: nobody is there to be
-            // answered.
-            if !directory.is_at(client, place) {
+            let (client, session) = (request.client, (shard, request.session));
+            // The row may have another connection by now: the sender is gone.
+            if !directory.is_session_of(client, session) {
                 continue;
             }
             let new = || Waiting {
-                place,
+                session,
                 requests: VecDeque::new(),
                 turn: 0,
                 paid: self.paid,
             };
             let waiting = self.clients.entry(client).or_insert_with(new);
-            if waiting.place != place {
+            if waiting.session != session {
                 *waiting = new();
             }
             let price = self.prices.of(&request);
@@ -94,7 +91,7 @@ impl RequestQueue {
     }
 
     /// Grants or rejects requests, as many as one tick can afford; the others wait. Puts the
-    /// answers into `events`, by shard, and says how many are rejections.
+    /// answers into `events`, by shard, and returns the number of rejections.
     pub fn answer(
         &mut self,
         directory: &mut Directory,
@@ -114,11 +111,11 @@ impl RequestQueue {
             let Some(waiting) = self.clients.get_mut(&client).filter(|w| w.turn == turn) else {
                 continue;
             };
-            let place = waiting.place;
+            let session = waiting.session;
             let presence = directory.presence(client);
-            let presence = presence.filter(|_| directory.is_at(client, place));
+            let presence = presence.filter(|_| directory.is_session_of(client, session));
             let (Some(presence), Some(request)) = (presence, waiting.requests.pop_front()) else {
-                // It is gone since it asked.
+                // The client has left since.
                 self.clients.remove(&client);
                 continue;
             };
@@ -136,19 +133,18 @@ impl RequestQueue {
                 request: request.number,
                 result: granted.map_err(|error| error.to_string()),
             };
-            let (shard, session) = place;
+            let (shard, session) = session;
             events.push((shard, SessionEvent::Answered { session, answer }));
         }
         if self.turns.is_empty() {
-            // Nobody waits, so nobody is behind another.
+            // No client waits, so none is behind another.
             self.clients.clear();
             self.paid = 0;
         }
         rejected
     }
 
-    /// Puts the oldest request of a client, if there is one, into its place among those of
-    /// all.
+    /// Gives the oldest request of a client, if it has one, a turn among those of all.
     fn give_turn(&mut self, client: ClientRow) {
         let Some(waiting) = self.clients.get_mut(&client) else {
             return;
@@ -157,13 +153,13 @@ impl RequestQueue {
             return;
         };
         let paid = waiting.paid + oldest.price;
-        self.turns_given += 1;
-        waiting.turn = self.turns_given;
+        self.turns_count += 1;
+        waiting.turn = self.turns_count;
         self.turns.push(Reverse((paid, waiting.turn, client)));
     }
 }
 
-/// What requests cost, in units of some two microseconds.
+/// The prices of requests, in units of some two microseconds.
 struct Prices {
     filters_max: u64,
     /// For one filter.
@@ -180,8 +176,8 @@ impl Prices {
         }
     }
 
-    /// A request and, for a subscription, its end. A text with more filters than are allowed
-    /// is rejected before they are multiplied out.
+    /// The price of a request; for a subscription, including its end. A text with more filters
+    /// than allowed is rejected before they are multiplied out.
     fn of(&self, request: &PendingRequest) -> u64 {
         let predicate = match &request.body {
             Ok(RequestBody::Subscribe { predicate, .. }) => predicate,

@@ -1,4 +1,4 @@
-//! The clock, and the list of a tick's steps.
+//! The clock, and the steps of a tick.
 //!
 //! The fan-out of a tick overlaps the work on the next one:
 //!
@@ -7,8 +7,17 @@
 //! shards                                      └─ fan-out 1 ──────────────┘ └─ fan-out 2 …
 //! ```
 //!
-//! Shards read the mirror, so it takes in a tick only when the fan-out of the one before
-//! is done.
+//! Shards read the mirror, so it applies a tick only after the fan-out of the one before.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `initial` | the initial state of a loop |
+//! | `durable` | the journal and checkpoints of a persistent world |
+//! | `figures` | figures of ticks, for metrics and the dashboard |
+
+mod durable;
+mod figures;
+mod initial;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,37 +28,37 @@ use accounts::names::NameRule;
 use anyhow::Result;
 use device::cpu::Workers;
 use durability::characters::Rows;
-use durability::record::Entry;
 use durability::recording::RecordingWriter;
 use durability::recovered::Recovered;
 use durability::roster::RosterChange;
-use durability::worker::{Boundary, DurabilityWorker};
+use durability::worker::DurabilityWorker;
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
 use frontend::mirror::SharedMirror;
 use frontend::publication::{FanOutReport, Publication, SessionEvent};
-use frontend::shards::{FannedOut, ShardSender, Shards};
+use frontend::shards::{ShardSender, Shards};
 use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::logic::CompiledLogic;
-use gpu_kernels::{Backend, Birth, CommandOrder, Frame, StateHash, TickOutput};
+use gpu_kernels::{Backend, CommandOrder, Frame, StateHash, TickOutput};
 use platform::metrics::counts::Refusals;
-use platform::metrics::stats::{Stats, TickFigures};
-use platform::metrics::steps::{Step, StepClock, StepTimes};
-use platform::metrics::table;
-use platform::metrics::telemetry::{self, TickReport};
+use platform::metrics::stats::Stats;
+use platform::metrics::steps::{Step, StepClock};
 use platform::metrics::window::SharedWindow;
 use platform::waits::Stopped;
 use shared::wire::request::RequestBody;
-use shared::world::command::COMMANDS_MAX;
-use shared::{CommandKind, EntityId, Text, Tick, WorldConfig};
-use tracing::{debug, info, warn};
+use shared::{EntityId, Text, Tick, WorldConfig};
+use tracing::{info, warn};
+
+use durable::LastTick;
+use figures::{TickRecord, show_commands};
+use initial::InitialState;
 
 use super::backend::advise;
 use super::characters::Characters;
 use super::directory::{Directory, Presence};
 use super::holdings::Holdings;
 use super::intake::Intake;
-use super::operator::{self, Order};
+use super::operator::{self, OperatorRequest};
 use super::requests::RequestQueue;
 use super::talk::Talk;
 use super::talk::filter::TalkFilter;
@@ -63,11 +72,11 @@ pub struct TickLoop {
     directory: Directory,
     holdings: Holdings,
     talk: Talk,
-    /// What the operator wants; none without a control socket.
-    orders: Option<Receiver<Order>>,
+    /// Requests of the operator; none without a control socket.
+    operator: Option<Receiver<OperatorRequest>>,
     /// Matches the tick with subscriptions; none in worlds without them.
     listeners: Option<Listeners>,
-    /// The threads of the steps that are worth several.
+    /// Threads for the steps that run on several.
     workers: Workers,
     intake: Intake,
     order: CommandOrder,
@@ -79,108 +88,32 @@ pub struct TickLoop {
     recording: Option<RecordingWriter>,
     /// Keeps the world on disk; none for a world in memory.
     worker: Option<DurabilityWorker>,
-    /// What accounts keep while they have no entity; none where they keep nothing.
+    /// Saved attributes of accounts; none in worlds without persistent attributes.
     characters: Option<Characters>,
-    /// What has changed among clients, for the worker.
+    /// Changes of clients, for the worker.
     changes: Vec<RosterChange>,
     /// The state before the next tick, for the worker.
     before: StateHash,
-    /// Scripts that were compiled beside the world.
+    /// Scripts that were compiled on the thread that watches them.
     reloads: Option<Receiver<CompiledLogic>>,
-    /// What sessions know of the world.
+    /// The world, as sessions use it.
     session: Arc<SessionWorld>,
-    /// Whether this tick has changed that.
+    /// Whether this tick has changed it.
     is_session_new: bool,
     stats: Arc<Stats>,
-    /// What the dashboard is told of; none without one.
+    /// The window of the dashboard; none without one.
     window: Option<SharedWindow>,
     stop: Arc<AtomicBool>,
     frame: Arc<Frame>,
     /// Notices of an earlier tick, kept for their memory.
     spare: Notices,
-    /// Every client has taken in its stream up to this tick.
+    /// Every client has acknowledged its stream up to this tick.
     acked_through: Tick,
-    /// The last tick of a world that is kept.
-    last: Option<Last>,
+    /// The last tick of a persistent world.
+    last: Option<LastTick>,
 }
 
-/// What a checkpoint needs of the last tick.
-#[derive(Default)]
-struct Last {
-    tick: Tick,
-    births: Vec<Birth>,
-    deaths: Vec<EntityId>,
-}
-
-/// What a loop begins with.
-struct InitialState {
-    frame: Frame,
-    directory: Directory,
-    holdings: Holdings,
-    before: StateHash,
-    characters: Option<Characters>,
-    changes: Vec<RosterChange>,
-}
-
-impl InitialState {
-    /// A new world.
-    fn new(config: &WorldConfig, holdings: Holdings) -> InitialState {
-        let mut frame = Frame::new(Tick(0));
-        frame.populate(config);
-        InitialState {
-            frame,
-            directory: Directory::new(config),
-            holdings,
-            before: StateHash::default(),
-            characters: None,
-            changes: vec![],
-        }
-    }
-
-    /// A world that goes on where its last server left it.
-    fn again(
-        config: &WorldConfig,
-        mut holdings: Holdings,
-        from: &Recovered,
-        rows: Rows,
-    ) -> InitialState {
-        let next = from.snapshot.tick;
-        let mut frame = Frame::new(next);
-        if next == Tick(0) {
-            frame.populate(config);
-        }
-        let left_out = holdings.restore(&from.roster);
-        if left_out > 0 {
-            warn!(
-                left_out,
-                "subscriptions that the world's scripts don't allow any more"
-            );
-        }
-        holdings.keep_changes();
-        let mut directory = Directory::restore(config, &from.roster, next);
-        // Nobody sees the place of a death: all sessions have ended.
-        directory.settle(&from.last, |_| [0; 3]);
-        let mut characters = Characters::new(config, rows);
-        if let Some(characters) = &mut characters {
-            characters.restore(&from.roster);
-            characters.settle(&from.last, &directory, None);
-        }
-        // The journal may not say it, if it ended with their deaths.
-        let kept = from.roster.characters.clone().into_iter();
-        let changes = kept.map(|(account, row)| RosterChange::Character { account, row });
-        directory.lose_sessions(&from.snapshot, &mut frame);
-        InitialState {
-            frame,
-            directory,
-            holdings,
-            before: from.hash.clone(),
-            characters,
-            changes: changes.collect(),
-        }
-    }
-}
-
-/// What a loop is made of.
+/// The configuration and channels of a loop.
 pub struct Parts {
     pub config: WorldConfig,
     pub backend: Box<dyn Backend>,
@@ -196,34 +129,34 @@ pub struct Parts {
     pub shards: Vec<ShardSender>,
     pub reports: Receiver<FanOutReport>,
     pub recording: Option<RecordingWriter>,
-    /// For a world that is kept.
-    pub kept: Option<Kept>,
-    /// Scripts that were compiled beside the world, and are to come into force.
+    /// For a persistent world.
+    pub persistent: Option<PersistentWorld>,
+    /// Compiled scripts, which are to take effect.
     pub reloads: Option<Receiver<CompiledLogic>>,
-    /// What the operator wants; none without a control socket.
-    pub orders: Option<Receiver<Order>>,
+    /// Requests of the operator; none without a control socket.
+    pub operator: Option<Receiver<OperatorRequest>>,
     /// Judges what players say.
     pub talk_filter: Arc<dyn TalkFilter>,
     /// Which names count as the same one.
     pub names: NameRule,
     pub session: Arc<SessionWorld>,
     pub stats: Arc<Stats>,
-    /// What the dashboard is told of; none without one.
+    /// The window of the dashboard; none without one.
     pub window: Option<SharedWindow>,
     pub stop: Arc<AtomicBool>,
 }
 
-/// A world that is kept, as it goes on.
-pub struct Kept {
+/// A persistent world, recovered.
+pub struct PersistentWorld {
     pub worker: DurabilityWorker,
-    /// What accounts keep, without what the roster has of it.
+    /// Saved attributes of accounts, without those in the roster.
     pub characters: Rows,
     /// Whom accounts have muted.
     pub mutes: Option<KeptMutes>,
     pub recovered: Box<Recovered>,
 }
 
-/// What the tick thread does during a fan-out.
+/// What the tick thread does during a fan-out: its overlap with the next tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FanOutMode {
     /// It works on the next tick.
@@ -237,24 +170,8 @@ pub enum FanOutMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
     pub scheduled: Instant,
-    /// Starts that were left out before this one, because a tick was late.
+    /// Starts that were skipped before this one, because a tick was late.
     pub skipped: u64,
-}
-
-/// A tick on the tick thread, for the figures.
-pub struct TickRecord {
-    start: Start,
-    begun: Instant,
-    /// The thread's work, without `fan_out_wait`.
-    steps: StepTimes,
-    /// How long the tick waited for the fan-out of the one before.
-    fan_out_wait: Duration,
-    refusals: Refusals,
-    clients: u64,
-    /// False if the recording has ended before the world.
-    is_recorded: bool,
-    /// By number: the frame's commands.
-    given: [u64; COMMANDS_MAX],
 }
 
 impl TickLoop {
@@ -269,30 +186,30 @@ impl TickLoop {
             before,
             characters,
             changes,
-        } = match &mut parts.kept {
-            Some(kept) => {
-                let rows = std::mem::take(&mut kept.characters);
-                InitialState::again(&parts.config, holdings, &kept.recovered, rows)
+        } = match &mut parts.persistent {
+            Some(world) => {
+                let rows = std::mem::take(&mut world.characters);
+                InitialState::recovered(&parts.config, holdings, &world.recovered, rows)
             }
             None => InitialState::new(&parts.config, holdings),
         };
         directory.set_names(parts.names);
         let mut talk = Talk::new(&parts.config, parts.talk_filter);
         talk.set_names(parts.names);
-        if let Some(kept) = &mut parts.kept {
-            talk.restore(&kept.recovered.roster);
-            if let Some(mutes) = kept.mutes.take() {
+        if let Some(world) = &mut parts.persistent {
+            talk.restore(&world.recovered.roster);
+            if let Some(mutes) = world.mutes.take() {
                 talk.keep_mutes(mutes);
             }
         }
-        // The shards know the world of the checkpoint.
-        let is_kept = parts.kept.is_some();
+        // The shards have the world of the checkpoint.
+        let is_persistent = parts.persistent.is_some();
         TickLoop {
             directory,
             holdings,
             talk,
-            orders: parts.orders,
-            worker: parts.kept.map(|kept| kept.worker),
+            operator: parts.operator,
+            worker: parts.persistent.map(|world| world.worker),
             characters,
             changes,
             before,
@@ -310,7 +227,7 @@ impl TickLoop {
             recording: parts.recording,
             reloads: parts.reloads,
             session: parts.session,
-            is_session_new: is_kept,
+            is_session_new: is_persistent,
             stats: parts.stats,
             window: parts.window,
             stop: parts.stop,
@@ -321,18 +238,18 @@ impl TickLoop {
         }
     }
 
-    /// Runs the world until it is told to stop, then ends the shards.
+    /// Runs the world until `stop` is set, then ends the shards.
     pub fn run(mut self) -> Result<()> {
         let ended = self.tick_until_stopped();
         let is_kept = self.worker.is_some();
         self.end(ended).map_err(|error| advise(error, is_kept))
     }
 
-    /// Ends the shards, the recording and the journal. `ended` is how the last tick went.
+    /// Ends the shards, the recording and the journal. `ended` is the result of the last tick.
     pub fn end(mut self, ended: Result<()>) -> Result<()> {
-        let is_kept = self.worker.is_some();
+        let is_persistent = self.worker.is_some();
         let seconds = self.config.limits.resume_seconds;
-        self.shards.stop(&match (&ended, is_kept) {
+        self.shards.stop(&match (&ended, is_persistent) {
             (Ok(()), false) => "the server is shutting down".to_owned(),
             (Ok(()), true) => format!(
                 "the server is shutting down, and its world is kept: \
@@ -348,7 +265,7 @@ impl TickLoop {
         let Some(mut worker) = self.worker.take() else {
             return ended;
         };
-        // After a failure the journal says more than the state.
+        // After a failure the journal has more than the state.
         let checkpoint = match &ended {
             Ok(()) => self.last_checkpoint(&mut worker),
             Err(_) => Ok(()),
@@ -356,44 +273,6 @@ impl TickLoop {
         // The folder is still locked.
         self.talk.end_keeping();
         ended.and(checkpoint).and(worker.finish())
-    }
-
-    /// The checkpoint of a clean stop, from which any later version can go on.
-    fn last_checkpoint(&mut self, worker: &mut DurabilityWorker) -> Result<()> {
-        if worker.is_copying() {
-            // It would be older than this one.
-            worker.drop_copy();
-        }
-        if self.last.is_none() {
-            // Nothing has happened since the world was recovered.
-            return Ok(());
-        }
-        self.begin_checkpoint(worker)?;
-        loop {
-            if let Some(snapshot) = self.backend.continue_copy()? {
-                return worker.finish_copy(snapshot);
-            }
-        }
-    }
-
-    fn begin_checkpoint(&mut self, worker: &mut DurabilityWorker) -> Result<()> {
-        let Some(Last {
-            tick,
-            births,
-            deaths,
-        }) = &self.last
-        else {
-            return Ok(());
-        };
-        self.backend.start_copy()?;
-        worker.begin_checkpoint(Boundary {
-            world: self.config.clone(),
-            tick: tick.next(),
-            hash: self.before.clone(),
-            births: births.clone(),
-            deaths: deaths.clone(),
-            characters: self.changes.iter().filter_map(character).collect(),
-        })
     }
 
     fn tick_until_stopped(&mut self) -> Result<()> {
@@ -405,7 +284,7 @@ impl TickLoop {
         while self.wait_until(start.scheduled)? {
             match self.tick(start) {
                 Err(error) if error.is::<Stopped>() => {
-                    warn!("{error}; nobody is told of its last tick");
+                    warn!("{error}; its last tick is not sent to clients");
                     break;
                 }
                 ticked => ticked?,
@@ -420,14 +299,14 @@ impl TickLoop {
     pub fn tick(&mut self, start: Start) -> Result<()> {
         let begun = Instant::now();
         let mut clock = StepClock::start(begun);
-        self.check_keeper()?;
+        self.check_durability()?;
         let refusals = self.gather();
         clock.end(Step::Gather);
         let frame = Arc::make_mut(&mut self.frame);
         self.order.order(&self.workers, frame, self.config.seed);
-        let given = self.frame.commands.by_number();
+        let commands = self.frame.commands.by_number();
         clock.end(Step::Order);
-        self.hand_over()?;
+        self.journal()?;
         clock.end(Step::Keep);
         let output = self.backend.tick(&self.frame)?;
         clock.end(Step::Backend);
@@ -443,12 +322,12 @@ impl TickLoop {
         if let Some(worker) = &self.worker
             && let Err(error) = worker.wait(output.tick, &self.stop)
         {
-            // The last checkpoint has this tick, though nobody is told of it.
+            // The last checkpoint has this tick, though it is not sent to clients.
             self.note_last(&output);
             return Err(error);
         }
         clock.end(Step::Keep);
-        // Shards that count from when they get it never make up for being late.
+        // Shards that count from the time of receipt would never make up for lateness.
         let due = start.scheduled + begun.elapsed().saturating_sub(fan_out_wait);
         let publication = self.publication(output.clone(), subscribed, due);
         self.shards.publish(publication, || {
@@ -461,7 +340,7 @@ impl TickLoop {
                 refusals,
                 clients,
                 is_recorded,
-                given,
+                commands,
             }
         })?;
         // Checkpoints and figures can wait; the shards could not.
@@ -474,53 +353,6 @@ impl TickLoop {
             FanOutMode::Overlapped => Ok(()),
             FanOutMode::Awaited => self.finish_fan_out(),
         }
-    }
-
-    /// Fails if the world must end before its journal does.
-    fn check_keeper(&self) -> Result<()> {
-        self.worker.as_ref().map_or(Ok(()), DurabilityWorker::check)
-    }
-
-    /// Hands the tick to the journal, which writes it while the engine runs.
-    fn hand_over(&mut self) -> Result<()> {
-        let Some(worker) = &mut self.worker else {
-            return Ok(());
-        };
-        worker.record(Entry {
-            frame: self.frame.clone(),
-            before: self.before.clone(),
-            changes: std::mem::take(&mut self.changes),
-        })
-    }
-
-    /// Keeps what a checkpoint needs of the newest tick.
-    fn note_last(&mut self, output: &TickOutput) {
-        self.before.clone_from(&output.hash);
-        // The output itself is the backend's, which uses its memory again.
-        let last = self.last.get_or_insert_default();
-        last.tick = output.tick;
-        last.births.clone_from(&output.births);
-        last.deaths.clone_from(&output.deaths);
-    }
-
-    /// Begins a checkpoint if one is due, and goes on with one that is under way.
-    fn copy_for_checkpoint(&mut self, output: &TickOutput) -> Result<()> {
-        let Some(mut worker) = self.worker.take() else {
-            return Ok(());
-        };
-        self.note_last(output);
-        let mut copied = Ok(());
-        if worker.wants_checkpoint(output.tick.next()) {
-            copied = self.begin_checkpoint(&mut worker);
-        }
-        if copied.is_ok()
-            && worker.is_copying()
-            && let Some(snapshot) = self.backend.continue_copy()?
-        {
-            copied = worker.finish_copy(snapshot);
-        }
-        self.worker = Some(worker);
-        copied
     }
 
     /// Waits for the fan-out that is under way, if one is.
@@ -540,8 +372,8 @@ impl TickLoop {
         players
     }
 
-    /// Waits until a scheduled start, and takes in the shards' reports meanwhile. False
-    /// when it is time to stop.
+    /// Waits until a scheduled start, and handles the shards' reports meanwhile. False when it
+    /// is time to stop.
     fn wait_until(&mut self, scheduled: Instant) -> Result<bool> {
         loop {
             if self.stop.load(Ordering::Relaxed) {
@@ -566,7 +398,7 @@ impl TickLoop {
         }
     }
 
-    /// Brings the newest compiled scripts into force with this frame.
+    /// Puts the newest compiled scripts into effect with this frame.
     fn reload(&mut self) {
         let Some(reloads) = &self.reloads else { return };
         let Some(logic) = reloads.try_iter().last() else {
@@ -597,9 +429,9 @@ impl TickLoop {
         let mut refusals = self
             .intake
             .gather(&self.workers, &mut self.directory, requests, frame);
-        if let Some(orders) = &self.orders {
+        if let Some(requests) = &self.operator {
             let inspect = |some: Option<&[_]>, sender: &_| self.shards.inspect(some, sender);
-            operator::take(orders, &mut self.directory, talk, frame, inspect);
+            operator::take(requests, &mut self.directory, talk, frame, inspect);
         }
         if let Some(warning) = self
             .worker
@@ -643,7 +475,7 @@ impl TickLoop {
         refusals
     }
 
-    /// Records the tick, which takes its frame. False if it can't be recorded any more.
+    /// Records the tick, which consumes its frame. False if it can't be recorded any more.
     fn record(&mut self, output: &TickOutput) -> bool {
         let recording = self.recording.as_mut();
         recording.is_none_or(|recording| {
@@ -676,7 +508,7 @@ impl TickLoop {
         mirror.name_players(self.directory.take_named(), &output.deaths);
     }
 
-    /// What the shards get of a tick.
+    /// The publication of a tick for the shards.
     fn publication(
         &mut self,
         output: Arc<TickOutput>,
@@ -697,7 +529,7 @@ impl TickLoop {
         Publication {
             tick: output.tick,
             due,
-            kept: self.worker.as_ref().and_then(DurabilityWorker::kept),
+            durable_through: self.worker.as_ref().and_then(DurabilityWorker::kept),
             standby: self
                 .worker
                 .as_ref()
@@ -705,99 +537,16 @@ impl TickLoop {
             output,
             mirror: self.mirror.clone(),
             subscribed,
-            said: self.talk.take_near(),
-            hushed: self.talk.take_hushed(),
+            nearby_talk: self.talk.take_nearby(),
+            muted: self.talk.take_muted(),
             world: std::mem::take(&mut self.is_session_new).then(|| self.session.clone()),
             events,
         }
     }
-
-    /// Takes in what the shards report of a tick, and counts it.
-    fn conclude(&mut self, fanned_out: FannedOut<TickRecord>) {
-        let FannedOut {
-            publication,
-            report,
-            record,
-        } = fanned_out;
-        self.acked_through = report.acked_through;
-        let period = Duration::from_secs(1) / self.config.schema.world.tick_hz;
-        let late_by = (report.finished).saturating_duration_since(record.start.scheduled + period);
-        let counts = &publication.output.counts;
-        let figures = TickFigures {
-            clients: record.clients,
-            late: !late_by.is_zero(),
-            skipped: record.start.skipped,
-            steps: record.steps,
-            tick: report.finished - record.begun,
-            commands_applied: counts.applied,
-            deliveries: counts.deliveries,
-            notices: report.counts.notices,
-            sessions_lost: report.counts.sessions_lost,
-            told: report.counts.ages,
-            deferred: report.counts.deferred,
-            out_of_touch: report.counts.out_of_touch,
-            news_put_off: report.counts.waiting,
-            socket_drops: report.counts.socket_drops,
-            packets_sent: report.counts.packets_sent,
-            packets_received: report.counts.packets_received,
-            packet_bytes_sent: report.counts.packet_bytes_sent,
-            packet_bytes_received: report.counts.packet_bytes_received,
-            period,
-            malformed: record.refusals.malformed,
-            commands_over_quota: record.refusals.commands_over_quota,
-        };
-        if figures.late {
-            debug!(tick = %publication.tick, ?late_by, "a late tick");
-        }
-        self.stats.add(&figures);
-        self.count_over_budget(&publication.output);
-        let report = TickReport {
-            figures: &figures,
-            output: &publication.output,
-            subscriptions_lost: publication.subscribed.lost().len() as u64,
-            fan_out_wait: record.fan_out_wait,
-            fan_out: &report.counts,
-            refusals: &record.refusals,
-            period,
-            is_recorded: record.is_recorded,
-            lateness: (record.begun).saturating_duration_since(record.start.scheduled),
-        };
-        telemetry::record(&report);
-        if let Some(window) = &self.window {
-            window.lock().note(&report, &record.given);
-        }
-        self.spare = publication.subscribed;
-    }
-
-    fn count_over_budget(&self, output: &TickOutput) {
-        for &(kind, runs) in &output.over_budget {
-            // A name keeps its number, even if a reload has removed its command since.
-            if let Some(name) = self.config.logic.numbers.command_name(kind) {
-                self.stats.add_over_budget(name, runs);
-                table::COMMANDS_OVER_BUDGET.add_to_named(name, runs);
-            }
-        }
-    }
 }
 
-/// What an account keeps by a change.
-fn character(change: &RosterChange) -> Option<(String, Vec<i32>)> {
-    match change {
-        RosterChange::Character { account, row } => Some((account.clone(), row.clone())),
-        _ => None,
-    }
-}
-
-/// Shows every command from the start, though most never use up their budget.
-fn show_commands(config: &WorldConfig) {
-    let scripts = config.schema.commands.iter();
-    for command in scripts.filter(|c| c.kind > CommandKind::DESPAWN) {
-        table::COMMANDS_OVER_BUDGET.add_to_named(&command.name, 0);
-    }
-}
-
-/// The next scheduled start that is not past. Starts that a late tick has missed are
-/// left out, so that the world does not run faster afterwards.
+/// The next scheduled start that is not past. Starts that a late tick has missed are skipped, so
+/// that the world does not run faster afterwards.
 fn next_start(scheduled: Instant, period: Duration, now: Instant) -> Start {
     let mut start = Start {
         scheduled: scheduled + period,
@@ -810,7 +559,7 @@ fn next_start(scheduled: Instant, period: Duration, now: Instant) -> Start {
     start
 }
 
-/// The longest that a stop waits for a sleeping tick thread.
+/// The longest time that a stop waits for a sleeping tick thread.
 const STOP_LATENCY: Duration = Duration::from_millis(50);
 
 #[cfg(test)]

@@ -12,31 +12,31 @@ use accounts::network::Network;
 #[derive(Debug)]
 pub struct AdmissionControl {
     pending_max: usize,
-    next: Place,
-    /// Those that may stay, by network, with the time of their first packet, oldest first.
-    staying: HashMap<Network, VecDeque<(Place, Instant)>>,
+    next: PendingId,
+    /// Those that are not evicted, by network, with the time of their first packet, oldest first.
+    staying: HashMap<Network, VecDeque<(PendingId, Instant)>>,
     staying_count: usize,
     /// Evicted ones that are not closed yet.
-    evicted: HashSet<Place>,
+    evicted: HashSet<PendingId>,
     /// The pacing of connections with unvalidated addresses: when the last one was due.
     unvalidated: Option<Instant>,
 }
 
 /// The number of a pending connection. Later ones have higher numbers.
-pub type Place = u64;
+pub type PendingId = u64;
 
-/// What to do with a new connection.
+/// The decision on a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    Accept(Place),
+pub enum AdmissionDecision {
+    Accept(PendingId),
     /// Validate the address with a Retry packet first (RFC 9000, section 8.1).
     Retry,
-    /// There is no room.
+    /// No room.
     Refuse,
 }
 
 impl Default for AdmissionControl {
-    /// That of a shard.
+    /// The admission control of a shard.
     fn default() -> AdmissionControl {
         AdmissionControl::new(PENDING_MAX)
     }
@@ -44,8 +44,8 @@ impl Default for AdmissionControl {
 
 impl AdmissionControl {
     /// At most this many pending connections, evicted ones included. A quarter may have
-    /// unvalidated addresses; half may be of one network; beyond three quarters, each new one
-    /// evicts one: evicted ones are closed some milliseconds later, and count until then.
+    /// unvalidated addresses; half may come from one network; beyond three quarters, each new
+    /// one evicts one. Evicted ones are closed some milliseconds later, and count until then.
     pub fn new(pending_max: usize) -> AdmissionControl {
         AdmissionControl {
             pending_max,
@@ -59,15 +59,20 @@ impl AdmissionControl {
 
     /// Decides on a new connection. When full, evicts the pending connection that has been idle
     /// longest, if idle for at least `HELLO_USUAL`: a client sends its hello as soon as it can.
-    /// Refuses the new one if all are younger: then many want to play, and will try again.
-    pub fn admit(&mut self, address: SocketAddr, is_validated: bool, now: Instant) -> Answer {
+    /// Refuses the new one if all are younger: then many clients connect at once, and retry.
+    pub fn admit(
+        &mut self,
+        address: SocketAddr,
+        is_validated: bool,
+        now: Instant,
+    ) -> AdmissionDecision {
         let network = Network::of(address.ip());
         let (pending, pending_max) = (self.pending(), self.pending_max);
         if pending >= pending_max {
-            return Answer::Refuse;
+            return AdmissionDecision::Refuse;
         }
         if !is_validated && (pending >= pending_max / 4 || !self.is_within_rate(now)) {
-            return Answer::Retry;
+            return AdmissionDecision::Retry;
         }
         let own = self.staying.get(&network).map_or(0, VecDeque::len);
         let has_room = if own >= pending_max / 2 {
@@ -79,14 +84,14 @@ impl AdmissionControl {
             true
         };
         if !has_room {
-            return Answer::Refuse;
+            return AdmissionDecision::Refuse;
         }
-        let place = self.next;
+        let id = self.next;
         self.next += 1;
         self.staying_count += 1;
-        let places = self.staying.entry(network).or_default();
-        places.push_back((place, now));
-        Answer::Accept(place)
+        let entries = self.staying.entry(network).or_default();
+        entries.push_back((id, now));
+        AdmissionDecision::Accept(id)
     }
 
     /// Whether the rate of connections with unvalidated addresses is below its limit. First packets
@@ -105,7 +110,7 @@ impl AdmissionControl {
         let largest = self
             .staying
             .iter()
-            .max_by_key(|(_, places)| (places.len(), Reverse(places.front())));
+            .max_by_key(|(_, entries)| (entries.len(), Reverse(entries.front())));
         largest.map(|(&network, _)| network)
     }
 
@@ -125,29 +130,29 @@ impl AdmissionControl {
 
     /// A pending connection has sent its hello, or has ended. `address` is the one that it was
     /// admitted with.
-    pub fn leave(&mut self, place: Place, address: SocketAddr) {
-        if self.evicted.remove(&place) {
+    pub fn leave(&mut self, id: PendingId, address: SocketAddr) {
+        if self.evicted.remove(&id) {
             return;
         }
-        self.remove(place, Network::of(address.ip()));
+        self.remove(id, Network::of(address.ip()));
     }
 
-    /// Removes one of those that may stay.
-    fn remove(&mut self, place: Place, network: Network) {
-        if let Some(places) = self.staying.get_mut(&network)
-            && let Ok(at) = places.binary_search_by_key(&place, |(place, _)| *place)
+    /// Removes one that is not evicted.
+    fn remove(&mut self, id: PendingId, network: Network) {
+        if let Some(entries) = self.staying.get_mut(&network)
+            && let Ok(at) = entries.binary_search_by_key(&id, |(id, _)| *id)
         {
-            places.remove(at);
+            entries.remove(at);
             self.staying_count -= 1;
-            if places.is_empty() {
+            if entries.is_empty() {
                 self.staying.remove(&network);
             }
         }
     }
 
     /// Whether this connection was evicted, and is to be closed.
-    pub fn is_evicted(&self, place: Place) -> bool {
-        self.evicted.contains(&place)
+    pub fn is_evicted(&self, id: PendingId) -> bool {
+        self.evicted.contains(&id)
     }
 
     /// The number of evicted connections that are not closed yet.
@@ -163,8 +168,8 @@ impl AdmissionControl {
 
 /// From the first packet to the hello.
 pub const HELLO_WAIT: Duration = Duration::from_secs(5);
-/// After this time without a hello, a connection may be evicted: far more than a client needs, also
-/// on a busy server.
+/// After this time without a hello, a connection may be evicted. A client needs far less, even on a
+/// busy server.
 const HELLO_USUAL: Duration = Duration::from_secs(1);
 /// Pending connections of a shard: 30 MB.
 pub const PENDING_MAX: usize = 1024;
@@ -184,9 +189,9 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn enter(control: &mut AdmissionControl, address: SocketAddr, now: Instant) -> Place {
+    fn enter(control: &mut AdmissionControl, address: SocketAddr, now: Instant) -> PendingId {
         match control.admit(address, true, now) {
-            Answer::Accept(place) => place,
+            AdmissionDecision::Accept(id) => id,
             answer => panic!("{answer:?}"),
         }
     }
@@ -196,111 +201,111 @@ mod tests {
         let (mut control, now) = (AdmissionControl::default(), Instant::now());
         let client = |i: usize| address(&format!("10.0.{}.{}:1", i / 256, i % 256));
         for i in 0..PENDING_UNVALIDATED_MAX {
-            let place = i as Place;
-            assert_eq!(control.admit(client(i), false, now), Answer::Accept(place));
+            let id = i as PendingId;
+            assert_eq!(
+                control.admit(client(i), false, now),
+                AdmissionDecision::Accept(id)
+            );
         }
         let other = address("10.9.9.9:1");
-        assert_eq!(control.admit(other, false, now), Answer::Retry);
+        assert_eq!(control.admit(other, false, now), AdmissionDecision::Retry);
         enter(&mut control, other, now);
         control.leave(0, client(0));
-        assert_eq!(control.admit(other, false, now), Answer::Retry);
+        assert_eq!(control.admit(other, false, now), AdmissionDecision::Retry);
         control.leave(1, client(1));
         assert!(matches!(
             control.admit(other, false, now),
-            Answer::Accept(_)
+            AdmissionDecision::Accept(_)
         ));
     }
 
     #[test]
-    fn above_a_rate_a_first_packet_must_come_with_a_proof_however_few_wait() {
+    fn above_a_rate_addresses_are_validated_however_few_connections_wait() {
         let (mut control, now) = (AdmissionControl::default(), Instant::now());
-        let mut believed = |times: usize, now| {
-            let come = (0..times).filter(|i| {
+        let mut admitted = |times: usize, now| {
+            let admitted = (0..times).filter(|i| {
                 let client = address(&format!("10.0.{}.{}:1", i / 256, i % 256));
                 let answer = control.admit(client, false, now);
-                if let Answer::Accept(place) = answer {
-                    control.leave(place, client);
+                if let AdmissionDecision::Accept(id) = answer {
+                    control.leave(id, client);
                 }
-                answer != Answer::Retry
+                answer != AdmissionDecision::Retry
             });
-            come.count()
+            admitted.count()
         };
         let at_once = UNVALIDATED_BURST as usize;
-        assert_eq!(believed(5000, now), at_once);
-        assert_eq!(believed(5000, now + UNVALIDATED_INTERVAL * 7), 7);
+        assert_eq!(admitted(5000, now), at_once);
+        assert_eq!(admitted(5000, now + UNVALIDATED_INTERVAL * 7), 7);
         let later = now + Duration::from_secs(60);
-        assert_eq!(believed(5000, later), at_once);
-        // With a proof it may come.
-        let place = enter(&mut control, address("10.9.9.9:1"), later);
-        control.leave(place, address("10.9.9.9:1"));
+        assert_eq!(admitted(5000, later), at_once);
+        // With a proof it is admitted.
+        let id = enter(&mut control, address("10.9.9.9:1"), later);
+        control.leave(id, address("10.9.9.9:1"));
     }
 
     #[test]
-    fn a_network_that_has_all_its_places_gives_up_the_oldest() {
+    fn a_network_at_its_limit_evicts_its_oldest_connection() {
         let (mut control, mut now) = (AdmissionControl::default(), Instant::now());
         let own = |i: usize| address(&format!("[2001:db8::{i:x}]:{i}"));
-        let mut places: Vec<Place> = (0..STAYING_OF_NETWORK_MAX)
+        let mut entries: Vec<PendingId> = (0..STAYING_OF_NETWORK_MAX)
             .map(|i| enter(&mut control, own(i), now))
             .collect();
         now += HELLO_USUAL;
         for i in 0..3 {
-            places.push(enter(&mut control, own(STAYING_OF_NETWORK_MAX + i), now));
+            entries.push(enter(&mut control, own(STAYING_OF_NETWORK_MAX + i), now));
         }
-        let gone: Vec<bool> = places
-            .iter()
-            .map(|&place| control.is_evicted(place))
-            .collect();
+        let gone: Vec<bool> = entries.iter().map(|&id| control.is_evicted(id)).collect();
         assert_eq!(gone.iter().filter(|&&gone| gone).count(), 3);
         assert_eq!(gone[..3], [true; 3]);
         assert_eq!(control.evicted(), 3);
-        for (i, &place) in places.iter().enumerate() {
-            control.leave(place, own(i));
+        for (i, &id) in entries.iter().enumerate() {
+            control.leave(id, own(i));
         }
         assert_eq!(control.pending(), 0);
         assert!(control.staying.is_empty());
     }
 
     #[test]
-    fn of_many_that_come_at_once_the_first_get_in() {
+    fn of_many_connections_at_once_the_first_are_admitted() {
         let (mut control, mut now) = (AdmissionControl::default(), Instant::now());
         let home = address("10.0.0.1:1");
         for _ in 0..STAYING_OF_NETWORK_MAX {
             enter(&mut control, home, now);
         }
         now += HELLO_USUAL / 2;
-        assert_eq!(control.admit(home, true, now), Answer::Refuse);
+        assert_eq!(control.admit(home, true, now), AdmissionDecision::Refuse);
         assert_eq!(control.evicted(), 0);
         control.leave(0, home);
         enter(&mut control, home, now);
     }
 
     #[test]
-    fn the_largest_network_makes_room_for_the_others() {
+    fn the_largest_network_is_evicted_from_for_the_others() {
         let (mut control, mut now) = (AdmissionControl::default(), Instant::now());
-        let large: Vec<Place> = (0..STAYING_OF_NETWORK_MAX)
+        let large: Vec<PendingId> = (0..STAYING_OF_NETWORK_MAX)
             .map(|_| enter(&mut control, address("10.0.0.1:1"), now))
             .collect();
         now += HELLO_USUAL;
         for i in STAYING_OF_NETWORK_MAX..STAYING_MAX + 10 {
             let other = address(&format!("10.1.{}.{}:1", i / 256, i % 256));
-            let place = enter(&mut control, other, now);
-            assert!(!control.is_evicted(place));
+            let id = enter(&mut control, other, now);
+            assert!(!control.is_evicted(id));
         }
         assert_eq!(control.evicted(), 10);
-        assert!(large[..10].iter().all(|&place| control.is_evicted(place)));
+        assert!(large[..10].iter().all(|&id| control.is_evicted(id)));
     }
 
     #[test]
-    fn those_that_have_to_go_count_until_they_are_gone() {
+    fn evicted_connections_count_until_they_are_closed() {
         let (mut control, mut now) = (AdmissionControl::default(), Instant::now());
         let flood = address("10.0.0.1:1");
         while control.pending() < PENDING_MAX {
-            if control.admit(flood, true, now) == Answer::Refuse {
+            if control.admit(flood, true, now) == AdmissionDecision::Refuse {
                 now += HELLO_USUAL;
             }
         }
         now += HELLO_USUAL;
-        assert_eq!(control.admit(flood, true, now), Answer::Refuse);
+        assert_eq!(control.admit(flood, true, now), AdmissionDecision::Refuse);
         control.leave(0, flood);
         enter(&mut control, flood, now);
     }

@@ -1,8 +1,8 @@
-//! The certificate that browsers are shown.
+//! The certificate for browsers.
 //!
-//! A browser trusts a self-signed certificate whose hash the page knows, if that is an ECDSA
-//! certificate of two weeks at most. So there is one beside that of other clients, who may
-//! have kept a fingerprint for longer. It is replaced long before its end.
+//! A browser trusts a self-signed certificate by the hash in the page if it is an ECDSA
+//! certificate of two weeks at most. So browsers have their own, beside that of other clients,
+//! which may pin a fingerprint for longer. It is renewed long before it expires.
 
 use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
@@ -17,7 +17,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tracing::warn;
 
-/// A certificate that is replaced in time.
+/// A certificate that is renewed in time.
 #[derive(Debug)]
 pub struct Renewed {
     current: Mutex<Current>,
@@ -43,8 +43,8 @@ impl Renewed {
 
     fn current(&self, now: SystemTime) -> Current {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        // The date goes by what browsers read in it. A clock that is set back a little does not
-        // change a hash that pages have.
+        // Browsers check its dates. A clock that is set back a little must not change the hash,
+        // which pages have.
         let is_in_time = match now.duration_since(current.made) {
             Ok(age) => age < RENEW_AFTER,
             Err(ahead) => ahead.duration() < BEFORE / 2,
@@ -85,7 +85,7 @@ impl Current {
 #[derive(Debug)]
 pub struct ByProtocol {
     pub usual: Shared<CertifiedKey>,
-    /// For browsers; `None` if they are shown the usual one.
+    /// For browsers; `None` if they get the usual one.
     pub renewed: Option<Arc<Renewed>>,
 }
 
@@ -101,7 +101,7 @@ impl ResolvesServerCert for ByProtocol {
 }
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Browsers take no certificate that is valid for more than 14 days.
+/// Browsers accept no certificate that is valid for more than 14 days.
 const VALID: Duration = DAY.saturating_mul(13);
 const BEFORE: Duration = DAY;
 const RENEW_AFTER: Duration = DAY.saturating_mul(6);

@@ -9,14 +9,14 @@ use session::Session;
 use session::stream::Unsent;
 use shared::wire::control::Close;
 
-use super::admission_control::Place;
+use super::admission_control::PendingId;
 use super::client_link::ClientLink;
 use super::handshake::HelloReader;
 use super::requests::Requests;
 
-/// What a shard keeps of a connection.
+/// A shard's state of a connection.
 pub enum Client {
-    /// It has not said hello.
+    /// It has not sent its hello.
     Pending(PendingConnection),
     Player(Box<Player>),
 }
@@ -24,24 +24,23 @@ pub enum Client {
 pub struct PendingConnection {
     pub hello: HelloReader,
     pub address: SocketAddr,
-    /// Among the connections that wait.
-    pub place: Place,
+    /// Of admission control.
+    pub id: PendingId,
     pub since: Instant,
 }
 
-/// A client that is in the world, or waits for its entity.
+/// A client in the world, or waiting for its entity.
 pub struct Player {
     pub id: SessionId,
-    /// Where its hello came from.
+    /// The origin of its hello.
     pub address: IpAddr,
     pub session: Session,
     pub requests: Requests,
-    /// It has sent a datagram that could be read.
-    pub is_heard: bool,
-    /// It has sent bytes that could not be read. It doesn't keep its place for a return:
-    /// many of its kind would fill the world.
+    /// It has sent a valid datagram.
+    pub is_confirmed: bool,
+    /// It has sent malformed bytes. It may not resume: many such clients would fill the world.
     pub is_malformed: bool,
-    /// What the network had done to its packets when its link was judged last.
+    /// The congestion counters when its link was judged last.
     pub congestion: Congestion,
 }
 
@@ -53,7 +52,7 @@ impl Client {
         }
     }
 
-    /// Prefetches its data.
+    /// Prefetches the player.
     pub fn prefetch(&self) {
         if let Client::Player(player) = self {
             quic::prefetch(&**player);
@@ -62,7 +61,7 @@ impl Client {
 }
 
 impl Player {
-    /// Whether packets were marked on the way since the last look.
+    /// Whether packets were marked on the way since the last call.
     pub fn is_marked(&mut self, link: &impl ClientLink) -> bool {
         let congestion = link.congestion();
         let before = std::mem::replace(&mut self.congestion, congestion);
@@ -70,7 +69,7 @@ impl Player {
     }
 
     /// Gives the transport as much of the stream as it takes now; the rest waits for the
-    /// next tick. Gives the number of bytes.
+    /// next tick. Returns the number of bytes.
     pub fn flush(&mut self, link: &mut impl ClientLink) -> usize {
         self.session.send(|unsent| match unsent {
             Unsent::Shared(bytes) => link.write_shared(bytes),

@@ -1,4 +1,4 @@
-//! What a shard needs of a client's connection: QUIC's, or one within the process.
+//! A client's connection as a shard uses it: over QUIC, or within the process.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -15,16 +15,16 @@ pub trait ClientLink {
 
     fn remote_address(&self) -> SocketAddr;
 
-    /// What the network has done to the packets that were sent.
+    /// Counters of congestion on the path.
     fn congestion(&self) -> Congestion;
 
     /// Sends a datagram, or drops it where the connection is ending.
     fn send_datagram(&mut self, data: Bytes);
 
-    /// Gives the stream as many of these bytes as it takes now, and says how many.
+    /// Writes as many of these bytes to the stream as it takes now, and returns how many.
     fn write(&mut self, bytes: &[u8]) -> usize;
 
-    /// The same for bytes that many clients get, which need no copy.
+    /// The same for bytes that many clients share, without a copy.
     fn write_shared(&mut self, bytes: Bytes) -> usize {
         self.write(&bytes)
     }

@@ -1,4 +1,4 @@
-//! The hello of a client, and why a client may not come in.
+//! The hello of a client, and the checks for its admission.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,40 +15,40 @@ use shared::wire::{DecodeError, PROTOCOL_VERSION};
 
 use super::client_link::ClientLink;
 
-/// What hellos are compared with.
-pub struct Admission {
+/// The requirements for a hello.
+pub struct AdmissionPolicy {
     pub schema_hash: u64,
     pub guard: Arc<Guard>,
     /// False while the world is being recovered.
     pub is_open: Arc<AtomicBool>,
-    /// Where players of another version get one that this server takes.
+    /// The address of client versions that this server accepts, for players.
     pub update_url: Option<Arc<str>>,
 }
 
-/// Where and when a hello arrives.
+/// The origin and the time of a hello.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub address: IpAddr,
     pub now: Moment,
 }
 
-/// Why a client may not come in.
+/// Why a client is not admitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct AdmissionError {
     pub close: Close,
     pub reason: String,
-    /// It may have guessed the token.
+    /// Its token was wrong, perhaps a guess.
     pub is_guess: bool,
-    /// Its network has done so too often for its token to be looked at.
+    /// Its network sent too many wrong tokens, so that its token was not checked.
     pub is_guess_over: bool,
 }
 
-/// A client that may come in.
+/// A client that is admitted.
 #[derive(Clone, Debug)]
 pub struct Admitted {
     pub hello: Hello,
     pub identity: Identity,
-    /// Only if its ticket brings it back.
+    /// It is admitted only if its ticket resumes a session.
     pub must_resume: bool,
 }
 
@@ -59,15 +59,15 @@ pub struct HelloReader {
 }
 
 impl HelloReader {
-    /// Reads on, and checks a hello that is complete. `None` until then. Who is let in must
-    /// leave the guard again.
+    /// Reads on, and checks the hello once it is complete; `None` until then. An admitted client
+    /// counts in the guard until `Guard::leave`.
     pub fn read(
         &mut self,
         link: &mut impl ClientLink,
-        admission: &Admission,
+        admission: &AdmissionPolicy,
         arrival: Arrival,
-    ) -> Result<Option<Admitted>, Refusal> {
-        // What follows the hello stays with the transport until the client is in.
+    ) -> Result<Option<Admitted>, AdmissionError> {
+        // Bytes after the hello stay with the transport until the client is admitted.
         while let Some(missing) = self.missing()? {
             let end = link.read(missing, |bytes| self.bytes.extend_from_slice(bytes));
             match (end, self.missing()?) {
@@ -86,7 +86,7 @@ impl HelloReader {
             let reason = update.reason(&format!(
                 "the client speaks protocol version {version}, the server {PROTOCOL_VERSION}"
             ));
-            return Err(Refusal {
+            return Err(AdmissionError {
                 close: Close::Outdated,
                 ..refused(reason)
             });
@@ -100,8 +100,8 @@ impl HelloReader {
         }))
     }
 
-    /// The bytes that are known to be missing; none once the hello is complete.
-    fn missing(&self) -> Result<Option<usize>, Refusal> {
+    /// The number of missing bytes, as far as known; none once the hello is complete.
+    fn missing(&self) -> Result<Option<usize>, AdmissionError> {
         let Some((length, rest)) = self.bytes.split_first_chunk::<LENGTH_BYTES>() else {
             return Ok(Some(LENGTH_BYTES - self.bytes.len()));
         };
@@ -116,12 +116,12 @@ impl HelloReader {
     }
 }
 
-/// Who a client is, and whether it must come back to a session.
+/// A client's identity, and whether it must resume a session.
 fn check(
     hello: &Hello,
-    admission: &Admission,
+    admission: &AdmissionPolicy,
     arrival: Arrival,
-) -> Result<(Identity, bool), Refusal> {
+) -> Result<(Identity, bool), AdmissionError> {
     let credentials = Credentials {
         token: &hello.token,
         wished_name: &hello.name,
@@ -133,7 +133,7 @@ fn check(
         }
         admitted => (admitted, false),
     };
-    let identity = admitted.map_err(|reason| Refusal {
+    let identity = admitted.map_err(|reason| AdmissionError {
         close: reason.close(),
         is_guess: matches!(&reason, NotAdmitted::Rejected(rejection) if rejection.is_guess()),
         is_guess_over: matches!(&reason, NotAdmitted::Guessing(_)),
@@ -141,7 +141,7 @@ fn check(
     })?;
     if !admission.is_open.load(Ordering::Relaxed) {
         admission.guard.leave(address);
-        return Err(Refusal {
+        return Err(AdmissionError {
             close: Close::Starting,
             ..refused("the world is being recovered: try again in a second".to_owned())
         });
@@ -149,7 +149,7 @@ fn check(
     match hello.schema_hash {
         Some(hash) if hash != admission.schema_hash => {
             admission.guard.leave(address);
-            Err(Refusal {
+            Err(AdmissionError {
                 close: Close::SchemaMismatch,
                 ..refused(format!(
                     "the client needs schema {hash:016x}, the server has {:016x}",
@@ -161,8 +161,8 @@ fn check(
     }
 }
 
-fn refused(reason: String) -> Refusal {
-    Refusal {
+fn refused(reason: String) -> AdmissionError {
+    AdmissionError {
         close: Close::Refused,
         reason,
         is_guess: false,
@@ -170,8 +170,8 @@ fn refused(reason: String) -> Refusal {
     }
 }
 
-pub fn malformed(error: &dyn std::fmt::Display) -> Refusal {
-    Refusal {
+pub fn malformed(error: &dyn std::fmt::Display) -> AdmissionError {
+    AdmissionError {
         close: Close::Malformed,
         reason: error.to_string(),
         is_guess: false,

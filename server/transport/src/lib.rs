@@ -3,17 +3,17 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`quic`] | sockets, certificates, transport settings |
-//! | [`browsers`] | the certificate that browsers are shown |
-//! | [`shards`] | the threads, and what each repeats |
-//! | [`shard`] | the clients of one thread |
+//! | [`browsers`] | the certificate for browsers |
+//! | [`shard_thread`] | the thread of a shard: its loop and its fan-out |
+//! | [`shard`] | the clients of one shard |
 //! | [`client`] | one connection from its first packet to its last |
-//! | [`client_link`] | what a shard needs of a connection |
+//! | [`client_link`] | a client's connection, as a shard uses it |
 //! | [`neighbours`] | packets that reach the wrong shard |
 //! | [`admission_control`] | bounds on connections before their hello |
-//! | [`handshake`] | the hello, and why a client may not come in |
+//! | [`handshake`] | the hello, and the checks for admission |
 //! | [`requests`] | requests, read no faster than a client may send them |
 //! | [`steady`] | the time by which proofs of addresses expire |
-//! | [`pace`] | how many clients a shard has time to tell of a tick |
+//! | [`pace`] | the time budget of a fan-out |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
@@ -27,5 +27,5 @@ pub mod pace;
 pub mod quic;
 pub mod requests;
 pub mod shard;
-pub mod shards;
+pub mod shard_thread;
 pub mod steady;

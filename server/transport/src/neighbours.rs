@@ -1,11 +1,11 @@
-//! The shards of a port: packets that reach the wrong one are handed over.
+//! The shards of a port hand over packets that reach the wrong one.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 
 use quic::{Packet, Steering, Wait};
 
-/// All shards of a server, as each of them knows the others.
+/// All shards of a server, to hand packets over.
 #[derive(Clone)]
 pub struct Neighbours {
     pub steering: Steering,
@@ -19,8 +19,8 @@ struct Neighbour {
 }
 
 impl Neighbours {
-    /// Shards that are numbered from 0, and what each of them is handed. With a reset key they
-    /// know the connections of the server before.
+    /// The shards, numbered from 0, and the receiver of each. With a reset key they reset the
+    /// connections of the previous server.
     pub fn new(shards: u16, reset_key: Option<&ResetKey>) -> (Neighbours, Vec<Receiver<Packet>>) {
         let channels = (0..shards).map(|_| sync_channel(STRAYS_MAX));
         let (senders, receivers): (Vec<_>, Vec<_>) = channels.unzip();
@@ -43,8 +43,7 @@ impl Neighbours {
         }
     }
 
-    /// Hands a packet to the shard that it is for. It is lost if that one has too many, as
-    /// in a socket that is full.
+    /// Hands a packet to its shard. It is lost if that one's queue is full, as in a full socket.
     pub fn hand_over(&self, owner: u16, packet: Packet) {
         let Some(shard) = self.shards.get(usize::from(owner)) else {
             return;
@@ -52,13 +51,13 @@ impl Neighbours {
         if shard.packets.try_send(packet).is_ok()
             && let Some(waker) = shard.waker.get()
         {
-            // A shard that cannot be woken finds the packet at its next look.
+            // A shard that cannot be woken finds the packet when it polls next.
             let _ = waker.wake();
         }
     }
 }
 
-/// What the reset tokens of connections are made from, the same for a server and those before it.
+/// The key of stateless reset tokens, the same for a server and its predecessors.
 pub type ResetKey = [u8; 64];
 
 /// Packets that wait for one shard: 2 MB.

@@ -90,7 +90,7 @@ pub fn self_signed_pem() -> Result<(String, String)> {
     Ok((certified.cert.pem(), certified.signing_key.serialize_pem()))
 }
 
-/// How browsers connect, beside clients that speak Myriad's own protocol over QUIC.
+/// The connections of browsers, beside clients that speak Myriad's own protocol over QUIC.
 #[derive(Clone, Debug)]
 pub struct Browsers {
     pub options: WebOptions,
@@ -98,7 +98,7 @@ pub struct Browsers {
     pub renewed: Option<Arc<Renewed>>,
 }
 
-/// The QUIC settings of every connection. Each of `turns` lets each of them send a packet.
+/// The QUIC settings of all connections. Each of `turns` lets each of them send a packet.
 pub fn server_config(
     identity: &Shared<CertifiedKey>,
     browsers: Option<&Browsers>,
@@ -129,9 +129,9 @@ pub fn server_config(
 }
 
 fn transport(takes_browsers: bool, idle: Duration, turns: Turns) -> Result<TransportConfig> {
-    // A client opens one stream; each more would cost memory. What a client speaks is not
-    // known yet. A browser opens one for its session, three for HTTP/3, and maybe one that
-    // means nothing.
+    // A client opens one stream; each more would cost memory. The client's protocol is not
+    // known yet. A browser opens one for its session, three for HTTP/3, and maybe one without
+    // meaning.
     let (bidirectional, unidirectional) = if takes_browsers { (2, 4) } else { (1, 0) };
     let mut transport = TransportConfig::default();
     transport
@@ -155,7 +155,7 @@ fn transport(takes_browsers: bool, idle: Duration, turns: Turns) -> Result<Trans
     Ok(transport)
 }
 
-/// How often a client acknowledges packets to QUIC: not each second one, as a narrow way up would
+/// How often a client acknowledges packets to QUIC: not each second one, as a narrow uplink would
 /// carry little else. Datagrams have acknowledgements of their own, and the stream is thin.
 fn acks() -> AckFrequencyConfig {
     let mut acks = AckFrequencyConfig::default();
@@ -168,8 +168,8 @@ fn acks() -> AckFrequencyConfig {
 const ACK_PACKETS: u32 = 8;
 /// Or a round trip, if that is shorter.
 const ACK_DELAY: Duration = Duration::from_millis(150);
-/// What is lost before a round trip is known is sent again after three of these. The first packets
-/// are the longest: a link of 16 kbit/s needs 0.6 seconds for one.
+/// Before a round trip is measured, lost packets are sent again after three of these. The first
+/// packets are the longest: a link of 16 kbit/s needs 0.6 seconds for one.
 const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(150);
 
 /// One socket for each shard, all on one port: the kernel spreads clients over them. Port

@@ -11,22 +11,21 @@ use super::client_link::ClientLink;
 /// The client's half of its stream, behind the hello.
 pub struct Requests {
     reader: RequestReader,
-    pace: Pace,
-    /// Room for requests that wait for their answers: as many as a client may send in a
-    /// second.
+    rate_limit: RateLimit,
+    /// Room for unanswered requests: as many as a client may send in a second.
     room: u32,
-    /// The stream was not read to the last byte that has arrived.
+    /// The stream may have unread bytes.
     is_readable: bool,
-    /// Nothing more can come.
+    /// The stream has ended.
     is_ended: bool,
 }
 
-/// So many requests a second, and as many at once after a pause. More requests wait in the
-/// client's own buffers, since the stream's window is small.
-struct Pace {
+/// A rate of requests a second, with a burst of one second. More requests wait in the client's own
+/// buffers, since the stream's window is small.
+struct RateLimit {
     interval: Duration,
     burst: Duration,
-    /// When the requests so far would have been taken in at an even pace.
+    /// When the requests so far would have been accepted at the even rate.
     paid: Instant,
 }
 
@@ -34,7 +33,7 @@ impl Requests {
     pub fn new(per_second: u32, now: Instant) -> Requests {
         Requests {
             reader: RequestReader::default(),
-            pace: Pace::new(per_second, now),
+            rate_limit: RateLimit::new(per_second, now),
             room: per_second,
             is_readable: true,
             is_ended: false,
@@ -49,10 +48,10 @@ impl Requests {
     /// The next request that has arrived, if the client may send one now.
     pub fn next(&mut self, link: &mut impl ClientLink) -> Result<Option<Request>, DecodeError> {
         let now = link.now();
-        while self.is_readable && self.room > 0 && self.pace.next() <= now {
+        while self.is_readable && self.room > 0 && self.rate_limit.next() <= now {
             match self.reader.next_request() {
                 Ok(Some(request)) => {
-                    self.pace.take(now);
+                    self.rate_limit.take(now);
                     self.room -= 1;
                     return Ok(Some(request));
                 }
@@ -63,7 +62,7 @@ impl Requests {
                     return Err(error);
                 }
             }
-            // What is not read fills the window. A stream may end, even inside a request,
+            // Unread bytes fill the window. A stream may end, even inside a request,
             // before the connection does.
             let mut is_new = false;
             let end = link.read(CHUNK_BYTES_MAX, |bytes| {
@@ -82,17 +81,17 @@ impl Requests {
     }
 }
 
-impl Pace {
-    fn new(per_second: u32, now: Instant) -> Pace {
+impl RateLimit {
+    fn new(per_second: u32, now: Instant) -> RateLimit {
         let interval = Duration::from_secs(1) / per_second;
-        Pace {
+        RateLimit {
             interval,
             burst: interval * per_second.saturating_sub(1),
             paid: now,
         }
     }
 
-    /// When the next request may be taken in.
+    /// When the next request is accepted.
     fn next(&self) -> Instant {
         self.paid.checked_sub(self.burst).unwrap_or(self.paid)
     }
@@ -112,20 +111,20 @@ mod tests {
     fn a_burst_of_requests_goes_through_and_then_one_an_interval() {
         let start = Instant::now() + Duration::from_secs(100);
         let ms = Duration::from_millis;
-        let mut pace = Pace::new(10, start);
+        let mut rate_limit = RateLimit::new(10, start);
         for _ in 0..10 {
-            assert!(pace.next() <= start);
-            pace.take(start);
+            assert!(rate_limit.next() <= start);
+            rate_limit.take(start);
         }
-        assert_eq!(pace.next(), start + ms(100));
-        pace.take(start + ms(100));
-        assert_eq!(pace.next(), start + ms(200));
+        assert_eq!(rate_limit.next(), start + ms(100));
+        rate_limit.take(start + ms(100));
+        assert_eq!(rate_limit.next(), start + ms(200));
         // After a long pause there is room for one burst, not more.
         let later = start + Duration::from_secs(60);
         for _ in 0..10 {
-            assert!(pace.next() <= later);
-            pace.take(later);
+            assert!(rate_limit.next() <= later);
+            rate_limit.take(later);
         }
-        assert_eq!(pace.next(), later + ms(100));
+        assert_eq!(rate_limit.next(), later + ms(100));
     }
 }

@@ -1,51 +1,51 @@
-//! The clients of one thread.
+//! The clients of one shard.
+
+mod publications;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use accounts::moment::Moment;
 use accounts::network::Network;
 use frontend::SessionWorld;
 use frontend::inbox::{Join, Leave, PendingRequest, SessionId, SharedInbox};
-use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
 use gpu_kernels::listen::SubscribeError;
 use platform::metrics::counts::{FanOutCounts, Refusals};
 use quic::proto::{ConnectionError, Incoming};
 use quic::{Application, Congestion, Event, Handle, Link, Load, Open, Packet, Rejection};
 use session::Session;
 use session::fan_out::Scratch;
-use session::frame::TickView;
 use shared::Tick;
 use shared::wire::DecodeError;
 use shared::wire::commands::ClientDatagram;
 use shared::wire::control::Close;
 use shared::wire::request::RequestBody;
-use tracing::{debug, info};
+use tracing::info;
 
-use super::admission_control::{AdmissionControl, Answer, HELLO_WAIT, PENDING_MAX};
+use super::admission_control::{AdmissionControl, AdmissionDecision, HELLO_WAIT, PENDING_MAX};
 use super::client::{Client, PendingConnection, Player, close};
 use super::client_link::ClientLink;
-use super::handshake::{Admission, Admitted, Arrival, HelloReader, Refusal};
+use super::handshake::{AdmissionError, AdmissionPolicy, Admitted, Arrival, HelloReader};
 use super::neighbours::Neighbours;
 use super::requests::Requests;
 
-/// What all shards know of the world.
+/// The world as all shards share it.
 pub struct ShardWorld {
     pub session: Arc<SessionWorld>,
-    pub admission: Admission,
+    pub admission: AdmissionPolicy,
 }
 
-/// Connections that have not said hello.
+/// Connections that have not sent their hello.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingConnections {
     pub waiting: usize,
-    /// Of these, those that were evicted, and are to be closed.
+    /// Of these, the evicted ones, which are to be closed.
     pub evicted: usize,
 }
 
-/// Clients, and what serving them needs. Their connections are the transport's.
+/// Clients, and the state to serve them. Their connections belong to the transport.
 pub struct Shard {
     pub number: usize,
     world: Arc<ShardWorld>,
@@ -58,9 +58,9 @@ pub struct Shard {
     /// Reused: a decoded datagram, and the buffers of a fan-out.
     datagram: ClientDatagram,
     scratch: Scratch,
-    /// The newest tick that the shard was told of.
+    /// The newest tick that was published to the shard.
     tick: Tick,
-    /// All clients have taken in their streams up to this tick.
+    /// All clients have acknowledged their streams up to this tick.
     acked_through: Tick,
     pub counts: FanOutCounts,
 }
@@ -96,7 +96,7 @@ impl Shard {
         &self.world.session
     }
 
-    /// Connections that have not said hello.
+    /// Connections that have not sent their hello.
     pub fn pending_connections(&self) -> PendingConnections {
         PendingConnections {
             waiting: self.admission_control.pending(),
@@ -114,7 +114,7 @@ impl Shard {
     }
 }
 
-/// What clients do.
+/// Events of connections.
 impl Application for Shard {
     type Session = Client;
 
@@ -149,7 +149,7 @@ impl Application for Shard {
     fn closed(&mut self, _: Handle, client: Client, end: ConnectionError) {
         let player = match client {
             Client::Pending(pending) => {
-                return self.admission_control.leave(pending.place, pending.address);
+                return self.admission_control.leave(pending.id, pending.address);
             }
             Client::Player(player) => player,
         };
@@ -157,9 +157,9 @@ impl Application for Shard {
         self.world.admission.guard.leave(player.address);
         self.players.remove(&player.id);
         let bye = u64::from(Close::Bye.code());
-        let said_bye = matches!(&end, ConnectionError::ApplicationClosed(close)
+        let has_said_bye = matches!(&end, ConnectionError::ApplicationClosed(close)
             if close.error_code.into_inner() == bye);
-        let is_final = said_bye || player.is_malformed;
+        let is_final = has_said_bye || player.is_malformed;
         if !is_final && !player.session.is_ending() {
             self.counts.sessions_lost += 1;
         }
@@ -171,25 +171,25 @@ impl Application for Shard {
 }
 
 impl Shard {
-    /// Whether somebody at an address may open a connection, which may be proven already.
+    /// Whether a connection from an address is admitted. `is_proven`: the address is validated.
     pub fn open_for(&mut self, address: SocketAddr, is_proven: bool, now: Instant) -> Open<Client> {
-        let place = match self.admission_control.admit(address, is_proven, now) {
-            Answer::Retry => return Open::Retry,
-            Answer::Refuse => {
+        let id = match self.admission_control.admit(address, is_proven, now) {
+            AdmissionDecision::Retry => return Open::Retry,
+            AdmissionDecision::Refuse => {
                 self.count_refusals(|refusals| refusals.connections += 1);
                 return Open::Refuse;
             }
-            Answer::Accept(place) => place,
+            AdmissionDecision::Accept(id) => id,
         };
         Open::Accept(Client::Pending(PendingConnection {
             hello: HelloReader::default(),
             address,
-            place,
+            id,
             since: now,
         }))
     }
 
-    /// Something has happened to a connection.
+    /// Handles an event of a connection.
     pub fn take_event(&mut self, event: Event, link: &mut impl ClientLink, client: &mut Client) {
         match event {
             Event::Connected => {}
@@ -202,12 +202,12 @@ impl Shard {
                     };
                     match pending.hello.read(link, &self.world.admission, arrival) {
                         Ok(Some(admitted)) => {
-                            self.admission_control.leave(pending.place, pending.address);
+                            self.admission_control.leave(pending.id, pending.address);
                             let player = self.admit(link, arrival.address, admitted);
                             *client = Client::Player(player);
                         }
                         Ok(None) => {}
-                        Err(refusal) => self.turn_away(link, pending.address, &refusal),
+                        Err(error) => self.refuse(link, pending.address, &error),
                     }
                 }
                 if let Client::Player(player) = client {
@@ -223,19 +223,19 @@ impl Shard {
         }
     }
 
-    /// Says why a client may not come in.
-    fn turn_away(&mut self, link: &mut impl ClientLink, address: SocketAddr, refusal: &Refusal) {
-        info!(%address, reason = %refusal.reason, "a client was refused");
+    /// Closes a connection that is not admitted, with the reason.
+    fn refuse(&mut self, link: &mut impl ClientLink, address: SocketAddr, error: &AdmissionError) {
+        info!(%address, reason = %error.reason, "a client was refused");
         self.count_refusals(|refusals| {
-            let is_malformed = refusal.close == Close::Malformed;
+            let is_malformed = error.close == Close::Malformed;
             refusals.malformed += u64::from(is_malformed);
-            refusals.tokens += u64::from(refusal.is_guess);
-            refusals.connections += u64::from(refusal.is_guess_over);
+            refusals.tokens += u64::from(error.is_guess);
+            refusals.connections += u64::from(error.is_guess_over);
         });
-        close(link, refusal.close, &refusal.reason);
+        close(link, error.close, &error.reason);
     }
 
-    /// Adds a client that said a valid hello, and asks the tick for its entity.
+    /// Adds a client after its hello, and requests its entity from the tick.
     fn admit(
         &mut self,
         link: &impl ClientLink,
@@ -265,7 +265,7 @@ impl Shard {
             address,
             session: Session::new(limits),
             requests: Requests::new(limits.client_requests_per_second, link.now()),
-            is_heard: false,
+            is_confirmed: false,
             is_malformed: false,
             congestion: Congestion::default(),
         })
@@ -275,7 +275,7 @@ impl Shard {
         let world = &self.world.session;
         match world.commands.decode(bytes, self.tick, &mut self.datagram) {
             Ok(()) => {}
-            // The client repeats its commands once it knows the new ones.
+            // The client repeats its commands once it has the new ones.
             Err(DecodeError::Outdated(_)) => return,
             Err(error) => return self.malformed(link, client.player(), &error),
         }
@@ -283,10 +283,10 @@ impl Shard {
             Client::Pending(_) => Err("a datagram before the hello".to_owned()),
             Client::Player(player) => {
                 let mut inbox = self.inbox.lock();
-                let taken = player.session.take_in(&self.datagram, world, &mut inbox);
-                if taken.is_ok() && !player.is_heard {
-                    player.is_heard = true;
-                    inbox.heard.push(player.id);
+                let taken = player.session.receive(&self.datagram, world, &mut inbox);
+                if taken.is_ok() && !player.is_confirmed {
+                    player.is_confirmed = true;
+                    inbox.confirmed.push(player.id);
                 }
                 taken.map_err(|error| error.to_string())
             }
@@ -304,7 +304,7 @@ impl Shard {
                 Ok(None) => return,
                 Err(error) => return self.malformed(link, Some(player), &error),
             };
-            // Without a row the client is not welcomed yet.
+            // Without a row the client has no welcome yet.
             let Some(row) = player.session.client() else {
                 return self.malformed(link, Some(player), &"a request before the welcome");
             };
@@ -318,7 +318,7 @@ impl Shard {
         }
     }
 
-    /// Many requests may wait for the tick, so long texts end here.
+    /// Many requests may wait for the tick, so long texts are rejected here.
     fn check_length(&self, body: RequestBody) -> Result<RequestBody, SubscribeError> {
         let limit = self.world.session.config.limits.predicate_bytes as usize;
         match body {
@@ -345,157 +345,20 @@ impl Shard {
         close(link, Close::Malformed, &reason.to_string());
     }
 
-    /// Closes a connection that has not said hello for too long, or whose place others need.
-    pub fn look_at(&mut self, link: &mut impl ClientLink, client: &Client) {
+    /// Closes a pending connection that has waited too long for its hello, or was evicted.
+    pub fn close_if_stale(&mut self, link: &mut impl ClientLink, client: &Client) {
         let Client::Pending(pending) = client else {
             return;
         };
         let reason = if link.now().saturating_duration_since(pending.since) >= HELLO_WAIT {
             format!("no hello within {} seconds", HELLO_WAIT.as_secs())
-        } else if self.admission_control.is_evicted(pending.place) {
+        } else if self.admission_control.is_evicted(pending.id) {
             self.count_refusals(|refusals| refusals.connections += 1);
             "no hello, and others need the place".to_owned()
         } else {
             return;
         };
-        // Not for good: their packets may have waited, in a network or for a busy server.
+        // The client may retry: its packets may have waited, in a network or for a busy server.
         close(link, Close::TooSlow, &reason);
-    }
-}
-
-/// What the tick says.
-impl Shard {
-    /// Takes over what is new of the world. True if the clients must be told of it.
-    pub fn begin_tick(&mut self, publication: &Publication) -> bool {
-        self.tick = publication.tick;
-        self.acked_through = publication.tick;
-        let Some(session) = &publication.world else {
-            return false;
-        };
-        self.world = Arc::new(ShardWorld {
-            session: session.clone(),
-            admission: Admission {
-                schema_hash: session.schema.hash(),
-                guard: self.world.admission.guard.clone(),
-                is_open: self.world.admission.is_open.clone(),
-                update_url: self.world.admission.update_url.clone(),
-            },
-        });
-        true
-    }
-
-    /// Takes in what the tick decided about a client.
-    pub fn act_on(
-        &mut self,
-        event: &SessionEvent,
-        publication: &Publication,
-        link: &mut impl ClientLink,
-        client: &mut Client,
-    ) {
-        let Client::Player(player) = client else {
-            return;
-        };
-        let session = &mut player.session;
-        match event {
-            &SessionEvent::Assigned {
-                client,
-                entity,
-                ticket,
-                resumed,
-                ..
-            } => {
-                let player = session::Player { client, entity };
-                let Publication { tick, standby, .. } = publication;
-                session.assign(player, ticket, resumed, *tick, &self.world.session, standby);
-            }
-            SessionEvent::Reborn { entity, .. } => session.reassign(*entity),
-            SessionEvent::Talk { place, talk, .. } => session.hear(*place, talk.clone()),
-            SessionEvent::Answered { answer, .. } => {
-                session.answer(answer.clone());
-                player.requests.answer();
-            }
-            SessionEvent::Closed {
-                close: code,
-                reason,
-                ..
-            } => {
-                session.end();
-                close(link, *code, reason);
-            }
-        }
-    }
-
-    /// How a player's connection is.
-    pub fn inspect(&self, link: &Link<'_>, client: &Client) -> Option<LinkFigures> {
-        let Client::Player(player) = client else {
-            return None;
-        };
-        let stats = link.connection().stats();
-        let path = stats.path;
-        Some(LinkFigures {
-            session: player.id,
-            address: link.remote_address(),
-            round_trip: link.round_trip(),
-            packets_sent: path.sent_packets,
-            packets_lost: path.lost_packets,
-            bytes_sent: stats.udp_tx.bytes,
-            bytes_received: stats.udp_rx.bytes,
-            bytes_unsent: player.session.unsent(),
-            standing: player.session.standing(self.tick),
-        })
-    }
-
-    /// Tells a client of a tick. Closes the connection of one that does not read.
-    pub fn tell(&mut self, view: TickView<'_>, link: &mut impl ClientLink, client: &mut Client) {
-        let Client::Player(player) = client else {
-            return;
-        };
-        self.take_requests(link, player);
-        if player.session.is_link_judged(view.publication.tick) && player.is_marked(link) {
-            player.session.note_marks();
-        }
-        let (scratch, counts) = (&mut self.scratch, &mut self.counts);
-        player.session.tell(view, scratch, counts, |datagram| {
-            link.send_datagram(datagram.into());
-        });
-        counts.stream_bytes += player.flush(link) as u64;
-        if player
-            .session
-            .is_too_slow(view.publication.tick, view.world)
-        {
-            let reason = "the client does not read what it is sent";
-            close(link, Close::TooSlow, reason);
-        }
-        self.note_taken_in(player);
-    }
-
-    /// Takes in a tick of which there is no time to tell a client. False if the client is
-    /// not in the world.
-    pub fn defer(&mut self, view: TickView<'_>, client: &mut Client) -> bool {
-        let Client::Player(player) = client else {
-            return false;
-        };
-        let (scratch, counts) = (&mut self.scratch, &mut self.counts);
-        player.session.defer(view, scratch, counts);
-        self.note_taken_in(player);
-        true
-    }
-
-    fn note_taken_in(&mut self, player: &Player) {
-        if let Some(tick) = player.session.acked_through() {
-            self.acked_through = self.acked_through.min(tick);
-        }
-    }
-
-    /// The report on a tick that all clients were told of.
-    pub fn end_tick(&mut self, tick: Tick, busy: Duration) -> FanOutReport {
-        let mut counts = std::mem::take(&mut self.counts);
-        counts.sessions = self.players.len() as u64;
-        debug!(%tick, sessions = counts.sessions, ?busy, "fanned out");
-        FanOutReport {
-            finished: Instant::now(),
-            acked_through: self.acked_through,
-            counts,
-        }
     }
 }

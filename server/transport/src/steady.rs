@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use quic::proto::TimeSource;
 
-/// A clock that nobody sets: proofs are made and read in this process only.
+/// A clock that can't be set: proofs are made and read in this process only.
 #[derive(Debug)]
 pub struct SteadyTime;
 

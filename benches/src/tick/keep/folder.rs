@@ -10,7 +10,7 @@ use durability::level::Level;
 use gpu_kernels::Backend;
 use server::server::{DataOptions, world_data};
 use shared::WorldConfig;
-use tick::tick_loop::Kept;
+use tick::tick_loop::PersistentWorld;
 
 /// A folder that is removed at the end.
 pub struct RunFolder(PathBuf);
@@ -32,7 +32,7 @@ impl RunFolder {
         checkpoint_seconds: u32,
         threads: usize,
         backend: &mut dyn Backend,
-    ) -> anyhow::Result<Kept> {
+    ) -> anyhow::Result<PersistentWorld> {
         if self.0.exists() {
             std::fs::remove_dir_all(&self.0).context("cannot remove the last run's files")?;
         }

@@ -14,7 +14,7 @@ use durability::recovery::{self, Replay};
 use durability::worker::Boundary;
 use gpu_kernels::{Frame, Stage, StateHash};
 use shared::{Tick, WorldConfig};
-use tick::tick_loop::Kept;
+use tick::tick_loop::PersistentWorld;
 
 use super::Options;
 use super::folder::{CHECKPOINT, JOURNAL, NO_CHECKPOINTS, RunFolder};
@@ -113,7 +113,7 @@ fn play(
     let mut backend = candidate.start(world)?;
     let threads = options.backends.run.threads();
     let kept = folder.begin(world, Level::None, NO_CHECKPOINTS, threads, &mut *backend)?;
-    let Kept {
+    let PersistentWorld {
         mut worker,
         recovered,
         ..

@@ -14,7 +14,7 @@ use frontend::inbox::SessionKey;
 use frontend::publication::LinkFigures;
 use platform::metrics;
 use shared::{ClientRow, Fixed, Name, Text};
-use tick::operator::{self, Order, Which, Whom};
+use tick::operator::{self, ClientFilter, ClientRef, OperatorRequest};
 use tracing::info;
 
 use super::port::Answers;
@@ -29,14 +29,14 @@ impl Answers for Desk {
 /// An operator's way into the server.
 #[derive(Clone)]
 pub struct Desk {
-    to_tick: Sender<Order>,
+    to_tick: Sender<OperatorRequest>,
     guard: Arc<Guard>,
     stats: Arc<metrics::stats::Stats>,
 }
 
 impl Desk {
     pub fn new(
-        to_tick: Sender<Order>,
+        to_tick: Sender<OperatorRequest>,
         guard: Arc<Guard>,
         stats: Arc<metrics::stats::Stats>,
     ) -> Desk {
@@ -66,7 +66,7 @@ impl Desk {
 
     fn act(&self, request: &Request) -> Result<Answer, String> {
         Ok(match request {
-            Request::List => Answer::Clients(self.list(Which::All)?),
+            Request::List => Answer::Clients(self.list(ClientFilter::All)?),
             Request::Kick { whom, reason } => {
                 let clients = self.kick(vec![whom_of(whom)?], reason, false)?;
                 match clients {
@@ -92,16 +92,16 @@ impl Desk {
     }
 
     /// Lists clients, those that look at the desk again and again too: it is not logged.
-    pub fn list(&self, which: Which) -> Result<Vec<Listed>, String> {
-        let (clients, links) = self.clients_and_links(which)?;
+    pub fn list(&self, filter: ClientFilter) -> Result<Vec<Listed>, String> {
+        let (clients, links) = self.clients_and_links(filter)?;
         let listed = clients.into_iter().map(|client| Listed {
             number: client.client.0,
             account: client.account.map(String::from),
             name: client.name.map(String::from),
             entity: client.entity.map(|e| [e.slot.0, e.generation]),
-            link: client.place.and_then(|place| {
-                let figures = links.get(&place)?;
-                Some(link_of(place, figures))
+            link: client.session.and_then(|session| {
+                let figures = links.get(&session)?;
+                Some(link_of(session, figures))
             }),
             sight: Fixed::from_raw(client.sight).to_f64(),
             watches: client
@@ -113,9 +113,9 @@ impl Desk {
 
     fn clients_and_links(
         &self,
-        which: Which,
+        filter: ClientFilter,
     ) -> Result<(Vec<operator::Listed>, HashMap<SessionKey, LinkFigures>), String> {
-        let listing = self.ask(|done| Order::List { which, done })?;
+        let listing = self.ask(|done| OperatorRequest::List { filter, done })?;
         let mut links = HashMap::new();
         // A shard in the middle of a long fan-out answers when it is done.
         for _ in 0..listing.shards {
@@ -126,10 +126,10 @@ impl Desk {
         Ok((listing.clients, links))
     }
 
-    fn kick(&self, whom: Vec<Whom>, reason: &str, is_ban: bool) -> Result<usize, String> {
+    fn kick(&self, clients: Vec<ClientRef>, reason: &str, is_ban: bool) -> Result<usize, String> {
         let reason = one_line(reason)?;
-        self.ask(|done| Order::Kick {
-            whom,
+        self.ask(|done| OperatorRequest::Kick {
+            clients,
             reason,
             is_ban,
             done,
@@ -149,14 +149,14 @@ impl Desk {
             Err(error @ BanError::NotKept(_)) => Err(error.to_string()),
             done => Ok(done.map_err(|error| error.to_string())?),
         };
-        let (clients, links) = self.clients_and_links(Which::All)?;
+        let (clients, links) = self.clients_and_links(ClientFilter::All)?;
         let banned = clients.into_iter().filter(|client| {
-            let figures = client.place.and_then(|place| links.get(&place));
+            let figures = client.session.and_then(|session| links.get(&session));
             let address: Option<IpAddr> = figures.map(|figures| figures.address.ip());
             client.is(whom, address)
         });
-        // All at once: each order waits for its tick, and then a row may be another's.
-        let banned = banned.map(|client| Whom::Row(client.client)).collect();
+        // All at once: each request waits for its tick, and then a row may be another's.
+        let banned = banned.map(|client| ClientRef::Row(client.client)).collect();
         let clients = self.kick(banned, reason, true)?;
         kept.map(|()| Answer::Done { clients })
     }
@@ -165,7 +165,11 @@ impl Desk {
         let text = Text::new(text).map_err(|error| error.to_string())?;
         let whom = whom.map(whom_of).transpose()?;
         let is_to_one = whom.is_some();
-        match self.ask(|done| Order::Tell { whom, text, done })? {
+        match self.ask(|done| OperatorRequest::Announce {
+            to: whom,
+            text,
+            done,
+        })? {
             0 if is_to_one => Err("there is no such client, or it is not connected".to_owned()),
             clients => Ok(Answer::Done { clients }),
         }
@@ -190,11 +194,11 @@ impl Desk {
         all.map(|(name, figure)| (name.to_owned(), figure)).into()
     }
 
-    /// Gives the tick thread an order, and waits for what it says.
-    fn ask<T>(&self, order: impl FnOnce(Sender<T>) -> Order) -> Result<T, String> {
+    /// Sends a request to the tick thread, and waits for the answer.
+    fn ask<T>(&self, request: impl FnOnce(Sender<T>) -> OperatorRequest) -> Result<T, String> {
         let (done, answer) = channel();
         let ended = |_| "the world has ended".to_owned();
-        self.to_tick.send(order(done)).map_err(ended)?;
+        self.to_tick.send(request(done)).map_err(ended)?;
         receive(&answer)
     }
 }
@@ -204,15 +208,15 @@ fn receive<T>(answer: &Receiver<T>) -> Result<T, String> {
     received.map_err(|_| "the world does not answer".to_owned())
 }
 
-pub fn whom_of(client: &Client) -> Result<Whom, String> {
+pub fn whom_of(client: &Client) -> Result<ClientRef, String> {
     Ok(match client {
         Client::Account(account) => {
-            Whom::Account(Account::new(account.as_str()).map_err(|error| error.to_string())?)
+            ClientRef::Account(Account::new(account.as_str()).map_err(|error| error.to_string())?)
         }
         Client::Name(name) => {
-            Whom::Name(Name::new(name.as_str()).map_err(|error| error.to_string())?)
+            ClientRef::Name(Name::new(name.as_str()).map_err(|error| error.to_string())?)
         }
-        Client::Number(number) => Whom::Row(ClientRow(*number)),
+        Client::Number(number) => ClientRef::Row(ClientRow(*number)),
     })
 }
 
@@ -236,9 +240,9 @@ fn link_of((shard, _): SessionKey, figures: &LinkFigures) -> Link {
         packets_lost: figures.packets_lost,
         bytes_sent: figures.bytes_sent,
         bytes_received: figures.bytes_received,
-        age_ticks: figures.standing.age_ticks,
-        in_view: figures.standing.in_view,
-        waiting: figures.standing.waiting,
+        age_ticks: figures.view.age_ticks,
+        in_view: figures.view.in_view,
+        waiting: figures.view.waiting,
         bytes_unsent: figures.bytes_unsent,
     }
 }
@@ -248,26 +252,26 @@ const ANSWER_WAIT: Duration = Duration::from_secs(5);
 #[cfg(test)]
 mod tests {
     use accounts::shared_word::SharedWord;
-    use frontend::publication::Standing;
+    use frontend::publication::ViewStatus;
     use tick::operator::Listing;
 
     use super::*;
 
     #[test]
-    fn a_ban_throws_out_all_clients_of_a_network_by_one_order() {
-        let (to_tick, orders) = channel();
+    fn a_ban_throws_out_all_clients_of_a_network_by_one_request() {
+        let (to_tick, requests) = channel();
         let guard = Guard::new(Arc::new(SharedWord::new("")), u32::MAX);
         let desk = Desk::new(to_tick, Arc::new(guard), Arc::default());
         let world = std::thread::spawn(move || {
             let mut kicked = vec![];
-            for order in orders {
-                match order {
-                    Order::List { done, .. } => done.send(listing()).unwrap(),
-                    Order::Kick { whom, done, .. } => {
-                        done.send(whom.len()).unwrap();
-                        kicked.push(whom);
+            for request in requests {
+                match request {
+                    OperatorRequest::List { done, .. } => done.send(listing()).unwrap(),
+                    OperatorRequest::Kick { clients, done, .. } => {
+                        done.send(clients.len()).unwrap();
+                        kicked.push(clients);
                     }
-                    Order::Tell { .. } => panic!("nothing is told"),
+                    OperatorRequest::Announce { .. } => panic!("nothing is announced"),
                 }
             }
             kicked
@@ -282,7 +286,7 @@ mod tests {
         };
         assert_eq!(desk.answer(&ban, "test"), Answer::Done { clients: 3 });
         drop(desk);
-        let kicked = [0, 1, 2].map(|row| Whom::Row(ClientRow(row)));
+        let kicked = [0, 1, 2].map(|row| ClientRef::Row(ClientRow(row)));
         assert_eq!(world.join().unwrap(), [kicked]);
     }
 
@@ -302,7 +306,7 @@ mod tests {
                 bytes_sent: 0,
                 bytes_received: 0,
                 bytes_unsent: 0,
-                standing: Standing::default(),
+                view: ViewStatus::default(),
             });
         let figures: Vec<LinkFigures> = figures.collect();
         let clients = figures
@@ -310,7 +314,7 @@ mod tests {
             .zip(0..)
             .map(|(figures, row)| operator::Listed {
                 client: ClientRow(row),
-                place: Some((0, figures.session)),
+                session: Some((0, figures.session)),
                 account: None,
                 name: None,
                 entity: None,

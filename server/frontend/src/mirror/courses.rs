@@ -1,4 +1,4 @@
-//! The last courses of an entity, as clients were told.
+//! The last courses of an entity, as sent to clients.
 
 use shared::{Course, Tick};
 
@@ -6,7 +6,7 @@ use shared::{Course, Tick};
 #[derive(Clone, Copy, Default)]
 pub struct Courses {
     courses: [Course; COURSES_KEPT],
-    /// The place of the newest one.
+    /// The index of the newest one.
     newest: usize,
 }
 
@@ -32,7 +32,7 @@ impl Courses {
             .find(|course| course.tick <= tick)
     }
 
-    /// Begins a course. One that began in the same tick is forgotten.
+    /// Begins a course. It replaces one that began in the same tick.
     pub fn push(&mut self, course: Course) {
         let newest = self.newest;
         let place = match self.courses[newest].tick == course.tick {
@@ -44,7 +44,7 @@ impl Courses {
     }
 }
 
-/// An entity that is told anew in each tick is told in full to clients whose newest
+/// An entity with a new course in each tick is sent in full to clients whose newest
 /// acknowledgement is older than this many ticks.
 const COURSES_KEPT: usize = 8;
 

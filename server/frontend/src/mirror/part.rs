@@ -1,4 +1,4 @@
-//! A tick's output into the entities of a range of slots, on one thread.
+//! Applies a tick's output to the entities of a range of slots, on one thread.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use shared::{Course, EntityId, Slot, Tick};
 
 use super::{AudienceMasks, Courses, Entry, Layout, Turn};
 
-/// The entities of a range of slots, as one thread brings them up to date.
+/// The entities of a range of slots, for one thread.
 pub struct Part<'a> {
     pub layout: &'a Layout,
     pub masks: AudienceMasks,
@@ -20,7 +20,7 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The entities below a slot, and the others.
+    /// Splits off the entities below a slot.
     pub fn split_at(self, slot: usize) -> (Part<'a>, Part<'a>) {
         let entities = self.entities.split_at_mut(slot - self.first);
         let courses = self.courses.split_at_mut(slot - self.first);
@@ -42,9 +42,9 @@ impl<'a> Part<'a> {
         (below, others)
     }
 
-    /// Takes in a tick's changes and courses.
+    /// Applies a tick's changes and courses.
     pub fn take(mut self, output: &TickOutput) {
-        // Of few entities at a time, so that both find them in a core's cache.
+        // In blocks, so that the second pass finds the entities in the core's cache.
         while self.entities.len() > BLOCK {
             let end = self.first + BLOCK;
             let (mut block, others) = self.split_at(end);
@@ -56,13 +56,13 @@ impl<'a> Part<'a> {
         self.take_courses(output);
     }
 
-    /// Where its slots are in an ascending list.
+    /// The range of its slots in an ascending list.
     fn among(&self, slots: &[u32]) -> Range<usize> {
         let place = |slot: usize| slots.partition_point(|&s| (s as usize) < slot);
         place(self.first)..place(self.first + self.entities.len())
     }
 
-    /// Takes the entities of a snapshot over, on the courses that clients were told.
+    /// Restores the entities from a snapshot, on the courses that were sent to clients.
     pub fn restore(&mut self, snapshot: &Snapshot) {
         // Slots have 32 bits.
         let first = u32::try_from(self.first).unwrap_or(u32::MAX);
@@ -123,7 +123,7 @@ impl<'a> Part<'a> {
                 row[usize::from(column)] = value;
                 mask |= 1 << column;
             }
-            // Courses say which changes of a position are told.
+            // Changes of a position are sent as courses.
             if has_courses {
                 mask &= !position;
             } else if mask & position != 0 {
@@ -162,7 +162,7 @@ impl<'a> Part<'a> {
         &mut self.rows[(slot.index() - self.first) * columns..][..columns]
     }
 
-    /// The course from where the entity is; it rests on axes without a velocity.
+    /// The course from the entity's position; it rests on axes without a velocity.
     fn course(&mut self, slot: Slot, velocity: &[i32]) -> Course {
         let mut course = Course {
             tick: self.tick,
@@ -174,7 +174,7 @@ impl<'a> Part<'a> {
         course
     }
 
-    /// Begins a course where the entity is, as far as steps go.
+    /// Begins a course at the entity's position, rounded to the steps of the codec.
     fn set_course(&mut self, slot: Slot, velocity: &[i32]) {
         let movement = &self.layout.movement;
         let mut course = self.course(slot, velocity);

@@ -5,14 +5,14 @@ use super::*;
 
 const ENTITIES: u32 = 9000;
 
-/// All that the fan-out reads of a slot.
+/// All data of a slot that the fan-out reads.
 fn read(mirror: &Mirror, slot: Slot) -> String {
-    let told = [None, Some(Tick(2))].map(|base| mirror.told(slot, base));
+    let movement = [None, Some(Tick(2))].map(|base| mirror.movement(slot, base));
     format!(
         "{:?} {:?} {:x}",
         mirror.id(slot),
-        told,
-        mirror.told_columns(slot)
+        movement,
+        mirror.columns_to_send(slot)
     )
 }
 
@@ -36,7 +36,7 @@ fn the_mirror_is_the_world_whatever_the_number_of_threads() {
             for slot in 0..ENTITIES {
                 match tick {
                     0 => frame.spawn((slot % 2) as u16, slot),
-                    // Some rest, some go on, some turn.
+                    // Some rest, some keep their course, some turn.
                     _ if (u64::from(slot) + tick) % 5 == 0 => {}
                     _ => {
                         let turn = if slot % 3 == 0 { tick as i32 } else { 1 };

@@ -6,7 +6,7 @@ use testkit::scripts::with_texts;
 
 use super::*;
 
-/// Who has 20 gold buys an axe; newborns and every player do, too, if they find the default.
+/// A player with 20 gold buys an axe; newborns and every player do, too, if they have the default.
 const SHOP: &str = "
 #[command(clients)]
 fn buy(me: Entity) {
@@ -97,7 +97,7 @@ impl World {
         output
     }
 
-    /// An account comes in; its entity, and what that is born with.
+    /// An account joins; returns its entity, and the values at its birth.
     fn join(&mut self, account: &str) -> (EntityId, Vec<i32>) {
         self.sessions += 1;
         let join = Join {
@@ -133,7 +133,7 @@ impl World {
     }
 }
 
-/// An account that comes in again and again would have an axe for each time.
+/// An account that joins again and again would have an axe for each time.
 #[test]
 fn no_command_finds_a_default_in_place_of_what_an_account_keeps() {
     let mut world = World::new(&[("ann", [0, 3, 9, 0])]);
@@ -148,8 +148,8 @@ fn no_command_finds_a_default_in_place_of_what_an_account_keeps() {
         }
         world.leave();
     }
-    // Who keeps nothing has the default, for which everybody gives an axe: a newborn, a rule,
-    // and the owner.
+    // Without saved attributes a player has the default, for which it gets an axe each: at birth,
+    // by a rule, and by its own command.
     let (bob, born) = world.join("bob");
     assert_eq!(world.of(&born, "gold"), 20);
     world.frame.push(bob, 0, buy, &[]);

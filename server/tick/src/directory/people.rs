@@ -1,4 +1,4 @@
-//! Who stands behind each row: found by account and by name.
+//! The accounts and names of rows, found by either.
 
 use std::collections::hash_map::{Entry, RandomState};
 use std::collections::{BTreeSet, HashMap};
@@ -10,20 +10,20 @@ use gpu_kernels::tick::frame::Person;
 use shared::world::talk::NAME_BYTES_MAX;
 use shared::{ClientRow, Name};
 
-/// The persons of all rows.
+/// The accounts and names of all rows.
 #[derive(Default)]
 pub struct People {
     rows: HashMap<ClientRow, Row>,
     accounts: HashMap<Account, ClientRow>,
     rule: NameRule,
-    /// By [`NameRule::key`]: no two names are the same.
+    /// By [`NameRule::key`]: all names differ.
     names: HashMap<String, ClientRow>,
-    /// Rows of a world that goes on whose names, given by another rule, are the same as others'.
-    /// They are found by their very text.
+    /// Recovered rows whose names, given by another rule, equal others' by this one. They are
+    /// found by their exact text.
     doubles: Vec<ClientRow>,
-    /// By the key of the name that clients asked for: the numbers behind it.
+    /// By the key of a requested name: the numbers behind it.
     numbers: HashMap<String, Numbers>,
-    /// Its keys can't be guessed, so nobody can hold all the numbers that it gives.
+    /// Its keys can't be guessed, so no client can occupy all numbers that it gives.
     random: RandomState,
 }
 
@@ -36,9 +36,9 @@ struct Row {
 
 /// The numbers behind one name.
 struct Numbers {
-    /// How many clients have one.
+    /// The number of clients with one.
     clients: u32,
-    /// All below it were given.
+    /// All below it were assigned.
     next: u32,
     /// Those of clients that have left.
     free: BTreeSet<u32>,
@@ -55,7 +55,7 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// The lowest number that this name did not give, or that was given back.
+    /// The lowest number that is not assigned.
     fn take(&mut self) -> u32 {
         self.free.pop_first().unwrap_or_else(|| {
             self.next += 1;
@@ -63,7 +63,7 @@ impl Numbers {
         })
     }
 
-    fn give_back(&mut self, number: u32) {
+    fn release(&mut self, number: u32) {
         self.clients -= 1;
         // A random one is beyond them.
         if number < self.next {
@@ -73,8 +73,7 @@ impl Numbers {
 }
 
 impl People {
-    /// A row stands for this client from now on. Its name is changed if somebody else has
-    /// it.
+    /// Assigns a row to a client. Its name is changed if another client has it.
     pub fn enter(&mut self, client: ClientRow, identity: &Identity) -> Person {
         self.leave(client);
         let (name, numbered) = match &identity.name {
@@ -101,7 +100,7 @@ impl People {
         person
     }
 
-    /// A row of a world that goes on stands for the client that it stood for, by the same name.
+    /// Restores a row with the same account and name.
     pub fn restore(&mut self, client: ClientRow, identity: &Identity) {
         self.leave(client);
         if let Some(account) = &identity.account {
@@ -141,12 +140,12 @@ impl People {
         }
     }
 
-    /// The row is free.
+    /// Frees a row.
     pub fn leave(&mut self, client: ClientRow) {
         let Some(row) = self.rows.remove(&client) else {
             return;
         };
-        // An account may have come in as somebody else since.
+        // The account may have another row since.
         if let Some(account) = &row.account
             && self.accounts.get(account) == Some(&client)
         {
@@ -162,7 +161,7 @@ impl People {
         if let Some((key, number)) = row.numbered
             && let Entry::Occupied(mut numbers) = self.numbers.entry(key)
         {
-            numbers.get_mut().give_back(number);
+            numbers.get_mut().release(number);
             if numbers.get().clients == 0 {
                 numbers.remove();
             }
@@ -176,8 +175,8 @@ impl People {
 
     /// The row of a name, whatever its form.
     pub fn of_name(&self, name: &Name) -> Option<ClientRow> {
-        let is_its = |&&client: &&ClientRow| self.name(client) == Some(name);
-        let double = self.doubles.iter().find(is_its);
+        let has_name = |&&client: &&ClientRow| self.name(client) == Some(name);
+        let double = self.doubles.iter().find(has_name);
         double
             .or_else(|| self.names.get(&self.rule.key(name)))
             .copied()
@@ -198,15 +197,15 @@ impl People {
 
     fn is_taken(&self, name: &Name) -> bool {
         let key = self.rule.key(name);
-        let is_its = |&client: &ClientRow| {
+        let has_key = |&client: &ClientRow| {
             let name = self.name(client);
             name.is_some_and(|name| self.rule.key(name) == key)
         };
-        self.names.contains_key(&key) || self.doubles.iter().any(is_its)
+        self.names.contains_key(&key) || self.doubles.iter().any(has_key)
     }
 
-    /// This name, or with a number behind it that makes it nobody's. The time does not depend
-    /// on how many clients have names.
+    /// This name, or with a number behind it that makes it unique. The time does not depend on the
+    /// number of clients.
     fn free_name(&mut self, name: &Name) -> (Option<Name>, Option<(String, u32)>) {
         if !self.is_taken(name) {
             return (Some(name.clone()), None);
@@ -215,7 +214,7 @@ impl People {
         let mut numbers = self.numbers.remove(&key).unwrap_or_default();
         let mut found = (None, None);
         for attempt in 0..TRIES_MAX {
-            // Others may have asked for a name with a number, also for many in a row.
+            // Other clients may have requested names with such numbers.
             let number = match attempt {
                 0..TRIES_IN_ORDER => numbers.take(),
                 _ => {
@@ -244,9 +243,9 @@ fn numbered(name: &Name, number: u32) -> Option<Name> {
     Name::new(format!("{}{ending}", name[..end].trim_end())).ok()
 }
 
-/// The numbers of a name that are tried one after the other.
+/// The numbers of a name that are tried in order.
 const TRIES_IN_ORDER: u32 = 16;
-/// Each further one is free for sure but for one time in thousands.
+/// Each further one is free with a chance of a thousand to one.
 const TRIES_MAX: u32 = 64;
 const RANDOM_FIRST: u32 = 1_000_000;
 const RANDOM_COUNT: u64 = 1_000_000_000;
@@ -367,9 +366,9 @@ mod tests {
         assert!(people.numbers.is_empty() && people.names.is_empty());
     }
 
-    /// Whoever holds all low numbers makes nobody search them, however often one joins.
+    /// All low numbers are occupied as names; joins do not search them.
     #[test]
-    fn numbers_that_others_hold_as_names_are_not_searched() {
+    fn numbers_that_others_have_in_their_names_are_not_searched() {
         const HELD: u32 = 5_000;
         let mut people = People::default();
         let guest = identity(None, "guest");
@@ -384,7 +383,7 @@ mod tests {
             let name = people.enter(ClientRow(row), &guest).name.unwrap();
             let number: u32 = name.strip_prefix("guest#").unwrap().parse().unwrap();
             assert!(number >= RANDOM_FIRST, "{number}");
-            // It gave no more numbers than it tries in order.
+            // It assigned no more numbers than it tries in order.
             let numbers = &people.numbers["guest"];
             assert!(numbers.next <= 2 + TRIES_IN_ORDER, "{}", numbers.next);
             people.leave(ClientRow(row));

@@ -1,4 +1,4 @@
-//! The client rows: what each stands for, found by row and by session.
+//! The client rows, found by row and by session.
 
 use std::collections::HashMap;
 
@@ -6,12 +6,12 @@ use frontend::inbox::SessionKey;
 use shared::wire::control::Ticket;
 use shared::{ClientRow, EntityId, Tick};
 
-/// What a client row stands for. The ticket is the first that the client was given: it tells
-/// the client from those that had the row before.
+/// The state of a client row. The ticket is the client's first one: it distinguishes the client
+/// from those that had the row before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row {
     Free,
-    /// The client waits for its birth. Its session may be gone already.
+    /// The client waits for its birth. Its session may have ended already.
     Joining(Option<SessionKey>, Ticket),
     Live(SessionKey, EntityId, Ticket),
     /// The connection was lost; the entity lives on until a tick.
@@ -25,14 +25,14 @@ pub enum Row {
 pub enum Waiting {
     /// A session that was welcomed with the entity that died.
     Player(SessionKey),
-    /// A session that came since the death: whether it resumed.
+    /// A session that joined since the death: whether it resumed.
     Returned(SessionKey, bool),
     /// None, but the client may resume until a tick.
     Absent(Tick),
 }
 
-/// All rows. What a session's row is, and how many clients are in the world, costs no walk
-/// over them.
+/// All rows. The row of a session, and the number of clients in the world, are found in constant
+/// time.
 pub struct Rows {
     rows: Vec<Row>,
     /// The row of each session that has one.
@@ -43,19 +43,19 @@ pub struct Rows {
 }
 
 impl Row {
-    /// The session that the row stands for.
-    pub fn place(self) -> Option<SessionKey> {
+    /// The session of the row.
+    pub fn session(self) -> Option<SessionKey> {
         match self {
-            Row::Joining(place, _) => place,
-            Row::Live(place, ..)
-            | Row::Fallen(Waiting::Player(place) | Waiting::Returned(place, _), _) => Some(place),
+            Row::Joining(key, _) => key,
+            Row::Live(key, ..)
+            | Row::Fallen(Waiting::Player(key) | Waiting::Returned(key, _), _) => Some(key),
             Row::Free | Row::Lost(..) | Row::Fallen(Waiting::Absent(_), _) => None,
         }
     }
 
     /// Whether a client is in the world, or waits there for a rebirth.
     fn is_live(self) -> bool {
-        !matches!(self, Row::Joining(..)) && self.place().is_some()
+        !matches!(self, Row::Joining(..)) && self.session().is_some()
     }
 }
 
@@ -75,14 +75,14 @@ impl Rows {
         self.rows.get(client.index()).copied().unwrap_or(Row::Free)
     }
 
-    /// Changes what a row of the table stands for.
+    /// Sets the state of a row.
     pub fn set(&mut self, client: ClientRow, row: Row) {
         let before = std::mem::replace(&mut self.rows[client.index()], row);
-        if let Some(place) = before.place() {
-            self.of_sessions.remove(&place);
+        if let Some(key) = before.session() {
+            self.of_sessions.remove(&key);
         }
-        if let Some(place) = row.place() {
-            self.of_sessions.insert(place, client);
+        if let Some(key) = row.session() {
+            self.of_sessions.insert(key, client);
         }
         self.live -= usize::from(before.is_live());
         self.live += usize::from(row.is_live());
@@ -99,9 +99,9 @@ impl Rows {
         std::mem::take(&mut self.changed)
     }
 
-    /// The row that stands for a session; none if it has none, or has it no more.
-    pub fn of_session(&self, place: SessionKey) -> Option<ClientRow> {
-        self.of_sessions.get(&place).copied()
+    /// The row of a session; none if it has none, or not any more.
+    pub fn of_session(&self, key: SessionKey) -> Option<ClientRow> {
+        self.of_sessions.get(&key).copied()
     }
 
     /// The number of clients in the world, including those that wait for a rebirth.

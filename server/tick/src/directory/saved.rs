@@ -1,4 +1,4 @@
-//! Client rows as a journal keeps them, and their return after a restart.
+//! Client rows for the journal, and their recovery after a restart.
 
 use std::cmp::Reverse;
 
@@ -15,12 +15,12 @@ use super::rows::{Row, Waiting};
 use super::{Directory, Resting};
 
 impl Directory {
-    /// What a row stands for, to be kept; `None` if it is free.
+    /// A row for the journal; `None` if it is free.
     pub fn saved(&self, client: ClientRow) -> Option<SavedRow> {
         let (first, stands) = match self.rows.get(client) {
             Row::Free => return None,
-            Row::Joining(place, first) => {
-                let is_connected = place.is_some();
+            Row::Joining(key, first) => {
+                let is_connected = key.is_some();
                 (first, Stands::Joining { is_connected })
             }
             Row::Live(_, entity, first) => (first, Stands::Live(entity)),
@@ -46,9 +46,9 @@ impl Directory {
         })
     }
 
-    /// The directory of a world that goes on with the tick `next`, as `roster` says, in which
-    /// the last tick's births and deaths are still to be settled. The sessions are those of a
-    /// server that is gone: [`Directory::lose_sessions`] ends them.
+    /// Restores the directory of a world that continues with the tick `next`. The last tick's
+    /// births and deaths are still to be settled. The sessions are those of the previous server:
+    /// [`Directory::lose_sessions`] ends them.
     pub fn restore(config: &WorldConfig, roster: &Roster, next: Tick) -> Directory {
         let mut directory = Directory::new(config);
         for (&client, saved) in &roster.clients {
@@ -62,12 +62,12 @@ impl Directory {
     }
 
     fn restore_row(&mut self, client: ClientRow, saved: &SavedRow, next: Tick) {
-        let (first, place) = (saved.first, gone(client));
+        let (first, key) = (saved.first, gone(client));
         let row = match saved.stands {
-            Stands::Joining { is_connected } => Row::Joining(is_connected.then_some(place), first),
-            Stands::Live(entity) => Row::Live(place, entity, first),
+            Stands::Joining { is_connected } => Row::Joining(is_connected.then_some(key), first),
+            Stands::Live(entity) => Row::Live(key, entity, first),
             Stands::Lost { entity, deadline } => Row::Lost(entity, first, deadline),
-            Stands::Fallen { deadline: None } => Row::Fallen(Waiting::Player(place), first),
+            Stands::Fallen { deadline: None } => Row::Fallen(Waiting::Player(key), first),
             Stands::Fallen {
                 deadline: Some(deadline),
             } => Row::Fallen(Waiting::Absent(deadline), first),
@@ -83,7 +83,7 @@ impl Directory {
                 }
                 self.await_rebirth(client, row, next.after(self.respawn_ticks), None);
             }
-            // It is gone since its death.
+            // The client left after its death.
             Row::Joining(None, _) => {
                 self.await_rebirth(client, row, next.after(self.respawn_ticks), None);
             }
@@ -94,7 +94,7 @@ impl Directory {
             self.tickets.give(client, newest, saved.before);
         }
         self.sights.restore(client, &saved.sight);
-        // Names were given by a server, so each is still its client's.
+        // Names were assigned by a server, so each still belongs to its client.
         let account = saved.person.account.clone().map(Account::new);
         let identity = Identity {
             account: account.and_then(Result::ok),
@@ -103,9 +103,9 @@ impl Directory {
         self.people.restore(client, &identity);
     }
 
-    /// Ends the sessions of a server that is gone: their clients may resume within the
-    /// world's time for that. Slots whose entities died are free, since nobody knows of them.
-    /// The names of the living are still to be told.
+    /// Ends the sessions of the previous server: their clients may resume within the world's
+    /// time for that. Slots whose entities died can be reused, since no client has them in
+    /// view. The names of living players are queued.
     pub fn lose_sessions(&mut self, snapshot: &Snapshot, frame: &mut Frame) {
         self.events.clear();
         self.observers.clear();
@@ -117,29 +117,32 @@ impl Directory {
         let name = |(&entity, &client)| Some((entity, self.people.name(client)?.clone()));
         self.named = self.players.iter().filter_map(name).collect();
         self.reserve(snapshot);
-        let told = Some(snapshot.tick);
+        let leaves_sent = Some(snapshot.tick);
         let resting = (0..)
             .zip(&snapshot.states)
             .filter(|(_, state)| matches!(state, SlotState::Resting | SlotState::Fallen));
         self.resting = resting
             .map(|(slot, _)| Resting {
                 slot: Slot(slot),
-                told,
+                leaves_sent,
             })
             .collect();
     }
 
-    /// Keeps slots for players that wait for a rebirth, of which only the server before knew
-    /// where their entities were.
+    /// Reserves slots for pending rebirths: only the previous server had the slots of their
+    /// entities.
     fn reserve(&mut self, snapshot: &Snapshot) {
-        let kept = |slot: &Slot| {
+        let is_reserved = |slot: &Slot| {
             let fallen = self.fallen.iter().map(|&(_, slot)| slot);
             let waiting = self.rebirths.iter().filter_map(|rebirth| rebirth.slot);
             fallen.chain(waiting).any(|own| own == *slot)
         };
         let states = (0..).map(Slot).zip(&snapshot.states);
         let resting = states.filter(|(_, state)| **state == SlotState::Resting);
-        let free: Vec<Slot> = resting.map(|(slot, _)| slot).filter(|s| !kept(s)).collect();
+        let free: Vec<Slot> = resting
+            .map(|(slot, _)| slot)
+            .filter(|s| !is_reserved(s))
+            .collect();
         let waiting = self.rebirths.iter_mut().filter(|r| r.slot.is_none());
         for (rebirth, slot) in waiting.zip(free) {
             rebirth.slot = Some(slot);
@@ -147,7 +150,7 @@ impl Directory {
     }
 }
 
-/// The place of a session that ended with its server.
+/// The key of a session that ended with its server.
 fn gone(client: ClientRow) -> SessionKey {
     (GONE, u64::from(client.0))
 }

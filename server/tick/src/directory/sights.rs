@@ -1,4 +1,4 @@
-//! How far clients see, and the points that spectators watch. Without I/O and without a clock.
+//! Clients' radii of sight, and the points that spectators watch. Without I/O and without a clock.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,21 +7,20 @@ use shared::world::config::Spectators;
 use shared::{ClientRow, WorldConfig};
 use thiserror::Error;
 
-/// What differs from the world's rule: a client sees as far as the area of interest around its
-/// entity.
+/// Deviations from the world's rule, by which a client sees the area of interest around its entity.
 pub struct Sights {
     spectators: Option<Spectators>,
     size: [i32; 3],
     aoi: i32,
-    /// Clients that see less far.
+    /// Clients with a smaller radius.
     radii: HashMap<ClientRow, i32>,
     /// The points of spectators.
     points: HashMap<ClientRow, [i32; 3]>,
-    /// Where the points go that are on their way.
+    /// The goals of moving points.
     goals: BTreeMap<ClientRow, [i32; 3]>,
 }
 
-/// Why a client may not see so.
+/// Why a request for sight is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SightError {
     #[error(
@@ -48,8 +47,8 @@ impl Sights {
         self.spectators.is_some()
     }
 
-    /// A client is a spectator from now on: it begins in the middle of the world.
-    pub fn begin_to_watch(&mut self, client: ClientRow) {
+    /// Adds a spectator: it begins in the middle of the world.
+    pub fn add_spectator(&mut self, client: ClientRow) {
         let middle = self.size.map(|size| size / 2);
         self.points.insert(client, middle);
     }
@@ -59,7 +58,7 @@ impl Sights {
         self.points.get(&client).copied()
     }
 
-    /// How far a client sees.
+    /// A client's radius of sight.
     pub fn radius(&self, client: ClientRow) -> i32 {
         self.radii.get(&client).copied().unwrap_or(self.aoi)
     }
@@ -78,7 +77,7 @@ impl Sights {
         Ok(())
     }
 
-    /// A spectator's point goes towards another one, or to the nearest place in the world.
+    /// Sets the goal of a spectator's point, clamped to the world.
     pub fn go(&mut self, client: ClientRow, point: [i32; 3]) -> Result<(), SightError> {
         if !self.points.contains_key(&client) {
             return Err(SightError::NoSpectator);
@@ -88,7 +87,7 @@ impl Sights {
         Ok(())
     }
 
-    /// Moves all points that are on their way by what a tick allows, and gives them.
+    /// Moves all points towards their goals by a tick's step, and returns them.
     pub fn move_points(&mut self) -> Vec<(ClientRow, [i32; 3])> {
         let step_max = self.spectators.and_then(|s| s.step_max);
         let mut moved = vec![];
@@ -107,7 +106,7 @@ impl Sights {
         moved
     }
 
-    /// What is kept of a client's sight: a spectator that is on its way has arrived.
+    /// A client's sight for the journal; a moving point counts as arrived.
     pub fn saved(&self, client: ClientRow) -> Sight {
         let goal = self.goals.get(&client).or(self.points.get(&client));
         Sight {
@@ -116,7 +115,7 @@ impl Sights {
         }
     }
 
-    /// A client goes on with the sight that was kept.
+    /// Restores a client's sight.
     pub fn restore(&mut self, client: ClientRow, sight: &Sight) {
         if let Some(radius) = sight.radius {
             self.radii.insert(client, radius.clamp(0, self.aoi));
@@ -126,7 +125,7 @@ impl Sights {
         }
     }
 
-    /// A spectator's point stands still while nobody looks.
+    /// Stops a spectator's point while its client is away.
     pub fn stop(&mut self, client: ClientRow) {
         self.goals.remove(&client);
     }
@@ -169,7 +168,7 @@ mod tests {
     fn a_point_goes_no_faster_than_the_world_allows_and_stays_inside() {
         let mut sights = sights("[spectators]\nallowed = true\nspeed_max = 50");
         let client = ClientRow(3);
-        sights.begin_to_watch(client);
+        sights.add_spectator(client);
         assert_eq!(sights.point(client), Some([50 * UNIT, 30 * UNIT, 0]));
         sights.go(client, [53 * UNIT, 34 * UNIT, 7]).unwrap();
         let moved = sights.move_points();
@@ -187,7 +186,7 @@ mod tests {
     #[test]
     fn a_point_without_a_speed_is_anywhere_at_once() {
         let mut sights = sights("[spectators]\nallowed = true");
-        sights.begin_to_watch(ClientRow(0));
+        sights.add_spectator(ClientRow(0));
         sights.go(ClientRow(0), [i32::MAX; 3]).unwrap();
         let corner = [100 * UNIT - 1, 60 * UNIT - 1, 0];
         assert_eq!(sights.move_points(), [(ClientRow(0), corner)]);

@@ -1,4 +1,5 @@
 use accounts::identity::{Account, Identity};
+use frontend::inbox::Join;
 use gpu_kernels::{Backend, CpuBackend};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -140,7 +141,7 @@ fn a_client_that_breaks_off_while_resuming_may_try_again() {
 }
 
 #[test]
-fn a_slot_is_not_reused_until_its_leaves_are_taken_in() {
+fn a_slot_is_not_reused_until_its_leaves_are_acked() {
     let mut world = World::new("");
     world.join(1, None);
     world.join(2, None);
@@ -199,8 +200,8 @@ fn is_alive(world: &mut World, entity: EntityId) -> bool {
 
 #[test]
 fn a_player_that_dies_watches_the_place_until_it_is_reborn() {
-    // The world has two slots: the dead player's is free once all clients know of the
-    // death.
+    // The world has two slots: the dead player's is free once all clients have received the
+    // leave.
     let (mut world, first) = one_down("");
     assert!(!is_alive(&mut world, first));
     assert_eq!(world.directory.live(), 2);
@@ -255,7 +256,7 @@ fn players_are_born_and_reborn_in_the_area_of_their_kind() {
 fn a_rebirth_that_finds_no_room_is_tried_again() {
     let (mut world, _) = one_down("");
     for _ in 0..5 {
-        // No client has taken in the leave, so the slot is not reused.
+        // No client has acknowledged the leave, so the slot is not reused.
         assert!(world.tick(0).is_empty());
     }
     let now = world.frame.tick.0;
@@ -284,8 +285,8 @@ fn crowded() -> (World, EntityId) {
 }
 
 #[test]
-fn nothing_and_nobody_takes_the_slot_of_a_player_that_is_to_be_born_again() {
-    // Whether all clients know of the death at once, or after the rebirth is due.
+fn the_slot_of_a_player_is_reserved_for_its_rebirth() {
+    // Whether all clients receive the leave at once, or after the rebirth is due.
     for known_after in [0, 2, 6] {
         let (mut world, fallen) = crowded();
         let mut reborn = None;
@@ -313,7 +314,7 @@ fn nothing_and_nobody_takes_the_slot_of_a_player_that_is_to_be_born_again() {
 }
 
 #[test]
-fn an_account_that_comes_in_before_the_rebirth_of_its_last_entity_gets_that() {
+fn an_account_that_joins_before_the_rebirth_of_its_last_entity_gets_that() {
     for known_after in [0, 6] {
         let mut world = mortals("");
         world.join_as(1, None, account("alice"));
@@ -374,7 +375,7 @@ fn a_client_that_leaves_while_dead_leaves_no_entity_behind() {
 }
 
 #[test]
-fn a_client_whose_token_is_not_looked_at_comes_in_by_its_ticket_only() {
+fn a_client_whose_token_is_not_checked_is_admitted_by_its_ticket_only() {
     let mut world = World::new("resume_seconds = 1");
     let come = |session, resume| Join {
         session,
@@ -463,20 +464,20 @@ fn a_client_that_leaves_before_its_birth_leaves_no_entity_behind() {
 }
 
 #[test]
-fn a_session_that_left_says_nothing_of_the_row_that_goes_on_with_another() {
+fn a_session_that_left_does_not_affect_its_row_with_another_session() {
     let mut world = World::new("resume_seconds = 1");
     world.join(1, None);
     world.tick(0);
     world.join(2, Some([1; 16]));
     world.leave(1, true);
     world.tick(0);
-    assert!(world.directory.is_at(ClientRow(0), (0, 2)));
+    assert!(world.directory.is_session_of(ClientRow(0), (0, 2)));
     assert_eq!(world.directory.live(), 1);
 }
 
-/// The rows that stand for a client are counted as they change; here they are counted anew.
+/// Rows of clients are counted as they change; here they are counted anew.
 #[test]
-fn clients_are_counted_as_they_come_die_and_go() {
+fn clients_are_counted_as_they_join_die_and_leave() {
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let mut world = mortals("resume_seconds = 1");
     let mut sessions: Vec<u64> = vec![];
@@ -595,10 +596,10 @@ fn an_account_has_one_entity_whatever_becomes_of_its_connections() {
     let mut world = World::new("resume_seconds = 1");
     world.join_as(1, None, account("alice"));
     let first = entity_of(&world.tick(99)[0]);
-    // A second connection takes the place of the first, which is told before.
+    // A second connection replaces the first, which is closed before.
     world.join_as(2, None, account("alice"));
     let events = world.tick(99);
-    let is_told = |event: &SessionEvent| {
+    let is_closed = |event: &SessionEvent| {
         matches!(
             event,
             SessionEvent::Closed {
@@ -608,9 +609,9 @@ fn an_account_has_one_entity_whatever_becomes_of_its_connections() {
             }
         )
     };
-    assert!(is_told(&events[0]), "{events:?}");
+    assert!(is_closed(&events[0]), "{events:?}");
     assert_eq!(entity_of(&events[1]), (first.0, false));
-    // The first one's ticket is of no use any more, for the account or for others.
+    // The first one's ticket is invalid, for the account and for others.
     world.join(3, Some([1; 16]));
     assert_ne!(entity_of(&world.tick(99)[0]).0, first.0);
     world.leave(3, true);
@@ -657,7 +658,7 @@ fn a_ticket_of_one_account_brings_back_no_other() {
 }
 
 #[test]
-fn who_is_thrown_out_is_gone_in_every_state_and_frees_its_row() {
+fn a_kicked_client_is_removed_in_every_state_and_frees_its_row() {
     for state in ["joining", "live", "lost"] {
         let mut world = World::new("resume_seconds = 1");
         world.join_as(1, None, account("alice"));
@@ -677,11 +678,11 @@ fn who_is_thrown_out_is_gone_in_every_state_and_frees_its_row() {
             .directory
             .kick(client, "rude", false, &mut world.frame);
         let events = world.tick(99);
-        let is_told = events.iter().any(|event| {
+        let is_closed = events.iter().any(|event| {
             matches!(event, SessionEvent::Closed { close: Close::Kicked, reason, .. }
                 if reason == "thrown out by the operator: rude")
         });
-        assert_eq!(is_told, state != "lost", "{state}");
+        assert_eq!(is_closed, state != "lost", "{state}");
         world.tick(99);
         world.tick(99);
         assert_eq!(world.directory.rows().count(), 0, "{state}");
@@ -694,7 +695,7 @@ fn who_is_thrown_out_is_gone_in_every_state_and_frees_its_row() {
 }
 
 #[test]
-fn frames_say_who_came_and_a_replaced_connection_is_nobody_new() {
+fn frames_have_new_clients_and_a_replaced_connection_is_none() {
     let mut world = World::new("");
     let mut came = vec![];
     for (session, name) in [(1, "alice"), (2, "bob"), (3, "alice")] {

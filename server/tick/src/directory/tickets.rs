@@ -1,23 +1,23 @@
-//! Which client a ticket resumes. Each resume gives the client a new one.
+//! The clients that tickets resume. Each resume gives the client a new ticket.
 
 use std::collections::HashMap;
 
 use shared::ClientRow;
 use shared::wire::control::Ticket;
 
-/// The tickets that are good for a resume.
+/// The valid tickets.
 #[derive(Default)]
 pub struct Tickets {
     clients: HashMap<Ticket, ClientRow>,
-    given: HashMap<ClientRow, Given>,
+    of_clients: HashMap<ClientRow, ClientTickets>,
 }
 
 /// The tickets of one client.
 #[derive(Clone, Copy)]
-struct Given {
+struct ClientTickets {
     newest: Ticket,
-    /// The one that it resumed with. It stays good until the client is known to have the
-    /// newest: the welcome may be lost.
+    /// The one that it resumed with. It stays valid until the client has confirmed the newest:
+    /// the welcome may be lost.
     before: Option<Ticket>,
 }
 
@@ -27,39 +27,39 @@ impl Tickets {
         self.clients.get(&ticket).copied()
     }
 
-    /// Gives a client a new ticket. Of those that it had, only the one that it resumed with
-    /// stays good for now.
+    /// Gives a client a new ticket. Of its earlier ones, only the one that it resumed with stays
+    /// valid for now.
     pub fn give(&mut self, client: ClientRow, newest: Ticket, resumed_with: Option<Ticket>) {
         self.forget(client);
         let before = resumed_with;
         for ticket in before.into_iter().chain([newest]) {
             self.clients.insert(ticket, client);
         }
-        self.given.insert(client, Given { newest, before });
+        self.of_clients
+            .insert(client, ClientTickets { newest, before });
     }
 
-    /// The client is known to have its newest ticket: no other is good any more. False if no
-    /// other was.
+    /// The client has its newest ticket: the one before becomes invalid. False if there is none.
     pub fn confirm(&mut self, client: ClientRow) -> bool {
-        let given = self.given.get_mut(&client);
-        let before = given.and_then(|given| given.before.take());
+        let own = self.of_clients.get_mut(&client);
+        let before = own.and_then(|own| own.before.take());
         before.is_some_and(|before| self.clients.remove(&before).is_some())
     }
 
-    /// The ticket that a client resumed with, while it is good beside the newest.
+    /// The ticket that a client resumed with, while it is valid beside the newest.
     pub fn before(&self, client: ClientRow) -> Option<Ticket> {
-        self.given.get(&client).and_then(|given| given.before)
+        self.of_clients.get(&client).and_then(|own| own.before)
     }
 
-    /// What a client's welcome carries.
+    /// The ticket for a client's welcome.
     pub fn newest(&self, client: ClientRow) -> Option<Ticket> {
-        self.given.get(&client).map(|given| given.newest)
+        self.of_clients.get(&client).map(|own| own.newest)
     }
 
-    /// The client is gone: its tickets resume nobody.
+    /// The client is gone: its tickets become invalid.
     pub fn forget(&mut self, client: ClientRow) {
-        if let Some(given) = self.given.remove(&client) {
-            for ticket in given.before.into_iter().chain([given.newest]) {
+        if let Some(own) = self.of_clients.remove(&client) {
+            for ticket in own.before.into_iter().chain([own.newest]) {
                 self.clients.remove(&ticket);
             }
         }
@@ -72,31 +72,31 @@ mod tests {
 
     const CLIENT: ClientRow = ClientRow(3);
 
-    fn good(tickets: &Tickets) -> Vec<u8> {
+    fn valid(tickets: &Tickets) -> Vec<u8> {
         let all = 1..=9;
         all.filter(|&i| tickets.client([i; 16]) == Some(CLIENT))
             .collect()
     }
 
     #[test]
-    fn a_ticket_is_good_until_its_successor_is_known_to_have_arrived() {
+    fn a_ticket_is_valid_until_its_successor_is_confirmed() {
         let mut tickets = Tickets::default();
         tickets.give(CLIENT, [1; 16], None);
         tickets.confirm(CLIENT);
-        assert_eq!(good(&tickets), [1]);
+        assert_eq!(valid(&tickets), [1]);
         tickets.give(CLIENT, [2; 16], Some([1; 16]));
         assert_eq!(
-            (good(&tickets), tickets.newest(CLIENT)),
+            (valid(&tickets), tickets.newest(CLIENT)),
             (vec![1, 2], Some([2; 16]))
         );
-        // The welcome was lost, so the client comes with the old one again.
+        // The welcome was lost, so the client resumes with the old one again.
         tickets.give(CLIENT, [3; 16], Some([1; 16]));
-        assert_eq!(good(&tickets), [1, 3]);
+        assert_eq!(valid(&tickets), [1, 3]);
         tickets.confirm(CLIENT);
-        assert_eq!(good(&tickets), [3]);
+        assert_eq!(valid(&tickets), [3]);
         tickets.give(CLIENT, [4; 16], Some([3; 16]));
         tickets.forget(CLIENT);
-        assert!(good(&tickets).is_empty());
-        assert!(tickets.clients.is_empty() && tickets.given.is_empty());
+        assert!(valid(&tickets).is_empty());
+        assert!(tickets.clients.is_empty() && tickets.of_clients.is_empty());
     }
 }

@@ -1,24 +1,24 @@
-//! How much of the world clients' regions may cover: what they cost in each tick.
+//! A limit on the area that clients' regions cover, by their cost in each tick.
 //!
-//! To show what is in a region, each tick looks at the entities in all squares of the grid
-//! (their edge is the radius of the area of interest) that it touches. A client may always hold
-//! a few regions of the largest size. Beyond that, clients share what a tick has time for: each
-//! may cover its part of that, by the number of clients with regions when it asks. So the
-//! total grows with the logarithm of their number, and no region is taken away.
+//! For a region, each tick inspects the entities in all grid squares that it touches (their edge is
+//! the radius of the area of interest). A client may always hold a few regions of the largest size.
+//! Beyond that, clients share a budget of the tick: each may cover its share by the number of
+//! clients with regions at the time of its request. So the total grows with the logarithm of their
+//! number, and no region is taken away.
 
 use gpu_kernels::Region;
 use shared::WorldConfig;
 
-/// The prices of a world's regions, in entities that a tick is expected to look at.
+/// The costs of a world's regions, in entities that a tick is expected to inspect.
 pub struct Coverage {
     dimensions: usize,
     /// The edge of a square in raw units.
     edge: i64,
     /// Squares along each axis.
     squares: [u64; 3],
-    /// Entities in a square, if they are spread evenly and there are as many as can be.
+    /// Entities in a square, for a full world with an even spread.
     density: u64,
-    /// What a client may always hold.
+    /// The cost that a client may always hold.
     always: u64,
 }
 
@@ -41,7 +41,7 @@ impl Coverage {
         coverage
     }
 
-    /// What a region costs in each tick, wherever it goes.
+    /// The cost of a region in each tick, wherever it is.
     pub fn price(&self, region: &Region) -> u64 {
         self.price_of(
             [0, 1, 2].map(|axis| i64::from(region.high[axis]) - i64::from(region.low[axis])),
@@ -57,13 +57,13 @@ impl Coverage {
         squares * (1 + self.density)
     }
 
-    /// What one of so many clients with regions may cover.
+    /// The cost that each of `clients` with regions may have.
     pub fn share(&self, clients: usize) -> u64 {
         self.always.max(ENTITIES_PER_TICK / clients.max(1) as u64)
     }
 }
 
-/// Regions of the largest size that a client may hold whatever others do.
+/// Regions of the largest size that a client may always hold.
 const REGIONS_ALWAYS: u64 = 4;
-/// Entities that all clients' regions may make a tick look at: some 20 ms of one thread.
+/// Entities that a tick may inspect for all clients' regions: some 20 ms of one thread.
 const ENTITIES_PER_TICK: u64 = 1 << 21;

@@ -14,7 +14,7 @@ struct World {
     holdings: Holdings,
     frame: Frame,
     presence: Option<Presence>,
-    /// What it was in the tick before.
+    /// Its value in the tick before.
     followed: Option<Presence>,
 }
 
@@ -112,7 +112,7 @@ fn regions_are_taken_out_while_their_client_is_away_and_when_it_is_gone() {
 }
 
 #[test]
-fn the_world_is_told_of_each_region_once_a_tick() {
+fn a_frame_has_each_changed_region_once() {
     let mut world = world();
     for x in 0..100 {
         world.set_region(0, Some(region(x))).unwrap();
@@ -126,7 +126,7 @@ fn the_world_is_told_of_each_region_once_a_tick() {
 }
 
 #[test]
-fn a_tick_looks_at_no_client_of_whom_nothing_is_new() {
+fn a_tick_inspects_no_client_without_changes() {
     let mut world = world();
     let presence = world.presence.unwrap();
     let body = RequestBody::SetRegion {

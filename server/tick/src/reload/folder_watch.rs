@@ -1,6 +1,6 @@
-//! When the scripts of a folder have changed. The system's notices are quick, but they are of
-//! the folder that the path meant once: so the path is looked at each second, too. That also
-//! finds what a link leads to, and serves alone where the system can't watch.
+//! Detects changes of a folder's scripts. The system's notifications are quick, but they are bound
+//! to the folder that the path led to at first: so the path is polled each second, too. That also
+//! follows links, and is enough where the system can't watch.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,14 +10,14 @@ use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use tracing::{info, warn};
 use world_file::folder::Look;
 
-/// Watches what a path means.
+/// Watches the folder that a path leads to.
 pub struct FolderWatch {
     folder: PathBuf,
     to: Sender<notify::Result<Event>>,
     events: Receiver<notify::Result<Event>>,
-    /// It watches for as long as this lives; `None`: the system doesn't.
+    /// Watches while it lives; `None` if the system can't watch.
     watcher: Option<RecommendedWatcher>,
-    /// Whether it was said that the system doesn't watch.
+    /// It was logged that the system can't watch.
     is_lost: bool,
     /// The newest look; an error: there is no folder.
     seen: Result<Look, String>,
@@ -40,12 +40,12 @@ impl FolderWatch {
         watch.arm();
         watch.seen = Look::at(&watch.folder);
         if let Err(reason) = &watch.seen {
-            warn!(%reason, "the folder of scripts is looked for each second");
+            warn!(%reason, "the folder of scripts is missing, and is polled each second");
         }
         watch
     }
 
-    /// Waits, at most so long, and says whether scripts may have changed since the last time.
+    /// Waits, at most `wait_max`, and returns whether scripts may have changed since the last call.
     pub fn has_changed(&mut self, wait_max: Duration) -> bool {
         let left = self.next_look.saturating_duration_since(Instant::now());
         let mut must_arm = false;
@@ -81,7 +81,7 @@ impl FolderWatch {
             (Err(reason), Ok(_)) => {
                 self.watcher = None;
                 let reason = reason.clone();
-                warn!(%reason, "the folder of scripts is gone, and is looked for each second; the \
+                warn!(%reason, "the folder of scripts is gone, and is polled each second; the \
                        world keeps its scripts");
             }
             (Ok(_), Ok(_)) if !is_same => {
@@ -91,14 +91,14 @@ impl FolderWatch {
         }
         if self.seen.is_ok() && (!is_same || must_arm) {
             self.arm();
-            // What happened before it watched.
+            // Changes from before the watch.
             self.seen = Look::at(&self.folder);
         }
         self.seen.is_ok() && self.seen != seen
     }
 
-    /// Waits until nothing changes any more: an editor's save is several events, and a file is
-    /// whole after the last. Something that never rests does not hold it up.
+    /// Waits until the folder is quiet: an editor's save is several events, and a file is complete
+    /// after the last. The wait is bounded, for folders that always change.
     fn settle(&self, mut look: Result<Look, String>, quiet: Duration) -> Result<Look, String> {
         let end = Instant::now() + SETTLE_MAX;
         loop {
@@ -111,7 +111,7 @@ impl FolderWatch {
         }
     }
 
-    /// Lets the system watch what the path means now.
+    /// Lets the system watch the folder that the path leads to now.
     fn arm(&mut self) {
         self.watcher = None;
         let watcher = notify::recommended_watcher(self.to.clone()).and_then(|mut watcher| {
@@ -127,8 +127,8 @@ impl FolderWatch {
             }
             Err(error) if !self.is_lost => {
                 self.is_lost = true;
-                warn!(%error, "the system can't watch the folder of scripts, which is looked at \
-                       each second instead");
+                warn!(%error, "the system can't watch the folder of scripts, which is \
+                       polled each second instead");
             }
             Err(_) => {}
         }

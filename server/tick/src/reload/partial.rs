@@ -1,5 +1,5 @@
-//! Which of the changed scripts come into force: all, or else those without problems that use
-//! nothing of the others. What changed together comes into force together.
+//! The changed scripts that take effect: all, or else those without problems that use nothing of the
+//! others. Scripts that depend on each other take effect together.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use script::{Logic, Problem};
 use shared::WorldConfig;
 use shared::world::logic::{LogicConfig, Text};
 
-/// What comes of changed scripts.
+/// The outcome of changed scripts.
 pub struct Admitted {
-    /// The world with those that come into force, if there are any.
+    /// The world with those that take effect, if any.
     pub compiled: Option<(WorldConfig, Logic)>,
-    /// What is wrong with the others, drawn.
+    /// The problems of the others, rendered.
     pub problems: Vec<String>,
 }
 
@@ -65,15 +65,15 @@ fn compile(config: &WorldConfig, texts: Vec<Text>) -> Result<(WorldConfig, Logic
     compile_with(config, &logic)
 }
 
-/// Texts, of which those of a group are as in others.
+/// The texts, with those of a group from `wanted`.
 fn with_group(texts: &[Text], wanted: &[Text], group: &BTreeSet<&str>) -> Vec<Text> {
     let is_of_group = |text: &&Text| group.contains(text.file.as_str());
-    let kept = texts.iter().filter(|text| !is_of_group(text));
-    let mut texts: Vec<Text> = kept
+    let others = texts.iter().filter(|text| !is_of_group(text));
+    let mut texts: Vec<Text> = others
         .chain(wanted.iter().filter(is_of_group))
         .cloned()
         .collect();
-    // As a folder is read, so that the order says nothing about what came when.
+    // In the order of a folder, so that it does not depend on the order of changes.
     texts.sort_by(|a, b| {
         (!a.is_builtin)
             .cmp(&!b.is_builtin)
@@ -170,7 +170,7 @@ mod tests {
         let admitted = admit(&config, wanted(&config, &now));
         assert!(admitted.compiled.is_none());
         assert_eq!(admitted.problems.len(), 1, "{:?}", admitted.problems);
-        // Another one comes into force nevertheless.
+        // Another one takes effect nevertheless.
         let now = [
             now[0].clone(),
             now[1].clone(),

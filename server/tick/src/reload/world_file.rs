@@ -1,5 +1,5 @@
-//! What has changed in the file of a running world. The world keeps what it has; its operator
-//! learns of it from the log, and not from a restart.
+//! Changes in the file of a running world. They have no effect before a restart; the log reports
+//! them to the operator now.
 
 use std::time::{Duration, Instant};
 
@@ -11,15 +11,15 @@ use world_file::folder::Mark;
 
 use super::WorldFile;
 
-/// Looks at a world file now and then.
+/// Checks a world file periodically.
 pub struct FileWatch {
     file: WorldFile,
-    /// The world that the file gave.
+    /// The world of the file at the start.
     world: WorldConfig,
     mark: Option<Mark>,
     /// The text that was read last.
     text: String,
-    next_look: Instant,
+    next_check: Instant,
 }
 
 impl FileWatch {
@@ -29,16 +29,16 @@ impl FileWatch {
             file,
             world: world.clone(),
             mark: None,
-            next_look: Instant::now(),
+            next_check: Instant::now(),
         }
     }
 
-    /// Looks, if it is time, and reports what has changed.
-    pub fn look(&mut self) {
-        if Instant::now() < self.next_look {
+    /// Checks the file, if it is time, and reports changes.
+    pub fn check(&mut self) {
+        if Instant::now() < self.next_check {
             return;
         }
-        self.next_look = Instant::now() + LOOK_EVERY;
+        self.next_check = Instant::now() + CHECK_EVERY;
         // A world can come through a pipe, which can't be read again.
         let metadata = std::fs::metadata(&self.file.path).ok();
         let Some(metadata) = metadata.filter(|metadata| metadata.is_file()) else {
@@ -60,16 +60,18 @@ impl FileWatch {
     fn report(&self, text: &str) {
         let path = self.file.path.display();
         match self.change(text) {
-            Change::Nothing => info!("{path} is again as the running world was started with it"),
-            Change::Problems(problems) => warn!(
+            FileChange::Nothing => {
+                info!("{path} is again as the running world was started with it")
+            }
+            FileChange::Problems(problems) => warn!(
                 "{path} has changed, and no world can start with it; the running one keeps what \
                  it has\n\n{problems}"
             ),
-            Change::Values(values) if values.is_empty() => warn!(
+            FileChange::Values(values) if values.is_empty() => warn!(
                 "{path} has changed; the running world keeps what it has until the server starts \
                  again"
             ),
-            Change::Values(values) => {
+            FileChange::Values(values) => {
                 let values = values.join("\n  ");
                 warn!(
                     "{path} has changed; the running world keeps what it has until the server \
@@ -79,9 +81,9 @@ impl FileWatch {
         }
     }
 
-    fn change(&self, text: &str) -> Change {
+    fn change(&self, text: &str) -> FileChange {
         if text == self.file.text {
-            return Change::Nothing;
+            return FileChange::Nothing;
         }
         let reader = Reader {
             overrides: self.file.overrides,
@@ -91,23 +93,23 @@ impl FileWatch {
             Ok(checked) => {
                 let mut values = differences::of_all(&self.world, &checked.config);
                 values.truncate(VALUES_MAX);
-                Change::Values(values)
+                FileChange::Values(values)
             }
-            Err(problems) => Change::Problems(problems.to_string()),
+            Err(problems) => FileChange::Problems(problems.to_string()),
         }
     }
 }
 
-/// What another text of the file changes.
+/// The effect of another text of the file.
 #[derive(Debug, PartialEq, Eq)]
-enum Change {
+enum FileChange {
     Nothing,
     Values(Vec<String>),
     Problems(String),
 }
 
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// The most values that are named.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
+/// The most values that are reported.
 const VALUES_MAX: usize = 20;
 
 #[cfg(test)]
@@ -133,11 +135,11 @@ mod tests {
             FileWatch::new(file, &world)
         };
         let plain = watch(Overrides::default());
-        assert_eq!(plain.change(text), Change::Nothing);
+        assert_eq!(plain.change(text), FileChange::Nothing);
         let commented = format!("# a comment\n{text}");
-        assert!(matches!(plain.change(&commented), Change::Values(_)));
+        assert!(matches!(plain.change(&commented), FileChange::Values(_)));
         let faster = text.replace("tick_hz = 10", "tick_hz = 20");
-        let Change::Values(values) = plain.change(&faster) else {
+        let FileChange::Values(values) = plain.change(&faster) else {
             panic!("it is valid");
         };
         assert!(
@@ -145,7 +147,7 @@ mod tests {
             "{values:?}"
         );
         let wrong = text.replace("20", "0");
-        let Change::Problems(problems) = plain.change(&wrong) else {
+        let FileChange::Problems(problems) = plain.change(&wrong) else {
             panic!("it has a problem");
         };
         assert!(problems.contains("w.toml:2: world.aoi:"), "{problems}");
@@ -154,6 +156,6 @@ mod tests {
             tick_hz: Some(50),
             ..Overrides::default()
         });
-        assert_eq!(overridden.change(&faster), Change::Values(vec![]));
+        assert_eq!(overridden.change(&faster), FileChange::Values(vec![]));
     }
 }

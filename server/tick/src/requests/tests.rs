@@ -103,7 +103,7 @@ fn dear() -> String {
 }
 
 #[test]
-fn a_cheap_request_is_answered_at_once_however_many_dear_ones_wait() {
+fn a_cheap_request_is_answered_at_once_however_many_expensive_ones_wait() {
     let mut world = World::new(101);
     for client in 0..100 {
         for _ in 0..20 {
@@ -181,13 +181,13 @@ fn requests_of_sessions_that_are_gone_are_forgotten() {
     }
     world.answered();
     assert!(world.queue.clients.is_empty() && world.queue.turns.is_empty());
-    // What it asked for on its way out is not taken in.
+    // A request from a closing session is dropped.
     world.request(1, region());
     assert!(world.queue.clients.is_empty());
 }
 
 #[test]
-fn a_client_that_goes_on_with_another_connection_asks_anew() {
+fn a_client_that_changes_its_connection_drops_its_waiting_requests() {
     let mut world = World::new(2);
     for _ in 0..20 {
         world.subscribe(0, &dear());

@@ -1,4 +1,4 @@
-//! Who is in which channel. A channel begins with its first member and ends with its last.
+//! Channels and their members. A channel exists from its first member to its last.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use thiserror::Error;
 #[derive(Default)]
 pub struct Channels {
     rule: NameRule,
-    /// By [`NameRule::key`]: names that are the same name one channel.
+    /// By [`NameRule::key`]: equal names are one channel.
     channels: HashMap<String, Channel>,
     members: HashMap<ClientRow, Member>,
 }
@@ -26,14 +26,14 @@ struct Channel {
 
 /// A client that is in some channel.
 struct Member {
-    /// Tells this client from the next one with the same row.
+    /// Distinguishes this client from the next one with the same row.
     ticket: Ticket,
     name: Name,
     /// The keys of its channels, in the order of its joins.
     keys: Vec<String>,
 }
 
-/// Why a client may not join, leave or speak.
+/// Why a join, leave or message is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChannelError {
     #[error("the client is in the channel {0} already")]
@@ -47,7 +47,7 @@ pub enum ChannelError {
 }
 
 impl Channels {
-    /// Without channels yet, whose names are compared by this rule.
+    /// No channels; names are compared by this rule.
     pub fn new(rule: NameRule) -> Channels {
         Channels {
             rule,
@@ -55,8 +55,8 @@ impl Channels {
         }
     }
 
-    /// Adds a client of this first ticket and name to a channel, and gives the name that the
-    /// channel has.
+    /// Adds a client with this first ticket and name to a channel, and returns the channel's
+    /// name.
     pub fn join(
         &mut self,
         client: ClientRow,
@@ -121,15 +121,15 @@ impl Channels {
         channel.map_or(&[], |channel| &channel.members)
     }
 
-    /// What the members of a channel are called.
+    /// The names of a channel's members.
     pub fn names(&self, name: &Name) -> Vec<Name> {
         let members = self.members(name).iter();
         let members = members.filter_map(|client| self.members.get(client));
         members.map(|member| member.name.clone()).collect()
     }
 
-    /// Takes a client out of a channel, and gives what it was called. `None` if it was not
-    /// in.
+    /// Removes a client from a channel, and returns the client's name. `None` if it was no
+    /// member.
     pub fn leave(&mut self, client: ClientRow, name: &Name) -> Option<Name> {
         let key = self.rule.key(name);
         let member = self.members.get_mut(&client)?;

@@ -1,4 +1,4 @@
-//! What may be said: a hook for games, and a list of words as a ready one.
+//! A filter of texts: a hook for games, and a word list as a ready one.
 
 use std::path::Path;
 
@@ -12,33 +12,33 @@ use folded::{Folded, is_joined};
 
 mod folded;
 
-/// Judges what is said before anybody is told. It runs on the tick thread: a filter that
-/// has to ask elsewhere should let a text pass and act on its speaker later.
+/// Judges a text before it is sent. It runs on the tick thread: a filter that needs another service
+/// should let a text pass and act on its speaker later.
 pub trait TalkFilter: Send + Sync {
     fn judge(&self, speech: Speech<'_>, speaker: Option<&Name>, text: &Text) -> Verdict;
 }
 
-/// To whom something is said.
+/// The listeners of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speech<'a> {
-    /// To those near.
+    /// Players nearby.
     Say,
-    /// To one player.
+    /// One player.
     Whisper(&'a Name),
     Channel(&'a Name),
 }
 
-/// What becomes of a text.
+/// The verdict on a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Pass,
-    /// This is said in its place.
+    /// Send this text instead.
     Replace(Text),
-    /// Nothing is said; the speaker is told why.
+    /// Send nothing; the reason goes to the speaker.
     Refuse(String),
 }
 
-/// One that is replaced when its list is.
+/// A filter that is reloaded with its list.
 impl TalkFilter for Shared<dyn TalkFilter> {
     fn judge(&self, speech: Speech<'_>, speaker: Option<&Name>, text: &Text) -> Verdict {
         self.get().judge(speech, speaker, text)
@@ -54,9 +54,8 @@ impl TalkFilter for NoFilter {
     }
 }
 
-/// Puts asterisks in the place of some words and phrases, whatever their capitals, widths and
-/// blanks: as whole words where the script has blanks between words, and anywhere in scripts that
-/// have none.
+/// Masks words and phrases with asterisks, whatever their capitals, widths and blanks: as whole
+/// words in scripts with blanks between words, and anywhere in scripts without.
 pub struct WordList(AhoCorasick);
 
 impl WordList {
@@ -84,7 +83,7 @@ impl WordList {
         WordList::new(words).with_context(|| format!("{name}"))
     }
 
-    /// Which parts of a text are in a word of the list.
+    /// By part of a text: whether it is in a word of the list.
     fn found(&self, text: &Folded) -> Vec<bool> {
         let mut found = vec![false; text.parts.len()];
         for word in self.0.find_overlapping_iter(&text.text) {
@@ -145,7 +144,7 @@ mod tests {
         WordList::new(words).expect("a list of words")
     }
 
-    /// What is said in place of a text.
+    /// The text that passes.
     fn said(list: &WordList, text: &str) -> String {
         let text = Text::new(text).expect("a text");
         match list.judge(Speech::Say, None, &text) {

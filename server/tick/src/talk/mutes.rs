@@ -1,9 +1,9 @@
-//! Whose talk a player does not want to receive.
+//! Muted players.
 //!
-//! A player mutes another one by name. What is kept is the account, or of guests the client and
-//! its name, so that neither another session nor another name of an account is heard again. The
-//! list of an account outlives its sessions, and the server if its world is kept; that of a guest
-//! outlives its connection.
+//! A player mutes another one by name. The list holds the account, or for guests the client and
+//! its name, so that an account stays muted in other sessions and with other names. The list of an
+//! account outlives its sessions, and in a persistent world the server; that of a guest outlives
+//! its connection.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,7 +18,7 @@ use thiserror::Error;
 #[derive(Default)]
 pub struct Mutes {
     lists: HashMap<Listener, List>,
-    /// By what is muted: in whose lists it is.
+    /// By mute key: the listeners with it in their lists.
     listeners: HashMap<Muted, HashSet<Listener>>,
     /// The lists of guests, by row.
     guests: HashMap<ClientRow, Listener>,
@@ -66,7 +66,7 @@ impl Lasting {
     }
 }
 
-/// Who has a list.
+/// The owner of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Listener {
     Account(Account),
@@ -74,7 +74,7 @@ pub enum Listener {
     Guest(ClientRow, Ticket),
 }
 
-/// By what a speaker is known.
+/// A key that identifies a muted speaker.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Muted {
     Account(Account),
@@ -82,13 +82,13 @@ pub enum Muted {
     Guest(Ticket),
     /// The key of a name, by the usual rule.
     Name(String),
-    /// All that have no name.
+    /// All players without a name.
     Nameless,
 }
 
 #[derive(Default)]
 struct List {
-    /// How many players it was asked for.
+    /// The number of muted players.
     players: usize,
     muted: HashSet<Muted>,
 }
@@ -104,43 +104,44 @@ pub enum MuteError {
     NotMuted(String),
 }
 
-/// All by which a speaker is known.
+/// All keys that identify a speaker.
 #[derive(Clone, Debug, Default)]
-pub struct Speaker(Vec<Muted>);
+pub struct SpeakerKeys(Vec<Muted>);
 
-impl Speaker {
-    pub fn new(account: Option<&Account>, ticket: Option<Ticket>, name: Option<&Name>) -> Speaker {
-        let mut known = vec![];
+impl SpeakerKeys {
+    pub fn new(
+        account: Option<&Account>,
+        ticket: Option<Ticket>,
+        name: Option<&Name>,
+    ) -> SpeakerKeys {
+        let mut keys = vec![];
         match (account, ticket) {
-            (Some(account), _) => known.push(Muted::Account(account.clone())),
-            (None, Some(ticket)) => known.push(Muted::Guest(ticket)),
+            (Some(account), _) => keys.push(Muted::Account(account.clone())),
+            (None, Some(ticket)) => keys.push(Muted::Guest(ticket)),
             (None, None) => {}
         }
-        known.push(match name {
+        keys.push(match name {
             Some(name) => Muted::Name(NameRule::Forms.key(name)),
             None => Muted::Nameless,
         });
-        Speaker(known)
+        SpeakerKeys(keys)
     }
 
-    /// Players without a name, whoever they are.
-    pub fn nameless() -> Speaker {
-        Speaker(vec![Muted::Nameless])
+    /// All players without a name.
+    pub fn nameless() -> SpeakerKeys {
+        SpeakerKeys(vec![Muted::Nameless])
     }
 
-    /// What is kept of it: of an account not the name, which somebody else may have later.
-    fn kept(&self) -> impl Iterator<Item = &Muted> {
-        let has_account = self
-            .0
-            .iter()
-            .any(|known| matches!(known, Muted::Account(_)));
-        let is_kept = move |known: &&Muted| !(has_account && matches!(known, Muted::Name(_)));
-        self.0.iter().filter(is_kept)
+    /// The keys for a list: of an account without the name, which another player may have later.
+    fn lasting(&self) -> impl Iterator<Item = &Muted> {
+        let has_account = self.0.iter().any(|key| matches!(key, Muted::Account(_)));
+        let is_lasting = move |key: &&Muted| !(has_account && matches!(key, Muted::Name(_)));
+        self.0.iter().filter(is_lasting)
     }
 }
 
 impl Mutes {
-    /// Goes on with the lists of an earlier server, as many as there may be.
+    /// Continues with the lists of an earlier server, as many as fit.
     pub fn keep(&mut self, kept: KeptMutes) {
         for (account, muted) in kept.lists.into_iter().take(LISTS_MAX) {
             let listener = Listener::Account(account);
@@ -161,16 +162,16 @@ impl Mutes {
         self.keep = None;
     }
 
-    /// A player does not want to hear another one any more. `is_here` says of a player with a
-    /// list whether it is in the world: where there is no room, one that is not loses its list.
+    /// Mutes a speaker for a listener. `is_present`: whether a player with a list is in the world.
+    /// If there are too many lists, one of an absent player is dropped.
     pub fn mute(
         &mut self,
         listener: &Listener,
-        speaker: &Speaker,
-        is_here: impl Fn(&Listener) -> bool,
+        speaker: &SpeakerKeys,
+        is_present: impl Fn(&Listener) -> bool,
     ) -> Result<(), MuteError> {
         if !self.lists.contains_key(listener) && self.lists.len() >= LISTS_MAX {
-            let away = self.lists.keys().find(|listener| !is_here(listener));
+            let away = self.lists.keys().find(|listener| !is_present(listener));
             let away = away.cloned().ok_or(MuteError::TooManyLists)?;
             self.remove(&away);
         }
@@ -182,7 +183,7 @@ impl Mutes {
             return Err(MuteError::TooMany);
         }
         let mut is_new = false;
-        for muted in speaker.kept() {
+        for muted in speaker.lasting() {
             if list.muted.insert(muted.clone()) {
                 is_new = true;
                 let listeners = self.listeners.entry(muted.clone()).or_default();
@@ -194,19 +195,19 @@ impl Mutes {
         Ok(())
     }
 
-    /// A player wants to hear another one again, who is `called` so.
+    /// Unmutes a speaker for a listener. `name` is the speaker's, for the error.
     pub fn unmute(
         &mut self,
         listener: &Listener,
-        speaker: &Speaker,
-        called: &str,
+        speaker: &SpeakerKeys,
+        name: &str,
     ) -> Result<(), MuteError> {
-        let not_muted = || MuteError::NotMuted(called.to_owned());
+        let not_muted = || MuteError::NotMuted(name.to_owned());
         let list = self.lists.get_mut(listener).ok_or_else(not_muted)?;
         let muted: Vec<Muted> = speaker
             .0
             .iter()
-            .filter_map(|known| list.muted.take(known))
+            .filter_map(|key| list.muted.take(key))
             .collect();
         if muted.is_empty() {
             return Err(not_muted());
@@ -220,22 +221,18 @@ impl Mutes {
         Ok(())
     }
 
-    /// Those that do not want to hear a speaker, some perhaps twice.
-    pub fn listeners(&self, speaker: &Speaker) -> impl Iterator<Item = &Listener> {
-        let all = speaker
-            .0
-            .iter()
-            .filter_map(|known| self.listeners.get(known));
+    /// The listeners that have muted a speaker, some perhaps twice.
+    pub fn listeners(&self, speaker: &SpeakerKeys) -> impl Iterator<Item = &Listener> {
+        let all = speaker.0.iter().filter_map(|key| self.listeners.get(key));
         all.flatten()
     }
 
-    /// Nobody has a list.
+    /// There are no lists.
     pub fn is_empty(&self) -> bool {
         self.lists.is_empty()
     }
 
-    /// Removes the lists of guests that are gone: of those in this row whose first ticket is not
-    /// this one.
+    /// Removes the list of a guest that is gone: that of this row if the first ticket differs.
     pub fn follow(&mut self, row: ClientRow, ticket: Option<Ticket>) {
         if let Some(listener @ Listener::Guest(_, own)) = self.guests.get(&row)
             && Some(*own) != ticket
@@ -297,9 +294,9 @@ mod tests {
         Listener::Guest(ClientRow(row), [ticket; 16])
     }
 
-    const HERE: fn(&Listener) -> bool = |_| true;
+    const PRESENT: fn(&Listener) -> bool = |_| true;
 
-    fn is_muted(mutes: &Mutes, listener: &Listener, speaker: &Speaker) -> bool {
+    fn is_muted(mutes: &Mutes, listener: &Listener, speaker: &SpeakerKeys) -> bool {
         mutes.listeners(speaker).any(|other| other == listener)
     }
 
@@ -308,22 +305,22 @@ mod tests {
         let (mut mutes, listener) = (Mutes::default(), guest(1, 1));
         let bob = name("Bob");
         let (as_bob, ann) = (name("BOB"), name("Ann"));
-        let speaker = |ticket: u8, name| Speaker::new(None, Some([ticket; 16]), name);
+        let speaker = |ticket: u8, name| SpeakerKeys::new(None, Some([ticket; 16]), name);
         mutes
-            .mute(&listener, &speaker(7, Some(&bob)), HERE)
+            .mute(&listener, &speaker(7, Some(&bob)), PRESENT)
             .unwrap();
-        // Muted again it is still one.
+        // Muting it again has no effect.
         mutes
-            .mute(&listener, &speaker(7, Some(&bob)), HERE)
+            .mute(&listener, &speaker(7, Some(&bob)), PRESENT)
             .unwrap();
-        let hears = |mutes: &Mutes, speaker| !is_muted(mutes, &listener, &speaker);
-        assert!(!hears(&mutes, speaker(7, Some(&bob))));
+        let receives = |mutes: &Mutes, speaker| !is_muted(mutes, &listener, &speaker);
+        assert!(!receives(&mutes, speaker(7, Some(&bob))));
         assert!(
-            !hears(&mutes, speaker(8, Some(&as_bob))),
-            "it has come again"
+            !receives(&mutes, speaker(8, Some(&as_bob))),
+            "it has joined again"
         );
-        assert!(!hears(&mutes, speaker(7, None)));
-        assert!(hears(&mutes, speaker(8, Some(&ann))) && hears(&mutes, speaker(8, None)));
+        assert!(!receives(&mutes, speaker(7, None)));
+        assert!(receives(&mutes, speaker(8, Some(&ann))) && receives(&mutes, speaker(8, None)));
         assert_eq!(mutes.listeners(&speaker(8, Some(&bob))).count(), 1);
         mutes
             .unmute(&listener, &speaker(9, Some(&bob)), "Bob")
@@ -336,12 +333,12 @@ mod tests {
     fn an_account_is_muted_whatever_it_is_called() {
         let (mut mutes, listener) = (Mutes::default(), Listener::Account(account(0)));
         let (eve, bob) = (account(1), name("Bob"));
-        let as_bob = Speaker::new(Some(&eve), Some([1; 16]), Some(&bob));
-        mutes.mute(&listener, &as_bob, HERE).unwrap();
-        let as_ann = Speaker::new(Some(&eve), Some([2; 16]), Some(&name("Ann")));
+        let as_bob = SpeakerKeys::new(Some(&eve), Some([1; 16]), Some(&bob));
+        mutes.mute(&listener, &as_bob, PRESENT).unwrap();
+        let as_ann = SpeakerKeys::new(Some(&eve), Some([2; 16]), Some(&name("Ann")));
         assert!(is_muted(&mutes, &listener, &as_ann));
-        // Whoever is called so later has nothing to do with it.
-        let other = Speaker::new(Some(&account(2)), Some([3; 16]), Some(&bob));
+        // Another player with this name later is not muted.
+        let other = SpeakerKeys::new(Some(&account(2)), Some([3; 16]), Some(&bob));
         assert!(!is_muted(&mutes, &listener, &other));
         mutes.unmute(&listener, &as_ann, "Ann").unwrap();
         assert!(mutes.is_empty() && mutes.listeners.is_empty());
@@ -350,23 +347,25 @@ mod tests {
     #[test]
     fn all_without_a_name_are_muted_at_once() {
         let (mut mutes, listener) = (Mutes::default(), guest(1, 1));
-        mutes.mute(&listener, &Speaker::nameless(), HERE).unwrap();
+        mutes
+            .mute(&listener, &SpeakerKeys::nameless(), PRESENT)
+            .unwrap();
         assert!(is_muted(
             &mutes,
             &listener,
-            &Speaker::new(None, Some([7; 16]), None)
+            &SpeakerKeys::new(None, Some([7; 16]), None)
         ));
-        let named = Speaker::new(None, Some([7; 16]), Some(&name("Ann")));
+        let named = SpeakerKeys::new(None, Some([7; 16]), Some(&name("Ann")));
         assert!(!is_muted(&mutes, &listener, &named));
     }
 
     #[test]
     fn the_list_of_a_guest_ends_with_it_and_that_of_an_account_stays() {
         let mut mutes = Mutes::default();
-        let bob = Speaker::new(None, Some([7; 16]), Some(&name("Bob")));
+        let bob = SpeakerKeys::new(None, Some([7; 16]), Some(&name("Bob")));
         let lasting = Listener::Account(account(0));
         for listener in [&guest(1, 1), &guest(2, 2), &lasting] {
-            mutes.mute(listener, &bob, HERE).unwrap();
+            mutes.mute(listener, &bob, PRESENT).unwrap();
         }
         mutes.follow(ClientRow(1), Some([1; 16]));
         assert!(is_muted(&mutes, &guest(1, 1), &bob));
@@ -378,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_of_accounts_go_on_in_the_next_server_without_the_sessions_of_guests() {
+    fn the_lists_of_accounts_continue_in_the_next_server_without_the_sessions_of_guests() {
         let (to_next, changes) = std::sync::mpsc::channel();
         let kept = |lists| KeptMutes {
             lists,
@@ -389,11 +388,11 @@ mod tests {
         };
         let (mut mutes, ann) = (Mutes::default(), Listener::Account(account(0)));
         mutes.keep(kept(KeptLists::default()));
-        let bob = Speaker::new(None, Some([7; 16]), Some(&name("Bob")));
-        let eve = Speaker::new(Some(&account(1)), Some([1; 16]), Some(&name("Eve")));
-        mutes.mute(&ann, &bob, HERE).unwrap();
-        mutes.mute(&ann, &eve, HERE).unwrap();
-        mutes.mute(&guest(1, 1), &bob, HERE).unwrap();
+        let bob = SpeakerKeys::new(None, Some([7; 16]), Some(&name("Bob")));
+        let eve = SpeakerKeys::new(Some(&account(1)), Some([1; 16]), Some(&name("Eve")));
+        mutes.mute(&ann, &bob, PRESENT).unwrap();
+        mutes.mute(&ann, &eve, PRESENT).unwrap();
+        mutes.mute(&guest(1, 1), &bob, PRESENT).unwrap();
         let lists: KeptLists = changes.try_iter().collect();
         let expected = [
             Lasting::Account(account(1)),
@@ -403,8 +402,8 @@ mod tests {
 
         let mut next = Mutes::default();
         next.keep(kept(lists));
-        let bob_again = Speaker::new(None, Some([9; 16]), Some(&name("bob")));
-        let other = Speaker::new(None, Some([7; 16]), Some(&name("Cid")));
+        let bob_again = SpeakerKeys::new(None, Some([9; 16]), Some(&name("bob")));
+        let other = SpeakerKeys::new(None, Some([7; 16]), Some(&name("Cid")));
         assert!(is_muted(&next, &ann, &bob_again) && is_muted(&next, &ann, &eve));
         assert!(!is_muted(&next, &ann, &other));
         for speaker in [&bob_again, &eve] {
@@ -415,26 +414,32 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_bounded_and_those_who_are_here_keep_theirs() {
+    fn lists_are_bounded_and_players_in_the_world_keep_theirs() {
         let mut mutes = Mutes::default();
-        let bob = Speaker::new(None, Some([7; 16]), Some(&name("Bob")));
+        let bob = SpeakerKeys::new(None, Some([7; 16]), Some(&name("Bob")));
         for number in 0..LISTS_MAX {
             mutes
-                .mute(&Listener::Account(account(number)), &bob, HERE)
+                .mute(&Listener::Account(account(number)), &bob, PRESENT)
                 .unwrap();
         }
         let next = Listener::Account(account(LISTS_MAX));
-        assert_eq!(mutes.mute(&next, &bob, HERE), Err(MuteError::TooManyLists));
+        assert_eq!(
+            mutes.mute(&next, &bob, PRESENT),
+            Err(MuteError::TooManyLists)
+        );
         let away = Listener::Account(account(5));
         mutes
             .mute(&next, &bob, |listener| *listener != away)
             .unwrap();
         assert!(!is_muted(&mutes, &away, &bob) && is_muted(&mutes, &next, &bob));
         for number in 0..PLAYERS_MAX - 1 {
-            let other = Speaker::new(Some(&account(number)), None, None);
-            mutes.mute(&next, &other, HERE).unwrap();
+            let other = SpeakerKeys::new(Some(&account(number)), None, None);
+            mutes.mute(&next, &other, PRESENT).unwrap();
         }
-        let one_more = Speaker::new(Some(&account(PLAYERS_MAX)), None, None);
-        assert_eq!(mutes.mute(&next, &one_more, HERE), Err(MuteError::TooMany));
+        let one_more = SpeakerKeys::new(Some(&account(PLAYERS_MAX)), None, None);
+        assert_eq!(
+            mutes.mute(&next, &one_more, PRESENT),
+            Err(MuteError::TooMany)
+        );
     }
 }

@@ -12,7 +12,7 @@ use super::*;
 use crate::talk::filter::NoFilter;
 
 #[test]
-fn a_late_tick_leaves_out_the_starts_that_it_missed() {
+fn a_late_tick_skips_the_starts_that_it_missed() {
     let period = Duration::from_millis(100);
     let first = Instant::now();
     let on_time = next_start(first, period, first + Duration::from_millis(30));
@@ -82,7 +82,7 @@ fn a_shard_that_has_ended_ends_the_tick_loop() {
     world.tick().unwrap();
     world.tick_loop.finish_fan_out().unwrap();
     world.tick_loop.shards.stop("a test");
-    // The thread is gone, and with it the other end of the channel.
+    // The thread has ended, and with it the other end of the channel.
     while !world.shard.is_finished() {
         std::thread::yield_now();
     }
@@ -104,7 +104,7 @@ enum Slow {
     UntilNextTickIsComputed,
 }
 
-/// What the shard saw of one tick.
+/// A shard's record of one tick.
 struct Seen {
     hash: StateHash,
     /// The mirror at the begin of the fan-out and at its end.
@@ -134,7 +134,7 @@ impl World {
             mirror: SharedMirror::new(Mirror::new(&config, movement)),
             session: Arc::new(SessionWorld::new(&config)),
             reloads: None,
-            orders: None,
+            operator: None,
             talk_filter: Arc::new(NoFilter),
             names: NameRule::default(),
             config,
@@ -146,7 +146,7 @@ impl World {
             shards: vec![ShardSender::new(to_shard, || ())],
             reports,
             recording: None,
-            kept: None,
+            persistent: None,
             stats: Arc::new(Stats::new()),
             window: None,
             stop: Arc::new(AtomicBool::new(false)),
@@ -187,7 +187,7 @@ fn run_shard(
     while let Ok(message) = from_tick.recv() {
         let publication = match message {
             ToShard::Tick(publication) => publication,
-            ToShard::Inspect(..) => panic!("nobody asks"),
+            ToShard::Inspect(..) => panic!("no operator asks"),
             ToShard::Stop(reason) => return (all, Some(reason)),
         };
         let tick = publication.tick;
@@ -255,7 +255,7 @@ impl Engine {
     }
 }
 
-/// A backend that says when it has computed a tick.
+/// A backend that reports when it has computed a tick.
 struct WatchedBackend {
     backend: CpuBackend,
     engine: Arc<Engine>,

@@ -8,7 +8,7 @@ use frontend::mirror::{SharedMirror, Spot};
 use platform::metrics::web::{WebRefusal, WebRefusals};
 use serde::Serialize;
 use shared::{AttributeType, Audience, ClientRow, EntityRef, Fixed, Slot, WorldConfig};
-use tick::operator::Which;
+use tick::operator::ClientFilter;
 
 use super::commands::Row;
 use super::history::Samples;
@@ -223,7 +223,7 @@ impl Source {
 
     fn clients(&self, first: ClientRow) -> Result<Clients, String> {
         let most = CLIENTS_AT_ONCE;
-        let clients = self.desk.list(Which::From { first, most })?;
+        let clients = self.desk.list(ClientFilter::From { first, most })?;
         let is_full = clients.len() == most;
         let last = clients.last().filter(|_| is_full);
         Ok(Clients {
@@ -234,7 +234,7 @@ impl Source {
     }
 
     fn client(&self, whom: &Client) -> Result<Inspected, String> {
-        let listed = self.desk.list(Which::One(whom_of(whom)?))?;
+        let listed = self.desk.list(ClientFilter::One(whom_of(whom)?))?;
         let no_such = || "there is no such client".to_owned();
         let client = listed.into_iter().next().ok_or_else(no_such)?;
         let mut seen = self.seen(&client);

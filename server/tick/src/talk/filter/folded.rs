@@ -1,4 +1,4 @@
-//! A text in the form in which it is searched, and the parts of the original that it comes from.
+//! The normalized form of a text for searches, with the parts of the original.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -68,7 +68,7 @@ impl Folded {
                     base,
                 });
             }
-            // What shows nothing belongs to what stands before it.
+            // Invisible characters belong to the one before them.
             (None, Some(before)) => before.range.end = range.end,
             (None, None) => {}
         }
@@ -125,7 +125,7 @@ fn fold(part: &str) -> String {
     part.chars().map(usual).collect()
 }
 
-/// Whether a character changes the one before it.
+/// Whether a character modifies the one before it.
 fn is_mark(character: char) -> bool {
     let category = CodePointMapData::<GeneralCategory>::new().get(character);
     let class = CanonicalCombiningClassMapBorrowed::new().get_u8(character);

@@ -1,9 +1,7 @@
-//! How often a player may speak: some times at once, and then at an even pace. Counted in
-//! ticks.
+//! The rate limit of speakers: a burst, and then an even rate. Counted in ticks.
 //!
-//! A pace is that of an account, or of a guest. It outlives the session: an account has it when
-//! it comes again, and of the guests of a network each that comes takes over what one that has
-//! left it had still to wait.
+//! Each account and each guest has a limit. It outlives the session: an account has the same one
+//! when it joins again, and a new guest inherits the limit of a guest of its network that has left.
 
 use std::collections::HashMap;
 
@@ -12,19 +10,19 @@ use accounts::network::Network;
 use shared::wire::control::Ticket;
 use shared::{ClientRow, Tick};
 
-/// The paces of all that spoke of late.
-pub struct Paces {
+/// The limits of recent speakers.
+pub struct RateLimits {
     interval_ticks: u64,
-    /// When what an account has said would have been said at an even pace, in ticks.
+    /// When an account's talk so far would have been sent at the even rate, in ticks.
     accounts: HashMap<Account, u64>,
-    /// The same of guests, by network. `None`: of those whose network is not known.
+    /// The same of guests, by network; `None`: unknown.
     guests: HashMap<Option<Network>, HashMap<Ticket, Guest>>,
-    next_look: u64,
+    next_cleanup: u64,
 }
 
-/// Who speaks.
+/// Identifies a speaker.
 #[derive(Clone, Debug)]
-pub enum Speaker<'a> {
+pub enum RateKey<'a> {
     Account(&'a Account),
     Guest {
         client: ClientRow,
@@ -40,32 +38,32 @@ struct Guest {
     paid: u64,
 }
 
-impl Paces {
-    pub fn new(tick_hz: u32) -> Paces {
-        Paces {
+impl RateLimits {
+    pub fn new(tick_hz: u32) -> RateLimits {
+        RateLimits {
             interval_ticks: (u64::from(tick_hz) / TALKS_PER_SECOND).max(1),
             accounts: HashMap::new(),
             guests: HashMap::new(),
-            next_look: 0,
+            next_cleanup: 0,
         }
     }
 
-    /// Whether somebody may speak now; it does then. `ticket_of` gives the first ticket of the
-    /// client that a row stands for.
+    /// Takes one message from a speaker's limit; false if it must wait. `ticket_of` gives the
+    /// first ticket of a row's client.
     pub fn take(
         &mut self,
-        speaker: &Speaker<'_>,
+        speaker: &RateKey<'_>,
         now: Tick,
         ticket_of: impl Fn(ClientRow) -> Option<Ticket>,
     ) -> bool {
         let now = now.0;
         self.forget_paid(now);
         let paid = match speaker {
-            Speaker::Account(account) => match self.accounts.get_mut(*account) {
+            RateKey::Account(account) => match self.accounts.get_mut(*account) {
                 Some(paid) => paid,
                 None => self.accounts.entry((*account).clone()).or_insert(now),
             },
-            &Speaker::Guest {
+            &RateKey::Guest {
                 client,
                 ticket,
                 network,
@@ -89,12 +87,12 @@ impl Paces {
         may_speak
     }
 
-    /// Forgets those that need not wait, now and then.
+    /// Drops limits that are full again, now and then.
     fn forget_paid(&mut self, now: u64) {
-        if now < self.next_look {
+        if now < self.next_cleanup {
             return;
         }
-        self.next_look = now + self.interval_ticks;
+        self.next_cleanup = now + self.interval_ticks;
         self.accounts.retain(|_, paid| *paid > now);
         self.guests.retain(|_, guests| {
             guests.retain(|_, guest| guest.paid > now);
@@ -103,7 +101,7 @@ impl Paces {
     }
 }
 
-/// The longest wait of the guests that have left.
+/// Removes the longest wait among the guests that have left, and returns it.
 fn take_over(
     guests: &mut HashMap<Ticket, Guest>,
     ticket_of: impl Fn(ClientRow) -> Option<Ticket>,
@@ -121,84 +119,84 @@ const TALKS_AT_ONCE: u64 = 8;
 mod tests {
     use super::*;
 
-    /// A guest in a row, the one after so many others in it.
-    fn guest(row: u32, others: u8, network: &str) -> Speaker<'static> {
-        Speaker::Guest {
+    /// A guest in a row, after `others` in the same row.
+    fn guest(row: u32, others: u8, network: &str) -> RateKey<'static> {
+        RateKey::Guest {
             client: ClientRow(row),
             ticket: [others; 16],
             network: Some(Network::of(network.parse().unwrap())),
         }
     }
 
-    /// How often somebody speaks that tries in each of some ticks. All rows have the client that
-    /// came after so many others.
-    fn said(paces: &mut Paces, who: &Speaker<'_>, others: u8, from: u64, ticks: u64) -> u64 {
+    /// How often a speaker that tries in each tick may speak. All rows have the client that
+    /// came after `others`.
+    fn said(limits: &mut RateLimits, who: &RateKey<'_>, others: u8, from: u64, ticks: u64) -> u64 {
         let ticket_of = |_| Some([others; 16]);
         let ticks = from..from + ticks;
-        let said = ticks.filter(|&tick| paces.take(who, Tick(tick), ticket_of));
+        let said = ticks.filter(|&tick| limits.take(who, Tick(tick), ticket_of));
         said.count() as u64
     }
 
     #[test]
     fn a_client_speaks_some_times_at_once_and_then_now_and_then() {
-        let mut paces = Paces::new(20);
+        let mut limits = RateLimits::new(20);
         let one = guest(1, 1, "10.0.0.1");
-        assert_eq!(said(&mut paces, &one, 1, 100, 5), TALKS_AT_ONCE.min(5));
+        assert_eq!(said(&mut limits, &one, 1, 100, 5), TALKS_AT_ONCE.min(5));
         assert_eq!(
-            said(&mut paces, &one, 1, 105, 1000),
+            said(&mut limits, &one, 1, 105, 1000),
             TALKS_AT_ONCE - 5 + 100
         );
         let other = guest(2, 2, "10.0.0.2");
         assert_eq!(
-            said(&mut paces, &other, 2, 105, 4),
+            said(&mut limits, &other, 2, 105, 4),
             4,
-            "each has its own pace"
+            "each has its own limit"
         );
     }
 
     #[test]
-    fn who_leaves_and_comes_back_has_the_same_pace() {
-        let mut paces = Paces::new(20);
-        let mut told = 0;
+    fn a_speaker_that_leaves_and_joins_again_has_the_same_limit() {
+        let mut limits = RateLimits::new(20);
+        let mut sent = 0;
         for others in 0..100 {
             let again = guest(u32::from(others % 3), others, "10.0.0.1");
-            told += said(&mut paces, &again, others, 100, 20);
+            sent += said(&mut limits, &again, others, 100, 20);
         }
-        assert_eq!(told, TALKS_AT_ONCE + 1, "as one that had stayed");
-        // Another network has nothing to do with it.
+        assert_eq!(sent, TALKS_AT_ONCE + 1, "as one that had stayed");
+        // Another network has its own limit.
         let other = guest(1, 100, "10.0.0.2");
-        assert_eq!(said(&mut paces, &other, 100, 119, 1), 1);
+        assert_eq!(said(&mut limits, &other, 100, 119, 1), 1);
         let account = Account::new("alice").unwrap();
-        let alice = Speaker::Account(&account);
-        assert_eq!(said(&mut paces, &alice, 0, 100, 20), TALKS_AT_ONCE + 1);
+        let alice = RateKey::Account(&account);
+        assert_eq!(said(&mut limits, &alice, 0, 100, 20), TALKS_AT_ONCE + 1);
         assert_eq!(
-            said(&mut paces, &alice, 1, 119, 1),
+            said(&mut limits, &alice, 1, 119, 1),
             0,
             "whichever session it is"
         );
     }
 
     #[test]
-    fn guests_of_one_network_that_are_all_in_have_paces_of_their_own() {
-        let mut paces = Paces::new(20);
+    fn guests_of_one_network_at_the_same_time_have_their_own_limits() {
+        let mut limits = RateLimits::new(20);
         for row in 0..30 {
             let ticket_of = |row: ClientRow| Some([row.0 as u8; 16]);
             let one = guest(row, row as u8, "10.0.0.1");
-            let spoken = (0..20).filter(|_| paces.take(&one, Tick(100), ticket_of));
+            let spoken = (0..20).filter(|_| limits.take(&one, Tick(100), ticket_of));
             assert_eq!(spoken.count() as u64, TALKS_AT_ONCE);
         }
     }
 
     #[test]
-    fn those_that_have_waited_long_enough_are_forgotten() {
-        let mut paces = Paces::new(20);
+    fn limits_that_are_full_again_are_dropped() {
+        let mut limits = RateLimits::new(20);
         for others in 0..200 {
             let one = guest(1, others, &format!("10.0.0.{others}"));
-            said(&mut paces, &one, others, 100, 1);
+            said(&mut limits, &one, others, 100, 1);
         }
         let account = Account::new("alice").unwrap();
-        said(&mut paces, &Speaker::Account(&account), 0, 1000, 1);
-        assert!(paces.guests.is_empty());
-        assert_eq!(paces.accounts.len(), 1);
+        said(&mut limits, &RateKey::Account(&account), 0, 1000, 1);
+        assert!(limits.guests.is_empty());
+        assert_eq!(limits.accounts.len(), 1);
     }
 }

@@ -25,22 +25,22 @@ use super::pace::{Budget, Pace};
 use super::shard::{Shard, ShardWorld};
 use crate::neighbours::ResetKey;
 
-/// What a shard is made of.
+/// The configuration and channels of a shard.
 pub struct Parts {
     pub number: usize,
     pub world: Arc<ShardWorld>,
     pub config: Arc<ServerConfig>,
-    /// The turns of `config`'s congestion controllers: one a tick.
+    /// The turns of `config`'s congestion controllers, one a tick.
     pub turns: Turns,
     /// Which browsers may connect, if any.
     pub web: Option<WebOptions>,
     pub socket: UdpSocket,
-    /// Of a world that is kept: clients learn at once that the server before is gone.
+    /// For a persistent world: clients detect at once that the previous server is gone.
     pub reset_key: Option<ResetKey>,
     pub neighbours: Neighbours,
     /// Packets that reached other shards.
     pub strays: Receiver<Packet>,
-    /// How many shards there are.
+    /// The number of shards.
     pub count: usize,
     pub inbox: SharedInbox,
     pub reports: Sender<FanOutReport>,
@@ -55,21 +55,21 @@ struct Thread {
     strays: Receiver<Packet>,
     reports: Sender<FanOutReport>,
     pace: Pace,
-    /// Where the next fan-out begins: at the first client that this one had no time for.
+    /// The first client of the next fan-out: the first one that was deferred.
     first: usize,
     stale_pending_closed: Instant,
-    /// What was counted up to the last tick.
+    /// The counts up to the last tick.
     counted: SocketCounts,
     drops: Drops,
 }
 
-/// How far a shard got with the messages of the tick thread.
-enum Taken {
-    All,
-    /// It is to end for this reason.
+/// The outcome of handling the tick thread's messages.
+enum Outcome {
+    Continue,
+    /// The shard must end for this reason.
     Stop(String),
     /// The tick thread is gone.
-    Lost,
+    Disconnected,
 }
 
 /// Starts a shard's thread.
@@ -97,7 +97,7 @@ pub fn spawn(parts: Parts) -> Result<(ShardSender, JoinHandle<()>)> {
         .context("cannot start a shard's thread")?;
     let waker = start.recv().context("a shard's thread has failed")??;
     let sender = ShardSender::new(to_shard, move || {
-        // A shard that cannot be woken finds the message at its next look.
+        // A shard that cannot be woken finds the message when it polls next.
         let _ = waker.wake();
     });
     Ok((sender, handle))
@@ -136,13 +136,13 @@ impl Thread {
     fn run(mut self) {
         let reason = loop {
             if let Err(error) = self.endpoint.wait(Instant::now() + WAIT_MAX) {
-                // The tick thread hears that the shard is gone.
+                // The tick thread finds the shard's channels closed.
                 return error!(%error, "a shard cannot wait for packets");
             }
             match self.take_messages() {
-                Taken::All => {}
-                Taken::Stop(reason) => break reason,
-                Taken::Lost => return,
+                Outcome::Continue => {}
+                Outcome::Stop(reason) => break reason,
+                Outcome::Disconnected => return,
             }
             let begun = Instant::now();
             if self.receive(PACKETS_MAX) > 0 {
@@ -154,36 +154,36 @@ impl Thread {
         self.close(&reason);
     }
 
-    /// Does all that the tick thread wants: one waking may stand for several messages.
-    fn take_messages(&mut self) -> Taken {
+    /// Handles the messages of the tick thread: one wake-up may stand for several.
+    fn take_messages(&mut self) -> Outcome {
         loop {
             match self.from_tick.try_recv() {
                 Ok(ToShard::Tick(publication)) => {
                     let report = self.fan_out(&publication);
-                    // The tick thread takes the publication back as soon as it hears.
+                    // The tick thread reclaims the publication as soon as it has the report.
                     drop(publication);
-                    // A tick thread that has failed takes no reports, but says stop.
+                    // A tick thread that has failed takes no reports, but sends a stop.
                     let _ = self.reports.send(report);
                 }
                 Ok(ToShard::Inspect(sessions, answer)) => {
                     // An operator that has gone away needs none.
                     let _ = answer.send((self.shard.number, self.inspect(sessions)));
                 }
-                Ok(ToShard::Stop(reason)) => return Taken::Stop(reason),
-                Err(TryRecvError::Empty) => return Taken::All,
-                Err(TryRecvError::Disconnected) => return Taken::Lost,
+                Ok(ToShard::Stop(reason)) => return Outcome::Stop(reason),
+                Err(TryRecvError::Empty) => return Outcome::Continue,
+                Err(TryRecvError::Disconnected) => return Outcome::Disconnected,
             }
         }
     }
 
-    /// Takes in packets that have arrived, and gives their number.
+    /// Receives packets, and returns their number.
     fn receive(&mut self, packets_max: usize) -> usize {
         let strays = self.strays.try_iter().take(packets_max);
         self.endpoint.take_strays(strays, &mut self.shard);
         self.endpoint.receive(&mut self.shard, packets_max)
     }
 
-    /// Takes in what has arrived, as far as a fan-out has time for it.
+    /// Receives packets, as far as a fan-out has time for it.
     fn receive_between(&mut self, budget: &mut Budget) {
         let begun = Instant::now();
         let until = budget.receives_until(begun);
@@ -195,14 +195,14 @@ impl Thread {
         budget.note_receiving(begun.elapsed());
     }
 
-    /// Tells every client of one tick, as far as there is time.
+    /// Sends one tick to every client, as far as there is time.
     fn fan_out(&mut self, publication: &Publication) -> FanOutReport {
         let begun = Instant::now();
         self.turns.begin();
         let mut budget = self.pace.begin(publication.due, begun);
         self.receive_between(&mut budget);
         if self.shard.begin_tick(publication) {
-            // Before the tick's events: whom they welcome is told of the new world.
+            // Before the tick's events: clients that they welcome get the new world anyway.
             for handle in self.endpoint.handles() {
                 if let Some(Client::Player(player)) = self.endpoint.session(handle) {
                     player.session.change_interface();
@@ -223,41 +223,41 @@ impl Thread {
         let mut handles: Vec<Handle> = self.endpoint.handles().collect();
         let count = handles.len();
         handles.rotate_left(self.first.min(count));
-        let told = self.tell(&handles, view, &mut budget);
-        let deferred = self.defer(&handles[told..], view, &mut budget);
-        self.pace.note_told(told, count);
+        let sent = self.send_tick(&handles, view, &mut budget);
+        let deferred = self.defer(&handles[sent..], view, &mut budget);
+        self.pace.note_sent(sent, count);
         self.endpoint.flush();
-        // Words are rarer now, and so is what acknowledgements can ride on.
-        let ticks = u32::try_from(count / told.max(1)).unwrap_or(u32::MAX);
+        // Clients are sent to less often, so QUIC ACKs wait longer for data to piggyback on.
+        let ticks = u32::try_from(count / sent.max(1)).unwrap_or(u32::MAX);
         let wait = self.pace.ack_wait() * ticks.clamp(1, ACK_TICKS_MAX);
         self.endpoint.set_ack_wait(wait);
-        self.endpoint.set_busy(told < count);
-        let sent = self.endpoint.counts();
+        self.endpoint.set_busy(sent < count);
+        let sockets = self.endpoint.counts();
         let counts = &mut self.shard.counts;
         counts.deferred += deferred as u64;
-        counts.packets_sent += sent.sent - self.counted.sent;
-        counts.packets_received += sent.received - self.counted.received;
-        counts.packet_bytes_sent += sent.sent_bytes - self.counted.sent_bytes;
-        counts.packet_bytes_received += sent.received_bytes - self.counted.received_bytes;
+        counts.packets_sent += sockets.sent - self.counted.sent;
+        counts.packets_received += sockets.received - self.counted.received;
+        counts.packet_bytes_sent += sockets.sent_bytes - self.counted.sent_bytes;
+        counts.packet_bytes_received += sockets.received_bytes - self.counted.received_bytes;
         counts.socket_drops += self.drops.take(&self.endpoint);
-        self.counted = sent;
+        self.counted = sockets;
         self.shard.end_tick(publication.tick, begun.elapsed())
     }
 
-    /// Tells as many clients as there is time for, and gives their number. The next tick
-    /// begins with those who come after them.
-    fn tell(&mut self, clients: &[Handle], view: TickView<'_>, budget: &mut Budget) -> usize {
+    /// Sends a tick to as many clients as there is time for, and returns their number. The next
+    /// tick begins with the client after them.
+    fn send_tick(&mut self, clients: &[Handle], view: TickView<'_>, budget: &mut Budget) -> usize {
         let mut now = Instant::now();
         let mut received = now;
-        for (told, &handle) in clients.iter().enumerate() {
-            if !budget.allows(now, clients.len() - told) {
+        for (sent, &handle) in clients.iter().enumerate() {
+            if !budget.allows(now, clients.len() - sent) {
                 self.first = handle.index();
-                return told;
+                return sent;
             }
-            self.prefetch(&clients[told..]);
+            self.prefetch(&clients[sent..]);
             self.endpoint
                 .visit(handle, &mut self.shard, now, |shard, link, client| {
-                    shard.tell(view, link, client);
+                    shard.send_tick(view, link, client);
                 });
             now = Instant::now();
             if now - received > RECEIVE_PERIOD {
@@ -290,20 +290,20 @@ impl Thread {
         }
     }
 
-    /// Takes in a tick for clients that are told nothing of it. Gives the number of players.
+    /// Defers a tick for clients without time for it. Returns the number of players.
     fn defer(&mut self, clients: &[Handle], view: TickView<'_>, budget: &mut Budget) -> usize {
         let mut all = 0;
-        for some in clients.chunks(PUT_OFF_AT_ONCE) {
+        for some in clients.chunks(DEFERRED_AT_ONCE) {
             let begun = Instant::now();
             let mut players = 0;
             for (at, &handle) in some.iter().enumerate() {
                 self.prefetch_sessions(&some[at..]);
-                // The connection is left alone, which takes most of the time.
+                // The connection is not touched: it takes most of the time.
                 if let Some(client) = self.endpoint.session(handle) {
                     players += usize::from(self.shard.defer(view, client));
                 }
             }
-            self.pace.note_putting_off(players, begun.elapsed());
+            self.pace.note_deferral(players, begun.elapsed());
             self.receive_between(budget);
             all += players;
         }
@@ -321,7 +321,7 @@ impl Thread {
             });
     }
 
-    /// How the connections of these sessions are, or of all players.
+    /// The figures of these sessions' connections, or of all players'.
     fn inspect(&mut self, sessions: Option<Vec<SessionId>>) -> Vec<LinkFigures> {
         let (now, mut figures) = (Instant::now(), vec![]);
         let handles: Vec<Handle> = match sessions {
@@ -358,7 +358,7 @@ impl Thread {
             if let Some(Client::Pending(_)) = self.endpoint.session(handle) {
                 self.endpoint
                     .visit(handle, &mut self.shard, now, |shard, link, client| {
-                        shard.look_at(link, client);
+                        shard.close_if_stale(link, client);
                     });
             }
         }
@@ -385,21 +385,21 @@ impl Thread {
 }
 
 const WAIT_MAX: Duration = Duration::from_millis(50);
-/// Packets that are taken in before the tick is asked for.
+/// Packets that are received between polls of the tick's channel.
 const PACKETS_MAX: usize = 1024;
-/// A fan-out that takes long lets packets in now and then, so that none are lost.
+/// A long fan-out receives packets now and then, so that none are lost.
 const RECEIVE_PERIOD: Duration = Duration::from_millis(10);
 const PACKETS_BETWEEN: usize = 256;
-/// So many visits ahead, the memory of a connection is loaded, then that of its session, which
-/// tells where the session's movement is.
+/// Prefetch distances in visits: the memory of a connection, then that of its session, which points
+/// to the session's movement.
 const CONNECTIONS_AHEAD: usize = 4;
 const SESSIONS_AHEAD: usize = 3;
 const MOVEMENT_AHEAD: usize = 1;
-/// Clients that are told nothing, between two looks for packets.
-const PUT_OFF_AT_ONCE: usize = 1024;
-/// An acknowledgement waits for a word, but not for longer than for so many ticks.
+/// Clients that are deferred between two polls for packets.
+const DEFERRED_AT_ONCE: usize = 1024;
+/// A QUIC ACK waits for data to piggyback on, but for no more ticks than this.
 const ACK_TICKS_MAX: u32 = 4;
 const PENDING_PERIOD: Duration = Duration::from_millis(500);
-/// The same while some have to make room for others.
+/// The same while evicted ones are open.
 const CROWDED_PERIOD: Duration = Duration::from_millis(20);
 const CLOSE_WAIT: Duration = Duration::from_millis(500);

@@ -1,0 +1,156 @@
+//! Publications of the tick: events of sessions, and the fan-out to each client.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
+use quic::Link;
+use session::frame::TickView;
+use shared::Tick;
+use shared::wire::control::Close;
+use tracing::debug;
+
+use super::{Shard, ShardWorld};
+use crate::client::{Client, Player, close};
+use crate::client_link::ClientLink;
+use crate::handshake::AdmissionPolicy;
+
+impl Shard {
+    /// Applies a change of the world. True if it must be sent to the clients.
+    pub fn begin_tick(&mut self, publication: &Publication) -> bool {
+        self.tick = publication.tick;
+        self.acked_through = publication.tick;
+        let Some(session) = &publication.world else {
+            return false;
+        };
+        self.world = Arc::new(ShardWorld {
+            session: session.clone(),
+            admission: AdmissionPolicy {
+                schema_hash: session.schema.hash(),
+                guard: self.world.admission.guard.clone(),
+                is_open: self.world.admission.is_open.clone(),
+                update_url: self.world.admission.update_url.clone(),
+            },
+        });
+        true
+    }
+
+    /// Applies an event of the tick to its session.
+    pub fn act_on(
+        &mut self,
+        event: &SessionEvent,
+        publication: &Publication,
+        link: &mut impl ClientLink,
+        client: &mut Client,
+    ) {
+        let Client::Player(player) = client else {
+            return;
+        };
+        let session = &mut player.session;
+        match event {
+            &SessionEvent::Assigned {
+                client,
+                entity,
+                ticket,
+                resumed,
+                ..
+            } => {
+                let player = session::Player { client, entity };
+                let Publication { tick, standby, .. } = publication;
+                session.assign(player, ticket, resumed, *tick, &self.world.session, standby);
+            }
+            SessionEvent::Reborn { entity, .. } => session.reassign(*entity),
+            SessionEvent::Talk { index, talk, .. } => session.push_talk(*index, talk.clone()),
+            SessionEvent::Answered { answer, .. } => {
+                session.answer(answer.clone());
+                player.requests.answer();
+            }
+            SessionEvent::Closed {
+                close: code,
+                reason,
+                ..
+            } => {
+                session.end();
+                close(link, *code, reason);
+            }
+        }
+    }
+
+    /// The figures of a player's connection.
+    pub fn inspect(&self, link: &Link<'_>, client: &Client) -> Option<LinkFigures> {
+        let Client::Player(player) = client else {
+            return None;
+        };
+        let stats = link.connection().stats();
+        let path = stats.path;
+        Some(LinkFigures {
+            session: player.id,
+            address: link.remote_address(),
+            round_trip: link.round_trip(),
+            packets_sent: path.sent_packets,
+            packets_lost: path.lost_packets,
+            bytes_sent: stats.udp_tx.bytes,
+            bytes_received: stats.udp_rx.bytes,
+            bytes_unsent: player.session.unsent(),
+            view: player.session.view_status(self.tick),
+        })
+    }
+
+    /// Sends a tick to a client. Closes the connection if the client does not read.
+    pub fn send_tick(
+        &mut self,
+        view: TickView<'_>,
+        link: &mut impl ClientLink,
+        client: &mut Client,
+    ) {
+        let Client::Player(player) = client else {
+            return;
+        };
+        self.take_requests(link, player);
+        if player.session.is_link_judged(view.publication.tick) && player.is_marked(link) {
+            player.session.note_marks();
+        }
+        let (scratch, counts) = (&mut self.scratch, &mut self.counts);
+        player.session.send_tick(view, scratch, counts, |datagram| {
+            link.send_datagram(datagram.into());
+        });
+        counts.stream_bytes += player.flush(link) as u64;
+        if player
+            .session
+            .is_too_slow(view.publication.tick, view.world)
+        {
+            let reason = "the client does not read what it is sent";
+            close(link, Close::TooSlow, reason);
+        }
+        self.note_acked(player);
+    }
+
+    /// Defers a tick for a client. False if the client is not in the world.
+    pub fn defer(&mut self, view: TickView<'_>, client: &mut Client) -> bool {
+        let Client::Player(player) = client else {
+            return false;
+        };
+        let (scratch, counts) = (&mut self.scratch, &mut self.counts);
+        player.session.defer(view, scratch, counts);
+        self.note_acked(player);
+        true
+    }
+
+    fn note_acked(&mut self, player: &Player) {
+        if let Some(tick) = player.session.acked_through() {
+            self.acked_through = self.acked_through.min(tick);
+        }
+    }
+
+    /// The report on a tick after its fan-out.
+    pub fn end_tick(&mut self, tick: Tick, busy: Duration) -> FanOutReport {
+        let mut counts = std::mem::take(&mut self.counts);
+        counts.sessions = self.players.len() as u64;
+        debug!(%tick, sessions = counts.sessions, ?busy, "fanned out");
+        FanOutReport {
+            finished: Instant::now(),
+            acked_through: self.acked_through,
+            counts,
+        }
+    }
+}
