@@ -1,4 +1,4 @@
-//! Starting and stopping a server: the one place that knows all its parts.
+//! Starting and stopping a server: the one place that depends on all its parts.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -58,15 +58,15 @@ pub mod following;
 mod serving;
 pub mod world_data;
 
-/// How to run a server.
+/// The options of a server.
 #[derive(Clone)]
 pub struct ServerOptions {
     /// Where to listen; port 0 picks a free one.
     pub listen: SocketAddr,
     pub world: WorldConfig,
-    /// The world's folder of scripts: what is saved there comes into force.
+    /// The world's folder of scripts: saved changes come into force.
     pub scripts: Option<PathBuf>,
-    /// The file that the world came from: what is changed there while the world runs is said.
+    /// The file of the world: changes of it while the world runs are logged.
     pub world_file: Option<WorldFile>,
     /// PEM files of certificate and key; without them a self-signed certificate.
     pub identity: Option<(PathBuf, PathBuf)>,
@@ -82,27 +82,27 @@ pub struct ServerOptions {
     /// example. With any, requests under other names are refused at all addresses.
     pub http_hosts: Vec<String>,
     pub record: Option<PathBuf>,
-    /// Where and how the world is kept; `None`: it lives in memory.
+    /// Options of a persistent world; `None`: it lives in memory.
     pub data: Option<DataOptions>,
     /// Lets a standby follow.
     pub standby: Option<StandbyOptions>,
-    /// Keeps the world only while it holds this lease.
+    /// Runs the world only while it holds this lease.
     pub lease: Option<LeaseOptions>,
-    /// Says who a client is, by its token.
+    /// Authenticates clients by their tokens.
     pub authenticator: Arc<dyn Authenticator>,
-    /// Judges what players say.
+    /// Filters texts of players.
     pub talk_filter: Arc<dyn TalkFilter>,
-    /// Which names of players and channels count as the same one.
+    /// Which names of players and channels count as equal.
     pub names: NameRule,
-    /// Where `myriad admin` speaks to the server: the path of a Unix socket.
+    /// The control socket for `myriad admin`: the path of a Unix socket.
     pub admin: Option<PathBuf>,
     /// The most clients from one IPv4 address or IPv6 /64.
     pub clients_per_network: u32,
-    /// Where players of another version of the game get the one that this server takes: an
+    /// Where players of another version of the game get the right one: an
     /// address that [`is_update_url`](shared::wire::close::is_update_url) accepts.
     pub update_url: Option<String>,
-    /// The files that are read again when they change: those of the certificate, and what is
-    /// loaded with it.
+    /// The files that are read again when they change: those of the certificate, and those loaded
+    /// with this.
     pub renewals: Renewals,
 }
 
@@ -136,7 +136,7 @@ impl ServerOptions {
     }
 }
 
-/// How to keep a world in a folder.
+/// The options of a persistent world.
 #[derive(Clone, Debug)]
 pub struct DataOptions {
     pub folder: PathBuf,
@@ -147,12 +147,12 @@ pub struct DataOptions {
     pub segment_bytes: u64,
     /// Where accounts keep their characters; none: in the folder.
     pub characters: Option<Database>,
-    /// Told now and then while the world is recovered.
+    /// Called now and then while the world is recovered.
     pub progress: fn(&Progress),
 }
 
 impl DataOptions {
-    /// A world that is kept as well as it can be.
+    /// The default options for a folder.
     pub fn new(folder: impl Into<PathBuf>) -> DataOptions {
         DataOptions {
             folder: folder.into(),
@@ -166,7 +166,7 @@ impl DataOptions {
     }
 }
 
-/// How a primary lets a standby follow.
+/// The options of a primary with a standby.
 #[derive(Clone, Debug)]
 pub struct StandbyOptions {
     /// Port 0 picks a free one.
@@ -180,20 +180,20 @@ pub const CHECKPOINT_SECONDS: u32 = 30;
 /// The length of the journal's files.
 pub const SEGMENT_BYTES: u64 = 64 << 20;
 
-/// How browsers come to play, and operators to the dashboard.
+/// The options of the page and the dashboard.
 #[derive(Clone, Debug)]
 pub struct WebServing {
     /// Where the page is served; port 0 picks a free one.
     pub page: SocketAddr,
-    /// The UDP port that pages connect to, if something lies between them and the server's own.
+    /// The UDP port that pages connect to, if it is not the server's own.
     pub connect_port: Option<u16>,
     /// Pages of these origins may connect; empty: of all.
     pub origins: Vec<String>,
-    /// What operators must show to see the dashboard. Without one it is shown to this machine
+    /// The token of the dashboard. Without one it is shown to this machine
     /// only, at an address of this machine only.
     pub dashboard_token: Option<Shared<str>>,
-    /// A folder with the files of a page of one's own. They come before those of the page that
-    /// is part of the server.
+    /// A folder with the files of a custom page. They replace those of the page that is part of
+    /// the server.
     pub root: Option<PathBuf>,
 }
 
@@ -229,7 +229,7 @@ pub struct Server {
     _fence: Option<Fence>,
     /// Watched while this lives.
     _renewals: Renewals,
-    /// Given back once nobody is told anything any more.
+    /// Released once nothing is sent to clients any more.
     _lease: Option<HeldLease>,
 }
 
@@ -239,27 +239,27 @@ struct Followed {
     port: LinkPort,
 }
 
-/// A world that is kept, who gets its records, and by what it may go on.
-struct Keeping {
+/// The durability of a world: its worker, the feed of its standby, and its lease.
+struct Durability {
     kept: Kept,
     standby: Option<Followed>,
     lease: Option<HeldLease>,
 }
 
-/// A world whose state is known, and what clients meet.
+/// A world whose state is known, and its frontend.
 struct Prepared {
     started: Started,
     frontend: Frontend,
     guard: Arc<Guard>,
     readiness: Readiness,
     metrics: Option<SocketAddr>,
-    kept: Option<Keeping>,
+    kept: Option<Durability>,
     fence: Option<Fence>,
 }
 
 impl Server {
-    /// Starts a server; it takes clients when this returns. While a world that was kept is
-    /// recovered, clients are told to come again.
+    /// Starts a server; it admits clients when this returns. While a persistent world is
+    /// recovered, clients are closed with `Starting`.
     pub fn start(mut options: ServerOptions) -> Result<Server> {
         if options.world.schema.world.visible_max == 0 {
             bail!("world.visible_max: 0 is not allowed in a server; expected 1 to {VISIBLE_MAX}");
@@ -269,7 +269,7 @@ impl Server {
             .as_ref()
             .and_then(|web| web.dashboard_token.as_ref());
         if token.is_some_and(|token| token.get().is_empty()) {
-            bail!("an empty token would show the dashboard to everybody: expected a token or none");
+            bail!("an empty token would show the dashboard to everyone: expected a token or none");
         }
         let available = machine::memory_available();
         let stored = match &options.data {
@@ -282,7 +282,7 @@ impl Server {
             warn!("accounts keep nothing (`persist`): the world is in memory, not in a folder");
         }
         let guard = start_guard(&options, stored.as_ref().map(|stored| &stored.folder))?;
-        // The port answers as soon as it is known what there is to say.
+        // The port answers as soon as its certificate is known.
         let (readiness, metrics) = show_metrics(&options)?;
         let is_open = &readiness.is_open;
         let (started, frontend, kept) = match (stored, &options.data) {
@@ -292,7 +292,7 @@ impl Server {
                 let backend = &mut *started.backend;
                 let (folder, recovered) =
                     world_data::recover(stored, data, &options.world, backend)?;
-                let kept = keep(&options, folder, recovered, None)?;
+                let kept = start_durability(&options, folder, recovered, None)?;
                 (started, frontend, Some(kept))
             }
             _ => {
@@ -322,9 +322,8 @@ impl Server {
         )
     }
 
-    /// Goes on with the world of a standby, in an epoch above all that are known.
-    /// `primary` is the port of the server before, which is told. `lease` is what was taken for
-    /// it.
+    /// Runs the world of a standby, in an epoch above all that were seen. `primary` is the port of
+    /// the server before, which is notified. `lease` was taken for this server.
     pub fn promote(
         mut options: ServerOptions,
         stopped: Stopped,
@@ -372,7 +371,7 @@ impl Server {
         let guard = start_guard(&options, Some(&folder))?;
         let (readiness, metrics) = show_metrics(&options)?;
         let frontend = Frontend::start(&options, Some(&folder), &guard, &readiness.is_open)?;
-        let kept = keep(&options, folder, recovered, lease)?;
+        let kept = start_durability(&options, folder, recovered, lease)?;
         Server::run(
             options,
             Prepared {
@@ -399,7 +398,7 @@ impl Server {
             fence,
         } = prepared;
         let (kept, standby, lease) = match kept {
-            Some(keeping) => (Some(keeping.kept), keeping.standby, keeping.lease),
+            Some(durability) => (Some(durability.kept), durability.standby, durability.lease),
             None => (None, None, None),
         };
         if let Some(kept) = &kept {
@@ -517,7 +516,7 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -567,7 +566,7 @@ impl Server {
         self.tick_thread.as_ref().is_some_and(|t| !t.is_finished())
     }
 
-    /// Tells every client, and ends all threads.
+    /// Closes all connections with the reason, and ends all threads.
     pub fn stop(mut self) -> Result<()> {
         self.end()
     }
@@ -592,20 +591,20 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // `Server::stop` tells how it ended.
+        // `Server::stop` returns the result.
         let _ = self.end();
     }
 }
 
-/// Begins to keep a world, and lets a standby follow it.
-fn keep(
+/// Starts the durability of a world, and lets a standby follow it.
+fn start_durability(
     options: &ServerOptions,
     folder: DataFolder,
     recovered: Recovered,
     lease: Option<HeldLease>,
-) -> Result<Keeping> {
+) -> Result<Durability> {
     let Some(data) = &options.data else {
-        bail!("a world without a folder can't be kept");
+        bail!("a world without a folder can't be persistent");
     };
     let standing = Standing {
         role: Role::Primary,
@@ -613,7 +612,7 @@ fn keep(
     };
     let lease = match (lease, &options.lease) {
         (None, Some(lease)) => {
-            // First here: an epoch that etcd knows must not be used again.
+            // First here: an epoch that etcd has must not be used again.
             standing.write(folder.path())?;
             Some(Contender::new(lease.clone())?.take(recovered.epoch)?)
         }
@@ -624,8 +623,9 @@ fn keep(
         if data.level == Level::Standby {
             bail!("level standby needs a port for the standby: --followers ADDRESS");
         }
-        let kept = world_data::keep(folder, data, recovered, options.threads, None, validity)?;
-        return Ok(Keeping {
+        let kept =
+            world_data::start_durability(folder, data, recovered, options.threads, None, validity)?;
+        return Ok(Durability {
             kept,
             standby: None,
             lease,
@@ -650,7 +650,7 @@ fn keep(
     };
     standing.write(folder.path())?;
     let threads = options.threads;
-    let kept = world_data::keep(
+    let kept = world_data::start_durability(
         folder,
         data,
         recovered,
@@ -660,14 +660,14 @@ fn keep(
     )?;
     primary.characters = kept.worker.characters();
     let port = LinkPort::open(standby.listen, &standby.key, primary)?;
-    Ok(Keeping {
+    Ok(Durability {
         kept,
         standby: Some(Followed { feed, port }),
         lease,
     })
 }
 
-/// What the dashboard reads of the running server.
+/// The dashboard's access to the running server.
 struct DashboardOf {
     window: SharedWindow,
     mirror: SharedMirror,
@@ -702,7 +702,7 @@ fn start_dashboard(
     Ok(Arc::new(dashboard))
 }
 
-/// Serves metrics if they are asked for, from before a world is recovered.
+/// Serves metrics if that is an option, from before a world is recovered.
 /// Gives the address, too: its port may have been 0.
 fn show_metrics(options: &ServerOptions) -> Result<(Readiness, Option<SocketAddr>)> {
     let readiness = Readiness::default();
@@ -715,14 +715,14 @@ fn show_metrics(options: &ServerOptions) -> Result<(Readiness, Option<SocketAddr
     Ok((readiness, Some(address)))
 }
 
-/// Says in the log who may come in. Bans are kept in the folder, if there is one.
+/// Logs how clients are authenticated. Bans are saved in the folder, if there is one.
 fn start_guard(options: &ServerOptions, folder: Option<&DataFolder>) -> Result<Arc<Guard>> {
     let authenticator = options.authenticator.clone();
     let who = authenticator.description();
     match authenticator.is_open() {
-        // Nobody else can reach a server on this machine's own address.
+        // Others can't reach a server on this machine's own address.
         true if !options.listen.ip().is_loopback() => warn!("the server is {who}"),
-        _ => info!("who may come in: {who}"),
+        _ => info!("authentication: {who}"),
     }
     let guard = Guard::new(authenticator, options.clients_per_network);
     if let Some(folder) = folder {
@@ -733,7 +733,7 @@ fn start_guard(options: &ServerOptions, folder: Option<&DataFolder>) -> Result<A
 
 /// Starts matching with subscriptions, if the world has them.
 fn start_listeners(options: &ServerOptions, started: &Started) -> Result<Option<Listeners>> {
-    // A GPU that runs the world has room for its subscriptions too, or says why not.
+    // A GPU that runs the world has room for its subscriptions too, or returns why not.
     let listeners = Listeners::new(&options.world, options.threads, started.gpu)?;
     if let Some(reason) = listeners.as_ref().and_then(Listeners::why_no_gpu) {
         warn!(reason, "subscriptions are matched on the processor");

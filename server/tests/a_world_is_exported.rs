@@ -1,4 +1,4 @@
-//! What `myriad export` writes is what the world has.
+//! The output of `myriad export` equals the world.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! Bad networks: what players see is right again soon after, and what they do gets through.
+//! Bad networks: views are right again soon after, and commands get through.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -223,7 +223,7 @@ async fn a_subscription_to_what_the_world_lacks_is_refused_with_the_nearest_name
          [commands]\nshout.radius_max = 50",
     );
     let mut player = Player::join(&server).await;
-    for (text, told) in [
+    for (text, reason) in [
         (
             "attribute == \"hpp\"",
             "this world has no attribute \"hpp\"; did you mean \"hp\"?",
@@ -247,7 +247,7 @@ async fn a_subscription_to_what_the_world_lacks_is_refused_with_the_nearest_name
         ),
     ] {
         let refusal = player.subscribe(1, text).await.unwrap_err();
-        assert_eq!(refusal, format!("the predicate: column 1: {told}"));
+        assert_eq!(refusal, format!("the predicate: column 1: {reason}"));
     }
     let good = [
         "attribute == \"hp\"",

@@ -65,7 +65,7 @@ async fn a_client_sees_only_as_far_as_it_wants_to() {
 }
 
 #[tokio::test]
-async fn a_spectator_sees_what_is_around_its_point_and_is_seen_by_nobody() {
+async fn a_spectator_sees_the_area_around_its_point_and_is_not_seen() {
     let rules = "[spectators]\nallowed = true\nspeed_max = 400";
     let server = start(&format!("{WIDE}\n{rules}"));
     let mut player = Player::join(&server).await;

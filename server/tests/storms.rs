@@ -1,4 +1,4 @@
-//! Many clients that come at once all come in.
+//! Many clients that connect at once are all admitted.
 
 use std::time::Instant;
 

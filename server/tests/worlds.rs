@@ -23,7 +23,7 @@ async fn each_client_in_a_crowd_sees_exactly_the_nearest() {
 }
 
 #[tokio::test]
-async fn bots_in_three_dimensions_among_npcs_are_told_nothing_wrong() {
+async fn bots_in_three_dimensions_among_npcs_receive_nothing_wrong() {
     let server = start(
         "
         [world]

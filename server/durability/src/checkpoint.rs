@@ -33,18 +33,18 @@ pub struct Head {
     pub previous: u32,
 }
 
-/// What a checkpoint holds. `W` is a [`WorldConfig`] that is written, or an unchecked one
+/// The contents of a checkpoint. `W` is a [`WorldConfig`] that is written, or an unchecked one
 /// that was read.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Body<W = WorldConfig> {
     pub world: W,
-    /// Without what clients know of each other.
+    /// Without the known sets of clients.
     pub snapshot: Snapshot,
     /// Of the whole state.
     pub hash: StateHash,
     /// As the records before the tick have made it.
     pub roster: Roster,
-    /// Births and deaths of the tick before, which the next record would tell.
+    /// Births and deaths of the tick before, which the next record would settle.
     pub births: Vec<Birth>,
     pub deaths: Vec<EntityId>,
 }
@@ -86,7 +86,7 @@ pub fn encode<W: Serialize>(body: &Body<W>) -> Vec<u8> {
 pub fn write<D: Disk>(disk: &D, head: &Head, body: &[u8]) -> io::Result<()> {
     let name = name_of(head.tick);
     let new = format!("new-{name}");
-    // What an earlier attempt has left.
+    // The file of an earlier attempt.
     if disk.names()?.contains(&new) {
         disk.remove(&new)?;
     }
@@ -99,7 +99,7 @@ pub fn write<D: Disk>(disk: &D, head: &Head, body: &[u8]) -> io::Result<()> {
         .and_then(|()| file.sync());
     drop(file);
     if let Err(error) = written {
-        // The room may be what the journal needs.
+        // The journal may need the room.
         let _ = disk.remove(&new);
         return Err(error);
     }

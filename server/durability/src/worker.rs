@@ -1,5 +1,5 @@
-//! Keeps a running world: a thread writes the journal while the engine runs, and another one
-//! writes checkpoints.
+//! The durability of a running world: a thread writes the journal while the engine runs, and
+//! another one writes checkpoints.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,9 +47,9 @@ pub struct DurabilityWorker {
     characters: Option<Arc<CharacterStore>>,
 }
 
-/// How a world is kept.
+/// Settings of the durability worker.
 #[derive(Clone, Debug)]
-pub struct KeepOptions {
+pub struct DurabilityOptions {
     pub level: Level,
     /// Nothing is removed.
     pub keeps_all: bool,
@@ -57,11 +57,11 @@ pub struct KeepOptions {
     pub checkpoint_ticks: u64,
     /// Where a standby gets records from.
     pub feed: Option<Arc<dyn Replica>>,
-    /// Clients are told of nothing once it may be another server's.
+    /// Nothing is sent to clients once another server may have it.
     pub lease: Option<Arc<dyn Validity>>,
 }
 
-/// A moment between two ticks of which there is to be a checkpoint.
+/// The moment between two ticks at which a checkpoint is made.
 pub struct Boundary {
     pub world: WorldConfig,
     /// The tick that comes next.
@@ -71,7 +71,7 @@ pub struct Boundary {
     /// Of the tick before.
     pub births: Vec<Birth>,
     pub deaths: Vec<EntityId>,
-    /// What accounts keep since then.
+    /// The changes of characters since then.
     pub characters: Vec<(String, Vec<i32>)>,
 }
 
@@ -85,10 +85,10 @@ enum Message {
     Finish,
 }
 
-/// What accounts keep, where it has changed.
+/// Changed characters.
 type Batch = BTreeMap<String, Vec<i32>>;
 
-/// What the threads tell each other.
+/// State shared by the threads.
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
@@ -102,7 +102,7 @@ struct State {
     ended: Option<String>,
     /// Why the world must end before its journal does.
     must_end: Option<String>,
-    /// The next segment has no room, and clients were not told yet.
+    /// The next segment has no room, and clients were not notified yet.
     is_room_missing: bool,
     /// Checkpoints that are being written: the last one does not wait for one before it.
     writing: u32,
@@ -114,7 +114,7 @@ impl DurabilityWorker {
         folder: DataFolder,
         mut journal: Journal<D>,
         roster: Roster,
-        options: KeepOptions,
+        options: DurabilityOptions,
         characters: Option<Arc<CharacterStore>>,
     ) -> Result<DurabilityWorker> {
         journal
@@ -174,8 +174,8 @@ impl DurabilityWorker {
         self.send(Message::Record(entry))
     }
 
-    /// Waits until clients may be told of a tick. Fails with [`Stopped`] if they will not be, as
-    /// the server is to stop.
+    /// Waits until a tick may be sent to clients. Fails with [`Stopped`] if it never will, as the
+    /// server is stopping.
     pub fn wait(&self, tick: Tick, stop: &AtomicBool) -> Result<()> {
         self.wait_for_disk(tick.0, stop)?;
         match &self.feed {
@@ -232,7 +232,7 @@ impl DurabilityWorker {
         unsynced.checked_sub(1).map(Tick)
     }
 
-    /// What accounts keep; none where they keep nothing.
+    /// The characters of accounts; none in worlds without them.
     pub fn characters(&self) -> Option<Arc<CharacterStore>> {
         self.characters.clone()
     }
@@ -251,7 +251,7 @@ impl DurabilityWorker {
         }
     }
 
-    /// What clients are to be told: once, when the next segment has no room.
+    /// The message for clients: once, when the next segment has no room.
     pub fn take_warning(&self) -> Option<&'static str> {
         let is_missing = std::mem::take(&mut self.shared.lock().is_room_missing);
         is_missing.then_some(NO_ROOM)
@@ -306,12 +306,12 @@ impl DurabilityWorker {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
-        // A thread that has ended says why.
+        // A thread that has ended has left a reason.
         let _ = self.send(Message::Finish);
         let begun = Instant::now();
         while !thread.is_finished() {
             if begun.elapsed() >= FINISH_PATIENCE {
-                // Nobody can end a thread that waits for a disk; the process can end all the same.
+                // A thread that waits for a disk can't be ended, but the process can.
                 bail!(
                     "the end of the world is not written after {} seconds: still waiting for {}",
                     FINISH_PATIENCE.as_secs(),
@@ -326,7 +326,7 @@ impl DurabilityWorker {
         }
     }
 
-    /// Hands something to the thread. While it is behind, the world waits with it.
+    /// Sends a message to the thread. While it is behind, the world waits with it.
     fn send(&self, message: Message) -> Result<()> {
         let begun = Instant::now();
         let mut message = message;
@@ -358,7 +358,7 @@ impl DurabilityWorker {
 /// Ends the threads of a world that did not start.
 impl Drop for DurabilityWorker {
     fn drop(&mut self) {
-        // Nothing was told that could be lost.
+        // Nothing was sent that could be lost.
         let _ = self.end_thread();
     }
 }
@@ -382,7 +382,7 @@ struct Thread<D: Disk> {
     roster: Roster,
     /// Where the roster's characters go with each checkpoint.
     characters: Option<Arc<CharacterStore>>,
-    options: KeepOptions,
+    options: DurabilityOptions,
     shared: Arc<Shared>,
     to_self: SyncSender<Message>,
     returned: Sender<Arc<Frame>>,
@@ -398,7 +398,7 @@ struct Thread<D: Disk> {
 impl<D: Disk + Clone + 'static> Thread<D> {
     fn run(&mut self, incoming: &Receiver<Message>) {
         if let Err(error) = self.write_all(incoming) {
-            let reason = format!("the journal can't go on: {error:#}");
+            let reason = format!("the journal can't continue: {error:#}");
             error!(tick = self.journal.next(), reason);
             self.shared.change(|state| state.ended = Some(reason));
         }
@@ -496,7 +496,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             }
             error!(
                 failure,
-                "the disk has failed; the journal goes on in another file, once"
+                "the disk has failed; the journal continues in another file, once"
             );
         }
         self.note_synced();
@@ -552,7 +552,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
         Ok(())
     }
 
-    /// What was not written is to be written with the next checkpoint, unless it has changed.
+    /// Characters that were not written go with the next checkpoint, unless they have changed.
     fn keep_for_later(&mut self, batch: Batch) {
         for (account, row) in batch {
             self.roster.characters.entry(account).or_insert(row);
@@ -583,7 +583,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
                 ..
             } = *boundary;
             let wait = Wait::new("the characters of accounts to be written", STOP_PATIENCE);
-            // What a checkpoint does not have must be in the file before it.
+            // Characters that a checkpoint lacks must be in the file before it.
             let stored = store.map_or(Ok(()), |store| store.put(&world, &reply.batch));
             if let Err(error) = stored {
                 reply.written = Err(error);
@@ -630,19 +630,19 @@ impl<D: Disk + Clone + 'static> Thread<D> {
                 let error = format!("{error:#}");
                 error!(
                     tick,
-                    error, "a checkpoint can't be written; the journal goes on"
+                    error, "a checkpoint can't be written; the journal continues"
                 );
             }
         }
     }
 }
 
-/// Tells the journal's thread, which waits for it, what became of a checkpoint.
+/// Sends the result of a checkpoint to the journal's thread, which waits for it.
 struct Reply {
     to: SyncSender<Message>,
     tick: u64,
     written: Result<()>,
-    /// What accounts keep with it.
+    /// The characters to write with it.
     batch: Batch,
 }
 
@@ -655,7 +655,7 @@ impl Drop for Reply {
     }
 }
 
-/// Removes what two checkpoints make superfluous: older ones, and the segments before them.
+/// Removes checkpoints and segments that are older than the two newest checkpoints.
 pub fn remove_old(disk: &impl Disk) -> std::io::Result<()> {
     let ticks = checkpoint::ticks(disk)?;
     let Some(second) = ticks.len().checked_sub(CHECKPOINTS_KEPT) else {
@@ -677,7 +677,7 @@ pub fn remove_old(disk: &impl Disk) -> std::io::Result<()> {
 const CHECKPOINTS_KEPT: usize = 2;
 /// Ticks that may wait for the disk before the world waits, too.
 const QUEUE: usize = 64;
-/// What clients are told.
+/// The message to clients.
 const NO_ROOM: &str = "the server's disk is full: without more room, the world stops soon";
 const ROOM_PERIOD: Duration = Duration::from_secs(10);
 /// A disk that takes longer for a record has failed.

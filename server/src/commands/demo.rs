@@ -44,7 +44,7 @@ pub struct DemoArguments {
     /// Behaviour of the bots
     #[arg(long, value_enum, default_value_t)]
     behaviour: BehaviourKind,
-    /// Script that says what the bots do in each tick
+    /// Script for the bots, run in each tick
     #[arg(long, value_name = "FILE", conflicts_with = "behaviour")]
     play: Option<PathBuf>,
     /// World file, instead of the demo's own world
@@ -56,7 +56,7 @@ pub struct DemoArguments {
     backend: BackendOptions,
     #[command(flatten)]
     network: NetworkArguments,
-    /// Where players of another version of the game get the one that this server takes
+    /// Where players of another version of the game get the right one
     #[arg(long, value_name = "URL", value_parser = update_url)]
     update_url: Option<String>,
     /// End with one JSON object on standard output
@@ -77,7 +77,7 @@ pub fn run(arguments: &DemoArguments) -> Result<bool> {
     Ok(reasons.is_empty())
 }
 
-/// Runs the demo. The reasons say what was wrong.
+/// Runs the demo, and returns its problems.
 fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let guests = if arguments.web.is_given() { GUESTS } else { 0 };
     let (clients, behaviour) = (arguments.clients, arguments.behaviour);
@@ -129,7 +129,7 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let per_client_tick = |number| number as f64 / figures.client_ticks.max(1) as f64;
     swarm.rest();
     let rss_bytes = machine::rss_bytes();
-    progress.show("at rest: comparing what the bots know");
+    progress.show("at rest: comparing the bots' views");
     std::thread::sleep(REST);
     let bots = swarm.finish()?;
     progress.end();
@@ -181,7 +181,7 @@ fn put_before_pages(options: &mut ServerOptions, network: &Network) -> Result<Op
     let Some(web) = options.web.as_mut().filter(|_| !network.is_none()) else {
         return Ok(None);
     };
-    // Where the server would listen for pages, too.
+    // The server's own address for pages.
     let address = SocketAddr::new(options.listen.ip(), 0);
     let port = RelayPort::bind(address)
         .with_context(|| format!("cannot listen on {address} for pages"))?;
@@ -189,7 +189,7 @@ fn put_before_pages(options: &mut ServerOptions, network: &Network) -> Result<Op
     Ok(Some(port))
 }
 
-/// Lets pages play over a bad network, and says so.
+/// Lets pages play over a bad network, and prints that.
 fn start_relay(port: RelayPort, server: &Server, network: &Network, seed: u64) -> Result<Relay> {
     let relay = port
         .carry(server.address(), network, seed)

@@ -34,7 +34,7 @@ pub struct DoctorArguments {
     gpu: u32,
 }
 
-/// Does what the arguments say. False if something should be changed.
+/// Runs the command. False if something should be changed.
 pub fn run(arguments: &DoctorArguments) -> Result<bool> {
     if arguments.parity {
         let first = arguments.seed;
@@ -161,7 +161,7 @@ fn usable_gpu(_: u32) -> Result<String, String> {
 }
 
 /// Prints the memory of a world's full buffers on each backend. False if the processor's don't fit
-/// into what is available here.
+/// into the available memory.
 pub fn print_plans(world: &WorldConfig, available: Option<u64>) -> bool {
     let needed = print_plan("cpu", &gpu_kernels::tick::cpu::memory_plan(world));
     let missing = available.filter(|&available| available < needed);

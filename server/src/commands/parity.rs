@@ -7,13 +7,14 @@ use testkit::backends::Starter;
 use testkit::parity::{self, RandomWorlds};
 use tick::backend::{BackendChoice, BackendOptions, Gpus, start_backend};
 
-/// Runs random worlds, and says what was compared. An error says where a backend differs.
+/// Runs random worlds, and prints the numbers of comparisons. An error names the difference of a
+/// backend.
 pub fn check(worlds: &RandomWorlds, threads: usize, gpu: u32) -> Result<String> {
     let options = BackendOptions {
         backend: BackendChoice::Cuda,
         gpus: Some(Gpus::one(gpu)),
     };
-    // An empty world first, so that a machine without a GPU says so at once.
+    // An empty world first, so that a machine without a GPU fails at once.
     let device = start_backend(options, &script::world::default(), threads, None)?.description;
     let cpu = Starter::new("cpu", move |config| {
         Ok(Box::new(CpuBackend::new(config, threads, None)?))

@@ -1,4 +1,4 @@
-//! `myriad verify`: whether every byte of a kept world is as it was written.
+//! `myriad verify`: checks every byte of a persistent world.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: servers, swarms of bots, single players, and clients
+//! Shared parts of the end-to-end tests: servers, swarms of bots, single players, and clients
 //! that break the rules.
 //!
 //! Conditions are awaited with a deadline that only a failure reaches, and spans are
@@ -93,12 +93,12 @@ pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// What a program has said.
+/// The output of a program.
 pub fn text(output: &Output) -> String {
     String::from_utf8([output.stdout.as_slice(), &output.stderr].concat()).unwrap()
 }
 
-/// Lets a player go for good, and waits until the world knows it.
+/// Lets a player leave for good, and waits until the world has removed it.
 pub async fn leave(server: &Server, player: Player) {
     let before = server.stats().figures().clients;
     drop(player);
@@ -135,10 +135,7 @@ pub fn play_until(game: &mut GameClient, what: &str, is_it: impl Fn(&Event) -> b
 /// Waits until a server has run this many more ticks.
 pub async fn ticks(server: &Server, count: u64) {
     let end = server.stats().figures().ticks + count;
-    eventually("the world goes on", || {
-        server.stats().figures().ticks >= end
-    })
-    .await;
+    eventually("the world runs", || server.stats().figures().ticks >= end).await;
 }
 
 /// A path for a test's own file: in the build's folder, or in the one that `MYRIAD_SCRATCH`
@@ -161,7 +158,7 @@ pub fn units(number: f64) -> i32 {
     Fixed::from_f64(number).expect("a number in range").raw()
 }
 
-/// Bots that verify what they are told.
+/// Bots that verify their views.
 pub struct Bots {
     swarm: Swarm,
     options: SwarmOptions,
@@ -197,7 +194,7 @@ impl Bots {
     }
 
     /// Lets the world come to rest, and asserts that everything the bots were
-    /// told was right.
+    /// received was right.
     pub async fn verify(mut self, server: &Server) -> SwarmReport {
         self.swarm.rest();
         ticks(server, REST_TICKS).await;
@@ -317,7 +314,7 @@ impl Player {
         come_back(&mut self.client).await;
     }
 
-    /// Takes in what arrives soon, and acknowledges it.
+    /// Receives for a moment, and acknowledges.
     pub async fn listen(&mut self) -> Result<(), ClientError> {
         let end = Instant::now() + POLL;
         loop {
@@ -436,7 +433,7 @@ pub async fn until(
 /// Lets players listen for this many ticks.
 pub async fn listen_for(server: &Server, players: &mut [&mut Player], ticks: u64) {
     let end = server.stats().figures().ticks + ticks;
-    until(players, "the world goes on", |_| {
+    until(players, "the world runs", |_| {
         server.stats().figures().ticks >= end
     })
     .await;
@@ -473,7 +470,7 @@ async fn listen(players: &mut [&mut Player], what: &str) {
 pub struct Vanished {
     pub entity: EntityId,
     pub ticket: Ticket,
-    /// The newest tick that it heard of.
+    /// The newest tick that it received.
     pub newest: Tick,
     wake: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -539,7 +536,7 @@ impl Drop for Vanished {
     }
 }
 
-/// What an HTTP port answers.
+/// The response of an HTTP port.
 pub fn get(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("a connection");
     stream.set_read_timeout(Some(DEADLINE)).expect("a time-out");

@@ -5,8 +5,8 @@
 
 mod dice;
 mod disk;
-mod keeper;
 mod migration;
+mod worker;
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl World {
     }
 }
 
-/// All that ever happened in a world, and what was promised.
+/// The whole history of a world, and the ticks that were promised.
 struct History {
     dice: Dice,
     disk: SimulatedDisk,
@@ -170,7 +170,7 @@ impl History {
         world: &World,
     ) -> Result<(), JournalError> {
         let appended = journal.append(Arc::new(entry));
-        // Where a segment ends it syncs, also if what follows fails.
+        // Where a segment ends it syncs, also if the next one fails.
         self.synced = self.synced.max(journal.unsynced());
         appended?;
         if self.dice.one_of(2) {

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clients_that_come_and_go_within_a_tick_leave_nobody_behind() {
+    fn clients_that_come_and_go_within_a_tick_leave_no_entity_behind() {
         let text = "[world]\ncapacity = 8\n[limits]\nclients = 8\nresume_seconds = 1";
         let config = script::world::parse(text, "test").unwrap();
         let mut backend = CpuBackend::new(&config, 1, None).unwrap();

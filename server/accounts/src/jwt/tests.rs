@@ -197,8 +197,8 @@ fn all_keys_without_a_name_are_tried() {
             assert_eq!(show(&server, &elsewhere, 2000), Err(Rejection::Issuer));
         }
     }
-    let stranger = Provider::ed25519("a").sign_all(&json!({ "alg": "EdDSA" }), &claims());
-    assert_eq!(show(&server, &stranger, 2000), Err(Rejection::Forged));
+    let forged = Provider::ed25519("a").sign_all(&json!({ "alg": "EdDSA" }), &claims());
+    assert_eq!(show(&server, &forged, 2000), Err(Rejection::Forged));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use client_bot::say;
 use platform::metrics::stats::counts_text;
 use serde::Serialize;
 
-/// What a demo measured: the last line of `--json`.
+/// The measurements of a demo: the last line of `--json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct DemoReport {
     #[serde(flatten)]
@@ -20,16 +20,16 @@ pub struct DemoReport {
     /// The work of the tick thread.
     pub engine_ms_p50: f64,
     pub engine_ms_p99: f64,
-    /// From taking in commands to the last client's datagram.
+    /// From gathering commands to the last client's datagram.
     pub tick_ms_p50: f64,
     pub tick_ms_p99: f64,
     pub commands_applied: u64,
-    /// How old what clients are known to have is when they are told of a tick.
+    /// The age of a client's acknowledged state when a tick is sent to it.
     pub age_at_client_ms_p50: f64,
     pub age_at_client_ms_p99: f64,
-    /// Of a hundred clients in a tick: those that were told nothing, as there was no time.
+    /// Of a hundred clients in a tick: those that were not sent it, as there was no time.
     pub put_off_percent: f64,
-    /// The same, as nothing was heard of them for long.
+    /// The same, as nothing was received from them for long.
     pub out_of_touch_percent: f64,
     /// Packets from and to the server.
     pub packets_out_per_client_tick: f64,
@@ -44,8 +44,7 @@ pub struct DemoReport {
 }
 
 impl DemoReport {
-    /// What was wrong. `expected_visible` is how many others a bot should see; none: that
-    /// is not known.
+    /// The problems. `expected_visible` is how many others a bot should see; `None`: unknown.
     pub fn shortcomings(&self, expected_visible: Option<f64>) -> Vec<String> {
         let swarm = &self.swarm;
         let mut reasons = swarm.examples.clone();
@@ -118,9 +117,9 @@ impl DemoReport {
                 ),
             ),
             (
-                "told later",
+                "deferred",
                 format!(
-                    "{:.1} % for want of time, {:.1} % not heard of",
+                    "{:.1} % for want of time, {:.1} % out of touch",
                     self.put_off_percent, self.out_of_touch_percent
                 ),
             ),
@@ -155,7 +154,7 @@ impl DemoReport {
             say!("  ! {reason}");
         }
         if reasons.is_empty() {
-            say!("Everything that the bots were told was right.");
+            say!("All data that the bots received was right.");
         }
     }
 }
