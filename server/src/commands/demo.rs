@@ -126,7 +126,6 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     swarm.play();
     let figures = watch(&server, &swarm, arguments, &mut progress);
     let server_seconds = machine::thread_seconds(is_of_server) - seconds_before;
-    let per_client_tick = |number| number as f64 / figures.client_ticks.max(1) as f64;
     swarm.rest();
     let rss_bytes = machine::rss_bytes();
     progress.show("at rest: comparing the bots' views");
@@ -142,27 +141,12 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let report = DemoReport {
         backend,
         tick_hz: world.schema.world.tick_hz,
-        ticks: figures.ticks,
-        ticks_late: figures.ticks_late,
-        engine_ms_p50: figures.engine_ms(0.5),
-        engine_ms_p99: figures.engine_ms(0.99),
-        tick_ms_p50: figures.tick_ms(0.5),
-        tick_ms_p99: figures.tick_ms(0.99),
-        commands_applied: figures.commands_applied,
-        age_at_client_ms_p50: figures.age_ms(0.5),
-        age_at_client_ms_p99: figures.age_ms(0.99),
-        put_off_percent: per_client_tick(100 * figures.deferred),
-        out_of_touch_percent: per_client_tick(100 * figures.out_of_touch),
-        packets_out_per_client_tick: per_client_tick(figures.packets_sent),
-        packets_in_per_client_tick: per_client_tick(figures.packets_received),
-        socket_drops: figures.socket_drops,
-        server_us_per_client_tick: server_seconds * 1e6 / figures.client_ticks.max(1) as f64,
-        over_budget: figures.over_budget,
         rss_bytes,
         swarm: SwarmReport {
             sessions_lost: bots.sessions_lost.max(sessions_lost),
             ..bots
         },
+        ..DemoReport::of_server(figures, server_seconds)
     };
     // Only wanderers are spread evenly.
     let expected = match arguments.behaviour {

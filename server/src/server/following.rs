@@ -15,7 +15,8 @@ use standby::runner::RunOptions;
 use standby::trust::LinkKey;
 use tracing::info;
 
-use super::{DataOptions, Server, ServerOptions};
+use super::Server;
+use super::options::{DataOptions, ServerOptions};
 
 /// A running standby. Dropping it stops it.
 pub struct Standby {

@@ -28,7 +28,7 @@ use transport::quic::{self, Browsers, Identity};
 use transport::shard::ShardWorld;
 use transport::shards;
 
-use super::ServerOptions;
+use super::options::ServerOptions;
 
 /// The frontend of a server.
 pub struct Frontend {

@@ -25,7 +25,7 @@ use standby::feed::Feed;
 use standby::lease::renewal::LeaseValidity;
 use tick::tick_loop::Kept;
 
-use super::DataOptions;
+use super::options::DataOptions;
 
 /// A folder that is open, and the world in it.
 pub struct Opened {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use client_bot::SwarmReport;
 use client_bot::report::print_lines;
 use client_bot::say;
-use platform::metrics::stats::counts_text;
+use platform::metrics::stats::{Figures, counts_text};
 use serde::Serialize;
 
 /// The measurements of a demo: the last line of `--json`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct DemoReport {
     #[serde(flatten)]
     pub swarm: SwarmReport,
@@ -44,6 +44,31 @@ pub struct DemoReport {
 }
 
 impl DemoReport {
+    /// The server's part of a report, from its figures and its processor time.
+    pub fn of_server(figures: Figures, server_seconds: f64) -> DemoReport {
+        let client_ticks = figures.client_ticks.max(1) as f64;
+        let per_client_tick = |number| number as f64 / client_ticks;
+        DemoReport {
+            ticks: figures.ticks,
+            ticks_late: figures.ticks_late,
+            engine_ms_p50: figures.engine_ms(0.5),
+            engine_ms_p99: figures.engine_ms(0.99),
+            tick_ms_p50: figures.tick_ms(0.5),
+            tick_ms_p99: figures.tick_ms(0.99),
+            commands_applied: figures.commands_applied,
+            age_at_client_ms_p50: figures.age_ms(0.5),
+            age_at_client_ms_p99: figures.age_ms(0.99),
+            put_off_percent: per_client_tick(100 * figures.deferred),
+            out_of_touch_percent: per_client_tick(100 * figures.out_of_touch),
+            packets_out_per_client_tick: per_client_tick(figures.packets_sent),
+            packets_in_per_client_tick: per_client_tick(figures.packets_received),
+            socket_drops: figures.socket_drops,
+            server_us_per_client_tick: server_seconds * 1e6 / client_ticks,
+            over_budget: figures.over_budget,
+            ..DemoReport::default()
+        }
+    }
+
     /// The problems. `expected_visible` is how many others a bot should see; `None`: unknown.
     pub fn shortcomings(&self, expected_visible: Option<f64>) -> Vec<String> {
         let swarm = &self.swarm;

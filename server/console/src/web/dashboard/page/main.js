@@ -29,7 +29,7 @@ const CAUSES = [
   ["ticks not recorded", "ticks_unrecorded", "the disk is full, fails or is slow"],
   ["sessions lost", "sessions_lost", "they ended without a goodbye"],
   ["malformed messages", "messages_malformed", "clients that are broken or hostile"],
-  ["connections refused", "connections_refused", "at the door"],
+  ["connections refused", "connections_refused", "before their hello"],
   ["wrong tokens", "tokens_wrong", "of players"],
 ];
 const MINUTE = 60;
