@@ -149,7 +149,7 @@ struct Play<'a> {
     period: Option<Duration>,
 }
 
-/// Runs the warm-up and the measured ticks, and gives the times of the latter.
+/// Runs the warm-up and the measured ticks, and returns the times of the latter.
 fn tick_all(
     tick_loop: &mut TickLoop,
     world: &WorldConfig,

@@ -421,7 +421,7 @@ impl Drop for Server {
 }
 
 /// Serves metrics if that is an option, from before a world is recovered.
-/// Gives the address, too: its port may have been 0.
+/// Also returns the address: its port may have been 0.
 fn show_metrics(options: &ServerOptions) -> Result<(Readiness, Option<SocketAddr>)> {
     let readiness = Readiness::default();
     let Some(address) = options.metrics else {

@@ -409,8 +409,8 @@ async fn take_over(name: &str, fail: &str, has_tls: bool) {
         timeout(DEADLINE, ended).await.expect("an end");
         assert_eq!(client.view().newest(), newest, "it sent a tick");
         let errors = primary.fails().await;
-        let is_said = errors.contains("must not continue");
-        assert!(is_said, "{errors}");
+        let is_logged = errors.contains("must not continue");
+        assert!(is_logged, "{errors}");
     }
 }
 

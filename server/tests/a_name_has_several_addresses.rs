@@ -81,8 +81,8 @@ fn a_game_tries_the_next_address_where_one_is_another_servers() {
     assert!(is_welcome(&events[0]), "{events:?}");
     // Both are wrong: this is the end, and not the silence of one of them.
     let addresses = Addresses::new([other.address(), server.address()]).expect("addresses");
-    let nobodys = Trust::Fingerprint([0; 32]);
-    let mut client = GameClient::new(addresses, "localhost", &nobodys, once()).expect("sockets");
+    let unknown = Trust::Fingerprint([0; 32]);
+    let mut client = GameClient::new(addresses, "localhost", &unknown, once()).expect("sockets");
     let is_lost = |event: &Event| matches!(event, Event::Lost { .. });
     let events = play_until(&mut client, "the end", is_lost);
     let [
@@ -158,10 +158,10 @@ async fn a_client_for_tokio_connects_by_another_address() {
     })
     .await;
 
-    let nobodys = Trust::Fingerprint([0; 32]);
+    let unknown = Trust::Fingerprint([0; 32]);
     let (_socket, silent) = silent();
     let addresses = Addresses::new([server.address(), silent]).expect("addresses");
-    let connector = Connector::new(addresses.clone(), "localhost", &nobodys).expect("sockets");
+    let connector = Connector::new(addresses.clone(), "localhost", &unknown).expect("sockets");
     let options = GameOptions {
         connect_timeout: Duration::from_millis(600),
         ..once()

@@ -199,7 +199,7 @@ async fn players_return_with_their_regions_and_subscriptions_after_a_crash() {
 }
 
 #[tokio::test]
-async fn bots_find_nothing_wrong_in_a_world_that_went_on() {
+async fn bots_find_nothing_wrong_in_a_world_that_continued() {
     let data = Data::new("bots");
     let server = data.start();
     let bots = Bots::start(&server, 20, BehaviourKind::Wander).await;

@@ -51,7 +51,7 @@ async fn refusal(server: &Server, hello: &Hello) -> String {
 }
 
 #[tokio::test]
-async fn only_a_good_token_lets_in() {
+async fn only_a_good_token_admits() {
     let server = start(u32::MAX);
     let mut forged = token("alice", 600);
     forged.pop();
@@ -194,7 +194,7 @@ async fn players_are_called_what_they_wish_and_no_two_the_same() {
 }
 
 #[tokio::test]
-async fn a_token_of_the_command_line_lets_in() {
+async fn a_token_of_the_command_line_admits() {
     let key = scratch("token.key");
     std::fs::write(&key, [KEY, b"\n"].concat()).unwrap();
     let issue = |arguments: &[&str], key: &Path| {

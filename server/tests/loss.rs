@@ -47,7 +47,7 @@ async fn play_with_losses(world: &str, behaviour: BehaviourKind, seed: u64) {
 }
 
 #[tokio::test]
-async fn where_nothing_happens_a_client_is_asked_more_often_until_it_answers() {
+async fn without_events_a_client_is_pinged_more_often_until_it_answers() {
     let server = start("[world]\ntick_hz = 20\n[limits]\nunread_seconds = 3");
     let mut listens = Player::join(&server).await;
     let before = listens.client.view().counts().datagrams;

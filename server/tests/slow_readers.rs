@@ -141,7 +141,7 @@ async fn a_slow_reader_is_sent_less_before_it_is_closed() {
     let end = server.stats().figures().ticks + 200;
     while server.stats().figures().ticks < end || session.is_none() {
         let chunk = receive.read_chunk(64, true).await.unwrap().expect("more");
-        read += take_in(&chunk.bytes, &mut handshake, &mut session);
+        read += read_stream(&chunk.bytes, &mut handshake, &mut session);
         if session.is_some() {
             ticks(&server, 1).await;
             acknowledge(&raw, &mut session);
@@ -172,7 +172,7 @@ async fn a_slow_reader_is_sent_less_before_it_is_closed() {
 }
 
 /// Reads the bytes of the stream that are there, and returns their number.
-fn take_in(bytes: &[u8], handshake: &mut Handshake, session: &mut Option<Session>) -> usize {
+fn read_stream(bytes: &[u8], handshake: &mut Handshake, session: &mut Option<Session>) -> usize {
     match session {
         Some(session) => session.handle_stream(bytes, &mut ()).unwrap(),
         None => {

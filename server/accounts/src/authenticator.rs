@@ -123,7 +123,7 @@ impl Rejection {
 }
 
 impl Credentials<'_> {
-    /// The name that the client wants, where nothing else says how it is called.
+    /// The client's wished name, for accounts without a name of their own.
     pub fn name(&self) -> Result<Option<Name>, Rejection> {
         match self.wished_name {
             "" => Ok(None),

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_word_lets_in_and_names_are_checked() {
+    fn one_word_admits_and_names_are_checked() {
         let server = SharedWord::new("open sesame");
         let come = |token, wished_name| {
             server.authenticate(&Credentials { token, wished_name }, UnixTime(0))

@@ -150,7 +150,7 @@ impl DiskFile for File {
     }
 }
 
-/// Sets room aside, so that a full disk is met here and not at a later write.
+/// Preallocates room, so that a full disk is met here and not at a later write.
 fn set_aside(file: &File, bytes: u64) -> io::Result<()> {
     if bytes == 0 {
         return Ok(());

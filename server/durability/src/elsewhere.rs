@@ -24,7 +24,7 @@ pub trait Replica: Debug + Send + Sync {
     /// The first tick that clients may not be sent yet.
     fn released(&self) -> u64;
 
-    /// Gives the copy up.
+    /// Disconnects the copy.
     fn disconnect(&self, reason: &str);
 
     /// Where clients reach the server with the copy; empty: nowhere.

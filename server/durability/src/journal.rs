@@ -126,9 +126,9 @@ impl<D: Disk> Journal<D> {
         self.failure.as_deref()
     }
 
-    /// Sets room aside for the next segment, so that a full disk is met before a record
+    /// Preallocates the next segment, so that a full disk is met before a record
     /// needs the room.
-    pub fn set_room_aside(&mut self) -> io::Result<()> {
+    pub fn preallocate(&mut self) -> io::Result<()> {
         if self.spare.is_none() {
             self.spare = Some(self.disk.create(SPARE, self.settings.segment_bytes)?);
         }
@@ -168,7 +168,7 @@ impl<D: Disk> Journal<D> {
         Ok(())
     }
 
-    /// Returns once no record can be lost. Gives those that are synced now.
+    /// Returns once no record can be lost. Returns those that are synced now.
     pub fn sync(&mut self) -> Result<Vec<Arc<Entry>>, JournalError> {
         if self.unsynced.is_empty() {
             return Ok(vec![]);
@@ -198,8 +198,8 @@ impl<D: Disk> Journal<D> {
         Ok(())
     }
 
-    /// Gives the room back that was set aside for the next segment.
-    pub fn give_room_back(&mut self) {
+    /// Releases the room that was preallocated for the next segment.
+    pub fn release_preallocated(&mut self) {
         if self.spare.take().is_some() {
             // If that fails, the next server does it.
             let _ = self.disk.remove(SPARE);
@@ -220,7 +220,7 @@ impl<D: Disk> Journal<D> {
         &self.disk
     }
 
-    /// Writes the next record and gives its checksum; `None` if there is no room for it.
+    /// Writes the next record and returns its checksum; `None` if there is no room for it.
     fn write(&mut self, entry: &Entry) -> io::Result<Option<u32>> {
         let head = RecordHead {
             previous: self.previous,

@@ -25,7 +25,7 @@ pub struct Log<P> {
     /// A reference to the disk.
     disk: P,
     segments: Vec<SegmentName>,
-    /// All records before this tick were synced, say checkpoints.
+    /// All records before this tick were synced: there is a checkpoint.
     synced: u64,
     decoder: Decoder,
     /// The tick of the next record.

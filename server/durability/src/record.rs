@@ -86,7 +86,7 @@ pub enum NoRecord {
     Unreadable(#[from] CodeError),
 }
 
-/// Appends a record and gives its checksum.
+/// Appends a record and returns its checksum.
 pub fn encode(
     head: &RecordHead,
     entry: &Entry,

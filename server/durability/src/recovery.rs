@@ -84,7 +84,7 @@ pub fn read(disk: &impl Disk, tick: u64) -> Result<Stored> {
     Ok(Stored { head, body })
 }
 
-/// A checkpoint of a version whose worlds did not say which symbols each attribute has.
+/// A checkpoint of a version whose worlds had no symbols by attribute.
 fn before_symbols(bytes: &[u8]) -> Option<Body<UncheckedWorld>> {
     let body: Body<UncheckedWorld<()>> = codec::from_bytes::<BODY_BYTES_MAX, _>(bytes).ok()?;
     Some(Body {
@@ -193,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    /// A world that did not say which symbols each attribute has: the last part of it is missing.
+    /// A world without symbols by attribute: the last part of it is missing.
     #[test]
     fn a_checkpoint_of_the_version_before_symbols_is_read() {
         let text = "[[kind]]\nname = 'player'\nattributes = [{ name = 'side', type = 'symbol', \

@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Waits for the tick that is in flight; gives its output.
+    /// Waits for the tick that is in flight, and returns its output.
     fn collect(&mut self) -> Result<Option<Arc<TickOutput>>> {
         let Some(ticket) = self.in_flight.take() else {
             return Ok(None);

@@ -62,7 +62,7 @@ impl DurabilityWorker {
         characters: Option<Arc<CharacterStore>>,
     ) -> Result<DurabilityWorker> {
         journal
-            .set_room_aside()
+            .preallocate()
             .context("there is no room for the journal")?;
         let next = journal.next();
         let shared = Arc::new(Shared {
@@ -87,7 +87,7 @@ impl DurabilityWorker {
             returned,
             boundary: None,
             oldest: None,
-            looked_for_room: Instant::now(),
+            room_checked: Instant::now(),
             has_room: true,
         };
         let thread = std::thread::Builder::new()

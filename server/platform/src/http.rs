@@ -34,7 +34,7 @@ use cross_site::{RequestOrigin, is_host_allowed};
 
 pub use site::{HttpRefusal, HttpRequest, Limits, PLAIN_TEXT, Page, Site};
 
-/// Listens at an address, and gives it: its port may have been 0.
+/// Listens at an address, and returns it: its port may have been 0.
 pub fn bind(address: SocketAddr) -> io::Result<(StdListener, SocketAddr)> {
     let listener = StdListener::bind(address)?;
     listener.set_nonblocking(true)?;

@@ -37,7 +37,7 @@ impl Wait {
             begun: Instant::now(),
             patience,
             next: SAID_AFTER,
-            is_said: false,
+            is_logged: false,
         });
         drop(waits);
         CHANGED.notify_one();
@@ -52,7 +52,7 @@ impl Drop for Wait {
             let place = waits.all.iter().position(|wait| wait.number == self.0);
             place.map(|place| waits.all.swap_remove(place))
         };
-        if let Some(wait) = over.filter(|wait| wait.is_said) {
+        if let Some(wait) = over.filter(|wait| wait.is_logged) {
             let seconds = wait.begun.elapsed().as_secs();
             info!(seconds, "the wait is over: {}", wait.what);
         }
@@ -127,7 +127,7 @@ struct Waiting {
     patience: Duration,
     /// The time until it is logged, again.
     next: Duration,
-    is_said: bool,
+    is_logged: bool,
 }
 
 /// Logs long waits.
@@ -139,7 +139,7 @@ fn watch() {
             let waited = wait.begun.elapsed();
             if waited >= wait.next {
                 wait.next = waited * 2;
-                wait.is_said = true;
+                wait.is_logged = true;
                 due.push((wait.what.clone(), waited.as_secs()));
             }
         }

@@ -234,7 +234,7 @@ fn wait_for_bots(
     std::thread::sleep(SETTLE);
 }
 
-/// Shows the progress until the time is up, and gives the server's figures then.
+/// Shows the progress until the time is up, and returns the figures then.
 fn watch(
     server: &Server,
     swarm: &Swarm,

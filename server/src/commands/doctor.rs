@@ -174,7 +174,7 @@ pub fn print_plans(world: &WorldConfig, available: Option<u64>) -> bool {
     missing.is_none()
 }
 
-/// Gives the sum.
+/// Returns the sum.
 fn print_plan<N: std::fmt::Display>(backend: &str, plan: &[(N, u64)]) -> u64 {
     let total = plan.iter().map(|(_, bytes)| bytes).sum::<u64>();
     say!("{backend}: {:.1} MB", total as f64 / 1e6);

@@ -42,7 +42,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<bool> {
     Ok(is_good)
 }
 
-/// Reads all records. Gives the first tick, and the one behind the last.
+/// Reads all records. Returns the first tick, and the one behind the last.
 fn check_records(disk: &Folder) -> Result<(u64, u64)> {
     let stored = recovery::newest(disk, None)?.context("there is no world in it")?;
     let capacity = stored.body.world.schema.world.capacity;

@@ -204,7 +204,7 @@ impl Way {
         self.moved = None;
     }
 
-    /// Sends a datagram, and gives the bytes that the packet takes.
+    /// Sends a datagram, and returns the bytes that the packet takes.
     fn send(&mut self, of: ConnectionId, datagram: Vec<u8>, now: Instant) -> u64 {
         let bytes = datagram.len() + HEADER_BYTES;
         self.path.push((of, Packet::Datagram(datagram)), bytes, now);
@@ -212,7 +212,7 @@ impl Way {
     }
 
     /// Sends bytes of the stream as far as the window allows, and again those that seem lost.
-    /// Gives the bytes that the packets take.
+    /// Returns the bytes that the packets take.
     fn send_stream(&mut self, of: ConnectionId, bytes: &[u8], now: Instant) -> u64 {
         self.unarrived.extend(bytes);
         let is_lost = |moved: Instant| now >= moved + RESEND;

@@ -308,7 +308,7 @@ impl Thread {
         }
     }
 
-    /// Writes and syncs the records that are complete, then lets them run. Gives their number.
+    /// Writes and syncs the records that are complete, then lets them run. Returns their number.
     fn take_what_came(&mut self, reader: &mut Reader) -> Result<usize> {
         let mut taken = vec![];
         while let Some(message) = reader.message::<ToStandby>()? {

@@ -53,14 +53,14 @@ async fn connections_without_a_hello_keep_no_client_out() {
         "no hello, and others need the place",
         "no hello within 5 seconds",
     ] {
-        let is_told = |connection: &Connection| match connection.close_reason() {
+        let got_goodbye = |connection: &Connection| match connection.close_reason() {
             Some(ConnectionError::ApplicationClosed(close)) => {
                 let code = u64::from(Close::TooSlow.code());
                 close.error_code.into_inner() == code && close.reason == expected.as_bytes()
             }
             _ => false,
         };
-        eventually(expected, || silent.iter().any(is_told)).await;
+        eventually(expected, || silent.iter().any(got_goodbye)).await;
     }
     field.stands().await;
 }

@@ -125,7 +125,7 @@ impl History {
         };
         let workers = Workers::new(1).unwrap();
         let mut journal = Journal::new(self.disk.clone(), settings, start, workers);
-        match journal.set_room_aside() {
+        match journal.preallocate() {
             Ok(()) => Begun::Running(Box::new(journal), world),
             Err(_) => Begun::Failed,
         }
@@ -158,7 +158,7 @@ impl History {
             }
         }
         if self.dice.one_of(4) && journal.end_segment().is_ok() {
-            journal.give_room_back();
+            journal.release_preallocated();
             self.synced = world.tick;
         }
     }
@@ -177,7 +177,7 @@ impl History {
             journal.sync()?;
             self.synced = self.synced.max(world.tick);
         }
-        let _ = journal.set_room_aside();
+        let _ = journal.preallocate();
         if self.dice.one_of(9) {
             journal.end_segment()?;
             self.synced = self.synced.max(world.tick);

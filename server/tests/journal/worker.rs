@@ -134,14 +134,14 @@ fn a_world_whose_disk_is_full_must_end_before_its_journal_does() {
         ..Faults::default()
     };
     let mut world = Kept::new("a-disk-that-is-full", room);
-    let (mut sent, mut ticks_told_before) = (None, 0);
+    let (mut sent, mut ticks_warned_before) = (None, 0);
     while world.must_end().is_none() {
         world.tick().unwrap();
         sent = sent.or(world.worker.as_ref().unwrap().take_warning());
-        ticks_told_before += u32::from(sent.is_some());
+        ticks_warned_before += u32::from(sent.is_some());
     }
     assert!(sent.unwrap().contains("the server's disk is full"));
-    assert!(ticks_told_before > 3, "{ticks_told_before}");
+    assert!(ticks_warned_before > 3, "{ticks_warned_before}");
     assert_eq!(world.worker.as_ref().unwrap().take_warning(), None);
     let reason = world.must_end().unwrap();
     assert!(reason.contains("no room for the journal"), "{reason}");

@@ -170,7 +170,7 @@ fn a_token_need_not_name_the_only_key() {
     let header = json!({ "alg": "EdDSA" });
     let token = provider.sign_all(&header, &claims());
     assert!(show(&server(&[&provider]), &token, 2000).is_ok());
-    // Of several keys with names, it must say which.
+    // Of several keys with names, it must name one.
     let two = server(&[&provider, &Provider::ed25519("2025")]);
     assert!(show(&two, &token, 2000).unwrap_err().is_guess());
     let another = json!({ "alg": "EdDSA", "kid": "2024" });

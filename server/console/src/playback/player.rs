@@ -33,7 +33,7 @@ pub struct Player {
 }
 
 impl Player {
-    /// Opens a recording or the folder of a persistent world; also gives the surveyor, which makes
+    /// Opens a recording or the folder of a persistent world; also returns the surveyor, which makes
     /// the snapshots.
     pub fn open(path: &Path, threads: usize) -> Result<(Player, Surveyor)> {
         Player::with_shelf(path, threads, SHELF_BYTES_MAX)

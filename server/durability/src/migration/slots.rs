@@ -9,7 +9,7 @@ use super::names::Names;
 use super::{MigrationError, MigrationOptions};
 use crate::values::value_text;
 
-/// Fills the slots of the new state. Gives the entities that are removed, by slot.
+/// Fills the slots of the new state. Returns the entities that are removed, by slot.
 pub fn migrate(
     names: &Names<'_>,
     kept: &Snapshot,

@@ -34,7 +34,7 @@ pub struct Thread<D: Disk> {
     pub boundary: Option<(Head, Box<Boundary>, Roster)>,
     /// When the oldest record came that is not synced.
     pub oldest: Option<Instant>,
-    pub looked_for_room: Instant,
+    pub room_checked: Instant,
     /// For the next segment.
     pub has_room: bool,
 }
@@ -69,7 +69,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             if self.time_left().is_some_and(|left| left.is_zero()) {
                 self.sync()?;
             }
-            self.look_for_room();
+            self.check_room();
             if is_ending && self.shared.lock().writing == 0 {
                 break;
             }
@@ -78,7 +78,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
         self.journal.end_segment()?;
         drop(wait);
         self.note_synced();
-        self.journal.give_room_back();
+        self.journal.release_preallocated();
         Ok(())
     }
 
@@ -154,18 +154,18 @@ impl<D: Disk + Clone + 'static> Thread<D> {
         self.shared.change(|state| state.unsynced = unsynced);
     }
 
-    /// Sets room aside for the next segment. Without room the world must end while there is
+    /// Preallocates the next segment. Without room the world must end while there is
     /// some left in this segment.
-    fn look_for_room(&mut self) {
-        let Err(error) = self.journal.set_room_aside() else {
+    fn check_room(&mut self) {
+        let Err(error) = self.journal.preallocate() else {
             self.has_room = true;
             return;
         };
         if std::mem::take(&mut self.has_room) {
             self.shared.change(|state| state.is_room_missing = true);
         }
-        if self.looked_for_room.elapsed() >= ROOM_PERIOD {
-            self.looked_for_room = Instant::now();
+        if self.room_checked.elapsed() >= ROOM_PERIOD {
+            self.room_checked = Instant::now();
             let left = self.journal.room();
             warn!(%error, left, "no room for the journal's next segment: make room on its disk");
         }

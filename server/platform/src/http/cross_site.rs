@@ -94,11 +94,11 @@ pub fn is_host_allowed(headers: &HeaderMap, at: IpAddr, names: &[String]) -> boo
     };
     let host = host_of(host);
     let host = host.strip_suffix('.').unwrap_or(host);
-    let is_nobodys_domain = !host.contains('.') || host.parse::<IpAddr>().is_ok();
+    let is_no_domain = !host.contains('.') || host.parse::<IpAddr>().is_ok();
     let is_localhost = host.to_ascii_lowercase().ends_with(".localhost");
     let is_named = names.iter().any(|name| name.eq_ignore_ascii_case(host));
     let takes_all = names.is_empty() && !at.to_canonical().is_loopback();
-    is_nobodys_domain || is_localhost || is_named || takes_all
+    is_no_domain || is_localhost || is_named || takes_all
 }
 
 /// The host of `HOST:PORT`, without the brackets of IPv6.

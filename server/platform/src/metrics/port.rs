@@ -29,7 +29,7 @@ pub struct Readiness {
 
 /// Records metrics, and serves `http://ADDRESS/metrics` until the process ends, `/healthz` (the
 /// process answers) and `/readyz` (clients are admitted). `names` are those of the port beside the
-/// machine's own. Gives the address: its port may have been 0.
+/// machine's own. Returns the address: its port may have been 0.
 pub fn serve(address: SocketAddr, readiness: Readiness, names: Vec<String>) -> Result<SocketAddr> {
     let metrics = PrometheusBuilder::new()
         .install_recorder()

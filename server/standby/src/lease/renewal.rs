@@ -34,7 +34,7 @@ pub struct Contender {
     runtime: Runtime,
 }
 
-/// The key. Dropping it gives it back.
+/// The key. Dropping it revokes the lease.
 pub struct HeldLease {
     validity: Arc<LeaseValidity>,
     /// The epoch that has the key.

@@ -91,7 +91,7 @@ fn size_of(world: &WorldConfig) -> [i64; 2] {
 }
 
 /// One survey of entities that stand still.
-pub fn look_at(
+pub fn survey_of(
     world: &WorldConfig,
     tick: u64,
     spots: impl Iterator<Item = Spot>,
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn large_worlds_are_looked_at_less_often() {
+    fn large_worlds_are_surveyed_less_often() {
         assert_eq!(pause_after(Duration::from_millis(2)), PERIOD_MIN);
         let slow = Duration::from_millis(100);
         assert_eq!(pause_after(slow), slow * 19);

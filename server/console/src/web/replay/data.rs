@@ -17,7 +17,7 @@ use crate::playback::surveyor::{self, Progress, SharedProgress};
 use crate::playback::{Moment, Player};
 use crate::web::dashboard::JSON;
 use crate::web::dashboard::data::{Attribute, Value, attributes, value};
-use crate::web::dashboard::survey::{Area, Crowd, Density, look_at};
+use crate::web::dashboard::survey::{Area, Crowd, Density, survey_of};
 
 /// Where answers come from.
 pub struct Source {
@@ -204,7 +204,7 @@ fn shown(moment: &Moment, look: &Look, players: &Players<'_>, progress: Progress
     let spots = moment.spots();
     let spots = spots.filter(|spot| view.as_ref().is_none_or(|view| view.has(spot)));
     let areas: Vec<Area> = look.area.into_iter().collect();
-    let mut found = look_at(&moment.world, moment.position, spots, &areas);
+    let mut found = survey_of(&moment.world, moment.position, spots, &areas);
     let entities: u32 = found.density.kinds.iter().sum();
     let (changes, commands) = changed(moment, players, look.slot);
     let of_area = |area: &Area| [area.centre[0], area.centre[1], area.edge];
