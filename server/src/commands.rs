@@ -3,10 +3,10 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`cli`] | the command line |
-//! | [`arguments`] | what several commands do with their arguments |
+//! | [`arguments`] | shared parsing of arguments |
 //! | [`web`] | the options of commands that let browsers play |
 //! | [`serve`] | `myriad serve` |
-//! | [`accounts`] | its options for who may come in |
+//! | [`accounts`] | its options for authentication |
 //! | [`admin`] | `myriad admin` |
 //! | [`follow`] | `myriad serve --follow`, and its options |
 //! | [`lease`] | `myriad serve --lease`: its options, and how a standby waits |
@@ -22,7 +22,7 @@
 //! | [`characters`] | `myriad characters` |
 //! | [`database`] | the option for a database of characters |
 //! | [`migrate`] | `myriad migrate` |
-//! | [`kept`] | what the commands for kept worlds share |
+//! | [`persistent`] | shared parts of the commands for persistent worlds |
 //! | [`check`] | `myriad check` |
 //! | [`logic`] | `myriad logic` |
 //! | [`doctor`] | `myriad doctor` |
@@ -42,12 +42,12 @@ pub mod export;
 pub mod follow;
 pub mod fork;
 pub mod inspect;
-pub mod kept;
 pub mod lease;
 pub mod link_key;
 pub mod logic;
 pub mod migrate;
 pub mod parity;
+pub mod persistent;
 pub mod promote;
 pub mod replay;
 pub mod serve;

@@ -3,7 +3,7 @@
 //!
 //! The world, its scripts, its sessions and their limits are those of any server; only the
 //! bytes travel by function calls instead of packets. It opens a connection for each client
-//! ([`EmbeddedServer::connect`]), takes what the client sends, and holds what it sends until the
+//! ([`EmbeddedServer::connect`]), takes the client's bytes, and buffers its own until the
 //! client fetches it. [`EmbeddedServer::advance`] runs the ticks that are due.
 //!
 //! It listens nowhere, has no accounts, and keeps nothing on disk.
@@ -60,7 +60,7 @@ pub struct EmbeddedServer {
     period: Duration,
     /// When the next tick begins.
     next: Duration,
-    /// The caller's moment zero, on the process's clock: the parts of a server speak of those.
+    /// The caller's moment zero, on the process's clock, which the parts of a server use.
     started: Instant,
     connections: u64,
 }
@@ -107,7 +107,7 @@ impl EmbeddedServer {
             reports: to_tick,
             now: started,
         }));
-        // The shard runs on the thread of the tick: whoever wakes it, runs it.
+        // The shard runs on the thread of the tick: a wake-up handles its messages at once.
         let woken = shard.clone();
         let sender = ShardSender::new(to_shard, move || lock(&woken).take_messages());
         let stats = Arc::new(Stats::new());
@@ -201,8 +201,8 @@ impl EmbeddedServer {
         self.stats.figures()
     }
 
-    /// Opens a connection with a stream, on which the client says its hello next. `None` if
-    /// there are too many that have not said theirs.
+    /// Opens a connection with a stream, on which the client sends its hello next. `None` if
+    /// there are too many pending connections.
     pub fn connect(&mut self) -> Option<ConnectionId> {
         self.connections += 1;
         let id = ConnectionId(self.connections);
@@ -236,8 +236,8 @@ impl EmbeddedServer {
         self.take(id, |peer| std::mem::take(&mut peer.datagrams))
     }
 
-    /// Whether the server has closed the connection, and why. What it said before can still be
-    /// fetched, until this gives the end.
+    /// Whether the server has closed the connection, and why. Data sent before can still be
+    /// fetched, until this returns the end.
     pub fn take_closed(&mut self, id: ConnectionId) -> Option<Closed> {
         let mut shard = lock(&self.shard);
         let peer = &shard.connections.get(&id)?.peer;
@@ -282,7 +282,7 @@ impl EmbeddedShard {
         }
     }
 
-    /// Something has happened to a connection, which `arrive` adds to it first.
+    /// Handles an event of a connection, which `arrive` adds to it first.
     fn take_event(&mut self, id: ConnectionId, event: Event, arrive: impl FnOnce(&mut Peer)) {
         let Some(Connection { client, peer }) = self.connections.get_mut(&id) else {
             return;

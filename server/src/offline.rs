@@ -26,7 +26,7 @@ use tick::tick_loop::{FanOutMode, Parts, PersistentWorld, Start, TickLoop};
 
 use shard::{Encoded, OfflineShard};
 
-/// What to run.
+/// The options of a run.
 pub struct Options {
     /// `limits.clients` of them are in the world, and all move in every tick.
     pub world: WorldConfig,
@@ -46,7 +46,7 @@ pub struct Options {
     pub is_checked: bool,
 }
 
-/// What a run did after its warm-up.
+/// The results of a run after its warm-up.
 pub struct Run {
     /// From the start of each tick to the start of the next, or to the end of the last
     /// fan-out. With a period: from the start of each tick to the end of its fan-out if that
@@ -140,7 +140,7 @@ pub fn run(options: Options) -> Result<Run> {
     })
 }
 
-/// What is played after the warm-up.
+/// The commands after the warm-up.
 struct Play<'a> {
     /// By shard.
     inboxes: &'a [SharedInbox],
@@ -149,7 +149,7 @@ struct Play<'a> {
     period: Option<Duration>,
 }
 
-/// Runs the warm-up and the measured ticks, and gives the times of the latter.
+/// Runs the warm-up and the measured ticks, and returns the times of the latter.
 fn tick_all(
     tick_loop: &mut TickLoop,
     world: &WorldConfig,
@@ -185,7 +185,7 @@ impl Play<'_> {
         tick_loop: &mut TickLoop,
         next: impl FnMut() -> Vec<Inbox>,
     ) -> Result<Vec<Duration>> {
-        // What is played is made before, as it is not the server's work.
+        // Commands are made before, as that is not the server's work.
         let mut played: Vec<Vec<Inbox>> = std::iter::repeat_with(next).take(self.ticks).collect();
         self.stats.restart();
         let mut starts = vec![];
@@ -220,7 +220,7 @@ impl Play<'_> {
         Ok(times)
     }
 
-    /// Gives the inboxes, with what they had before in exchange.
+    /// Swaps the contents of the inboxes.
     fn hand_in(&self, commands: &mut [Inbox]) {
         for (inbox, commands) in self.inboxes.iter().zip(commands) {
             let mut inbox = inbox.lock();
@@ -279,7 +279,7 @@ impl Moves {
     }
 }
 
-/// Births, welcomes and the first sight of everybody.
+/// Births, welcomes and the first views.
 const WARM_UP_TICKS: usize = 4;
 /// The span of a step along an axis: two units.
 const STEP_RAW: u64 = 2 << 12;
@@ -349,7 +349,8 @@ mod tests {
         let opened = world_data::open(&data, &mut world).unwrap();
         let recovered = world_data::recover(opened, &data, &world, &mut backend);
         let (folder_lock, recovered) = recovered.unwrap();
-        let kept = world_data::keep(folder_lock, &data, recovered, 1, None, None).unwrap();
+        let kept =
+            world_data::start_durability(folder_lock, &data, recovered, 1, None, None).unwrap();
         let run = run(Options {
             backend: Box::new(backend),
             world,

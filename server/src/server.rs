@@ -1,29 +1,28 @@
-//! Starting and stopping a server: the one place that knows all its parts.
+//! Starting and stopping a server: the one place that depends on all its parts.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `options` | the options of a server |
+//! | `serving` | the port, its certificates, the shards, and the page for browsers |
+//! | [`world_data`] | a world in a folder: from its files to a world that runs |
+//! | `persistence` | the durability of a world: journal and checkpoints, a standby, and a lease |
+//! | `web` | the page and the dashboard of a running server |
+//! | `bans` | the bans of a persistent world |
+//! | [`following`] | a server that follows a primary, until it takes over |
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-use accounts::authenticator::Authenticator;
 use accounts::guard::Guard;
-use accounts::names::NameRule;
-use accounts::shared_word::SharedWord;
 use anyhow::{Context, Result, anyhow, bail};
 use console::admin::desk::Desk;
 use console::admin::port::{self, AdminPort};
-use console::web::dashboard::data::Facts;
-use console::web::dashboard::{self, Dashboard, watch};
-use console::web::page::GamePage;
-use console::web::site::WebSite;
 use device::cpu::Workers;
-use durability::characters::postgres::Database;
 use durability::folder::DataFolder;
-use durability::level::Level;
 use durability::recording::RecordingWriter;
-use durability::recovered::{Progress, Recovered};
 use durability::role::{Role, Standing};
 use frontend::SessionWorld;
 use frontend::mirror::{Mirror, SharedMirror};
@@ -32,188 +31,38 @@ use platform::metrics::machine;
 use platform::metrics::port::{self as metrics_port, Readiness};
 use platform::metrics::stats::Stats;
 use platform::metrics::window::SharedWindow;
-use platform::renewal::{Renewals, Shared};
+use platform::renewal::Renewals;
 use rustls::pki_types::CertificateDer;
 use shared::wire::movement::MovementCodec;
 use shared::world::config::VISIBLE_MAX;
 use shared::{Tick, WorldConfig};
-use standby::feed::{Feed, FeedOptions};
 use standby::fence::Fence;
 use standby::follower::Stopped;
-use standby::lease::renewal::{Contender, HeldLease, LeaseOptions};
-use standby::port::{LinkPort, Primary};
+use standby::lease::renewal::HeldLease;
 use standby::runner::Ran;
 use standby::trust::LinkKey;
-use testkit::backends::Starter;
-use tick::backend::{BackendOptions, Started, start_backend};
-use tick::reload::{self, WorldFile};
-use tick::talk::filter::{NoFilter, TalkFilter};
-use tick::tick_loop::{FanOutMode, Parts, PersistentWorld, TickLoop};
+use tick::backend::{Started, start_backend};
+use tick::reload;
+use tick::tick_loop::{FanOutMode, Parts, TickLoop};
 use tracing::{info, warn};
 use world_file::at_rate;
 
+use persistence::{Durability, Followed};
 use serving::Frontend;
+use web::DashboardSources;
 
 mod bans;
 pub mod following;
 mod mutes;
+mod options;
+mod persistence;
 mod serving;
+mod web;
 pub mod world_data;
 
-/// How to run a server.
-#[derive(Clone)]
-pub struct ServerOptions {
-    /// Where to listen; port 0 picks a free one.
-    pub listen: SocketAddr,
-    pub world: WorldConfig,
-    /// The world's folder of scripts: what is saved there comes into force.
-    pub scripts: Option<PathBuf>,
-    /// The file that the world came from: what is changed there while the world runs is said.
-    pub world_file: Option<WorldFile>,
-    /// PEM files of certificate and key; without them a self-signed certificate.
-    pub identity: Option<(PathBuf, PathBuf)>,
-    /// Threads for I/O, each with its own clients.
-    pub shards: usize,
-    /// Threads of the backend.
-    pub threads: usize,
-    pub backend: BackendOptions,
-    /// Starts another backend in place of these: for tests.
-    pub starter: Option<Starter>,
-    pub metrics: Option<SocketAddr>,
-    /// Lets browsers play, and serves them a page.
-    pub web: Option<WebServing>,
-    /// Names by which the HTTP ports are reached, beside those of this machine: of a proxy, for
-    /// example. With any, requests under other names are refused at all addresses.
-    pub http_hosts: Vec<String>,
-    pub record: Option<PathBuf>,
-    /// Where and how the world is kept; `None`: it lives in memory.
-    pub data: Option<DataOptions>,
-    /// Lets a standby follow.
-    pub standby: Option<StandbyOptions>,
-    /// Keeps the world only while it holds this lease.
-    pub lease: Option<LeaseOptions>,
-    /// Says who a client is, by its token.
-    pub authenticator: Arc<dyn Authenticator>,
-    /// Judges what players say.
-    pub talk_filter: Arc<dyn TalkFilter>,
-    /// Which names of players and channels count as the same one.
-    pub names: NameRule,
-    /// Where `myriad admin` speaks to the server: the path of a Unix socket.
-    pub admin: Option<PathBuf>,
-    /// The most clients from one IPv4 address or IPv6 /64.
-    pub clients_per_network: u32,
-    /// Where players of another version of the game get the one that this server takes: an
-    /// address that [`is_update_url`](shared::wire::close::is_update_url) accepts.
-    pub update_url: Option<String>,
-    /// The files that are read again when they change: those of the certificate, and what is
-    /// loaded with it.
-    pub renewals: Renewals,
-}
-
-impl ServerOptions {
-    /// A server of this world on a free port of this machine, using all of it.
-    pub fn local(world: WorldConfig) -> ServerOptions {
-        ServerOptions {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            world,
-            scripts: None,
-            world_file: None,
-            identity: None,
-            shards: machine::cores(),
-            threads: machine::cores(),
-            backend: BackendOptions::default(),
-            starter: None,
-            metrics: None,
-            web: None,
-            http_hosts: vec![],
-            record: None,
-            data: None,
-            standby: None,
-            lease: None,
-            authenticator: Arc::new(SharedWord::new("")),
-            talk_filter: Arc::new(NoFilter),
-            names: NameRule::default(),
-            admin: None,
-            clients_per_network: u32::MAX,
-            update_url: None,
-            renewals: Renewals::default(),
-        }
-    }
-}
-
-/// How to keep a world in a folder.
-#[derive(Clone, Debug)]
-pub struct DataOptions {
-    pub folder: PathBuf,
-    pub level: Level,
-    /// Old checkpoints and segments are not removed.
-    pub keeps_all: bool,
-    pub checkpoint_seconds: u32,
-    pub segment_bytes: u64,
-    /// Where accounts keep their characters; none: in the folder.
-    pub characters: Option<Database>,
-    /// Told now and then while the world is recovered.
-    pub progress: fn(&Progress),
-}
-
-impl DataOptions {
-    /// A world that is kept as well as it can be.
-    pub fn new(folder: impl Into<PathBuf>) -> DataOptions {
-        DataOptions {
-            folder: folder.into(),
-            level: Level::default(),
-            keeps_all: false,
-            checkpoint_seconds: CHECKPOINT_SECONDS,
-            segment_bytes: SEGMENT_BYTES,
-            characters: None,
-            progress: |_| (),
-        }
-    }
-}
-
-/// How a primary lets a standby follow.
-#[derive(Clone, Debug)]
-pub struct StandbyOptions {
-    /// Port 0 picks a free one.
-    pub listen: SocketAddr,
-    pub key: Arc<LinkKey>,
-    pub feed: FeedOptions,
-}
-
-/// From one checkpoint to the next.
-pub const CHECKPOINT_SECONDS: u32 = 30;
-/// The length of the journal's files.
-pub const SEGMENT_BYTES: u64 = 64 << 20;
-
-/// How browsers come to play, and operators to the dashboard.
-#[derive(Clone, Debug)]
-pub struct WebServing {
-    /// Where the page is served; port 0 picks a free one.
-    pub page: SocketAddr,
-    /// The UDP port that pages connect to, if something lies between them and the server's own.
-    pub connect_port: Option<u16>,
-    /// Pages of these origins may connect; empty: of all.
-    pub origins: Vec<String>,
-    /// What operators must show to see the dashboard. Without one it is shown to this machine
-    /// only, at an address of this machine only.
-    pub dashboard_token: Option<Shared<str>>,
-    /// A folder with the files of a page of one's own. They come before those of the page that
-    /// is part of the server.
-    pub root: Option<PathBuf>,
-}
-
-impl WebServing {
-    /// For all pages, and a dashboard without a token.
-    pub fn at(page: SocketAddr) -> WebServing {
-        WebServing {
-            page,
-            connect_port: None,
-            origins: vec![],
-            dashboard_token: None,
-            root: None,
-        }
-    }
-}
+pub use options::{
+    CHECKPOINT_SECONDS, DataOptions, SEGMENT_BYTES, ServerOptions, StandbyOptions, WebServing,
+};
 
 /// A running server. Dropping it stops it.
 pub struct Server {
@@ -234,37 +83,24 @@ pub struct Server {
     _fence: Option<Fence>,
     /// Watched while this lives.
     _renewals: Renewals,
-    /// Given back once nobody is told anything any more.
+    /// Released once nothing is sent to clients any more.
     _lease: Option<HeldLease>,
 }
 
-/// Where a standby gets records from.
-struct Followed {
-    feed: Arc<Feed>,
-    port: LinkPort,
-}
-
-/// A world that is kept, who gets its records, and by what it may go on.
-struct Keeping {
-    kept: PersistentWorld,
-    standby: Option<Followed>,
-    lease: Option<HeldLease>,
-}
-
-/// A world whose state is known, and what clients meet.
+/// A world whose state is known, and its frontend.
 struct Prepared {
     started: Started,
     frontend: Frontend,
     guard: Arc<Guard>,
     readiness: Readiness,
     metrics: Option<SocketAddr>,
-    kept: Option<Keeping>,
+    kept: Option<Durability>,
     fence: Option<Fence>,
 }
 
 impl Server {
-    /// Starts a server; it takes clients when this returns. While a world that was kept is
-    /// recovered, clients are told to come again.
+    /// Starts a server; it admits clients when this returns. While a persistent world is
+    /// recovered, clients are closed with `Starting`.
     pub fn start(mut options: ServerOptions) -> Result<Server> {
         if options.world.schema.world.visible_max == 0 {
             bail!("world.visible_max: 0 is not allowed in a server; expected 1 to {VISIBLE_MAX}");
@@ -274,7 +110,7 @@ impl Server {
             .as_ref()
             .and_then(|web| web.dashboard_token.as_ref());
         if token.is_some_and(|token| token.get().is_empty()) {
-            bail!("an empty token would show the dashboard to everybody: expected a token or none");
+            bail!("an empty token would show the dashboard to everyone: expected a token or none");
         }
         let available = machine::memory_available();
         let stored = match &options.data {
@@ -293,7 +129,7 @@ impl Server {
             warn!("accounts keep nothing (`persist`): the world is in memory, not in a folder");
         }
         let guard = start_guard(&options, stored.as_ref().map(|stored| &stored.folder))?;
-        // The port answers as soon as it is known what there is to say.
+        // The port answers as soon as its certificate is known.
         let (readiness, metrics) = show_metrics(&options)?;
         let is_open = &readiness.is_open;
         let (started, frontend, kept) = match (stored, &options.data) {
@@ -303,7 +139,7 @@ impl Server {
                 let backend = &mut *started.backend;
                 let (folder, recovered) =
                     world_data::recover(stored, data, &options.world, backend)?;
-                let kept = keep(&options, folder, recovered, None)?;
+                let kept = persistence::start(&options, folder, recovered, None)?;
                 (started, frontend, Some(kept))
             }
             _ => {
@@ -333,9 +169,8 @@ impl Server {
         )
     }
 
-    /// Goes on with the world of a standby, in an epoch above all that are known.
-    /// `primary` is the port of the server before, which is told. `lease` is what was taken for
-    /// it.
+    /// Runs the world of a standby, in an epoch above all that were seen. `primary` is the port of
+    /// the server before, which is notified. `lease` was taken for this server.
     pub fn promote(
         mut options: ServerOptions,
         stopped: Stopped,
@@ -383,7 +218,7 @@ impl Server {
         let guard = start_guard(&options, Some(&folder))?;
         let (readiness, metrics) = show_metrics(&options)?;
         let frontend = Frontend::start(&options, Some(&folder), &guard, &readiness.is_open)?;
-        let kept = keep(&options, folder, recovered, lease)?;
+        let kept = persistence::start(&options, folder, recovered, lease)?;
         Server::run(
             options,
             Prepared {
@@ -410,7 +245,7 @@ impl Server {
             fence,
         } = prepared;
         let (kept, standby, lease) = match kept {
-            Some(keeping) => (Some(keeping.kept), keeping.standby, keeping.lease),
+            Some(durability) => (Some(durability.kept), durability.standby, durability.lease),
             None => (None, None, None),
         };
         if let Some(kept) = &kept {
@@ -458,29 +293,13 @@ impl Server {
         let window = page.is_some().then(SharedWindow::new);
         let page_address = page.as_ref().map(|page| page.address);
         if let (Some(page), Some(window)) = (page, &window) {
-            let dashboard = start_dashboard(
-                &options,
-                page.address,
-                backend,
-                DashboardOf {
-                    window: window.clone(),
-                    mirror: mirror.clone(),
-                    desk,
-                    stop: stop.clone(),
-                },
-            )?;
-            let game = GamePage {
-                port: page.connect_port.unwrap_or(address.port()),
-                renewed: page.renewed,
-                origins: page.origins,
-                root: page.root,
+            let dashboard = DashboardSources {
+                window: window.clone(),
+                mirror: mirror.clone(),
+                desk,
+                stop: stop.clone(),
             };
-            let site = WebSite {
-                page: game,
-                dashboard,
-                names: options.http_hosts,
-            };
-            site.serve(page.listener, stop.clone())?;
+            web::serve(&options, page, address.port(), backend, dashboard)?;
         }
         let tick_loop = TickLoop::new(Parts {
             config: options.world,
@@ -528,7 +347,7 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -578,7 +397,7 @@ impl Server {
         self.tick_thread.as_ref().is_some_and(|t| !t.is_finished())
     }
 
-    /// Tells every client, and ends all threads.
+    /// Closes all connections with the reason, and ends all threads.
     pub fn stop(mut self) -> Result<()> {
         self.end()
     }
@@ -603,118 +422,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // `Server::stop` tells how it ended.
+        // `Server::stop` returns the result.
         let _ = self.end();
     }
 }
 
-/// Begins to keep a world, and lets a standby follow it.
-fn keep(
-    options: &ServerOptions,
-    folder: DataFolder,
-    recovered: Recovered,
-    lease: Option<HeldLease>,
-) -> Result<Keeping> {
-    let Some(data) = &options.data else {
-        bail!("a world without a folder can't be kept");
-    };
-    let standing = Standing {
-        role: Role::Primary,
-        epoch: recovered.epoch,
-    };
-    let lease = match (lease, &options.lease) {
-        (None, Some(lease)) => {
-            // First here: an epoch that etcd knows must not be used again.
-            standing.write(folder.path())?;
-            Some(Contender::new(lease.clone())?.take(recovered.epoch)?)
-        }
-        (lease, _) => lease,
-    };
-    let validity = lease.as_ref().map(HeldLease::validity);
-    let Some(standby) = &options.standby else {
-        if data.level == Level::Standby {
-            bail!("level standby needs a port for the standby: --followers ADDRESS");
-        }
-        let kept = world_data::keep(folder, data, recovered, options.threads, None, validity)?;
-        return Ok(Keeping {
-            kept,
-            standby: None,
-            lease,
-        });
-    };
-    let feed = Arc::new(Feed::new(standby.feed));
-    if data.level == Level::Standby && !standby.feed.is_required {
-        warn!("level `told` holds until a standby follows");
-    }
-    let mut primary = Primary {
-        feed: feed.clone(),
-        folder: folder.path().to_owned(),
-        characters: None,
-        first: recovered.start.tick,
-        capacity: recovered.world.schema.world.capacity,
-        epoch: recovered.epoch,
-        tick_hz: recovered.world.schema.world.tick_hz,
-        keys: match &options.identity {
-            Some(_) => None,
-            None => Some(folder.export()?),
-        },
-    };
-    standing.write(folder.path())?;
-    let threads = options.threads;
-    let kept = world_data::keep(
-        folder,
-        data,
-        recovered,
-        threads,
-        Some(feed.clone()),
-        validity,
-    )?;
-    primary.characters = kept.worker.characters();
-    let port = LinkPort::open(standby.listen, &standby.key, primary)?;
-    Ok(Keeping {
-        kept,
-        standby: Some(Followed { feed, port }),
-        lease,
-    })
-}
-
-/// What the dashboard reads of the running server.
-struct DashboardOf {
-    window: SharedWindow,
-    mirror: SharedMirror,
-    desk: Desk,
-    stop: Arc<AtomicBool>,
-}
-
-fn start_dashboard(
-    options: &ServerOptions,
-    page: SocketAddr,
-    backend: &'static str,
-    of: DashboardOf,
-) -> Result<Arc<Dashboard>> {
-    let web = options.web.as_ref();
-    let dashboard = Dashboard::start(dashboard::Parts {
-        address: page.ip(),
-        token: web.and_then(|web| web.dashboard_token.clone()),
-        facts: Facts {
-            backend,
-            version: env!("CARGO_PKG_VERSION"),
-            shards: options.shards.max(1),
-            clients_max: options.world.limits.clients,
-        },
-        watch: watch::Parts {
-            world: Arc::new(options.world.clone()),
-            window: of.window,
-            mirror: of.mirror,
-        },
-        desk: of.desk,
-        stop: of.stop,
-    })?;
-    Ok(Arc::new(dashboard))
-}
-
-/// Serves metrics if they are asked for, from before a world is recovered.
-/// Gives the address, too: its port may have been 0.
+/// Serves metrics if that is an option, from before a world is recovered.
+/// Also returns the address: its port may have been 0.
 fn show_metrics(options: &ServerOptions) -> Result<(Readiness, Option<SocketAddr>)> {
     let readiness = Readiness::default();
     let Some(address) = options.metrics else {
@@ -726,14 +440,14 @@ fn show_metrics(options: &ServerOptions) -> Result<(Readiness, Option<SocketAddr
     Ok((readiness, Some(address)))
 }
 
-/// Says in the log who may come in. Bans are kept in the folder, if there is one.
+/// Logs how clients are authenticated. Bans are saved in the folder, if there is one.
 fn start_guard(options: &ServerOptions, folder: Option<&DataFolder>) -> Result<Arc<Guard>> {
     let authenticator = options.authenticator.clone();
     let who = authenticator.description();
     match authenticator.is_open() {
-        // Nobody else can reach a server on this machine's own address.
+        // Others can't reach a server on this machine's own address.
         true if !options.listen.ip().is_loopback() => warn!("the server is {who}"),
-        _ => info!("who may come in: {who}"),
+        _ => info!("authentication: {who}"),
     }
     let guard = Guard::new(authenticator, options.clients_per_network);
     if let Some(folder) = folder {
@@ -744,7 +458,7 @@ fn start_guard(options: &ServerOptions, folder: Option<&DataFolder>) -> Result<A
 
 /// Starts matching with subscriptions, if the world has them.
 fn start_listeners(options: &ServerOptions, started: &Started) -> Result<Option<Listeners>> {
-    // A GPU that runs the world has room for its subscriptions too, or says why not.
+    // A GPU that runs the world has room for its subscriptions too, or returns why not.
     let listeners = Listeners::new(&options.world, options.threads, started.gpu)?;
     if let Some(reason) = listeners.as_ref().and_then(Listeners::why_no_gpu) {
         warn!(reason, "subscriptions are matched on the processor");

@@ -66,14 +66,14 @@ async fn a_world_goes_on_with_the_gpus_that_are_left_when_one_fails() {
                  its world goes on from its journal"
             )
         );
-        check(&data, &mut crowd.told(), Tick(u64::MAX));
+        check(&data, &mut crowd.received(), Tick(u64::MAX));
         before = Some(crowd);
     }
     let server = start(divided(1));
     let crowd = Crowd::join(server.address(), PLAYERS, before, 9).await;
     let crowd = crowd.play(Duration::from_millis(500)).await;
     server.stop().unwrap();
-    check(&data, &mut crowd.told(), Tick(u64::MAX));
+    check(&data, &mut crowd.received(), Tick(u64::MAX));
 }
 
 /// So many parts, of which the second fails some seconds after what was there `before`.

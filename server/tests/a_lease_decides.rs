@@ -12,7 +12,7 @@ use client_bot::connect::{ClientError, hello};
 use client_bot::{Client, Connector, Trust};
 use shared::wire::control::Ticket;
 use shared::world::mix::mix;
-use standby::lease::holding::{Holding, Next};
+use standby::lease::holding::{Holding, NextStep};
 use tokio::time::{sleep, timeout};
 
 use crate::common::folder::TestFolder;
@@ -26,8 +26,8 @@ struct Contender {
     lease: u64,
     paused_until: u64,
     /// Of a question that was sent, until it is answered or given up: when, by its own clock.
-    asked: Option<(Duration, u64)>,
-    /// When it arrives there and the answer arrives here, and what it is.
+    requested: Option<(Duration, u64)>,
+    /// When it arrives there, when the answer arrives here, and its kind.
     on_its_way: VecDeque<(u64, Message)>,
 }
 
@@ -61,7 +61,7 @@ fn simulate(seed: u64) -> u64 {
             holding: None,
             lease: 0,
             paused_until: 0,
-            asked: None,
+            requested: None,
             on_its_way: VecDeque::new(),
         })
         .collect();
@@ -72,7 +72,7 @@ fn simulate(seed: u64) -> u64 {
             holder = None;
         }
         for (index, server) in servers.iter_mut().enumerate() {
-            // What arrives at the third party does so even if its sender is paused.
+            // A request in flight arrives at the third party even if its sender is paused.
             let clock = Duration::from_secs_f64(now as f64 * server.rate / 1000.0);
             let mut answers = vec![];
             for _ in 0..server.on_its_way.len() {
@@ -123,10 +123,10 @@ fn simulate(seed: u64) -> u64 {
                 else {
                     continue;
                 };
-                if server.asked.map(|(asked, _)| asked) != Some(sent) {
+                if server.requested.map(|(requested, _)| requested) != Some(sent) {
                     continue;
                 }
-                server.asked = None;
+                server.requested = None;
                 let lease = Duration::from_millis(LEASE_MS);
                 match (&mut server.holding, is_good) {
                     (Some(holding), true) => holding.renewed(sent, lease, clock),
@@ -138,24 +138,27 @@ fn simulate(seed: u64) -> u64 {
                     _ => {}
                 }
             }
-            if server.asked.is_some_and(|(_, given_up)| now >= given_up) {
-                server.asked = None;
+            if server
+                .requested
+                .is_some_and(|(_, given_up)| now >= given_up)
+            {
+                server.requested = None;
                 if let Some(holding) = &mut server.holding {
                     holding.failed(clock);
                 }
             }
             let wants = match &mut server.holding {
                 Some(holding) => match holding.next(clock) {
-                    Next::Renew => true,
-                    Next::Wait(_) => false,
-                    Next::End => {
+                    NextStep::Renew => true,
+                    NextStep::Wait(_) => false,
+                    NextStep::End => {
                         server.holding = None;
                         false
                     }
                 },
                 None => dice(100) == 0,
             };
-            if wants && server.asked.is_none() {
+            if wants && server.requested.is_none() {
                 let is_renewal = server.holding.is_some();
                 if !is_renewal {
                     last_lease += 1;
@@ -166,7 +169,7 @@ fn simulate(seed: u64) -> u64 {
                     lease: server.lease,
                     sent: clock,
                 };
-                server.asked = Some((clock, now + 300));
+                server.requested = Some((clock, now + 300));
                 if dice(5) > 0 {
                     server.on_its_way.push_back((now + 1 + dice(400), ask));
                 }
@@ -175,7 +178,7 @@ fn simulate(seed: u64) -> u64 {
                 server.paused_until = now + dice(4000);
             }
         }
-        // A paused server tells nobody anything, and looks at its clock before it does.
+        // A paused server sends no tick, and checks its clock before the next one.
         let mut believers = vec![];
         for (index, server) in servers.iter_mut().enumerate() {
             let clock = Duration::from_secs_f64(now as f64 * server.rate / 1000.0);
@@ -210,13 +213,13 @@ fn two_servers_never_both_believe_that_they_hold_the_lease() {
 fn a_lease_is_believed_from_the_sending_and_never_again_after_its_end() {
     let ms = Duration::from_millis;
     let mut holding = Holding::taken(ms(0), ms(1000));
-    assert_eq!(holding.next(ms(0)), Next::Wait(ms(200)));
-    assert_eq!(holding.next(ms(200)), Next::Renew);
+    assert_eq!(holding.next(ms(0)), NextStep::Wait(ms(200)));
+    assert_eq!(holding.next(ms(200)), NextStep::Renew);
     holding.renewed(ms(200), ms(1000), ms(700));
     assert!(holding.holds(ms(949)));
     assert!(!holding.holds(ms(950)));
     holding.renewed(ms(900), ms(1000), ms(960));
-    assert_eq!(holding.next(ms(961)), Next::End);
+    assert_eq!(holding.next(ms(961)), NextStep::End);
 }
 
 const WORLD: &str = "
@@ -239,7 +242,7 @@ const WORLD: &str = "
 struct Etcd {
     child: Child,
     url: String,
-    /// What its clients trust, if it speaks TLS.
+    /// The certificate for its clients, if it speaks TLS.
     certificate: Option<PathBuf>,
 }
 
@@ -395,19 +398,19 @@ async fn take_over(name: &str, fail: &str, has_tls: bool) {
     assert_eq!(again.view().entity(), client.view().entity());
     assert!(again.view().newest() >= newest);
     if fail == "-STOP" {
-        // What was on its way before it was stopped is not of the time after it.
+        // Data in flight before the stop does not count.
         let _ = timeout(Duration::from_millis(100), async {
             while client.receive(&mut log).await.is_ok() {}
         })
         .await;
-        let told = client.view().newest();
+        let newest = client.view().newest();
         primary.signal("-CONT");
         let ended = async { while client.receive(&mut log).await.is_ok() {} };
         timeout(DEADLINE, ended).await.expect("an end");
-        assert_eq!(client.view().newest(), told, "it told of a tick");
+        assert_eq!(client.view().newest(), newest, "it sent a tick");
         let errors = primary.fails().await;
-        let is_said = errors.contains("must not go on");
-        assert!(is_said, "{errors}");
+        let is_logged = errors.contains("must not continue");
+        assert!(is_logged, "{errors}");
     }
 }
 
@@ -417,7 +420,7 @@ async fn a_standby_takes_over_by_itself_from_a_primary_that_is_killed() {
 }
 
 #[tokio::test]
-async fn a_primary_that_was_stopped_for_too_long_tells_nobody_anything_and_ends() {
+async fn a_primary_that_was_stopped_for_too_long_sends_no_tick_and_ends() {
     take_over("lease-stopped", "-STOP", false).await;
 }
 
@@ -441,7 +444,7 @@ async fn a_primary_outlasts_a_short_absence_of_etcd_and_no_long_one() {
     let until = Instant::now() + Duration::from_secs(3);
     while Instant::now() < until {
         if let Err(error) = client.receive(&mut log).await {
-            panic!("the client is told no more: {error}");
+            panic!("the client receives no more: {error}");
         }
         client.flush();
     }
@@ -450,15 +453,15 @@ async fn a_primary_outlasts_a_short_absence_of_etcd_and_no_long_one() {
     timeout(DEADLINE, ended).await.expect("an end");
     etcd.signal("-CONT");
     let errors = primary.fails().await;
-    assert!(errors.contains("must not go on"), "{errors}");
+    assert!(errors.contains("must not continue"), "{errors}");
 }
 
 #[tokio::test]
 async fn a_server_without_its_etcd_says_where_it_looked() {
     let folder = TestFolder::new("lease-no-etcd");
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", nobody.local_addr().unwrap());
-    drop(nobody);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", closed.local_addr().unwrap());
+    drop(closed);
     for (url, expected) in [
         (&*url, "etcd at 127.0.0.1:"),
         (

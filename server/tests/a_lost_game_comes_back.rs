@@ -1,9 +1,7 @@
-//! A game whose network fails goes on as the same entity once it is back, by itself.
+//! A game whose network fails resumes as the same entity once it is back, by itself.
 
 use std::time::Duration;
 
-use crate::common::relay::Relay;
-use crate::common::{DEADLINE, Player, ROOM, eventually, play_until, start, trust};
 use client_bot::client_core::{Event, GameOptions, LinkState, LossCode, RetryOptions};
 use client_bot::{Client, Connector, GameClient};
 use quic::Faults;
@@ -11,6 +9,9 @@ use script::builtin;
 use server::Server;
 use shared::{EntityId, Tick};
 use tokio::time::timeout;
+
+use crate::common::relay::Relay;
+use crate::common::{DEADLINE, Player, ROOM, eventually, play_until, start, trust};
 
 /// Quick, so that the test is.
 fn options() -> GameOptions {
@@ -58,7 +59,7 @@ fn a_game_whose_network_fails_resumes_as_the_same_entity() {
     let is_back = |e: &Event| matches!(e, Event::Resumed(_) | Event::Welcomed(_));
     let back = play_until(&mut client, "its return", is_back);
     assert_eq!(back.last(), Some(&Event::Resumed(entity)));
-    // Who was in view stays, and is not said again.
+    // Entities in view stay, and are not sent again.
     let mut later = vec![];
     for _ in 0..20 {
         client.wait(Duration::from_millis(20)).expect("a socket");
@@ -72,7 +73,7 @@ fn a_game_whose_network_fails_resumes_as_the_same_entity() {
 }
 
 #[test]
-fn a_game_whose_network_stops_for_some_seconds_is_told_and_goes_on() {
+fn a_game_whose_network_stops_for_some_seconds_gets_events_and_continues() {
     let server = start(ROOM);
     let options = GameOptions::default();
     let client = GameClient::new(server.address(), "localhost", &trust(&server), options);
@@ -87,10 +88,10 @@ fn a_game_whose_network_stops_for_some_seconds_is_told_and_goes_on() {
     };
     client.set_faults(nothing_arrives, 1);
     for expected in [LinkState::Unstable, LinkState::Good] {
-        let told = play_until(&mut client, "a change", |e| matches!(e, Event::Link { .. }));
+        let events = play_until(&mut client, "a change", |e| matches!(e, Event::Link { .. }));
         assert!(
-            matches!(told[..], [Event::Link { state, .. }] if state == expected),
-            "{told:?}"
+            matches!(events[..], [Event::Link { state, .. }] if state == expected),
+            "{events:?}"
         );
         assert_eq!(state(&client), Some(expected));
         client.set_faults(Faults::default(), 1);
@@ -123,15 +124,15 @@ fn a_game_without_a_server_says_so_soon() {
 }
 
 #[tokio::test]
-async fn a_client_for_tokio_is_told_of_all_once_and_resumes_by_itself() {
+async fn a_client_for_tokio_gets_each_event_once_and_resumes_by_itself() {
     let server = start(&format!(
         "{ROOM}\n[commands.strike]\nreach = 100\ndamage = 1"
     ));
     let relay = Relay::start(server.address());
     let mut client = connect(&server, &relay, options()).await;
     let own = client.view().entity();
-    let told = next(&mut client, "its entity", |e| is_enter(e, own)).await;
-    assert_eq!(told[0], Event::Welcomed(own));
+    let events = next(&mut client, "its entity", |e| is_enter(e, own)).await;
+    assert_eq!(events[0], Event::Welcomed(own));
     let other = Player::join(&server).await;
     let mut other_client = other.client;
     let other = other_client.view().entity();
@@ -144,15 +145,15 @@ async fn a_client_for_tokio_is_told_of_all_once_and_resumes_by_itself() {
     };
     for _ in 0..10 {
         strike(&mut other_client);
-        let told = next(&mut client, "a wound", |e| wound(e, own).is_some()).await;
-        wounds.extend(told.iter().filter_map(|e| wound(e, own)));
+        let events = next(&mut client, "a wound", |e| wound(e, own).is_some()).await;
+        wounds.extend(events.iter().filter_map(|e| wound(e, own)));
     }
     let expected: Vec<_> = (90..100).rev().map(|hp| (hp + 1, hp)).collect();
     assert_eq!(wounds, expected);
 
     relay.cut(true);
-    let told = next(&mut client, "the loss", |e| matches!(e, Event::Lost { .. })).await;
-    // First it is told that nothing is heard.
+    let events = next(&mut client, "the loss", |e| matches!(e, Event::Lost { .. })).await;
+    // First it gets an event that nothing is received.
     let [
         Event::Link {
             state: LinkState::Unstable,
@@ -161,9 +162,9 @@ async fn a_client_for_tokio_is_told_of_all_once_and_resumes_by_itself() {
         Event::Lost {
             reason, retry_in, ..
         },
-    ] = &told[..]
+    ] = &events[..]
     else {
-        panic!("{told:?}");
+        panic!("{events:?}");
     };
     assert_eq!(reason, "nothing was received for 2 seconds");
     assert!(retry_in.is_some());
@@ -171,17 +172,20 @@ async fn a_client_for_tokio_is_told_of_all_once_and_resumes_by_itself() {
     strike(&mut other_client);
     relay.cut(false);
     let is_back = |e: &Event| matches!(e, Event::Resumed(_) | Event::Welcomed(_));
-    let told = next(&mut client, "its return", is_back).await;
-    assert_eq!(told.last(), Some(&Event::Resumed(own)));
-    // Who was in view stays, and is not said again. What has changed is.
-    let told = next(&mut client, "the wound", |e| wound(e, own).is_some()).await;
-    assert_eq!(wound(&told[0], own), Some((90, 89)), "{told:?}");
+    let events = next(&mut client, "its return", is_back).await;
+    assert_eq!(events.last(), Some(&Event::Resumed(own)));
+    // Entities in view stay, and are not sent again. Changes are.
+    let events = next(&mut client, "the wound", |e| wound(e, own).is_some()).await;
+    assert_eq!(wound(&events[0], own), Some((90, 89)), "{events:?}");
     other_client.leave();
     let is_left = |e: &Event| matches!(e, Event::Left { entity, .. } if *entity == other);
-    let told = next(&mut client, "the other leaves", is_left).await;
-    assert_eq!(told.len(), 1, "{told:?}");
+    let events = next(&mut client, "the other leaves", is_left).await;
+    assert_eq!(events.len(), 1, "{events:?}");
     client.leave();
-    eventually("nobody is left", || server.stats().figures().clients == 0).await;
+    eventually("no client is left", || {
+        server.stats().figures().clients == 0
+    })
+    .await;
     server.stop().unwrap();
 }
 
@@ -198,17 +202,17 @@ async fn a_client_for_tokio_gives_input_once_in_a_tick() {
         let Ok(due) = timeout(SOON, client.next_input()).await else {
             continue;
         };
-        ticks.push(due.expect("a game that goes on"));
+        ticks.push(due.expect("a running game"));
         last = client.command(builtin::MOVE, &[1, 1]).expect("a command");
     }
     assert!(ticks.is_sorted_by(|a, b| a < b), "{ticks:?}");
     // Its events were kept meanwhile.
-    let told = client.take_events();
-    assert_eq!(told[0], Event::Welcomed(own));
-    assert!(told.iter().any(|e| is_enter(e, own)), "{told:?}");
+    let events = client.take_events();
+    assert_eq!(events[0], Event::Welcomed(own));
+    assert!(events.iter().any(|e| is_enter(e, own)), "{events:?}");
     let processed = async {
         while client.view().processed() != last {
-            client.next_input().await.expect("a game that goes on");
+            client.next_input().await.expect("a running game");
         }
     };
     timeout(DEADLINE, processed).await.expect("its last step");
@@ -246,17 +250,17 @@ async fn connect(server: &Server, relay: &Relay, options: GameOptions) -> Client
 /// Waits until an event comes, and gives all events up to it. Most futures are dropped, which
 /// loses nothing.
 async fn next(client: &mut Client, what: &str, is_it: impl Fn(&Event) -> bool) -> Vec<Event> {
-    let mut told = vec![];
+    let mut events = vec![];
     let waiting = async {
-        while !told.last().is_some_and(&is_it) {
+        while !events.last().is_some_and(&is_it) {
             if let Ok(event) = timeout(SOON, client.next_event()).await {
-                told.push(event.expect("a game that goes on"));
+                events.push(event.expect("a running game"));
             }
         }
     };
     let waited = timeout(DEADLINE, waiting).await;
-    assert!(waited.is_ok(), "waited in vain for {what}: {told:?}");
-    told
+    assert!(waited.is_ok(), "waited in vain for {what}: {events:?}");
+    events
 }
 
 fn is_enter(event: &Event, of: EntityId) -> bool {

@@ -1,17 +1,18 @@
-//! A name may have addresses at which the server is not: a client comes in by another one.
+//! A name may have addresses at which the server is not: a client connects by another one.
 
 use std::net::{Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::python::interpreter;
-use crate::common::{DEADLINE, ROOM, eventually, play_until, start, trust};
 use client_bot::client_core::{Event, GameOptions, RetryOptions};
 use client_bot::connect::ClientError;
 use client_bot::scout::reach;
 use client_bot::{Addresses, Client, Connector, GameClient, Trust};
 use server::Server;
 use tokio::time::timeout;
+
+use crate::common::python::interpreter;
+use crate::common::{DEADLINE, ROOM, eventually, play_until, start, trust};
 
 /// As `localhost` is looked up on many machines, for a server that listens on IPv4.
 fn localhost(server: &Server) -> Addresses {
@@ -21,7 +22,7 @@ fn localhost(server: &Server) -> Addresses {
     Addresses::new([v6, v4]).expect("two addresses")
 }
 
-/// An address at which nobody answers: packets arrive, and nobody reads them.
+/// An address without a server: packets arrive, and are never read.
 fn silent() -> (UdpSocket, SocketAddr) {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let address = socket.local_addr().expect("an address");
@@ -42,7 +43,7 @@ fn is_welcome(event: &Event) -> bool {
 }
 
 #[test]
-fn a_game_comes_in_by_the_family_that_the_server_listens_on() {
+fn a_game_connects_by_the_family_that_the_server_listens_on() {
     let server = start(ROOM);
     let client = GameClient::new(localhost(&server), "localhost", &trust(&server), once());
     let mut client = client.expect("sockets");
@@ -72,7 +73,7 @@ fn a_game_waits_a_quarter_of_a_second_for_each_silent_address() {
 }
 
 #[test]
-fn a_game_goes_on_where_an_address_is_another_servers() {
+fn a_game_tries_the_next_address_where_one_is_another_servers() {
     let (other, server) = (start(ROOM), start(ROOM));
     let addresses = Addresses::new([other.address(), server.address()]).expect("addresses");
     let trust = trust(&server);
@@ -81,10 +82,10 @@ fn a_game_goes_on_where_an_address_is_another_servers() {
     assert!(is_welcome(&events[0]), "{events:?}");
     // Both are wrong: this is the end, and not the silence of one of them.
     let addresses = Addresses::new([other.address(), server.address()]).expect("addresses");
-    let nobodys = Trust::Fingerprint([0; 32]);
-    let mut stranger = GameClient::new(addresses, "localhost", &nobodys, once()).expect("sockets");
+    let unknown = Trust::Fingerprint([0; 32]);
+    let mut client = GameClient::new(addresses, "localhost", &unknown, once()).expect("sockets");
     let is_lost = |event: &Event| matches!(event, Event::Lost { .. });
-    let events = play_until(&mut stranger, "the end", is_lost);
+    let events = play_until(&mut client, "the end", is_lost);
     let [
         Event::Lost {
             reason, retry_in, ..
@@ -111,16 +112,16 @@ fn bots_go_to_the_address_that_answers() {
         reach(&addresses, "localhost", &trust(&server)).ok(),
         Some(v4)
     );
-    // The probe is no client: nobody has come.
+    // The probe is no client.
     assert_eq!(server.stats().figures().clients, 0);
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn a_client_in_python_comes_in_by_another_address() {
+async fn a_client_in_python_connects_by_another_address() {
     let Some(python) = interpreter() else { return };
     let server = start(ROOM);
-    // `localhost` as many machines look it up, behind an address at which nobody answers.
+    // `localhost` as many machines look it up, behind an address without a server.
     let play = format!(
         "import asyncio, myriad.client as client\n\
          async def found(host, port): return ['::1', '{}', '127.0.0.1']\n\
@@ -137,14 +138,14 @@ async fn a_client_in_python_comes_in_by_another_address() {
     command.args(["-B", "-c", &play]).current_dir(folder);
     let output = tokio::task::spawn_blocking(move || command.output()).await;
     let output = output.expect("a thread").expect("Python starts");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(said.starts_with("in "), "{said}{errors}");
+    assert!(printed.starts_with("in "), "{printed}{errors}");
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn a_client_for_tokio_comes_in_by_another_address() {
+async fn a_client_for_tokio_connects_by_another_address() {
     let server = start(ROOM);
     let connector = Connector::new(localhost(&server), "localhost", &trust(&server));
     let connector = connector.expect("sockets");
@@ -153,12 +154,15 @@ async fn a_client_for_tokio_comes_in_by_another_address() {
     let client = client.expect("the server welcomes a player");
     assert_eq!(client.connection().remote_address(), server.address());
     client.leave();
-    eventually("nobody is left", || server.stats().figures().clients == 0).await;
+    eventually("no client is left", || {
+        server.stats().figures().clients == 0
+    })
+    .await;
 
-    let nobodys = Trust::Fingerprint([0; 32]);
+    let unknown = Trust::Fingerprint([0; 32]);
     let (_socket, silent) = silent();
     let addresses = Addresses::new([server.address(), silent]).expect("addresses");
-    let connector = Connector::new(addresses.clone(), "localhost", &nobodys).expect("sockets");
+    let connector = Connector::new(addresses.clone(), "localhost", &unknown).expect("sockets");
     let options = GameOptions {
         connect_timeout: Duration::from_millis(600),
         ..once()

@@ -41,7 +41,7 @@ fn hold(browser: &Chromium, key: &str) {
     browser.run(&press);
 }
 
-/// By slot: what a page knows of the entities in view, in the engine's numbers.
+/// By slot: a page's data of the entities in view, in the engine's numbers.
 fn rows_of_page(browser: &Chromium) -> BTreeMap<u64, Vec<i64>> {
     let rows = browser.run(
         "const floats = myriad.game.entities(-1), rows = [];
@@ -111,7 +111,7 @@ async fn a_page_sees_the_same_values_as_another_client_in_the_same_place() {
     };
     go(first, 3.0, 4.0).await;
     go(second, 4.0, 4.0).await;
-    // Somebody is hurt.
+    // A player is hurt.
     let target = second.entity();
     first.send(builtin::STRIKE, &[target.reference().0]);
     until(&mut [first, second], "a strike hits", |players| {
@@ -202,7 +202,7 @@ async fn a_page_plays_over_the_networks_of_a_phone() {
     let Some(browser) = Chromium::start(&scratch("page-over-networks")) else {
         return;
     };
-    // By the traces it is 50 and 23 at least. What the page says is an estimate, and without a
+    // By the traces it is 50 and 23 at least. The page shows an estimate, and without a
     // network it is about 1.
     for (name, round_trip_ms) in [("lte", 25), ("5g-handover", 10)] {
         plays_over(name, round_trip_ms, &browser).await;
@@ -223,7 +223,7 @@ async fn plays_over(name: &str, round_trip_ms: u32, browser: &Chromium) {
     join(browser, &server);
     let own = browser.value(OWN);
     let slot = u32::try_from(own[0].as_u64().expect("a slot")).unwrap();
-    // Another, who is near the server, sees what has become of the page's input.
+    // Another player nearby sees the effects of the page's input.
     let mut player = Player::join(&server).await;
     for key in ["KeyD", "KeyW"] {
         hold(browser, key);
@@ -233,7 +233,7 @@ async fn plays_over(name: &str, round_trip_ms: u32, browser: &Chromium) {
     })
     .await;
     // Its keys are still down, so there is a command for each tick.
-    input_comes_in_time(&server, &mut player, name).await;
+    input_arrives_in_time(&server, &mut player, name).await;
     let takes = format!("myriad.game.quality().round_trip_ms >= {round_trip_ms}");
     browser.until("packets take their time", &takes);
     assert_eq!(browser.value("myriad.shown.lost"), Value::Null, "{name}");
@@ -247,7 +247,7 @@ async fn plays_over(name: &str, round_trip_ms: u32, browser: &Chromium) {
 }
 
 /// Waits until a command has run in nine of ten ticks. A busy machine may need several attempts.
-async fn input_comes_in_time(server: &Server, player: &mut Player, name: &str) {
+async fn input_arrives_in_time(server: &Server, player: &mut Player, name: &str) {
     let started = Instant::now();
     let mut shares = vec![];
     while shares.last().is_none_or(|&share| share < 0.9) {
@@ -355,7 +355,7 @@ async fn a_page_of_another_version_loads_itself_once_and_then_says_where_to_go()
     browser.run("globalThis.isOld = true");
     browser.run(outdated);
     browser.until("it loads itself", "globalThis.isOld === undefined");
-    // A server that is what it was lets it in, and another loss is worth a reload again.
+    // An unchanged server admits it, and another loss is worth a reload again.
     browser.until("the page is in the world", PLAYING);
     browser.run("sessionStorage.setItem('reloaded', '99')");
     browser.run("globalThis.isOld = true");

@@ -9,13 +9,14 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 
-use crate::common::python::{Running, interpreter, program};
-use crate::common::{Bots, PLAIN, Player, ROOM, eventually, go, listen_for, start, until};
 use client_bot::BehaviourKind;
 use client_bot::connect::fingerprint;
 use serde_json::Value;
 use server::Server;
 use shared::{EntityId, Fixed};
+
+use crate::common::python::{Running, interpreter, program};
+use crate::common::{Bots, PLAIN, Player, ROOM, eventually, go, listen_for, start, until};
 
 /// By slot: the values of an entity in view.
 type Rows = BTreeMap<u32, Vec<i64>>;
@@ -93,7 +94,7 @@ fn entity_of(line: &Value) -> EntityId {
     EntityId::new(part("slot"), part("generation"))
 }
 
-/// What the client in Python knows of the entities in view.
+/// The Python client's data of the entities in view.
 fn rows_of_line(line: &Value) -> Rows {
     let rows = line["rows"].as_object().expect("rows by slot").iter();
     rows.map(|(slot, row)| (slot.parse().expect("a slot"), numbers(row)))
@@ -121,10 +122,10 @@ fn the_client_in_python_reads_the_golden_bytes_of_the_protocol() {
     let output = program(&python, "check_golden.py", &[golden])
         .output()
         .expect("Python starts");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}{errors}");
-    assert!(said.contains(" cases, 0 read otherwise"), "{said}");
+    assert!(output.status.success(), "{printed}{errors}");
+    assert!(printed.contains(" cases, 0 read otherwise"), "{printed}");
 }
 
 #[test]
@@ -244,7 +245,7 @@ async fn a_client_in_python_keeps_up_with_a_crowd_that_moves() {
         let line = snake.line().await;
         most = most.max(rows_of_line(&line).len());
     }
-    assert!(most > 1, "it sees nobody");
+    assert!(most > 1, "it sees no other");
     assert!(
         snake.running.0.try_wait().expect("a child").is_none(),
         "it has ended"

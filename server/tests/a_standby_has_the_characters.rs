@@ -1,4 +1,4 @@
-//! A standby that takes over has what accounts kept at its primary, away or not.
+//! A standby that takes over has the characters of its primary's accounts, away or not.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn by_name(options: &mut ServerOptions) {
 async fn leave_wounded(server: &Server, account: &str, strikes: i32) {
     let mut striker = Player::join(server).await;
     let mut player = join_named(server, account).await;
-    // It may be given first what it keeps.
+    // Its character may be given first.
     listen_for(server, &mut [&mut striker, &mut player], 4).await;
     for _ in 0..strikes {
         strike(&mut striker, &mut player).await;
@@ -61,8 +61,8 @@ async fn strike(striker: &mut Player, player: &mut Player) {
     .await;
 }
 
-/// Waits until a standby has all ticks that have been told, and those by which a death of now
-/// has been told.
+/// Waits until a standby has all ticks that were sent, and those up to the one that sends a death
+/// of now.
 async fn has_all(primary: &Server) {
     ticks(primary, 3).await;
     let last = primary.stats().figures().ticks;
@@ -85,7 +85,7 @@ async fn have(server: &Server, expected: &[(&str, i32)]) {
 }
 
 #[tokio::test]
-async fn accounts_have_at_the_promoted_standby_what_they_kept() {
+async fn accounts_have_their_characters_at_the_promoted_standby() {
     let pair = Pair::new(WORLD, "characters");
     let primary = pair.primary(by_name);
     leave_wounded(&primary, "bob", 1).await;
@@ -132,7 +132,7 @@ async fn who_leaves_in_the_last_tick_that_the_standby_has_keeps_what_it_had() {
     for player in &mut players {
         strike(&mut striker, player).await;
     }
-    // Some die before the promotion, some after it: all keep what they had.
+    // Some die before the promotion, some after it: all keep their characters.
     let leaving = tokio::spawn(async move {
         for player in players {
             drop(player);
@@ -143,7 +143,7 @@ async fn who_leaves_in_the_last_tick_that_the_standby_has_keeps_what_it_had() {
     let promoted = standby.promote().expect("a promotion");
     leaving.await.unwrap();
     drop(primary);
-    // Whom the world still has goes with the first tick, since nobody may resume here.
+    // Entities that the world still has go with the first tick, since no client may resume here.
     ticks(&promoted, 5).await;
     let all: Vec<String> = (0..8).map(|number| format!("player-{number}")).collect();
     let expected: Vec<(&str, i32)> = all.iter().map(|name| (name.as_str(), 95)).collect();
@@ -214,13 +214,13 @@ mod in_a_database {
         complete(&standby).await;
         leave_wounded(&primary, "carl", 2).await;
         has_all(&primary).await;
-        // What the database got since then, or lacks, does not matter.
+        // Later changes of the database, or missing ones, do not matter.
         postgres.sql("DELETE FROM myriad_characters WHERE account = 'carl'");
         let row = "SELECT string_agg(account || ' ' || (character->>'hp'), ', ' ORDER BY account) \
                    FROM myriad_characters";
         let promoted = pair.promote(standby);
         have(&promoted, &[("bob", 95), ("carl", 90)]).await;
-        // The primary hears of it, by the link or by the database, and writes nothing any more.
+        // The primary is notified, by the link or by the database, and writes nothing any more.
         eventually("the old primary stops", || !primary.is_running()).await;
         drop(primary);
         ticks(&promoted, 30).await;

@@ -1,4 +1,4 @@
-//! A standby has what its primary told, takes over, and the server before it stays out.
+//! A standby has all ticks that its primary sent, takes over, and the server before it is deposed.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn strict(options: &mut ServerOptions) {
 }
 
 #[tokio::test]
-async fn clients_go_on_at_the_promoted_standby_with_what_they_were_told() {
+async fn clients_continue_at_the_promoted_standby_with_all_that_they_received() {
     let pair = Pair::new(WORLD, "takes-over");
     let primary = pair.primary(|_| ());
     let mut early = Player::join(&primary).await;
@@ -72,7 +72,7 @@ async fn clients_go_on_at_the_promoted_standby_with_what_they_were_told() {
     late.send(builtin::STRIKE, &[target.reference().0]);
     ticks(&primary, 30).await;
     let last = late.client.view().newest();
-    eventually("the standby has what clients were told", || {
+    eventually("the standby has the ticks that were sent", || {
         primary.acknowledged() > Some(last)
     })
     .await;
@@ -89,7 +89,7 @@ async fn clients_go_on_at_the_promoted_standby_with_what_they_were_told() {
 }
 
 #[tokio::test]
-async fn clients_learn_where_the_standby_is_and_go_on_there_by_themselves() {
+async fn clients_get_the_address_of_the_standby_and_resume_there_by_themselves() {
     let pair = Pair::new(WORLD, "by-themselves");
     let primary = pair.primary(|_| ());
     let mut early = Player::join(&primary).await;
@@ -97,13 +97,15 @@ async fn clients_learn_where_the_standby_is_and_go_on_there_by_themselves() {
     let standby = pair.standby(&primary);
     complete(&standby).await;
     let address = standby.address();
-    until(&mut [&mut early], "it is told of the standby", |p| {
-        p[0].client.standby() == address.to_string()
-    })
+    until(
+        &mut [&mut early],
+        "it has the address of the standby",
+        |p| p[0].client.standby() == address.to_string(),
+    )
     .await;
     let mut late = Player::join(&primary).await;
     assert_eq!(late.client.standby(), address.to_string());
-    // It is the same server to them, and says what it is.
+    // It is the same server to them, and names its role.
     let turned_away = Player::try_join_at(&primary, address, &hello("", None)).await;
     let Err(ClientError::Standby(reason)) = turned_away else {
         panic!("a standby lets players in");
@@ -119,7 +121,7 @@ async fn clients_learn_where_the_standby_is_and_go_on_there_by_themselves() {
         .view()
         .newest()
         .max(late.client.view().newest());
-    eventually("the standby has what clients were told", || {
+    eventually("the standby has the ticks that were sent", || {
         primary.acknowledged() > Some(last)
     })
     .await;
@@ -176,7 +178,7 @@ async fn a_standby_follows_a_crowd_and_comes_again_after_a_restart() {
     complete(&standby).await;
     let bots = Bots::start(&primary, 24, BehaviourKind::Fight).await;
     ticks(&primary, 40).await;
-    // It goes on in its folder with what it lacks.
+    // It continues in its folder with the records that it lacks.
     drop(standby);
     ticks(&primary, 25).await;
     let standby = pair.standby(&primary);
@@ -193,7 +195,7 @@ async fn a_standby_follows_a_crowd_and_comes_again_after_a_restart() {
 }
 
 #[tokio::test]
-async fn nobody_is_told_of_a_tick_that_a_required_standby_does_not_have() {
+async fn no_tick_is_sent_that_a_required_standby_lacks() {
     let pair = Pair::new(WORLD, "required");
     let primary = pair.primary(strict);
     let standby = pair.standby(&primary);
@@ -203,16 +205,16 @@ async fn nobody_is_told_of_a_tick_that_a_required_standby_does_not_have() {
     assert!(primary.acknowledged() >= Some(player.client.view().newest()));
     assert!(player.client.view().kept() <= primary.acknowledged());
     let promoted = standby.promote().expect("a promotion");
-    // The old one heard nothing that was not said before it, and then ends.
+    // The old one sends no tick after the promotion, and then ends.
     eventually("the old primary stops", || !primary.is_running()).await;
-    let mut told = player.client.view().newest();
+    let mut newest = player.client.view().newest();
     let ended = async {
         while player.client.receive(&mut player.log).await.is_ok() {
-            told = player.client.view().newest();
+            newest = player.client.view().newest();
         }
     };
     timeout(DEADLINE, ended).await.expect("an end");
-    assert!(Some(told) <= primary.acknowledged());
+    assert!(Some(newest) <= primary.acknowledged());
     let reason = primary.stop().expect_err("it was deposed").to_string();
     assert!(reason.contains("a standby was promoted"), "{reason}");
     let again = Player::resume(&promoted, player.client.ticket()).await;
@@ -231,7 +233,7 @@ async fn a_deposed_server_does_not_start_again_but_follows() {
     drop(primary);
     let reason = refusal(pair.options("primary", |_| ()));
     assert!(reason.contains("a standby was promoted"), "{reason}");
-    // With what it told alone it can't go on, so it begins with the other's checkpoint.
+    // It can't continue with the ticks that only it had, so it begins with the other's checkpoint.
     let follow = pair.follow(&promoted);
     let back = Standby::start(pair.options("primary", |_| ()), follow).unwrap();
     complete(&back).await;
@@ -265,7 +267,7 @@ async fn a_promoted_server_that_was_restarted_still_deposes_the_one_before() {
     let reason = back.stop().expect_err("it was deposed").to_string();
     assert!(reason.contains("a standby was promoted"), "{reason}");
     let untold = pair.folder.join("standby").join("untold");
-    eventually("it is told once", || !untold.exists()).await;
+    eventually("it is notified once", || !untold.exists()).await;
     again.stop().unwrap();
 }
 
@@ -289,12 +291,12 @@ async fn a_folder_is_promoted_where_no_standby_runs() {
 }
 
 #[tokio::test]
-async fn strangers_and_hostile_bytes_do_not_hurt_the_port() {
+async fn unknown_certificates_and_hostile_bytes_do_not_hurt_the_port() {
     let pair = Pair::new(WORLD, "strangers");
     let primary = pair.primary(|_| ());
     let address = primary.followers().unwrap();
-    let stranger = Pair::new(WORLD, "stranger");
-    assert!(converse(&stranger.key(), address, &[]).await.is_err());
+    let other = Pair::new(WORLD, "stranger");
+    assert!(converse(&other.key(), address, &[]).await.is_err());
     let key = pair.key();
     let mut seed = 7_u64;
     for length in [0, 1, 4, 5, 300, 5000] {
@@ -305,7 +307,7 @@ async fn strangers_and_hostile_bytes_do_not_hurt_the_port() {
         }
         let _ = converse(&key, address, &bytes).await;
     }
-    // One that has what there is not yet.
+    // One that claims records that do not exist yet.
     let mut lie = ToPrimary::Hello(Hello::default()).encode();
     lie.extend(ToPrimary::Synced(1 << 40).encode());
     assert!(converse(&key, address, &lie).await.is_err());

@@ -1,14 +1,15 @@
-//! What `myriad export` writes is what the world has.
+//! The output of `myriad export` equals the world.
 
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+use server::server::DataOptions;
+
 use crate::common::folder::TestFolder;
 use crate::common::names::{ByName, named};
 use crate::common::{Player, listen_for, myriad_binary, start_with};
-use serde_json::{Value, json};
-use server::server::DataOptions;
 
 const WORLD: &str = "
     [world]

@@ -1,4 +1,4 @@
-//! Accounts: who comes in by which token, and what becomes of an account's connections.
+//! Accounts: admission by tokens, and the connections of an account.
 
 use std::path::Path;
 use std::process::Command;
@@ -51,7 +51,7 @@ async fn refusal(server: &Server, hello: &Hello) -> String {
 }
 
 #[tokio::test]
-async fn only_a_good_token_lets_in() {
+async fn only_a_good_token_admits() {
     let server = start(u32::MAX);
     let mut forged = token("alice", 600);
     forged.pop();
@@ -60,9 +60,9 @@ async fn only_a_good_token_lets_in() {
         (token("alice", -30), "the token expired 3"),
         (forged, "the token"),
     ] {
-        let (code, told) = Player::refusal(&server, &hello(&token, None)).await;
-        assert_eq!(code, LossCode::Closed(Close::Unauthorized), "{told}");
-        assert!(told.contains(why), "{told}");
+        let (code, reason) = Player::refusal(&server, &hello(&token, None)).await;
+        assert_eq!(code, LossCode::Closed(Close::Unauthorized), "{reason}");
+        assert!(reason.contains(why), "{reason}");
     }
     let alice = join(&server, "alice").await;
     assert_eq!(
@@ -73,7 +73,7 @@ async fn only_a_good_token_lets_in() {
 }
 
 #[tokio::test]
-async fn a_second_connection_replaces_the_first_which_is_told() {
+async fn a_second_connection_replaces_the_first_which_is_closed_with_the_reason() {
     let server = start(u32::MAX);
     let mut bystander = join(&server, "bob").await;
     let mut first = join(&server, "alice").await;
@@ -86,7 +86,7 @@ async fn a_second_connection_replaces_the_first_which_is_told() {
         end.ends_with("the account has come in with another connection"),
         "{end}"
     );
-    // Others have seen one player, who never left.
+    // Others have seen one player that never left.
     until(&mut [&mut bystander], "it sees the account", |p| {
         p[0].sees(entity)
     })
@@ -121,7 +121,7 @@ async fn a_lost_account_comes_back_without_its_ticket() {
 }
 
 #[tokio::test]
-async fn a_ticket_brings_nobody_into_another_account() {
+async fn a_ticket_gives_no_access_to_another_account() {
     let server = start_with(ROOM, |options| {
         options.authenticator = Arc::new(ByName);
     });
@@ -144,10 +144,10 @@ async fn a_network_has_no_more_clients_than_the_operator_allows() {
     let first = join(&server, "alice").await;
     let _second = join(&server, "bob").await;
     let third = hello(&token("carol", 600), None);
-    let told = refusal(&server, &third).await;
+    let reason = refusal(&server, &third).await;
     assert!(
-        told.ends_with("there are 2 clients of this network already"),
-        "{told}"
+        reason.ends_with("there are 2 clients of this network already"),
+        "{reason}"
     );
     first.client.leave();
     eventually("one has left", || server.stats().figures().clients == 1).await;
@@ -185,16 +185,16 @@ async fn players_are_called_what_they_wish_and_no_two_the_same() {
     );
     let behind = &messages[enter.expect("Bob has entered") + 1].1;
     assert!(matches!(behind, Message::Name { slot, .. } if *slot == entities[0].slot));
-    let told = refusal(&server, &named(" Bob")).await;
+    let reason = refusal(&server, &named(" Bob")).await;
     assert!(
-        told.ends_with("the name: a name begins or ends with a blank"),
-        "{told}"
+        reason.ends_with("the name: a name begins or ends with a blank"),
+        "{reason}"
     );
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn a_token_of_the_command_line_lets_in() {
+async fn a_token_of_the_command_line_admits() {
     let key = scratch("token.key");
     std::fs::write(&key, [KEY, b"\n"].concat()).unwrap();
     let issue = |arguments: &[&str], key: &Path| {

@@ -1,4 +1,4 @@
-//! What an account has earned is there when it comes back, however its entity went and however
+//! An account's character is there when it comes back, however its entity went and however
 //! the server ended.
 
 use std::fs;
@@ -44,20 +44,20 @@ const WORLD: &str = "
     ]
 ";
 
-struct Place(TestFolder);
+struct TestWorld(TestFolder);
 
-impl Place {
-    fn new(name: &str) -> Place {
-        Place(TestFolder::absent(&format!("characters-{name}")))
+impl TestWorld {
+    fn new(name: &str) -> TestWorld {
+        TestWorld(TestFolder::absent(&format!("characters-{name}")))
     }
 
     fn start(&self) -> Server {
         start_in(&self.0)
     }
 
-    /// What is on disk now, as if the machine had stopped.
-    fn crashed(&self, name: &str) -> Place {
-        Place(self.0.crashed(&format!("characters-{name}")))
+    /// The files now, as if the machine had stopped.
+    fn crashed(&self, name: &str) -> TestWorld {
+        TestWorld(self.0.crashed(&format!("characters-{name}")))
     }
 
     fn myriad(&self, words: &[&str]) -> Output {
@@ -104,7 +104,7 @@ async fn wound(who: &mut Player, whom: &mut Player, until_hp: i32) {
 
 /// Waits until a player has so many hit points.
 async fn has_hp(player: &mut Player, expected: i32) {
-    until(&mut [player], "it has what its account keeps", |p| {
+    until(&mut [player], "it has its character", |p| {
         hp(p[0]) == expected
     })
     .await;
@@ -112,7 +112,7 @@ async fn has_hp(player: &mut Player, expected: i32) {
 
 #[tokio::test]
 async fn an_account_comes_back_with_what_it_had() {
-    let place = Place::new("back");
+    let place = TestWorld::new("back");
     let server = place.start();
     let mut ann = join(&server, "ann").await;
     let mut bob = join(&server, "bob").await;
@@ -123,7 +123,7 @@ async fn an_account_comes_back_with_what_it_had() {
     assert_ne!(bob.entity(), before);
     has_hp(&mut bob, 16).await;
     assert_eq!(bob.value(bob.entity(), "luck"), 3);
-    // Whoever falls is born with all.
+    // A fallen player is born with all.
     wound(&mut ann, &mut bob, 2).await;
     let target = bob.entity();
     ann.send(builtin::STRIKE, &[target.reference().0]);
@@ -137,8 +137,8 @@ async fn an_account_comes_back_with_what_it_had() {
 }
 
 #[tokio::test]
-async fn nobody_is_told_of_defaults_of_who_comes_back() {
-    let place = Place::new("first-word");
+async fn defaults_of_a_returning_player_are_never_sent() {
+    let place = TestWorld::new("first-word");
     let server = place.start();
     let mut ann = join(&server, "ann").await;
     let mut bob = join(&server, "bob").await;
@@ -146,7 +146,7 @@ async fn nobody_is_told_of_defaults_of_who_comes_back() {
     leave(&server, bob).await;
     listen_for(&server, &mut [&mut ann], 3).await;
     ann.log.messages.clear();
-    // Again and again, since which tick tells whom what depends on time.
+    // Again and again, since the tick in which a client is sent something depends on time.
     for _ in 0..5 {
         let mut bob = join(&server, "bob").await;
         let entity = bob.entity();
@@ -156,25 +156,25 @@ async fn nobody_is_told_of_defaults_of_who_comes_back() {
         .await;
         listen_for(&server, &mut [&mut ann, &mut bob], 3).await;
         for player in [&ann, &bob] {
-            assert_eq!(told_hp(player, entity), [16]);
+            assert_eq!(received_hp(player, entity), [16]);
         }
         leave(&server, bob).await;
         listen_for(&server, &mut [&mut ann], 3).await;
     }
-    // Who keeps nothing yet is told of at once, and so is who is born whole.
+    // A player without a character is sent at once, and so is one that is born whole.
     let mut cid = join(&server, "cid").await;
     let entity = cid.entity();
     listen_for(&server, &mut [&mut ann, &mut cid], 3).await;
-    assert_eq!(told_hp(&ann, entity), [30]);
+    assert_eq!(received_hp(&ann, entity), [30]);
     server.stop().unwrap();
 }
 
-/// All that a player was told of an entity's hit points.
-fn told_hp(player: &Player, entity: EntityId) -> Vec<i32> {
+/// All hit points of an entity that a player received.
+fn received_hp(player: &Player, entity: EntityId) -> Vec<i32> {
     let schema = player.client.view().schema();
     let column = schema.column("hp").expect("such an attribute") as u16;
     let mut is_it = false;
-    let mut told = vec![];
+    let mut received = vec![];
     for (_, message) in &player.log.messages {
         let values = match message {
             Message::Enter {
@@ -189,14 +189,14 @@ fn told_hp(player: &Player, entity: EntityId) -> Vec<i32> {
             _ => continue,
         };
         let hp = values.iter().find(|(own, _)| *own == column);
-        told.extend(hp.filter(|_| is_it).map(|(_, value)| value));
+        received.extend(hp.filter(|_| is_it).map(|(_, value)| value));
     }
-    told
+    received
 }
 
 #[tokio::test]
-async fn what_is_kept_outlives_stops_and_crashes() {
-    let place = Place::new("outlives");
+async fn characters_outlive_stops_and_crashes() {
+    let place = TestWorld::new("outlives");
     let server = place.start();
     let mut ann = join(&server, "ann").await;
     let mut bob = join(&server, "bob").await;
@@ -230,10 +230,10 @@ async fn what_is_kept_outlives_stops_and_crashes() {
     }
 }
 
-/// Nothing in the journal says what became of those who died in its last tick.
+/// The journal lacks the final values of entities that died in its last tick.
 #[tokio::test]
-async fn who_dies_in_the_last_tick_that_is_kept_leaves_a_character() {
-    let place = Place::new("last");
+async fn a_player_that_dies_in_the_last_durable_tick_leaves_a_character() {
+    let place = TestWorld::new("last");
     let server = place.start();
     let mut ann = join(&server, "ann").await;
     let mut bob = join(&server, "bob").await;
@@ -249,7 +249,7 @@ async fn who_dies_in_the_last_tick_that_is_kept_leaves_a_character() {
         let despawn = CommandKind::DESPAWN.id();
         let mut commands = read.entry.frame.commands.iter();
         if commands.any(|command| command.kind == despawn && command.entity == entity) {
-            break read.place.tick;
+            break read.head.tick;
         }
     };
     let end = End {
@@ -276,7 +276,7 @@ async fn who_dies_in_the_last_tick_that_is_kept_leaves_a_character() {
 
 #[tokio::test]
 async fn operators_see_and_change_what_accounts_keep() {
-    let place = Place::new("operators");
+    let place = TestWorld::new("operators");
     let server = place.start();
     let bob = join(&server, "bob").await;
     leave(&server, bob).await;
@@ -289,16 +289,16 @@ async fn operators_see_and_change_what_accounts_keep() {
         let output = place.myriad(&words);
         (output.status.success(), text(&output))
     };
-    let (is_done, said) = set(&["hp=12", "team=blue"]);
-    assert!(is_done, "{said}");
+    let (is_done, printed) = set(&["hp=12", "team=blue"]);
+    assert!(is_done, "{printed}");
     let refusals = [
         ("hp=31", "hp: expected 0 to 30, found 31"),
         ("gold=1", "accounts keep no `gold`"),
         ("team=green", "team: expected a value of type symbol"),
     ];
     for (value, reason) in refusals {
-        let (is_done, said) = set(&[value]);
-        assert!(!is_done && said.contains(reason), "{said}");
+        let (is_done, printed) = set(&[value]);
+        assert!(!is_done && printed.contains(reason), "{printed}");
     }
     let exported = text(&place.myriad(&["characters", "export", "DIR"]));
     let expected = "{\"account\":\"bob\",\"character\":{\"hp\":12,\"team\":\"blue\"}}\n";
@@ -313,8 +313,8 @@ async fn operators_see_and_change_what_accounts_keep() {
     has_hp(&mut bob, 12).await;
     let mut cid = join(&server, "cid").await;
     has_hp(&mut cid, 5).await;
-    // What nobody proves is nobody's.
-    let nobody = Player::join_as(&server, &hello("", None)).await;
-    assert_eq!(hp(&nobody), 30);
+    // A guest has no account, and so no character.
+    let guest = Player::join_as(&server, &hello("", None)).await;
+    assert_eq!(hp(&guest), 30);
     server.stop().unwrap();
 }

@@ -1,4 +1,4 @@
-//! What an operator does over the control socket, as the clients meet it.
+//! An operator's actions over the control socket, and their effects on clients.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use client_bot::client_core::{Close, LossCode};
-use console::admin::request::{Answer, Listed};
+use console::admin::request::{ListedClient, Response};
 use server::Server;
 use server::server::{DataOptions, ServerOptions};
 use shared::wire::control::Hello;
@@ -29,7 +29,7 @@ fn start(file: &str) -> (Server, PathBuf) {
     (server, socket)
 }
 
-/// What `myriad admin` prints: standard output, or the error.
+/// The output of `myriad admin`: standard output, or the error.
 async fn admin(socket: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(myriad_binary());
     command
@@ -46,10 +46,10 @@ async fn admin(socket: &Path, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-async fn list(socket: &Path) -> Vec<Listed> {
+async fn list(socket: &Path) -> Vec<ListedClient> {
     let json = admin(socket, &["--json", "list"]).await.unwrap();
     match serde_json::from_str(&json).unwrap() {
-        Answer::Clients(clients) => clients,
+        Response::Clients(clients) => clients,
         other => panic!("{other:?}"),
     }
 }
@@ -82,7 +82,7 @@ async fn the_list_has_every_client_with_its_entity_and_its_link() {
 }
 
 #[tokio::test]
-async fn a_client_that_is_thrown_out_is_told_why_and_its_entity_goes() {
+async fn a_kicked_client_gets_the_reason_and_its_entity_goes() {
     let (server, socket) = start("kick.sock");
     let mut bystander = join(&server, "Bob").await;
     let mut ann = join(&server, "Ann").await;
@@ -107,10 +107,10 @@ async fn a_client_that_is_thrown_out_is_told_why_and_its_entity_goes() {
     };
     let back = Player::try_join(&server, &back).await.unwrap();
     assert_ne!(back.entity(), entity);
-    let nobody = admin(&socket, &["kick", "--name", "Zoe"])
+    let missing = admin(&socket, &["kick", "--name", "Zoe"])
         .await
         .unwrap_err();
-    assert!(nobody.contains("there is no such client"), "{nobody}");
+    assert!(missing.contains("there is no such client"), "{missing}");
     server.stop().unwrap();
 }
 
@@ -132,11 +132,11 @@ async fn a_banned_account_stays_out_until_the_ban_ends() {
     let (code, end) = ann.end_with_code().await;
     assert_eq!(code, banned);
     assert!(end.ends_with("banned by the operator: cheating"), "{end}");
-    let (code, told) = Player::refusal(&server, &named("Ann")).await;
+    let (code, reason) = Player::refusal(&server, &named("Ann")).await;
     assert_eq!(code, banned);
     assert!(
-        told.contains("banned for another 3") && told.ends_with(": cheating"),
-        "{told}"
+        reason.contains("banned for another 3") && reason.ends_with(": cheating"),
+        "{reason}"
     );
     join(&server, "Bob").await;
     let bans = admin(&socket, &["bans"]).await.unwrap();
@@ -167,7 +167,10 @@ async fn a_banned_network_stays_out_with_all_its_clients() {
         assert!(end.ends_with("banned by the operator"), "{end}");
     }
     assert!(Player::try_join(&server, &named("Bob")).await.is_err());
-    eventually("nobody is left", || server.stats().figures().clients == 0).await;
+    eventually("no client is left", || {
+        server.stats().figures().clients == 0
+    })
+    .await;
     server.stop().unwrap();
 }
 
@@ -185,7 +188,7 @@ async fn a_message_reaches_one_client_or_all() {
         admin(&socket, &to_all).await.unwrap(),
         "done, 2 clients concerned"
     );
-    let heard = |player: &Player| -> Vec<String> {
+    let received = |player: &Player| -> Vec<String> {
         let messages = player.log.messages.iter();
         let announced = messages.filter_map(|(_, message)| match message {
             Message::Talk(Talk::Announced { text }) => Some(text.to_string()),
@@ -194,18 +197,18 @@ async fn a_message_reaches_one_client_or_all() {
         announced.collect()
     };
     let [ann, bob] = &mut players;
-    until(&mut [ann, bob], "both are told", |p| {
-        heard(p[0]).len() == 1 && heard(p[1]).len() == 2
+    until(&mut [ann, bob], "both get the message", |p| {
+        received(p[0]).len() == 1 && received(p[1]).len() == 2
     })
     .await;
-    assert_eq!(heard(bob), ["psst", "a restart in five minutes"]);
-    assert_eq!(heard(ann), ["a restart in five minutes"]);
+    assert_eq!(received(bob), ["psst", "a restart in five minutes"]);
+    assert_eq!(received(ann), ["a restart in five minutes"]);
     assert!(admin(&socket, &["tell", "to whom?"]).await.is_err());
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn bans_of_a_kept_world_hold_after_a_restart() {
+async fn bans_of_a_persistent_world_hold_after_a_restart() {
     let folder = TestFolder::new("bans");
     let restart = || {
         let socket = scratch("kept-bans.sock");
@@ -225,8 +228,8 @@ async fn bans_of_a_kept_world_hold_after_a_restart() {
 
     let (server, socket) = restart();
     let refused = Player::try_join(&server, &named("Ann")).await.err();
-    let told = refused.unwrap().to_string();
-    assert!(told.contains("banned for another 3"), "{told}");
+    let reason = refused.unwrap().to_string();
+    assert!(reason.contains("banned for another 3"), "{reason}");
     let unban = ["unban", "--account", "Ann"];
     admin(&socket, &unban).await.unwrap();
     server.stop().unwrap();
@@ -238,12 +241,15 @@ async fn bans_of_a_kept_world_hold_after_a_restart() {
     assert_eq!(bans.lines().count(), 1);
     server.stop().unwrap();
 
-    // Nobody comes in because a list can't be read.
+    // The server does not start if the list can't be read.
     std::fs::write(folder.join("bans.json"), "[{}]").unwrap();
     let mut options = ServerOptions::local(world(ROOM));
     options.data = Some(DataOptions::new(&*folder));
-    let said = refusal(options);
-    assert!(said.contains("bans.json is not a list of bans"), "{said}");
+    let reason = refusal(options);
+    assert!(
+        reason.contains("bans.json is not a list of bans"),
+        "{reason}"
+    );
 }
 
 #[tokio::test]

@@ -1,10 +1,11 @@
-//! Which clients are told of an attribute: movement and state go to all, private
+//! Which clients are sent an attribute: movement and state go to all, private
 //! attributes to the owner, hidden ones to none.
 
-use crate::common::{Player, listen_for, start, until};
 use script::builtin;
 use shared::EntityId;
 use shared::wire::stream::Message;
+
+use crate::common::{Player, listen_for, start, until};
 
 const SECRETS: &str = "
     [world]
@@ -66,14 +67,14 @@ async fn private_values_reach_their_owner_and_hidden_values_no_client() {
         }
         assert_eq!(player.value(knights, "heading"), 3);
         assert_eq!(player.value(victims, "heading"), 3);
-        assert_told_only(player, own);
+        assert_received_only(player, own);
     }
     assert_eq!(knight.value(knights, "hp"), 100);
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn a_session_that_takes_over_is_told_private_values_and_others_are_not() {
+async fn a_session_that_takes_over_is_sent_private_values_and_others_are_not() {
     let server = start(SECRETS);
     let mut other = Player::join(&server).await;
     let first = Player::join(&server).await;
@@ -89,13 +90,13 @@ async fn a_session_that_takes_over_is_told_private_values_and_others_are_not() {
     })
     .await;
     assert_eq!(second.value(own, "gold"), 77);
-    assert_told_only(&second, own);
-    assert_told_only(&other, other.entity());
+    assert_received_only(&second, own);
+    assert_received_only(&other, other.entity());
     server.stop().unwrap();
 }
 
-/// Asserts that the stream brought only what this player may know.
-fn assert_told_only(player: &Player, own: EntityId) {
+/// Asserts that the stream brought only values that this player may see.
+fn assert_received_only(player: &Player, own: EntityId) {
     let schema = player.client.view().schema();
     let column = |name: &str| schema.column(name).unwrap() as u16;
     let private = [column("hp"), column("gold")];

@@ -1,9 +1,10 @@
-//! Bots that check what they are told find no errors in worlds that show and tell more than
+//! Bots that check their views find no errors in worlds that show and notify more than
 //! others, or move entities in any way.
 
-use crate::common::{Bots, Player, scratch, start, ticks, until};
 use client_bot::BehaviourKind;
 use server::Server;
+
+use crate::common::{Bots, Player, scratch, start, ticks, until};
 
 #[tokio::test]
 async fn where_whole_squares_are_seen() {
@@ -150,7 +151,7 @@ fn scripted(name: &str) -> Server {
 }
 
 #[tokio::test]
-async fn a_player_whose_entity_a_script_removes_goes_on_with_a_new_one() {
+async fn a_player_whose_entity_a_script_removes_gets_a_new_one() {
     let server = scripted("scripts-of-one");
     let mut player = Player::join(&server).await;
     let before = player.entity();

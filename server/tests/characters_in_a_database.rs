@@ -1,8 +1,11 @@
-//! What accounts keep in PostgreSQL is there for the next server, whatever ends.
+//! Characters in PostgreSQL are there for the next server, whatever ends.
 
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
+
+use server::Server;
+use server::server::DataOptions;
 
 use crate::common::folder::TestFolder;
 use crate::common::names::{ByName, named};
@@ -10,10 +13,8 @@ use crate::common::postgres::Postgres;
 use crate::common::{
     Player, eventually, leave, listen_for, myriad_binary, start_with, text, ticks,
 };
-use server::Server;
-use server::server::DataOptions;
 
-/// Accounts keep gold. Nothing is put off to a later tick.
+/// Accounts keep gold. Nothing is deferred to a later tick.
 const WORLD: &str = "
     [world]
     size = [30, 30]
@@ -78,7 +79,7 @@ async fn an_operator_and_the_next_server_find_what_a_server_wrote() {
     let server = start(&folder, &place, 1000);
     assert_eq!(gold(&server, "ann").await, 70);
     server.stop().unwrap();
-    // The folder knows that they are elsewhere.
+    // The folder has the name of the database's world.
     let mut without = Command::new(myriad_binary());
     let without = without.args(["characters", "list", &dir]).output().unwrap();
     assert!(
@@ -108,7 +109,7 @@ async fn a_world_moves_from_its_file_into_a_database() {
 }
 
 #[tokio::test]
-async fn play_goes_on_while_the_database_is_away() {
+async fn play_continues_while_the_database_is_away() {
     let Some(mut postgres) = Postgres::start("away") else {
         return;
     };
@@ -117,7 +118,7 @@ async fn play_goes_on_while_the_database_is_away() {
     let server = start(&folder, &place, 1);
     postgres.stop();
     assert_eq!(gold(&server, "ann").await, 20);
-    // No checkpoint may hide from the journal what the database lacks.
+    // Checkpoints must fail meanwhile: only the journal has characters that the database lacks.
     ticks(&server, 40).await;
     let crashed = folder.crashed("database-away-crashed");
     postgres.go_on();
@@ -176,7 +177,7 @@ fn passwords_are_in_no_message() {
         let words = [&serve[..], &["--world", "worlds/hollow.toml"]].concat();
         let refused = myriad(&words, place);
         assert!(!refused.status.success());
-        let said = text(&refused);
-        assert!(!said.contains("secret-word"), "{said}");
+        let printed = text(&refused);
+        assert!(!printed.contains("secret-word"), "{printed}");
     }
 }

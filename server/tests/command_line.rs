@@ -90,15 +90,15 @@ fn options_may_be_variables_of_the_environment() {
     let first = stdout.lines().next().unwrap_or_default();
     assert!(!first.contains("0.0.0.0:4433"), "{first}");
     assert!(first.starts_with("listening on "), "{first}");
-    // The log says who may come in, a JSON object a line.
+    // The log says how clients are authenticated, a JSON object a line.
     let log = String::from_utf8(output.stderr).unwrap();
     let lines: Vec<serde_json::Value> = log
         .lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
         .collect();
-    let said = lines.iter().map(|line| line["fields"]["message"].as_str());
-    let is_who = |said: Option<&str>| said.is_some_and(|text| text.contains("who may come in"));
-    assert!(said.into_iter().any(is_who), "{log}");
+    let printed = lines.iter().map(|line| line["fields"]["message"].as_str());
+    let is_who = |line: Option<&str>| line.is_some_and(|text| text.contains("authentication"));
+    assert!(printed.into_iter().any(is_who), "{log}");
 
     let wrong = command.env("MYRIAD_STOP_AFTER", "never").output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
@@ -260,13 +260,13 @@ fn an_empty_setting_is_an_error_where_it_would_mean_none() {
 fn ports_that_the_system_picks_are_printed() {
     let output = serve(&["--metrics", "127.0.0.1:0", "--web", "127.0.0.1:0"], &[]);
     assert!(output.status.success(), "{}", text(&output));
-    let said = text(&output);
+    let printed = text(&output);
     for before in [
         "listening on 127.0.0.1:",
         "metrics on http://127.0.0.1:",
         "play on http://127.0.0.1:",
     ] {
-        let rest = said
+        let rest = printed
             .split_once(before)
             .map(|(_, rest)| rest)
             .unwrap_or_default();
@@ -276,7 +276,7 @@ fn ports_that_the_system_picks_are_printed() {
             .collect::<String>();
         assert!(
             digits.parse().is_ok_and(|port: u16| port > 0),
-            "{before}: {said}"
+            "{before}: {printed}"
         );
     }
 }

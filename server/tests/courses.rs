@@ -1,8 +1,9 @@
-//! Clients are told courses: little of who goes on, and all of it right.
+//! Clients are sent courses: little for entities on their courses, and all of it right.
 
-use crate::common::{Bots, Player, listen_for, losing, start, ticks, units, until};
 use client_bot::BehaviourKind;
 use shared::Tick;
+
+use crate::common::{Bots, Player, listen_for, losing, start, ticks, units, until};
 
 /// Entities go as `steer` sets them.
 const SEA: &str = "
@@ -30,7 +31,7 @@ const SEA: &str = "
 ";
 
 #[tokio::test]
-async fn strollers_are_told_nothing_wrong_and_little() {
+async fn strollers_receive_nothing_wrong_and_little() {
     let server = start(SEA);
     let bots = Bots::start(&server, 40, BehaviourKind::Stroll).await;
     ticks(&server, 80).await;
@@ -44,7 +45,7 @@ async fn strollers_are_told_nothing_wrong_and_little() {
 }
 
 #[tokio::test]
-async fn strollers_that_lose_a_tenth_are_told_nothing_wrong() {
+async fn strollers_that_lose_a_tenth_receive_nothing_wrong() {
     let server = start(SEA);
     let bots = Bots::start_with(&server, 24, BehaviourKind::Stroll, |options| {
         options.network = losing(0.10);
@@ -57,7 +58,7 @@ async fn strollers_that_lose_a_tenth_are_told_nothing_wrong() {
 }
 
 #[tokio::test]
-async fn a_client_knows_where_one_is_that_goes_on_without_a_word() {
+async fn a_client_extrapolates_an_entity_on_its_course_without_datagrams() {
     let harbour = "name = 'boat'\n spawn = { area = [[60, 90], [70, 110]] }";
     let server = start(&SEA.replace("name = 'boat'", harbour));
     let mut boat = Player::join(&server).await;

@@ -1,11 +1,12 @@
-//! Crowds of clients that may be told less than there is to tell.
+//! Crowds of clients whose budgets are smaller than their updates.
 
 use std::num::NonZeroUsize;
 
-use crate::common::{Bots, start, swarm_options, ticks};
 use client_bot::{BehaviourKind, Swarm, SwarmOptions};
 
-/// A world in which everybody sees everybody, and is told so many bytes a tick.
+use crate::common::{Bots, start, swarm_options, ticks};
+
+/// A world in which all players see each other, and are sent so many bytes a tick.
 fn crowd(limits: &str) -> String {
     format!(
         "[world]\nsize = [110, 110]\naoi = 160\naoi_leave = 170\ncapacity = 200\ntick_hz = 20\n\
@@ -17,19 +18,19 @@ fn crowd(limits: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_crowd_is_told_what_its_budget_allows_and_nobody_waits_too_long() {
+async fn a_crowd_is_sent_as_much_as_its_budget_allows_and_no_client_waits_too_long() {
     let server = start(&crowd("client_bytes_per_tick = 256"));
     let bots = Bots::start(&server, 60, BehaviourKind::Crowd).await;
     ticks(&server, 200).await;
     let before = server.stats().figures();
     ticks(&server, 100).await;
     let after = server.stats().figures();
-    assert!(after.news_put_off > before.news_put_off + 1000);
+    assert!(after.movement_deferred > before.movement_deferred + 1000);
     bots.verify(&server).await;
 }
 
 #[tokio::test]
-async fn hits_in_a_crowd_are_told_in_the_end() {
+async fn hits_in_a_crowd_are_sent_in_the_end() {
     let server = start(&crowd("client_bytes_per_tick = 300"));
     let bots = Bots::start(&server, 40, BehaviourKind::Fight).await;
     ticks(&server, 150).await;

@@ -1,11 +1,10 @@
-//! What the dashboard shows of a server and lets operators do, as programs read it.
+//! The dashboard's data of a server and its actions for operators, as programs use them.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::common::{Bots, DEADLINE, PLAIN, Player, ROOM, eventually, go, start_with, until};
 use client_bot::BehaviourKind;
 use client_bot::connect::hello;
 use serde_json::{Value, json};
@@ -14,6 +13,8 @@ use server::{Server, ServerOptions};
 use shared::wire::control::Hello;
 use shared::wire::stream::Message;
 use shared::wire::talk::Talk;
+
+use crate::common::{Bots, DEADLINE, PLAIN, Player, ROOM, eventually, go, start_with, until};
 
 fn web(options: &mut ServerOptions) {
     options.web = Some(WebServing::at("127.0.0.1:0".parse().unwrap()));
@@ -45,7 +46,7 @@ fn get(server: &Server, path: &str) -> (u16, String) {
     ask(address, &request)
 }
 
-/// What a dashboard is told.
+/// The answers to a dashboard.
 fn data(server: &Server, path: &str) -> Value {
     let (status, body) = get(server, &format!("/dashboard/data/{path}"));
     assert_eq!(status, 200, "{path}: {body}");
@@ -104,7 +105,7 @@ async fn join(server: &Server, name: &str) -> Player {
 }
 
 #[tokio::test]
-async fn the_history_tells_what_the_server_does() {
+async fn the_history_shows_the_load_of_the_server() {
     let server = start_with(PLAIN, web);
     let bots = Bots::start(&server, 10, BehaviourKind::Wander).await;
     soon("the clients and their commands are seen", || {
@@ -194,19 +195,19 @@ async fn an_entity_and_a_client_are_shown_with_all_that_is_known_of_them() {
         "{ann}"
     );
     assert_eq!(ann["seen"], json!([[slots[0], 0, 0.0], [slots[1], 0, 5.0]]));
-    let nobody = get(&server, "/dashboard/data/client?viewer=1&name=Zoe");
-    assert_eq!(nobody, (409, "there is no such client".to_owned()));
+    let missing = get(&server, "/dashboard/data/client?viewer=1&name=Zoe");
+    assert_eq!(missing, (409, "there is no such client".to_owned()));
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn an_operator_throws_out_and_tells_from_the_dashboard() {
+async fn an_operator_kicks_and_sends_messages_from_the_dashboard() {
     let server = start_with(&room(), web);
     let mut ann = join(&server, "Ann").await;
     let mut bob = join(&server, "Bob").await;
     let tell = json!({"do": "tell", "whom": {"number": 1}, "text": "psst"});
     assert_eq!(act(&server, &tell), (200, r#"{"clients":1}"#.to_owned()));
-    until(&mut [&mut bob], "Bob is told", |players| {
+    until(&mut [&mut bob], "Bob gets the message", |players| {
         let messages = &players[0].log.messages;
         let is_it = |message: &Message| matches!(message, Message::Talk(Talk::Announced { text }) if text.to_string() == "psst");
         messages.iter().any(|(_, message)| is_it(message))

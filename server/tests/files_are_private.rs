@@ -66,7 +66,7 @@ async fn whichever_command_makes_a_file_with_secrets_only_its_user_can_read_it()
     let (world_file, changed) = (file.display().to_string(), world.join("changed.toml"));
     fs::write(&changed, WORLD.replace("default = 1,", "default = 2,")).expect("a file");
 
-    // Before the start, others may read what is to be replaced.
+    // Before the start, others may read the file that is to be replaced.
     fs::write(folder.join("recording"), "long ago").expect("a file");
     let serve = |more: &[&str]| {
         let usual = [
@@ -128,7 +128,7 @@ async fn what_a_server_and_its_standby_keep_of_players_is_theirs() {
     assert!(all > 10, "{all} files");
 }
 
-/// What makes files elsewhere: scripts of a new game, which are for all.
+/// Commands that make public files: scripts of a new game.
 const OTHERS: &[&str] = &["private.rs", "commands/logic/new.rs", "commands/shell.rs"];
 
 #[test]

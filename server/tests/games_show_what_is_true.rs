@@ -1,10 +1,9 @@
-//! What a game shows over a bad network: its own entity as the server will have it, and
+//! A game over a bad network shows its own entity as the server will have it, and
 //! others where they were.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::common::{DEADLINE, Player, start, trust, units};
 use client_bot::client_core::{DatagramSummary, EventHandler, GameOptions, Movement};
 use client_bot::{GameClient, View};
 use quic::Faults;
@@ -12,7 +11,9 @@ use script::builtin;
 use server::Server;
 use shared::{EntityId, Fixed};
 
-/// All see all, and nobody comes to an edge.
+use crate::common::{DEADLINE, Player, start, trust, units};
+
+/// All see all, and no player reaches an edge.
 const FIELD: &str = "
     [world]
     size = [400, 400]
@@ -36,7 +37,7 @@ const TICKS: u32 = 300;
 /// On average. Between a turn and its word that was lost, others are shown off their way.
 const STEPS_PER_TURN: u32 = 30;
 
-/// Where everybody was in each tick, as a client without faults was told.
+/// All positions in each tick, as received by a client without faults.
 #[derive(Default)]
 struct Witness {
     places: HashMap<(EntityId, u64), [f64; 3]>,
@@ -64,7 +65,7 @@ impl Witness {
     }
 }
 
-/// A game of somebody who walks straight on, and turns now and then.
+/// A game of a player that walks straight on, and turns now and then.
 struct Walker {
     client: GameClient,
     dice: u64,
@@ -195,7 +196,7 @@ async fn own_motion_is_foreseen_and_that_of_others_is_shown_over_a_network_that_
     server.stop().unwrap();
 }
 
-/// Notes what a walker's game shows of the others.
+/// Notes the others as a walker's game shows them.
 fn note(walker: &Walker, shown: &mut Vec<(EntityId, f64, [f64; 3])>) {
     let game = walker.client.game();
     let (Some(view), Some(tick)) = (game.view(), game.scene().and_then(|s| s.shown_tick())) else {

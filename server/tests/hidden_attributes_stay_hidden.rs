@@ -1,10 +1,11 @@
-//! No predicate reveals what its client may not know.
+//! No predicate reveals values that its client may not see.
 
-use crate::common::{Player, listen_for, start, until};
 use script::builtin;
 use server::Server;
 use shared::EntityId;
 use shared::wire::notice::NoticeBody;
+
+use crate::common::{Player, listen_for, start, until};
 
 /// Hit points are private, luck is hidden.
 const SECRETS: &str = "
@@ -40,7 +41,7 @@ async fn strike(server: &Server, knight: &mut Player, other: &mut Player, target
     listen_for(server, &mut [knight, other], 4).await;
 }
 
-/// Each change of hit points that a player was told of: (entity, new value,
+/// Each change of hit points that a player received: (entity, new value,
 /// subscriptions).
 fn blows(player: &Player) -> Vec<(EntityId, i32, Vec<u32>)> {
     let blow = |notice: &&shared::wire::notice::Notice| match notice.body {
@@ -107,7 +108,7 @@ async fn a_filter_on_a_private_attribute_matches_only_the_own_entity() {
     let server = start(SECRETS);
     let mut spy = Player::join(&server).await;
     let mut victim = Player::join(&server).await;
-    // All clients know who shouts; they do not know its hit points.
+    // All clients get the shouter's id, but not its hit points.
     spy.subscribe(1, "event == \"shout\" && hp > 0")
         .await
         .unwrap();
@@ -119,7 +120,7 @@ async fn a_filter_on_a_private_attribute_matches_only_the_own_entity() {
     }
     listen_for(&server, &mut [&mut spy, &mut victim], 4).await;
     let own = spy.entity();
-    let mut told: Vec<_> = spy
+    let mut received: Vec<_> = spy
         .notices()
         .iter()
         .map(|notice| match notice.body {
@@ -129,13 +130,13 @@ async fn a_filter_on_a_private_attribute_matches_only_the_own_entity() {
             _ => panic!("{notice:?}"),
         })
         .collect();
-    told.sort();
-    assert_eq!(told, [(false, vec![2]), (true, vec![1, 2])]);
+    received.sort();
+    assert_eq!(received, [(false, vec![2]), (true, vec![1, 2])]);
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn a_reborn_player_hears_of_its_new_entity_and_not_of_the_next_one_in_its_old_slot() {
+async fn a_reborn_player_gets_notices_of_its_new_entity_and_not_of_the_next_one_in_its_old_slot() {
     let server = start(SECRETS);
     let mut knight = Player::join(&server).await;
     let mut victim = Player::join(&server).await;
@@ -155,9 +156,12 @@ async fn a_reborn_player_hears_of_its_new_entity_and_not_of_the_next_one_in_its_
     strike(&server, &mut knight, &mut victim, second).await;
     strike(&server, &mut knight, &mut victim, third).await;
     listen_for(&server, &mut [&mut knight, &mut victim, &mut newcomer], 3).await;
-    let told = blows(&victim);
-    assert_eq!(told.len(), 5, "{told:?}");
-    assert!(told[..4].iter().all(|blow| blow.0 == first), "{told:?}");
-    assert_eq!(told[4], (second, 70, vec![1]));
+    let received = blows(&victim);
+    assert_eq!(received.len(), 5, "{received:?}");
+    assert!(
+        received[..4].iter().all(|blow| blow.0 == first),
+        "{received:?}"
+    );
+    assert_eq!(received[4], (second, 70, vec![1]));
     server.stop().unwrap();
 }

@@ -1,4 +1,4 @@
-//! The example game `server/worlds/hollow.toml`: what its scripts are for happens, and it is
+//! The example game `server/worlds/hollow.toml`: its scripts have their effects, and it is
 //! the same on every backend.
 
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ fn the_same_happens_on_every_backend_and_all_of_it_happens() {
         ("a herb regrew", 20),
         ("a herb healed", 20),
         ("a player struck for points", 100),
-        ("somebody was felled", 10),
+        ("a player was felled", 10),
         ("a player was born again", 10),
         ("the warden's mood changed", 3),
         ("the warden raged", 1),
@@ -57,8 +57,8 @@ fn the_same_happens_on_every_backend_and_all_of_it_happens() {
     }
     for notification in &config.schema.notifications {
         let name = &notification.name;
-        let is_told = seen.0.contains_key(&format!("told: {name}"));
-        assert!(is_told || name == "pick", "{name}: {:?}", seen.0);
+        let is_notified = seen.0.contains_key(&format!("notified: {name}"));
+        assert!(is_notified || name == "pick", "{name}: {:?}", seen.0);
     }
     for banner in ["oak", "elm"] {
         let banner = game.of_kind(banner)[0];
@@ -189,7 +189,7 @@ impl Game {
         }
     }
 
-    /// Notes who was born and who died.
+    /// Notes births and deaths.
     fn observe(&mut self, output: &OracleOutput) {
         for birth in &output.births {
             if let Some(player) = self.players.get_mut(birth.token as usize) {
@@ -259,9 +259,9 @@ impl Seen {
         for notification in &output.notifications {
             let kind = NotificationKind(notification.kind);
             let name = &schema.notification(kind).unwrap().name;
-            self.note(&format!("told: {name}"));
+            self.note(&format!("notified: {name}"));
             if name == "felled" {
-                self.note("somebody was felled");
+                self.note("a player was felled");
             }
         }
         for birth in &output.births {
@@ -278,7 +278,7 @@ impl Seen {
     }
 }
 
-/// Gold comes with who is born, and goes with who dies; trade moves it.
+/// Gold comes with births, and goes with deaths; trade moves it.
 fn check_gold(before: &Oracle, after: &Oracle, output: &OracleOutput, column: usize) {
     let held = |world: &Oracle, entity: EntityId| world.slots[entity.slot.index()].row[column];
     let all = |world: &Oracle| -> i32 {
@@ -287,7 +287,7 @@ fn check_gold(before: &Oracle, after: &Oracle, output: &OracleOutput, column: us
     };
     let births = output.births.iter().filter_map(|birth| birth.entity);
     let born: i32 = births.map(|entity| held(after, entity)).sum();
-    // Somebody may die in the tick of a deal, with what it is left with then.
+    // A player may die in the tick of a deal, with its goods after it.
     let change = |slot: u32| output.changes.get(&(slot, column as u16)).copied();
     let died: i32 = output
         .deaths

@@ -1,12 +1,13 @@
 //! Commands run in the tick that they are meant for, and those that don't run are named.
 
-use crate::common::{DEADLINE, Player, start, units};
 use client_bot::View;
 use client_bot::client_core::{DatagramSummary, EventHandler, Movement, RefusedRun};
 use script::builtin;
 use server::Server;
 use shared::{Refusal, Tick};
 use tokio::time::{Duration, Instant, timeout};
+
+use crate::common::{DEADLINE, Player, start, units};
 
 const WORLD: &str = "
     [world]
@@ -28,9 +29,9 @@ const WORLD: &str = "
     move.per_tick = 0
 ";
 
-/// What a player is told of its input.
+/// The reports that a player gets of its input.
 #[derive(Default)]
-struct Told {
+struct InputLog {
     /// Where it is along the first axis, by tick.
     places: Vec<(Tick, i32)>,
     /// By how many ticks its commands came too early, by the tick that says so.
@@ -38,7 +39,7 @@ struct Told {
     refused: Vec<RefusedRun>,
 }
 
-impl EventHandler for Told {
+impl EventHandler for InputLog {
     fn datagram(&mut self, view: &View, summary: DatagramSummary, _: &Movement) {
         if let Some(own) = view.own() {
             let place = view.position(own, summary.tick)[0];
@@ -53,7 +54,7 @@ impl EventHandler for Told {
     }
 }
 
-impl Told {
+impl InputLog {
     /// The ticks in which the player went on, with how far it went, in units.
     fn steps(&self) -> Vec<(Tick, i32)> {
         let pairs = self.places.windows(2);
@@ -63,29 +64,29 @@ impl Told {
 }
 
 /// Listens until the server is through with a command.
-async fn until_processed(player: &mut Player, told: &mut Told, sequence: u32) {
+async fn until_processed(player: &mut Player, log: &mut InputLog, sequence: u32) {
     let started = Instant::now();
     while player.client.view().processed() < sequence {
         assert!(started.elapsed() < DEADLINE, "{sequence} is not processed");
         let soon = Duration::from_millis(5);
-        if let Ok(received) = timeout(soon, player.client.receive(told)).await {
+        if let Ok(received) = timeout(soon, player.client.receive(log)).await {
             received.expect("it stays connected");
         }
         player.client.flush();
     }
 }
 
-/// A player, the newest tick that it knows, and where it is then.
-async fn joined(server: &Server) -> (Player, Tick, Told) {
+/// A player, the newest tick that it has received, and its log.
+async fn joined(server: &Server) -> (Player, Tick, InputLog) {
     let player = Player::join(server).await;
     let view = player.client.view();
     let newest = view.newest();
     let place = view.position(view.own().expect("it sees itself"), newest)[0];
-    let told = Told {
+    let log = InputLog {
         places: vec![(newest, place)],
-        ..Told::default()
+        ..InputLog::default()
     };
-    (player, newest, told)
+    (player, newest, log)
 }
 
 fn step(player: &mut Player, far: f64) -> u32 {
@@ -97,29 +98,29 @@ fn step(player: &mut Player, far: f64) -> u32 {
 #[tokio::test]
 async fn commands_run_in_the_tick_that_they_are_meant_for_and_the_client_learns_their_margin() {
     let server = start(WORLD);
-    let (mut player, now, mut told) = joined(&server).await;
+    let (mut player, now, mut log) = joined(&server).await;
     let ticks = [now.after(20), now.after(20), now.after(23)];
     for (i, tick) in ticks.into_iter().enumerate() {
         step(&mut player, [1.0, 0.5, 2.0][i]);
         player.client.flush_for(tick);
     }
-    until_processed(&mut player, &mut told, 3).await;
+    until_processed(&mut player, &mut log, 3).await;
     let after = step(&mut player, -1.0);
     player.client.flush();
-    until_processed(&mut player, &mut told, after).await;
-    let steps = told.steps();
+    until_processed(&mut player, &mut log, after).await;
+    let steps = log.steps();
     assert_eq!(steps[..2], [(ticks[0], 1), (ticks[2], 2)]);
     assert_eq!(steps.len(), 3, "{steps:?}");
     // Each margin comes with its tick; the commands arrived at about the same time.
-    let [(first, early), (last, earlier)] = told.margins[..] else {
-        panic!("{:?}", told.margins);
+    let [(first, early), (last, earlier)] = log.margins[..] else {
+        panic!("{:?}", log.margins);
     };
     assert_eq!([first, last], [ticks[0], ticks[2]]);
     assert!(
         (0..=20).contains(&early) && earlier >= early,
         "{early}, {earlier}"
     );
-    assert_eq!(told.refused, []);
+    assert_eq!(log.refused, []);
     player.client.leave();
     server.stop().unwrap();
 }
@@ -127,7 +128,7 @@ async fn commands_run_in_the_tick_that_they_are_meant_for_and_the_client_learns_
 #[tokio::test]
 async fn a_command_that_comes_late_runs_in_the_next_tick_and_before_later_ones() {
     let server = start(WORLD);
-    let (mut player, now, mut told) = joined(&server).await;
+    let (mut player, now, mut log) = joined(&server).await;
     step(&mut player, 1.0);
     player.client.flush_for(now.before(2));
     step(&mut player, 2.0);
@@ -135,13 +136,13 @@ async fn a_command_that_comes_late_runs_in_the_next_tick_and_before_later_ones()
     // A clock that was put back: commands run in the order in which they were given.
     step(&mut player, 1.0);
     player.client.flush_for(now.before(1));
-    until_processed(&mut player, &mut told, 3).await;
-    let steps = told.steps();
+    until_processed(&mut player, &mut log, 3).await;
+    let steps = log.steps();
     let far: Vec<i32> = steps.iter().map(|step| step.1).collect();
     assert_eq!(far, [1, 3]);
     assert!(steps[0].0 > now && steps[0].0 < steps[1].0, "{steps:?}");
     assert_eq!(steps[1].0, now.after(20));
-    assert!(told.margins[0].1 < 0, "{:?}", told.margins);
+    assert!(log.margins[0].1 < 0, "{:?}", log.margins);
     player.client.leave();
     server.stop().unwrap();
 }
@@ -149,45 +150,45 @@ async fn a_command_that_comes_late_runs_in_the_next_tick_and_before_later_ones()
 #[tokio::test]
 async fn commands_that_do_not_run_are_named_with_the_reason() {
     let server = start(&WORLD.replace("late_ticks_max = 60", "late_ticks_max = 0"));
-    let (mut player, now, mut told) = joined(&server).await;
+    let (mut player, now, mut log) = joined(&server).await;
     step(&mut player, 1.0);
     player.client.flush_for(Tick(0));
-    until_processed(&mut player, &mut told, 1).await;
+    until_processed(&mut player, &mut log, 1).await;
     // Six at once are allowed.
     for _ in 0..10 {
         step(&mut player, 1.0);
     }
     player.client.flush();
-    until_processed(&mut player, &mut told, 11).await;
+    until_processed(&mut player, &mut log, 11).await;
     step(&mut player, 1.0);
     player.client.flush_for(now.after(10_000));
-    until_processed(&mut player, &mut told, 12).await;
+    until_processed(&mut player, &mut log, 12).await;
     let expected = [
         run(1, 1, Refusal::TooLate),
         run(8, 4, Refusal::OverQuota),
         run(12, 1, Refusal::TooEarly),
     ];
     let started = Instant::now();
-    while told.refused.len() < expected.len() {
-        assert!(started.elapsed() < DEADLINE, "{:?}", told.refused);
-        player.client.receive(&mut told).await.unwrap();
+    while log.refused.len() < expected.len() {
+        assert!(started.elapsed() < DEADLINE, "{:?}", log.refused);
+        player.client.receive(&mut log).await.unwrap();
         player.client.flush();
     }
-    assert_eq!(told.refused, expected);
-    assert_eq!(told.steps().iter().map(|step| step.1).sum::<i32>(), 6);
+    assert_eq!(log.refused, expected);
+    assert_eq!(log.steps().iter().map(|step| step.1).sum::<i32>(), 6);
     player.client.leave();
     server.stop().unwrap();
 }
 
 /// All that was refused: numbers of commands and reasons.
-async fn until_refused(player: &mut Player, told: &mut Told, count: u32) -> Vec<RefusedRun> {
+async fn until_refused(player: &mut Player, log: &mut InputLog, count: u32) -> Vec<RefusedRun> {
     let started = Instant::now();
-    while told.refused.iter().map(|run| run.count).sum::<u32>() < count {
-        assert!(started.elapsed() < DEADLINE, "{:?}", told.refused);
-        player.client.receive(told).await.unwrap();
+    while log.refused.iter().map(|run| run.count).sum::<u32>() < count {
+        assert!(started.elapsed() < DEADLINE, "{:?}", log.refused);
+        player.client.receive(log).await.unwrap();
         player.client.flush();
     }
-    std::mem::take(&mut told.refused)
+    std::mem::take(&mut log.refused)
 }
 
 fn run(first: u32, count: u32, reason: Refusal) -> RefusedRun {
@@ -202,18 +203,18 @@ fn run(first: u32, count: u32, reason: Refusal) -> RefusedRun {
 async fn fifteen_moves_in_a_datagram_go_one_step_and_the_rest_are_named() {
     let world = WORLD.replace("move.per_tick = 0", "");
     let server = start(&world.replace("burst = 6", "burst = 20"));
-    let (mut player, now, mut told) = joined(&server).await;
+    let (mut player, now, mut log) = joined(&server).await;
     for _ in 0..15 {
         step(&mut player, 2.0);
     }
     player.client.flush_for(now.after(20));
-    until_processed(&mut player, &mut told, 15).await;
-    let refused = until_refused(&mut player, &mut told, 14).await;
+    until_processed(&mut player, &mut log, 15).await;
+    let refused = until_refused(&mut player, &mut log, 14).await;
     assert_eq!(refused, [run(2, 14, Refusal::OverPerTick)]);
     step(&mut player, 1.0);
     player.client.flush();
-    until_processed(&mut player, &mut told, 16).await;
-    let steps: Vec<i32> = told.steps().iter().map(|step| step.1).collect();
+    until_processed(&mut player, &mut log, 16).await;
+    let steps: Vec<i32> = log.steps().iter().map(|step| step.1).collect();
     assert_eq!(steps, [2, 1]);
     player.client.leave();
     server.stop().unwrap();
@@ -225,19 +226,19 @@ async fn moves_that_wait_are_played_out_over_the_next_ticks() {
     let world = world.replace("input_ticks_max = 60", "input_ticks_max = 22");
     let world = world.replace("burst = 6", "burst = 20\n    surplus_waits = true");
     let server = start(&world);
-    let (mut player, now, mut told) = joined(&server).await;
+    let (mut player, now, mut log) = joined(&server).await;
     for _ in 0..5 {
         step(&mut player, 1.0);
     }
     let tick = now.after(10);
     player.client.flush_for(tick);
-    until_processed(&mut player, &mut told, 5).await;
-    assert_eq!(told.refused, []);
+    until_processed(&mut player, &mut log, 5).await;
+    assert_eq!(log.refused, []);
     step(&mut player, -1.0);
     player.client.flush();
-    until_processed(&mut player, &mut told, 6).await;
+    until_processed(&mut player, &mut log, 6).await;
     let expected = [(tick, 2), (tick.next(), 2), (tick.after(2), 1)];
-    assert_eq!(told.steps()[..3], expected);
+    assert_eq!(log.steps()[..3], expected);
     player.client.leave();
     server.stop().unwrap();
 }
@@ -250,20 +251,20 @@ async fn a_client_learns_that_a_command_rests_and_that_one_changed_nothing() {
         "attributes = [{ name = 'hp', type = 'i32', audience = 'state' }]\n[limits]",
     );
     let server = start(&world);
-    let (mut player, now, mut told) = joined(&server).await;
+    let (mut player, now, mut log) = joined(&server).await;
     step(&mut player, 1.0);
     player.client.flush_for(now.after(10));
     step(&mut player, 1.0);
-    // Nobody is there to strike.
+    // There is no entity to strike.
     player.client.command(builtin::STRIKE, &[-1]).unwrap();
     player.client.flush_for(now.after(11));
-    until_processed(&mut player, &mut told, 3).await;
-    let refused = until_refused(&mut player, &mut told, 2).await;
+    until_processed(&mut player, &mut log, 3).await;
+    let refused = until_refused(&mut player, &mut log, 2).await;
     assert_eq!(
         refused,
         [run(2, 1, Refusal::Resting), run(3, 1, Refusal::Idle)]
     );
-    assert_eq!(told.steps().len(), 1);
+    assert_eq!(log.steps().len(), 1);
     player.client.leave();
     server.stop().unwrap();
 }

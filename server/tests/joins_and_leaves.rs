@@ -1,10 +1,11 @@
 //! A client that joins is seen by those near it, and one that leaves is not seen any more.
 
-use crate::common::{Bots, PLAIN, Player, ROOM, listen_for, start, ticks, until};
 use client_bot::BehaviourKind;
 
+use crate::common::{Bots, PLAIN, Player, ROOM, listen_for, start, ticks, until};
+
 #[tokio::test]
-async fn forty_bots_are_told_nothing_wrong() {
+async fn forty_bots_receive_nothing_wrong() {
     let server = start(PLAIN);
     let bots = Bots::start(&server, 40, BehaviourKind::Wander).await;
     ticks(&server, 40).await;

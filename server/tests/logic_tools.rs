@@ -1,4 +1,4 @@
-//! The tools for those who write worlds and scripts.
+//! The tools for writing worlds and scripts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,16 +21,16 @@ fn a_new_script_can_be_checked_measured_and_run() {
     );
 
     let checked = myriad(&folder, &["logic", "check", "logic", "--seconds", "0.2"]);
-    let told = text(&checked);
-    assert!(checked.status.success(), "{told}");
-    let line = told.lines().find(|line| line.starts_with("storm "));
-    let words: Vec<&str> = line.expect(&told).split_whitespace().collect();
+    let printed = text(&checked);
+    assert!(checked.status.success(), "{printed}");
+    let line = printed.lines().find(|line| line.starts_with("storm "));
+    let words: Vec<&str> = line.expect(&printed).split_whitespace().collect();
     assert_eq!(words, ["storm", "clients", "target:", "Entity", "storm.rs"]);
-    assert!(told.contains(" agree: "), "{told}");
+    assert!(printed.contains(" agree: "), "{printed}");
 
     let cost = text(&myriad(&folder, &["logic", "cost", "logic"]));
     let line = cost.lines().find(|line| line.starts_with("storm "));
-    assert!(line.expect(&cost).ends_with("puts off"), "{cost}");
+    assert!(line.expect(&cost).ends_with("defers"), "{cost}");
 
     let ran = myriad(
         &folder,
@@ -100,16 +100,16 @@ fn a_new_script_fits_every_world_that_is_shipped_and_worlds_with_no_or_other_att
         assert!(made.status.success(), "{name}: {}", text(&made));
         let check = ["logic", "check", &scripts, "--seconds", "0.05"];
         let checked = myriad(&folder, &check);
-        let told = text(&checked);
-        assert!(checked.status.success(), "{name}: {told}");
+        let printed = text(&checked);
+        assert!(checked.status.success(), "{name}: {printed}");
         assert!(
-            told.lines().any(|line| line.starts_with("storm ")),
-            "{name}: {told}"
+            printed.lines().any(|line| line.starts_with("storm ")),
+            "{name}: {printed}"
         );
     }
 }
 
-/// What the `folder` of a world's `[logic]` is.
+/// The `folder` of a world's `[logic]`.
 fn world_folder(world: &str) -> Option<String> {
     let line = world.lines().find(|line| line.starts_with("folder = "))?;
     Some(line.split('"').nth(1)?.to_owned())
@@ -145,10 +145,10 @@ fn problems_of_scripts_are_drawn_all_at_once() {
         "#[command(clients)]\nfn b(me: Entity) { me.hp += true; }\n",
     );
     let checked = myriad(&folder, &["logic", "check", "logic"]);
-    let told = text(&checked);
-    assert_eq!(checked.status.code(), Some(1), "{told}");
+    let printed = text(&checked);
+    assert_eq!(checked.status.code(), Some(1), "{printed}");
     for part in ["no attribute `hpp`", "a.rs:2", "b.rs:2"] {
-        assert!(told.contains(part), "{part:?} is missing in: {told}");
+        assert!(printed.contains(part), "{part:?} is missing in: {printed}");
     }
 }
 
@@ -164,10 +164,10 @@ fn what_is_no_script_holds_up_no_check_and_is_named() {
     let made = Command::new("mkfifo").arg(scripts.join("pipe.rs")).status();
     assert!(made.unwrap().success());
     let checked = myriad(&folder, &["logic", "check", "logic", "--seconds", "0.05"]);
-    let told = text(&checked);
-    assert!(checked.status.success(), "{told}");
+    let printed = text(&checked);
+    assert!(checked.status.success(), "{printed}");
     for what in ["folder.rs is a folder", "pipe.rs is a pipe"] {
-        assert!(told.contains(what), "{told}");
+        assert!(printed.contains(what), "{printed}");
     }
     fs::write(folder.join("w.toml"), "[logic]\nfolder = \"logic\"").unwrap();
     let checked = myriad(&folder, &["check", "w.toml"]);
@@ -194,11 +194,11 @@ fn a_command_without_effect_says_why() {
     let folder = empty("why");
     let says = |arguments: &[&str], status: i32, expected: &str| {
         let ran = myriad(&folder, &[&["logic", "run"], arguments].concat());
-        let told = text(&ran);
-        assert_eq!(ran.status.code(), Some(status), "{told}");
+        let printed = text(&ran);
+        assert_eq!(ran.status.code(), Some(status), "{printed}");
         assert!(
-            told.contains(expected),
-            "{expected:?} is missing in: {told}"
+            printed.contains(expected),
+            "{expected:?} is missing in: {printed}"
         );
     };
     says(
@@ -268,10 +268,13 @@ fn a_command_can_be_run_in_the_world_of_a_recording() {
     ];
     for more in [vec!["--tick", "3"], vec![]] {
         let ran = myriad(&folder, &[&run[..], &more].concat());
-        let told = text(&ran);
-        assert!(ran.status.success(), "{told}");
-        assert!(told.contains("entity 2 (wolf): x "), "{told}");
-        assert!(more.is_empty() || told.starts_with("tick 3, "), "{told}");
+        let printed = text(&ran);
+        assert!(ran.status.success(), "{printed}");
+        assert!(printed.contains("entity 2 (wolf): x "), "{printed}");
+        assert!(
+            more.is_empty() || printed.starts_with("tick 3, "),
+            "{printed}"
+        );
     }
     let ran = myriad(&folder, &[&run[..], &["--tick", "99999"]].concat());
     assert_eq!(ran.status.code(), Some(1));
@@ -302,7 +305,7 @@ fn populations_are_born_in_the_area_of_their_kind() {
 }
 
 #[test]
-fn a_world_file_is_told_all_its_problems() {
+fn all_problems_of_a_world_file_are_printed() {
     let folder = empty("world");
     fs::write(
         folder.join("bad.toml"),
@@ -311,8 +314,8 @@ fn a_world_file_is_told_all_its_problems() {
     .unwrap();
     let checked = myriad(&folder, &["check", "bad.toml"]);
     assert_eq!(checked.status.code(), Some(1));
-    let told = text(&checked);
-    let lines: Vec<&str> = told.lines().collect();
+    let printed = text(&checked);
+    let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(
         lines[0],
         "bad.toml:2: world.aoi: expected 1 to 262143, found -3"
@@ -323,12 +326,12 @@ fn a_world_file_is_told_all_its_problems() {
     );
     assert!(
         lines[2].starts_with("bad.toml:5:1: limits.client: unknown key"),
-        "{told}"
+        "{printed}"
     );
 }
 
 #[test]
-fn contradictions_are_told_by_check_and_at_the_start() {
+fn contradictions_are_printed_by_check_and_at_the_start() {
     let folder = empty("full");
     let world = "[world]\ncapacity = 3\n[[kind]]\nname = \"a\"\npopulation = 3\n";
     fs::write(folder.join("full.toml"), world).unwrap();
@@ -378,10 +381,10 @@ fn a_check_names_the_commands_that_use_up_their_budget() {
     fs::create_dir(folder.join("logic")).unwrap();
     fs::write(folder.join("logic/long.rs"), long).unwrap();
     let checked = myriad(&folder, &["logic", "check", "logic", "--seconds", "0.2"]);
-    let told = text(&checked);
-    let line = told
+    let printed = text(&checked);
+    let line = printed
         .lines()
         .find(|line| line.contains("used up their budget"));
-    let line = line.expect(&told);
+    let line = line.expect(&printed);
     assert!(line.contains(" long;") && !line.contains("short"), "{line}");
 }

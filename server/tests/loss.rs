@@ -1,18 +1,19 @@
 //! A tenth of all datagrams is lost each way, and every client still ends up with the
 //! true state.
 
-use crate::common::{Bots, PLAIN, Player, losing, start, ticks, trust};
 use client_bot::connect::hello;
 use client_bot::{BehaviourKind, Connector};
 use tokio::select;
 
+use crate::common::{Bots, PLAIN, Player, losing, start, ticks, trust};
+
 #[tokio::test]
-async fn wanderers_that_lose_a_tenth_are_told_nothing_wrong() {
+async fn wanderers_that_lose_a_tenth_receive_nothing_wrong() {
     play_with_losses(PLAIN, BehaviourKind::Wander, 7).await;
 }
 
 #[tokio::test]
-async fn fighters_that_lose_a_tenth_are_told_nothing_wrong() {
+async fn fighters_that_lose_a_tenth_receive_nothing_wrong() {
     let world = "
         [world]
         size = [60, 60]
@@ -47,31 +48,31 @@ async fn play_with_losses(world: &str, behaviour: BehaviourKind, seed: u64) {
 }
 
 #[tokio::test]
-async fn where_nothing_happens_a_client_is_asked_more_often_until_it_answers() {
+async fn without_events_a_client_is_pinged_more_often_until_it_answers() {
     let server = start("[world]\ntick_hz = 20\n[limits]\nunread_seconds = 3");
     let mut listens = Player::join(&server).await;
     let before = listens.client.view().counts().datagrams;
     // All its answers are lost.
     let connector = Connector::new(server.address(), "localhost", &trust(&server)).unwrap();
     let silent = connector.connect(&hello("", None)).await.unwrap();
-    let mut asked = 0;
+    let mut requests = 0;
     loop {
         select! {
             datagram = silent.connection.read_datagram() => match datagram {
-                Ok(_) => asked += 1,
+                Ok(_) => requests += 1,
                 Err(_) => break,
             },
             listened = listens.listen() => listened.unwrap(),
         }
     }
-    let told = listens.client.view().counts().datagrams - before;
+    let sent = listens.client.view().counts().datagrams - before;
     assert!(
-        asked > 6,
-        "in three seconds the silent client was asked {asked} times"
+        requests > 6,
+        "in three seconds the silent client was asked {requests} times"
     );
     assert!(
-        told <= 6,
-        "in three seconds the other one was told {told} times"
+        sent <= 6,
+        "in three seconds the other one was sent {sent} datagrams"
     );
     server.stop().unwrap();
 }

@@ -78,7 +78,7 @@ async fn a_client_that_resumes_in_time_has_the_same_entity() {
 }
 
 #[tokio::test]
-async fn a_second_connection_with_the_ticket_takes_over_and_the_first_is_told() {
+async fn a_second_connection_with_the_ticket_takes_over_and_the_first_is_closed() {
     // There is room for one client: taking over needs no more.
     let world = "[world]\ncapacity = 1\ntick_hz = 20\n[limits]\nclients = 1";
     let server = start_with(world, |options| options.shards = 1);

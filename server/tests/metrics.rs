@@ -14,7 +14,7 @@ use crate::common::{Bots, eventually, scratch, start_with, ticks};
 #[tokio::test]
 async fn every_metric_of_the_table_is_on_the_page_of_a_played_world() {
     let address = free_address();
-    // The disk is only measured in a world that is kept.
+    // The disk is only measured in a persistent world.
     let folder = scratch("metrics-of-a-kept-world");
     let _ = fs::remove_dir_all(&folder);
     let server = start_with(WORLD, |options| {
@@ -69,10 +69,10 @@ async fn every_metric_of_the_table_is_on_the_page_of_a_played_world() {
         assert_eq!(value(&page, &name), 0.0);
     }
     // Probes learn that it runs and takes clients.
-    for (path, said) in [("/healthz", "alive"), ("/readyz", "ready")] {
+    for (path, expected) in [("/healthz", "alive"), ("/readyz", "ready")] {
         let page = get(address, path).await;
         assert!(page.starts_with("HTTP/1.1 200 "), "{path}: {page}");
-        assert_eq!(page.lines().last(), Some(said), "{path}");
+        assert_eq!(page.lines().last(), Some(expected), "{path}");
     }
     assert!(get(address, "/").await.starts_with("HTTP/1.1 404 "));
     // The figures for people and those for Prometheus count the same.
@@ -114,7 +114,7 @@ fn free_address() -> SocketAddr {
     listener.local_addr().unwrap()
 }
 
-/// Something happens that can be heard and subscribed to.
+/// An event that is notified by place and by subscription.
 const WORLD: &str = "
     [world]
     size = [60, 60]

@@ -1,14 +1,15 @@
-//! Bad networks: what players see is right again soon after, and what they do gets through.
+//! Bad networks: views are right again soon after, and commands get through.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::common::relay::Relay;
-use crate::common::{Bots, Log, PLAIN, ROOM, start, ticks, trust};
 use client_bot::connect::hello;
 use client_bot::{BehaviourKind, Client, Connector};
 use quic::Faults;
 use script::builtin;
+
+use crate::common::relay::Relay;
+use crate::common::{Bots, Log, PLAIN, ROOM, start, ticks, trust};
 
 #[tokio::test]
 async fn packets_that_are_late_overtaken_and_doubled_leave_views_right() {

@@ -1,4 +1,4 @@
-//! What commands do where their output can't be written, and what a world does where its log
+//! Commands whose output can't be written, and a world whose log
 //! can't be.
 
 use std::fs::{self, File};
@@ -8,15 +8,16 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::common::disks::FailingSyncs;
-use crate::common::folder::TestFolder;
-use crate::common::process::signal;
-use crate::common::{DEADLINE, eventually, get, myriad_binary, start_with, ticks};
 use client_bot::connect::hello;
 use client_bot::{Client, Connector, Trust};
 use rustix::fs::OFlags;
 use server::server::DataOptions;
 use tokio::time::timeout;
+
+use crate::common::disks::FailingSyncs;
+use crate::common::folder::TestFolder;
+use crate::common::process::signal;
+use crate::common::{DEADLINE, eventually, get, myriad_binary, start_with, ticks};
 
 const WORLD: &str = "
     [world]
@@ -37,7 +38,7 @@ const WORLD: &str = "
     attributes = []
 ";
 
-/// A kept world that has stopped, with an account that keeps something.
+/// A persistent world that has stopped, with an account that has a character.
 async fn kept(name: &str) -> TestFolder {
     let folder = TestFolder::new(name);
     let data = folder.join("data");
@@ -68,7 +69,7 @@ fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A pipe that takes nothing until somebody reads.
+/// A pipe that takes nothing until it is read.
 fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = pipe().unwrap();
     rustix::io::ioctl_fionbio(&writer, true).unwrap();
@@ -85,7 +86,7 @@ fn full() -> File {
         .expect("a full device")
 }
 
-/// Commands whose output is what they are for.
+/// Commands whose purpose is their output.
 const COMMANDS: &[&[&str]] = &[
     &["--help"],
     &["--version"],
@@ -114,13 +115,13 @@ async fn a_command_that_cannot_write_all_of_its_output_fails_and_says_so() {
     let folder = kept("output-full").await;
     for command in COMMANDS {
         let output = run(&folder, command, full());
-        let said = errors(&output);
-        assert_eq!(output.status.code(), Some(1), "{command:?}: {said}");
+        let printed = errors(&output);
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {printed}");
         assert!(
-            said.contains("cannot write to standard output"),
-            "{command:?}: {said}"
+            printed.contains("cannot write to standard output"),
+            "{command:?}: {printed}"
         );
-        assert!(!said.contains("panicked"), "{command:?}: {said}");
+        assert!(!printed.contains("panicked"), "{command:?}: {printed}");
     }
     // A descriptor that is open for reading only.
     let unwritable = File::open("/dev/null").unwrap();
@@ -130,9 +131,9 @@ async fn a_command_that_cannot_write_all_of_its_output_fails_and_says_so() {
     for name in ["full.json", "full.parquet"] {
         std::os::unix::fs::symlink("/dev/full", folder.join(name)).unwrap();
         let output = run(&folder, &["export", "data", "--to", name], Stdio::piped());
-        let said = errors(&output);
-        assert_eq!(output.status.code(), Some(1), "{name}: {said}");
-        assert!(said.contains("cannot write full."), "{name}: {said}");
+        let printed = errors(&output);
+        assert_eq!(output.status.code(), Some(1), "{name}: {printed}");
+        assert!(printed.contains("cannot write full."), "{name}: {printed}");
     }
     // A disk that takes the bytes and loses them.
     if let Some(syncs) = FailingSyncs::new(&folder) {
@@ -143,12 +144,12 @@ async fn a_command_that_cannot_write_all_of_its_output_fails_and_says_so() {
                 .args(["export", "data", "--to", name]);
             syncs.beneath(&mut command);
             let output = command.env("FAIL_SYNCS_OF", "/lost.").output().unwrap();
-            let said = errors(&output);
-            assert_eq!(output.status.code(), Some(1), "{name}: {said}");
-            assert!(said.contains("cannot write lost."), "{name}: {said}");
+            let printed = errors(&output);
+            assert_eq!(output.status.code(), Some(1), "{name}: {printed}");
+            assert!(printed.contains("cannot write lost."), "{name}: {printed}");
         }
     }
-    // An error is told even where it can't be written.
+    // An error sets the exit status even where it can't be written.
     let mut command = Command::new(myriad_binary());
     command.args(["check", "no such file"]).stdin(Stdio::null());
     let status = command.stdout(full()).stderr(full()).status().unwrap();
@@ -164,11 +165,14 @@ async fn a_reader_that_has_read_enough_is_no_failure() {
         let _ = fs::remove_file(folder.join("made.pem"));
         let _ = fs::remove_dir_all(folder.join("made"));
         let output = run(&folder, command, writer);
-        let said = errors(&output);
+        let printed = errors(&output);
         // The doctor may find something of this machine.
         let is_doctor = command[0] == "doctor";
-        assert!(output.status.success() || is_doctor, "{command:?}: {said}");
-        assert!(!said.contains("cannot write"), "{command:?}: {said}");
+        assert!(
+            output.status.success() || is_doctor,
+            "{command:?}: {printed}"
+        );
+        assert!(!printed.contains("cannot write"), "{command:?}: {printed}");
     }
 }
 
@@ -221,19 +225,19 @@ impl Logging {
             .spawn()
             .expect("the binary runs");
         let mut output = child.stdout.take().unwrap();
-        let mut said = String::new();
-        while !said.contains("metrics on") {
+        let mut printed = String::new();
+        while !printed.contains("metrics on") {
             let mut some = [0; 256];
             let length = output.read(&mut some).expect("text");
-            assert!(length > 0, "{said}");
-            said += &String::from_utf8_lossy(&some[..length]);
+            assert!(length > 0, "{printed}");
+            printed += &String::from_utf8_lossy(&some[..length]);
         }
-        let line = said
+        let line = printed
             .lines()
             .find_map(|line| line.strip_prefix("listening on "));
         Logging {
             child,
-            address: line.expect(&said).to_owned(),
+            address: line.expect(&printed).to_owned(),
             metrics,
         }
     }
@@ -290,7 +294,7 @@ async fn no_fault_of_the_log_slows_or_ends_the_world_and_lost_lines_are_counted(
     for (what, is_waiting, log) in logs {
         let server = Logging::start(log);
         server.clients_come_and_go(30).await;
-        // What nobody reads may still be read.
+        // Unread output may still be read.
         if !is_waiting {
             eventually(what, || server.lost() > 0.0).await;
         }

@@ -1,8 +1,9 @@
-//! Bots send what a script says, or any command of the world, and are told nothing wrong.
+//! Bots send the commands of a script, or any command of the world, and receive nothing wrong.
 
-use crate::common::{Bots, Player, start, ticks, until};
 use client_bot::BehaviourKind;
 use client_bot::cli::read_play;
+
+use crate::common::{Bots, Player, start, ticks, until};
 
 /// A world whose hit points start in the middle, so that both strikes and heals show.
 const ARENA: &str = "
@@ -29,7 +30,7 @@ async fn hunters_strike_each_other() {
     });
     let bots = bots.await;
     let mut witness = Player::join(&server).await;
-    until(&mut [&mut witness], "somebody is hurt", |p| {
+    until(&mut [&mut witness], "a player is hurt", |p| {
         let view = p[0].client.view();
         let hp = view.schema().column("hp").expect("such an attribute");
         view.entities().values().any(|e| e.row[hp] < 60)

@@ -53,7 +53,7 @@ fn at(tick_hz: u32) -> WorldConfig {
     reader.parse(WORLD, "a test's world").unwrap().config
 }
 
-/// How many ticks ahead and behind commands may arrive, as clients are told.
+/// How many ticks ahead and behind commands may arrive, as sent to clients.
 fn input_and_late(server: &Server) -> (u32, u32) {
     let options = GameOptions::default();
     let game = GameClient::new(server.address(), "localhost", &trust(server), options);
@@ -94,7 +94,7 @@ async fn commands_200_ms_ahead_are_taken_at_the_rate_that_the_command_line_sets(
 }
 
 #[tokio::test]
-async fn a_kept_world_that_goes_on_at_another_rate_has_what_follows_from_it() {
+async fn a_persistent_world_at_another_rate_has_the_limits_of_that_rate() {
     let folder = TestFolder::absent("kept-rates");
     for (tick_hz, expected) in [
         (20, (10, 20)),
@@ -113,7 +113,7 @@ async fn a_kept_world_that_goes_on_at_another_rate_has_what_follows_from_it() {
 }
 
 #[tokio::test]
-async fn a_standby_of_a_world_whose_rate_has_changed_goes_on_with_what_follows_from_it() {
+async fn a_standby_of_a_world_whose_rate_has_changed_has_the_limits_of_that_rate() {
     let pair = Pair::new(WORLD, "rates");
     let before = pair.primary(|_| ());
     ticks(&before, 3).await;
@@ -148,10 +148,10 @@ async fn a_rate_that_contradicts_the_file_is_rejected_by_every_command_that_take
             .args(["--world", file, "--tick-hz", "1000"])
             .output()
             .unwrap();
-        let told = text(&ran);
-        assert_eq!(ran.status.code(), Some(1), "{told}");
-        assert!(told.contains("with --tick-hz 1000"), "{told}");
+        let printed = text(&ran);
+        assert_eq!(ran.status.code(), Some(1), "{printed}");
+        assert!(printed.contains("with --tick-hz 1000"), "{printed}");
         let expected = "limits.unread_seconds: expected 1 to 30, found 40";
-        assert!(told.contains(expected), "{told}");
+        assert!(printed.contains(expected), "{printed}");
     }
 }

@@ -1,9 +1,10 @@
-//! A player that dies is seen dying, and goes on with a new entity.
+//! A player that dies is seen dying, and gets a new entity.
 
-use crate::common::{Bots, Player, listen_for, losing, start, ticks, until};
 use client_bot::BehaviourKind;
 use script::builtin;
 use shared::wire::stream::Message;
+
+use crate::common::{Bots, Player, listen_for, losing, start, ticks, until};
 
 /// A room whose players die after two strikes.
 const DUEL: &str = "
@@ -54,7 +55,7 @@ const BRAWL: &str = "
 ";
 
 #[tokio::test]
-async fn a_player_that_dies_goes_on_with_a_new_entity() {
+async fn a_player_that_dies_gets_a_new_entity() {
     let server = start(DUEL);
     let mut victim = Player::join(&server).await;
     let mut killer = Player::join(&server).await;
@@ -86,11 +87,12 @@ async fn a_player_that_dies_goes_on_with_a_new_entity() {
     let reborn = victim.entity();
     assert_ne!(reborn, fallen);
     assert_eq!(victim.value(reborn, "hp"), 100);
-    // The owner is told the private attributes of the new entity.
+    // The owner is sent the private attributes of the new entity.
     assert_eq!(victim.value(reborn, "gold"), 10);
-    let told = &victim.log.messages;
+    let messages = &victim.log.messages;
     assert!(
-        told.iter()
+        messages
+            .iter()
             .any(|(_, item)| *item == Message::Reborn(reborn))
     );
     until(&mut [&mut killer, &mut witness], "they see it", |p| {
@@ -99,9 +101,9 @@ async fn a_player_that_dies_goes_on_with_a_new_entity() {
     .await;
     for player in [&killer, &witness] {
         assert_eq!(player.leaves_of(fallen).len(), 1);
-        let told = &player.log.messages;
+        let messages = &player.log.messages;
         assert!(
-            !told
+            !messages
                 .iter()
                 .any(|(_, item)| matches!(item, Message::Reborn(_)))
         );
@@ -141,13 +143,13 @@ async fn requests_are_answered_in_the_tick_of_a_rebirth_too() {
     })
     .await;
     assert_ne!(victim.entity(), fallen);
-    let told = &victim.log.messages;
-    let reborn = told
+    let messages = &victim.log.messages;
+    let reborn = messages
         .iter()
         .find(|(_, item)| matches!(item, Message::Reborn(_)));
-    let tick = reborn.expect("it was told so").0;
-    let in_that_tick = told.iter().filter(|told| told.0 == tick);
-    let answered = |told: &&(_, Message)| matches!(told.1, Message::Answer(_));
+    let tick = reborn.expect("the message of its rebirth").0;
+    let in_that_tick = messages.iter().filter(|messages| messages.0 == tick);
+    let answered = |messages: &&(_, Message)| matches!(messages.1, Message::Answer(_));
     assert!(in_that_tick.filter(answered).count() > 0);
     server.stop().unwrap();
 }
@@ -171,7 +173,7 @@ async fn a_client_that_leaves_while_dead_is_gone() {
 }
 
 #[tokio::test]
-async fn bots_that_die_all_the_time_are_told_nothing_wrong() {
+async fn bots_that_die_all_the_time_receive_nothing_wrong() {
     let server = start(BRAWL);
     let bots = Bots::start_with(&server, 40, BehaviourKind::Fight, |o| {
         o.network = losing(0.05)

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use client_bot::BehaviourKind;
-use durability::recording::{Next, RecordingReader, RecordingWriter};
+use durability::recording::{NextTick, RecordingReader, RecordingWriter};
 use gpu_kernels::{Frame, StateHash};
 use script::builtin;
 use server::commands::replay::{Replayed, replay};
@@ -143,12 +143,12 @@ async fn a_difference_is_found_in_its_tick() {
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
-async fn a_world_goes_on_when_its_disk_is_full() {
+async fn a_world_keeps_running_when_the_disk_of_its_recording_is_full() {
     let server = start_with(FIGHT, |options| {
         options.record = Some(PathBuf::from("/dev/full"));
     });
     let bots = Bots::start(&server, 20, BehaviourKind::Fight).await;
-    // Some hundred bytes a tick: several times what is buffered.
+    // Some hundred bytes a tick: several times the buffer.
     ticks(&server, 100).await;
     bots.go_home();
     common::eventually("all have left", || server.stats().figures().clients == 0).await;
@@ -206,9 +206,9 @@ fn read(file: &Path) -> (shared::WorldConfig, Vec<(Frame, StateHash)>) {
     let mut ticks = vec![];
     loop {
         match recording.next_tick() {
-            Next::Tick(frame, hash) => ticks.push((*frame, hash)),
-            Next::End => return (recording.config, ticks),
-            Next::BrokenOff(reason) => panic!("a whole recording breaks off: {reason}"),
+            NextTick::Tick(frame, hash) => ticks.push((*frame, hash)),
+            NextTick::End => return (recording.config, ticks),
+            NextTick::BrokenOff(reason) => panic!("a whole recording breaks off: {reason}"),
         }
     }
 }

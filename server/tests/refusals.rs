@@ -1,11 +1,12 @@
-//! A client that cannot stay is told why.
+//! A client that is refused or closed gets the reason.
 
-use crate::common::{Player, ROOM, play_until, start, start_with, trust, until};
 use client_bot::client_core::{Close, Event, GameOptions, LossCode};
 use client_bot::connect::{ClientError, fingerprint, hello};
 use client_bot::{Client, Connector, GameClient, Trust};
 use shared::wire::PROTOCOL_VERSION;
 use shared::wire::control::Hello;
+
+use crate::common::{Player, ROOM, play_until, start, start_with, trust, until};
 
 #[tokio::test]
 async fn a_full_server_says_so() {
@@ -14,10 +15,10 @@ async fn a_full_server_says_so() {
         let server = start_with(world, |options| options.shards = shards);
         let first = Player::join(&server).await;
         let mut second = Player::join(&server).await;
-        let (code, told) = Player::refusal(&server, &hello("", None)).await;
+        let (code, reason) = Player::refusal(&server, &hello("", None)).await;
         assert_eq!(code, LossCode::Closed(Close::Full));
         assert_eq!(
-            told, "the server refused: the server has no room for more clients",
+            reason, "the server refused: the server has no room for more clients",
             "with {shards} shards"
         );
         // A client that leaves frees its place at once.
@@ -44,14 +45,14 @@ async fn a_full_world_says_so() {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_tells_every_client() {
+async fn a_server_that_stops_closes_every_client_with_the_reason() {
     let server = start(ROOM);
     let mut players = vec![Player::join(&server).await, Player::join(&server).await];
     let stopping = tokio::task::spawn_blocking(move || server.stop());
     for player in &mut players {
-        let (code, told) = player.end_with_code().await;
+        let (code, reason) = player.end_with_code().await;
         assert_eq!(code, LossCode::Closed(Close::Shutdown));
-        assert_eq!(told, "the connection ended: the server is shutting down");
+        assert_eq!(reason, "the connection ended: the server is shutting down");
     }
     stopping.await.unwrap().unwrap();
 }
@@ -86,15 +87,15 @@ async fn a_client_of_another_version_learns_which_one_the_server_speaks_and_wher
 }
 
 #[tokio::test]
-async fn a_client_for_another_world_is_told_so() {
+async fn a_client_for_another_world_is_closed_with_the_reason() {
     let server = start(ROOM);
     let for_another = Hello {
         schema_hash: Some(1),
         ..hello("", None)
     };
-    let (code, told) = Player::refusal(&server, &for_another).await;
+    let (code, reason) = Player::refusal(&server, &for_another).await;
     assert_eq!(code, LossCode::Closed(Close::SchemaMismatch));
-    assert!(told.contains("the client needs schema"), "{told}");
+    assert!(reason.contains("the client needs schema"), "{reason}");
     server.stop().unwrap();
 }
 

@@ -161,13 +161,13 @@ async fn clients_learn_what_commands_and_notifications_there_are() {
     assert_eq!(interfaces(&player), 1);
     let spend = named(&player, "spend").unwrap();
     player.send(spend, &[3]);
-    until(&mut [&mut player, &mut other], "all hear of it", |p| {
+    until(&mut [&mut player, &mut other], "all are notified", |p| {
         p.iter().all(|player| player.notices().len() == 1)
     })
     .await;
     assert_eq!(gold(&player), -3);
 
-    // A client that joins now is welcomed with what there is now.
+    // A client that joins now is welcomed with the current schema.
     let late = Player::join(&world.server).await;
     assert_eq!(named(&late, "spend"), Some(spend));
 
@@ -225,7 +225,7 @@ async fn a_recording_replays_with_the_scripts_of_each_tick() {
     let _ = fs::remove_file(&file);
 }
 
-/// Folders of scripts that change as a whole, and what lies in them.
+/// Folders of scripts that change as a whole, and their contents.
 #[cfg(unix)]
 mod folders {
     use std::os::unix::fs::symlink;
@@ -274,7 +274,7 @@ mod folders {
             &TEN.replace("10", "100"),
         );
         while earn(&mut player).await != 100 {}
-        // Without a folder the world keeps what it has.
+        // Without a folder the world keeps its scripts.
         fs::remove_dir_all(folder.join("scripts")).unwrap();
         ticks(&server, 40).await;
         assert_eq!(earn(&mut player).await, 100);
@@ -304,7 +304,7 @@ mod folders {
         symlink("v2", folder.join("map/..tmp")).unwrap();
         fs::rename(folder.join("map/..tmp"), folder.join("map/..data")).unwrap();
         while earn(&mut player).await != 10 {}
-        // What a link leads to is in another folder.
+        // The target of a link is in another folder.
         write(&folder.join("map/v2"), "earn.rs", &TEN.replace("10", "100"));
         while earn(&mut player).await != 100 {}
         symlink("other", folder.join("next")).unwrap();
@@ -364,35 +364,35 @@ async fn the_log_says_each_problem_once_and_that_the_world_file_has_changed() {
     let file = folder.join("world.toml");
     fs::write(&file, &world).unwrap();
     let server = Process::start(&folder.join("data"), &file, "told", "127.0.0.1:0");
-    let said = |what: &str| server.log().matches(what).count();
+    let logged = |what: &str| server.log().matches(what).count();
     fs::write(scripts.join("earn.rs"), "fn").unwrap();
-    eventually("the problem is said", || said("earn.rs:1:3") == 1).await;
+    eventually("the problem is logged", || logged("earn.rs:1:3") == 1).await;
     // Saves of other scripts come into force, and say nothing of the first again.
     for (i, text) in [SPEND, ONE].iter().enumerate() {
         let text = text.replace("earn", "mint");
         fs::write(scripts.join(format!("new{i}.rs")), text).unwrap();
         eventually("it is in force", || {
-            said("other scripts are in force") == i + 1
+            logged("other scripts are in force") == i + 1
         })
         .await;
     }
-    assert_eq!(said("earn.rs:1:3"), 1, "{}", server.log());
+    assert_eq!(logged("earn.rs:1:3"), 1, "{}", server.log());
     fs::write(scripts.join("earn.rs"), ONE.replace("1", "2")).unwrap();
-    eventually("it is mended", || said("no problems any more") == 1).await;
+    eventually("it is mended", || logged("no problems any more") == 1).await;
     fs::write(&file, world.replace("aoi = 100", "aoi = 50")).unwrap();
-    eventually("the change is said", || {
-        said("world.toml has changed; the running world keeps what it has") == 1
-            && said("schema.world.aoi: ") == 1
+    eventually("the change is logged", || {
+        logged("world.toml has changed; the running world keeps what it has") == 1
+            && logged("schema.world.aoi: ") == 1
     })
     .await;
     fs::write(&file, world.replace("aoi = 100", "aoi = 0")).unwrap();
-    eventually("its problem is said", || {
-        said("no world can start with it") == 1 && said("world.aoi: expected") == 1
+    eventually("its problem is logged", || {
+        logged("no world can start with it") == 1 && logged("world.aoi: expected") == 1
     })
     .await;
     fs::write(&file, &world).unwrap();
     eventually("the old file is back", || {
-        said("is again as the running world") == 1
+        logged("is again as the running world") == 1
     })
     .await;
     server.stop();

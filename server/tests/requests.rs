@@ -1,14 +1,15 @@
 //! Requests on the clients' streams are answered in order, and too many do no harm.
 
-use crate::common;
-use crate::common::raw::{Raw, ended_as, framed};
-use crate::common::{Bots, PLAIN, Player, ROOM, eventually, start, units, until};
 use client_bot::BehaviourKind;
 use client_bot::connect::hello;
 use quinn::TransportConfig;
 use shared::wire::control::Close;
 use shared::wire::request::{REQUEST_BYTES_MAX, Region, Request, RequestBody};
 use shared::wire::stream::Message;
+
+use crate::common;
+use crate::common::raw::{Raw, ended_as, framed};
+use crate::common::{Bots, PLAIN, Player, ROOM, eventually, start, units, until};
 
 #[tokio::test]
 async fn requests_for_what_a_world_does_not_have_are_rejected_with_the_reason() {
@@ -223,7 +224,7 @@ async fn a_subscription_to_what_the_world_lacks_is_refused_with_the_nearest_name
          [commands]\nshout.radius_max = 50",
     );
     let mut player = Player::join(&server).await;
-    for (text, told) in [
+    for (text, reason) in [
         (
             "attribute == \"hpp\"",
             "this world has no attribute \"hpp\"; did you mean \"hp\"?",
@@ -247,7 +248,7 @@ async fn a_subscription_to_what_the_world_lacks_is_refused_with_the_nearest_name
         ),
     ] {
         let refusal = player.subscribe(1, text).await.unwrap_err();
-        assert_eq!(refusal, format!("the predicate: column 1: {told}"));
+        assert_eq!(refusal, format!("the predicate: column 1: {reason}"));
     }
     let good = [
         "attribute == \"hp\"",

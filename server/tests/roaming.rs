@@ -1,5 +1,5 @@
-//! A client whose address changes goes on: behind a router that forgets, or from one network
-//! to the next.
+//! A client whose address changes stays connected: behind a router that forgets, or from one
+//! network to the next.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::common::{Player, ROOM, go, start_with, until};
 use client_bot::connect::hello;
 
-/// A router that translates the address of one client, and forgets its port when it is told.
+use crate::common::{Player, ROOM, go, start_with, until};
+
+/// A router that translates the address of one client, and forgets its port on demand.
 struct Router {
     address: SocketAddr,
     state: Arc<State>,
@@ -104,7 +105,7 @@ fn towards(server: SocketAddr) -> UdpSocket {
 const LOOK: Duration = Duration::from_millis(20);
 
 #[tokio::test]
-async fn a_client_goes_on_when_its_port_changes_whichever_shard_it_reaches() {
+async fn a_client_keeps_its_connection_when_its_port_changes_whichever_shard_it_reaches() {
     // With this many shards, a new port almost always reaches another one.
     let world = format!("{ROOM}\n[limits]\nidle_seconds = 10\n[commands]\nmove.speed_max = 30");
     let server = start_with(&world, |options| options.shards = 8);
@@ -123,7 +124,7 @@ async fn a_client_goes_on_when_its_port_changes_whichever_shard_it_reaches() {
     let mut ports = vec![];
     for step in 1..=6 {
         ports.push(router.forget(server.address()).port());
-        // Its commands arrive, and what it is told does, too.
+        // Its commands arrive, and so do datagrams to it.
         let place = 2.0 + 4.0 * f64::from(step);
         go(&mut roamer, place, 3.0).await;
         assert!(router.state.answered.load(Ordering::Relaxed) > 0);

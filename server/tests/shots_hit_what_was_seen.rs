@@ -1,4 +1,4 @@
-//! A shot is judged by what its player saw, however late it arrives; after a crash, too.
+//! A shot is judged by its player's view, however late it arrives; after a crash, too.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -43,10 +43,10 @@ fn a_shot_hits_who_was_in_reach_as_it_was_shown_and_a_crash_forgets_nothing() {
             .then_some(())
     });
     let target = f64::from(runner.reference().0);
-    // The client's library says what was shown, whatever stands here.
+    // The client's library sets the tick of the view, whatever this one is.
     game.command_named("shoot", &[target, 0.0]).unwrap();
     game.command_named("cut", &[target]).unwrap();
-    until(&mut game, "the shot is told", |game| {
+    until(&mut game, "the shot is notified", |game| {
         (own(game, "shots")? > 0.0).then_some(())
     });
     assert_eq!(
@@ -54,7 +54,7 @@ fn a_shot_hits_who_was_in_reach_as_it_was_shown_and_a_crash_forgets_nothing() {
         (Some(1.0), Some(0.0))
     );
 
-    // What is on disk now is the first checkpoint, and the journal with the shot: it runs again.
+    // The first checkpoint is on disk now, and the journal with the shot: it runs again.
     let ticket = game.game().ticket().expect("it plays");
     let crashed = folder.crashed("range-crashed");
     drop(game);

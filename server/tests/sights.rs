@@ -1,12 +1,13 @@
 //! Clients that see less far than the world allows, and spectators, which have no entity.
 
-use crate::common;
-use crate::common::{Bots, Player, go, listen_for, start, units, until};
 use client_bot::BehaviourKind;
 use client_bot::connect::hello;
 use server::Server;
 use shared::EntityId;
 use shared::wire::control::Hello;
+
+use crate::common;
+use crate::common::{Bots, Player, go, listen_for, start, units, until};
 
 /// A world in which players see 20 units far and go anywhere in one step.
 const WIDE: &str = "
@@ -65,7 +66,7 @@ async fn a_client_sees_only_as_far_as_it_wants_to() {
 }
 
 #[tokio::test]
-async fn a_spectator_sees_what_is_around_its_point_and_is_seen_by_nobody() {
+async fn a_spectator_sees_the_area_around_its_point_and_is_not_seen() {
     let rules = "[spectators]\nallowed = true\nspeed_max = 400";
     let server = start(&format!("{WIDE}\n{rules}"));
     let mut player = Player::join(&server).await;

@@ -1,16 +1,17 @@
-//! A client that does not read what it is sent is closed, so that the others need not
+//! A client that does not read its stream is closed, so that the others need not
 //! wait for it.
 
-use crate::common::raw::{Raw, ended_as, framed};
-use crate::common::{Bots, Player, start, ticks, trust, until};
 use client_bot::client_core::{Handshake, Session};
 use client_bot::connect::hello;
 use client_bot::{BehaviourKind, Connector};
 use quinn::{TransportConfig, VarInt};
 use shared::wire::control::Close;
 
+use crate::common::raw::{Raw, ended_as, framed};
+use crate::common::{Bots, Player, start, ticks, trust, until};
+
 #[tokio::test]
-async fn a_client_whose_window_stays_shut_is_told_that_it_is_too_slow() {
+async fn a_client_whose_window_stays_shut_is_closed_as_too_slow() {
     // The enters of all stones exceed `client_stream_bytes`.
     let server = start(
         "
@@ -106,9 +107,9 @@ async fn slots_of_the_dead_can_be_reused_once_a_silent_reader_is_gone() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_is_told_less_before_it_is_told_nothing() {
+async fn a_slow_reader_is_sent_less_before_it_is_closed() {
     // All that the fighters do to each other in this time is far more than may wait for one
-    // client, and each of them is told all of it.
+    // client, and all of it is sent to each of them.
     let server = start(
         "
         [world]
@@ -141,7 +142,7 @@ async fn a_slow_reader_is_told_less_before_it_is_told_nothing() {
     let end = server.stats().figures().ticks + 200;
     while server.stats().figures().ticks < end || session.is_none() {
         let chunk = receive.read_chunk(64, true).await.unwrap().expect("more");
-        read += take_in(&chunk.bytes, &mut handshake, &mut session);
+        read += read_stream(&chunk.bytes, &mut handshake, &mut session);
         if session.is_some() {
             ticks(&server, 1).await;
             acknowledge(&raw, &mut session);
@@ -150,7 +151,7 @@ async fn a_slow_reader_is_told_less_before_it_is_told_nothing() {
     let notices = server.stats().figures().notices - notices_at_first;
     assert!(notices > 1000, "{notices} notices to all");
     bots.verify(&server).await;
-    // It reads on, and knows in the end what a client knows that comes now.
+    // It reads on, and in the end its view equals that of a new client.
     let mut witness = Player::join(&server).await;
     let mut session = session.expect("a welcome");
     let (own, other) = (session.view().entity(), witness.entity());
@@ -171,8 +172,8 @@ async fn a_slow_reader_is_told_less_before_it_is_told_nothing() {
     server.stop().unwrap();
 }
 
-/// Bytes of the stream, for whoever is there to read them. Gives their number.
-fn take_in(bytes: &[u8], handshake: &mut Handshake, session: &mut Option<Session>) -> usize {
+/// Reads the bytes of the stream that are there, and returns their number.
+fn read_stream(bytes: &[u8], handshake: &mut Handshake, session: &mut Option<Session>) -> usize {
     match session {
         Some(session) => session.handle_stream(bytes, &mut ()).unwrap(),
         None => {

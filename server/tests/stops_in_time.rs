@@ -22,10 +22,10 @@ const KEEPS_GOLD: &str = "
     ]
 ";
 
-/// A program, and what it has said so far on both streams.
+/// A program, and its output so far on both streams.
 struct Running {
     child: Child,
-    said: Arc<Mutex<String>>,
+    printed: Arc<Mutex<String>>,
 }
 
 impl Running {
@@ -36,35 +36,35 @@ impl Running {
             .stderr(Stdio::piped())
             .spawn()
             .expect("it runs");
-        let said = Arc::new(Mutex::new(String::new()));
+        let printed = Arc::new(Mutex::new(String::new()));
         let streams: [Box<dyn Read + Send>; 2] = [
             Box::new(child.stdout.take().unwrap()),
             Box::new(child.stderr.take().unwrap()),
         ];
         for stream in streams {
-            let said = said.clone();
+            let printed = printed.clone();
             // It ends with the program.
             thread::spawn(move || {
                 for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                    *said.lock().unwrap() += &format!("{line}\n");
+                    *printed.lock().unwrap() += &format!("{line}\n");
                 }
             });
         }
-        Running { child, said }
+        Running { child, printed }
     }
 
     fn serve(folder: &Path, more: &[&str]) -> Running {
         Running::start(&mut serve(folder, more))
     }
 
-    fn said(&self) -> String {
-        self.said.lock().unwrap().clone()
+    fn printed(&self) -> String {
+        self.printed.lock().unwrap().clone()
     }
 
     fn says(&self, what: &str) {
         let begun = Instant::now();
-        while !self.said().contains(what) {
-            assert!(begun.elapsed() < DEADLINE, "{what}: {}", self.said());
+        while !self.printed().contains(what) {
+            assert!(begun.elapsed() < DEADLINE, "{what}: {}", self.printed());
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -79,7 +79,7 @@ impl Running {
             assert!(
                 begun.elapsed() < DEADLINE,
                 "it does not end: {}",
-                self.said()
+                self.printed()
             );
             thread::sleep(Duration::from_millis(20));
         }
@@ -115,7 +115,7 @@ fn silent() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// Waits until somebody has connected, and keeps that open.
+/// Waits for a connection, and keeps it open.
 fn connected(listener: &TcpListener) -> std::net::TcpStream {
     listener.accept().expect("a connection").0
 }
@@ -139,13 +139,13 @@ fn a_server_that_waits_for_its_standby_stops_at_a_signal() {
     server.says("waiting for the standby to acknowledge tick 0");
     signal(&server.child, "-TERM");
     let status = server.ends();
-    assert!(status.success(), "{}", server.said());
+    assert!(status.success(), "{}", server.printed());
     assert!(
-        server.said().contains("was stopped while it waited"),
+        server.printed().contains("was stopped while it waited"),
         "{}",
-        server.said()
+        server.printed()
     );
-    // Its world goes on, with the tick of which nobody was told.
+    // Its world continues, with the tick that was not sent.
     let verified = myriad(&["verify", "world"])
         .current_dir(&*folder)
         .output()
@@ -154,7 +154,7 @@ fn a_server_that_waits_for_its_standby_stops_at_a_signal() {
     let mut again = Running::serve(&folder, &["--data", "world"]);
     again.says("listening on");
     signal(&again.child, "-INT");
-    assert!(again.ends().success(), "{}", again.said());
+    assert!(again.ends().success(), "{}", again.printed());
 }
 
 #[cfg(feature = "postgres")]
@@ -176,7 +176,7 @@ fn a_server_that_waits_for_its_database_says_so_and_stops_at_a_signal() {
     let _open = connected(&listener);
     server.says("waiting for the database of characters");
     signal(&server.child, "-TERM");
-    assert!(server.ends().success(), "{}", server.said());
+    assert!(server.ends().success(), "{}", server.printed());
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_server_that_waits_for_etcd_says_so_and_stops_at_a_signal() {
     let _open = connected(&listener);
     server.says("waiting for etcd to");
     signal(&server.child, "-INT");
-    assert!(server.ends().success(), "{}", server.said());
+    assert!(server.ends().success(), "{}", server.printed());
 }
 
 #[test]
@@ -214,9 +214,9 @@ fn a_server_whose_disk_hangs_says_so_and_ends_in_time() {
     syncs.hang();
     server.says("waiting for the disk to sync tick");
     signal(&server.child, "-TERM");
-    assert_eq!(server.ends().code(), Some(1), "{}", server.said());
+    assert_eq!(server.ends().code(), Some(1), "{}", server.printed());
     server.says("ends before its stop is complete: it still waits for the disk");
-    // All that anybody was told is there.
+    // All sent values are there.
     let verified = myriad(&["verify", "world"]).current_dir(&*folder).output();
     assert!(verified.unwrap().status.success());
 }
@@ -245,8 +245,8 @@ fn a_demo_ends_early_at_a_signal_with_its_report() {
         demo.says("updates/s");
         signal(&demo.child, name);
         let status = demo.ends();
-        assert!(status.success(), "{name}: {}", demo.said());
-        demo.says("Everything that the bots were told was right.");
+        assert!(status.success(), "{name}: {}", demo.printed());
+        demo.says("All data that the bots received was right.");
     }
 }
 
@@ -329,15 +329,15 @@ fn process_1_ends_at_signals_like_any_other() {
                 return;
             };
             outer.says(sign);
-            let told = || {
+            let sent = || {
                 let mut kill = Command::new("kill");
                 kill.args([name, &inner]).stderr(Stdio::null()).status()
             };
-            assert!(told().unwrap().success());
+            assert!(sent().unwrap().success());
             if sign.is_empty() {
                 // It says nothing, so it may not have listened yet.
                 thread::sleep(Duration::from_secs(1));
-                let _ = told();
+                let _ = sent();
             }
             outer.ends();
         }
@@ -353,27 +353,31 @@ fn a_hangup_that_was_ignored_stays_ignored_and_other_signals_end_no_world() {
     for name in ["-HUP", "-USR1", "-USR2"] {
         signal(&server.child, name);
     }
-    // It still takes what is asked of it.
+    // It still accepts requests.
     thread::sleep(Duration::from_millis(300));
     assert!(
         server.child.try_wait().unwrap().is_none(),
         "{}",
-        server.said()
+        server.printed()
     );
     signal(&server.child, "-TERM");
     assert!(server.ends().success());
-    assert!(server.said().contains("stopped after"), "{}", server.said());
+    assert!(
+        server.printed().contains("stopped after"),
+        "{}",
+        server.printed()
+    );
 }
 
 #[test]
 fn counts_beyond_all_sense_are_refused_at_once() {
     for option in ["--threads", "--shards"] {
         let output = myriad(&["serve", option, "200000"]).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{printed}");
         assert!(
-            said.contains("expected a whole number of at least 1 and at most"),
-            "{said}"
+            printed.contains("expected a whole number of at least 1 and at most"),
+            "{printed}"
         );
     }
 }

@@ -1,9 +1,10 @@
-//! Many clients that come at once all come in.
+//! Many clients that connect at once are all admitted.
 
 use std::time::Instant;
 
-use crate::common::{Bots, eventually, start_with};
 use client_bot::BehaviourKind;
+
+use crate::common::{Bots, eventually, start_with};
 
 /// Players see a few others each.
 const LARGE: &str = "

@@ -1,8 +1,8 @@
-//! Talk: who hears what, in which order, and what a recording has of it.
+//! Talk: the receivers of texts, their order, and the texts in a recording.
 
 use std::sync::Arc;
 
-use durability::recording::{Next, RecordingReader};
+use durability::recording::{NextTick, RecordingReader};
 use frontend::talk_budget::{BYTES_AT_ONCE, BYTES_PER_SECOND};
 use server::server::{DataOptions, ServerOptions};
 use shared::wire::request::Region;
@@ -17,7 +17,7 @@ use crate::common::{
     Player, all_listen, go, leave, listen_for, scratch, start_with, units, until, world,
 };
 
-/// Players see 20 units far, and are heard 30 units far.
+/// Players see 20 units far, and their texts reach 30 units far.
 const WIDE: &str = "
     [world]
     size = [1000, 1000]
@@ -106,8 +106,8 @@ fn text(text: &str) -> Text {
     Text::new(text).unwrap()
 }
 
-/// All that a player heard.
-fn heard(player: &Player) -> Vec<Talk> {
+/// All texts that a player received.
+fn received(player: &Player) -> Vec<Talk> {
     let messages = player.log.messages.iter();
     let talk = messages.filter_map(|(_, message)| match message {
         Message::Talk(talk) => Some(talk.clone()),
@@ -117,7 +117,7 @@ fn heard(player: &Player) -> Vec<Talk> {
 }
 
 #[tokio::test]
-async fn what_is_said_is_heard_by_those_near_once_and_by_nobody_else() {
+async fn a_text_reaches_players_nearby_once_and_no_others() {
     let server = start_with(WIDE, |options| options.shards = 2);
     let mut players = vec![];
     // Some of the 30 units around the first one are in sight up to 50 units away.
@@ -136,15 +136,15 @@ async fn what_is_said_is_heard_by_those_near_once_and_by_nobody_else() {
     let speaker = players[0].entity();
     ask(&mut players[0], say("hello, ŵorld")).await.unwrap();
     all_listen(&server, &mut players).await;
-    let said = Talk::Said {
+    let talk = Talk::Said {
         speaker,
         name: Some(name("Ann")),
         text: text("hello, ŵorld"),
     };
     for (i, player) in players.iter().enumerate() {
-        let expected = vec![said.clone(); usize::from(i != 3)];
-        assert_eq!(heard(player), expected, "player {i}");
-        assert!(player.notices().is_empty(), "the text is all that is told");
+        let expected = vec![talk.clone(); usize::from(i != 3)];
+        assert_eq!(received(player), expected, "player {i}");
+        assert!(player.notices().is_empty(), "only the text is sent");
     }
     server.stop().unwrap();
 }
@@ -157,7 +157,7 @@ async fn everything_a_player_says_arrives_in_its_order() {
         go(player, 500.0, 500.0).await;
         ask(player, join_channel("trade")).await.unwrap();
     }
-    // All at once, so that several are said in one tick.
+    // All at once, so that several are sent in one tick.
     let requests = [
         say("1"),
         whisper("bob", "2"),
@@ -171,7 +171,7 @@ async fn everything_a_player_says_arrives_in_its_order() {
     }
     players[0].client.flush();
     let words = |player: &Player| -> Vec<String> {
-        let talk = heard(player);
+        let talk = received(player);
         let texts = talk.iter().filter_map(|talk| match talk {
             Talk::Said { text, .. } | Talk::Whispered { text, .. } | Talk::Spoken { text, .. } => {
                 Some(text.to_string())
@@ -181,7 +181,7 @@ async fn everything_a_player_says_arrives_in_its_order() {
         texts.collect()
     };
     let [ann, bob] = &mut players;
-    until(&mut [ann, bob], "both have heard all", |p| {
+    until(&mut [ann, bob], "both have received all", |p| {
         words(p[0]).len() == 4 && words(p[1]).len() == 6
     })
     .await;
@@ -191,14 +191,17 @@ async fn everything_a_player_says_arrives_in_its_order() {
 }
 
 #[tokio::test]
-async fn channels_have_members_who_hear_each_other_and_nobody_else() {
+async fn texts_in_a_channel_reach_its_members_only() {
     let server = start_with(WIDE, |options| options.shards = 2);
     let mut players = vec![];
     for called in ["Ann", "Bob", "Cid"] {
         players.push(join(&server, called).await);
     }
-    let told = ask(&mut players[0], speak("trade", "anyone?")).await;
-    assert_eq!(told.unwrap_err(), "the client is not in the channel trade");
+    let answer = ask(&mut players[0], speak("trade", "anyone?")).await;
+    assert_eq!(
+        answer.unwrap_err(),
+        "the client is not in the channel trade"
+    );
     ask(&mut players[0], join_channel("Trade")).await.unwrap();
     ask(&mut players[1], join_channel("trade")).await.unwrap();
     ask(&mut players[1], speak("trade", "wool!")).await.unwrap();
@@ -212,8 +215,8 @@ async fn channels_have_members_who_hear_each_other_and_nobody_else() {
     let [ann, cid] = &mut players[..] else {
         unreachable!("two are left");
     };
-    until(&mut [ann, cid], "Ann hears that Bob has left", |p| {
-        heard(p[0]).len() == 5
+    until(&mut [ann, cid], "Ann is notified that Bob has left", |p| {
+        received(p[0]).len() == 5
     })
     .await;
     let channel = || name("Trade");
@@ -238,8 +241,8 @@ async fn channels_have_members_who_hear_each_other_and_nobody_else() {
             name: name("Bob"),
         },
     ];
-    assert_eq!(heard(ann), expected);
-    assert!(heard(cid).is_empty());
+    assert_eq!(received(ann), expected);
+    assert!(received(cid).is_empty());
     let leave = TalkRequest::Leave {
         channel: "trade".to_owned(),
     };
@@ -249,30 +252,34 @@ async fn channels_have_members_who_hear_each_other_and_nobody_else() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_said_is_answered_with_the_reason() {
+async fn invalid_texts_are_rejected_with_the_reason() {
     let server = start_with(WIDE, |_| ());
     let mut guest = join(&server, "").await;
     let mut ann = join(&server, "Ann").await;
-    let told = async |player: &mut Player, request| ask(player, request).await.unwrap_err();
-    assert_eq!(told(&mut ann, say("")).await, "a text is empty");
+    let rejection = async |player: &mut Player, request| ask(player, request).await.unwrap_err();
+    assert_eq!(rejection(&mut ann, say("")).await, "a text is empty");
     assert_eq!(
-        told(&mut ann, say(&"x".repeat(513))).await,
+        rejection(&mut ann, say(&"x".repeat(513))).await,
         "a text has 513 bytes, expected at most 512"
     );
-    assert!(told(&mut ann, say("a\u{202e}b")).await.contains("U+202E"));
+    assert!(
+        rejection(&mut ann, say("a\u{202e}b"))
+            .await
+            .contains("U+202E")
+    );
     assert_eq!(
-        told(&mut ann, whisper("Zoe", "hi")).await,
+        rejection(&mut ann, whisper("Zoe", "hi")).await,
         "there is no player called Zoe"
     );
     let nameless = "only players with a name can do that";
-    assert_eq!(told(&mut guest, whisper("Ann", "hi")).await, nameless);
-    assert_eq!(told(&mut guest, join_channel("trade")).await, nameless);
+    assert_eq!(rejection(&mut guest, whisper("Ann", "hi")).await, nameless);
+    assert_eq!(rejection(&mut guest, join_channel("trade")).await, nameless);
     server.stop().unwrap();
     // A world without the command.
     let server = start_with("[world]\ntick_hz = 20", |_| ());
     let mut ann = join(&server, "Ann").await;
     assert!(
-        told(&mut ann, say("hi"))
+        rejection(&mut ann, say("hi"))
             .await
             .contains("has no command `say")
     );
@@ -280,7 +287,7 @@ async fn what_cannot_be_said_is_answered_with_the_reason() {
 }
 
 #[tokio::test]
-async fn who_talks_too_much_is_heard_as_far_as_the_pace_allows() {
+async fn texts_beyond_the_rate_limit_are_rejected() {
     let server = start_with(WIDE, |_| ());
     let mut ann = join(&server, "Ann").await;
     for i in 0..20 {
@@ -294,7 +301,7 @@ async fn who_talks_too_much_is_heard_as_far_as_the_pace_allows() {
     let answers = ann.answers();
     let granted = answers.iter().filter(|(_, answer)| answer.is_ok()).count();
     listen_for(&server, &mut [&mut ann], 4).await;
-    assert_eq!(heard(&ann).len(), granted);
+    assert_eq!(received(&ann).len(), granted);
     assert!((8..20).contains(&granted), "{granted} of 20");
     let refused = answers.iter().find_map(|(_, answer)| answer.as_ref().err());
     assert_eq!(refused.unwrap(), "too much talk at once; wait a moment");
@@ -302,25 +309,25 @@ async fn who_talks_too_much_is_heard_as_far_as_the_pace_allows() {
 }
 
 #[tokio::test]
-async fn a_filter_changes_what_is_said() {
+async fn a_filter_changes_texts() {
     let server = start_with(WIDE, |options| {
         options.talk_filter = Arc::new(WordList::new("darn").expect("a list"));
     });
     let mut ann = join(&server, "Ann").await;
     ask(&mut ann, say("Darn it")).await.unwrap();
-    until(&mut [&mut ann], "it hears itself", |p| {
-        !heard(p[0]).is_empty()
+    until(&mut [&mut ann], "it receives its own text", |p| {
+        !received(p[0]).is_empty()
     })
     .await;
-    let Talk::Said { text, .. } = &heard(&ann)[0] else {
-        panic!("{:?}", heard(&ann));
+    let Talk::Said { text, .. } = &received(&ann)[0] else {
+        panic!("{:?}", received(&ann));
     };
     assert_eq!(&**text, "**** it");
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn a_recording_has_who_came_and_what_was_said() {
+async fn a_recording_has_clients_and_texts() {
     let file = scratch("talk.myriad");
     let server = start_with(WIDE, |options| options.record = Some(file.clone()));
     let mut players = [join(&server, "Ann").await, join(&server, "Bob").await];
@@ -332,16 +339,16 @@ async fn a_recording_has_who_came_and_what_was_said() {
     }
     server.stop().unwrap();
     let mut journal = RecordingReader::open(&file).unwrap();
-    let (mut people, mut said) = (vec![], vec![]);
-    while let Next::Tick(frame, _) = journal.next_tick() {
+    let (mut people, mut sayings) = (vec![], vec![]);
+    while let NextTick::Tick(frame, _) = journal.next_tick() {
         people.extend(frame.people);
-        said.extend(frame.said);
+        sayings.extend(frame.said);
     }
     let names: Vec<_> = people.iter().map(|p| p.person.name.as_deref()).collect();
     assert_eq!(names, [Some("Ann"), Some("Bob")]);
     let speaker = Some(people[0].client);
-    assert!(said.iter().all(|saying| saying.speaker == speaker));
-    let texts: Vec<&str> = said.iter().map(|saying| &*saying.text).collect();
+    assert!(sayings.iter().all(|saying| saying.speaker == speaker));
+    let texts: Vec<&str> = sayings.iter().map(|saying| &*saying.text).collect();
     assert_eq!(texts, ["one", "two", "three"]);
     std::fs::remove_file(&file).unwrap();
 }
@@ -376,16 +383,16 @@ async fn many_who_whisper_fill_the_budget_of_a_listener_and_not_its_link() {
         .unwrap();
     listen_for(&server, &mut [&mut victim], 5).await;
     let ticks = server.stats().figures().ticks - begun;
-    let bytes = heard(&victim).len() as u64 * 512;
+    let bytes = received(&victim).len() as u64 * 512;
     let most = BYTES_AT_ONCE + BYTES_PER_SECOND * ticks.div_ceil(20) + 512;
     assert!(bytes <= most, "{bytes} of {most} bytes in {ticks} ticks");
-    assert_eq!(heard(&victim).len(), granted + 1);
+    assert_eq!(received(&victim).len(), granted + 1);
     assert!(granted > 8 && refused > 8, "{granted} and {refused}");
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn a_muted_player_is_not_heard_until_it_is_unmuted_and_others_are() {
+async fn texts_of_a_muted_player_are_left_out_until_it_is_unmuted() {
     let server = start_with(WIDE, |options| options.shards = 2);
     let [mut ann, mut bob, mut cid] = [
         join(&server, "Ann").await,
@@ -406,15 +413,15 @@ async fn a_muted_player_is_not_heard_until_it_is_unmuted_and_others_are() {
     assert_eq!(refusal, "Bob is not muted");
     ask(&mut ann, mute("bob")).await.unwrap();
     listen_for(&server, &mut [&mut ann, &mut bob, &mut cid], 5).await;
-    let before = [heard(&ann).len(), heard(&cid).len()];
-    for said in [say("1"), whisper("Ann", "2"), speak("trade", "3")] {
+    let before = [received(&ann).len(), received(&cid).len()];
+    for request in [say("1"), whisper("Ann", "2"), speak("trade", "3")] {
         // The one that is muted does not learn it.
-        ask(&mut bob, said).await.unwrap();
+        ask(&mut bob, request).await.unwrap();
     }
     ask(&mut cid, say("4")).await.unwrap();
     listen_for(&server, &mut [&mut ann, &mut bob, &mut cid], 5).await;
     let texts = |player: &Player, before: usize| {
-        let talk = heard(player).split_off(before);
+        let talk = received(player).split_off(before);
         let texts = talk.into_iter().map(|talk| match talk {
             Talk::Said { text, .. } | Talk::Whispered { text, .. } | Talk::Spoken { text, .. } => {
                 text.to_string()
@@ -469,13 +476,13 @@ async fn whom_an_account_has_muted_stays_so_after_a_restart_of_a_kept_world() {
     ask(&mut bob, whisper("Ann", "1")).await.unwrap();
     ask(&mut cid, whisper("Ann", "2")).await.unwrap();
     until(&mut [&mut ann], "she hears Cid", |p| {
-        !heard(p[0]).is_empty()
+        !received(p[0]).is_empty()
     })
     .await;
     assert!(
-        matches!(&heard(&ann)[..], [Talk::Whispered { text, .. }] if &**text == "2"),
+        matches!(&received(&ann)[..], [Talk::Whispered { text, .. }] if &**text == "2"),
         "{:?}",
-        heard(&ann)
+        received(&ann)
     );
     server.stop().unwrap();
 
@@ -493,18 +500,21 @@ async fn whom_an_account_has_muted_stays_so_after_a_restart_of_a_kept_world() {
 async fn who_leaves_and_comes_back_speaks_no_more_often() {
     let server = start_with(WIDE, |_| ());
     let begun = server.stats().figures().ticks;
-    let mut said = 0;
+    let mut accepted = 0;
     for _ in 0..4 {
         let mut guest = [Player::join(&server).await];
         let [answers] = &ask_at_once(&mut guest, 8, || say("me again")).await[..] else {
             panic!("one guest");
         };
-        said += answers.iter().filter(|answer| answer.is_ok()).count() as u64;
+        accepted += answers.iter().filter(|answer| answer.is_ok()).count() as u64;
         let [guest] = guest;
         leave(&server, guest).await;
     }
     let ticks = server.stats().figures().ticks - begun;
     let most = 8 + ticks / 10 + 1;
-    assert!(said <= most, "{said} in {ticks} ticks, expected {most}");
+    assert!(
+        accepted <= most,
+        "{accepted} in {ticks} ticks, expected {most}"
+    );
     server.stop().unwrap();
 }

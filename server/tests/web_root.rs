@@ -1,16 +1,17 @@
 //! A page of one's own: its files come from a folder, nothing else does, and pages of other
 //! origins may ask where to connect if they are allowed to.
 
-use crate::common;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::symlink;
 
-use crate::common::folder::TestFolder;
-use crate::common::{DEADLINE, PLAIN, start_with};
 use server::Server;
 use server::server::WebServing;
+
+use crate::common;
+use crate::common::folder::TestFolder;
+use crate::common::{DEADLINE, PLAIN, start_with};
 
 /// An answer: its status, its head in lower case, its body.
 struct Answer {
@@ -89,7 +90,7 @@ async fn the_files_of_the_folder_come_before_those_of_the_built_in_page() {
     // A file that is new, or another, is there at once.
     fs::write(folder.join("index.html"), "again").unwrap();
     assert_eq!(get(&server, "/index.html").text(), "again");
-    // What the folder lacks.
+    // A file that the folder lacks.
     assert!(get(&server, "/game.wasm").has("content-type: application/wasm"));
     assert!(
         get(&server, "/transport.js")
@@ -97,7 +98,7 @@ async fn the_files_of_the_folder_come_before_those_of_the_built_in_page() {
             .contains("WebTransport")
     );
     assert_eq!(get(&server, "/none.js").status, 404);
-    // What it can't replace.
+    // Paths that it can't replace.
     assert!(get(&server, "/connect.json").text().contains("\"port\""));
     assert!(!get(&server, "/dashboard").text().contains("mine"));
     let head = ask(&server, "HEAD /art/ HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -163,11 +164,7 @@ async fn nothing_outside_of_the_folder_and_nothing_hidden_is_served() {
         assert!(!answer.text().contains(secret), "{path}");
     }
     if pipe {
-        assert_eq!(
-            get(&server, "/pipe.js").status,
-            404,
-            "nobody writes into it"
-        );
+        assert_eq!(get(&server, "/pipe.js").status, 404, "it has no writer");
     }
     // Without a folder of one's own, files are those of the page only.
     assert_eq!(get(&server, "/").status, 200, "the built-in page");
@@ -178,7 +175,7 @@ async fn nothing_outside_of_the_folder_and_nothing_hidden_is_served() {
     server.stop().unwrap();
 }
 
-/// Makes a pipe that nobody writes into, where there is a program for it.
+/// Makes a pipe without a writer, where there is a program for it.
 fn made_pipe(path: &std::path::Path) -> bool {
     let made = std::process::Command::new("mkfifo").arg(path).status();
     made.is_ok_and(|status| status.success())
@@ -205,11 +202,11 @@ async fn pages_of_allowed_origins_may_ask_where_to_connect() {
     assert_eq!(allowed.status, 200);
     assert!(allowed.has("access-control-allow-origin: https://game.example"));
     assert!(allowed.has("vary: origin"), "{}", allowed.head);
-    let asked = from(&server, "OPTIONS", "/connect.json", "http://b:1");
-    assert_eq!((asked.status, asked.body.len()), (204, 0));
-    assert!(asked.has("access-control-allow-origin: http://b:1"));
-    assert!(asked.has("access-control-allow-methods: get"));
-    assert!(asked.has("vary: origin"));
+    let preflight = from(&server, "OPTIONS", "/connect.json", "http://b:1");
+    assert_eq!((preflight.status, preflight.body.len()), (204, 0));
+    assert!(preflight.has("access-control-allow-origin: http://b:1"));
+    assert!(preflight.has("access-control-allow-methods: get"));
+    assert!(preflight.has("vary: origin"));
     for foreign in [
         "https://evil.example",
         "null",

@@ -1,5 +1,5 @@
 //! A browser plays over WebTransport on the server's own port, beside other clients. What
-//! it does wrong costs nobody else anything.
+//! it does wrong affects no other client.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -31,11 +31,11 @@ async fn a_browser_plays_beside_bots_and_leaves_for_good() {
     let begun = SystemTime::now();
     let now = || begun.elapsed().unwrap();
     let mut buffer = vec![0; 4096];
-    // It sees itself and others, and is told of their movement.
+    // It sees itself and others, and receives their movement.
     while game.view().is_none_or(|view| view.counts().movements < 10) {
         tokio::select! {
             read = receive.read(&mut buffer) => {
-                let count = read.unwrap().expect("the stream goes on");
+                let count = read.unwrap().expect("an open stream");
                 game.handle_stream(&buffer[..count], now()).unwrap();
             }
             datagram = session.browser.connection.read_datagram() => {
@@ -43,7 +43,7 @@ async fn a_browser_plays_beside_bots_and_leaves_for_good() {
                 assert_eq!(datagram[0], 0, "the quarter of the session's number");
                 game.handle_datagram(&datagram[1..], now()).unwrap();
             }
-            () = tokio::time::sleep(DEADLINE) => panic!("nothing is heard"),
+            () = tokio::time::sleep(DEADLINE) => panic!("nothing is received"),
         }
         if let Some(datagram) = game.datagram(now()) {
             let framed = [&[0], &datagram[..]].concat();
@@ -75,7 +75,7 @@ async fn a_browser_plays_beside_bots_and_leaves_for_good() {
 }
 
 #[tokio::test]
-async fn a_browser_is_told_why_its_session_ends() {
+async fn a_browser_gets_the_reason_why_its_session_ends() {
     let server = start_with(PLAIN, |options| {
         web(options);
         options.authenticator = Arc::new(SharedWord::new("open sesame"));
@@ -103,7 +103,7 @@ async fn browsers_that_are_lost_can_come_back() {
     let mut buffer = vec![0; 4096];
     while !game.is_playing() {
         let read = timeout(DEADLINE, receive.read(&mut buffer)).await.unwrap();
-        let count = read.unwrap().expect("the stream goes on");
+        let count = read.unwrap().expect("an open stream");
         game.handle_stream(&buffer[..count], Duration::ZERO)
             .unwrap();
     }
@@ -135,7 +135,7 @@ async fn browsers_are_shown_a_short_lived_certificate_whose_hash_is_on_the_page(
 }
 
 #[tokio::test]
-async fn nobody_speaks_http_with_a_server_that_has_no_page() {
+async fn a_server_without_a_page_speaks_no_http() {
     let server = start_with(PLAIN, |_| ());
     let error = Browser::try_connect(&server)
         .await
@@ -305,7 +305,7 @@ async fn a_browser_that_says_nothing_or_half_a_request_is_sent_away() {
         let reason = ended_as(&browser.connection, Close::TooSlow).await;
         assert!(reason.contains("no hello within"), "{reason}");
     }
-    // The last one has a session, and is told over that.
+    // The last one has a session, and gets the reason over that.
     closed(&held[3].0.connection).await;
     server.stop().unwrap();
 }
@@ -315,7 +315,7 @@ async fn other_clients_of_a_server_for_browsers_have_one_stream_and_no_more_room
     let server = start_with(PLAIN, web);
     let bots = Bots::start(&server, 10, BehaviourKind::Wander).await;
     let raw = Raw::connect(&server, TransportConfig::default()).await;
-    // They may open what a browser may, but nobody reads it.
+    // They may open the streams of a browser, but the server does not read them.
     let mut written = 0;
     let mut held = vec![];
     while let Ok(Ok(mut stream)) =

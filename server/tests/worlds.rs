@@ -1,7 +1,8 @@
 //! Worlds of other shapes.
 
-use crate::common::{Bots, Player, start, ticks, until};
 use client_bot::BehaviourKind;
+
+use crate::common::{Bots, Player, start, ticks, until};
 
 #[tokio::test]
 async fn each_client_in_a_crowd_sees_exactly_the_nearest() {
@@ -23,7 +24,7 @@ async fn each_client_in_a_crowd_sees_exactly_the_nearest() {
 }
 
 #[tokio::test]
-async fn bots_in_three_dimensions_among_npcs_are_told_nothing_wrong() {
+async fn bots_in_three_dimensions_among_npcs_receive_nothing_wrong() {
     let server = start(
         "
         [world]

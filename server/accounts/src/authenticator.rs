@@ -1,4 +1,4 @@
-//! What a server asks of a token, and why one is rejected.
+//! Checks of tokens, and the reasons for rejecting one.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,26 +11,26 @@ use thiserror::Error;
 use super::identity::{AccountError, Identity};
 use super::names;
 
-/// Says who shows a token. Game servers may bring their own; one is called on every shard's
-/// thread, for each hello, so it should take less than a millisecond and wait for nothing.
+/// Identifies the owner of a token. Game servers may bring their own; one is called on every
+/// shard's thread, for each hello, so it should take less than a millisecond and not wait.
 pub trait Authenticator: Send + Sync {
-    /// Who a client is, or why it may not come in.
+    /// The identity of a client, or why it is not admitted.
     fn authenticate(
         &self,
         credentials: &Credentials<'_>,
         now: UnixTime,
     ) -> Result<Identity, Rejection>;
 
-    /// What an operator should know of it at the start.
+    /// A description for the operator, logged at the start.
     fn description(&self) -> String;
 
-    /// Whether a right token may be found by trying many. A network that has shown too many
-    /// wrong ones is then not heard for a while, and else still with a right one.
+    /// Whether a right token can be guessed. If so, all tokens of a network with too many wrong
+    /// ones are refused for a while; else a right one is still accepted.
     fn is_guessable(&self) -> bool {
         true
     }
 
-    /// Whether anybody may come in: the log warns of it.
+    /// Whether every client is admitted: the log warns of it.
     fn is_open(&self) -> bool {
         false
     }
@@ -55,7 +55,7 @@ impl Authenticator for Shared<dyn Authenticator> {
     }
 }
 
-/// What a hello says of its sender. Nothing of it is proven.
+/// The sender's claims in a hello. None is proven.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Credentials<'a> {
     pub token: &'a str,
@@ -67,7 +67,7 @@ pub struct Credentials<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnixTime(pub u64);
 
-/// Why a client may not come in; the sentence is for its player.
+/// Why a client is not admitted; the sentence is for its player.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Rejection {
     #[error("the token is not the server's")]
@@ -90,13 +90,14 @@ pub enum Rejection {
     Account(#[from] AccountError),
     #[error("the name: {0}")]
     Name(#[from] TextError),
-    /// What an embedding game says. It is not about the token: players are not asked for another.
+    /// The reason of an embedding game. It is not about the token, so the player is not asked for
+    /// another.
     #[error("{0}")]
     Other(String),
 }
 
 impl Rejection {
-    /// Whether the client may be trying out tokens: a network may do so only a few times.
+    /// Whether the client may be guessing tokens, which is limited per network.
     pub fn is_guess(&self) -> bool {
         matches!(
             self,
@@ -122,7 +123,7 @@ impl Rejection {
 }
 
 impl Credentials<'_> {
-    /// The name that the client wants, where nothing else says how it is called.
+    /// The client's wished name, for accounts without a name of their own.
     pub fn name(&self) -> Result<Option<Name>, Rejection> {
         match self.wished_name {
             "" => Ok(None),

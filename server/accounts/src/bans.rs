@@ -1,4 +1,4 @@
-//! Accounts and networks that stay out for a time.
+//! Accounts and networks that are banned for a time.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -9,8 +9,8 @@ use super::identity::{Account, Identity};
 use super::moment::Moment;
 use super::network::Network;
 
-/// The bans of a server. They end by the steady clock: whoever sets the date of the machine
-/// neither ends nor prolongs them.
+/// The bans of a server. They end by the steady clock: setting the date of the machine neither
+/// ends nor prolongs them.
 #[derive(Debug, Default)]
 pub struct Bans(Vec<Holding>);
 
@@ -32,7 +32,7 @@ pub struct Ban {
     pub reason: String,
 }
 
-/// Who stays out.
+/// The account or network that is banned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Banned {
@@ -59,7 +59,7 @@ impl std::fmt::Display for Banned {
 }
 
 impl Bans {
-    /// Those that an earlier server had.
+    /// The bans of an earlier server.
     pub fn new(bans: Vec<Ban>, now: Moment) -> Bans {
         let holding = bans.into_iter().map(|ban| {
             let left = ban.until.saturating_sub(now.date.0).min(BAN_SECONDS_MAX);
@@ -72,7 +72,7 @@ impl Bans {
         Bans(holding.collect())
     }
 
-    /// Adds a ban, or gives an old one another end. False if there are too many.
+    /// Adds a ban, or changes the end of an old one. False if there are too many.
     pub fn add(&mut self, whom: Banned, time: Duration, reason: String, now: Moment) -> bool {
         self.lift(&whom);
         self.forget(now.steady);
@@ -177,7 +177,7 @@ mod tests {
             let later = now.after(99).dated(date);
             assert_eq!(bans.all(later)[0].until, date + 1);
         }
-        // The next server has what is left.
+        // The next server has the rest of the time.
         let kept = bans.all(now.after(40).dated(7000));
         let next = Bans::new(kept, now.dated(7010));
         let from = IpAddr::from([10, 1, 0, 1]);

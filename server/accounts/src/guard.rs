@@ -1,5 +1,5 @@
-//! All that stands between a hello and the world: who it is, whether they are banned, and
-//! how many of an account or a network may come. All shards share one.
+//! Admission after the hello: the client's identity, bans, and limits for each account and
+//! network. All shards share one.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -32,12 +32,12 @@ struct State {
     bans: Bans,
     /// How many clients of a network are in.
     clients: HashMap<Network, u32>,
-    /// When the arrivals of an account would have come at an even pace; those of late.
+    /// Recent arrivals: when those of an account would have come at an even rate.
     arrivals: HashMap<Account, Instant>,
     guesses: Guesses,
 }
 
-/// Why a client may not come in.
+/// Why a client is not admitted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotAdmitted {
     #[error(transparent)]
@@ -65,7 +65,7 @@ impl NotAdmitted {
     }
 }
 
-/// Why bans are not as they should be.
+/// Why a change of bans failed.
 #[derive(Debug, Error)]
 pub enum BanError {
     #[error("there are too many bans")]
@@ -99,7 +99,7 @@ impl Guard {
         self.state().bans = Bans::new(bans, now);
     }
 
-    /// Lets a client in, or says why not. Who is let in must [`Guard::leave`].
+    /// Admits a client, or returns why not. Every admitted client must [`Guard::leave`].
     pub fn admit(
         &self,
         credentials: &Credentials<'_>,
@@ -111,24 +111,24 @@ impl Guard {
         Ok(identity)
     }
 
-    /// Lets a client in whose token is not heard, as its network has shown too many wrong ones.
-    /// It must then come back to the session of a ticket: these can't be found by trying. Who is
-    /// let in must [`Guard::leave`].
+    /// Admits a client whose token is not checked, as its network has shown too many wrong ones. It
+    /// must then resume a session with a ticket, which can't be guessed. Every admitted client must
+    /// [`Guard::leave`].
     pub fn admit_by_ticket(&self, address: IpAddr, now: Moment) -> Result<Identity, NotAdmitted> {
         let guest = Identity::default();
         self.enter(&guest, address, now)?;
         Ok(guest)
     }
 
-    /// Who shows these credentials. The guesses of a network are counted here, and so those at
-    /// all shards together.
+    /// The identity of these credentials. The guesses of a network are counted here, for all shards
+    /// together.
     fn authenticate(
         &self,
         credentials: &Credentials<'_>,
         address: IpAddr,
         now: Moment,
     ) -> Result<Identity, NotAdmitted> {
-        // Before it is looked at: many connections show tokens at the same time.
+        // Before the check: many connections show tokens at the same time.
         let taken = self.state().guesses.take(address, now.steady);
         let over = |wait: Duration| NotAdmitted::Guessing(wait.as_secs() + 1);
         if let Err(wait) = taken
@@ -171,7 +171,7 @@ impl Guard {
         Ok(())
     }
 
-    /// A client that was let in is gone. `address` is the one that it came from.
+    /// An admitted client is gone. `address` is the one that it came from.
     pub fn leave(&self, address: IpAddr) {
         let network = Network::of(address);
         let mut state = self.state();
@@ -183,7 +183,7 @@ impl Guard {
         }
     }
 
-    /// Keeps an account or a network out for some time. The reason is for the player, and may be
+    /// Bans an account or a network for some time. The reason is for the player, and may be
     /// empty.
     pub fn ban(
         &self,
@@ -239,7 +239,7 @@ impl Guard {
 }
 
 impl State {
-    /// An account comes in: each time it takes the place of its earlier connection, which
+    /// Limits how often an account is admitted: each time it replaces its earlier connection, which
     /// costs the world some work.
     fn note_arrival(&mut self, account: &Account, now: Instant) -> Result<(), NotAdmitted> {
         if self.arrivals.len() >= ACCOUNTS_MAX {
@@ -257,10 +257,10 @@ impl State {
     }
 }
 
-/// An account comes so many times at once, and then one time in so many seconds.
+/// The admissions of an account at once, and then the seconds from one to the next.
 const ARRIVALS_AT_ONCE: u32 = 10;
 const ARRIVAL_INTERVAL: Duration = Duration::from_secs(5);
-/// Accounts that have come of late are forgotten beyond this number.
+/// Recent arrivals are forgotten beyond this number of accounts.
 const ACCOUNTS_MAX: usize = 65_536;
 
 #[cfg(test)]
@@ -319,7 +319,7 @@ mod tests {
         }
         let interval = ARRIVAL_INTERVAL.as_secs();
         assert_eq!(come(now), Err(NotAdmitted::TooOften(interval)));
-        // Whoever sets the date makes it neither sooner nor later.
+        // Setting the date makes it neither sooner nor later.
         assert_eq!(come(now.dated(5000)), Err(NotAdmitted::TooOften(interval)));
         assert_eq!(come(now.dated(1)), Err(NotAdmitted::TooOften(interval)));
         assert!(come(now.after(interval)).is_ok());
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_banned_is_told_for_how_long_and_why() {
+    fn a_banned_client_gets_duration_and_reason() {
         let guard = Guard::new(Arc::new(SharedWord::new("")), u32::MAX);
         let (from, now) = (address("10.0.0.1"), start());
         let whom = Banned::Network(Network::of(from));
@@ -359,48 +359,48 @@ mod tests {
         assert!(guard.admit(&Credentials::default(), from, now).is_ok());
     }
 
-    /// How many of many tokens, shown by several threads at the same time, are looked at.
-    fn heard(guard: &Guard, from: &str, now: Moment) -> usize {
-        let (from, heard) = (address(from), std::sync::atomic::AtomicUsize::new(0));
+    /// How many of many tokens, shown by several threads at the same time, are checked.
+    fn checked(guard: &Guard, from: &str, now: Moment) -> usize {
+        let (from, checked) = (address(from), std::sync::atomic::AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for thread in 0..8 {
-                let (guard, heard) = (&guard, &heard);
+                let (guard, checked) = (&guard, &checked);
                 scope.spawn(move || {
                     for guess in 0..100 {
                         let guess = format!("guess-{thread}-{guess}");
                         let refused = guard.admit(&shown(&guess), from, now).unwrap_err();
                         if let NotAdmitted::Rejected(_) = refused {
-                            heard.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                            checked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                         }
                     }
                 });
             }
         });
-        heard.into_inner()
+        checked.into_inner()
     }
 
     #[test]
     fn a_network_has_ten_guesses_at_all_shards_together() {
         let guard = Guard::new(Arc::new(SharedWord::new("open sesame")), u32::MAX);
         let now = start();
-        assert_eq!(heard(&guard, "10.0.0.1", now), 10);
+        assert_eq!(checked(&guard, "10.0.0.1", now), 10);
         let come = |from, now| guard.admit(&shown("open sesame"), address(from), now);
-        // A short word may be found by trying, so a right one is not heard, either.
+        // A short word can be guessed, so a right one is not accepted, either.
         let refusal = come("10.0.0.1", now).unwrap_err();
         assert_eq!(
             refusal.to_string(),
             "this network has shown too many wrong tokens; try again in 6 seconds"
         );
         assert_eq!(refusal.close(), Close::Refused);
-        // A ticket is, and elsewhere nobody is kept out.
+        // A ticket is, and other networks are not affected.
         assert!(guard.admit_by_ticket(address("10.0.0.1"), now).is_ok());
         assert!(come("10.0.0.2", now).is_ok());
-        assert_eq!(heard(&guard, "10.0.0.1", now.after(5)), 1);
+        assert_eq!(checked(&guard, "10.0.0.1", now.after(5)), 1);
         assert!(come("10.0.0.1", now.after(10).dated(0)).is_ok());
     }
 
     #[test]
-    fn right_tokens_that_cannot_be_guessed_are_heard_from_a_network_that_guesses() {
+    fn right_tokens_that_cannot_be_guessed_are_accepted_from_a_network_that_guesses() {
         let key = SignedTokens::new(&[7; 32]).unwrap();
         let token = alice(&key);
         let (long, now) = ("0123456789abcdef", start());
@@ -409,10 +409,10 @@ mod tests {
             (Guard::new(Arc::new(SharedWord::new(long)), u32::MAX), long),
             (Guard::new(Arc::new(SharedWord::new("")), u32::MAX), ""),
         ] {
-            assert_eq!(heard(&guard, "10.0.0.1", now), 10);
+            assert_eq!(checked(&guard, "10.0.0.1", now), 10);
             let right = guard.admit(&shown(right), address("10.0.0.1"), now);
             assert!(right.is_ok(), "{right:?}");
-            assert_eq!(heard(&guard, "10.0.0.1", now), 0);
+            assert_eq!(checked(&guard, "10.0.0.1", now), 0);
         }
     }
 }

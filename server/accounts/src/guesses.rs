@@ -9,13 +9,12 @@ use super::network::Network;
 /// The networks that have shown wrong tokens lately.
 #[derive(Debug, Default)]
 pub struct Guesses {
-    /// When the wrong tokens of a network would have come at an even pace.
+    /// When the wrong tokens of a network would have come at an even rate.
     paid: HashMap<Network, Instant>,
 }
 
 impl Guesses {
-    /// Lets an address, which is proven, show one more token. Otherwise gives the time until it
-    /// may.
+    /// Lets a validated address show one more token, or returns the time until it may.
     pub fn take(&mut self, address: IpAddr, now: Instant) -> Result<(), Duration> {
         let network = Network::of(address);
         if !self.paid.contains_key(&network) && self.paid.len() >= GUESSING_NETWORKS_MAX {
@@ -35,7 +34,7 @@ impl Guesses {
         Ok(())
     }
 
-    /// The token that an address was let show was no guess.
+    /// The token that an address showed was right.
     pub fn give_back(&mut self, address: IpAddr, now: Instant) {
         let network = Network::of(address);
         if let Some(paid) = self.paid.get_mut(&network) {
@@ -47,10 +46,10 @@ impl Guesses {
     }
 }
 
-/// After some wrong tokens a network is not heard until an interval is over for each more.
+/// After some wrong tokens, a network waits for an interval for each more.
 pub const GUESSES_AT_ONCE: u32 = 10;
 pub const GUESS_INTERVAL: Duration = Duration::from_secs(5);
-/// A word of this many bytes is not found by trying, if it was drawn at random.
+/// A random word of this many bytes can't be guessed.
 pub const WORD_BYTES_SAFE: usize = 16;
 const GUESSING_NETWORKS_MAX: usize = 4096;
 

@@ -1,4 +1,4 @@
-//! Accounts, and what is known of a client.
+//! Accounts, and the identity of a client.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use shared::Name;
 use thiserror::Error;
 
-/// An account: what a token proves, and what a player keeps from one evening to the next.
+/// An account, which a token proves, and which has a player's character.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Account(String);
@@ -20,12 +20,12 @@ pub enum AccountError {
     Control,
 }
 
-/// What is known of a client.
+/// The identity of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// `None` where the server proves none.
     pub account: Option<Account>,
-    /// What the player is to be called, unless somebody else is called so.
+    /// The wished name of the player, used unless another player has it.
     pub name: Option<Name>,
 }
 

@@ -34,7 +34,7 @@ pub struct JwtTokens {
 }
 
 struct Key {
-    /// What a token's header calls it; a single key needs no name.
+    /// Its name in the headers of tokens; a single key needs none.
     id: Option<String>,
     key: DecodingKey,
     /// The algorithms that it may be used with.
@@ -85,7 +85,7 @@ impl JwtTokens {
             decode_header(token).map_err(|_| Rejection::Unreadable("expected a JSON web token"))?;
         if has_critical(token) {
             return Err(Rejection::Unreadable(
-                "it demands an extension that the server does not know",
+                "it demands an extension that the server lacks",
             ));
         }
         let candidates = self.keys.iter().filter(|key| self.may_be_of(&header, key));
@@ -186,7 +186,7 @@ impl Authenticator for JwtTokens {
     }
 }
 
-/// Whether the header has critical extensions, of which none is known here (RFC 7515, section
+/// Whether the header has critical extensions, of which none is supported (RFC 7515, section
 /// 4.1.11).
 fn has_critical(token: &str) -> bool {
     let header = token.split('.').next().unwrap_or_default();
@@ -201,7 +201,7 @@ fn of_set(text: &str) -> Result<Vec<Key>> {
         .map_err(|error| anyhow!(plain(&error.to_string(), Format::Json)))
         .context("expected a set of keys as JWKS")?;
     let mut keys = vec![];
-    // Keys of kinds that are not known are no fault of a set (RFC 7517, section 5).
+    // Keys of unknown types are no fault of a set (RFC 7517, section 5).
     let known = set
         .keys
         .into_iter()
@@ -268,8 +268,8 @@ fn of_pem(pem: &[u8]) -> Result<Key> {
     })
 }
 
-/// What a key of a family may verify; none for secrets, which anybody with the file could
-/// sign with.
+/// The algorithms of a family of keys; none for secrets, which anyone with the file could use to
+/// sign.
 fn algorithms(family: AlgorithmFamily) -> Vec<Algorithm> {
     match family {
         AlgorithmFamily::Hmac => vec![],
@@ -277,7 +277,7 @@ fn algorithms(family: AlgorithmFamily) -> Vec<Algorithm> {
     }
 }
 
-/// A set of which each key is looked at by itself.
+/// A set whose keys are parsed one by one.
 #[derive(Deserialize)]
 struct Set {
     keys: Vec<serde_json::Value>,

@@ -4,8 +4,8 @@ use std::time::{Instant, SystemTime};
 
 use super::authenticator::UnixTime;
 
-/// A point in time. The time of day may jump, so that all that paces, waits or expires here goes
-/// by the steady clock; the date is for what others write and read.
+/// A point in time. The time of day may jump, so rates, waits and expiry here use the steady
+/// clock; the date is for files and users.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     pub steady: Instant,
@@ -31,7 +31,7 @@ impl Moment {
         }
     }
 
-    /// The same point in time, after somebody has set the date.
+    /// The same point in time, after the date was set.
     pub fn dated(self, date: u64) -> Moment {
         Moment {
             date: UnixTime(date),

@@ -1,7 +1,7 @@
-//! What players and channels may be called, and which names count as the same one.
+//! Valid names of players and channels, and which count as equal.
 //!
 //! Names are prepared and compared as nicknames are by RFC 8266 (PRECIS), with the tables of
-//! Unicode. What was stored before, under other rules, is read as it is: only its key is new.
+//! Unicode. Names that were stored under other rules are read as they are: only their keys are new.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use shared::Name;
 use shared::world::talk::TextError;
 use unicode_security::confusable_detection::skeleton;
 
-/// Which names count as the same one.
+/// Which names count as equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum NameRule {
     /// Those that differ by capitals, widths, forms of letters, blanks or unseen characters
@@ -91,8 +91,8 @@ fn folded(text: &str) -> String {
     blanks_collapsed(&seen(&text))
 }
 
-/// What all texts have in common that look like this one in any of their capitals: I looks like l,
-/// and so i is the same as both.
+/// A key that is equal for all texts that look like this one in any of their capitals: I looks
+/// like l, and so i is the same as both.
 fn prototype(folded: &str) -> String {
     let letters = DecomposingNormalizerBorrowed::new_nfd()
         .normalize(folded)
@@ -100,7 +100,8 @@ fn prototype(folded: &str) -> String {
     fold(&letters.chars().map(look).collect::<String>())
 }
 
-/// What a letter looks like as a capital; if it looks like no other one, what it looks like.
+/// How a letter looks as a capital, by skeletons; where that is the letter itself, the capital of
+/// its own skeleton.
 fn look(letter: char) -> String {
     let capital = |letter: char| {
         let capital: String = letter.to_uppercase().collect();
@@ -116,7 +117,7 @@ fn look(letter: char) -> String {
     }
 }
 
-/// Twice: what folding gives may be composed, and fold again.
+/// Twice: folding may give letters that compose, and fold again.
 fn fold(text: &str) -> String {
     let case = CaseMapper::new();
     let mut text = nfkc().normalize(text).into_owned();

@@ -1,5 +1,4 @@
-//! Instead of JSON web tokens, in a build without the feature `jwt`: an error says how to get one
-//! with it.
+//! Stub for builds without the feature `jwt`: its error names the feature.
 
 use std::convert::Infallible;
 use std::path::Path;

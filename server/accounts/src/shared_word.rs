@@ -6,8 +6,8 @@ use super::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
 use super::guesses::WORD_BYTES_SAFE;
 use super::identity::Identity;
 
-/// Lets everybody in who shows the same word; with the empty word, everybody. Clients are
-/// called what they want, and have no accounts.
+/// Admits every client with the same word; with the empty word, every client. Clients choose
+/// their names, and have no accounts.
 pub struct SharedWord(String);
 
 impl SharedWord {
@@ -22,7 +22,7 @@ impl Authenticator for SharedWord {
         credentials: &Credentials<'_>,
         _: UnixTime,
     ) -> Result<Identity, Rejection> {
-        // How long it takes says nothing of how much of a guess is right.
+        // In a time that does not depend on how much of a guess is right.
         let is_ours = credentials.token.as_bytes().ct_eq(self.0.as_bytes());
         if !bool::from(is_ours) {
             return Err(Rejection::WrongWord);
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_word_lets_in_and_names_are_checked() {
+    fn one_word_admits_and_names_are_checked() {
         let server = SharedWord::new("open sesame");
         let come = |token, wished_name| {
             server.authenticate(&Credentials { token, wished_name }, UnixTime(0))

@@ -1,5 +1,5 @@
-//! Signed tokens of Myriad's own: whoever has the key issues them, and every server with
-//! the key knows them.
+//! Signed tokens of Myriad's own: issued with a key, and accepted by every server with that
+//! key.
 //!
 //! A token is `myriad1.CLAIMS.SIGNATURE`, both in base64 for addresses: the claims as JSON,
 //! and the HMAC-SHA256 of all before the last point.
@@ -18,11 +18,11 @@ use super::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
 use super::identity::{Account, Identity};
 use super::names;
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
     pub account: Account,
-    /// What the player is called.
+    /// The name of the player.
     pub name: Name,
     /// Seconds since 1970: the token is good from the one and until the other.
     pub from: u64,
@@ -73,7 +73,7 @@ impl SignedTokens {
             .and_then(|rest| rest.strip_prefix('.'))
             .ok_or_else(unreadable)?;
         let signature = BASE64.decode(signature).map_err(|_| unreadable())?;
-        // In a time that does not depend on how much of a guess is right. Nothing is read
+        // In a time that does not depend on how much of a guess is right. Nothing is parsed
         // before.
         hmac::verify(&self.0, signed.as_bytes(), &signature).map_err(|_| Rejection::Forged)?;
         let json = BASE64.decode(claims).map_err(|_| unreadable())?;
@@ -99,7 +99,7 @@ impl Authenticator for SignedTokens {
         }
         Ok(Identity {
             account: Some(claims.account),
-            // One that can't be shown any more does not keep its account out.
+            // A name that is not valid any more does not keep its account out.
             name: names::proven(&claims.name).ok(),
         })
     }
@@ -114,7 +114,7 @@ impl Authenticator for SignedTokens {
 }
 
 const PREFIX: &str = "myriad1";
-/// What HMAC-SHA256 needs for its full strength.
+/// For the full strength of HMAC-SHA256.
 pub const KEY_BYTES_MIN: usize = 32;
 /// Clocks of two machines differ.
 const LEEWAY_SECONDS: u64 = 60;
@@ -135,7 +135,7 @@ mod tests {
     fn show(key: &SignedTokens, token: &str, now: u64) -> Result<Identity, Rejection> {
         let credentials = Credentials {
             token,
-            wished_name: "somebody else",
+            wished_name: "another player",
         };
         key.authenticate(&credentials, UnixTime(now))
     }

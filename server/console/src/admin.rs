@@ -1,10 +1,10 @@
-//! What an operator asks of a running server, over a Unix socket that only the server's user
+//! Requests of an operator to a running server, over a Unix socket that only the server's user
 //! can open: a line of JSON, and a line of JSON as its answer.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | [`request`] | requests and answers |
-//! | [`desk`] | does what is asked, and writes it into the log |
+//! | [`desk`] | handles requests, and logs them |
 //! | [`port`] | the socket |
 
 pub mod desk;

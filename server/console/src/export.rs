@@ -1,5 +1,5 @@
-//! The entities of a kept world before a tick, for those who analyse it: all attributes, also
-//! hidden ones, by the names of the world.
+//! The entities of a persistent world before a tick, for analysts: all attributes, also hidden
+//! ones, by the names of the world.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -46,7 +46,7 @@ impl<'a> Entities<'a> {
                 people.insert(entity, &client.row.person);
             }
         }
-        // The rows do not say yet who was born in the last tick.
+        // The rows lack the births of the last tick.
         for birth in &recovered.last.births {
             let client = clients.get(&ClientRow(birth.token));
             if let (Some(entity), Some(client)) = (birth.entity, client)

@@ -1,8 +1,8 @@
-//! What operators and analysts look at. It reads the world, and nothing of the world reads it.
+//! Tools for operators and analysts. They read the world, and nothing in the world depends on them.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`admin`] | what an operator asks of a running server |
+//! | [`admin`] | requests of an operator to a running server |
 //! | [`web`] | the page for browsers, the dashboard and the replay |
 //! | [`playback`] | a recording, played to any tick |
 //! | [`export`] | the entities of a persistent world, for analysts |

@@ -1,26 +1,26 @@
-//! A recording or a kept world, played to any tick: forwards tick by tick, elsewhere from a
+//! A recording or a persistent world, played to any tick: forwards tick by tick, elsewhere from a
 //! snapshot beside it.
 //!
 //! A position is the number of ticks that the world has run: at position 0 nothing has happened
-//! yet, and at position 1 the first tick has been run. A recording begins at position 0, a kept
-//! world with its oldest checkpoint.
+//! yet, and at position 1 the first tick has been run. A recording begins at position 0, a
+//! persistent world with its oldest checkpoint.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`ticks`] | the ticks, by their number; [`recorded`] and [`kept`] read them |
-//! | [`found`] | what is found when they are opened |
-//! | [`names`] | what players are called |
-//! | [`shelf`] | snapshots in a folder beside what is played |
+//! | [`ticks`] | the ticks, by their number; [`recorded`] and [`persistent`] read them |
+//! | [`contents`] | the world, its first state and the range of its ticks |
+//! | [`names`] | the names of players |
+//! | [`shelf`] | snapshots in a folder beside the recording |
 //! | [`surveyor`] | the thread that runs all ticks once, and makes the snapshots |
 //! | [`player`] | the state at any position |
 //! | [`difference`] | where two states differ |
-//! | [`moment`] | a state, what the tick before it changed, and which commands caused it |
+//! | [`moment`] | a state, the changes of the tick before it, and the commands that caused them |
 
+pub mod contents;
 pub mod difference;
-pub mod found;
-pub mod kept;
 pub mod moment;
 pub mod names;
+pub mod persistent;
 pub mod player;
 pub mod recorded;
 pub mod shelf;

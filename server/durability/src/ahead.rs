@@ -11,14 +11,14 @@ use anyhow::{Context, Result};
 use gpu_kernels::Frame;
 
 use super::disk::Disk;
-use super::log::{Decoder, End, Found, Log, LogError, Read};
+use super::log::{DecodedRecord, Decoder, End, Log, LogError, RawRecord};
 
-/// What reading has cost each thread, without the time in which it waited for another.
+/// The cost of reading for each thread, without the time spent waiting for another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// From the disk, or what the system keeps of it in memory.
+    /// From the disk, or the system's page cache.
     pub reading: Duration,
-    /// Checksums, and what binds records to each other.
+    /// Checksums, and the chain of records.
     pub checking: Duration,
     pub decoding: Duration,
     /// How long the world has waited for records.
@@ -27,8 +27,8 @@ pub struct Work {
     pub bytes: u64,
 }
 
-/// Where reading has come to.
-pub struct Reached {
+/// How far the log was read.
+pub struct ReadEnd {
     pub end: End,
     /// The checksum of the record before the end, if it is known.
     pub previous: Option<u32>,
@@ -40,8 +40,8 @@ pub fn read<P: Deref<Target: Disk + Sized> + Send>(
     log: Log<P>,
     mut decoder: Decoder,
     until: Option<u64>,
-    mut take: impl FnMut(Read) -> Result<()>,
-) -> Result<Reached> {
+    mut take: impl FnMut(DecodedRecord) -> Result<()>,
+) -> Result<ReadEnd> {
     let work = &Mutex::new(Work::default());
     thread::scope(|scope| {
         let (to_decoder, found) = sync_channel(RECORDS_FOUND);
@@ -61,40 +61,40 @@ pub fn read<P: Deref<Target: Disk + Sized> + Send>(
             let next = decoded.recv();
             change(work, |work| work.waiting += begun.elapsed());
             let read = match next.context("a thread that reads the journal has failed")? {
-                Next::Record((read, _outgrown)) => read,
-                Next::End((end, _memory), previous) => {
+                Item::Record((read, _outgrown)) => read,
+                Item::End((end, _memory), previous) => {
                     let work = *work.lock().unwrap_or_else(PoisonError::into_inner);
-                    return Ok(Reached {
+                    return Ok(ReadEnd {
                         end,
                         previous,
                         work,
                     });
                 }
-                Next::Failed(error) => return Err(error.into()),
+                Item::Failed(error) => return Err(error.into()),
             };
             let frame = read.entry.frame.clone();
             take(read)?;
             if let Some(frame) = before.replace(frame).and_then(Arc::into_inner) {
-                // The thread that wants it may have ended.
+                // The decoding thread may have ended.
                 let _ = returned.send(frame);
             }
         }
     })
 }
 
-/// What one thread hands to the next: records, then one of the others.
-enum Next<T, E> {
+/// An item of the pipeline between the threads: records, then one of the others.
+enum Item<T, E> {
     Record(T),
     /// And the checksum of the record before, if it is known.
     End(E, Option<u32>),
     Failed(LogError),
 }
 
-type Checked = Next<Found, End>;
-/// With the frames for whose memory there is no use any more.
-type Decoded = Next<(Read, Option<Frame>), (End, Receiver<Frame>)>;
+type Checked = Item<RawRecord, End>;
+/// With frames whose memory is no longer used.
+type Decoded = Item<(DecodedRecord, Option<Frame>), (End, Receiver<Frame>)>;
 
-/// Ends early if nobody takes more.
+/// Ends early once the receiver is gone.
 fn check_all<P: Deref<Target: Disk + Sized>>(
     mut log: Log<P>,
     until: Option<u64>,
@@ -108,7 +108,7 @@ fn check_all<P: Deref<Target: Disk + Sized>>(
                 torn: None,
                 reason: None,
             };
-            let _ = to.send(Next::End(end, log.previous()));
+            let _ = to.send(Item::End(end, log.previous()));
             return;
         }
         let (begun, before) = (Instant::now(), log.reading());
@@ -123,9 +123,9 @@ fn check_all<P: Deref<Target: Disk + Sized>>(
             }
         });
         let (next, is_last) = match found {
-            Ok(Ok(found)) => (Next::Record(found), false),
-            Ok(Err(end)) => (Next::End(end, log.previous()), true),
-            Err(error) => (Next::Failed(error), true),
+            Ok(Ok(found)) => (Item::Record(found), false),
+            Ok(Err(end)) => (Item::End(end, log.previous()), true),
+            Err(error) => (Item::Failed(error), true),
         };
         if to.send(next).is_err() || is_last {
             return;
@@ -142,22 +142,22 @@ fn decode_all(
 ) {
     for next in records {
         let next = match next {
-            Next::Record(found) => {
+            Item::Record(found) => {
                 let begun = Instant::now();
                 let frame = memory.try_recv().unwrap_or_default();
                 let decoded = decoder.decode(&found, frame);
                 change(work, |work| work.decoding += begun.elapsed());
                 match decoded {
-                    Ok(Some(read)) => Next::Record((read, decoder.take_outgrown())),
+                    Ok(Some(read)) => Item::Record((read, decoder.take_outgrown())),
                     Ok(None) => continue,
-                    Err(error) => Next::Failed(error),
+                    Err(error) => Item::Failed(error),
                 }
             }
-            Next::End(end, previous) => {
-                let _ = to.send(Next::End((end, memory), previous));
+            Item::End(end, previous) => {
+                let _ = to.send(Item::End((end, memory), previous));
                 return;
             }
-            Next::Failed(error) => Next::Failed(error),
+            Item::Failed(error) => Item::Failed(error),
         };
         if to.send(next).is_err() {
             return;

@@ -1,6 +1,5 @@
-//! What accounts keep while they have no entity, in a file of the world's folder or in a
-//! database. The journal says what changed since the last checkpoint, so they may be as old as
-//! that.
+//! The characters of accounts, in a file of the world's folder or in a database. They may be as
+//! old as the last checkpoint: the journal has the changes since then.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -36,14 +35,14 @@ pub type Rows = HashMap<Account, Vec<i32>>;
 
 /// Where characters are kept: texts by account.
 pub trait Store: Send + Sync {
-    /// From now on only this one writes: the `put` of those who did before fails.
+    /// Claims the store: from now on the `put` of earlier servers fails.
     fn claim(&self) -> Result<()>;
     fn all(&self) -> Result<Texts>;
     /// Writes texts, all or none. They can't be lost once this returns.
     fn put(&self, texts: &Texts) -> Result<()>;
 }
 
-/// Another server writes the characters by now, so this one must end.
+/// Another server has claimed the characters, so this one must end.
 #[derive(Debug, Error)]
 #[error("another server of {0} has begun to write its characters")]
 pub struct Superseded(pub String);
@@ -69,12 +68,12 @@ impl CharacterStore {
             let count = copy(&FileStore::open(folder)?, &store)?;
             info!(count, "characters are copied into the database");
         }
-        // Once it is lost, the next start would copy older ones over those of the database.
+        // If that were lost, the next start would copy older ones over those of the database.
         write(folder, MARKER, format!("{}\n", database.world).as_bytes())?;
         Ok(CharacterStore(Box::new(store)))
     }
 
-    /// Puts these in place of what a folder has. They can't be lost once this returns.
+    /// Replaces the characters of a folder. They can't be lost once this returns.
     pub fn replace(folder: &Path, texts: Option<&Texts>) -> Result<()> {
         let disk = Folder::new(folder);
         for name in disk.names()? {
@@ -88,13 +87,13 @@ impl CharacterStore {
         Ok(disk.sync_names()?)
     }
 
-    /// From now on only this one writes.
+    /// Claims the store: see [`Store::claim`].
     pub fn claim(&self) -> Result<()> {
         self.0.claim()
     }
 
-    /// All characters, as a world has them: what it has got since is at its default, and what
-    /// leaves its bounds is clamped.
+    /// All characters for this world: attributes that are new have their defaults, and values out
+    /// of bounds are clamped.
     pub fn load(&self, world: &WorldConfig) -> Result<Rows> {
         let mut rows = Rows::new();
         for (account, character) in self.all()? {
@@ -139,7 +138,7 @@ pub fn are_elsewhere(folder: &Path) -> bool {
     folder.join(MARKER).exists()
 }
 
-/// Writes what a database has otherwise than a file, and gives the number of these characters.
+/// Writes the characters that differ between a database and a file, and returns their number.
 fn copy(from: &FileStore, to: &PostgresStore) -> Result<usize> {
     // Until then another server may write there.
     to.claim()?;
@@ -196,7 +195,7 @@ pub fn row_of(world: &WorldConfig, character: &Map<String, Value>) -> Vec<i32> {
     persisted(world).map(value).collect()
 }
 
-/// Changes values of a row by name. An error says what is wrong with the first that can't be.
+/// Changes values of a row by name. An error describes the first that is invalid.
 pub fn change(world: &WorldConfig, row: &mut [i32], values: &Map<String, Value>) -> Result<()> {
     for (name, given) in values {
         let mut own = persisted(world).enumerate();
@@ -234,7 +233,7 @@ fn can_have(world: &WorldConfig, attribute: &Attribute, own: &KindAttribute, val
     }
 }
 
-/// The row of an account that keeps nothing yet.
+/// The row of an account without a character.
 pub fn default_row(world: &WorldConfig) -> Vec<i32> {
     persisted(world).map(|(_, own)| own.default).collect()
 }
@@ -257,7 +256,7 @@ fn parse(world: &WorldConfig, attribute: &Attribute, given: &Value) -> Option<i3
     }
 }
 
-/// The attributes that accounts keep, each with what players have of it.
+/// The persistent attributes of accounts, each as the player kind has it.
 fn persisted(world: &WorldConfig) -> impl Iterator<Item = (&Attribute, &KindAttribute)> {
     let player = &world.schema.kinds[usize::from(world.player_kind)];
     world.persists.iter().filter_map(|&column| {

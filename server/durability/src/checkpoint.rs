@@ -38,13 +38,13 @@ pub struct Head {
 #[derive(Debug, Deserialize)]
 pub struct Body<W = WorldConfig> {
     pub world: W,
-    /// Without what clients know of each other.
+    /// Without the known sets of clients.
     pub snapshot: Snapshot,
     /// Of the whole state.
     pub hash: StateHash,
     /// As the records before the tick have made it.
     pub roster: Roster,
-    /// Births and deaths of the tick before, which the next record would tell.
+    /// Births and deaths of the tick before, which the next record would settle.
     pub births: Vec<Birth>,
     pub deaths: Vec<EntityId>,
 }
@@ -113,7 +113,7 @@ pub fn encode(body: &Body) -> Vec<u8> {
 pub fn write<D: Disk>(disk: &D, head: &Head, body: &[u8]) -> io::Result<()> {
     let name = name_of(head.tick);
     let new = format!("new-{name}");
-    // What an earlier attempt has left.
+    // The file of an earlier attempt.
     if disk.names()?.contains(&new) {
         disk.remove(&new)?;
     }
@@ -126,7 +126,7 @@ pub fn write<D: Disk>(disk: &D, head: &Head, body: &[u8]) -> io::Result<()> {
         .and_then(|()| file.sync());
     drop(file);
     if let Err(error) = written {
-        // The room may be what the journal needs.
+        // The journal may need the room.
         let _ = disk.remove(&new);
         return Err(error);
     }

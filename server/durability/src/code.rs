@@ -31,7 +31,7 @@ pub fn put_signed(out: &mut Vec<u8>, number: i32) {
 pub struct Bytes<'a>(pub &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    /// Numbers of up to eight bytes are taken in one go: how many they are is hard to predict.
+    /// Numbers of up to eight bytes are read without a loop: their length is hard to predict.
     pub fn number(&mut self) -> Result<u64, CodeError> {
         if let Some((head, _)) = self.0.split_first_chunk() {
             let bytes = u64::from_le_bytes(*head);
@@ -100,7 +100,7 @@ fn squeezed(bytes: u64) -> u64 {
     fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4
 }
 
-/// The bit of each byte that says that more follow.
+/// The continuation bit of each byte.
 const CONTINUES: u64 = 0x8080_8080_8080_8080;
 
 fn low_byte(number: u64) -> u8 {

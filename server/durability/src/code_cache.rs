@@ -1,4 +1,4 @@
-//! Machine code of scripts, kept between starts: compiling it for a GPU takes up to a second.
+//! A cache of compiled scripts between starts: compiling for a GPU takes up to a second.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,8 +9,8 @@ use gpu_kernels::tick::cuda::CodeCache;
 use platform::private;
 use tracing::debug;
 
-/// A folder with a file for each piece of code. Only its owner can write to it, since what
-/// is in it runs.
+/// A folder with a file for each piece of code. Only its owner can write to it, since its
+/// contents are executed.
 #[derive(Debug)]
 pub struct FolderCache(PathBuf);
 
@@ -31,13 +31,13 @@ impl FolderCache {
         match private::create_folder(&folder) {
             Ok(()) => Some(FolderCache(folder)),
             Err(error) => {
-                debug!(%error, "compiled scripts are not kept");
+                debug!(%error, "compiled scripts are not cached");
                 None
             }
         }
     }
 
-    /// Writes a file in one step, so that nobody reads half of it.
+    /// Writes a file atomically, so that no reader sees half of it.
     fn write(&self, key: &str, bytes: &[u8]) -> io::Result<()> {
         let new = self.0.join(format!("{key}.{}.new", std::process::id()));
         private::create(&new)?.write_all(bytes)?;
@@ -70,7 +70,7 @@ impl CodeCache for FolderCache {
     fn put(&self, key: &str, bytes: &[u8]) {
         // A full disk, or another server that tidies up, costs only time.
         if let Err(error) = self.write(key, bytes) {
-            debug!(%error, "compiled scripts are not kept");
+            debug!(%error, "compiled scripts are not cached");
         }
     }
 }

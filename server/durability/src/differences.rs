@@ -1,4 +1,4 @@
-//! What a world file says otherwise than the world that is kept, value by value.
+//! The differences between a world file and a persistent world, value by value.
 
 use std::sync::Arc;
 
@@ -9,12 +9,13 @@ use shared::{CommandKind, WorldConfig};
 
 /// The differences, each as a line with a path: `schema.kinds.player.hp.default: 100, now 90`.
 /// Scripts, with the commands and notifications that they declare, and the rate of ticks may
-/// differ, with what follows from it. Numbers are as the engine has them: those of a fixed-point type in 4096ths.
+/// differ, with the limits that follow from it. Numbers are raw: those of a fixed-point type in
+/// 4096ths.
 pub fn between(kept: &WorldConfig, given: &WorldConfig) -> Vec<String> {
     of_all(kept, &with_rate_of(given.clone(), kept))
 }
 
-/// The same, with the rate of ticks and what follows from it.
+/// The same, with the rate of ticks and the limits that follow from it.
 pub fn of_all(kept: &WorldConfig, given: &WorldConfig) -> Vec<String> {
     let mut given = given.clone();
     let (constants, budget) = (given.logic.constants, given.logic.budget);
@@ -40,7 +41,7 @@ pub fn of_all(kept: &WorldConfig, given: &WorldConfig) -> Vec<String> {
     found
 }
 
-/// A world with the rate of ticks of another one, and what follows from it there: how far from
+/// A world with the tick rate of another one, and the limits that follow from it: how far from
 /// their ticks commands may arrive, and how far spectators go in a tick. These are no part of a
 /// world's state.
 pub fn with_rate_of(mut world: WorldConfig, of: &WorldConfig) -> WorldConfig {
@@ -80,7 +81,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// A world as JSON, without what scripts declare, and with names for numbers: those may
+    /// A world as JSON, without declarations of scripts, and with names for numbers: those may
     /// be others in the other world.
     fn value(&self, world: &WorldConfig) -> Value {
         let mut world = world.clone();
@@ -117,7 +118,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// What a number under this key stands for.
+    /// The names for numbers under this key.
     fn name(&self, key: &str, number: u16) -> Option<&str> {
         let index = usize::from(number);
         match key {
@@ -130,7 +131,7 @@ impl<'a> Names<'a> {
 }
 
 struct Walk<'a> {
-    /// Those of the kept world, and those of the given one.
+    /// Those of the persistent world, and those of the given one.
     names: [&'a Names<'a>; 2],
     found: &'a mut Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Files as the journal needs them. Tests put a disk in their place that fails.
+//! The file operations of the journal. Tests replace them by a disk that fails.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -27,7 +27,7 @@ pub trait Disk: Send + Sync {
         Ok(())
     }
 
-    /// Says that a file will be read soon. The disk may begin, or do nothing.
+    /// A hint that a file will be read soon. The disk may read ahead, or do nothing.
     fn expect(&self, _name: &str) {}
 
     /// The length of a file in bytes.
@@ -112,7 +112,7 @@ impl Disk for Folder {
 
     fn expect(&self, name: &str) {
         if let Ok(file) = File::open(self.at(name)) {
-            // A system that can't read ahead reads later.
+            // Without read-ahead, the file is read later.
             let _ = fadvise(&file, 0, None, Advice::WillNeed);
         }
     }
@@ -150,7 +150,7 @@ impl DiskFile for File {
     }
 }
 
-/// Sets room aside, so that a full disk is met here and not at a later write.
+/// Preallocates room, so that a full disk is met here and not at a later write.
 fn set_aside(file: &File, bytes: u64) -> io::Result<()> {
     if bytes == 0 {
         return Ok(());

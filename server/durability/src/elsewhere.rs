@@ -1,4 +1,4 @@
-//! What else has to agree before clients may be sent a tick, beside the disk.
+//! Conditions beside the disk for sending a tick to clients: a standby's copy, and a lease.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use anyhow::Result;
 
 /// A second copy of the journal on another machine.
 pub trait Replica: Debug + Send + Sync {
-    /// The journal goes on with this tick.
+    /// The journal continues with this tick.
     fn begin(&self, next: u64);
 
     /// Sends the newest record. It is in its file, and may not be synced.
@@ -18,13 +18,13 @@ pub trait Replica: Debug + Send + Sync {
     /// Waits until the copy has a tick, or need not have it. Fails if the world must end instead.
     fn wait(&self, tick: u64, stop: &AtomicBool) -> Result<()>;
 
-    /// Fails if the world must end, as the copy goes on with it.
+    /// Fails if the world must end, as the server of the copy was promoted.
     fn check(&self) -> Result<()>;
 
     /// The first tick that clients may not be sent yet.
     fn released(&self) -> u64;
 
-    /// Gives the copy up.
+    /// Disconnects the copy.
     fn disconnect(&self, reason: &str);
 
     /// Where clients reach the server with the copy; empty: nowhere.

@@ -1,5 +1,5 @@
 //! Epochs: which server wrote a record. Of two servers of a world, the one of the higher epoch
-//! is right.
+//! wins.
 //!
 //! | bits | hold |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! The folder of a world that is kept, its lock, and by what clients know the server again.
+//! The folder of a persistent world, its lock, and the server's identity.
 
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
@@ -18,7 +18,7 @@ pub struct DataFolder {
     _lock: File,
 }
 
-/// The key by which an endpoint tells other ends that it does not know their connections.
+/// The key of an endpoint's stateless resets.
 pub type ResetKey = [u8; 64];
 
 impl DataFolder {
@@ -34,7 +34,7 @@ impl DataFolder {
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                bail!("{name} is in use: one server at a time can keep its world there")
+                bail!("{name} is in use: only one server at a time can use it")
             }
             Err(TryLockError::Error(error)) => {
                 return Err(error).with_context(|| format!("cannot lock {name}"));
@@ -89,7 +89,7 @@ impl DataFolder {
         }
     }
 
-    /// The texts of certificate and key, and the reset key: by these, clients know a standby
+    /// The texts of certificate and key, and the reset key: with these, clients accept a standby
     /// that takes over.
     pub fn export(&self) -> Result<Keys> {
         let read = |name: &str| {
@@ -103,7 +103,7 @@ impl DataFolder {
         })
     }
 
-    /// Takes over what clients know another server by.
+    /// Takes over the identity of another server.
     pub fn import(&self, keys: &Keys) -> Result<()> {
         for (name, bytes) in [
             ("key.pem", &keys.key),
@@ -126,7 +126,7 @@ impl DataFolder {
     }
 }
 
-/// By what clients know a server again: the bytes of the files.
+/// The identity of a server towards its clients: the bytes of the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keys {
     pub certificate: Vec<u8>,

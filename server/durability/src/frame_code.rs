@@ -1,8 +1,8 @@
 //! Frames as bytes: a command of two short words takes some eight.
 //!
-//! Commands are coded in chunks that know nothing of each other, so that several threads can
-//! write and read a large frame. Before the chunks stands the number of commands, and of each
-//! chunk how many bytes it takes, and how many words its commands have.
+//! Commands are coded in independent chunks, so that several threads can write and read a large
+//! frame. Before the chunks stands the number of commands, and for each chunk its bytes and the
+//! number of words of its commands.
 //!
 //! | part of a command | bytes |
 //! | --- | --- |
@@ -42,7 +42,7 @@ pub struct FrameCoder {
     outgrown: Option<Frame>,
 }
 
-/// What a frame has beside its commands.
+/// The parts of a frame beside its commands.
 #[derive(Serialize)]
 struct Rest<'a> {
     observers: &'a [ObserverChange],
@@ -78,7 +78,7 @@ impl FrameCoder {
     /// Appends a frame, without its tick.
     pub fn encode(&mut self, workers: &Workers, frame: &Frame, out: &mut Vec<u8>) {
         self.encode_commands(workers, frame, out);
-        // All parts are named, so that none that is new is left out.
+        // All fields are named, so that a new one can't be forgotten.
         let Frame {
             tick: _,
             commands: _,
@@ -171,7 +171,7 @@ impl FrameCoder {
         (newest != 0).then_some(((newest >> 32) as u32, low(newest)))
     }
 
-    /// The largest stays, so that the order in which threads come here makes no difference.
+    /// The largest stays, so that the order of threads makes no difference.
     fn note(&self, commands: &[Command]) {
         let place = |command: &Command| self.newest.get(command.entity.slot.index());
         // A change waits for its memory, and the next one for it. Reading all before makes

@@ -1,9 +1,9 @@
 //! The journal of a running world: records go into segments, and are synced.
 //!
-//! What is not synced yet stays in memory. If the disk fails to sync, nothing is known of
-//! what it still has of these records, and a second sync of the same file would prove
-//! nothing: systems drop what they could not write, and then report success. So these
-//! records are written again, into a new segment. If that fails too, the journal ends.
+//! Records that are not synced yet stay in memory. If a sync fails, the disk may have any part
+//! of them, and a second sync of the same file would prove nothing: systems drop pages that
+//! they could not write, and then report success. So these records are written again, into a
+//! new segment. If that fails too, the journal ends.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::disk::{Disk, DiskFile};
 use super::epoch::Epoch;
 use super::frame_code::FrameCoder;
-use super::record::{self, Entry, Place};
+use super::record::{self, Entry, RecordHead};
 use super::segment::{self, SegmentName};
 
 /// Appends records.
@@ -53,7 +53,7 @@ pub struct Settings {
     pub segment_bytes: u64,
 }
 
-/// Where a journal goes on.
+/// Where a journal continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
     pub tick: u64,
@@ -81,7 +81,7 @@ pub enum JournalError {
 }
 
 impl<D: Disk> Journal<D> {
-    /// A journal that goes on in a new segment.
+    /// A journal that continues in a new segment.
     pub fn new(disk: D, settings: Settings, start: Start, workers: Workers) -> Journal<D> {
         Journal {
             disk,
@@ -126,9 +126,9 @@ impl<D: Disk> Journal<D> {
         self.failure.as_deref()
     }
 
-    /// Sets room aside for the next segment, so that a full disk is met before a record
+    /// Preallocates the next segment, so that a full disk is met before a record
     /// needs the room.
-    pub fn set_room_aside(&mut self) -> io::Result<()> {
+    pub fn preallocate(&mut self) -> io::Result<()> {
         if self.spare.is_none() {
             self.spare = Some(self.disk.create(SPARE, self.settings.segment_bytes)?);
         }
@@ -168,7 +168,7 @@ impl<D: Disk> Journal<D> {
         Ok(())
     }
 
-    /// Returns once no record can be lost. Gives those that are synced now.
+    /// Returns once no record can be lost. Returns those that are synced now.
     pub fn sync(&mut self) -> Result<Vec<Arc<Entry>>, JournalError> {
         if self.unsynced.is_empty() {
             return Ok(vec![]);
@@ -192,14 +192,14 @@ impl<D: Disk> Journal<D> {
     pub fn end_segment(&mut self) -> Result<(), JournalError> {
         self.sync()?;
         if let Some(segment) = self.segment.take() {
-            // What was set aside and not used is given back. If that fails, only room is lost.
+            // Releases preallocated room that was not used. If that fails, only room is lost.
             let _ = self.disk.cut(&segment.name.to_string(), segment.used);
         }
         Ok(())
     }
 
-    /// Gives the room back that was set aside for the next segment.
-    pub fn give_room_back(&mut self) {
+    /// Releases the room that was preallocated for the next segment.
+    pub fn release_preallocated(&mut self) {
         if self.spare.take().is_some() {
             // If that fails, the next server does it.
             let _ = self.disk.remove(SPARE);
@@ -220,9 +220,9 @@ impl<D: Disk> Journal<D> {
         &self.disk
     }
 
-    /// Writes the next record and gives its checksum; `None` if there is no room for it.
+    /// Writes the next record and returns its checksum; `None` if there is no room for it.
     fn write(&mut self, entry: &Entry) -> io::Result<Option<u32>> {
-        let place = Place {
+        let head = RecordHead {
             previous: self.previous,
             epoch: self.settings.epoch,
             tick_version: self.settings.tick_version,
@@ -236,7 +236,7 @@ impl<D: Disk> Journal<D> {
         }
         self.bytes.clear();
         let (coder, bytes) = (&mut self.coder, &mut self.bytes);
-        let checksum = record::encode(&place, entry, coder, &self.workers, bytes);
+        let checksum = record::encode(&head, entry, coder, &self.workers, bytes);
         let length = self.bytes.len() as u64;
         self.longest = self.longest.max(length);
         if is_new {
@@ -291,7 +291,7 @@ impl<D: Disk> Journal<D> {
         })
     }
 
-    /// Writes what is not synced into a new segment.
+    /// Writes unsynced records into a new segment.
     fn renew(&mut self, error: io::Error) -> Result<(), JournalError> {
         if self.failure.is_some() {
             return Err(self.twice(error));

@@ -1,22 +1,22 @@
-//! When a tick counts as kept.
+//! Durability levels.
 
 use std::time::Duration;
 
 use clap::ValueEnum;
 
-/// How much of what clients were told may be lost with the machine. A server that is killed
-/// loses nothing that was written, at any level.
+/// How many of the ticks that were sent to clients may be lost with the machine. A killed
+/// server loses nothing that was written, at any level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Level {
     /// Ticks since the last checkpoint.
     None,
     /// The last tenth of a second.
     Soon,
-    /// Nothing: clients are told of a tick once it can't be lost.
+    /// None: a tick is sent to clients once it is synced.
     #[default]
     Told,
-    /// Nothing, even if the machine is gone: clients are told of a tick once its standby has
-    /// it on disk, too.
+    /// None, even if the machine is gone: a tick is sent to clients once its standby has synced
+    /// it, too.
     Standby,
 }
 

@@ -1,48 +1,48 @@
-//! What outlives the process.
+//! State that outlives the process.
 //!
-//! A world that is kept (`myriad serve --data DIR`) lives in a folder, which one server at a
+//! A persistent world (`myriad serve --data DIR`) lives in a folder, which one server at a
 //! time may use:
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `lock` | nothing; the server locks it |
-//! | `certificate.pem`, `key.pem`, `reset.key` | by what clients know the server again |
+//! | `certificate.pem`, `key.pem`, `reset.key` | the server's identity towards clients |
 //! | `journal-<tick>` | a segment: records from this tick on, in order |
 //! | `checkpoint-<tick>` | the state before this tick, and the clients of the world |
-//! | `untold` | the address of a server that was deposed, and may not know it |
+//! | `untold` | the address of a deposed server that has not confirmed it |
 //! | `role` | whether players are in this world, or it is a copy |
-//! | `characters.redb` | what accounts keep, in worlds where they keep something |
+//! | `characters.redb` | the characters of accounts, in worlds with characters |
 //! | `characters.world` | the name of the world in the database that has them instead |
-//! | `spare` | room for the next segment, set aside while there is some |
+//! | `spare` | preallocated room for the next segment |
 //!
-//! A record holds the tick's frame and what changed among clients. It is written while the
+//! A record holds the tick's frame and the changes of clients. It is written while the
 //! engine runs the tick, so the hash of the state stands in the record after it. The state
-//! follows from a checkpoint and the frames since then, to the bit. What clients were told
-//! of each other (known sets) is not kept: after a restart everybody is told again.
+//! follows from a checkpoint and the frames since then, to the bit. Known sets are not saved:
+//! after a restart, all clients are sent their views again.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | [`epoch`] | which server wrote a record |
 //! | [`role`] | whether a folder's world is the one that players are in |
-//! | [`level`] | when a tick counts as kept |
-//! | [`disk`] | files as the journal needs them |
+//! | [`level`] | durability levels: when a tick is sent to clients |
+//! | [`disk`] | the file operations of the journal |
 //! | [`code`] | numbers as bytes |
 //! | [`frame_code`] | frames as bytes |
 //! | [`record`] | records, each bound to the one before |
 //! | [`roster`] | the clients of a world, as records change them |
-//! | [`elsewhere`] | what has to agree, beside the disk, before clients are sent a tick |
+//! | [`elsewhere`] | conditions beside the disk for sending a tick to clients |
 //! | [`segment`] | segments: names and heads
 //! | [`journal`] | segments: appending, syncing, failures of the disk |
-//! | [`log`] | segments: reading, and what is damage |
+//! | [`log`] | segments: reading, torn ends and damage |
 //! | [`checkpoint`] | the state of a world in a file |
-//! | [`characters`] | what accounts keep while they have no entity |
-//! | [`worker`] | the threads that keep a running world |
+//! | [`characters`] | the characters of accounts |
+//! | [`worker`] | the threads that write journal and checkpoints |
 //! | [`ahead`] | reading a journal ahead of the world that runs it again, on several threads |
 //! | [`rerun`] | the ticks of records, run again |
 //! | [`recovered`] | a world as its last server left it |
 //! | [`recovery`] | from a folder to a running world |
-//! | [`differences`] | what a world file says otherwise than the world that is kept |
-//! | [`migration`] | another world file for a world that is kept |
+//! | [`differences`] | differences between a world file and a persistent world |
+//! | [`migration`] | another world file for a persistent world |
 //! | [`folder`] | the folder, its lock and its identity |
 //! | [`values`] | values of attributes as people write them |
 //! | [`recording`] | recordings |

@@ -1,9 +1,9 @@
-//! Reads a journal, and tells a torn end from damage.
+//! Reads a journal, and distinguishes a torn end from damage.
 //!
-//! After a crash the last records may be torn, or missing with later ones there: what was not
-//! synced reaches the disk in any order. That is where the journal ends. A record that was
-//! synced and can't be read is damage. Whether it was synced is in the records after it, each
-//! of which says what was, and in the names of checkpoints, which are written after it.
+//! After a crash the last records may be torn, or missing with later ones present: writes reach
+//! the disk in any order until a sync. The journal ends there. A record that was synced and
+//! can't be read is damage. Each record has the number of those before it that were not synced
+//! yet, and checkpoints are written after the records before them.
 
 use std::io;
 use std::ops::{Deref, Range};
@@ -17,15 +17,15 @@ use thiserror::Error;
 use super::checkpoint;
 use super::disk::Disk;
 use super::frame_code::FrameCoder;
-use super::record::{self, Checked, Entry, NoRecord, Place};
+use super::record::{self, Checked, Entry, NoRecord, RecordHead};
 use super::segment::{self, SegmentName};
 
 /// A journal, record by record.
 pub struct Log<P> {
-    /// What leads to the disk.
+    /// A reference to the disk.
     disk: P,
     segments: Vec<SegmentName>,
-    /// All records before this tick were synced, say checkpoints.
+    /// All records before this tick were synced: there is a checkpoint.
     synced: u64,
     decoder: Decoder,
     /// The tick of the next record.
@@ -33,7 +33,7 @@ pub struct Log<P> {
     /// The checksum of the record before it; `None` if it is not known.
     previous: Option<u32>,
     open: Option<Open>,
-    /// Segments that were read, for their memory.
+    /// Memory of segments, for reuse.
     spent: Vec<Arc<Vec<u8>>>,
     /// How long the disk has taken to read segments.
     reading: Duration,
@@ -56,8 +56,8 @@ struct Open {
 }
 
 /// A record whose checksum is right, in the memory of its segment.
-pub struct Found {
-    pub place: Place,
+pub struct RawRecord {
+    pub head: RecordHead,
     pub checksum: u32,
     segment: Arc<Vec<u8>>,
     range: Range<usize>,
@@ -68,8 +68,8 @@ pub struct Found {
 
 /// A record that was read.
 #[derive(Debug)]
-pub struct Read {
-    pub place: Place,
+pub struct DecodedRecord {
+    pub head: RecordHead,
     pub checksum: u32,
     /// In bytes.
     pub length: usize,
@@ -90,7 +90,7 @@ pub struct End {
 #[derive(Debug, Error)]
 pub enum LogError {
     #[error(
-        "the record of tick {tick} is damaged, and it was kept: {reason} (byte {offset} of {name})"
+        "the record of tick {tick} is damaged, and it was synced: {reason} (byte {offset} of {name})"
     )]
     Damaged {
         tick: u64,
@@ -98,7 +98,7 @@ pub enum LogError {
         offset: u64,
         reason: NoRecord,
     },
-    #[error("the record of tick {tick} is missing, and it was kept")]
+    #[error("the record of tick {tick} is missing, and it was synced")]
     Missing { tick: u64 },
     #[error("the record of tick {tick} can't be read: {reason}")]
     Unreadable { tick: u64, reason: NoRecord },
@@ -140,8 +140,8 @@ impl<P: Deref<Target: Disk + Sized>> Log<P> {
         self.previous
     }
 
-    /// Reads the next record, or says where the journal ends.
-    pub fn read(&mut self) -> Result<Result<Read, End>, LogError> {
+    /// Reads the next record, or returns where the journal ends.
+    pub fn read(&mut self) -> Result<Result<DecodedRecord, End>, LogError> {
         loop {
             let found = match self.next_record()? {
                 Ok(found) => found,
@@ -166,7 +166,7 @@ impl<P: Deref<Target: Disk + Sized>> Log<P> {
 
     /// Finds the next record, for a [`Decoder`]. Those of its segment that are before the tick
     /// at which the journal was opened come first.
-    pub fn next_record(&mut self) -> Result<Result<Found, End>, LogError> {
+    pub fn next_record(&mut self) -> Result<Result<RawRecord, End>, LogError> {
         let mut found = match self.find()? {
             Ok(found) => found,
             Err(end) => return Ok(Err(end)),
@@ -175,7 +175,7 @@ impl<P: Deref<Target: Disk + Sized>> Log<P> {
         Ok(Ok(found))
     }
 
-    /// What decodes the record after the last that was read, with so many threads.
+    /// A decoder for the record after the last that was read, with so many threads.
     pub fn into_decoder(self, threads: usize) -> Result<Decoder, ThreadError> {
         Ok(Decoder {
             workers: Workers::new(threads)?,
@@ -195,7 +195,7 @@ impl<P: Deref<Target: Disk + Sized>> Log<P> {
     }
 
     /// The record at the place that was reached. It may be one before the next.
-    fn find(&mut self) -> Result<Result<Found, End>, LogError> {
+    fn find(&mut self) -> Result<Result<RawRecord, End>, LogError> {
         let before = self
             .segments
             .partition_point(|name| name.first <= self.next);
@@ -216,13 +216,13 @@ impl<P: Deref<Target: Disk + Sized>> Log<P> {
             Err(reason) => return self.end(Some(index), offset, Some(reason)).map(Err),
         };
         let is_bound =
-            open.tick != self.next || self.previous.is_none_or(|p| p == checked.place.previous);
+            open.tick != self.next || self.previous.is_none_or(|p| p == checked.head.previous);
         if !is_bound {
             let reason = Some(NoRecord::NotNext);
             return self.end(Some(index), offset, reason).map(Err);
         }
-        Ok(Ok(Found {
-            place: checked.place,
+        Ok(Ok(RawRecord {
+            head: checked.head,
             checksum: checked.checksum,
             range: offset..offset + checked.length,
             is_before: false,
@@ -231,14 +231,14 @@ impl<P: Deref<Target: Disk + Sized>> Log<P> {
         }))
     }
 
-    /// Goes on behind a record. False if it was one before the next.
-    fn pass(&mut self, found: &Found) -> bool {
+    /// Advances behind a record. False if it was one before the next.
+    fn pass(&mut self, found: &RawRecord) -> bool {
         if let Some(open) = &mut self.open {
             open.offset = found.range.end;
             open.tick += 1;
             open.previous = found.checksum;
         }
-        if found.place.tick < self.next {
+        if found.head.tick < self.next {
             return false;
         }
         self.next += 1;
@@ -246,11 +246,11 @@ impl<P: Deref<Target: Disk + Sized>> Log<P> {
         true
     }
 
-    /// Reads a segment's bytes. An inner error says why it has no records.
+    /// Reads a segment's bytes. The inner error is the reason why it has no records.
     fn open_segment(&mut self, index: usize) -> Result<Result<(), NoRecord>, LogError> {
         let name = self.segments[index];
         self.spent.extend(self.open.take().map(|open| open.bytes));
-        // One that nobody reads any more.
+        // One that is not read any more.
         let unread = self
             .spent
             .iter_mut()
@@ -302,7 +302,7 @@ impl<P: Deref<Target: Disk + Sized>> Log<P> {
         })
     }
 
-    /// Whether anything behind a place says that the next record was synced.
+    /// Whether a later record shows that the next one was synced.
     fn was_synced(&self, index: Option<usize>, offset: usize) -> Result<bool, LogError> {
         if self.synced > self.next {
             return Ok(true);
@@ -328,7 +328,7 @@ impl<P: Deref<Target: Disk + Sized>> Log<P> {
         let mut at = start;
         while let Some(mark) = record::find_mark(bytes, at) {
             match record::check(&bytes[mark..]) {
-                Ok(record) if record.place.unsynced > self.next => return true,
+                Ok(record) if record.head.unsynced > self.next => return true,
                 Ok(record) => at = mark + record.length,
                 Err(_) => at = mark + 1,
             }
@@ -337,7 +337,7 @@ impl<P: Deref<Target: Disk + Sized>> Log<P> {
     }
 }
 
-impl Found {
+impl RawRecord {
     pub fn bytes(&self) -> &[u8] {
         &self.segment[self.range.clone()]
     }
@@ -362,7 +362,7 @@ impl Decoder {
         self.coder.reset();
     }
 
-    /// Decodes the next record, of which nothing but the checksum was looked at.
+    /// Decodes the next record, of which only the checksum was checked.
     pub fn decode_checked(
         &mut self,
         record: &Checked<'_>,
@@ -378,7 +378,11 @@ impl Decoder {
 
     /// Decodes the next record, its frame into the memory of another one. `None`: it is only
     /// needed for those after it.
-    pub fn decode(&mut self, found: &Found, memory: Frame) -> Result<Option<Read>, LogError> {
+    pub fn decode(
+        &mut self,
+        found: &RawRecord,
+        memory: Frame,
+    ) -> Result<Option<DecodedRecord>, LogError> {
         if found.begins_segment() {
             self.begin_segment();
         }
@@ -389,11 +393,11 @@ impl Decoder {
         let decoded = checked.and_then(|checked| self.decode_checked(&checked, memory));
         // Its checksum is right, so it was written like this.
         let entry = decoded.map_err(|reason| LogError::Unreadable {
-            tick: found.place.tick,
+            tick: found.head.tick,
             reason,
         })?;
-        Ok((!found.is_before).then_some(Read {
-            place: found.place,
+        Ok((!found.is_before).then_some(DecodedRecord {
+            head: found.head,
             checksum: found.checksum,
             length: found.range.len(),
             entry,
@@ -406,7 +410,7 @@ pub fn first(disk: &impl Disk) -> io::Result<Option<u64>> {
     Ok(segment::segments(disk)?.first().map(|name| name.first))
 }
 
-/// Cuts what is behind the end, so that another server can go on there. That may also be
+/// Cuts everything behind the end, so that another server can continue there. That includes
 /// records which a later segment was to replace, and did not.
 pub fn cut(disk: &impl Disk, end: &End) -> io::Result<()> {
     let segments = segment::segments(disk)?;
@@ -430,7 +434,7 @@ pub fn cut(disk: &impl Disk, end: &End) -> io::Result<()> {
 fn used_before(bytes: &[u8], tick: u64) -> usize {
     let mut used = segment::HEAD_BYTES.min(bytes.len());
     while let Ok(record) = record::check(&bytes[used..])
-        && record.place.tick < tick
+        && record.head.tick < tick
     {
         used += record.length;
     }
@@ -442,8 +446,8 @@ impl Open {
     fn check(&self) -> Result<Checked<'_>, NoRecord> {
         let rest = self.bytes.get(self.offset..).unwrap_or_default();
         let checked = record::check(rest)?;
-        let place = checked.place;
-        match (place.tick, place.previous) == (self.tick, self.previous) {
+        let head = checked.head;
+        match (head.tick, head.previous) == (self.tick, self.previous) {
             true => Ok(checked),
             false => Err(NoRecord::NotNext),
         }

@@ -1,14 +1,14 @@
-//! A kept world goes on with another world file. Attributes, kinds, symbols and commands are
-//! found by their names; what is new has its default, and what is gone is counted.
+//! Moves a persistent world to another world file. Attributes, kinds, symbols and commands are
+//! matched by name; new values have their defaults, and removed ones are counted.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `names` | what of one world is what in the other |
+//! | `names` | the names of both worlds, matched |
 //! | `slots` | entities and their values |
 //! | `waiting` | commands that wait for their tick |
-//! | `clients` | clients, and what they hold |
+//! | `clients` | clients, and their holdings |
 //! | [`populations`] | the populations of kinds that are new |
-//! | [`changes`] | what changes, for people |
+//! | [`changes`] | the report of changes |
 //! | [`store`] | the new checkpoint beside the old files, and their archive |
 
 pub mod changes;
@@ -31,24 +31,24 @@ use super::checkpoint::Body;
 use changes::{Changes, counted};
 use names::Names;
 
-/// What a migration may do.
+/// Options of a migration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MigrationOptions {
     /// Entities of kinds that are gone are removed.
     pub removes_entities: bool,
 }
 
-/// A world as it goes on.
+/// A migrated world.
 #[derive(Debug)]
 pub struct Migrated {
     pub body: Body,
-    /// What changes, a line each.
+    /// The changes, a line each.
     pub changes: Vec<String>,
-    /// What is to be born still: see [`populations::bear`].
+    /// Populations to be born: see [`populations::bear`].
     pub populations: Vec<(u16, u32)>,
 }
 
-/// Why a world can't go on with another file.
+/// Why a world can't be migrated to another file.
 #[derive(Debug, Error)]
 pub enum MigrationError {
     #[error("the world has {kept} axes, and the new file {given}: a world keeps its axes")]
@@ -76,7 +76,7 @@ pub enum MigrationError {
         found: usize,
         needed: u32,
     },
-    #[error("the world would not go on: {0}")]
+    #[error("the migrated world does not run: {0}")]
     Invalid(#[from] RestoreError),
 }
 
@@ -162,7 +162,7 @@ fn empty(given: &WorldConfig, kept: &Snapshot) -> Snapshot {
         kinds: vec![0; capacity],
         due: vec![Default::default(); capacity],
         rows: vec![0; capacity * given.schema.attributes.len()],
-        // Nobody was anywhere, as clients see the world anew, too.
+        // No observer has a place yet, as clients are sent the world anew.
         past: vec![0; capacity * given.limits.rewind_ticks as usize * given.dimensions()],
         ready: vec![Tick(0); capacity * given.schema.resting_commands().count()],
         tracks: vec![Default::default(); capacity * usize::from(given.motion.is_some())],

@@ -29,19 +29,19 @@ use super::epoch::Epoch;
 use super::frame_code::FrameCoder;
 use super::roster::RosterChange;
 
-/// What a record says of a tick.
+/// The contents of a record.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub frame: Arc<Frame>,
     /// The state before the tick.
     pub before: StateHash,
-    /// What changed among clients since the record before.
+    /// The changes of clients since the record before.
     pub changes: Vec<RosterChange>,
 }
 
-/// Where a record stands.
+/// The head of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordHead {
     /// The checksum of the record before.
     pub previous: u32,
     pub epoch: Epoch,
@@ -54,7 +54,7 @@ pub struct Place {
 /// A record whose checksum is right.
 #[derive(Clone, Copy, Debug)]
 pub struct Checked<'a> {
-    pub place: Place,
+    pub head: RecordHead,
     pub checksum: u32,
     /// Of the whole record, in bytes.
     pub length: usize,
@@ -79,17 +79,16 @@ pub enum NoRecord {
     #[error("the segment's head is damaged")]
     Head,
     #[error(
-        "an earlier version of Myriad wrote it: start that one, and stop it with Ctrl-C, before \
-         this one goes on"
+        "an earlier version of Myriad wrote it: start that version and stop it with Ctrl-C first"
     )]
     Version,
     #[error("the record can't be read: {0}")]
     Unreadable(#[from] CodeError),
 }
 
-/// Appends a record and gives its checksum.
+/// Appends a record and returns its checksum.
 pub fn encode(
-    place: &Place,
+    head: &RecordHead,
     entry: &Entry,
     coder: &mut FrameCoder,
     workers: &Workers,
@@ -98,11 +97,11 @@ pub fn encode(
     let start = out.len();
     out.extend_from_slice(&MARK);
     out.extend_from_slice(&[0; 8]);
-    for number in [place.previous, place.epoch.0, place.tick_version] {
+    for number in [head.previous, head.epoch.0, head.tick_version] {
         out.extend_from_slice(&number.to_le_bytes());
     }
-    out.extend_from_slice(&place.tick.to_le_bytes());
-    put(out, place.tick.saturating_sub(place.unsynced));
+    out.extend_from_slice(&head.tick.to_le_bytes());
+    put(out, head.tick.saturating_sub(head.unsynced));
     put(out, entry.before.parts.len() as u64);
     for part in &entry.before.parts {
         out.extend_from_slice(&part.to_le_bytes());
@@ -135,7 +134,7 @@ pub fn check_again(bytes: &[u8]) -> Result<Checked<'_>, NoRecord> {
     checked(head, body)
 }
 
-/// The head of the record with which these bytes begin, and what follows the head.
+/// The head of the record with which these bytes begin, and its body.
 fn split(bytes: &[u8]) -> Result<(&[u8; HEAD_BYTES], &[u8]), NoRecord> {
     let Some((head, rest)) = bytes.split_first_chunk::<HEAD_BYTES>() else {
         let is_empty = bytes.iter().all(|&byte| byte == 0);
@@ -158,12 +157,12 @@ fn split(bytes: &[u8]) -> Result<(&[u8; HEAD_BYTES], &[u8]), NoRecord> {
     }
 }
 
-fn checked<'a>(head: &[u8; HEAD_BYTES], body: &'a [u8]) -> Result<Checked<'a>, NoRecord> {
-    let number = |at| number(head, at);
+fn checked<'a>(fixed: &[u8; HEAD_BYTES], body: &'a [u8]) -> Result<Checked<'a>, NoRecord> {
+    let number = |at| number(fixed, at);
     let mut rest = Bytes(body);
     let tick = u64::from(number(TICK_AT)) | u64::from(number(TICK_AT + 4)) << 32;
     let unsynced = tick.saturating_sub(rest.number()?);
-    let place = Place {
+    let head = RecordHead {
         previous: number(PREVIOUS_AT),
         epoch: Epoch(number(PREVIOUS_AT + 4)),
         tick_version: number(PREVIOUS_AT + 8),
@@ -171,9 +170,9 @@ fn checked<'a>(head: &[u8; HEAD_BYTES], body: &'a [u8]) -> Result<Checked<'a>, N
         unsynced,
     };
     Ok(Checked {
-        place,
+        head,
         checksum: number(CHECKSUM_AT),
-        is_old: head[..MARK.len()] == OLD_MARK,
+        is_old: fixed[..MARK.len()] == OLD_MARK,
         length: HEAD_BYTES + body.len(),
         rest,
     })
@@ -185,7 +184,7 @@ fn number(head: &[u8; HEAD_BYTES], at: usize) -> u32 {
 }
 
 impl Checked<'_> {
-    /// Reads what the record says, its frame into the memory of another one. All records of a
+    /// Decodes the record, its frame into the memory of another one. All records of a
     /// segment must be read in order.
     pub fn decode(
         &self,
@@ -202,7 +201,7 @@ impl Checked<'_> {
         for _ in 0..count {
             parts.push(u64::from_le_bytes(*rest.array()?));
         }
-        let tick = tick_of(self.place.tick)?;
+        let tick = tick_of(self.head.tick)?;
         let frame = coder.decode(workers, tick, &mut rest, memory)?;
         let changes = codec::from_bytes::<CHANGES_BYTES_MAX, _>(rest.slice()?)
             .map_err(|_| CodeError::Malformed("changes of clients can't be read"))?;
@@ -254,8 +253,8 @@ mod tests {
 
     use super::*;
 
-    fn place() -> Place {
-        Place {
+    fn head() -> RecordHead {
+        RecordHead {
             previous: 0x0102_0304,
             epoch: Epoch(5),
             tick_version: 6,
@@ -281,7 +280,7 @@ mod tests {
         let mut bytes = vec![];
         let workers = Workers::new(1).unwrap();
         encode(
-            &place(),
+            &head(),
             &entry(),
             &mut FrameCoder::new(16),
             &workers,
@@ -349,7 +348,7 @@ mod tests {
     fn a_record_comes_back() {
         let bytes = bytes();
         let checked = check(&bytes).unwrap();
-        assert_eq!((checked.place, checked.length), (place(), bytes.len()));
+        assert_eq!((checked.head, checked.length), (head(), bytes.len()));
         let workers = Workers::new(1).unwrap();
         let read = checked.decode(&mut FrameCoder::new(16), &workers, Frame::default());
         let read = read.unwrap();
@@ -360,13 +359,13 @@ mod tests {
         assert_eq!(read.changes, expected.changes);
     }
 
-    /// So a world that was stopped goes on from its checkpoint with records of either before it.
+    /// So a world that was stopped continues from its checkpoint with records of either before it.
     #[test]
     fn a_record_of_an_earlier_version_is_checked_and_not_decoded() {
         let mut bytes = bytes();
         bytes[..MARK.len()].copy_from_slice(&OLD_MARK);
         let checked = check(&bytes).unwrap();
-        assert_eq!((checked.place, checked.length), (place(), bytes.len()));
+        assert_eq!((checked.head, checked.length), (head(), bytes.len()));
         let workers = Workers::new(1).unwrap();
         let read = checked.decode(&mut FrameCoder::new(16), &workers, Frame::default());
         assert_eq!(read.unwrap_err(), NoRecord::Version);

@@ -2,9 +2,8 @@
 //!
 //! The file is a magic number, then records: length (4 bytes, little-endian), CRC-32 of
 //! the payload (4 bytes), payload. A recording that breaks off inside a record, as after a
-//! crash, can be read up to there. Nothing in a recording is believed: its world passes
-//! through the checks of a world file, and each length is compared with a limit before
-//! anything is read.
+//! crash, can be read up to there. A recording is not trusted: its world passes through the
+//! checks of a world file, and each length is compared with a limit before anything is read.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -21,7 +20,7 @@ use shared::WorldConfig;
 use shared::world::talk::NAME_BYTES_MAX;
 use shared::world::talk::TALK_BYTES_MAX;
 
-pub use reader::{Next, RecordingReader};
+pub use reader::{NextTick, RecordingReader};
 pub use writer::{RecordingWriter, Sink};
 
 /// One record. `W` is a [`StoredWorld`](world_file::StoredWorld).
@@ -37,13 +36,13 @@ pub enum Record<W> {
 pub fn tick_bytes_max(config: &WorldConfig) -> usize {
     let limits = &config.limits;
     let clients = limits.clients as usize;
-    // A gift of what an account keeps takes two commands at most.
+    // Giving a character to an entity takes two commands at most.
     let given = COMMANDS_OF_SERVER + 2 * config.persists.len();
     let commands = clients * (limits.client_commands_burst as usize + given);
     let regions = clients * limits.regions_per_client as usize;
     let people = clients * PERSON_BYTES + TALK_BYTES_MAX;
     let slots = config.schema.world.capacity as usize;
-    // Players are born with what their accounts keep: a word for each attribute.
+    // Players are born with their characters: a word for each attribute.
     let rows = clients * config.schema.attributes.len() * WORD_BYTES;
     LOGIC_BYTES_MAX
         + commands * COMMAND_BYTES

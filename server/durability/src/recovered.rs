@@ -12,7 +12,7 @@ use super::epoch::Epoch;
 use super::journal::Start;
 use super::roster::Roster;
 
-/// A checkpoint that can be gone on from.
+/// A checkpoint from which a world can start.
 #[derive(Debug)]
 pub struct Stored {
     pub head: Head,
@@ -28,14 +28,14 @@ pub struct Recovered {
     /// As the last record has made it: the births and deaths of `last` are not settled.
     pub roster: Roster,
     pub last: TickOutput,
-    /// Where the journal goes on.
+    /// Where the journal continues.
     pub start: Start,
     /// The highest that a record had.
     pub epoch: Epoch,
     pub progress: Progress,
-    /// What reading the journal has cost.
+    /// The cost of reading the journal.
     pub work: Work,
-    /// What running it has cost.
+    /// The cost of running it.
     pub times: RunTimes,
 }
 
@@ -74,7 +74,7 @@ pub struct Progress {
     pub time: Duration,
 }
 
-/// What a run has cost the thread that it is on.
+/// The cost of a rerun for its thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunTimes {
     /// Until the backend has the state of the checkpoint.

@@ -1,5 +1,5 @@
 //! From a folder to a running world: the newest good checkpoint, and the frames since then,
-//! in ticks of which nobody is told.
+//! in ticks that are not sent to clients.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use shared::wire::codec;
 use tracing::{info, warn};
 use world_file::StoredWorld;
 
-use super::ahead::{self, Reached};
+use super::ahead::{self, ReadEnd};
 use super::checkpoint::{self, Body, Head};
 use super::differences;
 use super::disk::{Disk, Folder};
@@ -36,7 +36,7 @@ pub fn open(path: &Path) -> Result<Folder> {
     Ok(folder)
 }
 
-/// What to replay, and what is of interest meanwhile.
+/// The part of a journal to replay, and callbacks.
 pub struct Replay<'a> {
     pub backend: &'a mut dyn Backend,
     /// The tick before which to end; `None`: where the journal ends.
@@ -104,29 +104,29 @@ pub fn genesis(world: &WorldConfig, backend: &mut dyn Backend) -> Result<Stored>
     Ok(Stored { head, body })
 }
 
-/// Brings a backend to the end of a journal, and says what is to be cut there. Fails if a
-/// state on the way is not the recorded one.
+/// Runs a backend to the end of a journal, and returns the end, to be cut there. Fails if a
+/// state on the way differs from the recorded one.
 pub fn replay<D: Disk>(disk: &D, stored: Stored, replay: Replay<'_>) -> Result<(Recovered, End)> {
     let (head, capacity) = (stored.head, stored.body.world.schema.world.capacity);
     let begun = Instant::now();
     let mut run = Run::begin(replay.backend, stored)?;
     let log = Log::open(disk, capacity, head.tick, Some(head.previous))?;
     let decoder = Decoder::new(capacity, machine::cores())?;
-    let mut told = begun;
+    let mut logged = begun;
     let mut progress = Progress {
         from: head.tick,
         ..Progress::default()
     };
     let reached = ahead::read(log, decoder, replay.until, |read| {
-        if told.elapsed() >= TELL_PERIOD {
-            told = Instant::now();
-            progress.tick = read.place.tick;
+        if logged.elapsed() >= LOG_PERIOD {
+            logged = Instant::now();
+            progress.tick = read.head.tick;
             progress.time = begun.elapsed();
             (replay.progress)(&progress);
         }
-        run.take(&read.place, read.entry)
+        run.take(&read.head, read.entry)
     });
-    let Reached {
+    let ReadEnd {
         end,
         previous,
         work,
@@ -142,7 +142,7 @@ pub fn replay<D: Disk>(disk: &D, stored: Stored, replay: Replay<'_>) -> Result<(
     Ok((recovered, end))
 }
 
-/// Fails if a world file says something else than the world that was kept, and names what.
+/// Fails if a world file differs from the persistent world, and names the differences.
 pub fn check_same(kept: &WorldConfig, given: &WorldConfig) -> Result<()> {
     let mut different = differences::between(kept, given);
     if different.is_empty() {
@@ -154,14 +154,14 @@ pub fn check_same(kept: &WorldConfig, given: &WorldConfig) -> Result<()> {
         different.push(format!("and {more} more"));
     }
     bail!(
-        "the world file differs from the world that is kept in this folder: start with the file \
-         that the world began with, or let the world go on with this one by `myriad migrate DIR \
+        "the world file differs from the world in this folder: start with the file \
+        that the world began with, or migrate the world to this one with `myriad migrate DIR \
          --world FILE`. It differs in\n  {}",
         different.join("\n  ")
     )
 }
 
-/// Says what a recovery has found.
+/// Logs the result of a recovery.
 pub fn report(recovered: &Recovered, end: &End) {
     let Progress { from, tick, time } = recovered.progress;
     info!(from, tick, ?time, "the world is recovered");
@@ -171,7 +171,7 @@ pub fn report(recovered: &Recovered, end: &End) {
 }
 
 const DIFFERENCES_SHOWN: usize = 20;
-const TELL_PERIOD: Duration = Duration::from_secs(1);
+const LOG_PERIOD: Duration = Duration::from_secs(1);
 /// As long as a file may be.
 const BODY_BYTES_MAX: usize = 1 << 40;
 

@@ -1,4 +1,4 @@
-//! Runs the ticks of records again, each compared with what the record after it says.
+//! Runs the ticks of records again, and compares each state with the hash in the next record.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use super::ahead::Work;
 use super::checkpoint::Body;
 use super::epoch::Epoch;
 use super::journal::Start;
-use super::record::{Entry, Place};
+use super::record::{Entry, RecordHead};
 use super::recovered::{Progress, Recovered, RunTimes, Stored};
 use super::roster::Roster;
 
-/// A world that runs again, of which nobody is told.
+/// A world that runs again, without clients.
 pub struct Run<'a> {
     backend: &'a mut dyn Backend,
     world: WorldConfig,
@@ -27,15 +27,15 @@ pub struct Run<'a> {
     hash: StateHash,
     last: TickOutput,
     in_flight: Option<Ticket>,
-    /// In worlds with characters: the record of the next tick to run. What the last one does
-    /// to characters, no later one tells.
+    /// In worlds with characters: the record of the next tick to run. The changes of characters by
+    /// the last one are in no later record.
     waiting: Option<Entry>,
     epoch: Epoch,
     times: RunTimes,
 }
 
 impl<'a> Run<'a> {
-    /// Begins with a checkpoint. Fails if its state is not the one that it says.
+    /// Begins with a checkpoint. Fails if its state does not have the recorded hash.
     pub fn begin(backend: &'a mut dyn Backend, stored: Stored) -> Result<Run<'a>> {
         let Stored { head, body } = stored;
         let mut times = RunTimes::default();
@@ -64,15 +64,15 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Runs the tick of a record. The one before is compared with what the record says.
-    pub fn take(&mut self, place: &Place, entry: Entry) -> Result<()> {
-        self.settle(place, &entry)?;
-        self.go_on(place, entry)
+    /// Runs the tick of a record. The state before it is compared with the record's hash.
+    pub fn take(&mut self, head: &RecordHead, entry: Entry) -> Result<()> {
+        self.settle(head, &entry)?;
+        self.start(head, entry)
     }
 
-    /// Ends the tick before a record, and compares its state with what the record says.
-    pub fn settle(&mut self, place: &Place, entry: &Entry) -> Result<()> {
-        let (tick, version) = (place.tick, place.tick_version);
+    /// Ends the tick before a record, and compares its state with the record's hash.
+    pub fn settle(&mut self, head: &RecordHead, entry: &Entry) -> Result<()> {
+        let (tick, version) = (head.tick, head.tick_version);
         if version != VERSION {
             bail!(
                 "tick {tick} was run by version {version} of the tick, and this is version \
@@ -86,10 +86,10 @@ impl<'a> Run<'a> {
         compare(&self.world.schema, tick, &entry.before, &self.hash)
     }
 
-    /// Takes over a record, after [`Run::settle`]. Its tick begins now, or before the next one
-    /// is settled.
-    pub fn go_on(&mut self, place: &Place, entry: Entry) -> Result<()> {
-        self.epoch = self.epoch.max(place.epoch);
+    /// Starts the tick of a record, after [`Run::settle`]: now, or before the next one is
+    /// settled.
+    pub fn start(&mut self, head: &RecordHead, entry: Entry) -> Result<()> {
+        self.epoch = self.epoch.max(head.epoch);
         if self.world.persists.is_empty() {
             return self.run(&entry);
         }
@@ -97,7 +97,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What a checkpoint holds, between [`Run::settle`] and [`Run::go_on`].
+    /// The contents of a checkpoint, between [`Run::settle`] and [`Run::start`].
     pub fn checkpoint(&mut self) -> Result<Body> {
         let mut snapshot = self.backend.snapshot()?;
         snapshot.known.iter_mut().for_each(Vec::clear);
@@ -112,7 +112,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// What accounts keep since this was taken last.
+    /// The changes of characters since the last call.
     pub fn take_characters(&mut self) -> BTreeMap<String, Vec<i32>> {
         std::mem::take(&mut self.roster.characters)
     }
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
         self.submit(&entry.frame)
     }
 
-    /// Runs the tick of the last record. Who dies in it leaves to the account what it had.
+    /// Runs the tick of the last record. Players that die in it leave their values to the account.
     fn run_last(&mut self, entry: &Entry) -> Result<()> {
         let persists = self.world.persists.clone();
         let before = self.backend.snapshot()?;
@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Waits for the tick that is in flight; gives its output.
+    /// Waits for the tick that is in flight, and returns its output.
     fn collect(&mut self) -> Result<Option<Arc<TickOutput>>> {
         let Some(ticket) = self.in_flight.take() else {
             return Ok(None);
@@ -231,7 +231,7 @@ fn with_logic(world: &WorldConfig, logic: &LogicConfig) -> Result<WorldConfig> {
     }
 }
 
-/// Compares the state before a tick with what was recorded of it.
+/// Compares the state before a tick with its recorded hash.
 fn compare(schema: &Schema, tick: u64, recorded: &StateHash, found: &StateHash) -> Result<()> {
     if recorded.agrees_but_for_known(found) {
         return Ok(());

@@ -1,5 +1,5 @@
-//! What a folder's world is: the one that players are in, or a copy. It stands in the file
-//! `role`, so that no server takes a copy for the world.
+//! Whether a folder's world is the one that players are in, or a copy. The file `role` has it,
+//! so that no server mistakes a copy for the world.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ pub enum Role {
     Primary,
     /// It follows a primary.
     Standby,
-    /// Another server goes on with the world.
+    /// Another server took over the world.
     Deposed,
 }
 
@@ -28,7 +28,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// What a folder says; a folder without the file is a primary's that never had a standby.
+    /// Reads the file; a folder without it is a primary's that never had a standby.
     pub fn read(folder: &Path) -> Result<Standing> {
         let path = folder.join(FILE);
         let text = match fs::read_to_string(&path) {
@@ -44,7 +44,7 @@ impl Standing {
             }
         };
         let parsed = Standing::parse(&text);
-        parsed.with_context(|| format!("{} says {text:?}, which is no role", path.display()))
+        parsed.with_context(|| format!("{} has {text:?}, which is no role", path.display()))
     }
 
     /// Returns once it can't be lost.
@@ -58,7 +58,7 @@ impl Standing {
         )
     }
 
-    /// Fails where players must not come in.
+    /// Fails where players must not be admitted.
     pub fn check_primary(self, folder: &Path) -> Result<()> {
         let folder = folder.display();
         match self.role {
@@ -68,7 +68,7 @@ impl Standing {
                  primary with `myriad promote {folder}`"
             ),
             Role::Deposed => bail!(
-                "a standby was promoted, and the world goes on there in epoch {}: follow it \
+                "a standby was promoted, and runs the world in epoch {}: follow it \
                  with --follow",
                 self.epoch
             ),

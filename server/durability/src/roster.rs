@@ -1,4 +1,4 @@
-//! The clients of a world, as records change them: what a server must know to let them go on
+//! The clients of a world, as records change them: the state that a server needs to resume them
 //! after a restart.
 
 use std::collections::BTreeMap;
@@ -13,13 +13,13 @@ use shared::{ClientRow, EntityId, Name, Tick};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Roster {
     pub clients: BTreeMap<ClientRow, Client>,
-    /// What accounts keep, where that has changed since the last checkpoint: with it, the rest
-    /// is in a file of its own.
+    /// Characters that have changed since the last checkpoint; the others are in a file of their
+    /// own.
     #[serde(skip)]
     pub characters: BTreeMap<String, Vec<i32>>,
 }
 
-/// A client, with what it was granted.
+/// A client, with its grants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
     pub row: SavedRow,
@@ -31,22 +31,22 @@ pub struct Client {
     pub channels: Vec<Name>,
 }
 
-/// What a client row stands for.
+/// The state of a client row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedRow {
-    /// The first ticket that the client was given. It tells the client from those that had
+    /// The first ticket that the client was given. It distinguishes the client from those that had
     /// the row before.
     pub first: Ticket,
     /// `None`: no ticket is good any more.
     pub newest: Option<Ticket>,
-    /// The ticket that it resumed with, until it is known to have the newest.
+    /// The ticket that it resumed with, until it has acknowledged the newest.
     pub before: Option<Ticket>,
-    pub stands: Stands,
+    pub state: RowState,
     pub person: Person,
     pub sight: Sight,
 }
 
-/// What a client sees, beside the area of interest around its entity.
+/// The sight of a client, beside the area of interest around its entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sight {
     /// How far, in raw units; `None`: as far as the world allows.
@@ -57,7 +57,7 @@ pub struct Sight {
 
 /// Where the client is. Deadlines are those of clients without a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stands {
+pub enum RowState {
     /// It waits for its birth.
     Joining {
         is_connected: bool,
@@ -101,7 +101,7 @@ pub enum RosterChange {
         client: ClientRow,
         channel: Name,
     },
-    /// What an account keeps from now on: the values of the world's `persists`.
+    /// The character of an account from now on: the values of the world's `persists`.
     Character {
         account: String,
         row: Vec<i32>,
@@ -160,7 +160,7 @@ impl Roster {
     fn set_row(&mut self, client: ClientRow, row: &SavedRow) {
         match self.clients.get_mut(&client) {
             Some(known) if known.row.first == row.first => known.row = row.clone(),
-            // What the client before it was granted ends with it.
+            // The grants of the client before it end with it.
             _ => {
                 let new = Client {
                     row: row.clone(),
@@ -177,20 +177,20 @@ impl Roster {
 impl SavedRow {
     /// Whether the client has a connection.
     pub fn is_connected(&self) -> bool {
-        match self.stands {
-            Stands::Joining { is_connected } => is_connected,
-            Stands::Live(_) => true,
-            Stands::Lost { .. } => false,
-            Stands::Fallen { deadline } => deadline.is_none(),
+        match self.state {
+            RowState::Joining { is_connected } => is_connected,
+            RowState::Live(_) => true,
+            RowState::Lost { .. } => false,
+            RowState::Fallen { deadline } => deadline.is_none(),
         }
     }
 
     pub fn entity(&self) -> Option<EntityId> {
-        match self.stands {
-            Stands::Live(entity) | Stands::Lost { entity, .. } => {
+        match self.state {
+            RowState::Live(entity) | RowState::Lost { entity, .. } => {
                 Some(entity).filter(|&entity| entity != EntityId::NONE)
             }
-            Stands::Joining { .. } | Stands::Fallen { .. } => None,
+            RowState::Joining { .. } | RowState::Fallen { .. } => None,
         }
     }
 }
@@ -201,12 +201,12 @@ mod tests {
 
     const CLIENT: ClientRow = ClientRow(3);
 
-    fn row(first: u8, stands: Stands) -> RosterChange {
+    fn row(first: u8, state: RowState) -> RosterChange {
         let saved = SavedRow {
             first: [first; 16],
             newest: Some([first; 16]),
             before: None,
-            stands,
+            state,
             person: Person::default(),
             sight: Sight::default(),
         };
@@ -216,9 +216,9 @@ mod tests {
     #[test]
     fn what_a_client_was_granted_ends_with_it_and_not_before() {
         let mut roster = Roster::default();
-        let live = Stands::Live(EntityId::new(1, 1));
+        let live = RowState::Live(EntityId::new(1, 1));
         let is_connected = true;
-        roster.apply(&row(1, Stands::Joining { is_connected }));
+        roster.apply(&row(1, RowState::Joining { is_connected }));
         roster.apply(&RosterChange::Subscribed {
             client: CLIENT,
             id: 7,

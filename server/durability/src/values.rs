@@ -2,7 +2,7 @@
 
 use shared::{AttributeType, Fixed, WorldConfig};
 
-/// A value as a world file has it.
+/// A value in the form of a world file.
 pub fn value_text(world: &WorldConfig, ty: AttributeType, value: i32) -> String {
     match ty {
         AttributeType::Fixed => Fixed::from_raw(value).to_f64().to_string(),

@@ -1,25 +1,23 @@
-//! Keeps a running world: a thread writes the journal while the engine runs, and another one
-//! writes checkpoints.
+//! The durability of a running world: a thread writes the journal while the engine runs, and
+//! another one writes checkpoints.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `messages` | the messages and the state between the tick's thread and the journal's |
+//! | `thread` | the journal's thread, and those of checkpoints |
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{
-    Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel,
-};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
-use gpu_kernels::{Birth, Frame, Snapshot, StateHash};
-use platform::metrics::table;
-use platform::scheduling::give_way;
+use anyhow::{Context, Result, bail};
+use gpu_kernels::{Frame, Snapshot};
 use platform::waits::{self, Stopped, Wait};
-use shared::{EntityId, Tick, WorldConfig};
-use tracing::{error, info, warn};
+use shared::Tick;
 
-use super::characters::{CharacterStore, Superseded};
-use super::checkpoint::{self, Body, Head};
+use super::characters::CharacterStore;
 use super::disk::Disk;
 use super::elsewhere::{Replica, Validity};
 use super::folder::DataFolder;
@@ -27,7 +25,14 @@ use super::journal::Journal;
 use super::level::Level;
 use super::record::Entry;
 use super::roster::Roster;
-use super::segment;
+use messages::{Message, Shared, State};
+use thread::{STOP_PATIENCE, Thread};
+
+mod messages;
+mod thread;
+
+pub use messages::{Boundary, DurabilityOptions};
+pub use thread::remove_old;
 
 /// The tick thread's end.
 pub struct DurabilityWorker {
@@ -47,78 +52,17 @@ pub struct DurabilityWorker {
     characters: Option<Arc<CharacterStore>>,
 }
 
-/// How a world is kept.
-#[derive(Clone, Debug)]
-pub struct KeepOptions {
-    pub level: Level,
-    /// Nothing is removed.
-    pub keeps_all: bool,
-    /// Ticks from one checkpoint to the next.
-    pub checkpoint_ticks: u64,
-    /// Where a standby gets records from.
-    pub feed: Option<Arc<dyn Replica>>,
-    /// Clients are told of nothing once it may be another server's.
-    pub lease: Option<Arc<dyn Validity>>,
-}
-
-/// A moment between two ticks of which there is to be a checkpoint.
-pub struct Boundary {
-    pub world: WorldConfig,
-    /// The tick that comes next.
-    pub tick: Tick,
-    /// Of the whole state.
-    pub hash: StateHash,
-    /// Of the tick before.
-    pub births: Vec<Birth>,
-    pub deaths: Vec<EntityId>,
-    /// What accounts keep since then.
-    pub characters: Vec<(String, Vec<i32>)>,
-}
-
-enum Message {
-    Record(Entry),
-    Boundary(Box<Boundary>),
-    /// The state at the boundary.
-    Snapshot(Box<Snapshot>),
-    /// A checkpoint was written, or not.
-    Written(u64, Result<()>, Batch),
-    Finish,
-}
-
-/// What accounts keep, where it has changed.
-type Batch = BTreeMap<String, Vec<i32>>;
-
-/// What the threads tell each other.
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    /// The first tick whose record may be lost.
-    unsynced: u64,
-    /// Why the journal has ended.
-    ended: Option<String>,
-    /// Why the world must end before its journal does.
-    must_end: Option<String>,
-    /// The next segment has no room, and clients were not told yet.
-    is_room_missing: bool,
-    /// Checkpoints that are being written: the last one does not wait for one before it.
-    writing: u32,
-}
-
 impl DurabilityWorker {
     /// Starts the threads. `roster` is the one at the journal's start.
     pub fn start<D: Disk + Clone + 'static>(
         folder: DataFolder,
         mut journal: Journal<D>,
         roster: Roster,
-        options: KeepOptions,
+        options: DurabilityOptions,
         characters: Option<Arc<CharacterStore>>,
     ) -> Result<DurabilityWorker> {
         journal
-            .set_room_aside()
+            .preallocate()
             .context("there is no room for the journal")?;
         let next = journal.next();
         let shared = Arc::new(Shared {
@@ -143,7 +87,7 @@ impl DurabilityWorker {
             returned,
             boundary: None,
             oldest: None,
-            looked_for_room: Instant::now(),
+            room_checked: Instant::now(),
             has_room: true,
         };
         let thread = std::thread::Builder::new()
@@ -174,8 +118,8 @@ impl DurabilityWorker {
         self.send(Message::Record(entry))
     }
 
-    /// Waits until clients may be told of a tick. Fails with [`Stopped`] if they will not be, as
-    /// the server is to stop.
+    /// Waits until a tick may be sent to clients. Fails with [`Stopped`] if it never will, as the
+    /// server is stopping.
     pub fn wait(&self, tick: Tick, stop: &AtomicBool) -> Result<()> {
         self.wait_for_disk(tick.0, stop)?;
         match &self.feed {
@@ -232,7 +176,7 @@ impl DurabilityWorker {
         unsynced.checked_sub(1).map(Tick)
     }
 
-    /// What accounts keep; none where they keep nothing.
+    /// The characters of accounts; none in worlds without them.
     pub fn characters(&self) -> Option<Arc<CharacterStore>> {
         self.characters.clone()
     }
@@ -251,7 +195,7 @@ impl DurabilityWorker {
         }
     }
 
-    /// What clients are to be told: once, when the next segment has no room.
+    /// The message for clients: once, when the next segment has no room.
     pub fn take_warning(&self) -> Option<&'static str> {
         let is_missing = std::mem::take(&mut self.shared.lock().is_room_missing);
         is_missing.then_some(NO_ROOM)
@@ -306,12 +250,12 @@ impl DurabilityWorker {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
-        // A thread that has ended says why.
+        // A thread that has ended has left a reason.
         let _ = self.send(Message::Finish);
         let begun = Instant::now();
         while !thread.is_finished() {
             if begun.elapsed() >= FINISH_PATIENCE {
-                // Nobody can end a thread that waits for a disk; the process can end all the same.
+                // A thread that waits for a disk can't be ended, but the process can.
                 bail!(
                     "the end of the world is not written after {} seconds: still waiting for {}",
                     FINISH_PATIENCE.as_secs(),
@@ -326,7 +270,7 @@ impl DurabilityWorker {
         }
     }
 
-    /// Hands something to the thread. While it is behind, the world waits with it.
+    /// Sends a message to the thread. While it is behind, the world waits with it.
     fn send(&self, message: Message) -> Result<()> {
         let begun = Instant::now();
         let mut message = message;
@@ -358,336 +302,19 @@ impl DurabilityWorker {
 /// Ends the threads of a world that did not start.
 impl Drop for DurabilityWorker {
     fn drop(&mut self) {
-        // Nothing was told that could be lost.
+        // Nothing was sent that could be lost.
         let _ = self.end_thread();
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change is whole, so a panic elsewhere does no harm.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn change(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.lock());
-        self.changed.notify_all();
-    }
-}
-
-/// The journal's thread.
-struct Thread<D: Disk> {
-    journal: Journal<D>,
-    /// As the records so far have made it.
-    roster: Roster,
-    /// Where the roster's characters go with each checkpoint.
-    characters: Option<Arc<CharacterStore>>,
-    options: KeepOptions,
-    shared: Arc<Shared>,
-    to_self: SyncSender<Message>,
-    returned: Sender<Arc<Frame>>,
-    /// A checkpoint whose state is still being copied.
-    boundary: Option<(Head, Box<Boundary>, Roster)>,
-    /// When the oldest record came that is not synced.
-    oldest: Option<Instant>,
-    looked_for_room: Instant,
-    /// For the next segment.
-    has_room: bool,
-}
-
-impl<D: Disk + Clone + 'static> Thread<D> {
-    fn run(&mut self, incoming: &Receiver<Message>) {
-        if let Err(error) = self.write_all(incoming) {
-            let reason = format!("the journal can't go on: {error:#}");
-            error!(tick = self.journal.next(), reason);
-            self.shared.change(|state| state.ended = Some(reason));
-        }
-    }
-
-    fn write_all(&mut self, incoming: &Receiver<Message>) -> Result<()> {
-        let mut is_ending = false;
-        loop {
-            let message = match self.time_left() {
-                Some(left) => incoming.recv_timeout(left),
-                None => incoming.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            };
-            match message {
-                Ok(Message::Finish) => {
-                    is_ending = true;
-                    // A copy that is not complete by now never will be.
-                    self.boundary = None;
-                }
-                Ok(message) => self.take(message)?,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => is_ending = true,
-            }
-            if self.time_left().is_some_and(|left| left.is_zero()) {
-                self.sync()?;
-            }
-            self.look_for_room();
-            if is_ending && self.shared.lock().writing == 0 {
-                break;
-            }
-        }
-        let wait = Wait::new("the disk to take the journal's end", STOP_PATIENCE);
-        self.journal.end_segment()?;
-        drop(wait);
-        self.note_synced();
-        self.journal.give_room_back();
-        Ok(())
-    }
-
-    /// The time until records must be synced, if any wait.
-    fn time_left(&self) -> Option<Duration> {
-        let patience = self.options.level.patience()?;
-        let oldest = self.oldest?;
-        Some(patience.saturating_sub(oldest.elapsed()))
-    }
-
-    fn take(&mut self, message: Message) -> Result<()> {
-        match message {
-            Message::Record(entry) => {
-                for change in &entry.changes {
-                    self.roster.apply(change);
-                }
-                let has_failed = self.journal.failure().is_some();
-                self.journal.append(Arc::new(entry))?;
-                self.feed(has_failed);
-                self.oldest.get_or_insert_with(Instant::now);
-            }
-            Message::Boundary(boundary) => self.begin_checkpoint(boundary)?,
-            Message::Snapshot(snapshot) => self.write_checkpoint(snapshot)?,
-            Message::Written(tick, written, batch) => {
-                self.note_checkpoint(tick, written, batch);
-            }
-            Message::Finish => {}
-        }
-        Ok(())
-    }
-
-    /// Gives the newest record to the standby, while the disk syncs it here.
-    fn feed(&mut self, has_failed: bool) {
-        let Some(feed) = &self.options.feed else {
-            return;
-        };
-        if has_failed != self.journal.failure().is_some() {
-            // Records that it has were written again, as others.
-            feed.disconnect("the disk of the primary has failed");
-        }
-        let (bytes, begins_segment) = self.journal.newest();
-        feed.push(self.journal.next() - 1, bytes, begins_segment);
-    }
-
-    fn sync(&mut self) -> Result<()> {
-        let begun = Instant::now();
-        let failed_before = self.journal.failure().is_some();
-        let _wait = Wait::new("the disk to sync the journal", STOP_PATIENCE);
-        let synced = self.journal.sync()?;
-        table::JOURNAL_SYNC_SECONDS.record(begun.elapsed());
-        for entry in synced {
-            if let Some(entry) = Arc::into_inner(entry) {
-                // A world that has ended needs none.
-                let _ = self.returned.send(entry.frame);
-            }
-        }
-        if let Some(failure) = self.journal.failure().filter(|_| !failed_before) {
-            if let Some(feed) = &self.options.feed {
-                feed.disconnect("the disk of the primary has failed");
-            }
-            error!(
-                failure,
-                "the disk has failed; the journal goes on in another file, once"
-            );
-        }
-        self.note_synced();
-        Ok(())
-    }
-
-    fn note_synced(&mut self) {
-        self.oldest = None;
-        let unsynced = self.journal.unsynced();
-        self.shared.change(|state| state.unsynced = unsynced);
-    }
-
-    /// Sets room aside for the next segment. Without room the world must end while there is
-    /// some left in this segment.
-    fn look_for_room(&mut self) {
-        let Err(error) = self.journal.set_room_aside() else {
-            self.has_room = true;
-            return;
-        };
-        if std::mem::take(&mut self.has_room) {
-            self.shared.change(|state| state.is_room_missing = true);
-        }
-        if self.looked_for_room.elapsed() >= ROOM_PERIOD {
-            self.looked_for_room = Instant::now();
-            let left = self.journal.room();
-            warn!(%error, left, "no room for the journal's next segment: make room on its disk");
-        }
-        if self.journal.is_room_scarce() {
-            let reason = format!("the disk has no room for the journal: {error}");
-            self.shared.change(|state| state.must_end = Some(reason));
-        }
-    }
-
-    fn begin_checkpoint(&mut self, boundary: Box<Boundary>) -> Result<()> {
-        // Recovery reads the segments from here on.
-        self.journal.end_segment()?;
-        self.note_synced();
-        let head = Head {
-            tick: boundary.tick.0,
-            epoch: self.journal.settings().epoch,
-            tick_version: self.journal.settings().tick_version,
-            previous: self.journal.previous(),
-        };
-        if let Some((_, _, dropped)) = self.boundary.take() {
-            self.keep_for_later(dropped.characters);
-        }
-        let mut roster = self.roster.clone();
-        self.roster.characters.clear();
-        roster
-            .characters
-            .extend(boundary.characters.iter().cloned());
-        self.boundary = Some((head, boundary, roster));
-        Ok(())
-    }
-
-    /// What was not written is to be written with the next checkpoint, unless it has changed.
-    fn keep_for_later(&mut self, batch: Batch) {
-        for (account, row) in batch {
-            self.roster.characters.entry(account).or_insert(row);
-        }
-    }
-
-    fn write_checkpoint(&mut self, snapshot: Box<Snapshot>) -> Result<()> {
-        let Some((head, boundary, mut roster)) = self.boundary.take() else {
-            self.shared.change(|state| state.writing -= 1);
-            return Ok(());
-        };
-        let disk = self.journal.disk().clone();
-        let reply = Reply {
-            to: self.to_self.clone(),
-            tick: head.tick,
-            written: Err(anyhow!("its thread has failed")),
-            batch: std::mem::take(&mut roster.characters),
-        };
-        let store = self.characters.clone();
-        let write = move || {
-            let mut reply = reply;
-            give_way();
-            let Boundary {
-                world,
-                hash,
-                births,
-                deaths,
-                ..
-            } = *boundary;
-            let wait = Wait::new("the characters of accounts to be written", STOP_PATIENCE);
-            // What a checkpoint does not have must be in the file before it.
-            let stored = store.map_or(Ok(()), |store| store.put(&world, &reply.batch));
-            if let Err(error) = stored {
-                reply.written = Err(error);
-                return;
-            }
-            drop(wait);
-            let _wait = Wait::new("the disk to take a checkpoint", CHECKPOINT_PATIENCE);
-            let body = checkpoint::encode(&Body {
-                world,
-                snapshot: *snapshot,
-                hash,
-                roster,
-                births,
-                deaths,
-            });
-            reply.written = checkpoint::write(&disk, &head, &body).map_err(Into::into);
-        };
-        std::thread::Builder::new()
-            .name("checkpoint".to_owned())
-            .spawn(write)
-            .context("cannot start the thread that writes checkpoints")?;
-        Ok(())
-    }
-
-    fn note_checkpoint(&mut self, tick: u64, written: Result<()>, batch: Batch) {
-        self.shared.change(|state| state.writing -= 1);
-        match written {
-            Ok(()) => {
-                info!(tick, "a checkpoint is written");
-                table::CHECKPOINTS.add_to("written", 1);
-                if !self.options.keeps_all
-                    && let Err(error) = remove_old(self.journal.disk())
-                {
-                    warn!(%error, "old checkpoints and segments can't be removed");
-                }
-            }
-            Err(error) => {
-                self.keep_for_later(batch);
-                table::CHECKPOINTS.add_to("failed", 1);
-                if error.is::<Superseded>() {
-                    let reason = format!("{error:#}");
-                    self.shared.change(|state| state.must_end = Some(reason));
-                }
-                let error = format!("{error:#}");
-                error!(
-                    tick,
-                    error, "a checkpoint can't be written; the journal goes on"
-                );
-            }
-        }
-    }
-}
-
-/// Tells the journal's thread, which waits for it, what became of a checkpoint.
-struct Reply {
-    to: SyncSender<Message>,
-    tick: u64,
-    written: Result<()>,
-    /// What accounts keep with it.
-    batch: Batch,
-}
-
-impl Drop for Reply {
-    fn drop(&mut self) {
-        let written = std::mem::replace(&mut self.written, Ok(()));
-        // A journal that has ended takes none.
-        let batch = std::mem::take(&mut self.batch);
-        let _ = self.to.send(Message::Written(self.tick, written, batch));
-    }
-}
-
-/// Removes what two checkpoints make superfluous: older ones, and the segments before them.
-pub fn remove_old(disk: &impl Disk) -> std::io::Result<()> {
-    let ticks = checkpoint::ticks(disk)?;
-    let Some(second) = ticks.len().checked_sub(CHECKPOINTS_KEPT) else {
-        return Ok(());
-    };
-    for &tick in &ticks[..second] {
-        disk.remove(&checkpoint::name_of(tick))?;
-    }
-    let segments = segment::segments(disk)?;
-    for pair in segments.windows(2) {
-        if pair[1].first <= ticks[second] {
-            disk.remove(&pair[0].to_string())?;
-        }
-    }
-    Ok(())
-}
-
-/// The newest one may be damaged.
-const CHECKPOINTS_KEPT: usize = 2;
 /// Ticks that may wait for the disk before the world waits, too.
 const QUEUE: usize = 64;
-/// What clients are told.
+/// The message to clients.
 const NO_ROOM: &str = "the server's disk is full: without more room, the world stops soon";
-const ROOM_PERIOD: Duration = Duration::from_secs(10);
 /// A disk that takes longer for a record has failed.
 const DISK_PATIENCE: Duration = Duration::from_secs(60);
 /// A wait for a disk that is no longer is usual.
 const DISK_USUAL: Duration = Duration::from_secs(1);
-/// For one step of the disk or the database once the server stops.
-const STOP_PATIENCE: Duration = Duration::from_secs(10);
-/// For a whole checkpoint then.
-const CHECKPOINT_PATIENCE: Duration = Duration::from_secs(60);
 /// For all that is to be written at the end.
 const FINISH_PATIENCE: Duration = Duration::from_secs(120);
 const FINISH_PERIOD: Duration = Duration::from_millis(2);

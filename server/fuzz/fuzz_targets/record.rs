@@ -9,7 +9,7 @@ use gpu_kernels::{Frame, StateHash};
 use libfuzzer_sys::fuzz_target;
 use durability::epoch::Epoch;
 use durability::frame_code::FrameCoder;
-use durability::record::{self, Entry, Place};
+use durability::record::{self, Entry, RecordHead};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut reader = FrameCoder::new(SLOTS);
@@ -29,16 +29,16 @@ fuzz_target!(|bytes: &[u8]| {
             return;
         };
         let mut written = vec![];
-        record::encode(&checked.place, &entry, &mut writer, &workers, &mut written);
+        record::encode(&checked.head, &entry, &mut writer, &workers, &mut written);
         let again = record::check(&written).unwrap();
-        let place = again.place;
-        assert_eq!(place, checked.place);
+        let head = again.head;
+        assert_eq!(head, checked.head);
         let again = again
             .decode(&mut second_reader, &workers, Frame::default())
             .unwrap();
         // Bytes, as a number that is none differs from itself.
         let mut twice = vec![];
-        record::encode(&place, &again, &mut second_writer, &workers, &mut twice);
+        record::encode(&head, &again, &mut second_writer, &workers, &mut twice);
         assert_eq!(twice, written);
         (rest, tick) = (next, tick + 1);
     }
@@ -46,7 +46,7 @@ fuzz_target!(|bytes: &[u8]| {
 
 /// A record with this body.
 fn with_head(tick: u64, body: &[u8]) -> Vec<u8> {
-    let place = Place {
+    let head = RecordHead {
         previous: 0,
         epoch: Epoch(1),
         tick_version: 1,
@@ -60,7 +60,7 @@ fn with_head(tick: u64, body: &[u8]) -> Vec<u8> {
     };
     let mut bytes = vec![];
     let coder = &mut FrameCoder::new(1);
-    record::encode(&place, &empty, coder, &Workers::new(1).unwrap(), &mut bytes);
+    record::encode(&head, &empty, coder, &Workers::new(1).unwrap(), &mut bytes);
     bytes.truncate(HEAD_BYTES);
     bytes.extend_from_slice(body);
     bytes[4..8].copy_from_slice(&(body.len() as u32).to_le_bytes());

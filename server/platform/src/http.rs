@@ -1,11 +1,12 @@
 //! Small HTTP ports: that of the metrics, and that of the page for browsers.
 //!
-//! Whoever reaches a port may hold it open, send headers slowly, or use up the process's
-//! file descriptors: connections are few and short, a new one takes the place of an old one
-//! where there is no room, and a failing `accept` is tried again after a pause. It answers
-//! each connection once. Requests of pages of other sites are refused, see [`cross_site`].
+//! A peer may hold a connection open, send headers slowly, or use up the process's file
+//! descriptors: connections are few and short, a new one evicts an old one where there is no
+//! room, and a failing `accept` is tried again after a pause. Each connection is answered once.
+//! Requests of pages of other sites are refused, see [`cross_site`].
 
 pub mod cross_site;
+mod site;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
@@ -16,8 +17,8 @@ use anyhow::{Context, Result};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName,
-    HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, VARY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -29,130 +30,11 @@ use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 
 use crate::scheduling::give_way;
-use cross_site::{Asker, is_host_allowed};
+use cross_site::{RequestOrigin, is_host_allowed};
 
-/// What one port may hold.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Connections at a time.
-    pub connections: usize,
-    /// For a request's headers.
-    pub header_time: Duration,
-    /// From a connection's begin to its end.
-    pub connection_time: Duration,
-}
+pub use site::{HttpRefusal, HttpRequest, Limits, PLAIN_TEXT, Page, Site};
 
-/// What a port shows. A function from paths to pages is a site that is only read.
-pub trait Site: Send + Sync + 'static {
-    fn answer(&self, asked: Asked) -> impl Future<Output = Page> + Send;
-
-    /// Whether POST is allowed for a path.
-    fn takes(&self, _path: &str) -> bool {
-        false
-    }
-
-    /// The answer to a browser that asks whether a page of another origin may send a request.
-    /// `None`: OPTIONS is not allowed for the path.
-    fn preflight(&self, _asked: &Asked) -> Option<Page> {
-        None
-    }
-
-    /// Names of the port beside the machine's own, as a proxy before it may have.
-    fn names(&self) -> &[String] {
-        &[]
-    }
-
-    /// Whether a path is of no use to whoever has no token, under whichever name it is asked.
-    fn wants_token(&self, _path: &str) -> bool {
-        false
-    }
-
-    /// Whether a page of another site may ask for a path.
-    fn lets(&self, asker: Asker<'_>, _path: &str) -> bool {
-        asker == Asker::Link
-    }
-
-    /// Something was turned away before the site was asked.
-    fn note(&self, _refused: Refused) {}
-}
-
-impl<F: Fn(&str) -> Page + Send + Sync + 'static> Site for F {
-    async fn answer(&self, asked: Asked) -> Page {
-        self(&asked.path)
-    }
-}
-
-/// A request that was read.
-#[derive(Clone, Debug)]
-pub struct Asked {
-    pub peer: IpAddr,
-    pub path: String,
-    /// What follows the `?`; empty if nothing does.
-    pub query: String,
-    pub headers: HeaderMap,
-    /// Of a POST.
-    pub body: Option<Bytes>,
-}
-
-impl Asked {
-    /// A header that is text.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-}
-
-/// Why a port turned something away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// A connection had to make room for others.
-    Crowded,
-    /// A request did not come in time.
-    Slow,
-    /// A request could not be read.
-    Malformed,
-    /// A body is longer than `BODY_BYTES_MAX`.
-    Large,
-    /// A page of another site has asked, or another host was named.
-    Foreign,
-}
-
-/// What a port answers.
-#[derive(Clone, Debug)]
-pub struct Page {
-    pub status: StatusCode,
-    pub content_type: &'static str,
-    pub body: Bytes,
-    /// Whether pages of other origins may show it in a frame.
-    pub may_be_framed: bool,
-    /// Further headers.
-    pub headers: Vec<(HeaderName, HeaderValue)>,
-}
-
-impl Page {
-    pub fn new(content_type: &'static str, body: impl Into<Bytes>) -> Page {
-        Page {
-            status: StatusCode::OK,
-            content_type,
-            body: body.into(),
-            may_be_framed: true,
-            headers: vec![],
-        }
-    }
-
-    pub fn not_found(text: &'static str) -> Page {
-        Page::error(StatusCode::NOT_FOUND, text)
-    }
-
-    /// A sentence that says what is wrong.
-    pub fn error(status: StatusCode, text: impl Into<Bytes>) -> Page {
-        Page {
-            status,
-            ..Page::new(PLAIN_TEXT, text)
-        }
-    }
-}
-
-/// Listens at an address, and gives it: its port may have been 0.
+/// Listens at an address, and returns it: its port may have been 0.
 pub fn bind(address: SocketAddr) -> io::Result<(StdListener, SocketAddr)> {
     let listener = StdListener::bind(address)?;
     listener.set_nonblocking(true)?;
@@ -160,8 +42,8 @@ pub fn bind(address: SocketAddr) -> io::Result<(StdListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-/// Answers requests at what [`bind`] gave, on a thread of this name. `upkeep` is called now and
-/// then, and ends the port when it gives false.
+/// Answers requests at the listener of [`bind`], on a thread of this name. `upkeep` is called now
+/// and then, and ends the port when it returns false.
 pub fn serve_at<S: Site>(
     listener: StdListener,
     name: &'static str,
@@ -218,7 +100,7 @@ async fn accept_all<S: Site>(mut listener: impl Accept, site: Arc<S>, limits: Li
             Ok((stream, address)) => {
                 pause = PAUSE_MIN;
                 if held.make_room(limits.connections) {
-                    site.note(Refused::Crowded);
+                    site.note(HttpRefusal::Crowded);
                 }
                 let reader = tokio::spawn(serve_one(stream, address.ip(), site.clone(), limits));
                 held.0.push((address.ip(), reader.abort_handle()));
@@ -239,9 +121,8 @@ async fn accept_all<S: Site>(mut listener: impl Accept, site: Arc<S>, limits: Li
 struct Held(Vec<(IpAddr, AbortHandle)>);
 
 impl Held {
-    /// Ends a connection if there are as many as may be: the oldest of the address that has
-    /// the most. So a reader is answered however many connections a stranger holds. True if
-    /// one was ended.
+    /// Evicts a connection if there is no room: the oldest of the address that has the most. So a
+    /// reader is answered however many connections another address holds. True if one was evicted.
     fn make_room(&mut self, connections_max: usize) -> bool {
         self.0.retain(|(_, connection)| !connection.is_finished());
         if self.0.len() < connections_max {
@@ -267,16 +148,16 @@ async fn serve_one<S: Site>(stream: TcpStream, peer: IpAddr, site: Arc<S>, limit
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
             debug!(%error, "a reader of an HTTP port");
-            // Who only goes away has done nothing wrong.
+            // Closing early is no fault of the client.
             if error.is_timeout() {
-                site.note(Refused::Slow);
+                site.note(HttpRefusal::Slow);
             } else if error.is_parse() {
-                site.note(Refused::Malformed);
+                site.note(HttpRefusal::Malformed);
             }
         }
         Err(_) => {
             debug!("a reader of an HTTP port was too slow");
-            site.note(Refused::Slow);
+            site.note(HttpRefusal::Slow);
         }
     }
 }
@@ -299,7 +180,7 @@ async fn answer<S: Site>(
         let site = site.clone();
         async move {
             let page = match read(request, ends, &*site, header_time).await {
-                Ok(asked) => site.answer(asked).await,
+                Ok(request) => site.answer(request).await,
                 Err(page) => page,
             };
             Ok::<_, std::convert::Infallible>(response(page))
@@ -320,7 +201,7 @@ async fn read<S: Site>(
     ends: Ends,
     site: &S,
     body_time: Duration,
-) -> Result<Asked, Page> {
+) -> Result<HttpRequest, Page> {
     let path = request.uri().path().to_owned();
     let query = request.uri().query().unwrap_or_default().to_owned();
     let not_allowed = || Page::error(StatusCode::METHOD_NOT_ALLOWED, "");
@@ -329,16 +210,16 @@ async fn read<S: Site>(
         Method::POST if site.takes(&path) => true,
         _ => return Err(not_allowed()),
     };
-    // OPTIONS asks what may be asked, and has no other effect.
+    // OPTIONS is a preflight, and has no effect.
     if *request.method() != Method::OPTIONS {
-        check_origin(&request, ends.at, site).inspect_err(|_| site.note(Refused::Foreign))?;
+        check_origin(&request, ends.at, site).inspect_err(|_| site.note(HttpRefusal::Foreign))?;
     }
     let (head, body) = request.into_parts();
     let body = match is_post {
         true => Some(read_body(body, site, body_time).await?),
         false => None,
     };
-    let asked = Asked {
+    let request = HttpRequest {
         peer: ends.peer,
         path,
         query,
@@ -346,12 +227,12 @@ async fn read<S: Site>(
         body,
     };
     match head.method {
-        Method::OPTIONS => Err(site.preflight(&asked).unwrap_or_else(not_allowed)),
-        _ => Ok(asked),
+        Method::OPTIONS => Err(site.preflight(&request).unwrap_or_else(not_allowed)),
+        _ => Ok(request),
     }
 }
 
-/// Whether a request is of somebody who may send it.
+/// Checks the host and origin of a request.
 fn check_origin<S: Site>(request: &Request<Incoming>, at: IpAddr, site: &S) -> Result<(), Page> {
     let (path, headers) = (request.uri().path(), request.headers());
     let refuse = |reason: &'static str| {
@@ -361,17 +242,17 @@ fn check_origin<S: Site>(request: &Request<Incoming>, at: IpAddr, site: &S) -> R
         Err(page)
     };
     let wants_token = site.wants_token(path);
-    // A browser sends this for no page of another site without asking first, and is told no.
+    // A browser sends this for a page of another site only after a preflight, which is refused.
     if wants_token && headers.contains_key(AUTHORIZATION) {
         return Ok(());
     }
     if !wants_token && !is_host_allowed(headers, at, site.names()) {
         return refuse("this is no name of this server: start it with --http-host\n");
     }
-    match Asker::of(request.method(), headers, site.names()) {
-        Asker::Own => Ok(()),
-        asker if site.lets(asker, path) => Ok(()),
-        _ => refuse("pages of other sites may not ask for this\n"),
+    match RequestOrigin::of(request.method(), headers, site.names()) {
+        RequestOrigin::Own => Ok(()),
+        origin if site.allows(origin, path) => Ok(()),
+        _ => refuse("pages of other sites may not request this\n"),
     }
 }
 
@@ -380,17 +261,17 @@ async fn read_body<S: Site>(body: Incoming, site: &S, time: Duration) -> Result<
         site.note(refused);
         Err(Page::error(status, ""))
     };
-    // Nobody waits for what will be too long.
+    // A body that will be too long is not awaited.
     if body.size_hint().lower() > BODY_BYTES_MAX as u64 {
-        return refuse(Refused::Large, StatusCode::PAYLOAD_TOO_LARGE);
+        return refuse(HttpRefusal::Large, StatusCode::PAYLOAD_TOO_LARGE);
     }
     match timeout(time, Limited::new(body, BODY_BYTES_MAX).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            refuse(Refused::Large, StatusCode::PAYLOAD_TOO_LARGE)
+            refuse(HttpRefusal::Large, StatusCode::PAYLOAD_TOO_LARGE)
         }
-        Ok(Err(_)) => refuse(Refused::Malformed, StatusCode::BAD_REQUEST),
-        Err(_) => refuse(Refused::Slow, StatusCode::REQUEST_TIMEOUT),
+        Ok(Err(_)) => refuse(HttpRefusal::Malformed, StatusCode::BAD_REQUEST),
+        Err(_) => refuse(HttpRefusal::Slow, StatusCode::REQUEST_TIMEOUT),
     }
 }
 
@@ -403,14 +284,13 @@ fn response(page: Page) -> Response<Full<Bytes>> {
     let nosniff = HeaderValue::from_static("nosniff");
     headers.insert(X_CONTENT_TYPE_OPTIONS, nosniff);
     if !page.may_be_framed {
-        let nobody = HeaderValue::from_static("frame-ancestors 'none'");
-        headers.insert(CONTENT_SECURITY_POLICY, nobody);
+        let no_frames = HeaderValue::from_static("frame-ancestors 'none'");
+        headers.insert(CONTENT_SECURITY_POLICY, no_frames);
     }
     headers.extend(page.headers);
     response
 }
 
-pub const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 const UPKEEP_EVERY: Duration = Duration::from_secs(2);
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
@@ -462,7 +342,7 @@ mod tests {
         stream
     }
 
-    fn ask(address: SocketAddr, request: &str) -> String {
+    fn send(address: SocketAddr, request: &str) -> String {
         let mut stream = open(address);
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
@@ -473,14 +353,14 @@ mod tests {
     #[test]
     fn each_path_has_its_answer() {
         let address = start(DEADLINE);
-        let answer = |line: &str| ask(address, &format!("{line} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        let answer = |line: &str| send(address, &format!("{line} HTTP/1.1\r\nHost: a\r\n\r\n"));
         let page = answer("GET /page");
         assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
         assert!(page.ends_with("\r\n\r\na page"), "{page}");
         assert!(answer("GET /").starts_with("HTTP/1.1 404 "));
         assert!(answer("POST /page").starts_with("HTTP/1.1 405 "));
         assert!(answer("OPTIONS /page").starts_with("HTTP/1.1 405 "));
-        assert!(ask(address, "nonsense\r\n\r\n").starts_with("HTTP/1.1 400 "));
+        assert!(send(address, "nonsense\r\n\r\n").starts_with("HTTP/1.1 400 "));
         let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(100_000));
         let mut stream = open(address);
         // The port may close before it has read all.
@@ -495,7 +375,7 @@ mod tests {
         let address = start(DEADLINE);
         let status = |headers: &str| {
             let request = format!("GET /page HTTP/1.1\r\n{headers}\r\n\r\n");
-            let answer = ask(address, &request);
+            let answer = send(address, &request);
             answer.split(' ').nth(1).unwrap().to_owned()
         };
         let link = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest:";
@@ -530,12 +410,12 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_is_answered_though_strangers_hold_every_connection() {
+    fn a_reader_is_answered_though_others_hold_every_connection() {
         let address = start(DEADLINE);
         let mut silent: Vec<StdStream> = (0..12).map(|_| open(address)).collect();
-        let page = ask(address, "GET /page HTTP/1.1\r\nHost: a\r\n\r\n");
+        let page = send(address, "GET /page HTTP/1.1\r\nHost: a\r\n\r\n");
         assert!(page.ends_with("a page"), "{page}");
-        // Those that came first have made room.
+        // The first ones were evicted.
         silent.truncate(8);
         silent.into_iter().for_each(assert_ended);
     }
@@ -543,8 +423,8 @@ mod tests {
     #[tokio::test]
     async fn room_is_made_at_the_cost_of_the_address_that_holds_the_most() {
         let connection = || tokio::spawn(std::future::pending::<()>()).abort_handle();
-        let [reader, stranger] = [IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2])];
-        let from = [reader, stranger, stranger, reader, stranger];
+        let [reader, other] = [IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2])];
+        let from = [reader, other, other, reader, other];
         let mut held = Held(from.map(|address| (address, connection())).into());
         let left = |held: &mut Held, connections_max| {
             let before = held.0.len();
@@ -553,10 +433,10 @@ mod tests {
             held.0.iter().map(|held| held.0).collect::<Vec<_>>()
         };
         assert_eq!(left(&mut held, 6), from);
-        assert_eq!(left(&mut held, 5), [reader, stranger, reader, stranger]);
+        assert_eq!(left(&mut held, 5), [reader, other, reader, other]);
         // Two each: the oldest of all goes.
-        assert_eq!(left(&mut held, 4), [stranger, reader, stranger]);
-        assert_eq!(left(&mut held, 3), [reader, stranger]);
+        assert_eq!(left(&mut held, 4), [other, reader, other]);
+        assert_eq!(left(&mut held, 3), [reader, other]);
     }
 
     fn assert_ended(mut stream: StdStream) {

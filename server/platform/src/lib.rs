@@ -1,4 +1,4 @@
-//! What a server's process needs, whatever it serves.
+//! Parts of a server's process that do not depend on what it serves.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -9,7 +9,7 @@
 //! | [`reach`] | TCP connections to whichever address of a name answers |
 //! | [`tls`] | certificates that this machine trusts |
 //! | [`renewal`] | certificates, keys and tokens that change while the server runs |
-//! | [`waits`], [`runtime`] | waits for what is outside of the process, and connections without such |
+//! | [`waits`], [`runtime`] | waits for something outside; a runtime that ends without waiting |
 //! | [`scheduling`] | threads with a core of their own, and those that give way to the world |
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
-//! The log, whose length does not depend on what peers do: each place in the code writes so
-//! many lines a second, and says how many it left out. [`escape`] keeps what they say within
-//! its field. [`queue`] is the way to standard error, on which no thread waits.
+//! The log, whose length does not depend on peers: each log statement writes so many lines a
+//! second, and reports how many it left out. [`escape`] keeps texts of peers within their fields.
+//! [`queue`] is the way to standard error, on which no thread waits.
 
 pub mod escape;
 pub mod queue;
@@ -30,13 +30,13 @@ pub enum LogFormat {
     Json,
 }
 
-/// What is written of a server: all crates of it say who comes and goes, too.
+/// The usual level of a server: all its crates also log admissions and departures.
 pub const SERVING: &str = "warn,accounts=info,console=info,durability=info,frontend=info,\
     platform=info,server=info,session=info,standby=info,tick=info,transport=info,audit=info";
-/// What is written of other commands: warnings, errors, and what operators do.
+/// The usual level of other commands: warnings, errors, and requests of operators.
 pub const QUIET: &str = "warn,audit=info";
 
-/// Writes to standard error what `RUST_LOG` selects, or else what is `usual`.
+/// Logs to standard error by the filter `RUST_LOG`, or else by `usual`.
 pub fn start(format: LogFormat, usual: &str) {
     let selected = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(usual));
     let queue = Queue::start(format);
@@ -58,9 +58,9 @@ pub fn start(format: LogFormat, usual: &str) {
     }));
 }
 
-/// Lets each place in the code write [`LINES_MAX`] lines in [`SPAN`].
+/// Lets each log statement write [`LINES_MAX`] lines in [`SPAN`].
 struct Limited {
-    places: Mutex<HashMap<Identifier, Place>>,
+    places: Mutex<HashMap<Identifier, Callsite>>,
     queue: Queue,
 }
 
@@ -73,19 +73,19 @@ impl Limited {
     }
 }
 
-/// What a place in the code has written since a time.
-struct Place {
+/// The lines of a log statement since a time.
+struct Callsite {
     since: Instant,
     lines: u64,
 }
 
-impl Place {
+impl Callsite {
     /// Whether it may write another line now; and how many were left out before this one.
     fn write(&mut self, now: Instant) -> (bool, u64) {
         let mut left_out = 0;
         if now.saturating_duration_since(self.since) >= SPAN {
             left_out = self.lines.saturating_sub(LINES_MAX);
-            *self = Place {
+            *self = Callsite {
                 since: now,
                 lines: 0,
             };
@@ -102,14 +102,14 @@ impl<S: Subscriber> Filter<S> for Limited {
 
     fn event_enabled(&self, event: &Event<'_>, _: &Context<'_, S>) -> bool {
         let metadata = event.metadata();
-        // What operators do is no peer's choice, and none of it may be missing.
+        // Requests of operators are no peer's choice, and none may be missing.
         if metadata.target() == "audit" {
             return true;
         }
         let now = Instant::now();
         let (may_write, left_out) = {
             let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-            let place = places.entry(metadata.callsite()).or_insert(Place {
+            let place = places.entry(metadata.callsite()).or_insert(Callsite {
                 since: now,
                 lines: 0,
             });
@@ -117,7 +117,7 @@ impl<S: Subscriber> Filter<S> for Limited {
         };
         if left_out > 0 {
             self.queue
-                .say(metadata.target(), left_out, "lines were left out");
+                .report_missing(metadata.target(), left_out, "lines were left out");
         }
         may_write
     }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_place_writes_some_lines_a_second_and_counts_the_others() {
         let since = Instant::now();
-        let mut place = Place { since, lines: 0 };
+        let mut place = Callsite { since, lines: 0 };
         let mut written = 0;
         for step in 0..1000 {
             let (may_write, left_out) = place.write(since + step * Duration::from_millis(1));

@@ -2,16 +2,16 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`counts`] | what shards count |
+//! | [`counts`] | the counts of shards |
 //! | [`stats`] | figures for people |
 //! | [`steps`] | the steps of a tick on the tick thread, and their times |
 //! | [`table`] | every metric, declared once |
 //! | [`telemetry`] | figures for Prometheus |
-//! | [`window`] | what happened since the last look, for the dashboard |
-//! | [`web`] | what the web port has refused |
+//! | [`window`] | sums since the last sample, for the dashboard |
+//! | [`web`] | refusals of the web port |
 //! | [`port`] | the HTTP port that shows them |
-//! | [`memory`] | what memory this process may have |
-//! | [`machine`] | what the operating system says of machine and process |
+//! | [`memory`] | the memory that this process may have |
+//! | [`machine`] | figures of the operating system for machine and process |
 
 pub mod counts;
 pub mod machine;

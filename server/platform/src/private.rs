@@ -1,5 +1,5 @@
-//! Files and folders that only the server's user may read, from the moment they are made: in
-//! them are keys, tickets, accounts, and what players say.
+//! Files and folders that only the server's user may read, from the moment they are made: they
+//! hold keys, tickets, accounts, and texts of players.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -15,14 +15,14 @@ pub fn options() -> OpenOptions {
 
 /// Creates a file, or empties the one that is there, which others may not read any more.
 pub fn create(path: &Path) -> io::Result<File> {
-    // Not emptied before it is ours: what cannot be written must not be lost, either.
+    // Not emptied before it is ours: the old contents must not be lost if that fails.
     let file = options()
         .create(true)
         .truncate(false)
         .write(true)
         .open(path)?;
     let found = file.metadata()?;
-    // Not of pipes and devices, where the output of a command may go.
+    // Not for pipes and devices, which may be the output of a command.
     if found.is_file() {
         if found.permissions().mode() & OTHERS != 0 {
             file.set_permissions(Permissions::from_mode(FILE))?;

@@ -52,7 +52,7 @@ mod tests {
         let reached = first_of(&addresses).await;
         assert_eq!(reached.expect("an address"), server);
         let nowhere = Addresses::new([closed]).expect("an address");
-        let error = connect_to(&nowhere).await.expect_err("nobody listens");
+        let error = connect_to(&nowhere).await.expect_err("no listener");
         assert!(
             format!("{error:#}").contains(&closed.to_string()),
             "{error:#}"

@@ -1,9 +1,9 @@
 //! Certificates, keys, tokens and lists of words that change while the server runs: their files
-//! are watched, and what is new in them comes into force. What can't be read does not: it is
-//! reported, and what was there stays.
+//! are watched, and changes come into force. A file that can't be read is logged, and the previous
+//! contents stay.
 //!
-//! Files are looked at by their paths, and not watched as what was open: a folder may be replaced
-//! by another one, as Kubernetes does, and a link lead elsewhere.
+//! Files are checked by their paths, and not by open descriptors: a folder may be replaced by
+//! another one, as Kubernetes does, and a link lead elsewhere.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +18,7 @@ use tracing::{error, info};
 use crate::metrics::table;
 use crate::scheduling::give_way;
 
-/// What may be replaced while it is in use. Clones share it.
+/// A value that may be replaced while it is in use. Clones share it.
 #[derive(Debug)]
 pub struct Shared<T: ?Sized>(Arc<RwLock<Arc<T>>>);
 
@@ -27,7 +27,7 @@ impl<T: ?Sized> Shared<T> {
         Shared(Arc::new(RwLock::new(value)))
     }
 
-    /// What is in force now.
+    /// The value in force now.
     pub fn get(&self) -> Arc<T> {
         // Each change is whole, so a panic elsewhere does no harm.
         self.0
@@ -70,13 +70,13 @@ struct Source {
     files: Vec<PathBuf>,
     /// How the files were when they were read last.
     read: Vec<Option<Stamp>>,
-    /// How they were at the last look.
+    /// How they were at the last check.
     looked: Vec<Option<Stamp>>,
-    /// False if nobody needs it any more.
+    /// False if it is not used any more.
     renew: Box<dyn FnMut() -> Result<bool> + Send>,
 }
 
-/// By what a file is told from what was at its path before.
+/// Distinguishes a file from the one at its path before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
     place: (u64, u64),
@@ -135,7 +135,7 @@ impl Renewals {
         Ok(())
     }
 
-    /// Reads those files that have changed before the last look, and not since: they are whole.
+    /// Reads those files that have changed before the last check, and not since: they are whole.
     pub fn look(&self) {
         self.state().sources.retain_mut(|source| {
             let now = stamps(&source.files);
@@ -163,7 +163,7 @@ impl Renewals {
 }
 
 impl Source {
-    /// False if nobody needs it any more.
+    /// False if it is not used any more.
     fn read_again(&mut self, now: Vec<Option<Stamp>>) -> bool {
         if self.files.iter().any(is_other_than_file) {
             // It has been read, and another read could wait for ever.
@@ -183,7 +183,7 @@ impl Source {
                 error!(
                     what,
                     ?files,
-                    "not renewed; what was there stays: {reason:#}"
+                    "not renewed; the previous contents stay: {reason:#}"
                 );
                 true
             }
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_comes_into_force_once_it_is_whole() {
+    fn a_change_comes_into_force_once_it_is_whole() {
         let scratch = Scratch::new("change");
         let (file, renewals) = (scratch.write("word", "one"), Renewals::default());
         let word = load(&renewals, &file);
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_needs_is_read_no_more() {
+    fn unused_files_are_read_no_more() {
         let scratch = Scratch::new("gone");
         let (file, renewals) = (scratch.write("word", "one"), Renewals::default());
         let word = load(&renewals, &file);

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use tokio::runtime::Builder;
 
-/// Its end waits for nobody, also not for a name that is being looked up.
+/// Dropping it does not wait, also not for a name that is being looked up.
 pub struct Runtime(Option<tokio::runtime::Runtime>);
 
 /// A runtime for one thread.

@@ -1,4 +1,4 @@
-//! TLS towards other programs: databases, and what keeps leases.
+//! TLS towards other programs: databases and etcd.
 
 use anyhow::Result;
 use rustls::crypto::ring::default_provider;

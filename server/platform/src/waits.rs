@@ -1,6 +1,6 @@
-//! Waits for what is outside of the process: a disk, a database, etcd, a standby. Each has a
-//! deadline where it waits; here stands which there are, so that the log says after a moment what
-//! the server waits for, and so that a stop ends in time.
+//! Waits for something outside of the process: a disk, a database, etcd, a standby. Each has a
+//! deadline of its own; they are listed here, so that the log names long waits, and so that a stop
+//! ends in time.
 
 use std::borrow::Cow;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -12,12 +12,12 @@ use client_bot::console::flush_errors;
 use thiserror::Error;
 use tracing::{error, info, warn};
 
-/// A stop has ended a wait, and nothing came of what was waited for.
+/// A stop has ended a wait.
 #[derive(Debug, Error)]
 #[error("the server was stopped while it waited for {0}")]
 pub struct Stopped(pub String);
 
-/// A wait that goes on. Dropping it says that it is over.
+/// A wait in progress. Dropping it ends it.
 pub struct Wait(u64);
 
 impl Wait {
@@ -25,7 +25,7 @@ impl Wait {
     pub fn new(what: impl Into<Cow<'static, str>>, patience: Duration) -> Wait {
         static WATCHED: Once = Once::new();
         WATCHED.call_once(|| {
-            // Without it, nothing is said.
+            // Without it, waits are not logged.
             let _ = thread::Builder::new().name(THREAD.to_owned()).spawn(watch);
         });
         let mut waits = lock();
@@ -37,7 +37,7 @@ impl Wait {
             begun: Instant::now(),
             patience,
             next: SAID_AFTER,
-            is_said: false,
+            is_logged: false,
         });
         drop(waits);
         CHANGED.notify_one();
@@ -52,14 +52,14 @@ impl Drop for Wait {
             let place = waits.all.iter().position(|wait| wait.number == self.0);
             place.map(|place| waits.all.swap_remove(place))
         };
-        if let Some(wait) = over.filter(|wait| wait.is_said) {
+        if let Some(wait) = over.filter(|wait| wait.is_logged) {
             let seconds = wait.begun.elapsed().as_secs();
             info!(seconds, "the wait is over: {}", wait.what);
         }
     }
 }
 
-/// What is waited for, the longest wait first.
+/// The current waits, the longest first.
 pub fn current() -> Vec<String> {
     let mut waits: Vec<(Instant, String)> = {
         let all = &lock().all;
@@ -70,14 +70,14 @@ pub fn current() -> Vec<String> {
     waits.into_iter().map(|(_, what)| what).collect()
 }
 
-/// Ends the process if a stop takes too long. Dropping it says that the stop is done.
+/// Ends the process if a stop takes too long. Dropping it cancels that: the stop is done.
 pub struct StopDeadline {
     /// Its end is the message.
     _done: Sender<()>,
 }
 
 impl StopDeadline {
-    /// The stop begins. What was kept outlasts any end of the process.
+    /// The stop begins. Synced data survives any end of the process.
     pub fn start() -> StopDeadline {
         let (done, is_done) = channel::<()>();
         let watch = move || {
@@ -101,7 +101,7 @@ impl StopDeadline {
     }
 }
 
-/// What a stop that has begun then has waited for too long.
+/// The wait that has delayed a stop for too long.
 fn overdue(begun: Instant, now: Instant) -> Option<String> {
     let waits = lock();
     let is_over = |wait: &&Waiting| {
@@ -125,12 +125,12 @@ struct Waiting {
     what: Cow<'static, str>,
     begun: Instant,
     patience: Duration,
-    /// How long it takes until it is said, again.
+    /// The time until it is logged, again.
     next: Duration,
-    is_said: bool,
+    is_logged: bool,
 }
 
-/// Says what is waited for, now and then.
+/// Logs long waits.
 fn watch() {
     let mut waits = lock();
     loop {
@@ -139,7 +139,7 @@ fn watch() {
             let waited = wait.begun.elapsed();
             if waited >= wait.next {
                 wait.next = waited * 2;
-                wait.is_said = true;
+                wait.is_logged = true;
                 due.push((wait.what.clone(), waited.as_secs()));
             }
         }

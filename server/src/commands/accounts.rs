@@ -1,4 +1,4 @@
-//! How clients prove who they are: the options of `myriad serve`.
+//! Authentication of clients: the options of `myriad serve`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use platform::renewal::Renewals;
 #[derive(Debug, Args)]
 pub struct AccountArguments {
     /// Token that all clients must show; every user of this machine can read it here. Without
-    /// a token or a key, every client may come in
+    /// a token or a key, every client is admitted
     #[arg(long, value_parser = token)]
     token: Option<String>,
     /// File with the token that all clients must show
@@ -44,7 +44,7 @@ pub struct AccountArguments {
 }
 
 impl AccountArguments {
-    /// Who says who a client is, by files that may be renewed.
+    /// The authenticator, with files that may be renewed.
     pub fn authenticator(&self, renewals: &Renewals) -> Result<Arc<dyn Authenticator>> {
         let keys = (&self.jwt_keys, &self.jwt_issuer, &self.jwt_audience);
         let shared = if let Some(path) = self.account_key.clone() {

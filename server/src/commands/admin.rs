@@ -1,4 +1,4 @@
-//! `myriad admin`: speaks to a running server over its control socket.
+//! `myriad admin`: requests to a running server over its control socket.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use client_bot::printable::OneLine;
 use client_bot::say;
 use console::admin::port::ask;
-use console::admin::request::{Answer, Client, Listed, Request};
+use console::admin::request::{Client, ListedClient, Request, Response};
 
 use super::arguments::span;
 
@@ -31,22 +31,22 @@ pub struct AdminArguments {
 enum AdminRequest {
     /// List the clients: account, name, entity, address and link
     List,
-    /// Throw a client out; it may come back
+    /// Disconnect a client; it may come back
     Kick {
         #[command(flatten)]
         whom: ClientArguments,
-        /// What the client is told
+        /// Reason that is sent to the client
         #[arg(long, default_value = "")]
         reason: String,
     },
-    /// Throw an account or a network out, and keep it out for a time
+    /// Disconnect an account or a network, and refuse it for a time
     Ban {
         #[command(flatten)]
         whom: BannedArguments,
         /// How long: 90s, 30m, 12h or 7d
         #[arg(long = "for", value_name = "SPAN", value_parser = span)]
         span: Duration,
-        /// What the client is told
+        /// Reason that is sent to the client
         #[arg(long, default_value = "")]
         reason: String,
     },
@@ -59,7 +59,7 @@ enum AdminRequest {
     Bans,
     /// Send a message to a client, or to all
     Tell {
-        /// What is said
+        /// Text of the message
         text: String,
         #[command(flatten)]
         whom: ClientArguments,
@@ -86,7 +86,7 @@ struct ClientArguments {
     number: Option<u32>,
 }
 
-/// Who stays out.
+/// The account or network to ban.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct BannedArguments {
@@ -98,7 +98,7 @@ struct BannedArguments {
     network: Option<Network>,
 }
 
-/// Asks the server, and prints its answer.
+/// Sends the request, and prints the response.
 pub fn run(arguments: AdminArguments) -> Result<()> {
     let request = request_of(arguments.request)?;
     let answer = ask(&arguments.socket, &request)?;
@@ -106,12 +106,12 @@ pub fn run(arguments: AdminArguments) -> Result<()> {
         say!("{}", serde_json::to_string(&answer)?);
     }
     match answer {
-        Answer::Error(reason) => bail!("{reason}"),
+        Response::Error(reason) => bail!("{reason}"),
         _ if arguments.json => {}
-        Answer::Clients(clients) => clients
+        Response::Clients(clients) => clients
             .iter()
             .for_each(|client| say!("{}", OneLine(&line_of(client)))),
-        Answer::Bans(bans) => {
+        Response::Bans(bans) => {
             for ban in bans {
                 say!(
                     "{} until {} (seconds since 1970) {}",
@@ -121,8 +121,8 @@ pub fn run(arguments: AdminArguments) -> Result<()> {
                 );
             }
         }
-        Answer::Done { clients } => say!("done, {clients} clients concerned"),
-        Answer::Stats(stats) => {
+        Response::Done { clients } => say!("done, {clients} clients concerned"),
+        Response::Stats(stats) => {
             for (name, figure) in stats {
                 say!("{name} {figure}");
             }
@@ -170,7 +170,7 @@ fn banned_of(arguments: BannedArguments) -> Result<Banned> {
     }
 }
 
-fn line_of(client: &Listed) -> String {
+fn line_of(client: &ListedClient) -> String {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
     let entity = match client.entity {
         Some([slot, generation]) => format!("{slot}.{generation}"),

@@ -1,4 +1,4 @@
-//! What several commands do with their arguments.
+//! Parsing of arguments that several commands share.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -112,7 +112,7 @@ pub fn default_world(overrides: Overrides) -> Result<WorldConfig> {
     Ok(checked.config)
 }
 
-/// Says with which options a world was rejected, as its file alone may be fine.
+/// Names the options with which a world was rejected, as its file alone may be fine.
 fn with_overrides<T>(read: Result<T, ConfigError>, overrides: Overrides) -> Result<T> {
     match overrides.tick_hz {
         Some(tick_hz) => read.with_context(|| format!("with --tick-hz {tick_hz}")),

@@ -1,4 +1,4 @@
-//! `myriad characters`: what accounts keep while they have no entity.
+//! `myriad characters`: the characters of accounts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,18 +30,18 @@ pub struct CharactersArguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the accounts that keep something
+    /// List the accounts with a character
     List {
         /// Folder of `myriad serve --data`
         folder: PathBuf,
     },
-    /// Show what an account keeps, as JSON
+    /// Show the character of an account, as JSON
     Show {
         /// Folder of `myriad serve --data`
         folder: PathBuf,
         account: String,
     },
-    /// Change what an account keeps
+    /// Change the character of an account
     Set {
         /// Folder of `myriad serve --data`
         folder: PathBuf,
@@ -50,12 +50,12 @@ enum Action {
         #[arg(required = true, value_name = "ATTRIBUTE=VALUE")]
         values: Vec<String>,
     },
-    /// Print what all accounts keep, a line of JSON for each
+    /// Print the characters of all accounts, a line of JSON for each
     Export {
         /// Folder of `myriad serve --data`
         folder: PathBuf,
     },
-    /// Read what accounts keep from a file as `export` prints it: all lines, or none
+    /// Read characters from a file as `export` prints it: all lines, or none
     Import {
         /// Folder of `myriad serve --data`
         folder: PathBuf,
@@ -63,7 +63,7 @@ enum Action {
     },
 }
 
-/// Does what the command line says, while no server uses the folder.
+/// Runs the command while no server uses the folder.
 pub fn run(arguments: &CharactersArguments) -> Result<()> {
     let database = arguments.database.database()?;
     let open = |folder: &Path| Characters::open(folder, database.as_ref());
@@ -128,7 +128,7 @@ impl Characters {
         let mut log = Log::open(&disk, capacity, head.tick, Some(head.previous))?;
         if log.read()?.is_ok() {
             bail!(
-                "the server of {} did not stop properly, so its journal may say more: start and \
+                "the server of {} did not stop properly, so its journal may have changes: start and \
                  stop it once",
                 folder.display()
             );
@@ -151,11 +151,11 @@ impl Characters {
     fn named(&self, account: &str) -> Result<Map<String, Value>> {
         match self.all()?.get(account) {
             Some(row) => Ok(character_of(&self.world, row)),
-            None => bail!("the account {account:?} keeps nothing"),
+            None => bail!("the account {account:?} has no character"),
         }
     }
 
-    /// The row of an account with other values; what it lacks is at its default.
+    /// The row of an account with changed values; the others are at their defaults.
     fn changed(&self, account: &str, values: &Map<String, Value>) -> Result<Vec<i32>> {
         Account::new(account)?;
         let known = self.all()?.remove(account);
@@ -198,7 +198,7 @@ impl Characters {
     }
 }
 
-/// A name with its value. What is no JSON is a text.
+/// A name with its value. A value that is no JSON is a text.
 fn parse(text: &str) -> Result<(String, Value)> {
     let Some((name, value)) = text.split_once('=') else {
         bail!("expected ATTRIBUTE=VALUE, found {text:?}");

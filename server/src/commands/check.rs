@@ -1,4 +1,4 @@
-//! `myriad check`: all that is wrong with a world file and its scripts.
+//! `myriad check`: all problems of a world file and its scripts.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;

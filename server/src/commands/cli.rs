@@ -38,11 +38,11 @@ enum Command {
     Demo(DemoArguments),
     /// Run a server
     Serve(Box<ServeArguments>),
-    /// Speak to a running server: list, kick and ban clients, send messages
+    /// Control a running server: list, kick and ban clients, send messages
     Admin(AdminArguments),
     /// Make a standby the primary
     Promote(PromoteArguments),
-    /// Make the file by which a primary and its standby know each other
+    /// Make the file with which a primary and its standby authenticate each other
     LinkKey(LinkKeyArguments),
     /// Issue a token for an account
     Token(TokenArguments),
@@ -50,23 +50,23 @@ enum Command {
     Check(CheckArguments),
     /// Write, check and try scripts
     Logic(LogicArguments),
-    /// Run a recording or a kept world again, and compare the state hash of each tick
+    /// Run a recording or a persistent world again, and compare the state hash of each tick
     Replay(ReplayArguments),
-    /// Show what the folder of a kept world holds
+    /// Show the contents of the folder of a persistent world
     Inspect(InspectArguments),
-    /// Check every byte of a kept world
+    /// Check every byte of a persistent world
     Verify(VerifyArguments),
-    /// Make a new world of a kept one, as it was before any tick
+    /// Make a new world of a persistent one, as it was before any tick
     Fork(ForkArguments),
-    /// Let a kept world go on with another world file
+    /// Move a persistent world to another world file
     Migrate(MigrateArguments),
-    /// Write the entities of a kept world as lines of JSON or as Parquet
+    /// Write the entities of a persistent world as lines of JSON or as Parquet
     Export(ExportArguments),
-    /// See and change what accounts keep
+    /// See and change the characters of accounts
     Characters(CharactersArguments),
     /// Check this machine and suggest fixes
     Doctor(DoctorArguments),
-    /// Print what completes the commands of this program in a shell
+    /// Print the completions of this program for a shell
     Completions(CompletionsArguments),
     /// Write the manual pages of this program
     Man(ManArguments),

@@ -1,4 +1,4 @@
-//! The option that says where characters are, if not in the folder.
+//! The option for characters in a database.
 
 use anyhow::Result;
 use clap::Args;

@@ -56,7 +56,7 @@ pub struct DemoArguments {
     backend: BackendOptions,
     #[command(flatten)]
     network: NetworkArguments,
-    /// Where players of another version of the game get the one that this server takes
+    /// Where players of another version of the game get the right one
     #[arg(long, value_name = "URL", value_parser = update_url)]
     update_url: Option<String>,
     /// End with one JSON object on standard output
@@ -77,7 +77,7 @@ pub fn run(arguments: &DemoArguments) -> Result<bool> {
     Ok(reasons.is_empty())
 }
 
-/// Runs the demo. The reasons say what was wrong.
+/// Runs the demo, and returns its problems.
 fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let guests = if arguments.web.is_given() { GUESTS } else { 0 };
     let (clients, behaviour) = (arguments.clients, arguments.behaviour);
@@ -126,10 +126,9 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     swarm.play();
     let figures = watch(&server, &swarm, arguments, &mut progress);
     let server_seconds = machine::thread_seconds(is_of_server) - seconds_before;
-    let per_client_tick = |number| number as f64 / figures.client_ticks.max(1) as f64;
     swarm.rest();
     let rss_bytes = machine::rss_bytes();
-    progress.show("at rest: comparing what the bots know");
+    progress.show("at rest: comparing the bots' views");
     std::thread::sleep(REST);
     let bots = swarm.finish()?;
     progress.end();
@@ -142,27 +141,12 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let report = DemoReport {
         backend,
         tick_hz: world.schema.world.tick_hz,
-        ticks: figures.ticks,
-        ticks_late: figures.ticks_late,
-        engine_ms_p50: figures.engine_ms(0.5),
-        engine_ms_p99: figures.engine_ms(0.99),
-        tick_ms_p50: figures.tick_ms(0.5),
-        tick_ms_p99: figures.tick_ms(0.99),
-        commands_applied: figures.commands_applied,
-        age_at_client_ms_p50: figures.age_ms(0.5),
-        age_at_client_ms_p99: figures.age_ms(0.99),
-        put_off_percent: per_client_tick(100 * figures.deferred),
-        out_of_touch_percent: per_client_tick(100 * figures.out_of_touch),
-        packets_out_per_client_tick: per_client_tick(figures.packets_sent),
-        packets_in_per_client_tick: per_client_tick(figures.packets_received),
-        socket_drops: figures.socket_drops,
-        server_us_per_client_tick: server_seconds * 1e6 / figures.client_ticks.max(1) as f64,
-        over_budget: figures.over_budget,
         rss_bytes,
         swarm: SwarmReport {
             sessions_lost: bots.sessions_lost.max(sessions_lost),
             ..bots
         },
+        ..DemoReport::of_server(figures, server_seconds)
     };
     // Only wanderers are spread evenly.
     let expected = match arguments.behaviour {
@@ -181,7 +165,7 @@ fn put_before_pages(options: &mut ServerOptions, network: &Network) -> Result<Op
     let Some(web) = options.web.as_mut().filter(|_| !network.is_none()) else {
         return Ok(None);
     };
-    // Where the server would listen for pages, too.
+    // The server's own address for pages.
     let address = SocketAddr::new(options.listen.ip(), 0);
     let port = RelayPort::bind(address)
         .with_context(|| format!("cannot listen on {address} for pages"))?;
@@ -189,7 +173,7 @@ fn put_before_pages(options: &mut ServerOptions, network: &Network) -> Result<Op
     Ok(Some(port))
 }
 
-/// Lets pages play over a bad network, and says so.
+/// Lets pages play over a bad network, and prints that.
 fn start_relay(port: RelayPort, server: &Server, network: &Network, seed: u64) -> Result<Relay> {
     let relay = port
         .carry(server.address(), network, seed)
@@ -250,7 +234,7 @@ fn wait_for_bots(
     std::thread::sleep(SETTLE);
 }
 
-/// Shows the progress until the time is up, and gives the server's figures then.
+/// Shows the progress until the time is up, and returns the figures then.
 fn watch(
     server: &Server,
     swarm: &Swarm,

@@ -36,7 +36,7 @@ pub struct DoctorArguments {
     gpu: u32,
 }
 
-/// Does what the arguments say. False if something should be changed.
+/// Runs the command. False if something should be changed.
 pub fn run(arguments: &DoctorArguments) -> Result<bool> {
     if arguments.parity {
         let first = arguments.seed;
@@ -181,7 +181,7 @@ fn gpu_count() -> u32 {
 }
 
 /// Prints the memory of a world's full buffers on each backend. False if the processor's don't fit
-/// into what is available here.
+/// into the available memory.
 pub fn print_plans(world: &WorldConfig, available: Option<u64>) -> bool {
     let needed = print_plan("cpu", &gpu_kernels::tick::cpu::memory_plan(world));
     let missing = available.filter(|&available| available < needed);

@@ -1,4 +1,4 @@
-//! `myriad export`: the entities of a kept world, for those who analyse it.
+//! `myriad export`: the entities of a persistent world, for analysts.
 
 use std::io::BufWriter;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use durability::recovery::open;
 use platform::private;
 use tick::backend::BackendOptions;
 
-use super::kept::recover;
+use super::persistent::recover;
 
 #[derive(Debug, Args)]
 pub struct ExportArguments {

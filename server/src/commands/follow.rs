@@ -12,8 +12,8 @@ use clap::Args;
 use client_bot::connect::resolve;
 use client_bot::say;
 use client_bot::signals::Endings;
-use console::admin::port::{self, Answers};
-use console::admin::request::{Answer, Request};
+use console::admin::port::{self, Handler};
+use console::admin::request::{Request, Response};
 use platform::renewal::Renewals;
 use shared::wire::control::ADDRESS_BYTES_MAX;
 use standby::feed::FeedOptions;
@@ -34,10 +34,10 @@ pub struct StandbyArguments {
     #[arg(long, value_name = "ADDRESS", requires_all = ["data", "link_key"],
           value_parser = resolve)]
     followers: Option<SocketAddr>,
-    /// File by which a primary and its standby know each other, see `myriad link-key`
+    /// File with which a primary and its standby authenticate each other, see `myriad link-key`
     #[arg(long, value_name = "FILE")]
     link_key: Option<PathBuf>,
-    /// At level `standby`: end the world rather than go on without a standby
+    /// At level `standby`: end the world rather than run without a standby
     #[arg(long, requires = "followers")]
     standby_required: bool,
     /// At level `standby`: how long a tick waits for the standby
@@ -51,7 +51,7 @@ pub struct StandbyArguments {
 }
 
 impl StandbyArguments {
-    /// Whom to follow.
+    /// Options of the standby.
     pub fn follow(&self, renewals: &Renewals) -> Result<Option<Follow>> {
         let Some(primary) = &self.follow else {
             return Ok(None);
@@ -63,7 +63,7 @@ impl StandbyArguments {
         }))
     }
 
-    /// How to be followed.
+    /// Options of the primary.
     pub fn primary(&self, renewals: &Renewals) -> Result<Option<StandbyOptions>> {
         let Some(listen) = self.followers else {
             return Ok(None);
@@ -85,8 +85,8 @@ impl StandbyArguments {
     }
 }
 
-/// Follows, until the operator makes this server the primary: then gives it, and the signals from
-/// there on. `None`: it was stopped.
+/// Follows, until the operator makes this server the primary: then returns it, and the signals
+/// from there on. `None`: it was stopped.
 pub fn follow_until_promoted(
     options: ServerOptions,
     follow: Follow,
@@ -99,11 +99,11 @@ pub fn follow_until_promoted(
     let standby = Standby::start(options, follow)?;
     let (to, promotions) = channel();
     let control = port::open(&folder.join(CONTROL), StandbyDesk { to })?;
-    // Dropped before the socket, whose end waits for the answer to who has asked.
+    // Dropped before the socket, whose end waits for the response to its request.
     let promotions = promotions;
     let endings = Endings::new();
     say!("following {primary}");
-    say!("turning clients away at {}", standby.address());
+    say!("refusing clients at {}", standby.address());
     let end = run_time.map(|run_time| Instant::now() + run_time);
     loop {
         if endings.has_come() || end.is_some_and(|end| Instant::now() >= end) {
@@ -126,7 +126,7 @@ pub fn follow_until_promoted(
             Err(RecvTimeoutError::Disconnected) => bail!("the control socket has failed"),
         };
         if let Err(reason) = standby.check(promotion.is_forced) {
-            // Who asked may have gone.
+            // The requester may have gone.
             let _ = promotion.done.send(Err(format!("{reason:#}")));
             continue;
         }
@@ -138,16 +138,16 @@ pub fn follow_until_promoted(
             }
         };
         let promoted = standby.promote_with(lease);
-        let told = promoted.as_ref().map(|_| ());
+        let result = promoted.as_ref().map(|_| ());
         let _ = promotion
             .done
-            .send(told.map_err(|error| format!("{error:#}")));
+            .send(result.map_err(|error| format!("{error:#}")));
         drop(control);
         return Ok(Some((promoted?, endings)));
     }
 }
 
-/// Reads an address as clients will be told it. This machine need not know the name.
+/// Parses an address for clients. This machine need not resolve the name.
 fn host_and_port(text: &str) -> Result<String, String> {
     let parts = text.rsplit_once(':');
     let is_address =
@@ -160,7 +160,7 @@ fn host_and_port(text: &str) -> Result<String, String> {
     }
 }
 
-/// An operator's way into a standby.
+/// Handles an operator's requests to a standby.
 struct StandbyDesk {
     to: Sender<Promotion>,
 }
@@ -170,19 +170,19 @@ struct Promotion {
     done: Sender<Result<(), String>>,
 }
 
-impl Answers for StandbyDesk {
-    fn answer(&self, request: &Request, by: &str) -> Answer {
-        info!(target: "audit", by, ?request, "the operator asks the standby");
+impl Handler for StandbyDesk {
+    fn answer(&self, request: &Request, by: &str) -> Response {
+        info!(target: "audit", by, ?request, "the operator's request to the standby");
         let &Request::Promote { is_forced } = request else {
-            return Answer::Error("this server is a standby: it can be promoted".to_owned());
+            return Response::Error("this server is a standby: it can be promoted".to_owned());
         };
         let (done, is_done) = channel();
-        let asked = self.to.send(Promotion { is_forced, done });
-        let answer = asked.ok().and_then(|()| is_done.recv().ok());
+        let sent = self.to.send(Promotion { is_forced, done });
+        let answer = sent.ok().and_then(|()| is_done.recv().ok());
         match answer {
-            Some(Ok(())) => Answer::Done { clients: 0 },
-            Some(Err(reason)) => Answer::Error(reason),
-            None => Answer::Error("the standby is stopping".to_owned()),
+            Some(Ok(())) => Response::Done { clients: 0 },
+            Some(Err(reason)) => Response::Error(reason),
+            None => Response::Error("the standby is stopping".to_owned()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `myriad fork`: a new world from any tick of a kept one.
+//! `myriad fork`: a new world from any tick of a persistent one.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use durability::recovered::Stored;
 use durability::recovery::open;
 use tick::backend::BackendOptions;
 
-use super::kept::recover;
+use super::persistent::recover;
 
 #[derive(Debug, Args)]
 pub struct ForkArguments {
@@ -46,6 +46,6 @@ pub fn run(arguments: &ForkArguments) -> Result<()> {
     let Stored { head, body } = recovered.into_stored();
     let body = checkpoint::encode(&body);
     checkpoint::write(&new.disk(), &head, &body).context("cannot write the new world")?;
-    say!("{} goes on before tick {at}", arguments.to.display());
+    say!("{} continues before tick {at}", arguments.to.display());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `myriad inspect`: what the folder of a kept world holds.
+//! `myriad inspect`: the contents of the folder of a persistent world.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use durability::disk::{Disk, Folder};
 use durability::log::{Log, LogError};
 use durability::recovery;
 use durability::recovery::open;
-use durability::roster::{Roster, Stands};
+use durability::roster::{Roster, RowState};
 use durability::{checkpoint, segment};
 
-use super::kept::size_text;
+use super::persistent::size_text;
 
 #[derive(Debug, Args)]
 pub struct InspectArguments {
@@ -21,7 +21,7 @@ pub struct InspectArguments {
     folder: PathBuf,
 }
 
-/// Prints what a folder holds. False if something in it is damaged.
+/// Prints the contents of a folder. False if something in it is damaged.
 pub fn run(arguments: &InspectArguments) -> Result<bool> {
     let disk = open(&arguments.folder)?;
     let checkpoints_are_good = print_checkpoints(&disk)?;
@@ -95,12 +95,13 @@ fn print_segments(disk: &Folder) -> Result<bool> {
 }
 
 fn clients_text(roster: &Roster) -> String {
-    let count = |is_it: fn(&Stands) -> bool| {
-        let stands = roster.clients.values().map(|client| &client.row.stands);
-        stands.filter(|stands| is_it(stands)).count()
+    let count = |is_it: fn(&RowState) -> bool| {
+        let states = roster.clients.values().map(|client| &client.row.state);
+        states.filter(|state| is_it(state)).count()
     };
-    let live = count(|stands| matches!(stands, Stands::Live(_)));
-    let lost = count(|stands| matches!(stands, Stands::Lost { .. }));
-    let waiting = count(|stands| matches!(stands, Stands::Joining { .. } | Stands::Fallen { .. }));
+    let live = count(|state| matches!(state, RowState::Live(_)));
+    let lost = count(|state| matches!(state, RowState::Lost { .. }));
+    let waiting =
+        count(|state| matches!(state, RowState::Joining { .. } | RowState::Fallen { .. }));
     format!("clients: {live} in the world, {lost} lost, {waiting} waiting for a birth")
 }

@@ -31,7 +31,7 @@ pub struct LeaseArguments {
 }
 
 impl LeaseArguments {
-    /// `listen` is what the server says of itself at etcd.
+    /// `listen` describes the server at etcd.
     pub fn options(&self, listen: SocketAddr) -> Option<LeaseOptions> {
         (!self.lease.is_empty()).then(|| LeaseOptions {
             urls: self.lease.clone(),
@@ -42,12 +42,12 @@ impl LeaseArguments {
     }
 }
 
-/// A standby's eye on the lease.
+/// A standby's watch of the lease.
 pub struct Watch {
     etcd: Contender,
     period: Duration,
     next: Instant,
-    /// Its primary has it, as far as is known: only then its end says something.
+    /// Its primary was seen to have it: only then its end means something.
     was_held: bool,
     has_refused: bool,
 }
@@ -78,7 +78,7 @@ impl Watch {
             Ok(None) if !self.was_held => return None,
             Ok(None) => {}
             Err(error) => {
-                warn!("the lease can't be looked at: {error:#}");
+                warn!("the lease can't be read: {error:#}");
                 return None;
             }
         }
@@ -96,5 +96,5 @@ impl Watch {
     }
 }
 
-/// So often in the time of a lease.
+/// Checks in the time of a lease.
 const LOOKS: u32 = 5;

@@ -1,4 +1,4 @@
-//! `myriad link-key`: makes the file by which a primary and its standby know each other.
+//! `myriad link-key`: makes the file with which a primary and its standby authenticate each other.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `myriad logic`: tools for those who write scripts.
+//! `myriad logic`: tools for writing scripts.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -7,18 +7,18 @@
 //! | [`cost`] | `myriad logic cost` |
 //! | [`run`](mod@run) | `myriad logic run` |
 //! | [`still`] | a world that stands still, for `myriad logic run` |
-//! | [`told`] | what a command does, in words |
+//! | [`effects`] | the effects of a command, as text |
 //! | [`place`] | the world in which scripts are tried |
 //! | [`table`] | columns of text |
 
 pub mod check;
 pub mod cost;
+pub mod effects;
 pub mod new;
 pub mod place;
 pub mod run;
 pub mod still;
 pub mod table;
-pub mod told;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -40,9 +40,9 @@ enum LogicCommand {
     Check(CheckArguments),
     /// Write a script to start from
     New(NewArguments),
-    /// Show what each command costs
+    /// Show the cost of each command
     Cost(CostArguments),
-    /// Run one command, and say what it would do
+    /// Run one command, and print its effects
     Run(RunArguments),
 }
 

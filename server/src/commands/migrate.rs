@@ -1,4 +1,4 @@
-//! `myriad migrate`: a kept world goes on with another world file.
+//! `myriad migrate`: moves a persistent world to another world file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,16 +20,16 @@ use world_file::Overrides;
 
 use super::arguments::load_world;
 use super::database::DatabaseArguments;
-use super::kept::{recover, start};
+use super::persistent::{recover, start};
 
 #[derive(Debug, Args)]
 pub struct MigrateArguments {
     /// Folder of `myriad serve --data`
     folder: PathBuf,
-    /// The world file with which the world goes on
+    /// The new world file
     #[arg(long, value_name = "FILE")]
     world: PathBuf,
-    /// Say what would change, and change nothing
+    /// Print the changes, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// Remove the entities of kinds that the file lacks
@@ -44,13 +44,13 @@ pub struct MigrateArguments {
     threads: Option<usize>,
 }
 
-/// Migrates a world, or says what that would change.
+/// Migrates a world, or prints the changes.
 pub fn run(arguments: &MigrateArguments) -> Result<()> {
     let path = &arguments.folder;
-    // What can't be read is to change nothing.
+    // A world that can't be read must not change.
     let database = arguments.database.database()?;
     let disk = open(path)?;
-    // A world that runs can be looked at.
+    // A running world can be read.
     let _locked = match arguments.dry_run {
         true => None,
         false => {
@@ -64,7 +64,7 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
         .with_context(|| format!("the world in {} can't be migrated", path.display()))?;
     let different = differences::between(&recovered.world, &given);
     if different.is_empty() {
-        say!("the world file says what the world says: nothing is to be changed");
+        say!("the world file equals the world: nothing is to be changed");
         return Ok(());
     }
     let Stored { mut head, body } = recovered.into_stored();
@@ -100,7 +100,7 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
     let body = checkpoint::encode(&body);
     store::commit(&disk, &head, &body).context("cannot write the new checkpoint")?;
     say!(
-        "{} goes on before tick {} with {}",
+        "{} continues before tick {} with {}",
         path.display(),
         head.tick,
         arguments.world.display()

@@ -7,7 +7,8 @@ use testkit::backends::Starter;
 use testkit::parity::{self, RandomWorlds};
 use tick::backend::{BackendChoice, BackendOptions, Gpus, start_backend};
 
-/// Runs random worlds, and says what was compared. An error says where a backend differs.
+/// Runs random worlds, and prints the numbers of comparisons. An error names the difference of a
+/// backend.
 pub fn check(worlds: &RandomWorlds, threads: usize, gpu: u32) -> Result<String> {
     let options = BackendOptions {
         backend: BackendChoice::Cuda,

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use client_bot::say;
 use console::admin::port::ask;
-use console::admin::request::{Answer, Request};
+use console::admin::request::{Request, Response};
 
 use super::follow::CONTROL;
 use crate::server::following::promote_folder;
@@ -15,15 +15,15 @@ use crate::server::following::promote_folder;
 pub struct PromoteArguments {
     /// Folder of `myriad serve --follow`
     folder: PathBuf,
-    /// Take over even if the standby may lack what clients were told
+    /// Take over even if the standby may lack ticks that were sent to clients
     #[arg(long)]
     force: bool,
-    /// The standby does not run: the next `myriad serve --data` goes on in its folder
+    /// The standby does not run: the next `myriad serve --data` continues in its folder
     #[arg(long)]
     offline: bool,
 }
 
-/// Asks the standby, or changes its folder.
+/// Sends the request to the standby, or changes its folder.
 pub fn run(arguments: &PromoteArguments) -> Result<()> {
     let name = arguments.folder.display();
     if arguments.offline {
@@ -36,7 +36,7 @@ pub fn run(arguments: &PromoteArguments) -> Result<()> {
         &arguments.folder.join(CONTROL),
         &Request::Promote { is_forced },
     )? {
-        Answer::Error(reason) => bail!("{reason}"),
+        Response::Error(reason) => bail!("{reason}"),
         _ => say!("{name} is the primary now"),
     }
     Ok(())

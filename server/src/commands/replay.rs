@@ -1,4 +1,4 @@
-//! `myriad replay`: runs a recording or a kept world again, and compares the state hash of
+//! `myriad replay`: runs a recording or a persistent world again, and compares the state hash of
 //! each tick.
 
 use std::io::Read;
@@ -14,7 +14,7 @@ use client_bot::signals::{self, Endings};
 use console::playback::difference::differing_parts;
 use console::web::replay::ReplaySite;
 use durability::checkpoint;
-use durability::recording::{Next, RecordingReader};
+use durability::recording::{NextTick, RecordingReader};
 use durability::recovered::Progress;
 use durability::recovery::{self, Replay};
 use gpu_kernels::{Backend, Frame, StateHash, Ticket};
@@ -71,10 +71,10 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
         return show(arguments, address, threads);
     }
     if arguments.file.is_dir() {
-        return replay_kept(arguments, threads);
+        return replay_persistent(arguments, threads);
     }
     if arguments.from.is_some() || arguments.to.is_some() {
-        bail!("--from and --to are for kept worlds; a recording is replayed as a whole");
+        bail!("--from and --to are for persistent worlds; a recording is replayed as a whole");
     }
     let replayed = replay(&arguments.file, arguments.backend, threads)?;
     say!(
@@ -87,7 +87,7 @@ pub fn run(arguments: &ReplayArguments) -> Result<bool> {
     Ok(replayed.broken_off.is_none())
 }
 
-/// Shows a recording or a kept world to browsers until Ctrl-C.
+/// Shows a recording or a persistent world to browsers until Ctrl-C.
 fn show(arguments: &ReplayArguments, address: SocketAddr, threads: usize) -> Result<bool> {
     let renewals = Renewals::default();
     renewals.watch(signals::hangups())?;
@@ -106,8 +106,8 @@ fn show(arguments: &ReplayArguments, address: SocketAddr, threads: usize) -> Res
     Ok(shown.ends_early().is_none())
 }
 
-/// Replays ticks of a kept world.
-fn replay_kept(arguments: &ReplayArguments, threads: usize) -> Result<bool> {
+/// Replays ticks of a persistent world.
+fn replay_persistent(arguments: &ReplayArguments, threads: usize) -> Result<bool> {
     let disk = recovery::open(&arguments.file)?;
     let oldest = checkpoint::ticks(&disk)?.first().copied();
     let stored = recovery::newest(&disk, arguments.from.or(oldest))?;
@@ -128,7 +128,7 @@ fn replay_kept(arguments: &ReplayArguments, threads: usize) -> Result<bool> {
 }
 
 /// Replays a recording on a backend, with two ticks in flight. An error names the first
-/// tick whose state differs from the recorded one, and what differs in it.
+/// tick whose state differs from the recorded one, and the differing parts.
 pub fn replay(path: &Path, options: BackendOptions, threads: usize) -> Result<Replayed> {
     let recording = RecordingReader::open(path)?;
     replay_recording(recording, options, threads, machine::memory_available())
@@ -147,9 +147,9 @@ pub fn replay_recording<R: Read>(
     let mut in_flight: Option<InFlight> = None;
     let broken_off = loop {
         let (frame, recorded) = match recording.next_tick() {
-            Next::Tick(frame, hash) => (frame, hash),
-            Next::End => break None,
-            Next::BrokenOff(reason) => break Some(reason),
+            NextTick::Tick(frame, hash) => (frame, hash),
+            NextTick::End => break None,
+            NextTick::BrokenOff(reason) => break Some(reason),
         };
         let submitted = backend.submit(&frame);
         if let Some(earlier) = in_flight.take() {

@@ -70,11 +70,11 @@ pub struct ServeArguments {
     /// Record the frame and the state hash of every tick, for `myriad replay`
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     record: Option<PathBuf>,
-    /// Keep the world in this folder: a server that starts there again goes on where this
+    /// Persist the world in this folder: a server that starts there again continues where this
     /// one ended, however it ended
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// What may be lost if the machine fails
+    /// Durability level: how much may be lost if the machine fails
     #[arg(long, value_enum, default_value_t, requires = "data")]
     level: Level,
     /// Keep all checkpoints and journal files, not only the newest
@@ -95,14 +95,14 @@ pub struct ServeArguments {
     /// Open a control socket for `myriad admin` at this path
     #[arg(long, value_name = "PATH")]
     admin: Option<PathBuf>,
-    /// File with words, one a line, that are masked in what players say
+    /// File with words, one a line, that are masked in texts of players
     #[arg(long, value_name = "FILE")]
     talk_filter: Option<PathBuf>,
-    /// Which names of players and channels count as the same one
+    /// Which names of players and channels count as equal
     #[arg(long, value_enum, value_name = "RULE", default_value_t)]
     names: NameRule,
-    /// Where players of another version of the game get the one that this server takes: told to
-    /// clients whose protocol version is not the server's
+    /// Where players of another version of the game get the right one: sent to clients whose
+    /// protocol version is not the server's
     #[arg(long, value_name = "URL", value_parser = update_url)]
     update_url: Option<String>,
 }
@@ -115,7 +115,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         file: world_file,
     } = world_at(arguments.world.as_deref(), arguments.tick_hz, default_world)?;
     let cores = machine::cores();
-    // Nobody plays yet, and what is kept outlasts any end: a signal ends the start at once.
+    // There are no clients yet, and files survive any end: a signal ends the start at once.
     signals::set_exit_code(Some(0));
     write_in_background().context("cannot start the thread of the output")?;
     let run_time = arguments.stop_after.map(Duration::from_secs_f64);
@@ -124,7 +124,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     let follow = arguments.standby.follow(&renewals)?;
     let characters = arguments.database.database()?;
     if characters.is_some() && arguments.data.is_none() {
-        bail!("--characters needs the folder of a world that is kept: --data DIR");
+        bail!("--characters needs the folder of a persistent world: --data DIR");
     }
     let options = ServerOptions {
         listen: arguments.listen,

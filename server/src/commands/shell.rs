@@ -1,4 +1,4 @@
-//! `myriad completions` and `myriad man`: what shells and `man` know of this program.
+//! `myriad completions` and `myriad man`: shell completions and manual pages.
 
 use std::fs::File;
 use std::io::Write;

@@ -19,7 +19,7 @@ pub struct TokenArguments {
     /// Account that the token is for
     #[arg(long, value_parser = account)]
     account: Account,
-    /// What the player is called [default: the account]
+    /// Name of the player [default: the account]
     #[arg(long, value_parser = name)]
     name: Option<Name>,
     /// How long the token is good: 90s, 30m, 12h or 7d
@@ -53,7 +53,7 @@ pub fn run(arguments: TokenArguments) -> Result<()> {
 
 fn account(text: &str) -> Result<Account, String> {
     let account = Account::new(text).map_err(|error| error.to_string())?;
-    // Accounts are compared byte for byte: people could not tell these ones apart.
+    // Accounts are compared byte for byte: people could not distinguish these.
     match text.chars().find(|&c| names::is_unseen(c)) {
         Some(unseen) => Err(format!(
             "expected an account that shows all that it is; U+{:04X} shows nothing",

@@ -1,4 +1,4 @@
-//! `myriad verify`: whether every byte of a kept world is as it was written.
+//! `myriad verify`: checks every byte of a persistent world.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<bool> {
     Ok(is_good)
 }
 
-/// Reads all records. Gives the first tick, and the one behind the last.
+/// Reads all records. Returns the first tick, and the one behind the last.
 fn check_records(disk: &Folder) -> Result<(u64, u64)> {
     let stored = recovery::newest(disk, None)?.context("there is no world in it")?;
     let capacity = stored.body.world.schema.world.capacity;

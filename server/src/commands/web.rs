@@ -29,7 +29,7 @@ pub struct WebArguments {
     /// may be given several times
     #[arg(long, value_name = "ORIGIN", requires = "web", value_parser = origin)]
     web_origin: Vec<String>,
-    /// Folder with a page of one's own: its files are served on the page's address, before
+    /// Folder with a custom page: its files are served on the page's address, before
     /// those of the built-in page
     #[arg(long, value_name = "DIR", requires = "web")]
     web_root: Option<PathBuf>,
@@ -101,7 +101,7 @@ impl WebArguments {
     }
 }
 
-/// Says where to play, and where the dashboard is.
+/// Prints the addresses of the page and the dashboard.
 pub fn say_page(server: &Server) {
     if let Some(page) = server.page() {
         say!("play on http://{page}, see the server on http://{page}/dashboard");

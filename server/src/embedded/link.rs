@@ -10,7 +10,7 @@ use transport::client_link::ClientLink;
 
 use super::{ADDRESS, Closed};
 
-/// What is on its way between a client and the server.
+/// The data in flight between a client and the server.
 #[derive(Default)]
 pub struct Peer {
     /// Bytes of the client's stream that the server has not read.

@@ -1,9 +1,9 @@
 //! A game behind a network that is made by a seed, in a time that the caller makes: how a game
 //! feels to players far away, without waiting for it.
 //!
-//! Datagrams are lost, delayed and overtaken as the network says. The stream is reliable: what
-//! is lost of it is sent again, and a window bounds what is on its way. There is no QUIC in
-//! between, so its handshake and its acknowledgements are left out.
+//! The network loses, delays and reorders datagrams. The stream is reliable: lost pieces are sent
+//! again, and a window bounds the data in flight. There is no QUIC in between, so its handshake
+//! and its acknowledgements are left out.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -23,13 +23,13 @@ pub struct RemoteGame {
     connection: Option<ConnectionId>,
     up: Way,
     down: Way,
-    /// The moment zero, on the process's clock: networks speak of those.
+    /// The moment zero, on the process's clock, which networks use.
     started: Instant,
     bytes_up: u64,
     bytes_down: u64,
 }
 
-/// One way of the network, with what is on it.
+/// One direction of the network, with the data in flight.
 struct Way {
     path: FaultyPath<(ConnectionId, Packet)>,
     /// Bytes of the stream that have not arrived, from the offset `missing` on.
@@ -52,7 +52,7 @@ enum Packet {
     Piece(u64, Vec<u8>),
 }
 
-/// What has arrived.
+/// The arrived data.
 #[derive(Default)]
 struct Arrived {
     stream: Vec<u8>,
@@ -88,8 +88,8 @@ impl RemoteGame {
         (self.bytes_up, self.bytes_down)
     }
 
-    /// Brings what has arrived to both ends, and what the server has sent onto its way. To be
-    /// called often: what arrives between two calls arrives at the later one.
+    /// Delivers arrived data to both ends, and puts sent data of the server into flight. To be
+    /// called often: data that arrives between two calls arrives at the later one.
     pub fn carry(&mut self, server: &mut EmbeddedServer, now: Duration) -> Result<()> {
         let at = self.started + now;
         let Some(connection) = self.connection else {
@@ -122,7 +122,7 @@ impl RemoteGame {
         Ok(())
     }
 
-    /// A frame of the game begins: connects where that is due, and gives what has happened.
+    /// Begins a frame of the game: connects where that is due, and returns the events.
     pub fn poll(&mut self, server: &mut EmbeddedServer, now: Duration) -> Vec<Event> {
         match self.game.next_step(now) {
             Step::Wait => {}
@@ -130,7 +130,7 @@ impl RemoteGame {
                 self.connection = server.connect();
                 match self.connection {
                     Some(_) => {
-                        // What is on its way is of the connection before.
+                        // The data in flight is of the connection before.
                         self.up.begin();
                         self.down.begin();
                         let (up, down) = (self.network.up.at(now), self.network.down.at(now));
@@ -150,7 +150,7 @@ impl RemoteGame {
         self.game.poll(now)
     }
 
-    /// Sends what is due, as [`Game::datagram`] says.
+    /// Sends the datagrams that are due, see [`Game::datagram`].
     pub fn flush(&mut self, now: Duration) {
         self.send_stream(now);
         let at = self.started + now;
@@ -204,7 +204,7 @@ impl Way {
         self.moved = None;
     }
 
-    /// Sends a datagram, and gives the bytes that the packet takes.
+    /// Sends a datagram, and returns the bytes that the packet takes.
     fn send(&mut self, of: ConnectionId, datagram: Vec<u8>, now: Instant) -> u64 {
         let bytes = datagram.len() + HEADER_BYTES;
         self.path.push((of, Packet::Datagram(datagram)), bytes, now);
@@ -212,12 +212,12 @@ impl Way {
     }
 
     /// Sends bytes of the stream as far as the window allows, and again those that seem lost.
-    /// Gives the bytes that the packets take.
+    /// Returns the bytes that the packets take.
     fn send_stream(&mut self, of: ConnectionId, bytes: &[u8], now: Instant) -> u64 {
         self.unarrived.extend(bytes);
         let is_lost = |moved: Instant| now >= moved + RESEND;
         if self.sent > self.missing && self.moved.is_some_and(is_lost) {
-            // As after a time-out of TCP or QUIC: one packet finds out whether the way is open.
+            // As after a time-out of TCP or QUIC: one packet probes the path.
             self.sent = self.missing;
             self.window = PIECE_BYTES;
         }
@@ -276,12 +276,12 @@ impl Way {
     }
 }
 
-/// What QUIC, UDP and IP add to a packet, with an acknowledgement.
+/// The overhead of QUIC, UDP and IP in a packet, with an acknowledgement.
 const HEADER_BYTES: usize = session::flow::HEADER_BYTES;
 /// The bytes of the stream in a packet.
 const PIECE_BYTES: u64 = 1000;
 /// As many bytes as QUIC has at first, and as a server keeps for a client at most.
 const WINDOW_FIRST: u64 = 12_000;
 const WINDOW_MAX: u64 = 256_000;
-/// What has not arrived for so long is sent again.
+/// Data that has not arrived for so long is sent again.
 const RESEND: Duration = Duration::from_millis(700);

@@ -8,7 +8,7 @@ use shared::wire::close::Close;
 
 use super::{ConnectionId, EmbeddedServer};
 
-/// A server that its clients run together: each of them asks for the ticks that are due.
+/// A server that its clients run together: each of them runs the ticks that are due.
 #[derive(Clone)]
 pub struct SharedServer(Arc<Mutex<EmbeddedServer>>);
 
@@ -34,7 +34,7 @@ impl SharedServer {
         })
     }
 
-    /// The server itself, say to look at its world.
+    /// The server itself, for example to inspect its world.
     pub fn lock(&self) -> MutexGuard<'_, EmbeddedServer> {
         // A panic in a tick ends the caller's world, whatever is in here.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

@@ -26,7 +26,7 @@ pub struct OfflineShard {
     encoded: Encoded,
 }
 
-/// What a shard encoded for its clients.
+/// The bytes of a shard for its clients.
 #[derive(Default)]
 pub struct Encoded {
     /// By tick: the hash of the state after it.
@@ -54,13 +54,13 @@ impl OfflineShard {
         }
     }
 
-    /// Runs until the tick thread says stop, and gives what was encoded.
+    /// Runs until the tick thread stops it, and returns the encoded bytes.
     pub fn run(mut self, from_tick: Receiver<ToShard>, reports: &Sender<FanOutReport>) -> Encoded {
         while let Ok(ToShard::Tick(publication)) = from_tick.recv() {
             let report = self.fan_out(&publication);
             let tick = publication.tick;
             drop(publication);
-            // A tick thread that has failed takes no reports, but says stop.
+            // A failed tick thread takes no reports, but stops the shard.
             let _ = reports.send(report);
             self.acknowledge(tick);
         }

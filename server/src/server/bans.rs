@@ -1,4 +1,4 @@
-//! The bans of a world that is kept, in its folder: they hold after a restart.
+//! The bans of a persistent world, in its folder: they hold after a restart.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use durability::folder::{self, DataFolder};
 use world_file::{Format, plain};
 
-/// Tells a guard of the bans in a folder, and keeps there what becomes of them.
+/// Loads the bans of a folder into a guard, and saves changes there.
 pub fn keep(guard: &Guard, folder: &DataFolder) -> Result<()> {
     let path = folder.path().join(FILE);
     let bans: Vec<Ban> = match fs::read(&path) {

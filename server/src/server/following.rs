@@ -1,4 +1,4 @@
-//! A server that follows another one, until it takes its place.
+//! A server that follows a primary, until it takes over.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -15,7 +15,8 @@ use standby::runner::RunOptions;
 use standby::trust::LinkKey;
 use tracing::info;
 
-use super::{DataOptions, Server, ServerOptions};
+use super::Server;
+use super::options::{DataOptions, ServerOptions};
 
 /// A running standby. Dropping it stops it.
 pub struct Standby {
@@ -23,11 +24,11 @@ pub struct Standby {
     key: Arc<LinkKey>,
     primary: String,
     follower: Follower,
-    /// Where clients will find it.
+    /// The port at which it refuses clients, before it serves them.
     port: ClosedPort,
 }
 
-/// Whom to follow.
+/// The primary, and how to follow it.
 #[derive(Clone, Debug)]
 pub struct Follow {
     /// HOST:PORT of the primary's port for a standby.
@@ -69,7 +70,7 @@ impl Standby {
         })
     }
 
-    /// Where clients will find it.
+    /// The address of the port that refuses clients.
     pub fn address(&self) -> SocketAddr {
         self.port.address()
     }
@@ -78,7 +79,7 @@ impl Standby {
         self.follower.progress()
     }
 
-    /// What the server will be that it may become.
+    /// The options of the server that it may become.
     pub fn options_mut(&mut self) -> &mut ServerOptions {
         &mut self.options
     }
@@ -112,7 +113,7 @@ impl Standby {
 }
 
 /// Makes the folder of a standby that does not run a primary's. The next server that starts
-/// there goes on with its world.
+/// there runs its world.
 pub fn promote_folder(path: &Path) -> Result<()> {
     let folder = DataFolder::open(path)?;
     let Standing { role, epoch } = Standing::read(path)?;

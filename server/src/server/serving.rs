@@ -1,4 +1,4 @@
-//! What clients meet: the port, its certificates, the shards, and the page for browsers.
+//! The frontend: the port, its certificates, the shards, and the page for browsers.
 
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
@@ -28,9 +28,9 @@ use transport::quic::{self, Browsers, Identity};
 use transport::shard::ShardWorld;
 use transport::shard_thread;
 
-use super::ServerOptions;
+use super::options::ServerOptions;
 
-/// What clients see of a server.
+/// The frontend of a server.
 pub struct Frontend {
     pub address: SocketAddr,
     /// Where the page for browsers will be, if there is one.
@@ -50,13 +50,13 @@ pub struct Bound {
     pub renewed: Option<Arc<Renewed>>,
     /// Pages of these origins may connect; empty: of all.
     pub origins: Vec<String>,
-    /// The files of a page of one's own.
+    /// The files of a custom page.
     pub root: Option<Arc<WebRoot>>,
 }
 
 impl Frontend {
-    /// Binds the port and starts the shards, which let clients in once `is_open`. A world that
-    /// is kept has its certificate in its folder.
+    /// Binds the port and starts the shards, which admit clients once `is_open`. A persistent world
+    /// has its certificate in its folder.
     pub fn start(
         options: &ServerOptions,
         folder: Option<&DataFolder>,
@@ -76,7 +76,7 @@ impl Frontend {
         let reset_key = folder.map(DataFolder::reset_key).transpose()?;
         let sockets = quic::bind(options.listen, options.shards.max(1))?;
         let address = sockets[0].local_addr()?;
-        // The page asks for its hash before each connection, so it is not kept.
+        // The page requests its hash before each connection, so it may be a new one.
         let renewed = match (&options.web, &options.identity) {
             (Some(_), None) => Some(Arc::new(Renewed::new(SystemTime::now())?)),
             _ => None,
@@ -129,7 +129,7 @@ pub struct RunningShards {
     pub threads: Vec<JoinHandle<()>>,
 }
 
-/// Who connects, and by what they know the server.
+/// The server's identity, and the settings for browsers.
 struct Credentials {
     identity: Shared<CertifiedKey>,
     browsers: Option<Browsers>,

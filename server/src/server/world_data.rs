@@ -16,7 +16,7 @@ use durability::log;
 use durability::recovered::{Recovered, Stored};
 use durability::recovery::{self, Replay};
 use durability::role::Standing;
-use durability::worker::{DurabilityWorker, KeepOptions};
+use durability::worker::{DurabilityOptions, DurabilityWorker};
 use gpu_kernels::Backend;
 use gpu_kernels::tick::VERSION;
 use platform::waits::Wait;
@@ -27,7 +27,7 @@ use tick::tick_loop::PersistentWorld;
 
 use super::{DataOptions, mutes};
 
-/// A folder that is open, and what it has of a world.
+/// A folder that is open, and the world in it.
 pub struct Opened {
     pub folder: DataFolder,
     /// None in a new folder.
@@ -51,7 +51,7 @@ pub fn open(data: &DataOptions, world: &mut WorldConfig) -> Result<Opened> {
     Ok(Opened { folder, stored })
 }
 
-/// Brings a backend to where the last server left the world.
+/// Recovers the world of a folder on a backend.
 pub fn recover(
     opened: Opened,
     data: &DataOptions,
@@ -76,7 +76,7 @@ pub fn recover(
         progress: &mut |progress| (data.progress)(progress),
     };
     let (mut recovered, end) = recovery::replay(&disk, stored, replay)
-        .with_context(|| format!("the world in {} can't go on", data.folder.display()))?;
+        .with_context(|| format!("the world in {} can't continue", data.folder.display()))?;
     if recovered.progress.tick > 0 {
         (data.progress)(&recovered.progress);
     }
@@ -89,8 +89,9 @@ pub fn recover(
     Ok((folder, recovered))
 }
 
-/// Begins to keep a world in the epoch that `recovered` has, on a part of so many threads.
-pub fn keep(
+/// Starts the durability of a world in the epoch that `recovered` has, on a part of so many
+/// threads.
+pub fn start_durability(
     folder: DataFolder,
     data: &DataOptions,
     recovered: Recovered,
@@ -109,7 +110,7 @@ pub fn keep(
     let workers = Workers::new((threads / 2).clamp(1, CODING_THREADS_MAX))?;
     let journal = Journal::new(disk, settings, recovered.start, workers);
     let tick_hz = recovered.world.schema.world.tick_hz;
-    let options = KeepOptions {
+    let options = DurabilityOptions {
         level: data.level,
         keeps_all: data.keeps_all,
         checkpoint_ticks: u64::from(data.checkpoint_seconds) * u64::from(tick_hz),

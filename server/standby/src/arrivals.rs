@@ -1,7 +1,6 @@
-//! Connections to a port of this folder before anything is known of them: the same admission
-//! control as for clients. Addresses are proven first, which costs a Retry packet and no place;
-//! then handshakes are few, those of one network fewer, and the one that has waited longest makes
-//! room.
+//! Admission control for pending connections to the ports of this folder, the same as for clients.
+//! Addresses are validated first, which costs a Retry packet and no place; then handshakes are
+//! limited, in all and per network, and the one that has waited longest is evicted.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -23,10 +22,10 @@ struct State {
     handshakes: HashMap<PendingId, (SocketAddr, AbortHandle)>,
 }
 
-/// Why a connection did not come about.
+/// Why a handshake failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// There is no room for another handshake, or others needed this one's.
+    /// There is no room for another handshake, or it was evicted.
     Crowded,
     /// It was not complete in time.
     Silent,
@@ -43,8 +42,8 @@ impl Arrivals {
         })))
     }
 
-    /// Begins with somebody who wants to connect. Whoever has completed a handshake in time is
-    /// given to `work`, and who has not is, with the reason.
+    /// Admits an incoming connection. `work` gets it once its handshake is complete, or the
+    /// reason if it is not in time.
     pub fn take<W: Future<Output = ()> + Send + 'static>(
         &self,
         incoming: Incoming,
@@ -53,7 +52,7 @@ impl Arrivals {
     ) {
         let from = incoming.remote_address();
         if !incoming.remote_address_validated() {
-            // It can't fail: only a proven address needs no proof.
+            // It can't fail: only a validated address needs no Retry.
             let _ = incoming.retry();
             return;
         }
@@ -104,7 +103,7 @@ impl State {
         true
     }
 
-    /// Ends the handshakes that had to make room.
+    /// Ends the evicted handshakes.
     fn end_evicted(&mut self) {
         if self.control.evicted() == 0 {
             return;

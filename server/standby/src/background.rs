@@ -17,7 +17,7 @@ pub struct Background {
 }
 
 impl Background {
-    /// Starts to work, which is to end once it is notified.
+    /// Starts work that ends once it is notified.
     pub fn start<W: Future<Output = ()>>(
         name: &str,
         runtime: Runtime,
@@ -60,8 +60,8 @@ impl Drop for Background {
     }
 }
 
-/// Opens a port of a runtime at an address; port 0 picks a free one. Without `config` it lets
-/// nobody in yet.
+/// Opens a port of a runtime at an address; port 0 picks a free one. Without `config` it admits
+/// no connection yet.
 pub fn open_port(
     runtime: &Runtime,
     address: SocketAddr,

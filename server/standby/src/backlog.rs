@@ -1,4 +1,4 @@
-//! At the primary: what a standby lacks, from the folder.
+//! At the primary: the records and checkpoint that a standby lacks, from the folder.
 
 use anyhow::{Result, bail};
 use durability::characters::{CharacterStore, Texts};
@@ -11,15 +11,15 @@ use super::link::{Has, ToStandby, record};
 /// How a standby comes to the state of the world.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// It goes on from where its records end.
+    /// It continues where its records end.
     GoOn(u64),
-    /// It begins with the checkpoint before this tick, which are these bytes, and with what
-    /// accounts keep, if they keep something.
+    /// It begins with the checkpoint before this tick, which are these bytes, and with the
+    /// characters of accounts, if the world has some.
     Begin(u64, Vec<u8>, Option<Texts>),
 }
 
 impl Plan {
-    /// Decides by what a standby has.
+    /// Decides by the records of a standby.
     pub fn new<D: Disk>(
         disk: &D,
         capacity: u32,
@@ -35,7 +35,7 @@ impl Plan {
             bail!("there is no checkpoint");
         };
         let bytes = disk.read(&checkpoint::name_of(tick))?;
-        // They are written before a checkpoint is, so what they lack is in later records.
+        // They are written before a checkpoint is, so later changes are in later records.
         let texts = characters.map(CharacterStore::texts).transpose()?;
         Ok(Plan::Begin(tick, bytes, texts))
     }
@@ -47,7 +47,7 @@ impl Plan {
         }
     }
 
-    /// How many characters are sent, if accounts keep any and the standby lacks them.
+    /// How many characters are sent, if the world has some and the standby lacks them.
     pub fn characters(&self) -> Option<u64> {
         match self {
             Plan::Begin(_, _, Some(texts)) => Some(texts.len() as u64),
@@ -111,7 +111,7 @@ fn is_part<D: Disk>(disk: &D, capacity: u32, has: Has) -> Result<bool> {
             None => Ok(checkpoint::read(disk, has.next)
                 .is_ok_and(|(head, _)| head.previous == has.previous)),
         },
-        // It has others, or more than there are.
+        // It has different records, or more than this journal.
         _ => Ok(false),
     }
 }

@@ -1,5 +1,5 @@
-//! At the standby: the port for clients, before it takes over. Who connects is told at once that
-//! the players are elsewhere, and so knows that this machine is up.
+//! At the standby: the port for clients, before it takes over. It closes connections at once with
+//! the code `Standby`, which shows clients that this machine is up.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use transport::steady::SteadyTime;
 use super::arrivals::{Arrivals, Failure};
 use super::background::{Background, open_port};
 
-/// A port that lets nobody in. Dropping it closes it.
+/// A port that admits no client. Dropping it closes it.
 pub struct ClosedPort {
     address: SocketAddr,
     _serving: Background,
@@ -53,7 +53,7 @@ impl ClosedPort {
 }
 
 async fn serve(endpoint: Endpoint, (certificate, key): (PathBuf, PathBuf), renewals: Renewals) {
-    let mut said = String::new();
+    let mut logged = String::new();
     let config = loop {
         // The key is there before the certificate is.
         if certificate.exists() {
@@ -61,10 +61,10 @@ async fn serve(endpoint: Endpoint, (certificate, key): (PathBuf, PathBuf), renew
                 Ok(config) => break config,
                 Err(error) => {
                     let reason = format!("{error:#}");
-                    if reason != said {
+                    if reason != logged {
                         warn!("the standby does not answer clients yet: {reason}");
                     }
-                    said = reason;
+                    logged = reason;
                 }
             }
         }

@@ -1,8 +1,8 @@
-//! At the primary: the records on their way to the standby, what it has acknowledged, and how
+//! At the primary: the records on their way to the standby, its acknowledgements, and how
 //! long a tick waits for that.
 //!
 //! The journal's thread pushes, the link's thread takes and acknowledges, the tick's thread
-//! waits. There is one standby: who comes second is refused.
+//! waits. There is one standby: a second one is refused.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ use tracing::{error, info, warn};
 
 use super::link;
 
-/// What the three threads share.
+/// State shared by the three threads.
 #[derive(Debug)]
 pub struct Feed {
     options: FeedOptions,
@@ -30,10 +30,10 @@ pub struct Feed {
     arrived: Notify,
 }
 
-/// What holds where a standby does not acknowledge.
+/// Options for a standby that does not acknowledge.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedOptions {
-    /// The world ends rather than that clients are told of a tick which the standby has not.
+    /// The world ends rather than that a tick which the standby lacks is sent to clients.
     pub is_required: bool,
     /// How long a tick waits.
     pub patience: Duration,
@@ -64,7 +64,7 @@ struct State {
     seats: u64,
     /// The first tick that the standby has not acknowledged.
     acknowledged: u64,
-    /// The first tick of which clients were not told.
+    /// The first tick that was not sent to clients.
     released: u64,
     /// False while ticks don't wait, because there is no standby.
     is_in_force: bool,
@@ -131,21 +131,21 @@ impl Feed {
         })
     }
 
-    /// The standby must come again.
+    /// Disconnects the standby, which must connect again.
     pub fn disconnect_standby(&self, reason: &str) {
         if self.lock().stand_up() {
-            warn!(reason, "the standby is sent away");
-            self.tell_all();
+            warn!(reason, "the standby is disconnected");
+            self.wake_all();
         }
     }
 
-    /// Another server goes on with the world: nothing is told or acknowledged here any more.
+    /// Another server took over the world: nothing is sent or acknowledged here any more.
     pub fn depose(&self, epoch: Epoch) {
         let mut state = self.lock();
         state.deposed = Some(epoch);
         state.stand_up();
         drop(state);
-        self.tell_all();
+        self.wake_all();
     }
 
     /// The first tick that the standby has not acknowledged.
@@ -153,7 +153,7 @@ impl Feed {
         self.lock().acknowledged
     }
 
-    fn tell_all(&self) {
+    fn wake_all(&self) {
         table::STANDBYS.set(0);
         self.changed.notify_all();
         self.arrived.notify_one();
@@ -192,8 +192,8 @@ impl Replica for Feed {
         }
     }
 
-    /// Waits until the standby has a tick, or may be done without. Fails with [`Stopped`] once the
-    /// server is to stop: then nobody is told of the tick.
+    /// Waits until the standby has a tick, or need not have it. Fails with [`Stopped`] once the
+    /// server is stopping: then the tick is not sent.
     fn wait(&self, tick: u64, stop: &AtomicBool) -> Result<()> {
         let begun = Instant::now();
         let mut wait = None;
@@ -269,7 +269,7 @@ impl Replica for Feed {
     }
 
     /// One that lost its seat a moment ago
-    /// may come again, or have been promoted: then clients need to know it most.
+    /// may connect again, or have been promoted: then clients need its address most.
     fn clients_at(&self, now: Instant) -> Arc<str> {
         let mut state = self.lock();
         let is_gone = |left: &mut Instant| now.saturating_duration_since(*left) > ABSENCE_MAX;
@@ -297,7 +297,7 @@ impl Seated<'_> {
         }
     }
 
-    /// The standby has everything before a tick. False if it can't have.
+    /// The standby has everything before a tick. False if that is impossible.
     pub fn acknowledge(&self, next: u64) -> bool {
         let mut state = self.feed.lock();
         let is_here = state.seat.as_ref().map(|seat| seat.number) == Some(self.number);
@@ -321,7 +321,7 @@ impl Drop for Seated<'_> {
         if state.seat.as_ref().map(|seat| seat.number) == Some(self.number) {
             state.stand_up();
             drop(state);
-            self.feed.tell_all();
+            self.feed.wake_all();
         }
     }
 }
@@ -340,8 +340,8 @@ impl State {
 fn check(state: &State) -> Result<()> {
     match state.deposed {
         Some(epoch) => bail!(
-            "a standby was promoted, and the world goes on there in epoch {epoch}: this server \
-             must not go on"
+            "a standby was promoted, and runs the world in epoch {epoch}: this server \
+            must not continue"
         ),
         None => Ok(()),
     }
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_ends_the_wait_for_a_standby_and_nobody_is_told_of_the_tick() {
+    fn a_stop_ends_the_wait_for_a_standby_and_the_tick_is_not_sent() {
         // An hour.
         let feed = feed(true, 3_600_000);
         feed.push(10, &[1], true);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_standby_ticks_go_on_and_wait_again_once_it_has_caught_up() {
+    fn without_a_standby_ticks_continue_and_wait_again_once_it_has_caught_up() {
         let feed = feed(false, 20);
         feed.push(10, &[1], true);
         feed.wait(10, &RUNS).unwrap();
@@ -414,10 +414,10 @@ mod tests {
         assert!(!feed.lock().is_in_force);
         assert!(seated.acknowledge(30));
         feed.push(30, &[1], false);
-        // It is close, so it is waited for: in vain.
+        // It is close, so ticks wait for it: in vain.
         feed.wait(30, &RUNS).unwrap();
         assert!(!feed.lock().is_in_force);
-        // It has lost its place, so it comes again.
+        // It has lost its place, so it connects again.
         let seated = feed.take_seat("").unwrap();
         feed.wait(30, &RUNS).unwrap();
         assert!(!feed.lock().is_in_force);
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deposed_server_tells_nobody_anything() {
+    fn a_deposed_server_sends_no_tick() {
         let feed = feed(false, 20);
         feed.depose(Epoch(9));
         assert!(feed.wait(10, &RUNS).is_err());

@@ -1,5 +1,5 @@
-//! At a standby that was promoted: tells the server before it, which may be alive or come back,
-//! that it is deposed.
+//! At a promoted standby: notifies the server before it, which may be alive or come back, that it
+//! is deposed.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,9 +19,9 @@ use super::link::{Hello, Reader, ToPrimary, ToStandby};
 use super::port::read;
 use super::trust::LinkKey;
 
-/// Tries until the other server has heard it. Dropping it ends that.
+/// Tries until the other server has confirmed it. Dropping it ends that.
 pub struct Fence {
-    _telling: Background,
+    _notifying: Background,
 }
 
 impl Fence {
@@ -29,10 +29,10 @@ impl Fence {
     /// in this folder.
     pub fn start(folder: &Path, primary: String, key: &LinkKey, epoch: Epoch) -> Result<Fence> {
         write(folder, FILE, primary.as_bytes())?;
-        Fence::go_on(folder, primary, key, epoch)
+        Fence::resume(folder, primary, key, epoch)
     }
 
-    /// Goes on in a folder after a restart, if the server before was not told by then.
+    /// Resumes in a folder after a restart, if the server before has not confirmed it yet.
     pub fn again(folder: &Path, key: Option<&LinkKey>, epoch: Epoch) -> Result<Option<Fence>> {
         let path = folder.join(FILE);
         let primary = match fs::read_to_string(&path) {
@@ -45,44 +45,47 @@ impl Fence {
         let Some(key) = key else {
             warn!(
                 primary,
-                "the server before may not know that it is deposed, and can't be told without \
+                "the server before may be unaware that it is deposed, and can't be notified without \
                  --followers and --link-key"
             );
             return Ok(None);
         };
-        Fence::go_on(folder, primary, key, epoch).map(Some)
+        Fence::resume(folder, primary, key, epoch).map(Some)
     }
 
-    fn go_on(folder: &Path, primary: String, key: &LinkKey, epoch: Epoch) -> Result<Fence> {
+    fn resume(folder: &Path, primary: String, key: &LinkKey, epoch: Epoch) -> Result<Fence> {
         let config = key.client_config()?;
         let path = folder.join(FILE);
-        let tell = async move {
-            tell_until_heard(&primary, &config, epoch).await;
+        let task = async move {
+            notify_until_confirmed(&primary, &config, epoch).await;
             if let Err(error) = fs::remove_file(&path) {
-                warn!(%error, "the server before is told again after a restart");
+                warn!(%error, "the server before is notified again after a restart");
             }
         };
         Ok(Fence {
-            _telling: Background::start_abortable("fence", runtime()?, tell)?,
+            _notifying: Background::start_abortable("fence", runtime()?, task)?,
         })
     }
 }
 
-async fn tell_until_heard(primary: &str, config: &ClientConfig, epoch: Epoch) {
+async fn notify_until_confirmed(primary: &str, config: &ClientConfig, epoch: Epoch) {
     loop {
-        match timeout(PATIENCE, tell(primary, config, epoch)).await {
+        match timeout(PATIENCE, notify(primary, config, epoch)).await {
             Ok(Ok(())) => {
-                info!(primary, "the server before knows that it is deposed");
+                info!(
+                    primary,
+                    "the server before has confirmed that it is deposed"
+                );
                 return;
             }
-            Ok(Err(error)) => debug!(primary, "the server before is not told: {error:#}"),
+            Ok(Err(error)) => debug!(primary, "the server before is not notified: {error:#}"),
             Err(_) => {}
         }
         sleep(RETRY).await;
     }
 }
 
-async fn tell(primary: &str, config: &ClientConfig, epoch: Epoch) -> Result<()> {
+async fn notify(primary: &str, config: &ClientConfig, epoch: Epoch) -> Result<()> {
     let (_endpoint, connection) = connect(primary, config).await?;
     let (mut send, mut receive) = connection.open_bi().await?;
     let hello = ToPrimary::Hello(Hello {
@@ -91,12 +94,12 @@ async fn tell(primary: &str, config: &ClientConfig, epoch: Epoch) -> Result<()> 
         ..Hello::default()
     });
     send.write_all(&hello.encode()).await?;
-    let heard = read::<ToStandby>(&mut receive, &mut Reader::default()).await;
-    connection.close(VarInt::from_u32(0), b"told");
-    heard.map(drop)
+    let reply = read::<ToStandby>(&mut receive, &mut Reader::default()).await;
+    connection.close(VarInt::from_u32(0), b"notified");
+    reply.map(drop)
 }
 
-/// In the folder of a server that was promoted: the port of the server before, until that knows.
+/// In the folder of a promoted server: the port of the server before, until that has confirmed.
 const FILE: &str = "untold";
 const RETRY: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(5);

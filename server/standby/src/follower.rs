@@ -23,7 +23,7 @@ use super::replica::{Piece, Replica};
 use super::runner::{Ran, RunOptions, Runner};
 use super::trust::LinkKey;
 
-/// Where to follow, and how.
+/// The primary, and how to follow it.
 #[derive(Clone, Debug)]
 pub struct FollowOptions {
     /// HOST:PORT of the primary's port for a standby.
@@ -39,12 +39,12 @@ pub struct Follower {
     thread: Option<JoinHandle<(Replica, Runner)>>,
 }
 
-/// How far a standby has come.
+/// The progress of a standby.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// The first tick that is not on its disk; `None`: it has no world yet.
     pub next: Option<u64>,
-    /// Whether it has all that its primary had when it came.
+    /// Whether it has all that its primary had when it connected.
     pub is_complete: bool,
     pub is_connected: bool,
     /// Why it does not follow any more.
@@ -53,11 +53,11 @@ pub struct Progress {
     pub tick_hz: u32,
 }
 
-/// A standby that has stopped, ready to go on by itself.
+/// A standby that has stopped, ready to take over.
 pub struct Stopped {
     pub folder: DataFolder,
     pub ran: Ran,
-    /// The highest that is known.
+    /// The highest that was seen.
     pub epoch: Epoch,
     pub tick_hz: u32,
 }
@@ -68,13 +68,13 @@ struct Shared {
 }
 
 impl Follower {
-    /// Runs what the folder has, then follows.
+    /// Runs the records of the folder, then follows.
     pub fn start(folder: DataFolder, key: &LinkKey, options: FollowOptions) -> Result<Follower> {
         let config = key.client_config()?;
         let begun = Arc::default();
         let runner = Runner::start(options.run, (folder.disk(), Arc::clone(&begun)))?;
         let replica = Replica::open(folder, begun, |piece| runner.take(piece, 0))
-            .context("the standby can't go on with its folder: remove what is in it")?;
+            .context("the standby can't continue from its folder: remove the files in it")?;
         let shared = Arc::new(Shared {
             progress: Mutex::new(Progress {
                 next: replica.has().map(|has| has.next),
@@ -116,13 +116,13 @@ impl Follower {
         if !progress.is_complete && !is_forced {
             bail!(
                 "the standby has not caught up with its primary since it started, so it may lack \
-                 what clients were told; with --force it takes over as it is"
+                ticks that were sent to clients; with --force it takes over as it is"
             );
         }
         Ok(())
     }
 
-    /// Ends the link, and runs what is on disk.
+    /// Ends the link, and runs the records on disk.
     pub fn stop(mut self) -> Result<Stopped> {
         let tick_hz = self.progress().tick_hz;
         let Some((replica, runner)) = self.end() else {
@@ -182,7 +182,7 @@ impl Thread {
         (self.replica, self.runner)
     }
 
-    /// Follows, and tries again, until the world can't go on.
+    /// Follows, and tries again, until the world can't continue.
     async fn follow(&mut self) {
         loop {
             if let Err(error) = self.follow_once().await {
@@ -208,7 +208,7 @@ impl Thread {
     async fn follow_once(&mut self) -> Result<()> {
         let (endpoint, connection) = connect(&self.options.primary, &self.config).await?;
         let followed = self.follow_on(&connection).await;
-        connection.close(VarInt::from_u32(0), b"it comes again");
+        connection.close(VarInt::from_u32(0), b"it connects again");
         let _ = timeout(GOODBYE, endpoint.wait_idle()).await;
         followed
     }
@@ -246,7 +246,7 @@ impl Thread {
         self.take_records(&welcome, (send, receive), reader).await
     }
 
-    /// Receives a checkpoint of a length and so many characters, if accounts keep any, and
+    /// Receives a checkpoint of a length and so many characters, if the world has some, and
     /// begins with them.
     async fn begin(
         &mut self,
@@ -308,7 +308,7 @@ impl Thread {
         }
     }
 
-    /// Writes and syncs the records that are complete, then lets them run. Gives their number.
+    /// Writes and syncs the records that are complete, then lets them run. Returns their number.
     fn take_what_came(&mut self, reader: &mut Reader) -> Result<usize> {
         let mut taken = vec![];
         while let Some(message) = reader.message::<ToStandby>()? {

@@ -3,7 +3,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`holding`] | how long a server may believe that it has the key, without I/O and without a clock |
+//! | [`holding`] | for how long a server may rely on its lease, without I/O and without a clock |
 //! | [`etcd`] | the third party: etcd, by its JSON gateway |
 //! | [`renewal`] | the key with the thread that renews its lease |
 

@@ -1,24 +1,24 @@
 //! A second server that follows a primary, and can take over.
 //!
 //! The primary sends a standby its newest checkpoint and the records of its journal, as they
-//! are on its disk. The standby writes them into its own folder, acknowledges what can't be
+//! are on its disk. The standby writes them into its own folder, acknowledges those that can't be
 //! lost there any more, and runs the same ticks. Each record has the hash of the state before
 //! its tick, so a machine that computes wrongly is found a tick later.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`link`] | what the two say to each other, without sockets |
-//! | [`trust`] | by what they know each other |
-//! | [`feed`] | at the primary: the records on their way, what was acknowledged, and how long a tick waits for it |
-//! | [`arrivals`] | connections to a port before anything is known of them |
+//! | [`link`] | the messages between the two, without sockets |
+//! | [`trust`] | how they authenticate each other |
+//! | [`feed`] | at the primary: records in flight, acknowledgements, and the waits of ticks |
+//! | [`arrivals`] | admission control for pending connections to a port |
 //! | [`port`] | at the primary: the port that a standby connects to |
-//! | [`backlog`] | at the primary: what a standby lacks, from the folder |
+//! | [`backlog`] | at the primary: the records and checkpoint that a standby lacks |
 //! | [`replica`] | at the standby: the folder |
 //! | [`runner`] | at the standby: the thread that runs the ticks |
 //! | [`background`] | threads of ports and connections |
-//! | [`closed_port`] | at the standby: what clients are told that come before it takes over |
+//! | [`closed_port`] | at the standby: the port for clients, before it takes over |
 //! | [`follower`] | at the standby: the thread that follows |
-//! | [`fence`] | at a standby that was promoted: tells the one before that it is deposed |
+//! | [`fence`] | at a promoted standby: notifies the server before that it is deposed |
 #![forbid(unsafe_code)]
 
 pub mod arrivals;

@@ -1,4 +1,4 @@
-//! What a primary and a standby say to each other, without sockets.
+//! The messages between a primary and a standby, without sockets.
 //!
 //! A message is its length in 4 bytes, the lowest first, its kind in one, and its body.
 //! Numbers are those of [`code`](durability::code); texts and bytes have their length
@@ -23,7 +23,7 @@ use durability::epoch::Epoch;
 use durability::folder::Keys;
 use thiserror::Error;
 
-/// What a standby says.
+/// A message of a standby.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToPrimary {
     Hello(Hello),
@@ -34,10 +34,10 @@ pub enum ToPrimary {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hello {
-    /// The highest that it knows.
+    /// The highest that it has seen.
     pub epoch: Epoch,
     pub has: Option<Has>,
-    /// It does not follow any more, and the world goes on there.
+    /// It does not follow any more, and runs the world itself.
     pub is_promoted: bool,
     /// HOST:PORT, or only :PORT.
     pub clients_at: String,
@@ -50,7 +50,7 @@ pub struct Has {
     pub previous: u32,
 }
 
-/// What a primary says.
+/// A message of a primary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToStandby {
     Welcome(Welcome),
@@ -73,12 +73,12 @@ pub struct Welcome {
     pub tick_hz: u32,
     /// The tick of the primary's next record.
     pub next: u64,
-    /// `None`: the standby goes on with what it has.
+    /// `None`: the standby continues with its own records.
     pub checkpoint_bytes: Option<u64>,
-    /// How many characters follow the checkpoint; `None`: accounts keep nothing, or the standby
-    /// goes on with what it has.
+    /// How many characters follow the checkpoint; `None`: the world has none, or the standby
+    /// continues with its own.
     pub characters: Option<u64>,
-    /// What clients know the primary by; `None` if the operator gives it to both.
+    /// The primary's identity towards clients; `None` if the operator gives it to both.
     pub keys: Option<Keys>,
 }
 
@@ -103,7 +103,7 @@ pub trait Decode: Sized {
     fn decode(bytes: &[u8]) -> Result<Self, LinkError>;
 }
 
-/// Puts messages together from what arrives.
+/// Reassembles messages from the arriving bytes.
 #[derive(Debug, Default)]
 pub struct Reader {
     bytes: Vec<u8>,
@@ -232,7 +232,7 @@ impl ToStandby {
 }
 
 impl Decode for ToStandby {
-    /// Who sends it has shown its certificate, and a record is as long as its world allows.
+    /// The sender has shown its certificate, and a record is as long as its world allows.
     const BYTES_MAX: usize = 256 << 20;
 
     fn decode(bytes: &[u8]) -> Result<ToStandby, LinkError> {
@@ -291,7 +291,7 @@ pub fn record(bytes: &[u8], begins_segment: bool) -> Vec<u8> {
 fn frame(kind: u8, body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut out = vec![0, 0, 0, 0, kind];
     body(&mut out);
-    // What is longer than the other side reads is refused there.
+    // A message that is too long is refused by the other side.
     let length = u32::try_from(out.len() - 4).unwrap_or(u32::MAX);
     out[..4].copy_from_slice(&length.to_le_bytes());
     out

@@ -33,12 +33,12 @@ pub struct LinkPort {
     _serving: Background,
 }
 
-/// What a primary has to say.
+/// The primary's state for standbys.
 #[derive(Clone)]
 pub struct Primary {
     pub feed: Arc<Feed>,
     pub folder: PathBuf,
-    /// What accounts keep; none where they keep nothing.
+    /// The characters of accounts; none in worlds without them.
     pub characters: Option<Arc<CharacterStore>>,
     /// The tick of its first record since it started.
     pub first: u64,
@@ -46,7 +46,7 @@ pub struct Primary {
     pub capacity: u32,
     pub epoch: Epoch,
     pub tick_hz: u32,
-    /// By what clients know it; `None` if the operator gives it to both.
+    /// Its identity towards clients; `None` if the operator gives it to both.
     pub keys: Option<Keys>,
 }
 
@@ -93,7 +93,7 @@ async fn serve(endpoint: Endpoint, primary: Primary, stop: &Notify) {
         );
     }
     endpoint.close(VarInt::from_u32(0), b"the primary stops");
-    // Otherwise the other side learns it by a time-out.
+    // Otherwise the other side notices it by a time-out.
     let _ = timeout(GOODBYE, endpoint.wait_idle()).await;
 }
 
@@ -107,7 +107,7 @@ fn not_connected(failure: Failure) -> anyhow::Error {
     error
 }
 
-/// Serves a connection whose certificate is known, if there are not too many.
+/// Serves an authenticated connection, if there are not too many.
 async fn take_place(connection: Connection, open: &AtomicUsize, primary: &Primary) -> Result<()> {
     if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
         open.fetch_sub(1, Ordering::Relaxed);
@@ -149,7 +149,7 @@ async fn converse(connection: Connection, primary: &Primary) -> Result<()> {
     let welcome = ToStandby::Welcome(Welcome {
         epoch: primary.epoch,
         tick_hz: primary.tick_hz,
-        // What accounts keep may be as new as this.
+        // Characters may be as new as this.
         next: primary.feed.next(),
         checkpoint_bytes: plan.checkpoint_bytes(),
         characters: plan.characters(),
@@ -159,11 +159,11 @@ async fn converse(connection: Connection, primary: &Primary) -> Result<()> {
     // Either side's end is the end of both.
     tokio::select! {
         sent = give(primary, plan, &seated, send) => sent,
-        heard = listen(&seated, receive) => heard,
+        ended = listen(&seated, receive) => ended,
     }
 }
 
-/// A connection whose certificate is known, and what it said first.
+/// An authenticated connection, with its first message.
 struct Greeted {
     connection: Connection,
     send: SendStream,
@@ -185,14 +185,14 @@ async fn greet(connection: Connection) -> Result<Greeted> {
     }
 }
 
-/// Where clients will find a standby that says where and follows from an address; empty:
-/// nowhere.
-fn clients_at(said: &str, from: SocketAddr) -> String {
-    match said.strip_prefix(':').map(str::parse) {
+/// The address for clients of a standby, from its own setting and the address from which it
+/// follows; empty: none.
+fn clients_at(setting: &str, from: SocketAddr) -> String {
+    match setting.strip_prefix(':').map(str::parse) {
         Some(Ok(port)) => SocketAddr::new(from.ip(), port).to_string(),
         Some(Err(_)) => String::new(),
-        None if said.len() > ADDRESS_BYTES_MAX => String::new(),
-        None => said.to_owned(),
+        None if setting.len() > ADDRESS_BYTES_MAX => String::new(),
+        None => setting.to_owned(),
     }
 }
 
@@ -201,7 +201,7 @@ async fn depose(primary: &Primary, hello: &Hello, send: SendStream) -> Result<()
     let epoch = hello.epoch;
     table::FOLLOWERS_REFUSED.add_to("epoch", 1);
     if epoch.term() > primary.epoch.term() {
-        error!(%epoch, "a standby was promoted: this server must not go on");
+        error!(%epoch, "a standby was promoted: this server must not continue");
         // Before anything else, so that it never happens again.
         primary.feed.depose(epoch);
         let standing = Standing {
@@ -219,7 +219,7 @@ async fn refuse(primary: &Primary, reason: String, mut send: SendStream) -> Resu
     let refused = ToStandby::Refused { epoch, reason };
     send.write_all(&refused.encode()).await?;
     send.finish()?;
-    // Closing at once would drop what was said.
+    // Closing at once would drop the message.
     let _ = timeout(GOODBYE, send.stopped()).await;
     Ok(())
 }
@@ -227,15 +227,15 @@ async fn refuse(primary: &Primary, reason: String, mut send: SendStream) -> Resu
 async fn plan(primary: &Primary, hello: &Hello) -> Result<Plan> {
     let (disk, capacity) = (Folder::new(&primary.folder), primary.capacity);
     let characters = primary.characters.clone();
-    // While this server did not run, an operator may have changed characters, of which no
-    // record says anything.
+    // While this server did not run, an operator may have changed characters, which is in no
+    // record.
     let is_usable = |has: &Has| characters.is_none() || has.next > primary.first;
     let has = hello.has.filter(is_usable);
     let plan = move || Plan::new(&disk, capacity, characters.as_deref(), has);
     tokio::task::spawn_blocking(plan).await?
 }
 
-/// Sends what the folder has, then what the journal writes.
+/// Sends the records of the folder, then those that the journal writes.
 async fn give(
     primary: &Primary,
     plan: Plan,
@@ -267,10 +267,10 @@ async fn listen(seated: &Seated<'_>, from: (RecvStream, Reader)) -> Result<()> {
             ToPrimary::Synced(next) if seated.acknowledge(next) => {}
             ToPrimary::Differs(reason) => {
                 table::STANDBYS_DIFFER.add(1);
-                error!(reason, "the standby computes otherwise, and stops");
+                error!(reason, "the standby's state differs, and it stops");
                 return Err(anyhow!("its state differs"));
             }
-            _ => return Err(malformed(&"it has what there is not yet")),
+            _ => return Err(malformed(&"it acknowledges a tick that it was not sent")),
         }
     }
 }
@@ -293,10 +293,9 @@ fn malformed(error: &dyn std::fmt::Display) -> anyhow::Error {
     anyhow!("{error}")
 }
 
-/// Of those that have shown a certificate of the link key; such as are refused included, until
-/// they are gone.
+/// Of authenticated ones; including refused ones, until they are gone.
 const CONNECTIONS_MAX: usize = 8;
-/// At once, of anybody with a proven address: each costs some processor time and 30 KB.
+/// At once, from validated addresses: each costs some processor time and 30 KB.
 const HANDSHAKES_MAX: usize = 128;
 const HANDSHAKE_WAIT: Duration = Duration::from_secs(3);
 const HELLO_WAIT: Duration = Duration::from_secs(3);

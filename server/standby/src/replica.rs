@@ -14,7 +14,7 @@ use durability::epoch::Epoch;
 use durability::folder::DataFolder;
 use durability::journal::SPARE;
 use durability::log::{self, Decoder, Log};
-use durability::record::{self, Entry, Place};
+use durability::record::{self, Entry, RecordHead};
 use durability::recovered::Stored;
 use durability::recovery;
 use durability::role::{Role, Standing};
@@ -31,8 +31,8 @@ pub struct Replica {
     folder: DataFolder,
     standing: Standing,
     records: Option<Records>,
-    /// How often another checkpoint was begun with. Who writes a checkpoint holds it, and gives
-    /// up if the number is another one.
+    /// How often the folder began with another checkpoint. The thread that writes a checkpoint
+    /// holds the lock, and gives up if the number has changed.
     begun: Arc<Mutex<u64>>,
 }
 
@@ -44,15 +44,15 @@ struct Records {
     segment: Option<File>,
 }
 
-/// A record that was taken in.
-pub struct Taken {
-    pub place: Place,
+/// A record that was stored.
+pub struct StoredRecord {
+    pub head: RecordHead,
     pub checksum: u32,
     pub entry: Entry,
 }
 
 impl Replica {
-    /// Opens a folder; `found` gets what is in it, piece by piece.
+    /// Opens a folder; `found` gets its contents, piece by piece.
     pub fn open(
         folder: DataFolder,
         begun: Arc<Mutex<u64>>,
@@ -66,7 +66,7 @@ impl Replica {
             begun,
         };
         let disk = replica.disk();
-        // What a primary that was killed has left.
+        // Preallocated room of a killed primary.
         if disk.names()?.iter().any(|name| name == SPARE) {
             disk.remove(SPARE)?;
         }
@@ -81,10 +81,10 @@ impl Replica {
             match log.read()? {
                 Ok(read) => {
                     let epoch = &mut replica.standing.epoch;
-                    *epoch = read.place.epoch.max(*epoch);
-                    let (place, checksum, entry) = (read.place, read.checksum, read.entry);
-                    found(Piece::Record(Taken {
-                        place,
+                    *epoch = read.head.epoch.max(*epoch);
+                    let (head, checksum, entry) = (read.head, read.checksum, read.entry);
+                    found(Piece::Record(StoredRecord {
+                        head,
                         checksum,
                         entry,
                     }))?;
@@ -119,7 +119,7 @@ impl Replica {
         self.folder
     }
 
-    /// The highest epoch that is known.
+    /// The highest epoch that was seen.
     pub fn epoch(&self) -> Epoch {
         self.standing.epoch
     }
@@ -142,7 +142,7 @@ impl Replica {
     pub fn follow(&mut self, epoch: Epoch, begins: bool) -> Result<()> {
         let Standing { role, epoch: known } = self.standing;
         if epoch < known {
-            bail!("the primary is of epoch {epoch}, and epoch {known} is known: it is deposed");
+            bail!("the primary is of epoch {epoch}, and epoch {known} was seen: it is deposed");
         }
         if begins && role != Role::Standby && self.records.is_some() {
             if role == Role::Primary && epoch.term() == known.term() {
@@ -165,8 +165,8 @@ impl Replica {
         Ok(())
     }
 
-    /// Begins with a checkpoint and what accounts keep, if they keep something, in place of all
-    /// that there is.
+    /// Begins with a checkpoint and the characters of accounts, if the world has some, in place of
+    /// the folder's contents.
     pub fn begin(&mut self, bytes: &[u8], texts: Option<&Texts>) -> Result<Piece> {
         let begun = self.begun.clone();
         let mut begun = begun.lock().unwrap_or_else(PoisonError::into_inner);
@@ -197,53 +197,53 @@ impl Replica {
         Ok(Piece::Begin(Box::new(stored), *begun))
     }
 
-    /// Takes in the next record. It may be lost until [`Replica::sync`].
-    pub fn append(&mut self, bytes: &[u8], begins_segment: bool) -> Result<Taken> {
+    /// Stores the next record. It may be lost until [`Replica::sync`].
+    pub fn append(&mut self, bytes: &[u8], begins_segment: bool) -> Result<StoredRecord> {
         let known = self.standing.epoch;
         let Some(records) = &mut self.records else {
             bail!("a record comes before a checkpoint");
         };
         let checked = record::check(bytes)?;
-        let (place, checksum) = (checked.place, checked.checksum);
-        if (place.tick, place.previous, checked.length)
+        let (head, checksum) = (checked.head, checked.checksum);
+        if (head.tick, head.previous, checked.length)
             != (records.next, records.previous, bytes.len())
         {
             bail!(
                 "a record of tick {} comes where that of tick {} is next",
-                place.tick,
+                head.tick,
                 records.next
             );
         }
-        if place.epoch > known {
+        if head.epoch > known {
             bail!(
                 "a record is of epoch {}, above that of its primary",
-                place.epoch
+                head.epoch
             );
         }
         if begins_segment {
             records.decoder.begin_segment();
             let name = SegmentName {
-                first: place.tick,
+                first: head.tick,
                 number: 1,
             };
             let path = self.folder.path().join(name.to_string());
-            // What is there was not acknowledged: it has no record.
+            // The file there was not acknowledged: it has no record.
             let mut file = private::create(&path)?;
-            file.write_all(&segment::head(place.tick, place.previous))?;
+            file.write_all(&segment::head(head.tick, head.previous))?;
             if let Some(before) = records.segment.replace(file) {
                 before.sync_data()?;
             }
             self.folder.disk().sync_names()?;
         }
         let Some(segment) = &mut records.segment else {
-            bail!("the record of tick {} belongs to no segment", place.tick);
+            bail!("the record of tick {} belongs to no segment", head.tick);
         };
         let entry = records.decoder.decode_checked(&checked, Frame::default())?;
         segment.write_all(bytes)?;
         records.next += 1;
         records.previous = checksum;
-        Ok(Taken {
-            place,
+        Ok(StoredRecord {
+            head,
             checksum,
             entry,
         })
@@ -262,10 +262,10 @@ impl Replica {
     fn append_to(&self, name: &SegmentName) -> Result<File> {
         let path = self.folder.path().join(name.to_string());
         let file = OpenOptions::new().append(true).open(&path);
-        file.with_context(|| format!("cannot go on with {}", path.display()))
+        file.with_context(|| format!("cannot append to {}", path.display()))
     }
 
-    /// Keeps what a deposed server had, and no other server has.
+    /// Sets aside the records that only a deposed server has.
     fn set_aside(&self, epoch: Epoch) -> Result<()> {
         let aside = self.folder.path().join(format!("before-{epoch}"));
         private::create_folder(&aside)?;
@@ -280,11 +280,11 @@ impl Replica {
     }
 }
 
-/// A piece of what a folder has.
+/// A piece of a folder's contents.
 pub enum Piece {
     /// A checkpoint, and how many the folder had begun with by then.
     Begin(Box<Stored>, u64),
-    Record(Taken),
+    Record(StoredRecord),
 }
 
 fn is_of_world(name: &str) -> bool {

@@ -20,7 +20,7 @@ use platform::scheduling::give_way;
 use tick::backend::{BackendOptions, Started, start_backend};
 use tracing::{error, info, warn};
 
-use super::replica::{Piece, Taken};
+use super::replica::{Piece, StoredRecord};
 
 /// How to run a standby's ticks.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ pub struct Ran {
 #[derive(Default)]
 struct Shared {
     waiting_bytes: AtomicUsize,
-    /// Nobody needs the world any more.
+    /// The world is not needed any more.
     is_abandoned: AtomicBool,
     /// The primary's rate of ticks, which may be another than that of its checkpoint; 0: unknown.
     tick_hz: AtomicU32,
@@ -63,18 +63,18 @@ impl Runner {
     pub fn start(options: RunOptions, files: Files) -> Result<Runner> {
         let (to, incoming) = sync_channel(QUEUE);
         let shared = Arc::new(Shared::default());
-        let told = shared.clone();
+        let for_thread = shared.clone();
         let run = move || {
             let thread = Thread {
                 options,
                 files,
-                shared: told.clone(),
+                shared: for_thread.clone(),
                 incoming,
             };
             let ran = thread.run();
             if let Err(error) = &ran {
-                error!("the standby's world can't go on: {error:#}");
-                told.fail(format!("{error:#}"));
+                error!("the standby's world can't continue: {error:#}");
+                for_thread.fail(format!("{error:#}"));
             }
             ran
         };
@@ -85,7 +85,7 @@ impl Runner {
         Ok(Runner { to, shared, thread })
     }
 
-    /// Hands over what comes next. Fails if the world can't go on, or is too far behind.
+    /// Hands over the next piece. Fails if the world can't continue, or is too far behind.
     pub fn take(&self, piece: Piece, bytes: usize) -> Result<()> {
         if let Some(reason) = self.failure() {
             bail!("{reason}");
@@ -99,12 +99,12 @@ impl Runner {
         }
     }
 
-    /// At which rate the primary runs the world.
+    /// Sets the primary's tick rate.
     pub fn set_rate(&self, tick_hz: u32) {
         self.shared.tick_hz.store(tick_hz, Ordering::Relaxed);
     }
 
-    /// Whether so much waits that no more should be taken.
+    /// Whether too much waits to receive more.
     pub fn is_full(&self) -> bool {
         self.shared.waiting_bytes.load(Ordering::Relaxed) > QUEUE_BYTES_MAX
     }
@@ -115,14 +115,14 @@ impl Runner {
         failure.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends without what waits, which is on disk.
+    /// Ends without running the records that wait, which are on disk.
     pub fn abandon(self) {
         self.shared.is_abandoned.store(true, Ordering::Relaxed);
-        // What it was doing is of no use any more.
+        // Its current work is not needed any more.
         let _ = self.finish();
     }
 
-    /// Runs what waits, and gives the world; `None` if there is none.
+    /// Runs the records that wait, and returns the world; `None` if there is none.
     pub fn finish(self) -> Result<Option<Ran>> {
         drop(self.to);
         match self.thread.join() {
@@ -169,25 +169,25 @@ impl Thread {
             let next = loop {
                 match self.receive() {
                     Some(Piece::Record(taken)) => {
-                        let Taken {
-                            place,
+                        let StoredRecord {
+                            head,
                             checksum,
                             entry,
                         } = taken;
-                        run.settle(&place, &entry)?;
-                        if place.tick >= next_checkpoint {
-                            next_checkpoint = place.tick + self.checkpoint_ticks(tick_hz);
+                        run.settle(&head, &entry)?;
+                        if head.tick >= next_checkpoint {
+                            next_checkpoint = head.tick + self.checkpoint_ticks(tick_hz);
                             let head = Head {
-                                tick: place.tick,
-                                epoch: place.epoch,
+                                tick: head.tick,
+                                epoch: head.epoch,
                                 tick_version: VERSION,
-                                previous: place.previous,
+                                previous: head.previous,
                             };
                             self.write_checkpoint(head, begun, &mut run)?;
                         }
-                        run.go_on(&place, entry)?;
+                        run.start(&head, entry)?;
                         last = Start {
-                            tick: place.tick + 1,
+                            tick: head.tick + 1,
                             previous: checksum,
                         };
                     }
@@ -239,7 +239,7 @@ impl Thread {
             if *begun != number {
                 return Ok(());
             }
-            // What a checkpoint does not have must be in the file before it. That is closed
+            // Characters that are in no checkpoint must be in the file before it. That is closed
             // again for the server that takes over.
             CharacterStore::open(disk.path(), None)?.put(&body.world, &characters)?;
         }

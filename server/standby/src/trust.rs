@@ -1,5 +1,5 @@
-//! By what a primary and a standby know each other: a file that both have, with a certificate
-//! and its key. Each accepts the certificates of its own file only, from either side.
+//! Authentication between primary and standby: both have the same file, with a certificate and its
+//! key. Each accepts only certificates of its own file.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -28,11 +28,11 @@ use transport::steady::SteadyTime;
 
 use super::link::ALPN;
 
-/// A certificate with its key, and all certificates that are known: what is in force now.
+/// A certificate with its key, and all accepted certificates: those in force now.
 #[derive(Debug)]
 pub struct LinkKey(Shared<Current>);
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Debug)]
 struct Current {
     own: Arc<CertifiedKey>,
@@ -47,7 +47,7 @@ impl LinkKey {
         written.with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Reads a PEM file with one key and its certificate, then others that are known.
+    /// Reads a PEM file with one key and its certificate, then others that are accepted.
     pub fn load(path: &Path) -> Result<LinkKey> {
         Ok(LinkKey(Shared::new(Current::load(path)?)))
     }
@@ -157,7 +157,7 @@ impl ResolvesClientCert for Own {
     }
 }
 
-/// Accepts each side by what the other one is accepted by: the certificates that are known now.
+/// Verifies either side by the accepted certificates of now.
 #[derive(Debug)]
 struct Known(Shared<Current>);
 
@@ -216,7 +216,7 @@ impl ClientCertVerifier for Known {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, rustls::Error> {
-        // Certificates are known as they are, whatever their names.
+        // Certificates are compared byte by byte, whatever their names.
         let name = ServerName::from(IpAddr::from(Ipv4Addr::LOCALHOST));
         self.verifier()
             .verify_server_cert(certificate, intermediates, &name, &[], now)?;

@@ -27,7 +27,7 @@ pub struct Attacker {
 }
 
 impl Attacker {
-    /// An attacker at an address of its own, so that the door takes it for somebody else
+    /// An attacker at an address of its own, so that admission control takes it for another client
     /// than the honest clients.
     pub fn new(field: &Field, network: u8) -> Attacker {
         Attacker::with_config(field, network, |_| ())
@@ -54,7 +54,7 @@ impl Attacker {
         }
     }
 
-    /// A connection without a hello; none if the server lets nobody in.
+    /// A connection without a hello; none if the server refuses it.
     pub async fn try_connect(&self) -> Option<Connection> {
         let connecting = self.endpoint.connect(self.server, "localhost").ok()?;
         timeout(DEADLINE, connecting).await.expect("an answer").ok()
@@ -64,7 +64,7 @@ impl Attacker {
         self.try_connect().await.expect("a connection")
     }
 
-    /// A connection that has said hello, and does not wait for the welcome.
+    /// A connection that has sent its hello, and does not wait for the welcome.
     pub async fn greet(&self, hello: &Hello) -> (Connection, SendStream, RecvStream) {
         let connection = self.connect().await;
         let (mut send, receive) = connection.open_bi().await.expect("a stream");
@@ -72,7 +72,7 @@ impl Attacker {
         (connection, send, receive)
     }
 
-    /// Goes on from another port.
+    /// Continues from another port.
     pub fn move_on(&self) {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         self.endpoint.rebind(socket).expect("a new socket");
@@ -140,7 +140,7 @@ pub fn socket(network: u8) -> UdpSocket {
     socket
 }
 
-/// What arrives at a socket until nothing comes for a while.
+/// The packets that arrive at a socket until nothing comes for a while.
 pub fn answers(socket: &UdpSocket) -> Vec<Vec<u8>> {
     let mut buffer = [0; 2048];
     let next = || {

@@ -39,7 +39,7 @@ async fn malformed_datagrams_end_their_sessions_and_are_counted_once_each() {
 async fn lies_about_what_has_arrived_hurt_only_their_teller() {
     let field = Field::start().await;
     let mut now = Tick(0);
-    // One after the other: who never takes in its stream is closed after some seconds.
+    // One after the other: a client that never reads its stream is closed after some seconds.
     for _ in 0..scaled(1) {
         let client = field.join().await;
         now = client.welcomed.welcome.tick;
@@ -66,7 +66,7 @@ async fn lies_about_what_has_arrived_hurt_only_their_teller() {
         assert_eq!(client.connection.close_reason(), None);
         client.connection.close(Close::Bye.code().into(), b"bye");
     }
-    // What was never sent can't have arrived.
+    // Ticks that were never sent can't have arrived.
     for newest in [Tick(now.0 + 1_000_000), now.after(1 << 30)] {
         let client = field.join().await;
         let lie = Acknowledgement {
@@ -88,7 +88,7 @@ async fn commands_beyond_the_quota_are_dropped() {
     let mut client = field.join().await;
     let mut sequence = 1;
     for round in 0..scaled(2000) {
-        let acknowledgement = heard(&mut client.welcomed.session, &client.connection).await;
+        let acknowledgement = received(&mut client.welcomed.session, &client.connection).await;
         let datagram = moves(acknowledgement, sequence);
         sequence += MOVES as u32;
         let datagram = encoded(&client, &datagram);
@@ -135,7 +135,7 @@ fn moves(acknowledgement: Acknowledgement, first_sequence: u32) -> ClientDatagra
 }
 
 /// Takes in the datagrams that have arrived, and says that it has read its stream, too.
-async fn heard(session: &mut Session, connection: &Connection) -> Acknowledgement {
+async fn received(session: &mut Session, connection: &Connection) -> Acknowledgement {
     let soon = std::time::Duration::from_millis(1);
     while let Ok(Ok(bytes)) = tokio::time::timeout(soon, connection.read_datagram()).await {
         session

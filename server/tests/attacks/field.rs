@@ -1,5 +1,5 @@
 //! Where attacks happen: a server in a process of its own, and fifty bots that play on it
-//! and verify what they are told.
+//! and verify their views.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -32,7 +32,7 @@ pub struct Field {
     token: String,
     server: Process,
     bots: Swarm,
-    /// What the server's process held before the attack, in bytes.
+    /// The memory of the server's process before the attack, in bytes.
     memory: u64,
 }
 
@@ -41,7 +41,7 @@ struct Process {
     child: Child,
     /// Kept open: the server writes its last words there.
     output: BufReader<ChildStdout>,
-    /// What it writes to standard error.
+    /// Its standard error.
     log: PathBuf,
     /// Its world and its tokens.
     files: [PathBuf; 3],
@@ -114,7 +114,7 @@ impl Field {
     /// Waits until the server has run this many more ticks.
     pub async fn ticks(&self, count: u64) {
         let end = self.figure(TICKS) + count as f64;
-        eventually("the world goes on", || self.figure(TICKS) >= end).await;
+        eventually("the world runs", || self.figure(TICKS) >= end).await;
     }
 
     /// A number of the metrics page.
@@ -148,7 +148,7 @@ impl Field {
         }
     }
 
-    /// What the server has logged.
+    /// The server's log.
     pub fn log(&self) -> String {
         self.server.log()
     }
@@ -181,14 +181,14 @@ impl Field {
         self.stands().await;
     }
 
-    /// The attack is over. A client can come in, nobody is left behind, what the bots were
-    /// told was right, none of them was lost, and the server's memory is what it was.
+    /// The attack is over. A client can connect, no client is left behind, the bots received only
+    /// correct data, none of them was lost, and the server's memory is as before.
     pub async fn stands(self) {
         let newcomer = self.connector();
         let hello = hello(&self.token, None);
         let joining = Client::connect(&newcomer, &hello);
         let joined = timeout(DEADLINE, joining).await.expect("an answer");
-        joined.expect("a client can come in").leave();
+        joined.expect("a client can connect").leave();
         newcomer.wait_idle().await;
         self.until_figure("myriad_clients", BOTS as u64).await;
         let Field {
@@ -270,14 +270,14 @@ impl Process {
         }
         let mut child = command.spawn().expect("the server starts");
         let mut output = BufReader::new(child.stdout.take().expect("its output"));
-        let mut said = String::new();
+        let mut printed = String::new();
         let mut word = |name: &str| {
-            let start = said.len();
-            while !said[start..].contains(name) {
-                let read = output.read_line(&mut said).expect("readable output");
-                assert!(read > 0, "the server did not start: {said}");
+            let start = printed.len();
+            while !printed[start..].contains(name) {
+                let read = output.read_line(&mut printed).expect("readable output");
+                assert!(read > 0, "the server did not start: {printed}");
             }
-            let line = said[start..].lines().find(|line| line.starts_with(name));
+            let line = printed[start..].lines().find(|line| line.starts_with(name));
             let value = line.expect("it begins the line")[name.len()..].trim();
             value.to_owned()
         };
@@ -318,11 +318,13 @@ impl Process {
     fn stop(mut self) {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, Signal::INT).expect("the server runs");
-        let mut said = String::new();
-        self.output.read_to_string(&mut said).expect("its output");
+        let mut printed = String::new();
+        self.output
+            .read_to_string(&mut printed)
+            .expect("its output");
         let ended = self.child.wait().expect("it ends");
         let log = self.log();
-        assert!(ended.success(), "{ended}: {said}\n{log}");
+        assert!(ended.success(), "{ended}: {printed}\n{log}");
         assert!(log.len() < LOG_BYTES_MAX, "{} bytes of log", log.len());
     }
 }
@@ -389,13 +391,13 @@ const WORLD: &str = "
         { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'state' },
     ]
 ";
-/// What the dashboard asks for.
+/// The requests of the dashboard.
 pub const DASHBOARD_TOKEN: &str = "open sesame";
 const BOTS: usize = 50;
 const TICKS: &str = "myriad_tick_seconds_count";
 /// At 40 Hz: bots compare only entities that have not moved for a second.
 const REST_TICKS: f64 = 60.0;
 const POLL: Duration = Duration::from_millis(20);
-/// What an allocator may keep of a peak.
+/// The memory that an allocator may retain after a peak.
 const MEMORY_SPARE: u64 = 24 << 20;
 const LOG_BYTES_MAX: usize = 64 << 10;

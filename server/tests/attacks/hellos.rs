@@ -1,4 +1,4 @@
-//! Attacks with hellos: clients that come and go, and guesses of what others know.
+//! Attacks with hellos: clients that come and go, and guesses of tickets and tokens.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::attacks::field::{Field, scaled};
 use crate::common::raw::{closed, ended_as, framed};
 
 #[tokio::test]
-async fn clients_that_come_and_go_within_a_tick_leave_nobody_behind() {
+async fn clients_that_come_and_go_within_a_tick_leave_no_entity_behind() {
     let field = Field::start().await;
     let attackers = [1, 2, 3].map(|network| Attacker::new(&field, network));
     for round in 0..scaled(150) {
@@ -66,7 +66,7 @@ async fn hellos_that_cannot_be_read_end_their_connections_and_are_counted_once()
 }
 
 #[tokio::test]
-async fn clients_of_other_versions_are_told_why_they_may_not_come_in() {
+async fn clients_of_other_versions_are_refused_with_the_reason() {
     let field = Field::start().await;
     let attacker = Attacker::new(&field, 1);
     for round in 0..scaled(60) {
@@ -82,7 +82,7 @@ async fn clients_of_other_versions_are_told_why_they_may_not_come_in() {
 }
 
 #[tokio::test]
-async fn guessed_tickets_resume_nobody() {
+async fn guessed_tickets_resume_no_session() {
     let field = Field::start().await;
     let attacker = Attacker::new(&field, 1);
     for seed in 0..scaled(60) as u64 {
@@ -171,7 +171,7 @@ async fn guesses_of_the_token_are_few_and_counted() {
     let (attacker, other) = (Attacker::new(&field, 1), Attacker::new(&field, 2));
     let (member, _send, mut receive) = attacker.greet(&hello("open sesame", None)).await;
     let ticket = welcome(&mut receive).await.expect("a welcome").ticket;
-    let (begun, mut heard) = (Instant::now(), 0);
+    let (begun, mut accepted) = (Instant::now(), 0);
     for guess in 0..scaled(60) {
         let connection = attacker.try_connect().await.expect("a connection");
         let (mut send, _receive) = connection.open_bi().await.unwrap();
@@ -181,7 +181,7 @@ async fn guesses_of_the_token_are_few_and_counted() {
         let (code, reason) = closed(&connection).await;
         if code == u64::from(Close::Unauthorized.code()) {
             assert_eq!(reason, "the token is not the server's");
-            heard += 1;
+            accepted += 1;
         } else {
             assert_eq!(code, u64::from(Close::Refused.code()), "{reason}");
             assert!(reason.contains("too many wrong tokens"), "{reason}");
@@ -190,10 +190,12 @@ async fn guesses_of_the_token_are_few_and_counted() {
     // Ten, and one more every five seconds, whichever shards they reach.
     let allowed = 10 + begun.elapsed().as_secs() / 5;
     assert!(
-        (10..=allowed).contains(&heard),
-        "{heard} guesses were heard"
+        (10..=allowed).contains(&accepted),
+        "{accepted} guesses were checked"
     );
-    field.until_figure("myriad_tokens_wrong_total", heard).await;
+    field
+        .until_figure("myriad_tokens_wrong_total", accepted)
+        .await;
     // A ticket is no guess. A made-up one is no way in.
     let (back, _send, mut receive) = attacker.greet(&hello("", Some(ticket))).await;
     welcome(&mut receive).await.expect("a welcome");
@@ -201,7 +203,7 @@ async fn guesses_of_the_token_are_few_and_counted() {
     let (made_up, _send, _receive) = attacker.greet(&hello("", Some([9; 16]))).await;
     ended_as(&made_up, Close::Refused).await;
     back.close(Close::Bye.code().into(), b"bye");
-    // Elsewhere, nobody is kept out.
+    // Other networks are not affected.
     let (connection, _send, mut receive) = other.greet(&hello("open sesame", None)).await;
     welcome(&mut receive).await.expect("a welcome");
     connection.close(Close::Bye.code().into(), b"bye");

@@ -1,5 +1,5 @@
 //! Attacks on a server while fifty honest bots play on it. Each must leave them undisturbed:
-//! everything they are told is right, none is lost, others can come in, and in the end the
+//! everything they receive is right, none is lost, others can connect, and in the end the
 //! server holds no more memory than before.
 //!
 //! The server is a process of its own, so its memory, its log and its end are seen as an
@@ -8,7 +8,7 @@
 //!
 //! | module | attacks |
 //! | --- | --- |
-//! | `door` | before the hello: half-open handshakes, silent ones, garbage, replays |
+//! | `admission` | before the hello: half-open handshakes, silent ones, garbage, replays |
 //! | `hellos` | with hellos: come and go, tokens, tickets |
 //! | `datagrams` | with datagrams of a client that is in |
 //! | `streams` | with its stream: requests, resets, silence |
@@ -18,9 +18,9 @@
 //! | `field` | the server, the bots, and what must hold after an attack |
 //! | `attacker` | connections that end, break off or lie as they like |
 
+mod admission;
 mod attacker;
 mod datagrams;
-mod door;
 mod field;
 mod figures;
 mod hellos;

@@ -8,7 +8,7 @@ use crate::attacks::field::{Field, scaled, scrape};
 use crate::common::DEADLINE;
 
 #[tokio::test]
-async fn a_reader_gets_the_page_while_strangers_hold_all_connections() {
+async fn a_reader_gets_the_page_while_others_hold_all_connections() {
     let field = Field::start().await;
     for _ in 0..scaled(2) {
         let mut held = vec![];
@@ -18,7 +18,7 @@ async fn a_reader_gets_the_page_while_strangers_hold_all_connections() {
                 // Headers that never end; no word at all.
                 0 => stream.write_all(b"GET /metrics HTTP/1.1\r\nHo").unwrap(),
                 1 => {}
-                // The page is asked for, and never read.
+                // The page is requested, and never read.
                 _ => stream
                     .write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
                     .unwrap(),

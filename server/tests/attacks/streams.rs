@@ -156,7 +156,7 @@ async fn a_client_has_one_stream_and_can_open_no_other() {
 }
 
 #[tokio::test]
-async fn streams_that_are_reset_in_the_middle_disturb_nobody() {
+async fn streams_that_are_reset_in_the_middle_disturb_no_other_client() {
     let field = Field::start().await;
     let attacker = Attacker::new(&field, 1);
     for round in 0..scaled(40) {

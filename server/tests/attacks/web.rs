@@ -1,4 +1,4 @@
-//! Attacks on the port of the page and the dashboard: what they cost is bounded, and counted.
+//! Attacks on the port of the page and the dashboard: their cost is bounded, and counted.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ impl Field {
         self.figure(&format!("myriad_web_refused_total{{reason=\"{reason}\"}}"))
     }
 
-    /// The status of the dashboard's answer to somebody who shows a token.
+    /// The status of the dashboard's answer to a request with a token.
     fn status(&self, viewer: usize, token: &str) -> u16 {
         let request = format!(
             "GET /dashboard/data/health?viewer={viewer} HTTP/1.1\r\nHost: a\r\n\
@@ -30,7 +30,7 @@ fn open(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// What comes back until the end of the connection. The port may close before it has read
+/// The response until the end of the connection. The port may close before it has read
 /// all.
 fn answer(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = open(address);
@@ -141,7 +141,7 @@ async fn huge_and_senseless_requests_are_refused_and_counted() {
 }
 
 #[tokio::test]
-async fn tokens_are_guessed_ten_times_and_then_not_heard() {
+async fn tokens_are_guessed_ten_times_and_then_not_checked() {
     let field = Field::start_with_page().await;
     let statuses: Vec<u16> = (0..scaled(50))
         .map(|guess| field.status(1, &format!("guess-{guess}")))

@@ -100,7 +100,7 @@ impl Chromium {
         self.of_session("POST", "/goog/cdp/execute", &body)
     }
 
-    /// What the page has written to its console: errors.
+    /// The errors in the page's console.
     pub fn log(&self) -> Vec<String> {
         let entries = self.of_session("POST", "/se/log", &json!({"type": "browser"}));
         let entries = entries.as_array().cloned().unwrap_or_default();
@@ -154,7 +154,7 @@ fn port(driver: &mut Child) -> u16 {
         let rest = line.split("started successfully on port ").nth(1)?;
         rest.trim_end_matches('.').parse().ok()
     });
-    // What it writes later must have a reader.
+    // Its later output must have a reader.
     std::thread::spawn(move || lines.for_each(drop));
     line.expect("the driver says its port")
 }

@@ -26,7 +26,7 @@ impl SmallDisk {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn();
-        let mut said = String::new();
+        let mut printed = String::new();
         let mut disk = match holder {
             Ok(holder) => {
                 let path = format!("/proc/{}/root{}", holder.id(), folder.display());
@@ -39,8 +39,8 @@ impl SmallDisk {
             }
         };
         let output = disk.holder.stdout.take().expect("its output");
-        let _ = BufReader::new(output).read_line(&mut said);
-        if said.trim() != "mounted" || !disk.path.is_dir() {
+        let _ = BufReader::new(output).read_line(&mut printed);
+        if printed.trim() != "mounted" || !disk.path.is_dir() {
             println!("skipped: this system lets users mount nothing");
             return None;
         }
@@ -103,8 +103,8 @@ impl FailingSyncs {
             println!("skipped: there is no C compiler");
             return None;
         };
-        let said = String::from_utf8_lossy(&compiled.stderr);
-        assert!(compiled.status.success(), "{said}");
+        let printed = String::from_utf8_lossy(&compiled.stderr);
+        assert!(compiled.status.success(), "{printed}");
         let order = folder.join("fail-a-sync");
         let hang = folder.join("hang-syncs");
         Some(FailingSyncs {

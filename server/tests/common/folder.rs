@@ -26,16 +26,16 @@ impl TestFolder {
         TestFolder(path)
     }
 
-    /// What is on disk of a kept world now, as if the machine had stopped.
+    /// The files of a persistent world now, as if the machine had stopped.
     pub fn crashed(&self, name: &str) -> TestFolder {
         let copy = TestFolder::absent(name);
-        copy_kept(self, &copy);
+        copy_folder(self, &copy);
         copy
     }
 }
 
-/// Makes a folder with what is on disk of a kept world now.
-pub fn copy_kept(from: &Path, to: &Path) {
+/// Makes a folder with the files of a persistent world now.
+pub fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let file = entry.unwrap().path();

@@ -8,7 +8,7 @@ use shared::wire::control::Hello;
 
 use super::Player;
 
-/// A game's own: who wishes a name has the account of this name, all others are guests.
+/// A game's own: a client that wishes a name has the account of this name, all others are guests.
 pub struct ByName;
 
 impl Authenticator for ByName {
@@ -27,7 +27,7 @@ impl Authenticator for ByName {
     }
 }
 
-/// The hello of a player who wishes a name.
+/// The hello of a player with a name.
 pub fn named(name: &str) -> Hello {
     Hello {
         name: name.to_owned(),

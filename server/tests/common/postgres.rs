@@ -89,7 +89,7 @@ impl Postgres {
         format!("postgres://myriad:secret-word@{socket}/postgres#{world}")
     }
 
-    /// What a statement gives, as text.
+    /// The result of a statement, as text.
     pub fn sql(&self, statement: &str) -> String {
         self.run_sql(statement).expect("a database that answers")
     }

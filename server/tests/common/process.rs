@@ -16,7 +16,7 @@ pub struct Process {
     pub address: SocketAddr,
     output: BufReader<ChildStdout>,
     pub begun: Instant,
-    /// What it has logged so far.
+    /// Its log so far.
     log: Arc<Mutex<String>>,
     reading: Option<JoinHandle<()>>,
 }
@@ -61,10 +61,10 @@ impl Process {
         let errors = BufReader::new(child.stderr.take().expect("its errors"));
         let log = Arc::new(Mutex::new(String::new()));
         let written = log.clone();
-        // Otherwise it would wait for somebody to read them. The thread ends with the process.
+        // Otherwise it would wait for a reader. The thread ends with the process.
         let reading = std::thread::spawn(move || {
             for line in errors.lines().map_while(Result::ok) {
-                let mut log = written.lock().expect("nobody panics with it");
+                let mut log = written.lock().expect("no panic with it");
                 *log += &line;
                 log.push('\n');
             }
@@ -87,14 +87,14 @@ impl Process {
 
     /// Waits for a line, and gives the rest of it.
     pub fn says(&mut self, beginning: &str) -> String {
-        let mut said = String::new();
+        let mut printed = String::new();
         loop {
             let mut line = String::new();
             if self.output.read_line(&mut line).expect("text") == 0 {
-                let log = self.log.lock().expect("nobody panics with it");
-                panic!("the server does not say `{beginning}`:\n{said}{log}");
+                let log = self.log.lock().expect("no panic with it");
+                panic!("the server does not say `{beginning}`:\n{printed}{log}");
             }
-            said += &line;
+            printed += &line;
             if let Some(rest) = line.strip_prefix(beginning) {
                 return rest.trim().to_owned();
             }
@@ -104,15 +104,15 @@ impl Process {
     /// Waits until it has logged something.
     pub async fn logs(&self, what: &str) {
         eventually(what, || {
-            let log = self.log.lock().expect("nobody panics with it");
+            let log = self.log.lock().expect("no panic with it");
             log.contains(what)
         })
         .await;
     }
 
-    /// What it has logged so far.
+    /// Its log so far.
     pub fn log(&self) -> String {
-        self.log.lock().expect("nobody panics with it").clone()
+        self.log.lock().expect("no panic with it").clone()
     }
 
     /// Waits for its end, which is to be a failure, and gives all that it has logged.
@@ -126,7 +126,7 @@ impl Process {
         assert!(!ended.expect("an end").success());
         let reading = self.reading.take().expect("it is read once");
         reading.join().expect("the thread reads to the end");
-        let log = self.log.lock().expect("nobody panics with it");
+        let log = self.log.lock().expect("no panic with it");
         log.clone()
     }
 
@@ -134,7 +134,7 @@ impl Process {
         signal(&self.child, name);
     }
 
-    /// Tells it to stop, as a system does that shuts down, and waits for its end.
+    /// Stops it with the signal of a system that shuts down, and waits for its end.
     pub fn stop(mut self) {
         self.signal("-TERM");
         assert!(self.child.wait().expect("it ends").success());
@@ -150,8 +150,8 @@ impl Process {
 /// Sends a signal to a process, by the name that `kill` has for it.
 pub fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
-    let told = Command::new("kill").args([name, &pid]).status();
-    assert!(told.expect("the command runs").success());
+    let sent = Command::new("kill").args([name, &pid]).status();
+    assert!(sent.expect("the command runs").success());
 }
 
 impl Drop for Process {

@@ -31,7 +31,7 @@ impl Raw {
         raw.expect("a connection")
     }
 
-    /// `None` if the server lets nobody in.
+    /// `None` if the server refuses it.
     pub async fn try_connect_from(
         address: SocketAddr,
         server: &Server,
@@ -86,8 +86,8 @@ pub async fn ended_as(connection: &Connection, expected: Close) -> String {
     reason
 }
 
-/// Somebody who sends first packets of handshakes again and again, from several ports, and never
-/// goes on with one: what a port sees of spoofed addresses.
+/// Sends first packets of handshakes again and again, from several ports, and never continues
+/// one, as with spoofed addresses.
 pub struct FirstPackets {
     stop: Arc<AtomicBool>,
     sending: Option<JoinHandle<Vec<u8>>>,

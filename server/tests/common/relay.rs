@@ -36,7 +36,7 @@ impl Relay {
                         back
                     });
                     if !is_cut {
-                        // What does not arrive is lost, as in any network.
+                        // A packet that does not arrive is lost, as in any network.
                         let _ = back.send(&packet[..length]);
                     }
                 }

@@ -1,4 +1,4 @@
-//! Players that write down what they are told, and its comparison with what a folder keeps.
+//! Players that record the values that they receive, and the comparison with a folder.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -21,15 +21,15 @@ use tokio::time::{sleep, timeout};
 
 use super::{DEADLINE, Log, come_back, units};
 
-/// A player that writes down what it is told.
+/// A player that records the values that it receives.
 pub struct Witness {
     pub client: Client,
     pub log: Log,
 }
 
-/// The value of an attribute after a tick, as somebody was told.
+/// The value of an attribute after a tick, as a client received it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Told {
+pub struct ReceivedValue {
     pub tick: Tick,
     pub entity: EntityId,
     pub column: u16,
@@ -37,7 +37,7 @@ pub struct Told {
 }
 
 impl Witness {
-    /// Comes in. Tries again while the server says that it is starting.
+    /// Connects. Tries again while the server answers that it is starting.
     pub async fn join(address: SocketAddr, ticket: Option<Ticket>) -> Witness {
         let started = Instant::now();
         loop {
@@ -60,7 +60,7 @@ impl Witness {
         }
     }
 
-    /// Plays for a while: walks about, blasts who is near, and heals itself.
+    /// Plays for a while: walks about, blasts players nearby, and heals itself.
     pub async fn play(&mut self, dice: &mut impl FnMut(u64) -> u64, time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end {
@@ -87,7 +87,7 @@ impl Witness {
         }
     }
 
-    /// Comes back to wherever the world is now, and is told of all anew.
+    /// Comes back to wherever the world is now, and is sent everything anew.
     pub async fn rejoin(&mut self) {
         come_back(&mut self.client).await;
     }
@@ -104,7 +104,7 @@ impl Witness {
         timeout(DEADLINE, ended).await.expect("an end")
     }
 
-    /// What all clients were told by the operator or the server.
+    /// The announcements of the operator or the server.
     pub fn announced(&self) -> Vec<String> {
         let messages = self.log.messages.iter();
         let announced = messages.filter_map(|(_, message)| match message {
@@ -114,10 +114,10 @@ impl Witness {
         announced.collect()
     }
 
-    /// The values that it was told of attributes that last.
-    pub fn told(&self, lasting: &[u16]) -> Vec<Told> {
+    /// The values of lasting attributes that it received.
+    pub fn received(&self, lasting: &[u16]) -> Vec<ReceivedValue> {
         let mut entities = std::collections::HashMap::new();
-        let mut told = vec![];
+        let mut received = vec![];
         for (tick, message) in &self.log.messages {
             let (entity, values) = match message {
                 Message::Enter { entity, values, .. } => {
@@ -128,25 +128,25 @@ impl Witness {
                 _ => continue,
             };
             let lasting = values.iter().filter(|(column, _)| lasting.contains(column));
-            told.extend(lasting.map(|&(column, value)| Told {
+            received.extend(lasting.map(|&(column, value)| ReceivedValue {
                 tick: *tick,
                 entity,
                 column,
                 value,
             }));
         }
-        told
+        received
     }
 }
 
-/// Who plays, kill after kill.
+/// The players, kill after kill.
 pub struct Crowd {
     pub witnesses: Vec<Witness>,
     seed: u64,
 }
 
 impl Crowd {
-    /// Lets so many in. Those of `before` come back with their tickets, as who they were.
+    /// Connects so many players. Those of `before` resume with their tickets.
     pub async fn join(address: SocketAddr, bots: usize, before: Option<Crowd>, seed: u64) -> Crowd {
         let known = before.map_or(vec![], |crowd| crowd.witnesses);
         let known = known.iter().map(|witness| {
@@ -180,24 +180,24 @@ impl Crowd {
         }
     }
 
-    /// The newest tick that anybody was told is kept.
+    /// The newest durable tick that any client received.
     pub fn kept(&self) -> Tick {
         let kept = self
             .witnesses
             .iter()
             .map(|witness| witness.client.view().kept());
-        kept.flatten().max().expect("a world that is kept")
+        kept.flatten().max().expect("a persistent world")
     }
 
-    /// What any of them was told of hit points.
-    pub fn told(&self) -> Vec<Told> {
+    /// The hit points that any of them received.
+    pub fn received(&self) -> Vec<ReceivedValue> {
         let schema = self.witnesses[0].client.view().schema();
         let hp = schema.column("hp").expect("such an attribute") as u16;
-        let told = self
+        let received = self
             .witnesses
             .iter()
-            .flat_map(|witness| witness.told(&[hp]));
-        told.collect()
+            .flat_map(|witness| witness.received(&[hp]));
+        received.collect()
     }
 }
 
@@ -222,19 +222,19 @@ pub fn dice(seed: u64) -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// What [`check`] has found.
+/// The result of [`check`].
 pub struct Checked {
     /// The tick before which the journal ends.
     pub end: u64,
     pub values: usize,
 }
 
-/// Runs the journal of a folder, and checks everything that was told up to a tick.
-pub fn check(folder: &Path, told: &mut Vec<Told>, up_to: Tick) -> Checked {
-    // Many were told the same.
-    told.sort_unstable();
-    told.dedup();
-    let first = told.first().map_or(0, |told| told.tick.0);
+/// Runs the journal of a folder, and checks all values that were received up to a tick.
+pub fn check(folder: &Path, received: &mut Vec<ReceivedValue>, up_to: Tick) -> Checked {
+    // Many received the same.
+    received.sort_unstable();
+    received.dedup();
+    let first = received.first().map_or(0, |received| received.tick.0);
     let disk = Folder::new(folder);
     let stored = recovery::newest(&disk, Some(first))
         .unwrap()
@@ -247,31 +247,37 @@ pub fn check(folder: &Path, told: &mut Vec<Told>, up_to: Tick) -> Checked {
     let capacity = world.schema.world.capacity;
     let mut journal = Journal::open(&disk, capacity, tick, Some(previous)).unwrap();
     let mut checked = 0;
-    let mut left = told.iter().filter(|told| told.tick <= up_to).peekable();
+    let mut left = received
+        .iter()
+        .filter(|received| received.tick <= up_to)
+        .peekable();
     while let Ok(read) = journal.read().unwrap() {
         backend.tick(&read.entry.frame).unwrap();
         let now = read.entry.frame.tick;
-        if left.peek().is_none_or(|told| told.tick > now) {
+        if left.peek().is_none_or(|received| received.tick > now) {
             continue;
         }
         let state = backend.snapshot().unwrap();
-        while let Some(told) = left.next_if(|told| told.tick <= now) {
-            assert_eq!(told.tick, now, "{told:?} is before the checkpoint");
-            let slot = told.entity.slot.index();
-            assert_eq!(state.states[slot], SlotState::Live, "{told:?}");
-            assert_eq!(state.generations[slot], told.entity.generation, "{told:?}");
-            let value = state.rows[slot * columns + usize::from(told.column)];
-            assert_eq!(value, told.value, "{told:?}");
+        while let Some(received) = left.next_if(|received| received.tick <= now) {
+            assert_eq!(received.tick, now, "{received:?} is before the checkpoint");
+            let slot = received.entity.slot.index();
+            assert_eq!(state.states[slot], SlotState::Live, "{received:?}");
+            assert_eq!(
+                state.generations[slot], received.entity.generation,
+                "{received:?}"
+            );
+            let value = state.rows[slot * columns + usize::from(received.column)];
+            assert_eq!(value, received.value, "{received:?}");
             checked += 1;
         }
     }
-    if let Some(told) = left.next() {
+    if let Some(received) = left.next() {
         panic!(
-            "{told:?} is lost: the journal ends before tick {}",
+            "{received:?} is lost: the journal ends before tick {}",
             journal.next_tick()
         );
     }
-    assert!(checked > 0, "nothing was told");
+    assert!(checked > 0, "nothing was received");
     Checked {
         end: journal.next_tick(),
         values: checked,

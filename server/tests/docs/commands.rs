@@ -36,7 +36,7 @@ fn the_commands_of_operations_work() {
 }
 
 #[test]
-fn the_commands_for_worlds_that_are_kept_work() {
+fn the_commands_for_persistent_worlds_work() {
     check("server/durability.md");
     check("server/standby.md");
     check("server/migration.md");

@@ -1,4 +1,4 @@
-//! What the files for Grafana and Prometheus ask for exists: each metric, with each label and
+//! The files for Grafana and Prometheus use existing metrics: each metric, with each label and
 //! each of its values.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! The documents name what is there, and their examples work.
+//! The documents name existing things, and their examples work.
 
 mod circles;
 mod clocks;

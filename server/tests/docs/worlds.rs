@@ -1,4 +1,4 @@
-//! World files: the examples are valid, and the tables of keys say what the program reads.
+//! World files: the examples are valid, and the tables of keys match the program.
 
 use std::collections::BTreeSet;
 

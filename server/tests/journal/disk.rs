@@ -1,4 +1,4 @@
-//! A disk in memory that loses, tears and reorders what is not synced, fails, fills up and
+//! A disk in memory that loses, tears and reorders unsynced writes, fails, fills up and
 //! flips bits.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::journal::dice::Dice;
 #[derive(Clone)]
 pub struct SimulatedDisk(Arc<Mutex<State>>);
 
-/// What a disk does beside its duty.
+/// The faults of a disk.
 #[derive(Clone, Copy, Default)]
 pub struct Faults {
     /// Of so many writes or syncs, one fails; 0: none.
@@ -75,7 +75,7 @@ impl SimulatedDisk {
         self.state().faults = faults;
     }
 
-    /// The machine loses its power: of what is not synced, any part is there afterwards.
+    /// The machine loses its power: any part of unsynced writes is there afterwards.
     pub fn crash(&self) {
         let mut state = self.state();
         let state = &mut *state;
@@ -290,7 +290,7 @@ impl DiskFile for SimulatedFile {
             return Err(io::ErrorKind::NotFound.into());
         };
         for (offset, bytes) in std::mem::take(&mut file.unsynced) {
-            // After an error nobody knows which pages were written, and a second sync
+            // After an error any pages may be written, and a second sync
             // would report success.
             if !fails || state.dice.below(2) == 0 {
                 put(&mut file.kept, offset, &bytes);

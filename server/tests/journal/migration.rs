@@ -8,10 +8,10 @@ use durability::migration::store;
 use crate::journal::disk::Faults;
 use crate::journal::{Begun, History, World};
 
-/// What a migration makes of a state.
+/// The result of a migration.
 const CHANGE: u64 = 1 << 63 | 77;
 
-/// A world that has stopped, and what a checkpoint of it begins with.
+/// A world that has stopped, and the head of its checkpoint.
 fn settled(seed: u64) -> (History, World, Head) {
     let mut history = History::new(seed);
     history.run(false);
@@ -53,13 +53,13 @@ fn migrate(seed: u64, changes: u64) -> (bool, bool) {
         "seed {seed}, {changes} changes"
     );
     assert!(is_new || !has_ended, "seed {seed}, {changes} changes");
-    goes_on(&mut history, *journal, found);
+    runs_on(&mut history, *journal, found);
     assert_archived(&archive, &world);
     (has_ended, is_new)
 }
 
 /// It can be lived in, whichever it is.
-fn goes_on(
+fn runs_on(
     history: &mut History,
     journal: crate::journal::Journal<crate::journal::SimulatedDisk>,
     world: World,

@@ -5,8 +5,8 @@
 
 mod dice;
 mod disk;
-mod keeper;
 mod migration;
+mod worker;
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl World {
     }
 }
 
-/// All that ever happened in a world, and what was promised.
+/// The whole history of a world, and the ticks that were promised.
 struct History {
     dice: Dice,
     disk: SimulatedDisk,
@@ -125,7 +125,7 @@ impl History {
         };
         let workers = Workers::new(1).unwrap();
         let mut journal = Journal::new(self.disk.clone(), settings, start, workers);
-        match journal.set_room_aside() {
+        match journal.preallocate() {
             Ok(()) => Begun::Running(Box::new(journal), world),
             Err(_) => Begun::Failed,
         }
@@ -158,7 +158,7 @@ impl History {
             }
         }
         if self.dice.one_of(4) && journal.end_segment().is_ok() {
-            journal.give_room_back();
+            journal.release_preallocated();
             self.synced = world.tick;
         }
     }
@@ -170,14 +170,14 @@ impl History {
         world: &World,
     ) -> Result<(), JournalError> {
         let appended = journal.append(Arc::new(entry));
-        // Where a segment ends it syncs, also if what follows fails.
+        // Where a segment ends it syncs, also if the next one fails.
         self.synced = self.synced.max(journal.unsynced());
         appended?;
         if self.dice.one_of(2) {
             journal.sync()?;
             self.synced = self.synced.max(world.tick);
         }
-        let _ = journal.set_room_aside();
+        let _ = journal.preallocate();
         if self.dice.one_of(9) {
             journal.end_segment()?;
             self.synced = self.synced.max(world.tick);

@@ -45,7 +45,7 @@ impl RunFolder {
         let mut same = world.clone();
         let opened = world_data::open(&data, &mut same)?;
         let (folder, recovered) = world_data::recover(opened, &data, world, backend)?;
-        world_data::keep(folder, &data, recovered, threads, None, None)
+        world_data::start_durability(folder, &data, recovered, threads, None, None)
     }
 
     /// Megabytes a second at which the files are read whose names begin so: from the disk, and

@@ -144,7 +144,7 @@ impl Play {
         let through = self.change.map(|(_, through)| through);
         outcome.recovery = through.and_then(|through| recovery(&moved, through, end));
         let figures = server.figures();
-        outcome.put_off = figures.news_put_off;
+        outcome.put_off = figures.movement_deferred;
         outcome.out_of_touch = figures.out_of_touch;
         let counts = |at: Duration| {
             let is_before = self.change.is_none_or(|(change, _)| at < change);

@@ -7,7 +7,7 @@ use jsonwebtoken::signature::{Error, Verifier};
 use jsonwebtoken::{Algorithm, DecodingKey, DecodingKeyKind, EncodingKey};
 use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
 
-/// Makes tokens of this process be checked here.
+/// Installs these checks for tokens of this process.
 pub fn install() {
     // Another one may be there already, of a program that embeds this server.
     let _ = PROVIDER.install_default();
@@ -16,7 +16,7 @@ pub fn install() {
 static PROVIDER: CryptoProvider = CryptoProvider {
     signer_factory: signer,
     verifier_factory: verifier,
-    // For thumbprints and private keys, which a server has no use for.
+    // For thumbprints and private keys, which a server does not use.
     key_utils: KeyUtils::new_unimplemented(),
 };
 

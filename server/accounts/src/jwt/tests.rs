@@ -170,7 +170,7 @@ fn a_token_need_not_name_the_only_key() {
     let header = json!({ "alg": "EdDSA" });
     let token = provider.sign_all(&header, &claims());
     assert!(show(&server(&[&provider]), &token, 2000).is_ok());
-    // Of several keys with names, it must say which.
+    // Of several keys with names, it must name one.
     let two = server(&[&provider, &Provider::ed25519("2025")]);
     assert!(show(&two, &token, 2000).unwrap_err().is_guess());
     let another = json!({ "alg": "EdDSA", "kid": "2024" });
@@ -197,8 +197,8 @@ fn all_keys_without_a_name_are_tried() {
             assert_eq!(show(&server, &elsewhere, 2000), Err(Rejection::Issuer));
         }
     }
-    let stranger = Provider::ed25519("a").sign_all(&json!({ "alg": "EdDSA" }), &claims());
-    assert_eq!(show(&server, &stranger, 2000), Err(Rejection::Forged));
+    let forged = Provider::ed25519("a").sign_all(&json!({ "alg": "EdDSA" }), &claims());
+    assert_eq!(show(&server, &forged, 2000), Err(Rejection::Forged));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Does what an operator asks, and writes it into the log.
+//! Handles requests of operators, and logs them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -17,11 +17,11 @@ use shared::{ClientRow, Fixed, Name, Text};
 use tick::operator::{self, ClientFilter, ClientRef, OperatorRequest};
 use tracing::info;
 
-use super::port::Answers;
-use super::request::{Answer, Client, Link, Listed, Request};
+use super::port::Handler;
+use super::request::{Client, Link, ListedClient, Request, Response};
 
-impl Answers for Desk {
-    fn answer(&self, request: &Request, by: &str) -> Answer {
+impl Handler for Desk {
+    fn answer(&self, request: &Request, by: &str) -> Response {
         Desk::answer(self, request, by)
     }
 }
@@ -47,13 +47,13 @@ impl Desk {
         }
     }
 
-    /// Does what is asked. `by` says who asks, for the log.
-    pub fn answer(&self, request: &Request, by: &str) -> Answer {
-        let answer = self.act(request).unwrap_or_else(Answer::Error);
+    /// Handles a request. `by` names its sender, for the log.
+    pub fn answer(&self, request: &Request, by: &str) -> Response {
+        let answer = self.act(request).unwrap_or_else(Response::Error);
         let is_read_only = matches!(request, Request::List | Request::Bans | Request::Stats);
         let result = match &answer {
-            Answer::Error(reason) => format!("failed: {reason}"),
-            Answer::Done { clients } => format!("{clients} clients"),
+            Response::Error(reason) => format!("failed: {reason}"),
+            Response::Done { clients } => format!("{clients} clients"),
             _ => "answered".to_owned(),
         };
         if !is_read_only {
@@ -64,14 +64,14 @@ impl Desk {
         answer
     }
 
-    fn act(&self, request: &Request) -> Result<Answer, String> {
+    fn act(&self, request: &Request) -> Result<Response, String> {
         Ok(match request {
-            Request::List => Answer::Clients(self.list(ClientFilter::All)?),
+            Request::List => Response::Clients(self.list(ClientFilter::All)?),
             Request::Kick { whom, reason } => {
                 let clients = self.kick(vec![whom_of(whom)?], reason, false)?;
                 match clients {
                     0 => return Err("there is no such client".to_owned()),
-                    clients => Answer::Done { clients },
+                    clients => Response::Done { clients },
                 }
             }
             Request::Ban {
@@ -82,19 +82,19 @@ impl Desk {
             Request::Unban { whom } => {
                 let lifted = self.guard.unban(whom, Moment::now());
                 lifted.map_err(|error| error.to_string())?;
-                Answer::Done { clients: 0 }
+                Response::Done { clients: 0 }
             }
-            Request::Bans => Answer::Bans(self.guard.bans(Moment::now())),
+            Request::Bans => Response::Bans(self.guard.bans(Moment::now())),
             Request::Tell { whom, text } => self.tell(whom.as_ref(), text)?,
-            Request::Stats => Answer::Stats(self.stats()),
+            Request::Stats => Response::Stats(self.stats()),
             Request::Promote { .. } => return Err("this server is no standby".to_owned()),
         })
     }
 
     /// Lists clients, those that look at the desk again and again too: it is not logged.
-    pub fn list(&self, filter: ClientFilter) -> Result<Vec<Listed>, String> {
+    pub fn list(&self, filter: ClientFilter) -> Result<Vec<ListedClient>, String> {
         let (clients, links) = self.clients_and_links(filter)?;
-        let listed = clients.into_iter().map(|client| Listed {
+        let listed = clients.into_iter().map(|client| ListedClient {
             number: client.client.0,
             account: client.account.map(String::from),
             name: client.name.map(String::from),
@@ -136,16 +136,16 @@ impl Desk {
         })
     }
 
-    fn ban(&self, whom: &Banned, seconds: u64, reason: &str) -> Result<Answer, String> {
+    fn ban(&self, whom: &Banned, seconds: u64, reason: &str) -> Result<Response, String> {
         if !(1..=BAN_SECONDS_MAX).contains(&seconds) {
             return Err(format!(
                 "expected 1 to {BAN_SECONDS_MAX} seconds, found {seconds}"
             ));
         }
-        let (time, said) = (Duration::from_secs(seconds), one_line(reason)?);
-        // First the ban: who is thrown out must not be back before it.
-        let kept = match self.guard.ban(whom.clone(), time, said, Moment::now()) {
-            // It holds all the same.
+        let (time, text) = (Duration::from_secs(seconds), one_line(reason)?);
+        // First the ban: a kicked client must not be back before it.
+        let kept = match self.guard.ban(whom.clone(), time, text, Moment::now()) {
+            // The ban holds all the same.
             Err(error @ BanError::NotKept(_)) => Err(error.to_string()),
             done => Ok(done.map_err(|error| error.to_string())?),
         };
@@ -158,10 +158,10 @@ impl Desk {
         // All at once: each request waits for its tick, and then a row may be another's.
         let banned = banned.map(|client| ClientRef::Row(client.client)).collect();
         let clients = self.kick(banned, reason, true)?;
-        kept.map(|()| Answer::Done { clients })
+        kept.map(|()| Response::Done { clients })
     }
 
-    fn tell(&self, whom: Option<&Client>, text: &str) -> Result<Answer, String> {
+    fn tell(&self, whom: Option<&Client>, text: &str) -> Result<Response, String> {
         let text = Text::new(text).map_err(|error| error.to_string())?;
         let whom = whom.map(whom_of).transpose()?;
         let is_to_one = whom.is_some();
@@ -171,7 +171,7 @@ impl Desk {
             done,
         })? {
             0 if is_to_one => Err("there is no such client, or it is not connected".to_owned()),
-            clients => Ok(Answer::Done { clients }),
+            clients => Ok(Response::Done { clients }),
         }
     }
 
@@ -284,7 +284,7 @@ mod tests {
             seconds,
             reason,
         };
-        assert_eq!(desk.answer(&ban, "test"), Answer::Done { clients: 3 });
+        assert_eq!(desk.answer(&ban, "test"), Response::Done { clients: 3 });
         drop(desk);
         let kicked = [0, 1, 2].map(|row| ClientRef::Row(ClientRow(row)));
         assert_eq!(world.join().unwrap(), [kicked]);

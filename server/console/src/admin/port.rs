@@ -16,13 +16,13 @@ use platform::waits::Wait;
 use tracing::warn;
 use world_file::{Format, plain};
 
-use super::request::{Answer, Request};
+use super::request::{Request, Response};
 use super::socket;
 
-/// Who answers at a control socket.
-pub trait Answers: Send + 'static {
-    /// `by` says who asks, for the log.
-    fn answer(&self, request: &Request, by: &str) -> Answer;
+/// Handles the requests of a control socket.
+pub trait Handler: Send + 'static {
+    /// `by` names the sender, for the log.
+    fn answer(&self, request: &Request, by: &str) -> Response;
 }
 
 /// An open control socket. Dropping it closes it, and removes its file.
@@ -33,7 +33,7 @@ pub struct AdminPort {
 }
 
 /// Opens a control socket at a path, where there may be one that an earlier server left.
-pub fn open(path: &Path, desk: impl Answers) -> Result<AdminPort> {
+pub fn open(path: &Path, desk: impl Handler) -> Result<AdminPort> {
     let listener = listen(path)
         .with_context(|| format!("cannot open the control socket {}", path.display()))?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -49,8 +49,8 @@ pub fn open(path: &Path, desk: impl Answers) -> Result<AdminPort> {
     })
 }
 
-/// Asks the server behind a control socket.
-pub fn ask(path: &Path, request: &Request) -> Result<Answer> {
+/// Sends a request to the server behind a control socket.
+pub fn ask(path: &Path, request: &Request) -> Result<Response> {
     let no_server = || format!("no server answers at {}", path.display());
     let _wait = Wait::new(format!("the server behind {}", path.display()), PATIENCE);
     let mut stream = connect(path).with_context(no_server)?;
@@ -91,7 +91,7 @@ fn listen(path: &Path) -> Result<UnixListener> {
     Ok(listener)
 }
 
-fn serve(listener: &UnixListener, desk: &impl Answers, is_over: &AtomicBool) {
+fn serve(listener: &UnixListener, desk: &impl Handler, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         match listener.accept() {
             Ok((stream, _)) => {
@@ -111,7 +111,7 @@ fn serve(listener: &UnixListener, desk: &impl Answers, is_over: &AtomicBool) {
 }
 
 /// Answers one request.
-fn converse(mut stream: UnixStream, desk: &impl Answers) -> Result<()> {
+fn converse(mut stream: UnixStream, desk: &impl Handler) -> Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(REQUEST_WAIT))?;
     stream.set_write_timeout(Some(REQUEST_WAIT))?;
@@ -133,7 +133,7 @@ fn converse(mut stream: UnixStream, desk: &impl Answers) -> Result<()> {
         Ok(request) => desk.answer(&request, &by),
         Err(error) => {
             let error = plain(&error.to_string(), Format::Json);
-            Answer::Error(format!("the request can't be read: {error}"))
+            Response::Error(format!("the request can't be read: {error}"))
         }
     };
     let mut bytes = serde_json::to_vec(&answer)?;
@@ -149,7 +149,7 @@ impl Drop for AdminPort {
             // It has nothing left that could fail.
             let _ = thread.join();
         }
-        // Somebody may have removed it before.
+        // It may be gone already.
         let _ = fs::remove_file(&self.path);
     }
 }

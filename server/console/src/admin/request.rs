@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use accounts::bans::{Ban, Banned};
 use serde::{Deserialize, Serialize};
 
-/// What an operator asks.
+/// A request of an operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "do")]
 pub enum Request {
@@ -15,7 +15,7 @@ pub enum Request {
         #[serde(default)]
         reason: String,
     },
-    /// Throws out whom it concerns, and keeps them out.
+    /// Closes the connections that match, and refuses new ones.
     Ban {
         whom: Banned,
         seconds: u64,
@@ -52,8 +52,8 @@ pub enum Client {
 /// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
-    Clients(Vec<Listed>),
+pub enum Response {
+    Clients(Vec<ListedClient>),
     Bans(Vec<Ban>),
     /// It is done, to so many clients.
     Done {
@@ -61,13 +61,13 @@ pub enum Answer {
     },
     /// Figures of the server since its start, by name.
     Stats(BTreeMap<String, u64>),
-    /// A sentence says what is wrong.
+    /// An error, as a sentence.
     Error(String),
 }
 
 /// A client in the list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Listed {
+pub struct ListedClient {
     pub number: u32,
     pub account: Option<String>,
     pub name: Option<String>,
@@ -94,10 +94,10 @@ pub struct Link {
     pub bytes_received: u64,
     /// Bytes of its stream that wait.
     pub bytes_unsent: usize,
-    /// How many ticks ago it was up to date, for all that is known.
+    /// How many ticks ago it was up to date, by its acknowledgements.
     pub age_ticks: u32,
-    /// Entities that it sees or is about to be told of, and those of these of which it has
-    /// not been told, for want of room.
+    /// Entities that it sees or is about to be sent, and those of these that were not sent yet,
+    /// for want of room.
     pub in_view: u32,
     pub waiting: usize,
 }

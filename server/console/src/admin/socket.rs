@@ -1,5 +1,5 @@
 //! Unix sockets at paths of any length: their addresses have room for 107 bytes, so longer paths
-//! are named by what is open of them.
+//! are named by an open descriptor of their folder.
 
 use std::fs;
 use std::io;
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, RenameFlags, renameat_with};
 
-/// Listens at a path where there is nothing yet. From its first moment on nobody else than this
-/// user can open the socket.
+/// Listens at a path where there is nothing yet. From the beginning only this user can open the
+/// socket.
 pub fn bind(path: &Path) -> io::Result<UnixListener> {
     if fits(path) {
         return bind_private(path);
@@ -62,7 +62,7 @@ fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// The name of what is open, while it is.
+/// The name of an open descriptor.
 fn of(opened: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()))
 }
@@ -71,7 +71,7 @@ fn fits(path: &Path) -> bool {
     path.as_os_str().as_bytes().len() <= ADDRESS_BYTES_MAX
 }
 
-/// What an address of a Unix socket has room for on Linux (`sun_path`), before the zero at its
+/// The length of a Unix socket's address on Linux (`sun_path`), before the zero at its
 /// end.
 const ADDRESS_BYTES_MAX: usize = 107;
 
@@ -107,9 +107,9 @@ mod tests {
                 .and_then(|mut near| near.write_all(b"hello"))
                 .expect("a connection");
             let (mut far, _) = listener.accept().expect("a connection");
-            let mut heard = vec![];
-            far.read_to_end(&mut heard).expect("what was said");
-            assert_eq!(heard, b"hello");
+            let mut received = vec![];
+            far.read_to_end(&mut received).expect("the sent bytes");
+            assert_eq!(received, b"hello");
             assert!(bind(&path).is_err(), "there is one already");
         }
         let left = fs::read_dir(&long).expect("a folder").count();

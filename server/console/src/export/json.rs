@@ -8,7 +8,7 @@ use shared::Attribute;
 
 use super::{Entities, Entity};
 
-/// Writes all entities. What an entity lacks is not in its line.
+/// Writes all entities. An attribute that an entity lacks is not in its line.
 pub fn write(entities: &Entities<'_>, to: &mut impl Write) -> io::Result<()> {
     for entity in entities.iter() {
         serde_json::to_writer(&mut *to, &line(entities, &entity))?;

@@ -39,7 +39,7 @@ pub fn write(entities: &Entities<'_>, to: &mut (impl Write + Send)) -> Result<()
     Ok(())
 }
 
-/// What a column has of an entity.
+/// The cells of a column.
 #[derive(Clone, Copy)]
 enum Column {
     Tick,

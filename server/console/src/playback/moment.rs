@@ -1,4 +1,4 @@
-//! A state, what the tick before it changed, and which commands caused it.
+//! A state, the changes of the tick before it, and the commands that caused them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct Moment {
     pub world: Arc<WorldConfig>,
     pub snapshot: Snapshot,
     /// Ascending by entity.
-    pub changes: Vec<Change>,
+    pub changes: Vec<AttributeChange>,
     pub births: Vec<(EntityId, u16)>,
     pub deaths: Vec<EntityId>,
     pub notifications: usize,
@@ -23,9 +23,9 @@ pub struct Moment {
     pub trace: Trace,
 }
 
-/// One attribute of one entity has another value.
+/// The new value of an attribute of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct AttributeChange {
     pub slot: Slot,
     pub column: u16,
     pub old: i32,
@@ -35,7 +35,7 @@ pub struct Change {
     pub causes: Vec<(u32, i32)>,
 }
 
-/// What a client sees from.
+/// The sight of a client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sight {
     /// In the world's units.
@@ -75,7 +75,7 @@ impl Moment {
         let mut changes = vec![];
         for (slot, changed, values) in output.changes.iter() {
             for (&column, &new) in changed.iter().zip(values) {
-                changes.push(Change {
+                changes.push(AttributeChange {
                     slot,
                     column,
                     old: before.rows[slot.index() * columns + usize::from(column)],
@@ -143,7 +143,7 @@ impl Moment {
         })
     }
 
-    /// Where a client looks from.
+    /// The place of a client's observer.
     pub fn sights(&self, client: ClientRow) -> Vec<Sight> {
         let per_client = self.world.limits.observers_per_client as usize;
         let own = self.snapshot.observers.iter();
@@ -164,8 +164,7 @@ impl Moment {
         sights.collect()
     }
 
-    /// The slots of the entities that a client has been told of, ascending. `None` in worlds
-    /// whose clients remember nothing.
+    /// The slots of a client's known set, ascending. `None` in worlds without known sets.
     pub fn known(&self, client: ClientRow) -> Option<&[u32]> {
         let remembers = self.world.schema.world.visible_max > 0;
         let known = self.snapshot.known.get(client.index())?;

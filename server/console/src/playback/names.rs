@@ -1,4 +1,4 @@
-//! What players are called, at any tick.
+//! The names of players, at any tick.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,11 +12,11 @@ pub struct Names {
     rows: Mutex<HashMap<ClientRow, Vec<Called>>>,
 }
 
-/// From this tick on, what a client is called.
+/// From this tick on, the name of a client.
 type Called = (u64, Option<Name>);
 
 impl Names {
-    /// Takes in who came in a tick. Ticks come in their order.
+    /// Adds the names of the clients that were admitted in a tick. Ticks come in their order.
     pub fn note(&self, tick: u64, people: &[PersonChange]) {
         if people.is_empty() {
             return;
@@ -28,7 +28,7 @@ impl Names {
         }
     }
 
-    /// What a row's client is called after so many ticks.
+    /// The name of a row's client after so many ticks.
     pub fn at(&self, client: ClientRow, position: u64) -> Option<Name> {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let row = rows.get(&client)?;

@@ -16,7 +16,7 @@ use super::shelf::{SHELF_BYTES_MAX, Shelf};
 use super::surveyor::{self, Progress, SharedProgress, Surveyor, restore};
 use super::ticks::Ticks;
 
-/// Plays a recording or a kept world.
+/// Plays a recording or a persistent world.
 pub struct Player {
     ticks: Ticks,
     backend: CpuBackend,
@@ -33,7 +33,8 @@ pub struct Player {
 }
 
 impl Player {
-    /// Opens a recording or the folder of a kept world, and gives what makes its snapshots.
+    /// Opens a recording or the folder of a persistent world; also returns the surveyor, which makes
+    /// the snapshots.
     pub fn open(path: &Path, threads: usize) -> Result<(Player, Surveyor)> {
         Player::with_shelf(path, threads, SHELF_BYTES_MAX)
     }
@@ -42,26 +43,26 @@ impl Player {
     pub fn with_shelf(path: &Path, threads: usize, bytes_max: u64) -> Result<(Player, Surveyor)> {
         let ticks = Ticks::open(path)?;
         let available = machine::memory_available();
-        let found = ticks.found().clone();
-        let world = found.world.clone();
+        let contents = ticks.contents().clone();
+        let world = contents.world.clone();
         let mut backend = CpuBackend::new(&world, threads, available)?;
-        // The player has the rest of the machine's threads while somebody looks.
+        // The player has the rest of the machine's threads during requests.
         let mut surveyed = CpuBackend::new(&world, 1, available)?;
-        if let Some(snapshot) = &found.snapshot {
+        if let Some(snapshot) = &contents.snapshot {
             backend.restore(snapshot)?;
             surveyed.restore(snapshot)?;
         }
         let start = backend.snapshot()?;
-        let shelf = Arc::new(Shelf::open(path, found.identity, bytes_max)?);
+        let shelf = Arc::new(Shelf::open(path, contents.identity, bytes_max)?);
         let progress = SharedProgress::new(Mutex::new(Progress {
-            first: found.first,
-            ticks: found.end,
-            reached: found.first,
-            ends_early: found.broken_off.clone(),
+            first: contents.first,
+            ticks: contents.end,
+            reached: contents.first,
+            ends_early: contents.broken_off.clone(),
             ..Progress::default()
         }));
         let names = Arc::new(Names::default());
-        names.note(0, &found.people);
+        names.note(0, &contents.people);
         let surveyor = Surveyor::new(
             ticks.again()?,
             surveyed,
@@ -76,7 +77,7 @@ impl Player {
             shelf,
             progress,
             names,
-            position: Some(found.first),
+            position: Some(contents.first),
             world: Arc::new(world),
             recent: VecDeque::new(),
         };
@@ -96,13 +97,13 @@ impl Player {
         self.progress.clone()
     }
 
-    /// What players are called, up to where the surveyor has come.
+    /// The names of players, up to the position of the surveyor.
     pub fn names(&self) -> Arc<Names> {
         self.names.clone()
     }
 
-    /// The state at a position. Fails with a sentence where the ticks were not run up to it, so
-    /// that nobody waits long.
+    /// The state at a position. Fails with a sentence where the ticks were not run up to it,
+    /// instead of a long wait.
     pub fn at(&mut self, position: u64) -> Result<Arc<Moment>> {
         if let Some(found) = self.recent.iter().find(|m| m.position == position) {
             return Ok(found.clone());
@@ -130,7 +131,7 @@ impl Player {
     }
 
     fn seek(&mut self, position: u64) -> Result<Moment> {
-        let first = self.ticks.found().first;
+        let first = self.ticks.contents().first;
         if position == first {
             self.backend.restore(&self.start)?;
             self.position = Some(first);
@@ -158,7 +159,7 @@ impl Player {
             }
             let Some(snapshot) = snapshot else {
                 self.backend.restore(&self.start)?;
-                self.position = Some(self.ticks.found().first);
+                self.position = Some(self.ticks.contents().first);
                 break;
             };
             match restore(&mut self.backend, &mut self.ticks, &self.shelf, snapshot) {
@@ -197,5 +198,5 @@ impl Player {
 
 /// So many ticks from the start can always be run at once.
 const NEAR: u64 = 32;
-/// States that are kept for the next questions about them.
+/// States that are cached for further requests.
 const RECENT_MAX: usize = 8;

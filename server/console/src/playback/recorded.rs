@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use durability::recording::{Next, RecordingReader};
+use durability::recording::{NextTick, RecordingReader};
 use gpu_kernels::Frame;
 
-use super::found::{Found, Written};
+use super::contents::{Contents, RecordedHash};
 
 /// Reads the ticks of a recording.
 pub struct Recorded {
@@ -23,7 +23,7 @@ pub struct Recorded {
 
 impl Recorded {
     /// Opens a recording, and compares the checksums of all records.
-    pub fn open(path: &Path) -> Result<(Recorded, Found)> {
+    pub fn open(path: &Path) -> Result<(Recorded, Contents)> {
         let mut reader = RecordingReader::open(path)?;
         let (mut starts, mut broken_off) = (vec![], None);
         let mut first_end = reader.offset();
@@ -48,7 +48,7 @@ impl Recorded {
             .read_to_end(&mut head)
             .with_context(|| format!("cannot read {}", path.display()))?;
         let end = starts.len() as u64;
-        let found = Found {
+        let contents = Contents {
             world: reader.config.clone(),
             snapshot: None,
             people: vec![],
@@ -63,7 +63,7 @@ impl Recorded {
             starts: Arc::new(starts),
             next: end,
         };
-        Ok((recorded, found))
+        Ok((recorded, contents))
     }
 
     pub fn again(&self) -> Result<Recorded> {
@@ -75,22 +75,22 @@ impl Recorded {
         })
     }
 
-    pub fn read(&mut self, tick: u64) -> Result<(Arc<Frame>, Written)> {
+    pub fn read(&mut self, tick: u64) -> Result<(Arc<Frame>, RecordedHash)> {
         if tick != self.next {
             let start = usize::try_from(tick).ok();
             let start = start.and_then(|tick| self.starts.get(tick));
             let start = start.with_context(|| format!("the recording has no tick {tick}"))?;
             self.reader.seek(*start)?;
         }
-        // Where the reader is after an error does not matter: the next tick is sought.
+        // The position after an error does not matter: the reader seeks the next tick.
         self.next = u64::MAX;
         match self.reader.next_tick() {
-            Next::Tick(frame, hash) => {
+            NextTick::Tick(frame, hash) => {
                 self.next = tick + 1;
-                Ok((frame.into(), Written::Hash(hash)))
+                Ok((frame.into(), RecordedHash::Hash(hash)))
             }
-            Next::End => bail!("the recording ends before tick {tick}"),
-            Next::BrokenOff(reason) => bail!("{reason}"),
+            NextTick::End => bail!("the recording ends before tick {tick}"),
+            NextTick::BrokenOff(reason) => bail!("{reason}"),
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Snapshots of a recorded world, in a folder beside the recording, or among temporary files
 //! where that can't be written.
 //!
-//! The folder is named for the recording and what it begins with, so snapshots of another
-//! recording under the same name stay what they are. A snapshot is in the form of a
-//! checkpoint, so a damaged one is found, and nobody uses one whose hash is not the recorded
-//! one.
+//! The folder is named for the recording and a checksum of its start, so snapshots of another
+//! recording under the same name are not touched. A snapshot is in the form of a
+//! checkpoint, so damage is detected, and one whose hash is not the recorded one is not used.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -72,16 +71,16 @@ impl Shelf {
         Ok(snapshot)
     }
 
-    /// Nobody asks for this snapshot again. Its file stays.
+    /// Forgets a snapshot. Its file stays.
     pub fn distrust(&self, position: u64) {
         self.kept().remove(&position);
     }
 
-    /// Keeps a snapshot, unless one is there. True if every other one had to go to make room.
+    /// Stores a snapshot, unless one is there. True if every other one was removed to make room.
     pub fn keep(&self, snapshot: &Snapshot) -> Result<bool> {
         let position = snapshot.tick.0;
         let name = checkpoint::name_of(position);
-        // Also one that nobody trusts is not ours to replace.
+        // An untrusted one is not replaced, either.
         if self.folder.names()?.contains(&name) {
             return Ok(false);
         }
@@ -133,7 +132,7 @@ fn is_writable(folder: &Path) -> bool {
     rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// What all snapshots of a recording may take on disk.
+/// The bytes of all snapshots of a recording on disk, at most.
 pub const SHELF_BYTES_MAX: u64 = 512 << 20;
 /// As long as a file may be.
 const BYTES_MAX: usize = 1 << 40;

@@ -12,7 +12,7 @@ use super::names::Names;
 use super::shelf::Shelf;
 use super::ticks::Ticks;
 
-/// How far it is known what is played.
+/// The progress of a survey.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Progress {
     /// The first position.
@@ -29,7 +29,7 @@ pub struct Progress {
     pub shelf_problem: Option<String>,
 }
 
-/// What the thread has found, for all.
+/// The thread's progress, shared.
 pub type SharedProgress = Arc<Mutex<Progress>>;
 
 pub fn read(progress: &SharedProgress) -> Progress {
@@ -59,7 +59,7 @@ impl Surveyor {
         names: Arc<Names>,
     ) -> Surveyor {
         Surveyor {
-            position: ticks.found().first,
+            position: ticks.contents().first,
             ticks,
             backend,
             shelf,
@@ -70,7 +70,7 @@ impl Surveyor {
         }
     }
 
-    /// Keeps a snapshot whenever the ticks since the last one took so long.
+    /// Stores a snapshot whenever the ticks since the last one took so long.
     pub fn every(mut self, span: Duration) -> Surveyor {
         self.span = span;
         self
@@ -94,7 +94,7 @@ impl Surveyor {
             return self.end(Some(format!("{error:#}")));
         }
         let mut since = Duration::ZERO;
-        while self.position < self.ticks.found().end {
+        while self.position < self.ticks.contents().end {
             let begun = Instant::now();
             if let Err(error) = self.step() {
                 return self.end(Some(format!("{error:#}")));
@@ -109,7 +109,7 @@ impl Surveyor {
         self.end(None);
     }
 
-    /// Goes on where an earlier survey has ended. Of the ticks before, only who came is read.
+    /// Continues where an earlier survey has ended. Of the ticks before, only the names are read.
     fn resume(&mut self) -> Result<()> {
         let positions = self.shelf.positions();
         if positions.is_empty() {
@@ -121,7 +121,7 @@ impl Surveyor {
                 Ok(()) => {
                     self.position = position;
                     self.note(|progress, position| progress.reached = position);
-                    for tick in self.ticks.found().first..position {
+                    for tick in self.ticks.contents().first..position {
                         let (frame, _) = self.ticks.read(tick)?;
                         self.names.note(tick, &frame.people);
                     }
@@ -130,7 +130,7 @@ impl Surveyor {
                 Err(_) => self.shelf.distrust(position),
             }
         }
-        // One that is not as written may have left anything.
+        // A damaged one may have left any state.
         Ok(self.backend.restore(&start)?)
     }
 
@@ -138,7 +138,7 @@ impl Surveyor {
         let tick = self.position;
         let (frame, written) = self.ticks.read(tick)?;
         let output = self.backend.tick(&frame)?;
-        written.compare(&self.ticks.found().world.schema, tick, &output.hash)?;
+        written.compare(&self.ticks.contents().world.schema, tick, &output.hash)?;
         self.names.note(tick, &frame.people);
         self.position += 1;
         Ok(())
@@ -181,10 +181,10 @@ pub fn restore(
     position: u64,
 ) -> Result<()> {
     let snapshot = shelf.read(position)?;
-    let written = ticks.written_at(position)?;
+    let written = ticks.hash_at(position)?;
     backend.restore(&snapshot)?;
     let found = backend.state_hash()?;
-    let schema = &ticks.found().world.schema;
+    let schema = &ticks.contents().world.schema;
     written.compare(schema, position.saturating_sub(1), &found)
 }
 

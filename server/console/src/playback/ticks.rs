@@ -1,4 +1,4 @@
-//! The ticks of what is played, by their number, whatever they are read from.
+//! The ticks of a recording or a journal, by their number.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,38 +6,38 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use gpu_kernels::Frame;
 
-use super::found::{Found, Written};
-use super::kept::Kept;
+use super::contents::{Contents, RecordedHash};
+use super::persistent::Persistent;
 use super::recorded::Recorded;
 
-/// A recording or the journal of a kept world, whose records have been found. Each reader has
+/// A recording or the journal of a persistent world, whose records were indexed. Each reader has
 /// its own.
 pub struct Ticks {
     source: Source,
-    found: Arc<Found>,
+    contents: Arc<Contents>,
 }
 
 enum Source {
     Recorded(Box<Recorded>),
-    Kept(Box<Kept>),
+    Persistent(Box<Persistent>),
 }
 
 impl Ticks {
-    /// Opens a recording or the folder of a kept world, and compares the checksums of all
+    /// Opens a recording or the folder of a persistent world, and compares the checksums of all
     /// records.
     pub fn open(path: &Path) -> Result<Ticks> {
-        let (source, found) = match path.is_dir() {
+        let (source, contents) = match path.is_dir() {
             true => {
-                let (kept, found) = Kept::open(path)?;
-                (Source::Kept(Box::new(kept)), found)
+                let (persistent, contents) = Persistent::open(path)?;
+                (Source::Persistent(Box::new(persistent)), contents)
             }
             false => {
-                let (recorded, found) = Recorded::open(path)?;
-                (Source::Recorded(Box::new(recorded)), found)
+                let (recorded, contents) = Recorded::open(path)?;
+                (Source::Recorded(Box::new(recorded)), contents)
             }
         };
-        let found = Arc::new(found);
-        Ok(Ticks { source, found })
+        let contents = Arc::new(contents);
+        Ok(Ticks { source, contents })
     }
 
     /// Another reader of the same.
@@ -45,33 +45,33 @@ impl Ticks {
         Ok(Ticks {
             source: match &self.source {
                 Source::Recorded(recorded) => Source::Recorded(Box::new(recorded.again()?)),
-                Source::Kept(kept) => Source::Kept(Box::new(kept.again())),
+                Source::Persistent(persistent) => Source::Persistent(Box::new(persistent.again())),
             },
-            found: self.found.clone(),
+            contents: self.contents.clone(),
         })
     }
 
-    pub fn found(&self) -> &Arc<Found> {
-        &self.found
+    pub fn contents(&self) -> &Arc<Contents> {
+        &self.contents
     }
 
-    /// A tick's frame, and what was written of the state after it.
-    pub fn read(&mut self, tick: u64) -> Result<(Arc<Frame>, Written)> {
-        let Found { first, end, .. } = *self.found;
+    /// A tick's frame, and the recorded hash of the state after it.
+    pub fn read(&mut self, tick: u64) -> Result<(Arc<Frame>, RecordedHash)> {
+        let Contents { first, end, .. } = *self.contents;
         if !(first..end).contains(&tick) {
             bail!("there is no tick {tick}: expected {first} to {end}");
         }
         match &mut self.source {
             Source::Recorded(recorded) => recorded.read(tick),
-            Source::Kept(kept) => kept.read(tick),
+            Source::Persistent(persistent) => persistent.read(tick),
         }
     }
 
-    /// What was written of the state at a position.
-    pub fn written_at(&mut self, position: u64) -> Result<Written> {
+    /// The recorded hash of the state at a position.
+    pub fn hash_at(&mut self, position: u64) -> Result<RecordedHash> {
         match position.checked_sub(1) {
-            Some(tick) if tick >= self.found.first => Ok(self.read(tick)?.1),
-            _ => Ok(Written::Nothing),
+            Some(tick) if tick >= self.contents.first => Ok(self.read(tick)?.1),
+            _ => Ok(RecordedHash::Nothing),
         }
     }
 }

@@ -1,17 +1,16 @@
 //! The dashboard: the server's health over the last hour, its world from above, its clients,
-//! and what an operator does about them. Without a database: all of it is in memory, and
-//! bounded.
+//! and the actions of an operator. Without a database: all of it is in memory, and bounded.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`gate`] | who may see it, and act on it |
-//! | [`viewers`] | who looks: how many may, and how often they ask |
+//! | [`gate`] | access control |
+//! | [`viewers`] | open dashboards: limits of their number and their requests |
 //! | [`series`], [`history`] | samples of each second of the last hour |
-//! | [`commands`] | which commands are given most, and what their scripts cost |
+//! | [`commands`] | the most frequent commands, and the costs of their scripts |
 //! | [`survey`] | the world from above |
-//! | [`watch`] | the thread that takes samples, and looks at the world while it is watched |
-//! | [`query`] | what a request asks for |
-//! | [`data`] | what the page gets, as JSON |
+//! | [`watch`] | the thread that takes samples, and surveys the world while a dashboard shows it |
+//! | [`query`] | requests, parsed |
+//! | [`data`] | answers, as JSON |
 //! | [`files`] | the files of the page |
 
 pub mod commands;
@@ -32,7 +31,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use hyper::StatusCode;
-use platform::http::{Asked, Page};
+use platform::http::{HttpRequest, Page};
 use platform::metrics::table;
 use platform::metrics::web::{WebRefusal, WebRefusals};
 use platform::renewal::Shared;
@@ -57,9 +56,9 @@ pub struct Dashboard {
     reading: Arc<Semaphore>,
 }
 
-/// What a dashboard is made of.
+/// The parts of a dashboard.
 pub struct Parts {
-    /// Where it is served.
+    /// The address of its port.
     pub address: IpAddr,
     pub token: Option<Shared<str>>,
     pub facts: data::Facts,
@@ -97,7 +96,7 @@ impl Dashboard {
         })
     }
 
-    /// Whether nobody sees it without a token.
+    /// Whether it requires a token.
     pub fn wants_token(&self) -> bool {
         self.gate.wants_token()
     }
@@ -107,7 +106,7 @@ impl Dashboard {
         self.viewers().count(Instant::now())
     }
 
-    /// Counts what was turned away.
+    /// Counts a refusal.
     pub fn note(&self, refusal: WebRefusal) {
         self.refusals.note(refusal);
         table::WEB_REFUSED.add_to(refusal.name(), 1);
@@ -115,10 +114,10 @@ impl Dashboard {
 
     /// Answers a request below `/dashboard`. Files are for all: they hold nothing of the
     /// server.
-    pub async fn answer(&self, asked: Asked) -> Page {
-        let page = match files::at(&asked.path) {
+    pub async fn answer(&self, request: HttpRequest) -> Page {
+        let page = match files::at(&request.path) {
             Some(file) => file,
-            None => self.answer_query(asked).await,
+            None => self.answer_query(request).await,
         };
         Page {
             may_be_framed: false,
@@ -126,13 +125,13 @@ impl Dashboard {
         }
     }
 
-    async fn answer_query(&self, asked: Asked) -> Page {
+    async fn answer_query(&self, request: HttpRequest) -> Page {
         let now = Instant::now();
-        if let Err(no_entry) = self.gate.admit(&asked, now) {
+        if let Err(no_entry) = self.gate.admit(&request, now) {
             no_entry.refusal.iter().for_each(|why| self.note(*why));
             return Page::from(&no_entry);
         }
-        let (viewer, query) = match query::parse(&asked) {
+        let (viewer, query) = match query::parse(&request) {
             Ok(query) => query,
             Err(QueryError::Unknown) => return Page::not_found("the dashboard is /dashboard\n"),
             Err(QueryError::Wrong(reason)) => {
@@ -140,10 +139,10 @@ impl Dashboard {
                 return Page::error(StatusCode::BAD_REQUEST, reason);
             }
         };
-        if let Err(page) = self.let_in(viewer, asked.peer, now) {
+        if let Err(page) = self.let_in(viewer, request.peer, now) {
             return page;
         }
-        self.work(viewer, query, asked.peer).await
+        self.work(viewer, query, request.peer).await
     }
 
     fn let_in(&self, viewer: Viewer, peer: IpAddr, now: Instant) -> Result<(), Page> {
@@ -160,14 +159,14 @@ impl Dashboard {
             self.note(refusal);
             let reason = match refusal {
                 WebRefusal::Viewers => "too many dashboards are open",
-                _ => "this dashboard asks too often",
+                _ => "too many requests of this dashboard",
             };
             Page::error(StatusCode::TOO_MANY_REQUESTS, reason)
         })
     }
 
-    /// Answers where it may take a while. A world that does not answer holds up those only
-    /// that ask it.
+    /// Answers requests that may take a while. A world that does not answer delays only the
+    /// requests that need it.
     async fn work(&self, viewer: Viewer, query: Query, peer: IpAddr) -> Page {
         let busy = || {
             self.note(WebRefusal::Busy);

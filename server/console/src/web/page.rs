@@ -8,20 +8,20 @@ use hyper::header::{
     ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE, HeaderValue,
     ORIGIN, VARY,
 };
-use platform::http::cross_site::Asker;
-use platform::http::{Asked, Page};
+use platform::http::cross_site::RequestOrigin;
+use platform::http::{HttpRequest, Page};
 use serde::Serialize;
 use transport::browsers::Renewed;
 
 use crate::web::root::WebRoot;
 
-/// What the page asks for before each connection.
+/// The parameters that the page requests before each connection.
 #[derive(Debug, Serialize)]
 struct Connect {
-    /// The UDP port of the server, or of what lies before it, on the host of the page.
+    /// The UDP port of the server, or of a proxy before it, on the host of the page.
     port: u16,
     /// The SHA-256 hash of the server's certificate in hexadecimal digits; `null`: the
-    /// browser is to judge the certificate.
+    /// browser verifies the certificate.
     certificate_hash: Option<String>,
 }
 
@@ -29,48 +29,48 @@ struct Connect {
 pub struct GamePage {
     /// The UDP port that pages connect to.
     pub port: u16,
-    /// The certificate that pages pin; none: browsers judge the server's own.
+    /// The certificate that pages pin; none: browsers verify the server's own.
     pub renewed: Option<Arc<Renewed>>,
-    /// Pages of these origins may ask where to connect, beside the server's own.
+    /// Pages of these origins may request the parameters, beside the server's own.
     pub origins: Vec<String>,
-    /// A page of one's own, whose files come before those of this one.
+    /// A custom page, whose files replace those of this one.
     pub root: Option<Arc<WebRoot>>,
 }
 
 impl GamePage {
-    /// Where a page asks for its connection.
+    /// The path of the parameters.
     pub const CONNECT: &str = "/connect.json";
 
     /// Answers a request.
-    pub async fn answer(&self, asked: &Asked) -> Page {
-        if asked.path == GamePage::CONNECT {
-            return self.for_origins(asked, self.connect());
+    pub async fn answer(&self, request: &HttpRequest) -> Page {
+        if request.path == GamePage::CONNECT {
+            return self.for_origins(request, self.connect());
         }
         if let Some(root) = &self.root
-            && let Some(file) = root.at(&asked.path).await
+            && let Some(file) = root.at(&request.path).await
         {
             return file;
         }
-        GamePage::built_in(&asked.path)
+        GamePage::built_in(&request.path)
     }
 
-    /// Whether a page of another site may ask for a path. Documents may be linked and framed.
-    pub fn lets(&self, asker: Asker<'_>, path: &str) -> bool {
-        match asker {
-            Asker::Own => true,
-            Asker::Link | Asker::Frame => path != GamePage::CONNECT,
-            Asker::Other(origin) => self.is_allowed(origin.as_bytes()),
+    /// Whether a page of another site may request a path. Documents may be linked and framed.
+    pub fn allows(&self, origin: RequestOrigin<'_>, path: &str) -> bool {
+        match origin {
+            RequestOrigin::Own => true,
+            RequestOrigin::Link | RequestOrigin::Frame => path != GamePage::CONNECT,
+            RequestOrigin::Other(origin) => self.is_allowed(origin.as_bytes()),
         }
     }
 
-    /// Whether pages of this origin may ask where to connect.
+    /// Whether pages of this origin may request the parameters.
     fn is_allowed(&self, origin: &[u8]) -> bool {
         let mut allowed = self.origins.iter();
         allowed.any(|allowed| origin.eq_ignore_ascii_case(allowed.as_bytes()))
     }
 
-    /// Says which requests pages of other origins may send.
-    pub fn preflight(&self, asked: &Asked) -> Option<Page> {
+    /// The answer to a preflight of a page of another origin.
+    pub fn preflight(&self, request: &HttpRequest) -> Option<Page> {
         let get = HeaderValue::from_static("GET");
         let age = HeaderValue::from_static("600");
         let page = Page {
@@ -80,17 +80,17 @@ impl GamePage {
             ],
             ..Page::error(StatusCode::NO_CONTENT, "")
         };
-        (asked.path == GamePage::CONNECT).then(|| self.for_origins(asked, page))
+        (request.path == GamePage::CONNECT).then(|| self.for_origins(request, page))
     }
 
     /// Lets pages of the origins that may connect read an answer.
-    fn for_origins(&self, asked: &Asked, mut page: Page) -> Page {
+    fn for_origins(&self, request: &HttpRequest, mut page: Page) -> Page {
         if self.origins.is_empty() {
             return page;
         }
         page.headers
             .push((VARY, HeaderValue::from_static("Origin")));
-        let origin = asked.headers.get(ORIGIN);
+        let origin = request.headers.get(ORIGIN);
         if let Some(origin) = origin.filter(|origin| self.is_allowed(origin.as_bytes())) {
             page.headers
                 .push((ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone()));

@@ -1,10 +1,10 @@
-//! A recording or a kept world in the browser: a time line, the world at any tick, what the tick changed and
-//! which commands caused it, and what one client saw.
+//! A recording or a persistent world in the browser: a time line, the world at any tick, its
+//! changes with the commands that caused them, and the view of one client.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`query`] | what a request asks for |
-//! | [`data`] | what the page gets, as JSON |
+//! | [`query`] | requests, parsed |
+//! | [`data`] | answers, as JSON |
 //! | [`files`] | the files of the page |
 
 pub mod data;
@@ -19,8 +19,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hyper::StatusCode;
-use platform::http::cross_site::Asker;
-use platform::http::{self, Asked, Page, Site};
+use platform::http::cross_site::RequestOrigin;
+use platform::http::{self, HttpRequest, Page, Site};
 use platform::metrics::web::WebRefusal;
 use platform::renewal::Shared;
 use tokio::sync::Semaphore;
@@ -33,7 +33,7 @@ use crate::playback::Player;
 use crate::playback::surveyor::{self, SharedProgress};
 use data::Source;
 
-/// A recording or a kept world that is served until this is dropped.
+/// A recording or a persistent world that is served until this is dropped.
 pub struct ReplaySite {
     address: SocketAddr,
     progress: SharedProgress,
@@ -41,8 +41,8 @@ pub struct ReplaySite {
 }
 
 impl ReplaySite {
-    /// Opens what is to be played and shows it at an address, with the rules of the dashboard for
-    /// those who look. `names` are those of the port beside the machine's own.
+    /// Opens a recording or a folder and shows it at an address, with the access rules of the
+    /// dashboard. `names` are those of the port beside the machine's own.
     pub fn start(
         recording: &Path,
         address: SocketAddr,
@@ -56,7 +56,7 @@ impl ReplaySite {
         let name = recording.file_name().unwrap_or_default();
         let progress = player.progress();
         survey.start()?;
-        let answers = Answers {
+        let answers = ReplayHandler {
             gate: Gate::new(address.ip(), token),
             viewers: Mutex::default(),
             source: Arc::new(Source::new(name.to_string_lossy().into_owned(), player)),
@@ -95,7 +95,7 @@ impl Drop for ReplaySite {
     }
 }
 
-struct Answers {
+struct ReplayHandler {
     gate: Gate,
     viewers: Mutex<Viewers>,
     source: Arc<Source>,
@@ -104,7 +104,7 @@ struct Answers {
     names: Vec<String>,
 }
 
-impl Site for Answers {
+impl Site for ReplayHandler {
     fn names(&self) -> &[String] {
         &self.names
     }
@@ -113,14 +113,14 @@ impl Site for Answers {
         self.gate.wants_token()
     }
 
-    fn lets(&self, asker: Asker<'_>, path: &str) -> bool {
-        asker == Asker::Link && site::is_page(path, "/replay")
+    fn allows(&self, origin: RequestOrigin<'_>, path: &str) -> bool {
+        origin == RequestOrigin::Link && site::is_page(path, "/replay")
     }
 
-    async fn answer(&self, asked: Asked) -> Page {
-        let page = match files::at(&asked.path) {
+    async fn answer(&self, request: HttpRequest) -> Page {
+        let page = match files::at(&request.path) {
             Some(file) => file,
-            None => match self.answer_query(&asked).await {
+            None => match self.answer_query(&request).await {
                 Ok(page) | Err(page) => page,
             },
         };
@@ -131,12 +131,12 @@ impl Site for Answers {
     }
 }
 
-impl Answers {
+impl ReplayHandler {
     /// An error is the answer, too.
-    async fn answer_query(&self, asked: &Asked) -> Result<Page, Page> {
+    async fn answer_query(&self, request: &HttpRequest) -> Result<Page, Page> {
         let now = Instant::now();
-        (self.gate.admit(asked, now)).map_err(|no_entry| Page::from(&no_entry))?;
-        let (viewer, query) = query::parse(asked).map_err(|error| match error {
+        (self.gate.admit(request, now)).map_err(|no_entry| Page::from(&no_entry))?;
+        let (viewer, query) = query::parse(request).map_err(|error| match error {
             QueryError::Unknown => Page::not_found("the recording is at /replay\n"),
             QueryError::Wrong(reason) => Page::error(StatusCode::BAD_REQUEST, reason),
         })?;
@@ -158,7 +158,7 @@ impl Answers {
         viewers.come(viewer, now).map_err(|refusal| {
             let reason = match refusal {
                 WebRefusal::Viewers => "too many pages are open",
-                _ => "this page asks too often",
+                _ => "too many requests of this page",
             };
             Page::error(StatusCode::TOO_MANY_REQUESTS, reason)
         })

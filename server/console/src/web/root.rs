@@ -1,8 +1,8 @@
-//! The files of a page of one's own: a folder that is only read.
+//! The files of a custom page: a read-only folder.
 //!
 //! A request names a file by its path below the folder. Names are taken as they are: nothing
 //! leads out of the folder, no name begins with a dot, and no symbolic link is followed, also
-//! where the folder changes meanwhile. Files are bounded, and so is what all answers hold.
+//! where the folder changes meanwhile. Files are bounded, and so is the memory of all answers.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -21,7 +21,7 @@ use tracing::debug;
 #[derive(Debug)]
 pub struct WebRoot {
     folder: PathBuf,
-    /// Room for what answers hold, in KiB.
+    /// Room for the answers in memory, in KiB.
     room: Arc<Semaphore>,
 }
 
@@ -108,7 +108,7 @@ impl AsRef<[u8]> for Content {
     }
 }
 
-/// A file that grows meanwhile is read as far as it was long, which is what there is room for.
+/// A file that grows meanwhile is read up to its first length, for which room is reserved.
 fn read_all(file: File, length: u64, room: OwnedSemaphorePermit) -> io::Result<Bytes> {
     let mut bytes = vec![];
     file.take(length).read_to_end(&mut bytes)?;
@@ -152,7 +152,7 @@ fn decoded(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// What a file is, by the end of its name. Browsers don't guess: the header `nosniff` is set.
+/// The type of a file, by the end of its name. Browsers don't guess: the header `nosniff` is set.
 fn content_type(name: &str) -> &'static str {
     let end = name.rsplit_once('.').map_or("", |(_, end)| end);
     let end = end.to_ascii_lowercase();
@@ -182,7 +182,7 @@ const TYPES: [(&[&str], &str); 17] = [
 
 /// The largest file that is served.
 const FILE_BYTES_MAX: u64 = 16 << 20;
-/// What all answers at a time may hold.
+/// The limit of all answers in memory.
 const ANSWERS_KIB_MAX: usize = 64 << 10;
 /// Folders and the file in them.
 const PARTS_MAX: usize = 32;

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use platform::http::cross_site::Asker;
-use platform::http::{self, Asked, Limits, Page, Refused, Site};
+use platform::http::cross_site::RequestOrigin;
+use platform::http::{self, HttpRefusal, HttpRequest, Limits, Page, Site};
 use platform::metrics::table;
 use platform::metrics::web::WebRefusal;
 
 use super::dashboard::Dashboard;
 use super::page::GamePage;
 
-/// What is served at the web address.
+/// The site at the web address.
 pub struct WebSite {
     pub page: GamePage,
     pub dashboard: Arc<Dashboard>,
@@ -39,10 +39,10 @@ pub fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
 }
 
 impl Site for WebSite {
-    async fn answer(&self, asked: Asked) -> Page {
-        match is_of_dashboard(&asked.path) {
-            true => self.dashboard.answer(asked).await,
-            false => self.page.answer(&asked).await,
+    async fn answer(&self, request: HttpRequest) -> Page {
+        match is_of_dashboard(&request.path) {
+            true => self.dashboard.answer(request).await,
+            false => self.page.answer(&request).await,
         }
     }
 
@@ -54,28 +54,28 @@ impl Site for WebSite {
         is_of_dashboard(path) && self.dashboard.wants_token()
     }
 
-    fn lets(&self, asker: Asker<'_>, path: &str) -> bool {
+    fn allows(&self, origin: RequestOrigin<'_>, path: &str) -> bool {
         match is_of_dashboard(path) {
-            true => asker == Asker::Link && is_page(path, "/dashboard"),
-            false => self.page.lets(asker, path),
+            true => origin == RequestOrigin::Link && is_page(path, "/dashboard"),
+            false => self.page.allows(origin, path),
         }
     }
 
-    fn preflight(&self, asked: &Asked) -> Option<Page> {
-        self.page.preflight(asked)
+    fn preflight(&self, request: &HttpRequest) -> Option<Page> {
+        self.page.preflight(request)
     }
 
     fn takes(&self, path: &str) -> bool {
         path == Dashboard::ACTS
     }
 
-    fn note(&self, refused: Refused) {
-        self.dashboard.note(match refused {
-            Refused::Crowded => WebRefusal::Crowded,
-            Refused::Slow => WebRefusal::Slow,
-            Refused::Malformed => WebRefusal::Malformed,
-            Refused::Large => WebRefusal::Large,
-            Refused::Foreign => WebRefusal::Foreign,
+    fn note(&self, refusal: HttpRefusal) {
+        self.dashboard.note(match refusal {
+            HttpRefusal::Crowded => WebRefusal::Crowded,
+            HttpRefusal::Slow => WebRefusal::Slow,
+            HttpRefusal::Malformed => WebRefusal::Malformed,
+            HttpRefusal::Large => WebRefusal::Large,
+            HttpRefusal::Foreign => WebRefusal::Foreign,
         });
     }
 }

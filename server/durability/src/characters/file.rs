@@ -1,5 +1,5 @@
-//! Characters in `characters.redb`, in the folder of a world that is kept. The folder's lock
-//! keeps others from it.
+//! Characters in `characters.redb`, in the folder of a persistent world. The folder's lock
+//! protects it from other servers.
 
 use std::path::Path;
 

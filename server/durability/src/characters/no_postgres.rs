@@ -1,5 +1,4 @@
-//! Instead of characters in a database, in a build without the feature `postgres`: an error says how
-//! to get one with it.
+//! Stub for builds without the feature `postgres`: its error names the feature.
 
 use std::convert::Infallible;
 use std::str::FromStr;

@@ -1,8 +1,8 @@
 //! Characters in a PostgreSQL database, which worlds share: each has its name there.
 //!
-//! `myriad_worlds` has for each world the number of claims so far. Who claims a world raises
+//! `myriad_worlds` has for each world the number of claims so far. A claim raises
 //! it, and each write checks it in its own transaction. So of two servers of a world only the
-//! last one that started writes, however late the words of the other arrive.
+//! last one that started writes, however late the statements of the other arrive.
 
 use std::fmt;
 use std::str::FromStr;
@@ -53,7 +53,7 @@ impl FromStr for Database {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(PATIENCE);
         }
-        // A machine that is gone says nothing.
+        // A machine that is gone never answers.
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(PATIENCE);
         }
@@ -83,7 +83,7 @@ pub struct PostgresStore {
 struct State {
     /// None before the first use, and after an error.
     session: Option<Session>,
-    /// Which claim of the world this one's is.
+    /// The number of this server's claim of the world.
     claim: Option<i64>,
 }
 
@@ -108,7 +108,7 @@ impl PostgresStore {
         Ok(store)
     }
 
-    /// Does something in a transaction, or fails in time: a database may be there and say nothing.
+    /// Runs a transaction with a time limit: a database may accept a connection and never answer.
     fn run<T: Send>(
         &self,
         work: impl AsyncFnOnce(&Transaction<'_>, &mut Option<i64>) -> Result<T> + Send,
@@ -209,7 +209,7 @@ fn connect(config: &Config) -> Result<Session> {
     Ok(Session { client, runtime })
 }
 
-/// Carries what its client says and is answered. Its errors are the client's, too.
+/// Drives a connection. Its errors are also returned to its client.
 fn serve<S, T>(connection: Connection<S, T>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -276,11 +276,11 @@ const UPSERT: &str = "
     SELECT $1, own.account, own.character::jsonb
     FROM unnest($2::text[], $3::text[]) AS own (account, character)
     ON CONFLICT (world, account) DO UPDATE SET character = excluded.character";
-/// Two that make the tables at once would be in each other's way.
+/// Serializes servers that make the tables at the same time.
 const TABLES_LOCK: i64 = 0x006d_7972_6961_6421;
-/// Where a database listens that says nothing else.
+/// The port of a database whose URL has none.
 const PORT: u16 = 5432;
-/// For a connection, a statement, and words that nobody acknowledges.
+/// For a connection, a statement, and unacknowledged data.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// For all statements of a transaction, also of a database that does not keep its own limits.
 const TRANSACTION_PATIENCE: Duration = Duration::from_secs(60);

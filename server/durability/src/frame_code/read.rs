@@ -11,7 +11,7 @@ use shared::{ClientRow, EntityId, Slot, Tick};
 use super::super::code::{Bytes, CodeError};
 use super::{Before, CHUNK_COMMANDS, FrameCoder};
 
-/// What a frame has beside its commands.
+/// The parts of a frame beside its commands.
 #[derive(Deserialize)]
 struct ReadRest {
     observers: Vec<ObserverChange>,
@@ -33,7 +33,7 @@ impl FrameCoder {
         mut frame: Frame,
     ) -> Result<Frame, CodeError> {
         self.decode_commands(workers, tick, bytes, &mut frame)?;
-        // Each takes some bytes, so memory grows with what is there.
+        // Each takes some bytes, so memory is bounded by the input.
         for _ in 0..bytes.number()? {
             let ticks = bytes.small("a delay")?;
             let command = decode_alone(bytes, &mut frame)?;
@@ -136,7 +136,7 @@ impl FrameCoder {
     }
 }
 
-/// What stands before the chunks of a frame, of each.
+/// The head of a chunk; all heads stand before the chunks of a frame.
 struct ChunkHead {
     commands: usize,
     bytes: usize,
@@ -153,8 +153,8 @@ struct Chunk<'a> {
     result: Result<(), CodeError>,
 }
 
-/// Reads the heads of the chunks of this many commands. What they take in memory is in
-/// proportion to what is there in bytes.
+/// Reads the heads of the chunks of this many commands. Their memory is in proportion to the
+/// bytes of the input.
 fn decode_heads(count: usize, bytes: &mut Bytes<'_>) -> Result<Vec<ChunkHead>, CodeError> {
     let (mut left, mut sum, mut heads) = (count, 0usize, vec![]);
     while left > 0 {
@@ -188,7 +188,7 @@ enum Continues {
     Newest,
 }
 
-/// A command without its words, and without what it continues.
+/// A command without its words, and without the entity and sequence that it continues.
 fn decode_head(bytes: &mut Bytes<'_>, before: &Before) -> Result<(Command, Continues), CodeError> {
     let head = bytes.number()?;
     let kind = u16::try_from(head >> 3).map_err(|_| CodeError::OutOfRange {

@@ -1,4 +1,4 @@
-//! What a migration changes, as lines for people.
+//! The changes of a migration, as lines for people.
 
 /// The lines so far.
 #[derive(Debug, Default)]

@@ -4,9 +4,9 @@ use shared::EntityId;
 use super::changes::{Changes, counted};
 use super::names::Names;
 use super::{MigrationError, place};
-use crate::roster::{Roster, Stands};
+use crate::roster::{Roster, RowState};
 
-/// Clients keep their rows and tickets, and what of their holdings the new world allows.
+/// Clients keep their rows and tickets, and the holdings that the new world allows.
 /// Their observers are set when they come back.
 pub fn migrate(
     names: &Names<'_>,
@@ -26,11 +26,11 @@ pub fn migrate(
             needed: last.0.saturating_add(1),
         });
     }
-    let is_spectator = |stands: &Stands| {
+    let is_spectator = |state: &RowState| {
         matches!(
-            stands,
-            Stands::Live(EntityId::NONE)
-                | Stands::Lost {
+            state,
+            RowState::Live(EntityId::NONE)
+                | RowState::Lost {
                     entity: EntityId::NONE,
                     ..
                 }
@@ -40,7 +40,7 @@ pub fn migrate(
         let before = roster.clients.len();
         roster
             .clients
-            .retain(|_, client| !is_spectator(&client.row.stands));
+            .retain(|_, client| !is_spectator(&client.row.state));
         let gone = before - roster.clients.len();
         if gone > 0 {
             let gone = counted(gone as u64, "spectator", "spectators");

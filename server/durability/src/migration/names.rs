@@ -2,8 +2,8 @@ use shared::{Attribute, AttributeType, CommandKind, CommandSchema, Fixed, Schema
 
 use super::changes::Changes;
 
-/// What of the kept world is what in the given one. Numbers of the one become those of the
-/// other where both have the name.
+/// The names of the kept world and the given one, matched. Numbers of the one become those of
+/// the other where both have the name.
 pub struct Names<'a> {
     pub kept: &'a WorldConfig,
     pub given: &'a WorldConfig,
@@ -101,7 +101,7 @@ impl<'a> Names<'a> {
         name.map_or_else(|| kind.id().to_string(), str::to_owned)
     }
 
-    /// A command in both worlds, with the same words; `Err` says why there is none.
+    /// A command in both worlds, with the same parameters; `Err` is the reason if there is none.
     pub fn command(&self, kind: CommandKind) -> Result<Pair<'_>, &'static str> {
         let old = self.kept.schema.command(kind).ok_or("is gone")?;
         let new = self
@@ -111,11 +111,11 @@ impl<'a> Names<'a> {
             .ok_or("is gone")?;
         match old.words == new.words {
             true => Ok(Pair { old, new }),
-            false => Err("takes other words"),
+            false => Err("has other parameters"),
         }
     }
 
-    /// Says what comes, goes and changes its type.
+    /// Reports additions, removals and changes of type.
     pub fn describe(&self, changes: &mut Changes) {
         let (kept, given) = (&self.kept.schema, &self.given.schema);
         let (old, new) = (kept.world.capacity, given.world.capacity);

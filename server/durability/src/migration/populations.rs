@@ -1,5 +1,5 @@
 //! The populations of kinds that are new. A world's own are born in its first tick, so these
-//! are born in a tick of theirs, of which nobody is told.
+//! are born in an extra tick, which is not sent to clients.
 
 use anyhow::{Context, Result};
 use gpu_kernels::tick::frame::POPULATION_TOKEN;
@@ -25,7 +25,7 @@ pub fn of_new_kinds(names: &Names<'_>) -> Vec<(u16, u32)> {
 pub fn bear(body: &mut Body, populations: &[(u16, u32)], backend: &mut dyn Backend) -> Result<u64> {
     backend.restore(&body.snapshot)?;
     let output = backend.tick(&frame(&body.world, body, populations))?;
-    // What the tick before has left is to be settled still.
+    // Births and deaths of the tick before are not settled yet.
     body.births.extend(output.births.iter().cloned());
     body.deaths.extend(output.deaths.iter().copied());
     body.deaths.sort_unstable_by_key(|entity| entity.slot);

@@ -9,7 +9,7 @@ use super::names::Names;
 use super::{MigrationError, MigrationOptions};
 use crate::values::value_text;
 
-/// Fills the slots of the new state. Gives the entities that are removed, by slot.
+/// Fills the slots of the new state. Returns the entities that are removed, by slot.
 pub fn migrate(
     names: &Names<'_>,
     kept: &Snapshot,
@@ -47,7 +47,7 @@ pub fn migrate(
                 new.due[slot] = kept.due[slot];
             }
             (state, kind) => {
-                // Slots of the dead are free once nobody knows of them.
+                // Slots of the dead are free once no known set has them.
                 new.states[slot] = match has_entity {
                     true => SlotState::Resting,
                     false => state,
@@ -90,8 +90,8 @@ fn check_room(names: &Names<'_>, kept: &Snapshot) -> Result<(), MigrationError> 
     }
 }
 
-/// What is known of clients' ideas of movement goes on unless the rules for it have changed.
-/// Else everything rests where it is, until it is told otherwise.
+/// Courses stay valid unless the rules for them have changed. Then every entity rests where it
+/// is until its next change.
 fn keeps_tracks(kept: &WorldConfig, given: &WorldConfig) -> bool {
     let tolerance = |world: &WorldConfig| world.motion.as_ref().map(|motion| motion.tolerance);
     tolerance(kept).is_some()
@@ -105,7 +105,7 @@ fn respawns(given: &WorldConfig, kind: u16) -> bool {
     fall.is_some() && kind != given.player_kind
 }
 
-/// The bounds of a kind's own attributes. Nobody who lives has fallen, so the attribute that
+/// The bounds of a kind's own attributes. No living entity has fallen, so the attribute that
 /// decides is above the value of the fall.
 fn bounds(given: &WorldConfig, kind: usize) -> Vec<KindAttribute> {
     let mut own = given.schema.kinds[kind].attributes.clone();
@@ -128,7 +128,7 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    /// An entity goes on.
+    /// Fills the slot of an entity that stays.
     fn fill(&mut self, slot: usize, kind: u16, kept: &Snapshot, new: &mut Snapshot) {
         new.states[slot] = SlotState::Live;
         new.kinds[slot] = kind;

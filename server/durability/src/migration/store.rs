@@ -1,6 +1,5 @@
-//! A world that was migrated goes on in the folder of the one before. Nothing is overwritten
-//! before a copy of everything is complete, and what is written then comes into force with
-//! one change of a name.
+//! Stores a migrated world in the folder of the one before. Nothing is overwritten before a copy
+//! of everything is complete, and the new state comes into force with one rename.
 
 use std::io;
 

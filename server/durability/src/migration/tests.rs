@@ -111,8 +111,8 @@ fn says(migrated: &Migrated, line: &str) {
     assert!(lines.iter().any(|own| own == line), "{line}: {lines:#?}");
 }
 
-/// A backend goes on from it, whatever its threads, to the same states.
-fn goes_on(body: &Body, ticks: u64) -> Snapshot {
+/// Backends run from it to the same states, whatever their number of threads.
+fn runs_on(body: &Body, ticks: u64) -> Snapshot {
     let mut ends = vec![];
     for threads in [1, 3] {
         let mut backend = CpuBackend::new(&body.world, threads, None).unwrap();
@@ -185,7 +185,7 @@ fn values_follow_their_names_and_new_ones_have_their_defaults() {
     ] {
         says(&migrated, line);
     }
-    goes_on(body, 3);
+    runs_on(body, 3);
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn waiting_commands_run_as_what_they_were() {
     assert_ne!(symbol(&given, "blue"), blue);
     let migrated = migrated(body, &given);
     let end = Body {
-        snapshot: goes_on(&migrated.body, 4),
+        snapshot: runs_on(&migrated.body, 4),
         ..migrated.body
     };
     assert_eq!(get(&end, 0, "hp"), 80);
@@ -289,7 +289,7 @@ fn entities_of_a_kind_that_is_gone_are_removed_only_if_that_is_meant() {
     says(&migrated, "kind item is gone: 1 entity is removed");
     assert_eq!(migrated.body.deaths, [EntityId::new(2, 1)]);
     assert_eq!(migrated.body.snapshot.states[2], SlotState::Resting);
-    goes_on(&migrated.body, 3);
+    runs_on(&migrated.body, 3);
 }
 
 #[test]
@@ -302,12 +302,12 @@ fn a_smaller_capacity_needs_free_slots() {
         "{refused}"
     );
     assert!(refused.contains("at least 3"), "{refused}");
-    goes_on(&migrated(state(&kept()), &given(3)).body, 3);
+    runs_on(&migrated(state(&kept()), &given(3)).body, 3);
 }
 
-/// Nobody lives who has fallen, also by a rule that is new.
+/// No living entity has fallen, also by a new rule.
 #[test]
-fn a_new_rule_for_falls_finds_nobody_fallen() {
+fn a_new_rule_for_falls_finds_no_fallen_entity() {
     let mut body = state(&kept());
     set(&mut body, 0, "hp", 10);
     let kinds = KINDS.replace("max = 100, audience", "max = 100, falls_at = 20, audience");
@@ -315,11 +315,11 @@ fn a_new_rule_for_falls_finds_nobody_fallen() {
     let migrated = migrated(body, &world("capacity = 8", &kinds, SCRIPTS));
     assert_eq!(get(&migrated.body, 0, "hp"), 21);
     says(&migrated, "player.hp: 1 value is clamped to 21 to 100");
-    goes_on(&migrated.body, 3);
+    runs_on(&migrated.body, 3);
 }
 
 #[test]
-fn a_rest_goes_on_under_its_commands_name() {
+fn a_rest_continues_under_its_commands_name() {
     let scripts = format!("{SCRIPTS}#[command(clients)]\nfn blink(me: Entity) {{ me.hp += 1; }}");
     let commands = "[commands]\nblink = { cooldown = 30 }\nplant = { cooldown = 50 }\n";
     let kept = world("capacity = 8", &format!("{commands}{KINDS}"), &scripts);

@@ -22,8 +22,8 @@ pub struct RecordingReader<R = BufReader<File>> {
     offset: u64,
 }
 
-/// What comes next in a recording.
-pub enum Next {
+/// The result of reading a tick.
+pub enum NextTick {
     Tick(Box<Frame>, StateHash),
     End,
     /// The recording is incomplete or damaged; the place and the reason are for people.
@@ -65,14 +65,16 @@ impl<R: Read> RecordingReader<R> {
     }
 
     /// Reads the next tick.
-    pub fn next_tick(&mut self) -> Next {
+    pub fn next_tick(&mut self) -> NextTick {
         let begin = self.offset;
         let record = read_record::<NoWorld>(&mut self.input, &mut self.offset, self.tick_bytes_max);
         match record {
-            Ok(Some(Record::Tick(frame, hash))) => Next::Tick(frame, hash),
-            Ok(Some(Record::Start(_))) => Next::BrokenOff(format!("byte {begin}: a second world")),
-            Ok(None) => Next::End,
-            Err(reason) => Next::BrokenOff(reason),
+            Ok(Some(Record::Tick(frame, hash))) => NextTick::Tick(frame, hash),
+            Ok(Some(Record::Start(_))) => {
+                NextTick::BrokenOff(format!("byte {begin}: a second world"))
+            }
+            Ok(None) => NextTick::End,
+            Err(reason) => NextTick::BrokenOff(reason),
         }
     }
 }
@@ -105,12 +107,12 @@ impl<R: Read + Seek> RecordingReader<R> {
     }
 }
 
-/// A world behind the first record, which nobody reads.
+/// A world behind the first record, which is skipped.
 #[derive(Debug, serde::Deserialize)]
 struct NoWorld;
 
-/// The next record; `None` at the file's end. `offset` moves behind it. An error says where
-/// the record begins.
+/// The next record; `None` at the file's end. `offset` moves behind it. An error names the byte
+/// at which the record begins.
 fn read_record<W: DeserializeOwned>(
     input: &mut impl Read,
     offset: &mut u64,

@@ -1,7 +1,7 @@
 //! A recording while the world runs.
 //!
 //! The world does not depend on its recording. A thread writes it; if the disk is full, fails
-//! or is too slow, the recording ends there, and what was written so far can be replayed.
+//! or is too slow, the recording ends there, and can be replayed up to there.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -99,7 +99,7 @@ impl RecordingWriter {
         std::thread::Builder::new()
             .name("recording".to_owned())
             .spawn(move || {
-                // Nobody listens once the server has given up on the disk.
+                // The receiver is gone once the server has given up on the disk.
                 let _ = end.send(thread.write_all(&start, &incoming));
             })
             .context("cannot start the recording's thread")?;
@@ -144,13 +144,13 @@ impl RecordingWriter {
         false
     }
 
-    /// Waits until everything is on disk. An error says where the recording ends if that is
-    /// before the world, and why.
+    /// Waits until everything is on disk. An error gives the tick and reason if the recording ended
+    /// before the world.
     pub fn finish(mut self) -> Result<()> {
         self.records = None;
         let _wait = Wait::new("the disk to take the recording's end", FINISH_PATIENCE);
         if let Some(stopped) = &self.stopped {
-            // What was queued before is written all the same, if the disk takes it.
+            // Records that were queued before are still written, if the disk takes them.
             let _ = self.ended.recv_timeout(FINISH_PATIENCE);
             bail!("the recording {}", stopped.describe());
         }
@@ -162,9 +162,9 @@ impl RecordingWriter {
     }
 
     fn stop(&mut self, tick: Tick, reason: String) {
-        // The thread ends once it has written what waits.
+        // The thread ends once it has written the queue.
         self.records = None;
-        error!(%tick, reason, "the recording has stopped; the world goes on");
+        error!(%tick, reason, "the recording has stopped; the world keeps running");
         self.stopped = Some(Stopped {
             tick,
             reason,
@@ -191,7 +191,7 @@ impl Stopped {
     }
 }
 
-/// What the recording's thread needs.
+/// The state of the recording's thread.
 struct Thread<S: Sink> {
     sink: BufWriter<S>,
     /// Of a tick's record.
@@ -259,7 +259,7 @@ mod tests {
     use std::sync::{Condvar, Mutex};
 
     use super::*;
-    use crate::recording::{Next, RecordingReader};
+    use crate::recording::{NextTick, RecordingReader};
 
     /// A disk with room for some bytes, which takes them while it is not stalled.
     #[derive(Clone, Default)]
@@ -322,8 +322,8 @@ mod tests {
     fn ticks_of(bytes: &[u8]) -> Vec<Tick> {
         let mut recording = RecordingReader::read(bytes, "test").unwrap();
         let next = std::iter::from_fn(|| match recording.next_tick() {
-            Next::Tick(frame, _) => Some(frame.tick),
-            Next::End | Next::BrokenOff(_) => None,
+            NextTick::Tick(frame, _) => Some(frame.tick),
+            NextTick::End | NextTick::BrokenOff(_) => None,
         });
         next.collect()
     }
@@ -370,7 +370,7 @@ mod tests {
             "the recording ends before tick {recorded}, {lost} ticks too early: {TOO_SLOW}"
         );
         assert_eq!(failure, expected);
-        // What waited was written after all.
+        // The queue was written after all.
         assert_eq!(ticks_of(&disk.bytes()).len(), recorded);
     }
 

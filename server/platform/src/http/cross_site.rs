@@ -1,8 +1,8 @@
-//! Which requests a browser sends for pages of other sites, and under which names a port may be
-//! asked.
+//! Detects requests that a browser sends for pages of other sites, and hosts that are not the
+//! port's.
 //!
 //! A page of any site can make a browser send requests to this machine or its network, with
-//! images, forms, frames or scripts. Browsers say so in `Sec-Fetch-Site` (where they trust the
+//! images, forms, frames or scripts. Browsers mark them in `Sec-Fetch-Site` (where they trust the
 //! connection: TLS, and this machine's own addresses), and in `Origin` or `Referer` elsewhere. A
 //! page can also be of a name that its owner lets lead to this machine (DNS rebinding): then all
 //! seems to be of one site, but `Host` has that name. Programs send none of these headers.
@@ -19,30 +19,30 @@ use std::net::IpAddr;
 use hyper::Method;
 use hyper::header::{HOST, HeaderMap, ORIGIN, REFERER};
 
-/// For whom a browser or a program sends a request.
+/// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asker<'a> {
-    /// A page of the port itself, whoever uses the browser, or a program.
+pub enum RequestOrigin<'a> {
+    /// A page of the port itself, a user's own navigation, or a program.
     Own,
     /// A page of another site that leads to a document by a link.
     Link,
     /// The same, within a frame.
     Frame,
-    /// Another page of this origin; empty if the browser does not say of which.
+    /// Another page of this origin; empty if the browser does not name it.
     Other(&'a str),
 }
 
-impl Asker<'_> {
+impl RequestOrigin<'_> {
     /// `names` are those of the port beside the one that the request names: a proxy may show one
     /// to browsers and another one to the port.
-    pub fn of<'a>(method: &Method, headers: &'a HeaderMap, names: &[String]) -> Asker<'a> {
+    pub fn of<'a>(method: &Method, headers: &'a HeaderMap, names: &[String]) -> RequestOrigin<'a> {
         let text = |name: &str| {
             let value = headers.get(name)?;
-            // What can't be read is of nobody who is known.
+            // An unreadable origin is no known one.
             Some(value.to_str().unwrap_or_default())
         };
         let origin = text(ORIGIN.as_str());
-        let other = Asker::Other(origin.unwrap_or_default());
+        let other = RequestOrigin::Other(origin.unwrap_or_default());
         let reads = matches!(*method, Method::GET | Method::HEAD);
         let host = text(HOST.as_str());
         let is_own = |address: &str| {
@@ -54,20 +54,20 @@ impl Asker<'_> {
             is_named || Some(authority) == host
         };
         match text("sec-fetch-site") {
-            Some("same-origin" | "none") => Asker::Own,
+            Some("same-origin" | "none") => RequestOrigin::Own,
             Some(_) if reads && text("sec-fetch-mode") == Some("navigate") => {
                 match text("sec-fetch-dest") {
-                    Some("document") => Asker::Link,
-                    Some("iframe" | "frame") => Asker::Frame,
+                    Some("document") => RequestOrigin::Link,
+                    Some("iframe" | "frame") => RequestOrigin::Frame,
                     _ => other,
                 }
             }
             Some(_) => other,
             None => match (origin, text(REFERER.as_str())) {
                 (Some(origin), _) if !is_own(origin) => other,
-                (None, Some(page)) if !is_own(page) && reads => Asker::Link,
+                (None, Some(page)) if !is_own(page) && reads => RequestOrigin::Link,
                 (None, Some(page)) if !is_own(page) => other,
-                _ => Asker::Own,
+                _ => RequestOrigin::Own,
             },
         }
     }
@@ -80,8 +80,8 @@ fn authority(address: &str) -> Option<&str> {
 }
 
 /// Whether a request that has reached an address of this machine may name this host. Names that
-/// an owner of a domain could let lead here are not taken at this machine's own addresses, and
-/// nowhere once there is a list of `names`; an address, and a name without a point, is nobody's
+/// an owner of a domain could let lead here are refused at this machine's own addresses, and
+/// everywhere once there is a list of `names`; an address, or a name without a point, is no
 /// domain.
 pub fn is_host_allowed(headers: &HeaderMap, at: IpAddr, names: &[String]) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
@@ -94,11 +94,11 @@ pub fn is_host_allowed(headers: &HeaderMap, at: IpAddr, names: &[String]) -> boo
     };
     let host = host_of(host);
     let host = host.strip_suffix('.').unwrap_or(host);
-    let is_nobodys_domain = !host.contains('.') || host.parse::<IpAddr>().is_ok();
+    let is_no_domain = !host.contains('.') || host.parse::<IpAddr>().is_ok();
     let is_localhost = host.to_ascii_lowercase().ends_with(".localhost");
     let is_named = names.iter().any(|name| name.eq_ignore_ascii_case(host));
     let takes_all = names.is_empty() && !at.to_canonical().is_loopback();
-    is_nobodys_domain || is_localhost || is_named || takes_all
+    is_no_domain || is_localhost || is_named || takes_all
 }
 
 /// The host of `HOST:PORT`, without the brackets of IPv6.
@@ -123,8 +123,8 @@ mod tests {
         pairs.collect()
     }
 
-    fn asker<'a>(method: &Method, headers: &'a HeaderMap) -> Asker<'a> {
-        Asker::of(method, headers, &["game.example".to_owned()])
+    fn origin_of<'a>(method: &Method, headers: &'a HeaderMap) -> RequestOrigin<'a> {
+        RequestOrigin::of(method, headers, &["game.example".to_owned()])
     }
 
     const HOME: (&str, &str) = ("host", "127.0.0.1:80");
@@ -149,28 +149,32 @@ mod tests {
                 ("sec-fetch-site", "same-origin"),
                 ("origin", "https://other.example"),
             ]),
-            // One without, whose name is known.
+            // One without, whose name is configured.
             headers(&[HOME, ("origin", "http://game.example")]),
             headers(&[HOME, ("referer", "http://Game.example:81/dashboard")]),
         ] {
             for method in [Method::GET, Method::POST] {
-                assert_eq!(asker(&method, &of_itself), Asker::Own, "{of_itself:?}");
+                assert_eq!(
+                    origin_of(&method, &of_itself),
+                    RequestOrigin::Own,
+                    "{of_itself:?}"
+                );
             }
         }
     }
 
     #[test]
-    fn what_pages_of_other_sites_ask_is_told_from_a_link() {
+    fn requests_of_pages_of_other_sites_are_distinguished_from_links() {
         let cross = ("sec-fetch-site", "cross-site");
         let same_site = ("sec-fetch-site", "same-site");
         let navigate = ("sec-fetch-mode", "navigate");
         let document = ("sec-fetch-dest", "document");
         for site in [cross, same_site] {
             let link = headers(&[HOME, site, navigate, document]);
-            assert_eq!(asker(&Method::GET, &link), Asker::Link);
-            assert_eq!(asker(&Method::POST, &link), Asker::Other(""));
+            assert_eq!(origin_of(&Method::GET, &link), RequestOrigin::Link);
+            assert_eq!(origin_of(&Method::POST, &link), RequestOrigin::Other(""));
             let frame = headers(&[HOME, site, navigate, ("sec-fetch-dest", "iframe")]);
-            assert_eq!(asker(&Method::GET, &frame), Asker::Frame);
+            assert_eq!(origin_of(&Method::GET, &frame), RequestOrigin::Frame);
             for other in [
                 headers(&[HOME, site]),
                 headers(&[
@@ -182,17 +186,21 @@ mod tests {
                 headers(&[HOME, site, navigate, ("sec-fetch-dest", "object")]),
                 headers(&[HOME, site, ("sec-fetch-mode", "websocket")]),
             ] {
-                assert_eq!(asker(&Method::GET, &other), Asker::Other(""), "{other:?}");
+                assert_eq!(
+                    origin_of(&Method::GET, &other),
+                    RequestOrigin::Other(""),
+                    "{other:?}"
+                );
             }
         }
         let evil = ("origin", "https://evil.example");
-        let of_evil = Asker::Other("https://evil.example");
+        let of_evil = RequestOrigin::Other("https://evil.example");
         for headers in [
             headers(&[HOME, cross, evil]),
             headers(&[HOME, evil]),
             headers(&[evil]),
         ] {
-            assert_eq!(asker(&Method::GET, &headers), of_evil);
+            assert_eq!(origin_of(&Method::GET, &headers), of_evil);
         }
         for origin in [
             "null",
@@ -201,12 +209,15 @@ mod tests {
             "http://127.0.0.1:80.evil.example",
         ] {
             let headers = headers(&[HOME, ("origin", origin)]);
-            assert_eq!(asker(&Method::GET, &headers), Asker::Other(origin));
+            assert_eq!(
+                origin_of(&Method::GET, &headers),
+                RequestOrigin::Other(origin)
+            );
         }
-        // Where browsers don't trust the connection, they say less.
+        // Where browsers don't trust the connection, they send fewer headers.
         let page = headers(&[HOME, ("referer", "http://evil.example/page")]);
-        assert_eq!(asker(&Method::GET, &page), Asker::Link);
-        assert_eq!(asker(&Method::POST, &page), Asker::Other(""));
+        assert_eq!(origin_of(&Method::GET, &page), RequestOrigin::Link);
+        assert_eq!(origin_of(&Method::POST, &page), RequestOrigin::Other(""));
     }
 
     #[test]
@@ -225,9 +236,9 @@ mod tests {
             "Game.Example.org",
             "game.example.org.:443",
         ] {
-            let asked = headers(&[("host", host)]);
+            let request = headers(&[("host", host)]);
             for at in [here, wide] {
-                assert!(is_host_allowed(&asked, at, &own), "{host}");
+                assert!(is_host_allowed(&request, at, &own), "{host}");
             }
         }
         assert!(is_host_allowed(&headers(&[]), here, &[]), "HTTP/1.0");
@@ -237,16 +248,16 @@ mod tests {
             "127.0.0.1.evil.example",
             "localhost.evil.example:1",
         ] {
-            let asked = headers(&[("host", host)]);
+            let request = headers(&[("host", host)]);
             for (at, names, expected) in [
                 (here, &[][..], false),
                 (here, &own, false),
                 (wide, &own, false),
-                // Nothing is known of the names of a server for others.
+                // A server for others may have any name.
                 (wide, &[], true),
             ] {
                 assert_eq!(
-                    is_host_allowed(&asked, at, names),
+                    is_host_allowed(&request, at, names),
                     expected,
                     "{host} at {at}"
                 );

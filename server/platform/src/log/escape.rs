@@ -1,5 +1,5 @@
-//! Keeps what peers write from being more than a value of a line: each field of each line is
-//! escaped here, so that no place that writes to the log has to think of it.
+//! Keeps texts of peers within the value of a field: each field of each line is escaped here, so
+//! that no log statement has to do it.
 //!
 //! As text, a field's value stands as it is if it is one plain word, and else between quotation
 //! marks. So it can't end the line, begin another field, or steer a terminal. A field called
@@ -138,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// What was written.
+    /// The written bytes.
     #[derive(Clone, Default)]
     struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// What a format writes of what is logged.
+    /// The output of a format for log statements.
     fn written(is_json: bool, log: impl FnOnce()) -> String {
         let written = Written::default();
         let lines = tracing_subscriber::fmt::layer()

@@ -1,5 +1,5 @@
-//! The log's way to standard error: one thread writes, all others only queue lines. What can't be
-//! written is counted, and the log says so once it can be written again.
+//! The log's way to standard error: one thread writes, all others only queue lines. Lost lines are
+//! counted, and their number is logged once the log can be written again.
 
 use std::io::{self, Write};
 
@@ -33,8 +33,8 @@ impl Queue {
         queue
     }
 
-    /// Says that so many lines are missing.
-    pub fn say(&self, target: &str, count: u64, message: &str) {
+    /// Reports that so many lines are missing.
+    pub fn report_missing(&self, target: &str, count: u64, message: &str) {
         self.push(line(self.format, target, count, message), Weight::Usual);
     }
 
@@ -61,7 +61,7 @@ impl<'a> MakeWriter<'a> for Queue {
     }
 
     fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> Line<'a> {
-        // What operators do is no peer's choice, and none of it may be missing.
+        // Requests of operators are no peer's choice, and none may be missing.
         let weight = match metadata.target() {
             "audit" => Weight::Important,
             _ => Weight::Usual,
@@ -93,7 +93,7 @@ impl Write for Line<'_> {
 /// A line that looks as those of the log do.
 fn line(format: LogFormat, target: &str, count: u64, message: &str) -> String {
     let mut time = String::new();
-    // A clock that can't be shown is no reason to say nothing.
+    // The line matters more than its time.
     let _ = SystemTime.format_time(&mut Writer::new(&mut time));
     match format {
         LogFormat::Text => format!("{time}  WARN {target}: {message} lines={count}\n"),

@@ -1,10 +1,10 @@
-//! What shards count: each number is one of the metrics.
+//! The counts of shards: each number is one of the metrics.
 
 use std::ops::AddAssign;
 
 use shared::Refusal;
 
-/// What a shard did not let in since the last tick.
+/// Input that a shard refused since the last tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refusals {
     /// Commands beyond a client's quota.
@@ -27,13 +27,13 @@ pub struct Refusals {
     pub tokens: u64,
 }
 
-/// What a shard sent in the fan-out of one tick.
+/// The counts of a shard in the fan-out of one tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FanOutCounts {
     pub sessions: u64,
-    /// Clients that were told nothing of the tick, since there was no time.
+    /// Clients that were not sent the tick, since there was no time.
     pub deferred: u64,
-    /// Clients of which nothing has been heard for so long that they were told nothing.
+    /// Clients that were not sent the tick, since nothing was received from them for so long.
     pub out_of_touch: u64,
     /// Clients whose links took no movement of the tick.
     pub link_full: u64,
@@ -45,21 +45,21 @@ pub struct FanOutCounts {
     pub packet_bytes_received: u64,
     /// Packets that arrived when the buffer of a socket was full.
     pub socket_drops: u64,
-    /// Entities of whose movement clients are told later, as their budgets are spent.
+    /// Entities whose movement was deferred for a client, as its budget was spent.
     pub waiting: u64,
     pub datagrams: u64,
     pub datagram_bytes: u64,
     pub stream_bytes: u64,
     pub notices: u64,
-    /// Clients that may have missed notices, since they were told as many as they may be.
+    /// Clients that may have missed notices, since they reached their limit.
     pub notices_full: u64,
-    /// What others said and clients were not told, since they had heard so much of late.
+    /// Texts of others that were left out for a client, since it had received so many of late.
     pub talk_left_out: u64,
     /// Sessions that ended since the last tick and were not closed by either side.
     pub sessions_lost: u64,
 }
 
-/// Clients by the age of what they are known to have, in ticks.
+/// Clients by the age of their acknowledged state, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ages([u32; AGES]);
 
@@ -93,7 +93,7 @@ impl AddAssign for Ages {
 const AGES: usize = 128;
 
 impl Refusals {
-    /// Counts a command that no tick takes in.
+    /// Counts a command that was refused before its tick.
     pub fn note(&mut self, reason: Refusal) {
         match reason {
             Refusal::TooEarly => self.commands_too_early += 1,

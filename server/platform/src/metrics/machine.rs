@@ -1,4 +1,4 @@
-//! What the operating system (Linux) says of this machine and this process.
+//! Figures of the operating system (Linux) for this machine and this process.
 
 use std::fs;
 

@@ -1,17 +1,17 @@
-//! The memory that this process may have: what the machine has left, and what the control groups
-//! allow that the process is in, of version 1 and 2. All that stand above a group count, too.
+//! The memory that this process may have: the machine's available memory, and the limits of the
+//! process's control groups, of version 1 and 2, and of the groups above them.
 //!
 //! Every function takes the folder that is `/` elsewhere than in tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a process may have.
+/// The memory of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
     /// Bytes that it could still take.
     pub available: Option<u64>,
-    /// Bytes that it may have, beside what others of its groups have.
+    /// Bytes that it may have, beside others of its groups.
     pub total: Option<u64>,
     /// The group that leaves the least; `None`: the machine does.
     pub limit: Option<Limit>,
@@ -20,7 +20,7 @@ pub struct Memory {
 /// A limit of a control group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// The file that says so.
+    /// The file of the limit.
     pub file: PathBuf,
     pub bytes: u64,
     /// Bytes that it leaves.
@@ -90,7 +90,7 @@ struct Version {
     controller: Option<&'static str>,
     limits: &'static [&'static str],
     used: &'static str,
-    /// In `memory.stat`: what is given back before anything fails.
+    /// In `memory.stat`: the bytes that can be reclaimed.
     reclaimable: [&'static str; 2],
 }
 
@@ -104,7 +104,7 @@ const VERSION_1: Version = Version {
 const VERSION_2: Version = Version {
     file_system: "cgroup2",
     controller: None,
-    // Beyond `memory.high` a process is slowed down until nobody can play.
+    // Beyond `memory.high` a process is slowed down too much to play.
     limits: &["memory.max", "memory.high"],
     used: "memory.current",
     reclaimable: ["inactive_file ", "active_file "],
@@ -179,7 +179,7 @@ fn smaller(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Version 1 says so, nearly, where there is no limit.
+/// About the value of version 1 where there is no limit.
 const UNLIMITED: u64 = 1 << 62;
 
 #[cfg(test)]

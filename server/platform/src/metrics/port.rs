@@ -10,7 +10,7 @@ use hyper::StatusCode;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use super::{table, telemetry};
-use crate::http::{self, Asked, Limits, PLAIN_TEXT, Page, Site};
+use crate::http::{self, HttpRequest, Limits, PLAIN_TEXT, Page, Site};
 
 const LIMITS: Limits = Limits {
     connections: 16,
@@ -18,7 +18,7 @@ const LIMITS: Limits = Limits {
     connection_time: Duration::from_secs(10),
 };
 
-/// Whether the server takes clients.
+/// Whether the server admits clients.
 #[derive(Clone, Debug, Default)]
 pub struct Readiness {
     /// The world is there.
@@ -28,8 +28,8 @@ pub struct Readiness {
 }
 
 /// Records metrics, and serves `http://ADDRESS/metrics` until the process ends, `/healthz` (the
-/// process answers) and `/readyz` (clients may come). `names` are those of the port beside the
-/// machine's own. Gives the address: its port may have been 0.
+/// process answers) and `/readyz` (clients are admitted). `names` are those of the port beside the
+/// machine's own. Returns the address: its port may have been 0.
 pub fn serve(address: SocketAddr, readiness: Readiness, names: Vec<String>) -> Result<SocketAddr> {
     let metrics = PrometheusBuilder::new()
         .install_recorder()
@@ -41,7 +41,7 @@ pub fn serve(address: SocketAddr, readiness: Readiness, names: Vec<String>) -> R
         readiness,
         names,
     };
-    // Histograms gather what was recorded until then.
+    // Histograms drain their samples then.
     let upkeep = move || {
         metrics.run_upkeep();
         true
@@ -58,8 +58,8 @@ struct Pages {
 }
 
 impl Site for Pages {
-    async fn answer(&self, asked: Asked) -> Page {
-        match &*asked.path {
+    async fn answer(&self, request: HttpRequest) -> Page {
+        match &*request.path {
             "/metrics" => {
                 telemetry::record_memory();
                 Page::new(METRICS_TEXT, self.metrics.render())
@@ -98,14 +98,14 @@ mod tests {
     #[test]
     fn a_server_is_ready_from_the_opening_of_its_world_to_its_end() {
         let readiness = Readiness::default();
-        let said = || {
+        let answer = || {
             let page = readiness.page();
             (page.status.as_u16(), page.body)
         };
-        assert_eq!(said(), (503, "starting\n".into()));
+        assert_eq!(answer(), (503, "starting\n".into()));
         readiness.is_open.store(true, Ordering::Relaxed);
-        assert_eq!(said(), (200, "ready\n".into()));
+        assert_eq!(answer(), (200, "ready\n".into()));
         readiness.stop.store(true, Ordering::Relaxed);
-        assert_eq!(said(), (503, "stopping\n".into()));
+        assert_eq!(answer(), (503, "stopping\n".into()));
     }
 }

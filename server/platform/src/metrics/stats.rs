@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 use super::counts::Ages;
 use super::steps::{Step, StepTimes};
 
-/// What a server has done since [`Stats::restart`].
+/// The work of a server since [`Stats::restart`].
 #[derive(Clone, Debug)]
 pub struct Figures {
     pub clients: u64,
@@ -24,12 +24,12 @@ pub struct Figures {
     pub sessions_lost: u64,
     pub malformed: u64,
     pub commands_over_quota: u64,
-    /// Clients that were not told of a tick for want of time, summed over ticks.
+    /// Clients that were not sent a tick for want of time, summed over ticks.
     pub deferred: u64,
-    /// Clients that were not told of a tick as nothing was heard of them, summed over ticks.
+    /// Clients that were not sent a tick as nothing was received from them, summed over ticks.
     pub out_of_touch: u64,
-    /// Entities of whose movement clients were told later, summed over ticks.
-    pub news_put_off: u64,
+    /// Entities whose movement was deferred for a client, summed over ticks.
+    pub movement_deferred: u64,
     pub socket_drops: u64,
     pub packets_sent: u64,
     pub packets_received: u64,
@@ -37,7 +37,7 @@ pub struct Figures {
     pub packet_bytes_received: u64,
     /// Clients in the world, summed over ticks.
     pub client_ticks: u64,
-    /// The age of what clients are known to have, in microseconds.
+    /// The age of the acknowledged state of clients, in microseconds.
     age_us: Histogram<u64>,
     /// Runs that used up their budget, by the command's name.
     pub over_budget: BTreeMap<String, u64>,
@@ -47,7 +47,7 @@ pub struct Figures {
     host_us: Histogram<u64>,
     /// By step, in microseconds.
     steps_us: [Histogram<u64>; Step::ALL.len()],
-    /// From taking in commands to the last datagram, in microseconds.
+    /// From gathering commands to the last datagram, in microseconds.
     tick_us: Histogram<u64>,
 }
 
@@ -65,12 +65,12 @@ pub struct TickFigures {
     pub sessions_lost: u64,
     pub malformed: u64,
     pub commands_over_quota: u64,
-    /// Clients by the age of what they are known to have.
-    pub told: Ages,
+    /// Clients by the age of their acknowledged state.
+    pub ages: Ages,
     pub deferred: u64,
     pub out_of_touch: u64,
-    /// Entities of whose movement clients were told later, summed over ticks.
-    pub news_put_off: u64,
+    /// Entities whose movement was deferred for a client, summed over ticks.
+    pub movement_deferred: u64,
     pub socket_drops: u64,
     pub packets_sent: u64,
     pub packets_received: u64,
@@ -101,7 +101,7 @@ impl Figures {
             commands_over_quota: 0,
             deferred: 0,
             out_of_touch: 0,
-            news_put_off: 0,
+            movement_deferred: 0,
             socket_drops: 0,
             packets_sent: 0,
             packets_received: 0,
@@ -117,7 +117,7 @@ impl Figures {
         }
     }
 
-    /// A quantile of the age of what clients are known to have, in milliseconds.
+    /// A quantile of the age of the acknowledged state of clients, in milliseconds.
     pub fn age_ms(&self, quantile: f64) -> f64 {
         self.age_us.value_at_quantile(quantile) as f64 / 1000.0
     }
@@ -176,14 +176,14 @@ impl Stats {
         figures.commands_over_quota += tick.commands_over_quota;
         figures.deferred += tick.deferred;
         figures.out_of_touch += tick.out_of_touch;
-        figures.news_put_off += tick.news_put_off;
+        figures.movement_deferred += tick.movement_deferred;
         figures.socket_drops += tick.socket_drops;
         figures.packets_sent += tick.packets_sent;
         figures.packets_received += tick.packets_received;
         figures.packet_bytes_sent += tick.packet_bytes_sent;
         figures.packet_bytes_received += tick.packet_bytes_received;
         let us = |time: Duration| time.as_micros() as u64;
-        for (ticks, clients) in tick.told.iter() {
+        for (ticks, clients) in tick.ages.iter() {
             figures.client_ticks += u64::from(clients);
             let age = us(tick.period * ticks).max(1);
             figures.age_us.saturating_record_n(age, u64::from(clients));

@@ -18,7 +18,7 @@ pub enum Step {
     Listen,
     /// The mirror and the directory.
     Apply,
-    /// Handing the tick to the journal, and waiting until it is kept.
+    /// Handing the tick to the journal, and waiting until it is durable.
     Keep,
     /// Handing everything to the shards.
     Publish,

@@ -52,7 +52,7 @@ impl Counter {
         counter!(self.0.name).increment(number);
     }
 
-    /// The sum so far, of what somebody else counts.
+    /// The sum so far, where others count.
     pub fn reach(&self, number: u64) {
         counter!(self.0.name).absolute(number);
     }
@@ -149,8 +149,8 @@ pub fn all() -> impl Iterator<Item = Metric> {
     METRICS.iter().copied().chain(tick_counts::metrics())
 }
 
-/// Tells the recorder of all metrics, and shows those that count, though most worlds never
-/// have any of some.
+/// Registers all metrics with the recorder, and shows counters from the start, also those that
+/// stay 0 in most worlds.
 pub fn describe() {
     for metric in all() {
         metric.describe();
@@ -196,7 +196,7 @@ table! {
     TICK_FAN_OUT_WAIT: Histogram = "myriad_tick_fan_out_wait_seconds",
         "how long a computed tick waited for the fan-out of the tick before; part of `myriad_tick_seconds`";
     TICK: Histogram = "myriad_tick_seconds",
-        "from taking in commands to the last client's datagram";
+        "from gathering commands to the last client's datagram";
     TICK_LATENESS: Histogram = "myriad_tick_lateness_seconds",
         "how long after its scheduled start a tick began";
     TICKS_LATE: Counter = "myriad_ticks_late_total",
@@ -208,7 +208,7 @@ table! {
     JOURNAL_SYNC_SECONDS: Histogram = "myriad_journal_sync_seconds",
         "how long the disk took to make records of the journal safe";
     CHECKPOINTS: Counter = "myriad_checkpoints_total" ["result": &CHECKPOINT_RESULTS],
-        "checkpoints of a world that is kept: `written`, `failed`";
+        "checkpoints of a persistent world: `written`, `failed`";
     STANDBYS: Gauge = "myriad_standbys",
         "standbys that follow: 0 or 1";
     STANDBY_LAG: Gauge = "myriad_standby_lag_ticks",
@@ -222,9 +222,9 @@ table! {
     STANDBY_FALLBACKS: Counter = "myriad_standby_fallbacks_total",
         "how often level `standby` fell back to `told`";
     STANDBYS_DIFFER: Counter = "myriad_standbys_differ_total",
-        "standbys that have stopped because their state was another one";
+        "standbys that have stopped because their state differed";
     FOLLOWERS_REFUSED: Counter = "myriad_followers_refused_total" ["reason": &FOLLOWER_REFUSALS],
-        "what the port for a standby turned away: `certificate` (an unknown one, or none), `silent`, `malformed`, `crowded`, `second` (another one follows), `epoch` (this server is deposed)";
+        "connections that the port for a standby refused: `certificate` (an unknown one, or none), `silent`, `malformed`, `crowded`, `second` (another one follows), `epoch` (this server is deposed)";
     LEASE_HELD: Gauge = "myriad_lease_held",
         "1 while this server holds the lease that makes it the primary";
     LEASE_RENEWALS: Counter = "myriad_lease_renewals_total",
@@ -234,15 +234,15 @@ table! {
     CLIENTS: Gauge = "myriad_clients",
         "clients in the world";
     AGE_AT_CLIENT: Histogram = "myriad_age_at_client_seconds",
-        "how old what a client is known to have is when it is told of a tick; a tick's time if it has acknowledged the tick before; a sample of the clients of each tick";
+        "age of a client's acknowledged state when a tick is sent to it; a tick's time if it has acknowledged the tick before; a sample of the clients of each tick";
     CLIENTS_PUT_OFF: Counter = "myriad_clients_put_off_total",
-        "how often a client was told nothing of a tick because its shard had no time";
+        "how often a client was not sent a tick because its shard had no time";
     CLIENTS_OUT_OF_TOUCH: Counter = "myriad_clients_out_of_touch_total",
-        "how often a client was told nothing of a tick because nothing was heard of it for long";
+        "how often a client was not sent a tick because nothing was received from it for long";
     CLIENTS_LINK_FULL: Counter = "myriad_clients_link_full_total",
-        "how often a client was sent no movement of a tick because its link takes less than there is to tell";
+        "how often a client was sent no movement of a tick because its link was full";
     CONNECTIONS_REFUSED: Counter = "myriad_connections_refused_total",
-        "connections that were turned away because too many had not said hello, their network had shown too many wrong tokens, or their page is of an origin that is not allowed";
+        "connections that were refused because too many were pending before their hello, their network had shown too many wrong tokens, or their page is of an origin that is not allowed";
     TOKENS_WRONG: Counter = "myriad_tokens_wrong_total",
         "hellos with a wrong token";
     PACKETS: Counter = "myriad_packets_total" ["direction": &DIRECTIONS],
@@ -256,9 +256,9 @@ table! {
     RELOADS: Counter = "myriad_reloads_total" ["result": &RESULTS],
         "saved scripts: `compiled`, `rejected` (the world keeps those that it has)";
     RENEWALS: Counter = "myriad_renewals_total" ["result": &RENEWAL_RESULTS],
-        "certificates, keys, tokens and lists of words that were read again: `renewed`, `rejected` (what was there stays)";
+        "certificates, keys, tokens and lists of words that were read again: `renewed`, `rejected` (the previous contents stay)";
     NEWS_PUT_OFF: Counter = "myriad_news_put_off_total",
-        "how often a client was not told of an entity's movement yet, because its share of a tick was spent";
+        "how often an entity's movement was deferred for a client, because the client's share of a tick was spent";
     DATAGRAMS: Counter = "myriad_datagrams_total",
         "datagrams to clients";
     SENT_BYTES: Counter = "myriad_sent_bytes_total" ["carrier": &CARRIERS],
@@ -266,9 +266,9 @@ table! {
     NOTICES: Counter = "myriad_notices_total",
         "notices to clients";
     NOTICES_FULL: Counter = "myriad_notices_full_total",
-        "how often a client was sent as many notices in a tick as it may be, or as it had time for";
+        "how often a client reached its limit of notices in a tick, by number or by time";
     TALK_LEFT_OUT: Counter = "myriad_talk_left_out_total",
-        "what was said and a client was not told, since it had heard as much of late as it may";
+        "texts of others that were left out for a client, since it had received its limit of late";
     SUBSCRIPTIONS_LOST: Counter = "myriad_subscriptions_lost_total",
         "subscriptions that ended because there was no room for them";
     REQUESTS_REFUSED: Counter = "myriad_requests_refused_total",
@@ -278,7 +278,7 @@ table! {
     SESSIONS_LOST: Counter = "myriad_sessions_lost_total",
         "sessions that ended without a goodbye";
     WEB_REFUSED: Counter = "myriad_web_refused_total" ["reason": &WEB_REFUSALS],
-        "what the web port turned away: `crowded` (others needed the connection), `slow`, `malformed`, `large`, `foreign` (a page of another origin, or another host's name), `token` (a wrong one), `guessing` (after too many wrong ones), `viewers` (too many dashboards), `often` (a dashboard that asks too often), `busy`";
+        "requests and connections that the web port refused: `crowded` (evicted by others), `slow`, `malformed`, `large`, `foreign` (a page of another origin, or another host's name), `token` (a wrong one), `guessing` (after too many wrong ones), `viewers` (too many dashboards), `often` (too many requests of a dashboard), `busy`";
     DASHBOARDS: Gauge = "myriad_dashboards",
         "open dashboards";
     MEMORY: Gauge = "myriad_memory_bytes",

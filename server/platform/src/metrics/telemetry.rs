@@ -11,7 +11,7 @@ use super::steps::Step;
 use super::{machine, table};
 use crate::log::queue;
 
-/// What the metrics need to know of one tick.
+/// The input of the metrics for one tick.
 pub struct TickReport<'a> {
     pub figures: &'a TickFigures,
     pub output: &'a TickOutput,
@@ -29,7 +29,7 @@ pub struct TickReport<'a> {
     pub period: Duration,
 }
 
-/// Records what changes slowly and takes a while to read, for a page that is about to be shown.
+/// Records figures that change slowly and take a while to read, before a page is served.
 pub fn record_memory() {
     let memory = memory();
     table::MEMORY.set(machine::rss_bytes());

@@ -1,14 +1,14 @@
-//! What the web port has refused.
+//! Refusals of the web port.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why something was turned away.
+/// Why the web port refused something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum WebRefusal {
-    /// A connection that had to make room for others.
+    /// A connection that was evicted by others.
     Crowded,
-    /// A request that did not come in time.
+    /// A request that was not complete in time.
     Slow,
     /// A request that could not be read.
     Malformed,
@@ -22,7 +22,7 @@ pub enum WebRefusal {
     Guessing,
     /// A dashboard beyond the number that may be open.
     Viewers,
-    /// A dashboard that asks too often.
+    /// Too many requests of a dashboard.
     Often,
     /// A request while too many others were at work.
     Busy,

@@ -1,5 +1,4 @@
-//! What happened in the ticks since the last look, in sums: the dashboard's history is made
-//! of it.
+//! Sums over the ticks since the last sample, for the dashboard's history.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -37,7 +36,7 @@ pub struct Window {
     pub gpus: [Duration; PARTS_MAX],
     pub fan_out_wait: Duration,
     pub lateness_max: Duration,
-    /// Each tick from taking in commands to the last datagram, in microseconds; at most
+    /// Each tick from gathering commands to the last datagram, in microseconds; at most
     /// `TICK_TIMES_MAX`.
     pub tick_times_us: Vec<u32>,
     /// By the place in [`Counts::METRICS`]: sums of counters, and the newest of gauges.
@@ -69,7 +68,7 @@ impl Window {
             gpus: [Duration::ZERO; PARTS_MAX],
             fan_out_wait: Duration::ZERO,
             lateness_max: Duration::ZERO,
-            // The tick thread need not ask for memory.
+            // The tick thread need not allocate.
             tick_times_us: Vec::with_capacity(TICK_TIMES_MAX),
             counts: [0; Counts::METRICS.len()],
             fan_out: FanOutCounts::default(),
@@ -143,7 +142,7 @@ impl SharedWindow {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what has been noted, and begins again.
+    /// Takes the window, and begins a new one.
     pub fn take(&self) -> Window {
         // The tick thread waits for a swap at most.
         let mut window = Window::new();

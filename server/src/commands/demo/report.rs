@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use client_bot::SwarmReport;
 use client_bot::report::print_lines;
 use client_bot::say;
-use platform::metrics::stats::counts_text;
+use platform::metrics::stats::{Figures, counts_text};
 use serde::Serialize;
 
-/// What a demo measured: the last line of `--json`.
-#[derive(Clone, Debug, Serialize)]
+/// The measurements of a demo: the last line of `--json`.
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct DemoReport {
     #[serde(flatten)]
     pub swarm: SwarmReport,
@@ -20,16 +20,16 @@ pub struct DemoReport {
     /// The work of the tick thread.
     pub engine_ms_p50: f64,
     pub engine_ms_p99: f64,
-    /// From taking in commands to the last client's datagram.
+    /// From gathering commands to the last client's datagram.
     pub tick_ms_p50: f64,
     pub tick_ms_p99: f64,
     pub commands_applied: u64,
-    /// How old what clients are known to have is when they are told of a tick.
+    /// The age of a client's acknowledged state when a tick is sent to it.
     pub age_at_client_ms_p50: f64,
     pub age_at_client_ms_p99: f64,
-    /// Of a hundred clients in a tick: those that were told nothing, as there was no time.
+    /// Of a hundred clients in a tick: those that were not sent it, as there was no time.
     pub put_off_percent: f64,
-    /// The same, as nothing was heard of them for long.
+    /// The same, as nothing was received from them for long.
     pub out_of_touch_percent: f64,
     /// Packets from and to the server.
     pub packets_out_per_client_tick: f64,
@@ -44,8 +44,32 @@ pub struct DemoReport {
 }
 
 impl DemoReport {
-    /// What was wrong. `expected_visible` is how many others a bot should see; none: that
-    /// is not known.
+    /// The server's part of a report, from its figures and its processor time.
+    pub fn of_server(figures: Figures, server_seconds: f64) -> DemoReport {
+        let client_ticks = figures.client_ticks.max(1) as f64;
+        let per_client_tick = |number| number as f64 / client_ticks;
+        DemoReport {
+            ticks: figures.ticks,
+            ticks_late: figures.ticks_late,
+            engine_ms_p50: figures.engine_ms(0.5),
+            engine_ms_p99: figures.engine_ms(0.99),
+            tick_ms_p50: figures.tick_ms(0.5),
+            tick_ms_p99: figures.tick_ms(0.99),
+            commands_applied: figures.commands_applied,
+            age_at_client_ms_p50: figures.age_ms(0.5),
+            age_at_client_ms_p99: figures.age_ms(0.99),
+            put_off_percent: per_client_tick(100 * figures.deferred),
+            out_of_touch_percent: per_client_tick(100 * figures.out_of_touch),
+            packets_out_per_client_tick: per_client_tick(figures.packets_sent),
+            packets_in_per_client_tick: per_client_tick(figures.packets_received),
+            socket_drops: figures.socket_drops,
+            server_us_per_client_tick: server_seconds * 1e6 / client_ticks,
+            over_budget: figures.over_budget,
+            ..DemoReport::default()
+        }
+    }
+
+    /// The problems. `expected_visible` is how many others a bot should see; `None`: unknown.
     pub fn shortcomings(&self, expected_visible: Option<f64>) -> Vec<String> {
         let swarm = &self.swarm;
         let mut reasons = swarm.examples.clone();
@@ -118,9 +142,9 @@ impl DemoReport {
                 ),
             ),
             (
-                "told later",
+                "deferred",
                 format!(
-                    "{:.1} % for want of time, {:.1} % not heard of",
+                    "{:.1} % for want of time, {:.1} % out of touch",
                     self.put_off_percent, self.out_of_touch_percent
                 ),
             ),
@@ -155,7 +179,7 @@ impl DemoReport {
             say!("  ! {reason}");
         }
         if reasons.is_empty() {
-            say!("Everything that the bots were told was right.");
+            say!("All data that the bots received was right.");
         }
     }
 }

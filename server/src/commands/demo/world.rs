@@ -1,4 +1,4 @@
-//! The demo's own world, and what its bots should see.
+//! The demo's own world, and the number of others that its bots should see.
 
 use std::f64::consts::PI;
 
@@ -9,7 +9,7 @@ use world_file::Overrides;
 use world_file::Reader;
 
 /// A world so large that each bot sees about 20 others, however many there are. Some guests
-/// have room beside them. `overrides` are set in place of what its file says.
+/// have room beside them. `overrides` replace keys of its file.
 pub fn demo_world(
     clients: u32,
     guests: u32,
@@ -20,7 +20,7 @@ pub fn demo_world(
         bail!("a demo needs at least one client");
     }
     let side = 20.0 * f64::from(clients).sqrt();
-    // Items are what fighters pick.
+    // Fighters pick items.
     let items = match behaviour {
         BehaviourKind::Fight | BehaviourKind::Listen | BehaviourKind::Any => clients / 20,
         _ => 0,
@@ -29,7 +29,7 @@ pub fn demo_world(
         BehaviourKind::Survey => 2,
         _ => 0,
     };
-    // Listeners hear what is near, and subscribe to what is far.
+    // Listeners get notifications nearby by place, and subscribe to those far away.
     let (subscriptions, sound) = match behaviour {
         BehaviourKind::Listen => (3, 40),
         BehaviourKind::Any => (0, 40),

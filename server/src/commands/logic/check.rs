@@ -1,4 +1,4 @@
-//! `myriad logic check`: what is wrong with scripts; then a try with random commands on
+//! `myriad logic check`: the problems of scripts; then a try with random commands on
 //! every backend of this machine.
 
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use testkit::backends::Starter;
 use testkit::trial;
 use tick::backend::{BackendChoice, BackendOptions, Gpus, start_backend};
 
-use super::{place, table, told};
+use super::{effects, place, table};
 use crate::commands::arguments::seconds;
 
 #[derive(Debug, Args)]
@@ -74,7 +74,7 @@ fn row(config: &WorldConfig, command: &Command) -> [String; 4] {
     [
         command.schema.name.clone(),
         senders.to_owned(),
-        told::parameters(config, command),
+        effects::parameters(config, command),
         command.file.clone(),
     ]
 }

@@ -1,4 +1,4 @@
-//! `myriad logic cost`: what the commands of scripts cost.
+//! `myriad logic cost`: the costs of the commands of scripts.
 
 use std::path::PathBuf;
 
@@ -76,7 +76,7 @@ fn steps(code: &Code) -> &'static str {
     }
 }
 
-/// Whether it has loops, besides those over what is near.
+/// Whether it has loops, besides those over nearby entities.
 fn loops(code: &Code) -> bool {
     let insts = code.insts.iter().enumerate();
     let mut back = insts.filter_map(|(i, inst)| inst.target().filter(|&to| to as usize <= i));
@@ -88,7 +88,7 @@ fn traits(code: &Code) -> String {
         (loops(code), "loops"),
         (code.loops > 0, "visits"),
         (code.draws(), "draws"),
-        (code.afters().next().is_some(), "puts off"),
+        (code.afters().next().is_some(), "defers"),
         (code.notifications().next().is_some(), "tells"),
     ];
     let own = all.iter().filter(|(has, _)| *has);

@@ -28,7 +28,7 @@ pub struct NewArguments {
     world: Option<PathBuf>,
 }
 
-/// Writes the script, and says what to do next.
+/// Writes the script, and prints the next steps.
 pub fn run(arguments: &NewArguments) -> Result<()> {
     let NewArguments { name, folder, .. } = arguments;
     let text = match builtin::text(name) {
@@ -90,7 +90,7 @@ fn compile(name: &str, text: &str, schema: &Schema) -> Result<Logic, Vec<Problem
     Logic::compile(schema, &logic)
 }
 
-/// What the script's world has; `None` if its file can't tell now, which another command says.
+/// The schema of the script's world; `None` if its file has problems, which other commands report.
 fn schema(folder: &Path, file: Option<&Path>) -> Result<Option<Schema>> {
     if let Some(file) = file {
         return Ok(Some(world_file::load(file)?.schema));

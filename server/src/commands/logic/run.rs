@@ -1,4 +1,4 @@
-//! `myriad logic run`: one command in a world that stands still, and what it would do.
+//! `myriad logic run`: the effects of one command in a world that stands still.
 
 use std::path::PathBuf;
 
@@ -11,15 +11,15 @@ use script::{Command, Logic};
 use shared::{AttributeType, CommandSchema, EntityId, EntityRef, Fixed, WorldConfig};
 use world_file::Checked;
 
+use super::effects::{self, CommandEffects};
 use super::place;
 use super::still::Still;
-use super::told::{self, Effected};
 
 #[derive(Debug, Args)]
 pub struct RunArguments {
     /// Name of the command
     name: String,
-    /// Its words: numbers, true or false, symbols, and slots of entities
+    /// Its arguments: numbers, true or false, symbols, and slots of entities
     #[arg(allow_negative_numbers = true)]
     words: Vec<String>,
     /// World file [default: the only one beside the folder, else a plain default world]
@@ -95,7 +95,7 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
         words: &words,
         random: Random::new(config.seed, still.snapshot.tick, actor, schema.kind.id(), 0),
     };
-    let mut effects = Effected::default();
+    let mut effects = CommandEffects::default();
     let ran = Interpreter::default().run(
         &command.code,
         &space(config),
@@ -126,20 +126,20 @@ fn print_given(still: &Still, schema: &CommandSchema, actor: EntityId, words: &[
     let who = match actor == EntityId::NONE {
         true => "nobody".to_owned(),
         false => {
-            let place = told::place(still, still.position(actor.slot));
-            format!("{} at {place}", told::entity(still, actor))
+            let place = effects::place(still, still.position(actor.slot));
+            format!("{} at {place}", effects::entity(still, actor))
         }
     };
     let words = schema.words.iter().zip(words);
     let words: Vec<String> = words
         .map(|(word, &raw)| {
-            let shown = told::value(still, word.ty, raw);
+            let shown = effects::value(still, word.ty, raw);
             match still
                 .referred(EntityRef(raw))
                 .filter(|_| word.ty == AttributeType::Entity)
             {
                 Some(entity) => {
-                    let place = told::place(still, still.position(entity.slot));
+                    let place = effects::place(still, still.position(entity.slot));
                     format!("{}: {shown} at {place}", word.name)
                 }
                 None => format!("{}: {shown}", word.name),
@@ -158,12 +158,12 @@ fn space(config: &WorldConfig) -> Space {
     }
 }
 
-/// The words of a command line.
+/// Parses the arguments of a command.
 fn words(still: &Still, command: &Command, given: &[String]) -> Result<Vec<i32>> {
     let schema = &command.schema;
     let (expected, found) = (schema.words.len(), given.len());
     let unit = if expected == 1 { "word" } else { "words" };
-    let parameters = match told::parameters(&still.config, command).as_str() {
+    let parameters = match effects::parameters(&still.config, command).as_str() {
         "" => String::new(),
         parameters => format!(" ({parameters})"),
     };

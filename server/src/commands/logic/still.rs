@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use durability::recording::{Next, RecordingReader};
+use durability::recording::{NextTick, RecordingReader};
 use gpu_kernels::{Backend, CpuBackend, Frame, SlotState, Snapshot};
 use platform::metrics::machine;
 use script::arith;
@@ -46,10 +46,10 @@ impl Still {
         let mut ticks = 0;
         while tick.is_none_or(|tick| ticks < tick) {
             match recording.next_tick() {
-                Next::Tick(frame, _) => backend.tick(&frame)?,
-                Next::End | Next::BrokenOff(_) if tick.is_none() => break,
-                Next::End => bail!("{} has only {ticks} ticks", path.display()),
-                Next::BrokenOff(reason) => {
+                NextTick::Tick(frame, _) => backend.tick(&frame)?,
+                NextTick::End | NextTick::BrokenOff(_) if tick.is_none() => break,
+                NextTick::End => bail!("{} has only {ticks} ticks", path.display()),
+                NextTick::BrokenOff(reason) => {
                     bail!("{} breaks off at tick {ticks}: {reason}", path.display())
                 }
             };

@@ -1,6 +1,6 @@
 //! etcd as the third party, by its JSON gateway.
 //!
-//! Two keys are of a world: `NAME` is bound to the lease of the primary and says who it is;
+//! A world has two keys: `NAME` is bound to the lease of the primary and names it;
 //! `NAME/epoch` stays, and is the highest epoch that ever had it.
 
 use std::fmt;
@@ -28,23 +28,23 @@ use tokio_rustls::TlsConnector;
 /// Servers of one etcd, and the world's key there.
 #[derive(Clone, Debug)]
 pub struct Etcd {
-    servers: Vec<Place>,
+    servers: Vec<Endpoint>,
     name: String,
     patience: Duration,
 }
 
-/// Where a server of etcd is.
+/// The address of a server of etcd.
 #[derive(Clone)]
-struct Place {
+struct Endpoint {
     /// HOST:PORT.
     address: String,
     tls: Option<(TlsConnector, ServerName<'static>)>,
 }
 
-/// What is known there of a world.
+/// The keys of a world there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// What the holder says of itself.
+    /// The holder's own description.
     pub holder: Option<String>,
     /// The highest that ever held the key.
     pub epoch: Option<Epoch>,
@@ -54,7 +54,7 @@ pub struct Known {
 impl Etcd {
     /// `urls` are `http://HOST:PORT` or `https://HOST:PORT`.
     pub fn new(urls: &[String], name: &str, patience: Duration) -> Result<Etcd> {
-        let servers = urls.iter().map(|url| Place::parse(url));
+        let servers = urls.iter().map(|url| Endpoint::parse(url));
         let servers = servers.collect::<Result<Vec<_>>>()?;
         if servers.is_empty() || name.is_empty() {
             bail!("a lease needs the URL of a third party, and a name");
@@ -69,8 +69,8 @@ impl Etcd {
     /// Reads both keys as they are in one moment.
     pub async fn look(&self) -> Result<Known> {
         let end = format!("{}/epoch\0", self.name);
-        let asked = json!({"key": code(&self.name), "range_end": code(&end)});
-        let answer = self.ask("/v3/kv/range", &asked).await?;
+        let body = json!({"key": code(&self.name), "range_end": code(&end)});
+        let answer = self.request("/v3/kv/range", &body).await?;
         let mut known = Known::default();
         let kvs = answer["kvs"].as_array().map_or(&[][..], Vec::as_slice);
         for kv in kvs {
@@ -81,7 +81,7 @@ impl Etcd {
             } else if key == self.epoch_key() {
                 let epoch = value.parse();
                 known.epoch = Some(Epoch(epoch.with_context(|| {
-                    format!("the key {key} says {value:?}; expected the number of an epoch")
+                    format!("the key {key} has {value:?}; expected the number of an epoch")
                 })?));
                 known.epoch_revision = number(&kv["mod_revision"])?;
             }
@@ -91,8 +91,8 @@ impl Etcd {
 
     /// A lease that nothing is bound to.
     pub async fn grant(&self, lease: Duration) -> Result<i64> {
-        let asked = json!({"TTL": lease.as_secs()});
-        let answer = self.ask("/v3/lease/grant", &asked).await?;
+        let body = json!({"TTL": lease.as_secs()});
+        let answer = self.request("/v3/lease/grant", &body).await?;
         number(&answer["ID"])
     }
 
@@ -100,7 +100,7 @@ impl Etcd {
     /// seen. False if that is not so.
     pub async fn take(&self, lease: i64, seen: &Known, epoch: Epoch, holder: &str) -> Result<bool> {
         let (key, epoch_key) = (code(&self.name), code(&self.epoch_key()));
-        let asked = json!({
+        let body = json!({
             "compare": [
                 {"key": key, "target": "CREATE", "result": "EQUAL", "create_revision": "0"},
                 {"key": epoch_key, "target": "MOD", "result": "EQUAL",
@@ -111,14 +111,14 @@ impl Etcd {
                 {"request_put": {"key": epoch_key, "value": code(&epoch.0.to_string())}},
             ],
         });
-        let answer = self.ask("/v3/kv/txn", &asked).await?;
+        let answer = self.request("/v3/kv/txn", &body).await?;
         Ok(answer["succeeded"].as_bool() == Some(true))
     }
 
     /// How long the lease holds from now on; `None`: there is none.
     pub async fn renew(&self, lease: i64) -> Result<Option<Duration>> {
-        let asked = json!({"ID": lease.to_string()});
-        let answer = self.ask("/v3/lease/keepalive", &asked).await?;
+        let body = json!({"ID": lease.to_string()});
+        let answer = self.request("/v3/lease/keepalive", &body).await?;
         // A lease that has ended has no time to live, which the gateway leaves out.
         let Some(seconds) = answer["result"].get("TTL") else {
             if answer["result"].is_object() {
@@ -130,22 +130,25 @@ impl Etcd {
         Ok((seconds > 0).then(|| Duration::from_secs(seconds)))
     }
 
-    /// Ends a lease, and what is bound to it.
+    /// Ends a lease, and removes the keys that are bound to it.
     pub async fn revoke(&self, lease: i64) -> Result<()> {
-        let asked = json!({"ID": lease.to_string()});
-        self.ask("/v3/lease/revoke", &asked).await.map(drop)
+        let body = json!({"ID": lease.to_string()});
+        self.request("/v3/lease/revoke", &body).await.map(drop)
     }
 
     fn epoch_key(&self) -> String {
         format!("{}/epoch", self.name)
     }
 
-    /// Asks one server after the other, until one answers.
-    async fn ask(&self, path: &str, body: &Value) -> Result<Value> {
+    /// Sends a request to one server after the other, until one answers.
+    async fn request(&self, path: &str, body: &Value) -> Result<Value> {
         let mut failure = None;
         for server in &self.servers {
-            let asked = timeout(self.patience, ask_one(server, path, body)).await;
-            match asked.context("no answer in time").and_then(|answer| answer) {
+            let answer = timeout(self.patience, send_to(server, path, body)).await;
+            match answer
+                .context("no answer in time")
+                .and_then(|answer| answer)
+            {
                 Ok(answer) => return Ok(answer),
                 Err(error) => failure = Some(error.context(format!("etcd at {}", server.address))),
             }
@@ -154,8 +157,8 @@ impl Etcd {
     }
 }
 
-impl Place {
-    fn parse(url: &str) -> Result<Place> {
+impl Endpoint {
+    fn parse(url: &str) -> Result<Endpoint> {
         let plain = url.strip_prefix("http://");
         let rest = plain.or_else(|| url.strip_prefix("https://"));
         let address = rest.map(|rest| rest.trim_end_matches('/'));
@@ -171,20 +174,20 @@ impl Place {
                 Some((TlsConnector::from(Arc::new(trust_the_system()?)), name))
             }
         };
-        Ok(Place {
+        Ok(Endpoint {
             address: address.to_owned(),
             tls,
         })
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.address)
     }
 }
 
-async fn ask_one(server: &Place, path: &str, body: &Value) -> Result<Value> {
+async fn send_to(server: &Endpoint, path: &str, body: &Value) -> Result<Value> {
     let stream = reach::connect(&server.address).await?;
     match &server.tls {
         Some((connector, name)) => {
@@ -195,7 +198,7 @@ async fn ask_one(server: &Place, path: &str, body: &Value) -> Result<Value> {
     }
 }
 
-async fn ask_over<S>(stream: S, server: &Place, path: &str, body: &Value) -> Result<Value>
+async fn ask_over<S>(stream: S, server: &Endpoint, path: &str, body: &Value) -> Result<Value>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -219,7 +222,7 @@ where
         exchanged = &mut exchange => exchanged?,
         ended = &mut connection => {
             ended?;
-            // What came before the end is still to be read.
+            // Data that came before the end is still to be read.
             exchange.await?
         }
     };
@@ -245,7 +248,7 @@ fn number(value: &Value) -> Result<i64> {
         Some(text) => text.parse().ok(),
         None => value.as_i64(),
     };
-    number.with_context(|| format!("etcd says {value}; expected a number"))
+    number.with_context(|| format!("etcd sent {value}; expected a number"))
 }
 
 const ANSWER_BYTES_MAX: usize = 64 << 10;

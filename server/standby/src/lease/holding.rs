@@ -1,26 +1,26 @@
-//! How long a server may believe that it has the key.
+//! For how long a server may rely on its lease.
 //!
-//! The third party counts a lease from when it hears of it, which is not before it was sent. So
+//! The third party counts a lease from the arrival of the request, which is after its sending. So
 //! a holder that counts from the sending, and stops at three quarters of the lease, stops first, as
 //! long as the two clocks don't drift apart by more than the rest. Nothing is added up: each
 //! renewal counts from its own sending.
 
 use std::time::Duration;
 
-/// What a holder believes. Times are of its own monotonic clock, from any start.
+/// The holder's state. Times are of its own monotonic clock, from any start.
 #[derive(Clone, Debug)]
 pub struct Holding {
     lease: Duration,
     /// The first moment at which the key may be another's.
     until: Duration,
     renew_at: Duration,
-    /// It never comes back: what was not told meanwhile is not known here.
+    /// It never comes back: another holder may have run ticks meanwhile.
     is_over: bool,
 }
 
-/// What to do next.
+/// The next action of a holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextStep {
     Wait(Duration),
     Renew,
     /// The key may be another's.
@@ -28,7 +28,7 @@ pub enum Next {
 }
 
 impl Holding {
-    /// The key was taken with a lease that was asked for at `sent`.
+    /// The key was taken with a lease that was requested at `sent`.
     pub fn taken(sent: Duration, lease: Duration) -> Holding {
         Holding {
             lease,
@@ -44,7 +44,7 @@ impl Holding {
         !self.is_over
     }
 
-    /// How long that will be so without a renewal.
+    /// For how long that holds without a renewal.
     pub fn left(&self, now: Duration) -> Duration {
         match self.is_over {
             true => Duration::ZERO,
@@ -52,13 +52,13 @@ impl Holding {
         }
     }
 
-    pub fn next(&mut self, now: Duration) -> Next {
+    pub fn next(&mut self, now: Duration) -> NextStep {
         if !self.holds(now) {
-            return Next::End;
+            return NextStep::End;
         }
         match self.renew_at.saturating_sub(now) {
-            Duration::ZERO => Next::Renew,
-            wait => Next::Wait(wait),
+            Duration::ZERO => NextStep::Renew,
+            wait => NextStep::Wait(wait),
         }
     }
 
@@ -71,18 +71,18 @@ impl Holding {
         }
     }
 
-    /// A renewal has failed: whether the third party has heard it is not known.
+    /// A renewal has failed: the third party may have received it or not.
     pub fn failed(&mut self, now: Duration) {
         self.renew_at = now + self.lease.mul_f64(RETRY);
     }
 
-    /// The third party says that there is no such lease.
+    /// The third party has no such lease.
     pub fn lost(&mut self) {
         self.is_over = true;
     }
 }
 
-/// The part of a lease for which it is believed.
+/// The part of a lease for which it is valid here.
 const BELIEF: f64 = 0.75;
 /// The part after which it is renewed.
 const RENEWAL: f64 = 0.2;

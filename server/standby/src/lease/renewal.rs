@@ -16,9 +16,9 @@ use tokio::time::timeout;
 use tracing::{error, info, warn};
 
 use super::etcd::Etcd;
-use super::holding::{Holding, Next};
+use super::holding::{Holding, NextStep};
 
-/// Where the key is, and what this server says of itself there.
+/// Where the key is, and this server's description there.
 #[derive(Clone, Debug)]
 pub struct LeaseOptions {
     pub urls: Vec<String>,
@@ -27,14 +27,14 @@ pub struct LeaseOptions {
     pub holder: String,
 }
 
-/// A server's way to the key.
+/// A server that can take the key.
 pub struct Contender {
     options: LeaseOptions,
     etcd: Etcd,
     runtime: Runtime,
 }
 
-/// The key. Dropping it gives it back.
+/// The key. Dropping it revokes the lease.
 pub struct HeldLease {
     validity: Arc<LeaseValidity>,
     /// The epoch that has the key.
@@ -43,7 +43,7 @@ pub struct HeldLease {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread that renews and the one that tells clients share.
+/// State shared by the thread that renews and the one that publishes ticks.
 #[derive(Debug)]
 pub struct LeaseValidity {
     /// When it was taken.
@@ -53,7 +53,7 @@ pub struct LeaseValidity {
 
 impl Contender {
     pub fn new(options: LeaseOptions) -> Result<Contender> {
-        // Several tries fit into the time for which a lease is believed.
+        // Several tries fit into the time for which a lease is valid here.
         let patience = options.lease.mul_f64(PATIENCE).min(PATIENCE_MAX);
         let etcd = Etcd::new(&options.urls, &options.name, patience)?;
         Ok(Contender {
@@ -63,9 +63,9 @@ impl Contender {
         })
     }
 
-    /// Who has the key, if anybody has.
+    /// The holder of the key, if there is one.
     pub fn holder(&self) -> Result<Option<String>> {
-        let _wait = Wait::new("etcd to say who holds the lease", REVOKE_PATIENCE);
+        let _wait = Wait::new("etcd to name the holder of the lease", REVOKE_PATIENCE);
         Ok(self.runtime.block_on(self.etcd.look())?.holder)
     }
 
@@ -74,7 +74,7 @@ impl Contender {
         let held = self.try_take(|known| match known {
             Some(known) if known >= epoch => bail!(
                 "the lease {} was held in epoch {known}, and this server has epoch {epoch}: the \
-                 world goes on elsewhere, follow it with --follow",
+                 world runs elsewhere, follow it with --follow",
                 self.options.name
             ),
             _ => Ok(epoch),
@@ -104,7 +104,7 @@ impl Contender {
             let holding = Holding::taken(Duration::ZERO, options.lease);
             let taken = etcd.take(lease, &known, epoch, &options.holder).await;
             if !matches!(taken, Ok(true)) {
-                // Also where the answer is lost: nobody may hold the key without knowing it.
+                // Also where the answer is lost: no server may hold the key unawares.
                 if let Err(error) = etcd.revoke(lease).await {
                     warn!("a lease that is not needed is left to end: {error:#}");
                 }
@@ -187,14 +187,14 @@ impl Validity for LeaseValidity {
         }
         table::LEASE_HELD.set(0);
         bail!(
-            "the lease could not be renewed in time, so another server may go on with the world: \
-             this server must not go on"
+            "the lease could not be renewed in time, so another server may run the world: \
+            this server must not continue"
         )
     }
 }
 
 impl LeaseValidity {
-    /// How long ago the lease was asked for.
+    /// How long ago the lease was requested.
     fn age(&self) -> Duration {
         now().saturating_sub(self.begun)
     }
@@ -218,12 +218,12 @@ async fn renew(etcd: &Etcd, lease: i64, validity: &LeaseValidity) {
     loop {
         let next = validity.lock().next(validity.age());
         match next {
-            Next::Wait(time) => tokio::time::sleep(time).await,
-            Next::End => {
+            NextStep::Wait(time) => tokio::time::sleep(time).await,
+            NextStep::End => {
                 error!("the lease was not renewed in time");
                 return;
             }
-            Next::Renew => {
+            NextStep::Renew => {
                 let sent = validity.age();
                 let answer = etcd.renew(lease).await;
                 let now = validity.age();
@@ -250,9 +250,9 @@ async fn renew(etcd: &Etcd, lease: i64, validity: &LeaseValidity) {
     }
 }
 
-/// The part of a lease that one question to one server may take.
+/// The part of a lease that one request to one server may take.
 const PATIENCE: f64 = 0.15;
 /// Long leases are no reason to wait long for a server that is gone.
 const PATIENCE_MAX: Duration = Duration::from_secs(3);
-/// For the last word to etcd.
+/// For the last request to etcd.
 const REVOKE_PATIENCE: Duration = Duration::from_secs(5);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use accounts::identity::{Account, Identity};
-use durability::roster::{Roster, SavedRow, Stands};
+use durability::roster::{Roster, RowState, SavedRow};
 use frontend::inbox::Leave;
 use frontend::inbox::SessionKey;
 use gpu_kernels::Frame;
@@ -17,27 +17,27 @@ use super::{Directory, Resting};
 impl Directory {
     /// A row for the journal; `None` if it is free.
     pub fn saved(&self, client: ClientRow) -> Option<SavedRow> {
-        let (first, stands) = match self.rows.get(client) {
+        let (first, state) = match self.rows.get(client) {
             Row::Free => return None,
             Row::Joining(key, first) => {
                 let is_connected = key.is_some();
-                (first, Stands::Joining { is_connected })
+                (first, RowState::Joining { is_connected })
             }
-            Row::Live(_, entity, first) => (first, Stands::Live(entity)),
-            Row::Lost(entity, first, deadline) => (first, Stands::Lost { entity, deadline }),
+            Row::Live(_, entity, first) => (first, RowState::Live(entity)),
+            Row::Lost(entity, first, deadline) => (first, RowState::Lost { entity, deadline }),
             Row::Fallen(waiting, first) => {
                 let deadline = match waiting {
                     Waiting::Player(_) | Waiting::Returned(..) => None,
                     Waiting::Absent(deadline) => Some(deadline),
                 };
-                (first, Stands::Fallen { deadline })
+                (first, RowState::Fallen { deadline })
             }
         };
         Some(SavedRow {
             first,
             newest: self.tickets.newest(client),
             before: self.tickets.before(client),
-            stands,
+            state,
             person: Person {
                 account: self.people.account(client).cloned().map(String::from),
                 name: self.people.name(client).cloned(),
@@ -63,12 +63,12 @@ impl Directory {
 
     fn restore_row(&mut self, client: ClientRow, saved: &SavedRow, next: Tick) {
         let (first, key) = (saved.first, gone(client));
-        let row = match saved.stands {
-            Stands::Joining { is_connected } => Row::Joining(is_connected.then_some(key), first),
-            Stands::Live(entity) => Row::Live(key, entity, first),
-            Stands::Lost { entity, deadline } => Row::Lost(entity, first, deadline),
-            Stands::Fallen { deadline: None } => Row::Fallen(Waiting::Player(key), first),
-            Stands::Fallen {
+        let row = match saved.state {
+            RowState::Joining { is_connected } => Row::Joining(is_connected.then_some(key), first),
+            RowState::Live(entity) => Row::Live(key, entity, first),
+            RowState::Lost { entity, deadline } => Row::Lost(entity, first, deadline),
+            RowState::Fallen { deadline: None } => Row::Fallen(Waiting::Player(key), first),
+            RowState::Fallen {
                 deadline: Some(deadline),
             } => Row::Fallen(Waiting::Absent(deadline), first),
         };

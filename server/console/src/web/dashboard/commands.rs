@@ -1,4 +1,4 @@
-//! Which commands are given most, and what their scripts cost.
+//! The most frequent commands, and the costs of their scripts.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use shared::{CommandKind, WorldConfig};
 /// The commands of the last seconds.
 pub struct Commands {
     costs: Vec<Cost>,
-    recent: VecDeque<Given>,
+    recent: VecDeque<Usage>,
     /// By number, since the start.
     over_budget: [u64; COMMANDS_MAX],
 }
 
-/// What a command's script costs at most in one run.
+/// The highest cost of a command's script in one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cost {
     kind: CommandKind,
@@ -27,7 +27,7 @@ struct Cost {
 }
 
 #[derive(Clone, Debug)]
-struct Given {
+struct Usage {
     took: Duration,
     by_number: [u64; COMMANDS_MAX],
 }
@@ -66,7 +66,7 @@ impl Commands {
         if self.recent.len() == WINDOWS_KEPT {
             self.recent.pop_front();
         }
-        self.recent.push_back(Given {
+        self.recent.push_back(Usage {
             took,
             by_number: window.given,
         });
@@ -106,7 +106,7 @@ impl Commands {
 }
 
 fn costs(world: &WorldConfig) -> Vec<Cost> {
-    // The logic of a checked world compiles; if not, nothing is known of its scripts.
+    // The logic of a checked world compiles; if not, its scripts have no costs.
     let logic = Logic::of(world).ok();
     let script_of = |kind: CommandKind| {
         let commands = logic.as_ref().map(|logic| &logic.commands)?;

@@ -1,4 +1,4 @@
-//! What the page gets, as JSON.
+//! Answers to the page, as JSON.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use super::survey::{Area, Crowd, Density};
 use super::viewers::{Viewer, Viewers};
 use super::watch::Watched;
 use crate::admin::desk::{Desk, whom_of};
-use crate::admin::request::{Answer, Client, Listed, Request};
+use crate::admin::request::{Client, ListedClient, Request, Response};
 
 /// Where answers come from.
 pub struct Source {
@@ -32,7 +32,7 @@ pub struct Source {
     pub reading: Mutex<()>,
 }
 
-/// What is known of the server at its start.
+/// Facts of the server from its start.
 #[derive(Clone, Debug, Serialize)]
 pub struct Facts {
     pub backend: &'static str,
@@ -54,7 +54,7 @@ pub enum Data {
     Done { clients: usize },
 }
 
-/// What does not change.
+/// Facts that do not change.
 #[derive(Debug, Serialize)]
 pub struct World {
     name: String,
@@ -69,13 +69,13 @@ pub struct World {
     facts: Facts,
 }
 
-/// How the server is.
+/// The server's health.
 #[derive(Debug, Serialize)]
 pub struct Health {
     #[serde(flatten)]
     samples: Samples,
     commands: Vec<Row>,
-    /// What the web port has refused since the start, by reason.
+    /// Refusals of the web port since the start, by reason.
     refused: Vec<(&'static str, u64)>,
     dashboards: usize,
 }
@@ -84,12 +84,12 @@ pub struct Health {
 #[derive(Debug, Serialize)]
 pub struct Map {
     density: Density,
-    /// The newest area of this dashboard that has been looked at.
+    /// The newest surveyed area of this dashboard.
     area: Option<[f64; 3]>,
     crowd: Option<Crowd>,
 }
 
-/// An entity, with all that it has.
+/// An entity, with all its attributes.
 #[derive(Debug, Serialize)]
 pub struct Entity {
     slot: u32,
@@ -127,17 +127,17 @@ pub enum Value {
 /// Clients, in the order of their rows.
 #[derive(Debug, Serialize)]
 pub struct Clients {
-    clients: Vec<Listed>,
+    clients: Vec<ListedClient>,
     /// Of one tick.
     tick_ms: f64,
     /// Where the next ones begin, if there may be more.
     next: Option<u32>,
 }
 
-/// A client, and what it sees.
+/// A client, and its view.
 #[derive(Debug, Serialize)]
 pub struct Inspected {
-    client: Listed,
+    client: ListedClient,
     tick_ms: f64,
     /// The entities within its sight, the nearest first: slot, kind, distance. At most
     /// [`SEEN_MAX`].
@@ -250,7 +250,7 @@ impl Source {
     }
 
     /// The entities within a client's sight, without those that only its regions show.
-    fn seen(&self, client: &Listed) -> Vec<(u32, u16, f64)> {
+    fn seen(&self, client: &ListedClient) -> Vec<(u32, u16, f64)> {
         let units = |raw: [i32; 3]| raw.map(|raw| Fixed::from_raw(raw).to_f64());
         let mirror = &self.mirror;
         let own = client.entity.map(|[slot, _]| Slot(slot));
@@ -280,9 +280,9 @@ impl Source {
     fn act(&self, request: &Request, peer: IpAddr) -> Result<Data, String> {
         let by = format!("dashboard, {peer}");
         match self.desk.answer(request, &by) {
-            Answer::Done { clients } => Ok(Data::Done { clients }),
-            Answer::Error(reason) => Err(reason),
-            _ => Err("the server has another answer than expected".to_owned()),
+            Response::Done { clients } => Ok(Data::Done { clients }),
+            Response::Error(reason) => Err(reason),
+            _ => Err("unexpected answer of the server".to_owned()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Who may see the dashboard, and act on it. Without a clock.
+//! Access control of the dashboard. Without a clock.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
@@ -6,24 +6,24 @@ use std::time::Instant;
 
 use accounts::guesses::{Guesses, WORD_BYTES_SAFE};
 use hyper::{Method, StatusCode};
-use platform::http::cross_site::{Asker, host_of};
-use platform::http::{Asked, Page};
+use platform::http::cross_site::{RequestOrigin, host_of};
+use platform::http::{HttpRequest, Page};
 use platform::metrics::web::WebRefusal;
 use platform::renewal::Shared;
 use subtle::ConstantTimeEq;
 
 /// Admission to the dashboard.
 pub struct Gate {
-    /// Without one, only this machine may come.
+    /// Without one, only this machine has access.
     token: Option<Shared<str>>,
     is_loopback: bool,
     guesses: Mutex<Guesses>,
 }
 
-/// Somebody may not come in.
+/// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoEntry {
-    /// Nobody did anything wrong if there is none.
+pub struct AccessDenied {
+    /// `None` where the request was not at fault.
     pub refusal: Option<WebRefusal>,
     pub status: StatusCode,
     pub reason: &'static str,
@@ -39,44 +39,49 @@ impl Gate {
         }
     }
 
-    /// Whether nobody comes in without a token.
+    /// Whether a token is required.
     pub fn wants_token(&self) -> bool {
         self.token.is_some()
     }
 
     /// Whether a request may be answered.
-    pub fn admit(&self, asked: &Asked, now: Instant) -> Result<(), NoEntry> {
+    pub fn admit(&self, request: &HttpRequest, now: Instant) -> Result<(), AccessDenied> {
         match &self.token {
-            Some(token) => self.check_token(&token.get(), asked, now)?,
+            Some(token) => self.check_token(&token.get(), request, now)?,
             None if !self.is_loopback => return Err(NO_TOKEN_SET),
             // A page of any site can send requests to this machine, also under a name of its
             // own that leads here.
-            None if !is_this_machine(asked) => return Err(OTHER_HOST),
+            None if !is_this_machine(request) => return Err(OTHER_HOST),
             None => {}
         }
-        match asked.body {
-            Some(_) if !is_of_own_page(asked, self.wants_token()) => Err(OTHER_ORIGIN),
+        match request.body {
+            Some(_) if !is_of_own_page(request, self.wants_token()) => Err(OTHER_ORIGIN),
             _ => Ok(()),
         }
     }
 
-    fn check_token(&self, token: &str, asked: &Asked, now: Instant) -> Result<(), NoEntry> {
-        let shown = asked.header("authorization");
+    fn check_token(
+        &self,
+        token: &str,
+        request: &HttpRequest,
+        now: Instant,
+    ) -> Result<(), AccessDenied> {
+        let shown = request.header("authorization");
         let Some(shown) = shown.and_then(|value| value.strip_prefix("Bearer ")) else {
             return Err(NO_TOKEN_SHOWN);
         };
         let mut guesses = self.guesses.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = guesses.take(asked.peer, now);
+        let taken = guesses.take(request.peer, now);
         // Behind a proxy all requests have the same address: others' guesses must not keep the
-        // operator out, unless the token is so short that they may find it.
+        // operator out, unless the token is short enough to be guessed.
         if taken.is_err() && token.len() < WORD_BYTES_SAFE {
             return Err(TOO_MANY_GUESSES);
         }
-        // How long it takes says nothing of how much of a guess is right.
+        // In a time that does not depend on how much of a guess is right.
         match (bool::from(shown.as_bytes().ct_eq(token.as_bytes())), taken) {
             (true, taken) => {
                 if taken.is_ok() {
-                    guesses.give_back(asked.peer, now);
+                    guesses.give_back(request.peer, now);
                 }
                 Ok(())
             }
@@ -87,58 +92,58 @@ impl Gate {
 }
 
 /// Whether a request comes from this machine, and names it.
-fn is_this_machine(asked: &Asked) -> bool {
-    let host = asked.header("host").map(host_of).unwrap_or_default();
+fn is_this_machine(request: &HttpRequest) -> bool {
+    let host = request.header("host").map(host_of).unwrap_or_default();
     let is_loopback = host
         .parse()
         .is_ok_and(|address: IpAddr| address.is_loopback());
-    asked.peer.is_loopback() && (is_loopback || host == "localhost")
+    request.peer.is_loopback() && (is_loopback || host == "localhost")
 }
 
 /// Whether a request with a body comes from the dashboard's own page, or from a program: pages
-/// of other origins can't send this type without being asked.
-fn is_of_own_page(asked: &Asked, has_token: bool) -> bool {
-    let is_json = asked
+/// of other origins can't send this type without a preflight.
+fn is_of_own_page(request: &HttpRequest, has_token: bool) -> bool {
+    let is_json = request
         .header("content-type")
         .is_some_and(|text| text.starts_with("application/json"));
-    let is_own = || Asker::of(&Method::POST, &asked.headers, &[]) == Asker::Own;
+    let is_own = || RequestOrigin::of(&Method::POST, &request.headers, &[]) == RequestOrigin::Own;
     is_json && (has_token || is_own())
 }
 
-const NO_TOKEN_SET: NoEntry = NoEntry {
+const NO_TOKEN_SET: AccessDenied = AccessDenied {
     refusal: None,
     status: StatusCode::FORBIDDEN,
     reason: "this address is not only of this machine: start the server with --dashboard-token-file",
 };
-const OTHER_HOST: NoEntry = NoEntry {
+const OTHER_HOST: AccessDenied = AccessDenied {
     refusal: Some(WebRefusal::Foreign),
     status: StatusCode::FORBIDDEN,
     reason: "without a token, the dashboard is shown to this machine only, under its own name",
 };
-const OTHER_ORIGIN: NoEntry = NoEntry {
+const OTHER_ORIGIN: AccessDenied = AccessDenied {
     refusal: Some(WebRefusal::Foreign),
     status: StatusCode::FORBIDDEN,
     reason: "expected application/json from the dashboard's own page",
 };
-const TOO_MANY_GUESSES: NoEntry = NoEntry {
+const TOO_MANY_GUESSES: AccessDenied = AccessDenied {
     refusal: Some(WebRefusal::Guessing),
     status: StatusCode::TOO_MANY_REQUESTS,
     reason: "this network has shown too many wrong tokens: try again in a minute",
 };
-const NO_TOKEN_SHOWN: NoEntry = NoEntry {
+const NO_TOKEN_SHOWN: AccessDenied = AccessDenied {
     refusal: None,
     status: StatusCode::UNAUTHORIZED,
     reason: "expected the dashboard's token",
 };
-const WRONG_TOKEN: NoEntry = NoEntry {
+const WRONG_TOKEN: AccessDenied = AccessDenied {
     refusal: Some(WebRefusal::Token),
     status: StatusCode::UNAUTHORIZED,
     reason: "the token is wrong",
 };
 
-impl From<&NoEntry> for Page {
-    fn from(no_entry: &NoEntry) -> Page {
-        Page::error(no_entry.status, no_entry.reason)
+impl From<&AccessDenied> for Page {
+    fn from(denied: &AccessDenied) -> Page {
+        Page::error(denied.status, denied.reason)
     }
 }
 
@@ -154,12 +159,12 @@ mod tests {
         peer: &str,
         headers: &[(&'static str, &'static str)],
         body: Option<&'static str>,
-    ) -> Asked {
+    ) -> HttpRequest {
         let headers = headers.iter().map(|(name, value)| {
             let name = HeaderName::from_static(name);
             (name, HeaderValue::from_static(value))
         });
-        Asked {
+        HttpRequest {
             peer: peer.parse().unwrap(),
             path: "/".to_owned(),
             query: String::new(),
@@ -173,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_token_only_this_machine_comes_in_under_its_own_name() {
+    fn without_a_token_only_this_machine_is_admitted_under_its_own_name() {
         let now = Instant::now();
         let own = gate("127.0.0.1", None);
         for host in ["127.0.0.1:8433", "localhost", "[::1]:80", "localhost:1"] {
@@ -183,14 +188,14 @@ mod tests {
             );
         }
         for host in ["evil.example", "127.0.0.1.evil.example:80", ""] {
-            let asked = ask("127.0.0.1", &[("host", host)], None);
-            assert_eq!(own.admit(&asked, now), Err(OTHER_HOST), "{host}");
+            let request = ask("127.0.0.1", &[("host", host)], None);
+            assert_eq!(own.admit(&request, now), Err(OTHER_HOST), "{host}");
         }
         let neighbour = ask("10.0.0.9", &[("host", "localhost")], None);
         assert_eq!(own.admit(&neighbour, now), Err(OTHER_HOST));
         let open = gate("0.0.0.0", None);
-        let asked = ask("127.0.0.1", &[("host", "localhost")], None);
-        assert_eq!(open.admit(&asked, now), Err(NO_TOKEN_SET));
+        let request = ask("127.0.0.1", &[("host", "localhost")], None);
+        assert_eq!(open.admit(&request, now), Err(NO_TOKEN_SET));
     }
 
     #[test]
@@ -212,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_guesses_a_few_times_and_then_is_not_heard_for_a_while() {
+    fn a_network_guesses_a_few_times_and_then_waits() {
         let (gate, now) = (gate("0.0.0.0", Some("right")), Instant::now());
         let come =
             |peer, shown, now| gate.admit(&ask(peer, &[("authorization", shown)], None), now);
@@ -228,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_token_is_heard_behind_a_proxy_through_which_others_guess() {
+    fn a_long_token_is_accepted_behind_a_proxy_through_which_others_guess() {
         let long = "Bearer 0123456789abcdef";
         let (gate, now) = (gate("127.0.0.1", Some(&long[7..])), Instant::now());
         let come = |shown| gate.admit(&ask("127.0.0.1", &[("authorization", shown)], None), now);

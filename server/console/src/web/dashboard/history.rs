@@ -16,7 +16,7 @@ pub struct History {
     series: Vec<Series>,
 }
 
-/// What happened in a second.
+/// The figures of a second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sample {
     /// The end of the second, in milliseconds since 1970.

@@ -1,6 +1,6 @@
-//! What a request asks for.
+//! Parsing of requests.
 
-use platform::http::Asked;
+use platform::http::HttpRequest;
 use shared::ClientRow;
 use thiserror::Error;
 use world_file::{Format, plain};
@@ -9,10 +9,10 @@ use super::survey::Area;
 use super::viewers::Viewer;
 use crate::admin::request::{Client, Request};
 
-/// One thing that a dashboard asks for.
+/// A request of a dashboard.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Query {
-    /// What does not change while the server runs.
+    /// Facts that do not change while the server runs.
     World,
     /// The samples from a number on, and the figures of now.
     Health { since: u64 },
@@ -22,9 +22,9 @@ pub enum Query {
     Entity { slot: u32 },
     /// Clients, from a row on.
     Clients { first: ClientRow },
-    /// A client, and what it sees.
+    /// A client, and its view.
     Client { whom: Client },
-    /// What an operator does.
+    /// An action of an operator.
     Act(Request),
 }
 
@@ -46,11 +46,11 @@ pub enum QueryError {
     Wrong(String),
 }
 
-/// Reads a request below `/dashboard`, and who asks.
-pub fn parse(asked: &Asked) -> Result<(Viewer, Query), QueryError> {
-    let fields = Fields(&asked.query);
-    let path = asked.path.strip_prefix("/dashboard/");
-    let query = match (path.unwrap_or_default(), &asked.body) {
+/// Parses a request below `/dashboard`, and its viewer.
+pub fn parse(request: &HttpRequest) -> Result<(Viewer, Query), QueryError> {
+    let fields = Fields(&request.query);
+    let path = request.path.strip_prefix("/dashboard/");
+    let query = match (path.unwrap_or_default(), &request.body) {
         ("do", Some(body)) => Query::Act(act(body)?),
         ("data/world", None) => Query::World,
         ("data/health", None) => Query::Health {
@@ -73,7 +73,7 @@ pub fn parse(asked: &Asked) -> Result<(Viewer, Query), QueryError> {
     Ok((Viewer(fields.required("viewer")?), query))
 }
 
-/// Only what the dashboard has buttons for.
+/// Only the actions of the dashboard's buttons.
 fn act(body: &[u8]) -> Result<Request, QueryError> {
     match serde_json::from_slice(body) {
         Ok(request @ (Request::Kick { .. } | Request::Tell { .. })) => Ok(request),
@@ -171,7 +171,7 @@ mod tests {
 
     fn ask(address: &str, body: Option<&'static str>) -> Result<(Viewer, Query), QueryError> {
         let (path, query) = address.split_once('?').unwrap_or((address, ""));
-        parse(&Asked {
+        parse(&HttpRequest {
             peer: [127, 0, 0, 1].into(),
             path: format!("/dashboard/{path}"),
             query: query.to_owned(),

@@ -1,4 +1,4 @@
-//! What a sample of the history says: a number for each series.
+//! The samples of the history: a number for each series.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ pub fn sample(window: &Window, took: Duration) -> Vec<f32> {
     numbers.map(|number| rounded(number) as f32).collect()
 }
 
-/// The place of a series that is not a rate, as nothing is known of it without a tick.
+/// The place of a series that is not a rate, which has no value without a tick.
 pub fn keeps_its_value(series: &Series) -> bool {
     series.unit == Unit::Number
 }

@@ -35,15 +35,15 @@ pub struct Crowd {
     pub entities: Vec<(u32, u16, f32, f32)>,
 }
 
-/// What one look at the world has found.
+/// The result of one survey.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct SurveyResult {
     pub density: Density,
     /// By area.
     pub crowds: Vec<Crowd>,
 }
 
-/// Looks at the world again and again.
+/// Surveys the world again and again.
 pub struct Surveyor {
     mirror: SharedMirror,
     /// In raw units.
@@ -62,10 +62,10 @@ impl Surveyor {
         }
     }
 
-    /// Looks at all entities. The parts of the world are of different ticks if the tick goes
-    /// on meanwhile, which it may.
-    pub fn look(&mut self, areas: &[Area]) -> Found {
-        let mut found = Found::new(self.size, self.kinds, areas);
+    /// Reads all entities. The parts of the world may be of different ticks, as the world runs
+    /// meanwhile.
+    pub fn look(&mut self, areas: &[Area]) -> SurveyResult {
+        let mut found = SurveyResult::new(self.size, self.kinds, areas);
         let capacity = self.mirror.read().capacity();
         for first in (0..capacity).step_by(SLOTS_AT_ONCE) {
             self.spots.clear();
@@ -90,26 +90,26 @@ fn size_of(world: &WorldConfig) -> [i64; 2] {
     [i64::from(size[0]), i64::from(size[1])]
 }
 
-/// One look at entities that stand still.
-pub fn look_at(
+/// One survey of entities that stand still.
+pub fn survey_of(
     world: &WorldConfig,
     tick: u64,
     spots: impl Iterator<Item = Spot>,
     areas: &[Area],
-) -> Found {
+) -> SurveyResult {
     let size = size_of(world);
-    let mut found = Found::new(size, world.schema.kinds.len(), areas);
+    let mut found = SurveyResult::new(size, world.schema.kinds.len(), areas);
     found.density.tick = tick;
     spots.for_each(|spot| found.take(size, areas, &spot));
     found
 }
 
-impl Found {
-    fn new(size: [i64; 2], kinds: usize, areas: &[Area]) -> Found {
+impl SurveyResult {
+    fn new(size: [i64; 2], kinds: usize, areas: &[Area]) -> SurveyResult {
         let longest = size[0].max(size[1]);
         let cells = |size: i64| (size * CELLS_MAX / longest).max(1) as usize;
         let (columns, rows) = (cells(size[0]), cells(size[1]));
-        Found {
+        SurveyResult {
             density: Density {
                 tick: 0,
                 columns,
@@ -152,7 +152,7 @@ impl Crowd {
     }
 }
 
-/// How long to wait after a look that took so long: a look every half second, and a twentieth
+/// How long to wait after a survey that took so long: a survey every half second, and a twentieth
 /// of a core in the largest worlds.
 pub fn pause_after(look: Duration) -> Duration {
     (look * 19).max(PERIOD_MIN)
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn large_worlds_are_looked_at_less_often() {
+    fn large_worlds_are_surveyed_less_often() {
         assert_eq!(pause_after(Duration::from_millis(2)), PERIOD_MIN);
         let slow = Duration::from_millis(100);
         assert_eq!(pause_after(slow), slow * 19);

@@ -1,5 +1,5 @@
-//! Who looks at the dashboard: how many may, how often each may ask, and what it wants to be
-//! shown. Without a clock.
+//! Open dashboards: limits of their number and their requests, and the areas that they show.
+//! Without a clock.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -21,15 +21,15 @@ pub struct Viewer(pub u64);
 #[derive(Debug)]
 struct Looking {
     last: Instant,
-    /// When its requests would have come at an even pace.
+    /// When its requests would have come at an even rate.
     paid: Instant,
-    /// When it last wanted the map.
+    /// When it last requested the map.
     map: Option<Instant>,
     area: Option<Area>,
 }
 
 impl Viewers {
-    /// A dashboard asks for something.
+    /// Counts a request of a dashboard.
     pub fn come(&mut self, viewer: Viewer, now: Instant) -> Result<(), WebRefusal> {
         self.forget(now);
         let is_new = !self.viewers.contains_key(&viewer);
@@ -51,14 +51,14 @@ impl Viewers {
         Ok(())
     }
 
-    /// A dashboard wants the map, and the entities of an area if it names one.
+    /// Notes a request for the map, and for the entities of an area if it names one.
     pub fn want_map(&mut self, viewer: Viewer, area: Option<Area>, now: Instant) {
         if let Some(looking) = self.viewers.get_mut(&viewer) {
             (looking.map, looking.area) = (Some(now), area);
         }
     }
 
-    /// The dashboards that want the map, each with its area.
+    /// The dashboards that show the map, each with its area.
     pub fn of_map(&mut self, now: Instant) -> Vec<(Viewer, Option<Area>)> {
         self.forget(now);
         let wants = |looking: &Looking| {
@@ -85,11 +85,11 @@ impl Viewers {
 
 /// Dashboards at a time.
 pub const VIEWERS_MAX: usize = 16;
-/// A dashboard that asks for nothing is closed.
+/// A dashboard without requests for this long is closed.
 const IDLE: Duration = Duration::from_secs(10);
-/// The world is not looked at any more for those who don't ask.
+/// The world is not surveyed any more for dashboards without requests for this long.
 const MAP_PATIENCE: Duration = Duration::from_secs(3);
-/// A dashboard asks so often at once, and then once in an interval.
+/// The requests of a dashboard at once, and then the interval from one to the next.
 const ASKS_AT_ONCE: u32 = 40;
 const ASK_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_map_is_wanted_while_somebody_asks_for_it() {
+    fn the_map_is_shown_while_a_dashboard_requests_it() {
         let (mut viewers, mut now) = (Viewers::default(), Instant::now());
         let area = Area {
             centre: [1.0, 2.0],

@@ -1,5 +1,5 @@
-//! The thread that takes a sample each second, and looks at the world while somebody watches
-//! it. It only reads: the tick thread waits for it some microseconds at most.
+//! The thread that takes a sample each second, and surveys the world while a dashboard shows it.
+//! It only reads: the tick thread waits for it some microseconds at most.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,14 +17,14 @@ use super::history::History;
 use super::survey::{Area, Crowd, Density, Surveyor, pause_after};
 use super::viewers::{Viewer, Viewers};
 
-/// What the thread reads.
+/// The thread's sources.
 pub struct Parts {
     pub world: Arc<WorldConfig>,
     pub window: SharedWindow,
     pub mirror: SharedMirror,
 }
 
-/// What the thread has found, for the others.
+/// The thread's results, for the others.
 pub struct Watched {
     recorded: Mutex<Recorded>,
     map: Mutex<Arc<Map>>,
@@ -60,7 +60,7 @@ impl Watched {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was found at the last look.
+    /// The result of the last survey.
     pub fn map(&self) -> Arc<Map> {
         let map = self.map.lock().unwrap_or_else(PoisonError::into_inner);
         map.clone()
@@ -145,7 +145,7 @@ impl Thread {
         recorded.commands.add(&window, took);
     }
 
-    /// Looks at the world if somebody wants the map.
+    /// Surveys the world if a dashboard shows the map.
     fn look(&mut self, now: Instant) -> bool {
         let wanted = {
             let mut viewers = self.viewers.lock().unwrap_or_else(PoisonError::into_inner);

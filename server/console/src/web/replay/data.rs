@@ -1,4 +1,4 @@
-//! What the page gets, as JSON.
+//! Answers to the page, as JSON.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,13 +11,13 @@ use serde::Serialize;
 use shared::{ClientRow, EntityId, Fixed, Name, Slot, WorldConfig};
 
 use super::query::{Look, Query};
-use crate::playback::moment::{Change, Sight};
+use crate::playback::moment::{AttributeChange, Sight};
 use crate::playback::names::Names;
 use crate::playback::surveyor::{self, Progress, SharedProgress};
 use crate::playback::{Moment, Player};
 use crate::web::dashboard::JSON;
 use crate::web::dashboard::data::{Attribute, Value, attributes, value};
-use crate::web::dashboard::survey::{Area, Crowd, Density, look_at};
+use crate::web::dashboard::survey::{Area, Crowd, Density, survey_of};
 
 /// Where answers come from.
 pub struct Source {
@@ -25,11 +25,11 @@ pub struct Source {
     world: Arc<WorldConfig>,
     progress: SharedProgress,
     names: Arc<Names>,
-    /// All who look share it.
+    /// All viewers share it.
     player: Mutex<Player>,
 }
 
-/// What does not change, but for the progress.
+/// Facts that do not change, and the progress.
 #[derive(Debug, Serialize)]
 struct World {
     recording: String,
@@ -58,7 +58,7 @@ struct Shown {
     changes: Vec<Changed>,
     changes_total: usize,
     /// The tick's commands that changes name.
-    commands: Vec<Given>,
+    commands: Vec<CausingCommand>,
     commands_total: usize,
     /// Slot, generation, kind. At most [`CHANGES_MAX`].
     births: Vec<(u32, u32, u16)>,
@@ -83,7 +83,7 @@ struct Entity {
     attributes: Vec<Attribute>,
 }
 
-/// What a client sees.
+/// The view of a client.
 #[derive(Debug, Serialize)]
 struct View {
     client: u32,
@@ -105,7 +105,7 @@ struct Changed {
 
 /// A command of the tick.
 #[derive(Debug, Serialize)]
-struct Given {
+struct CausingCommand {
     name: String,
     /// Slot and generation; none gives the command of a birth.
     entity: Option<(u32, u32)>,
@@ -170,7 +170,7 @@ impl Source {
     }
 }
 
-/// What the players of a moment are called.
+/// The names of the players at a moment.
 struct Players<'a> {
     names: &'a Names,
     position: u64,
@@ -204,7 +204,7 @@ fn shown(moment: &Moment, look: &Look, players: &Players<'_>, progress: Progress
     let spots = moment.spots();
     let spots = spots.filter(|spot| view.as_ref().is_none_or(|view| view.has(spot)));
     let areas: Vec<Area> = look.area.into_iter().collect();
-    let mut found = look_at(&moment.world, moment.position, spots, &areas);
+    let mut found = survey_of(&moment.world, moment.position, spots, &areas);
     let entities: u32 = found.density.kinds.iter().sum();
     let (changes, commands) = changed(moment, players, look.slot);
     let of_area = |area: &Area| [area.centre[0], area.centre[1], area.edge];
@@ -248,7 +248,7 @@ fn shown(moment: &Moment, look: &Look, players: &Players<'_>, progress: Progress
     }
 }
 
-/// What one client sees.
+/// The view of one client.
 struct Seen<'a> {
     sights: Vec<Sight>,
     known: Option<&'a [u32]>,
@@ -294,9 +294,9 @@ fn changed(
     moment: &Moment,
     players: &Players<'_>,
     chosen: Option<Slot>,
-) -> (Vec<Changed>, Vec<Given>) {
+) -> (Vec<Changed>, Vec<CausingCommand>) {
     let (mut changes, mut commands, mut numbers) = (vec![], vec![], vec![]);
-    let is_chosen = |change: &&Change| Some(change.slot) == chosen;
+    let is_chosen = |change: &&AttributeChange| Some(change.slot) == chosen;
     let own = moment.changes.iter().filter(is_chosen);
     let others = moment.changes.iter().filter(|change| !is_chosen(change));
     for change in own.chain(others).take(CHANGES_MAX) {
@@ -323,14 +323,14 @@ fn changed(
     (changes, commands)
 }
 
-fn given(moment: &Moment, players: &Players<'_>, command: &Command) -> Given {
+fn given(moment: &Moment, players: &Players<'_>, command: &Command) -> CausingCommand {
     let schemas = moment.world.schema.commands.iter();
     let mut own = schemas.filter(|schema| schema.kind.id() == command.kind);
     let schema = own.next();
     let raw = moment.trace.words_of(command).iter();
     let words = schema.into_iter().flat_map(|schema| &schema.words).zip(raw);
     let entity = Some(command.entity).filter(|&entity| entity != EntityId::NONE);
-    Given {
+    CausingCommand {
         name: schema.map_or_else(|| format!("command {}", command.kind), |s| s.name.clone()),
         entity: entity.map(|entity| (entity.slot.0, entity.generation)),
         player: entity.and_then(|entity| players.entity(entity)),

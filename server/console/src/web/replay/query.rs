@@ -1,6 +1,6 @@
-//! What a request asks for.
+//! Parsing of requests.
 
-use platform::http::Asked;
+use platform::http::HttpRequest;
 use shared::{ClientRow, Slot};
 
 use crate::web::dashboard::query::{Fields, QueryError, area};
@@ -18,18 +18,18 @@ pub enum Query {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     pub tick: u64,
-    /// What to list one by one.
+    /// The area whose entities to list.
     pub area: Option<Area>,
     /// Whose attributes to list.
     pub slot: Option<Slot>,
-    /// By whose eyes to look: only what it has been told of is there.
+    /// The client whose known set to show; `None`: all entities.
     pub client: Option<ClientRow>,
 }
 
-/// Reads a request below `/replay`, and who asks.
-pub fn parse(asked: &Asked) -> Result<(Viewer, Query), QueryError> {
-    let fields = Fields(&asked.query);
-    let query = match asked.path.as_str() {
+/// Parses a request below `/replay`, and its viewer.
+pub fn parse(request: &HttpRequest) -> Result<(Viewer, Query), QueryError> {
+    let fields = Fields(&request.query);
+    let query = match request.path.as_str() {
         "/replay/data/world" => Query::World,
         "/replay/data/moment" => Query::Moment(Look {
             tick: fields.required("tick")?,

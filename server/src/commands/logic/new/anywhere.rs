@@ -14,8 +14,8 @@ const TICKS: i32 = 20;
 fn NAME(me: Entity, target: Entity) {
     // If this does not hold, the command has no effect.
     require(target != me && is_within(me, target, REACH));
-    // What is read is as it was at the start of the tick; what commands change is merged at
-    // its end.
+    // Reads give the values at the start of the tick; changes of commands are merged at its
+    // end.
     target.position += clamp(target.position - me.position, -PUSH, PUSH);
     after(TICKS, end_NAME(target, me));
 }
@@ -23,7 +23,7 @@ fn NAME(me: Entity, target: Entity) {
 /// Neither clients nor rules give this one: only `after` does.
 #[command]
 fn end_NAME(me: Entity, from: Entity) {
-    // Who pushed may be gone by now.
+    // The pusher may be gone by now.
     require(exists(from));
     me.position -= clamp(me.position - from.position, -PUSH, PUSH);
 }

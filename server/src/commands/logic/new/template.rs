@@ -4,7 +4,7 @@
 
 /// How far away the target may be.
 const REACH: Fixed = 10.0;
-/// What is taken from the target's `ATTRIBUTE`.
+/// How much is taken from the target's `ATTRIBUTE`.
 const DAMAGE: i32 = 3;
 /// Ticks until the target gets it back.
 const TICKS: i32 = 20;
@@ -14,7 +14,7 @@ const TICKS: i32 = 20;
 fn NAME(me: Entity, target: Entity) {
     // If this does not hold, the command has no effect.
     require(target != me && is_within(me, target, REACH));
-    // Attributes are read as they were at the start of the tick; what commands change is
+    // Attributes are read as they were at the start of the tick; changes of commands are
     // merged at its end.
     target.ATTRIBUTE -= DAMAGE;
     after(TICKS, end_NAME(target));

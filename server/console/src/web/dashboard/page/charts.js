@@ -18,7 +18,7 @@ const CHARTS = [
   ["Entities", "number", [["entities", "entities", 0], ["timed_commands", "timed commands", 1]]],
   ["Bytes a second", "bytes", [["bytes_out", "out", 0], ["bytes_in", "in", 1]]],
   ["Overload, a second", "number", [
-    ["ticks_late", "late ticks", 0], ["ticks_skipped", "skipped", 1], ["clients_put_off", "put off", 2],
+    ["ticks_late", "late ticks", 0], ["ticks_skipped", "skipped", 1], ["clients_put_off", "deferred", 2],
     ["news_put_off", "thinned", 3], ["clients_out_of_touch", "out of touch", 4], ["socket_drops", "socket drops", 5],
   ]],
 ];

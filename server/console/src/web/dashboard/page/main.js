@@ -11,9 +11,9 @@ const byId = (id) => document.getElementById(id);
 const CAUSES = [
   ["late ticks", "ticks_late", "the tick takes longer than its period"],
   ["skipped ticks", "ticks_skipped", "ticks before were late"],
-  ["clients put off", "clients_put_off", "a shard had no time left: more --shards"],
-  ["movement put off", "news_put_off", "clients' byte budgets are spent"],
-  ["clients out of touch", "clients_out_of_touch", "nothing is heard of them: their network"],
+  ["clients deferred", "clients_put_off", "a shard had no time left: more --shards"],
+  ["movement deferred", "news_put_off", "clients' byte budgets are spent"],
+  ["clients out of touch", "clients_out_of_touch", "nothing is received from them: their network"],
   ["packets dropped at sockets", "socket_drops", "socket buffers are full: see myriad doctor"],
   ["commands over quota", "commands_over_quota", "clients send too many"],
   ["commands dropped", "commands_total_dropped", "beyond commands_per_tick"],
@@ -29,7 +29,7 @@ const CAUSES = [
   ["ticks not recorded", "ticks_unrecorded", "the disk is full, fails or is slow"],
   ["sessions lost", "sessions_lost", "they ended without a goodbye"],
   ["malformed messages", "messages_malformed", "clients that are broken or hostile"],
-  ["connections refused", "connections_refused", "at the door"],
+  ["connections refused", "connections_refused", "before their hello"],
   ["wrong tokens", "tokens_wrong", "of players"],
 ];
 const MINUTE = 60;
@@ -56,7 +56,7 @@ async function repeat(wait, task) {
   }
 }
 
-/// What does not change: waits until the server tells it.
+/// Fetches the facts that do not change, and waits for the server.
 async function learnWorld() {
   for (;;) {
     try {

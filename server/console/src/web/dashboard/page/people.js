@@ -122,7 +122,7 @@ export class People {
     const known = link ? [
       ["address", link.address], ["shard", link.shard], ["round trip", `${link.round_trip_ms} ms`], ["packets lost", lost(link)],
       ["age of its world", `${(link.age_ticks * tick_ms).toFixed(0)} ms`], ["sent, received", `${format(link.bytes_sent, "bytes")}B, ${format(link.bytes_received, "bytes")}B`],
-      ["stream waits", `${format(link.bytes_unsent, "bytes")}B`], ["in view, of these not told yet", `${link.in_view}, ${link.waiting}`],
+      ["stream waits", `${format(link.bytes_unsent, "bytes")}B`], ["in view, of these not sent yet", `${link.in_view}, ${link.waiting}`],
     ] : [["connection", "lost"]];
     const facts = [["account", client.account ?? "–"], ["entity", client.entity?.join(".") ?? "–"], ["sight", `${client.sight} units`], ...known];
     const entities = seen.map(([slot, kind, distance]) => {
@@ -167,7 +167,7 @@ export class People {
   }
 
   async kick(number, who) {
-    const reason = await ask(`Throw ${who} out? What it is told:`, "Throw out");
+    const reason = await ask(`Kick ${who}? Reason for the player:`, "Kick");
     if (reason !== null) await this.act({ do: "kick", whom: { number }, reason });
   }
 

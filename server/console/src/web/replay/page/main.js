@@ -72,8 +72,8 @@ function draw(shown) {
   showEntity(shown.entity, replay.slot);
   showChanges(shown, replay.slot);
   showLives(shown, world.kinds);
-  byId("view").textContent = view ? `Client ${view.client} was told of ${view.entities} entities; the circle is its sight.`
-    : "All entities are shown. Choose a client to see only what it was told of.";
+  byId("view").textContent = view ? `Client ${view.client} knew ${view.entities} entities; the circle is its sight.`
+    : "All entities are shown. Choose a client to see only its known set.";
   if (view && replay.follows && view.sights.length > 0) {
     // Its surroundings, once.
     replay.follows = false;

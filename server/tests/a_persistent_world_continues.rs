@@ -1,4 +1,4 @@
-//! A server that starts in the folder of another one goes on with its world, and refuses to
+//! A server that starts in the folder of another one continues its world, and refuses to
 //! where it can't.
 
 use std::fs;
@@ -8,10 +8,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::common::folder::{TestFolder, refusal};
-use crate::common::{
-    Bots, DEADLINE, Player, go, listen_for, start_with, ticks, units, until, world,
-};
 use client_bot::BehaviourKind;
 use client_bot::connect::{ClientError, hello};
 use client_bot::{Client, Connector, Trust};
@@ -23,6 +19,11 @@ use shared::wire::request::Region;
 use shared::wire::stream::Message;
 use shared::wire::talk::{Talk, TalkRequest};
 use tokio::time::{sleep, timeout};
+
+use crate::common::folder::{TestFolder, refusal};
+use crate::common::{
+    Bots, DEADLINE, Player, go, listen_for, start_with, ticks, units, until, world,
+};
 
 const WORLD: &str = "
     [world]
@@ -57,7 +58,7 @@ impl Data {
         Data(TestFolder::absent(&format!("kept-{name}")))
     }
 
-    /// What is on disk now, as if the machine had stopped.
+    /// The files now, as if the machine had stopped.
     fn crashed(&self, name: &str) -> Data {
         Data(self.0.crashed(&format!("kept-{name}")))
     }
@@ -96,7 +97,7 @@ impl Data {
     }
 }
 
-/// Places two players far from each other. The first sees the other by a region, and hears
+/// Places two players far from each other. The first sees the other by a region, and gets notices
 /// of its moves by a subscription.
 async fn two_players(server: &Server) -> (Player, Player) {
     let mut here = join_as(server, "Ann").await;
@@ -139,8 +140,8 @@ async fn talk(player: &mut Player, request: TalkRequest) {
     answer.expect("an answer").expect("a yes");
 }
 
-/// Both return, and one hears and sees the other as before.
-async fn both_go_on(server: &Server, here: &Player, there: &Player) {
+/// Both return, and one gets notices of and sees the other as before.
+async fn both_continue(server: &Server, here: &Player, there: &Player) {
     let mut here_again = Player::resume(server, here.client.ticket()).await;
     let mut there_again = Player::resume(server, there.client.ticket()).await;
     assert_eq!(here_again.entity(), here.entity());
@@ -155,7 +156,7 @@ async fn both_go_on(server: &Server, here: &Player, there: &Player) {
     here_again.send(builtin::STRIKE, &[other.reference().0]);
     until(
         &mut [&mut here_again, &mut there_again],
-        "the subscription tells of the blow",
+        "the subscription matches the blow",
         |p| !p[0].notices().is_empty(),
     )
     .await;
@@ -166,7 +167,7 @@ async fn both_go_on(server: &Server, here: &Player, there: &Player) {
         "the channel has its members",
         |p| {
             let mut messages = p[0].log.messages.iter();
-            messages.any(|(_, said)| matches!(said, Message::Talk(Talk::Spoken { .. })))
+            messages.any(|(_, message)| matches!(message, Message::Talk(Talk::Spoken { .. })))
         },
     )
     .await;
@@ -181,7 +182,7 @@ async fn players_return_with_their_regions_and_subscriptions_after_a_stop() {
     let reason = here.end().await;
     assert!(reason.contains("come back within 20 seconds"), "{reason}");
     let server = data.start();
-    both_go_on(&server, &here, &there).await;
+    both_continue(&server, &here, &there).await;
     server.stop().unwrap();
 }
 
@@ -190,16 +191,16 @@ async fn players_return_with_their_regions_and_subscriptions_after_a_crash() {
     let data = Data::new("crashing");
     let server = data.start();
     let (here, there) = two_players(&server).await;
-    // The answer to the subscription was told, so its record is on disk.
+    // The answer to the subscription was sent, so its record is on disk.
     let crashed = data.crashed("crashed");
     let again = crashed.start();
-    both_go_on(&again, &here, &there).await;
+    both_continue(&again, &here, &there).await;
     again.stop().unwrap();
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn bots_find_nothing_wrong_in_a_world_that_went_on() {
+async fn bots_find_nothing_wrong_in_a_world_that_continued() {
     let data = Data::new("bots");
     let server = data.start();
     let bots = Bots::start(&server, 20, BehaviourKind::Wander).await;
@@ -214,9 +215,9 @@ async fn bots_find_nothing_wrong_in_a_world_that_went_on() {
     server.stop().unwrap();
 }
 
-/// A kept world's clients are told that it is.
+/// Clients of a persistent world receive its durable tick.
 #[tokio::test]
-async fn clients_see_up_to_which_tick_the_world_is_kept() {
+async fn clients_see_up_to_which_tick_the_world_is_durable() {
     let data = Data::new("kept-tick");
     let server = data.start();
     let mut player = Player::join(&server).await;
@@ -229,7 +230,7 @@ async fn clients_see_up_to_which_tick_the_world_is_kept() {
 }
 
 #[tokio::test]
-async fn damage_to_a_kept_record_is_refused_with_its_tick() {
+async fn damage_to_a_synced_record_is_refused_with_its_tick() {
     let data = Data::new("damaging");
     let server = data.start();
     ticks(&server, 30).await;
@@ -237,14 +238,14 @@ async fn damage_to_a_kept_record_is_refused_with_its_tick() {
     server.stop().unwrap();
     let segment = crashed.segment();
     let mut bytes = fs::read(&segment).unwrap();
-    // In the middle of what is written, whatever is behind it.
+    // In the middle of the written records, whatever is behind it.
     let used = bytes.iter().rposition(|&byte| byte != 0).unwrap();
     bytes[used / 2] ^= 1;
     fs::write(&segment, &bytes).unwrap();
     let refusal = crashed.refusal(WORLD);
     assert!(refusal.contains("the record of tick "), "{refusal}");
     assert!(
-        refusal.contains(" is damaged, and it was kept"),
+        refusal.contains(" is damaged, and it was synced"),
         "{refusal}"
     );
     // A torn end is not damage.
@@ -278,11 +279,11 @@ fn a_folder_is_for_one_server_at_a_time() {
     data.start().stop().unwrap();
 }
 
-/// A recovery that goes on until this is set.
+/// A recovery that runs until this is set.
 static MAY_END: AtomicBool = AtomicBool::new(false);
 
 #[tokio::test]
-async fn clients_are_told_that_a_world_is_being_recovered() {
+async fn clients_are_closed_as_starting_while_a_world_is_recovered() {
     let data = Data::new("starting");
     let server = data.start();
     ticks(&server, 3).await;
@@ -310,7 +311,7 @@ async fn clients_are_told_that_a_world_is_being_recovered() {
     server.stop().unwrap();
 }
 
-/// Why nobody may come in, once somebody answers.
+/// Why clients are refused, once the port answers.
 async fn try_join(address: SocketAddr) -> String {
     loop {
         let connector = Connector::new(address, "localhost", &Trust::AnyCertificate);
@@ -338,7 +339,7 @@ fn the_identity_of_a_server_stays_with_its_folder() {
 }
 
 #[test]
-fn only_the_servers_user_can_read_what_is_kept() {
+fn only_the_servers_user_can_read_the_folder() {
     let data = Data::new("private");
     data.start().stop().unwrap();
     let mut files = 0;

@@ -1,4 +1,4 @@
-//! A world whose disk fills up or fails: clients are told, and all that they were told is there
+//! A world whose disk fills up or fails: clients are notified, and all that they received is there
 //! for the next server.
 
 use std::fs;
@@ -63,12 +63,12 @@ async fn a_full_disk_is_announced_and_the_world_stops_before_its_journal_does() 
     assert!(reason.contains("no room for the journal"), "{reason}");
     // Without room there is no other server.
     disk.make_room();
-    check(&data, &mut crowd.told(), Tick(u64::MAX));
+    check(&data, &mut crowd.received(), Tick(u64::MAX));
     let again = start();
     let crowd = Crowd::join(again.address(), PLAYERS, Some(crowd), 8).await;
     let crowd = crowd.play(Duration::from_millis(500)).await;
     again.stop().unwrap();
-    check(&data, &mut crowd.told(), Tick(u64::MAX));
+    check(&data, &mut crowd.received(), Tick(u64::MAX));
 }
 
 /// A server beneath which syncs can fail.
@@ -108,19 +108,19 @@ impl Failing {
         self.syncs.fail();
         let crowd = crowd.play(Duration::from_millis(300)).await;
         server
-            .logs("the disk has failed; the journal goes on")
+            .logs("the disk has failed; the journal continues")
             .await;
         crowd
     }
 
-    /// All that players were told is there, and they come back as who they were.
+    /// All values that players received are there, and they come back as the same entities.
     async fn has_all(&self, crowd: Crowd) {
-        check(&self.data, &mut crowd.told(), Tick(u64::MAX));
+        check(&self.data, &mut crowd.received(), Tick(u64::MAX));
         let server = self.start();
         let crowd = Crowd::join(server.address, PLAYERS, Some(crowd), 8).await;
         let crowd = crowd.play(Duration::from_millis(300)).await;
         server.stop();
-        check(&self.data, &mut crowd.told(), Tick(u64::MAX));
+        check(&self.data, &mut crowd.received(), Tick(u64::MAX));
     }
 }
 
@@ -134,7 +134,7 @@ async fn a_sync_that_fails_is_not_noticed_by_players() {
     let crowd = failing.fail(&server, crowd).await;
     let before = crowd.kept();
     let crowd = crowd.play(Duration::from_millis(500)).await;
-    assert!(crowd.kept() > before.after(5), "play does not go on");
+    assert!(crowd.kept() > before.after(5), "play does not continue");
     assert!(crowd.witnesses.iter().all(|w| w.announced().is_empty()));
     server.kill();
     failing.has_all(crowd).await;
@@ -152,10 +152,11 @@ async fn a_second_sync_that_fails_stops_the_world_with_the_reason_to_all() {
     let mut crowd = crowd.play(Duration::from_millis(300)).await;
     for witness in &mut crowd.witnesses {
         let reason = witness.end().await;
-        let expected = "the server has stopped: the journal can't go on: the disk has failed twice";
+        let expected =
+            "the server has stopped: the journal can't continue: the disk has failed twice";
         assert!(reason.contains(expected), "{reason}");
     }
-    let said = server.fails().await;
-    assert!(said.contains("the disk has failed twice"), "{said}");
+    let reason = server.fails().await;
+    assert!(reason.contains("the disk has failed twice"), "{reason}");
     failing.has_all(crowd).await;
 }

@@ -12,15 +12,15 @@ use durability::level::Level;
 use durability::log::Log;
 use durability::record::Entry;
 use durability::roster::Roster;
-use durability::worker::{DurabilityWorker, KeepOptions};
+use durability::worker::{DurabilityOptions, DurabilityWorker};
 use gpu_kernels::{Frame, StateHash};
 use shared::{CommandKind, EntityId, Tick};
 
 use crate::journal::disk::{Faults, SimulatedDisk};
 
-/// A world that is kept on a simulated disk, at the level `told`.
+/// A persistent world on a simulated disk, at the level `told`.
 struct Kept {
-    keeper: Option<DurabilityWorker>,
+    worker: Option<DurabilityWorker>,
     disk: SimulatedDisk,
     /// For the lock.
     folder: PathBuf,
@@ -44,7 +44,7 @@ impl Kept {
         let workers = Workers::new(1).unwrap();
         let journal = Journal::new(disk.clone(), settings, start, workers);
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let options = KeepOptions {
+        let options = DurabilityOptions {
             level: Level::Told,
             keeps_all: false,
             checkpoint_ticks: 1_000_000,
@@ -53,7 +53,7 @@ impl Kept {
         };
         let locked = DataFolder::open(&folder).unwrap();
         Kept {
-            keeper: Some(
+            worker: Some(
                 DurabilityWorker::start(locked, journal, Roster::default(), options, None).unwrap(),
             ),
             disk,
@@ -62,7 +62,7 @@ impl Kept {
         }
     }
 
-    /// Runs a tick, and waits until clients may be told of it.
+    /// Runs a tick, and waits until it may be sent to clients.
     fn tick(&mut self) -> Result<(), String> {
         let tick = Tick(self.next);
         let mut frame = Frame::new(tick);
@@ -74,21 +74,21 @@ impl Kept {
             before: StateHash::default(),
             changes: vec![],
         };
-        let keeper = self.keeper.as_mut().unwrap();
-        let told = keeper
+        let worker = self.worker.as_mut().unwrap();
+        let sent = worker
             .record(entry)
-            .and_then(|()| keeper.wait(tick, &AtomicBool::new(false)));
-        told.map_err(|error| error.to_string())
+            .and_then(|()| worker.wait(tick, &AtomicBool::new(false)));
+        sent.map_err(|error| error.to_string())
     }
 
     fn must_end(&self) -> Option<String> {
-        let checked = self.keeper.as_ref().unwrap().check();
+        let checked = self.worker.as_ref().unwrap().check();
         checked.err().map(|error| error.to_string())
     }
 
     fn finish(&mut self) -> Result<(), String> {
-        let keeper = self.keeper.take().unwrap();
-        keeper.finish().map_err(|error| error.to_string())
+        let worker = self.worker.take().unwrap();
+        worker.finish().map_err(|error| error.to_string())
     }
 
     /// The ticks that are there after the machine has lost its power.
@@ -102,7 +102,7 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        drop(self.keeper.take());
+        drop(self.worker.take());
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -110,7 +110,7 @@ impl Drop for Kept {
 const CAPACITY: u32 = 8;
 
 #[test]
-fn a_world_goes_on_after_its_disk_fails_once_and_stops_when_it_fails_again() {
+fn a_world_continues_after_its_disk_fails_once_and_stops_when_it_fails_again() {
     let mut world = Kept::new("a-disk-that-fails", Faults::default());
     let fails_once = Faults {
         next_syncs_fail: 1,
@@ -134,18 +134,18 @@ fn a_world_whose_disk_is_full_must_end_before_its_journal_does() {
         ..Faults::default()
     };
     let mut world = Kept::new("a-disk-that-is-full", room);
-    let (mut told, mut ticks_told_before) = (None, 0);
+    let (mut sent, mut ticks_warned_before) = (None, 0);
     while world.must_end().is_none() {
         world.tick().unwrap();
-        told = told.or(world.keeper.as_ref().unwrap().take_warning());
-        ticks_told_before += u32::from(told.is_some());
+        sent = sent.or(world.worker.as_ref().unwrap().take_warning());
+        ticks_warned_before += u32::from(sent.is_some());
     }
-    assert!(told.unwrap().contains("the server's disk is full"));
-    assert!(ticks_told_before > 3, "{ticks_told_before}");
-    assert_eq!(world.keeper.as_ref().unwrap().take_warning(), None);
+    assert!(sent.unwrap().contains("the server's disk is full"));
+    assert!(ticks_warned_before > 3, "{ticks_warned_before}");
+    assert_eq!(world.worker.as_ref().unwrap().take_warning(), None);
     let reason = world.must_end().unwrap();
     assert!(reason.contains("no room for the journal"), "{reason}");
-    // What happens until the world has ended is kept, too.
+    // Ticks until the world has ended are written, too.
     for _ in 0..3 {
         world.tick().unwrap();
     }

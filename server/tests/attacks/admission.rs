@@ -1,4 +1,4 @@
-//! Attacks before the hello: whoever can send packets to the port can make these.
+//! Attacks before the hello: any sender of packets to the port can make these.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::attacks::field::{Field, scaled};
 use crate::common::eventually;
 
 #[tokio::test]
-async fn half_open_handshakes_keep_nobody_out() {
+async fn half_open_handshakes_keep_no_client_out() {
     let field = Field::start().await;
     for network in 0..4 {
         begin_handshakes(&field, &socket(network), scaled(300));
@@ -22,7 +22,7 @@ async fn half_open_handshakes_keep_nobody_out() {
     field.stands().await;
 }
 
-/// Sends the first packets of handshakes that nobody goes on with.
+/// Sends the first packets of handshakes that are never continued.
 fn begin_handshakes(field: &Field, socket: &UdpSocket, count: usize) {
     for _ in 0..count {
         for packet in Handshake::new(field).packets() {
@@ -33,14 +33,14 @@ fn begin_handshakes(field: &Field, socket: &UdpSocket, count: usize) {
 }
 
 #[tokio::test]
-async fn connections_that_never_say_hello_keep_nobody_out() {
+async fn connections_without_a_hello_keep_no_client_out() {
     let field = Field::start().await;
     let attacker = Attacker::new(&field, 1);
     let mut silent = vec![];
     for _ in 0..scaled(600) {
         silent.extend(attacker.try_connect().await);
     }
-    // Who has just come may stay.
+    // A new connection may stay.
     sleep(Duration::from_millis(1200)).await;
     for _ in 0..scaled(20) {
         silent.extend(attacker.try_connect().await);
@@ -48,19 +48,19 @@ async fn connections_that_never_say_hello_keep_nobody_out() {
     assert!(silent.len() > 512, "only {} stand", silent.len());
     field.join().await.connection.close(0u32.into(), b"bye");
     // Early ones made room for later ones of their network; the last had all their time.
-    // Some are not heard of: hundreds of goodbyes at once overflow the attacker's socket.
+    // Some are not received: hundreds of goodbyes at once overflow the attacker's socket.
     for expected in [
         "no hello, and others need the place",
         "no hello within 5 seconds",
     ] {
-        let is_told = |connection: &Connection| match connection.close_reason() {
+        let got_goodbye = |connection: &Connection| match connection.close_reason() {
             Some(ConnectionError::ApplicationClosed(close)) => {
                 let code = u64::from(Close::TooSlow.code());
                 close.error_code.into_inner() == code && close.reason == expected.as_bytes()
             }
             _ => false,
         };
-        eventually(expected, || silent.iter().any(is_told)).await;
+        eventually(expected, || silent.iter().any(got_goodbye)).await;
     }
     field.stands().await;
 }
@@ -96,10 +96,10 @@ async fn packets_larger_than_quic_has_are_dropped() {
 }
 
 #[tokio::test]
-async fn other_versions_of_quic_are_told_the_right_one_and_cost_nothing() {
+async fn other_versions_of_quic_are_negotiated_and_cost_nothing() {
     let field = Field::start().await;
     let socket = socket(1);
-    let mut told = 0;
+    let mut sent = 0;
     for version in 0..scaled(200) as u32 {
         let mut packet = Handshake::new(&field).packets().remove(0);
         packet[1..5].copy_from_slice(&(0x1a2a_3a4a ^ version).to_be_bytes());
@@ -113,10 +113,10 @@ async fn other_versions_of_quic_are_told_the_right_one_and_cost_nothing() {
                     .iter()
                     .all(|list| list[1..5] == [0; 4] && list.len() < packet.len())
             );
-            told += lists.len();
+            sent += lists.len();
         }
     }
-    assert!(told > 0, "nobody is told");
+    assert!(sent > 0, "no version is sent");
     field.stands().await;
 }
 
@@ -132,7 +132,7 @@ async fn replayed_first_packets_open_one_connection() {
             let _ = sockets[round % sockets.len()].send_to(packet, field.address);
         }
     }
-    // They are too few connections for the door to turn anybody away.
+    // They are too few connections for admission control to refuse one.
     assert_eq!(field.figure("myriad_connections_refused_total"), refused);
     field.stands().await;
 }
@@ -178,7 +178,7 @@ async fn a_retry_token_is_of_use_to_its_own_address_only() {
 }
 
 #[tokio::test]
-async fn a_client_that_changes_its_address_again_and_again_moves_nobody_else() {
+async fn a_client_that_changes_its_address_again_and_again_moves_no_other() {
     let field = Field::start().await;
     let attacker = Attacker::new(&field, 1);
     let (connection, _send, _receive) = attacker.greet(&hello("", None)).await;

@@ -1,13 +1,14 @@
-//! A subscriber is told of what matches, wherever it happens: once, with all of its
+//! A subscriber gets a notice of each match, wherever it happens: once, with all of its
 //! subscriptions that match.
 
-use crate::common::{Bots, Player, Vanished, listen_for, losing, start, start_with, ticks, until};
 use client_bot::BehaviourKind;
 use script::builtin;
 use server::Server;
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::stream::Message;
 use shared::{EntityId, NotificationKind};
+
+use crate::common::{Bots, Player, Vanished, listen_for, losing, start, start_with, ticks, until};
 
 /// A world in which players see one unit far and strikes reach anywhere.
 const FAR: &str = "
@@ -95,9 +96,9 @@ async fn a_change_that_two_subscriptions_match_comes_once_with_both() {
     strike(&server, players, 1, own).await;
     let (far, near) = (knight.entity(), victim.entity());
     assert!(!listener.sees(target), "it is far away");
-    let told: Vec<Notice> = listener.notices().into_iter().cloned().collect();
+    let notices: Vec<Notice> = listener.notices().into_iter().cloned().collect();
     assert_eq!(
-        told,
+        notices,
         [
             blow(hp, (target, far), (100, 70), &[4, 9]),
             blow(hp, (own, near), (100, 70), &[4, 9]),
@@ -140,9 +141,9 @@ async fn notifications_come_with_their_fields() {
         heard: false,
         subscriptions: vec![id],
     };
-    let told: Vec<Notice> = listener.notices().into_iter().cloned().collect();
+    let notices: Vec<Notice> = listener.notices().into_iter().cloned().collect();
     assert_eq!(
-        told,
+        notices,
         [
             notification(builtin::SHOUT_NOTIFICATION, source, &[6], 1),
             notification(NotificationKind::FALL, fallen, &[0], 2),
@@ -168,7 +169,7 @@ async fn one_entity_can_be_followed_wherever_it_goes() {
         let players = &mut [&mut listener, &mut walker, &mut other];
         listen_for(&server, players, 3).await;
     }
-    let told: Vec<(EntityId, u16, i32, i32)> = listener
+    let notices: Vec<(EntityId, u16, i32, i32)> = listener
         .notices()
         .iter()
         .map(|notice| match notice.body {
@@ -183,7 +184,7 @@ async fn one_entity_can_be_followed_wherever_it_goes() {
         })
         .collect();
     let steps = (0..3).map(|i| (followed, 0, begun + i * step, begun + (i + 1) * step));
-    assert_eq!(told, steps.collect::<Vec<_>>());
+    assert_eq!(notices, steps.collect::<Vec<_>>());
     server.stop().unwrap();
 }
 
@@ -200,13 +201,17 @@ async fn no_notice_comes_after_the_end_of_the_subscription() {
     let players = &mut [&mut listener, &mut knight, &mut victim];
     strike(&server, players, 1, target).await;
     strike(&server, players, 1, target).await;
-    let told: Vec<_> = listener
+    let notices: Vec<_> = listener
         .notices()
         .iter()
         .map(|n| &n.subscriptions)
         .cloned()
         .collect();
-    assert_eq!(told, [vec![2]], "the second blow matches no subscription");
+    assert_eq!(
+        notices,
+        [vec![2]],
+        "the second blow matches no subscription"
+    );
     // Its number is free again, and a second end is rejected.
     listener.subscribe(1, "new < 100").await.unwrap();
     let request = listener.client.unsubscribe(7);
@@ -219,7 +224,7 @@ async fn no_notice_comes_after_the_end_of_the_subscription() {
 }
 
 #[tokio::test]
-async fn a_client_at_its_limit_of_notices_is_told_so() {
+async fn a_client_at_its_limit_of_notices_is_notified() {
     let server = start(FAR);
     let [mut listener, mut a, mut b] = three(&server).await;
     listener.subscribe(1, "event == \"shout\"").await.unwrap();
@@ -243,10 +248,13 @@ async fn a_client_at_its_limit_of_notices_is_told_so() {
             _ => {}
         }
     }
-    let told: Vec<(i32, bool)> = by_tick.into_values().filter(|told| told.0 > 0).collect();
+    let notices: Vec<(i32, bool)> = by_tick
+        .into_values()
+        .filter(|notices| notices.0 > 0)
+        .collect();
     assert!(
-        !told.is_empty() && told.iter().all(|told| *told == (3, true)),
-        "{told:?}"
+        !notices.is_empty() && notices.iter().all(|notices| *notices == (3, true)),
+        "{notices:?}"
     );
     server.stop().unwrap();
 }
@@ -292,15 +300,18 @@ async fn subscriptions_wait_for_a_lost_client() {
         server.stats().figures().sessions_lost > before
     })
     .await;
-    // No client is told of this one.
+    // No client gets a notice of this one.
     strike(&server, &mut [&mut knight, &mut victim], 0, target).await;
     let mut back = Player::resume(&server, lost.ticket).await;
     assert!(back.client.is_resumed());
     let players = &mut [&mut back, &mut knight, &mut victim];
     strike(&server, players, 1, target).await;
     let hp = back.client.view().schema().column("hp").unwrap();
-    let told: Vec<Notice> = back.notices().into_iter().cloned().collect();
-    assert_eq!(told, [blow(hp, (target, knight.entity()), (70, 40), &[3])]);
+    let notices: Vec<Notice> = back.notices().into_iter().cloned().collect();
+    assert_eq!(
+        notices,
+        [blow(hp, (target, knight.entity()), (70, 40), &[3])]
+    );
     server.stop().unwrap();
 }
 
@@ -344,7 +355,7 @@ const BUSY: &str = "
 ";
 
 #[tokio::test]
-async fn listening_bots_are_told_exactly_what_they_subscribed_to() {
+async fn listening_bots_get_exactly_the_notices_of_their_subscriptions() {
     let server = start(BUSY);
     let bots = Bots::start(&server, 40, BehaviourKind::Listen).await;
     ticks(&server, 100).await;
@@ -365,8 +376,8 @@ async fn lost_datagrams_lose_no_notice() {
 }
 
 #[tokio::test]
-async fn bots_whose_private_attributes_change_hear_of_their_own() {
-    // Hit points are private, so bots hear only of their own.
+async fn bots_whose_private_attributes_change_get_notices_of_their_own() {
+    // Hit points are private, so bots get notices of their own only.
     let private = BUSY.replace(
         "max = 100, falls_at = 0, audience = 'state'",
         "max = 100, falls_at = 0, audience = 'private'",

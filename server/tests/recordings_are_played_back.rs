@@ -1,8 +1,8 @@
 //! A recording is played to any tick: the state is the recorded one, each change has its
-//! causes, damage is told in a sentence, and a browser shows all that.
+//! causes, damage is reported in a sentence, and a browser shows all that.
 //!
-//! The test of an hour is left out unless asked for, since it takes minutes:
-//! `cargo test -p server --test it a_recording_is_looked_at -- --ignored --nocapture`.
+//! The test of an hour is left out by default, since it takes minutes:
+//! `cargo test -p server --test it recordings_are_played_back -- --ignored --nocapture`.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use console::playback::{Moment, Player as LookedAt, surveyor};
+use console::playback::{Moment, Player as PlaybackPlayer, surveyor};
 use console::web::replay::ReplaySite;
-use durability::recording::{Next, RecordingReader, RecordingWriter};
+use durability::recording::{NextTick, RecordingReader, RecordingWriter};
 use gpu_kernels::{Backend, CpuBackend, Frame, StateHash};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -49,7 +49,7 @@ fn the_state_at_any_tick_is_that_of_a_straight_replay() {
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
     // Snapshots of all ticks; of a few, because there is no room for more; and none.
     for (span, bytes_max) in [(0, u64::MAX), (0, 60_000), (600, u64::MAX)] {
-        let (mut player, survey) = LookedAt::with_shelf(&file.0, 1, bytes_max).unwrap();
+        let (mut player, survey) = PlaybackPlayer::with_shelf(&file.0, 1, bytes_max).unwrap();
         survey.every(Duration::from_secs(span)).run();
         let progress = surveyor::read(&player.progress());
         assert!(
@@ -82,7 +82,7 @@ fn a_damaged_snapshot_is_not_used_and_not_replaced() {
     let file = played("snapshots", 16, 40);
     let (world, hashes) = straight(&file.0);
     let survey = || {
-        let (player, survey) = LookedAt::open(&file.0, 1).unwrap();
+        let (player, survey) = PlaybackPlayer::open(&file.0, 1).unwrap();
         survey.every(Duration::ZERO).run();
         player
     };
@@ -129,7 +129,7 @@ fn every_command_that_updated_an_attribute_is_named() {
     tick(frame);
     recording.finish().unwrap();
 
-    let (mut player, survey) = LookedAt::open(&file.0, 1).unwrap();
+    let (mut player, survey) = PlaybackPlayer::open(&file.0, 1).unwrap();
     survey.run();
     let born = player.at(1).unwrap();
     assert_eq!(born.births, [(a, 0), (b, 0)]);
@@ -154,7 +154,7 @@ fn every_command_that_updated_an_attribute_is_named() {
 }
 
 #[tokio::test]
-async fn a_kept_world_is_shown_with_the_names_of_its_players() {
+async fn a_persistent_world_is_shown_with_the_names_of_its_players() {
     let place = TestFolder::new("looked-at");
     let data = place.join("data");
     let start = || {
@@ -163,7 +163,7 @@ async fn a_kept_world_is_shown_with_the_names_of_its_players() {
             options.data = Some(DataOptions::new(&data));
         })
     };
-    // A restart is in the middle of what is shown.
+    // A restart is in the middle of the ticks.
     let mut seen = vec![];
     for name in ["ann", "bob"] {
         let server = start();
@@ -180,7 +180,7 @@ async fn a_kept_world_is_shown_with_the_names_of_its_players() {
     }
 
     let show = || {
-        let (player, survey) = LookedAt::open(&data, 1).unwrap();
+        let (player, survey) = PlaybackPlayer::open(&data, 1).unwrap();
         survey.every(Duration::ZERO).run();
         player
     };
@@ -189,8 +189,8 @@ async fn a_kept_world_is_shown_with_the_names_of_its_players() {
     assert_eq!(progress.ends_early, None);
     assert!(progress.is_done && progress.first < progress.ticks);
     assert!(shown.at(progress.ticks + 1).is_err());
-    let check = |shown: &mut LookedAt| {
-        // Each player is where it said that it was, in some tick, and has its name there.
+    let check = |shown: &mut PlaybackPlayer| {
+        // Each player is where its own view had it, in some tick, and has its name there.
         for (name, entity, x) in &seen {
             let found = (progress.first..=progress.ticks)
                 .rev()
@@ -210,7 +210,7 @@ async fn a_kept_world_is_shown_with_the_names_of_its_players() {
     // The same with the snapshots of the first look.
     assert!(!shown.shelf().positions().is_empty());
     check(&mut show());
-    // Somebody who walks is a cause.
+    // A player that walks is a cause.
     let moves = (progress.first..=progress.ticks)
         .flat_map(|position| shown.at(position).unwrap().changes.clone())
         .filter(|change| change.column == 0 && !change.causes.is_empty());
@@ -224,7 +224,7 @@ fn what_is_good_of_a_damaged_recording_is_shown() {
     let bytes = fs::read(&file.0).unwrap();
     let cut = Recording::new("cut");
     fs::write(&cut.0, &bytes[..bytes.len() - 3]).unwrap();
-    let (mut player, survey) = LookedAt::open(&cut.0, 1).unwrap();
+    let (mut player, survey) = PlaybackPlayer::open(&cut.0, 1).unwrap();
     survey.run();
     let progress = surveyor::read(&player.progress());
     assert_eq!(progress.ticks, hashes.len() as u64 - 1);
@@ -235,7 +235,7 @@ fn what_is_good_of_a_damaged_recording_is_shown() {
     fs::remove_dir_all(player.shelf().folder()).unwrap();
 
     fs::write(&cut.0, "MYRIADJ1 and more").unwrap();
-    let refused = LookedAt::open(&cut.0, 1).err().unwrap().to_string();
+    let refused = PlaybackPlayer::open(&cut.0, 1).err().unwrap().to_string();
     assert!(
         refused.contains("is not a recording of this version"),
         "{refused}"
@@ -243,7 +243,7 @@ fn what_is_good_of_a_damaged_recording_is_shown() {
 }
 
 #[test]
-fn the_port_answers_what_it_is_asked_and_refuses_the_rest_with_a_sentence() {
+fn the_port_answers_requests_and_refuses_invalid_ones_with_a_sentence() {
     let file = played("port", 16, 40);
     let site = ReplaySite::start(&file.0, "127.0.0.1:0".parse().unwrap(), None, 1, vec![]).unwrap();
     let ask = |path: &str| get(site.address(), &format!("/replay/data/{path}"));
@@ -272,7 +272,7 @@ fn the_port_answers_what_it_is_asked_and_refuses_the_rest_with_a_sentence() {
     let cause = first["causes"][0][0].as_u64().unwrap() as usize;
     assert_eq!(shown["commands"][cause]["name"], json!("move"));
     assert_eq!(shown["commands"][cause]["entity"][0], json!(3));
-    // The client's view: at most what it was told of.
+    // The client's view: at most its known set.
     let all = json("moment?viewer=2&tick=20&x=30&y=30&edge=60");
     let listed = |shown: &Value| shown["crowd"]["total"].as_u64().unwrap();
     assert_eq!(listed(&shown), shown["view"]["entities"].as_u64().unwrap());
@@ -296,7 +296,7 @@ fn the_port_answers_what_it_is_asked_and_refuses_the_rest_with_a_sentence() {
         );
     }
     drop(site);
-    // With a token, nobody comes in without it.
+    // With a token, requests without it are refused.
     let token = Some("open sesame".into());
     let site =
         ReplaySite::start(&file.0, "127.0.0.1:0".parse().unwrap(), token, 1, vec![]).unwrap();
@@ -336,14 +336,14 @@ fn a_browser_scrubs_steps_and_shows_who_caused_what() {
     let caused = "document.querySelector('#changes tr.chosen')?.cells[4].innerText
                   .startsWith(`move of ${replay.slot} `)";
     browser.until("its own command caused its change", caused);
-    // What a client saw.
+    // The view of a client.
     browser.run(
         "const client = document.getElementById('client');
          client.value = '5'; client.dispatchEvent(new Event('change'));",
     );
     browser.until("its sight is drawn", "replay.map.sights.length === 1");
     let fewer = "replay.shown.view.entities < 40 && replay.shown.view.entities > 0";
-    browser.until("only what it was told of is there", fewer);
+    browser.until("only its known set is there", fewer);
     // Nothing is wider than the page.
     let fits = "document.documentElement.scrollWidth <= innerWidth";
     assert_eq!(browser.value(fits), json!(true));
@@ -370,7 +370,7 @@ fn seeking_in_an_hour_of_a_thousand_clients() {
         bytes >> 20
     );
     let begun = Instant::now();
-    let (mut player, survey) = LookedAt::open(&file.0, 1).unwrap();
+    let (mut player, survey) = PlaybackPlayer::open(&file.0, 1).unwrap();
     println!("opened in {:?}", begun.elapsed());
     let begun = Instant::now();
     survey.run();
@@ -396,7 +396,7 @@ fn seeking_in_an_hour_of_a_thousand_clients() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// For the documents, and for those who change the page.
+/// For the documents, and for changes of the page.
 fn take_pictures(browser: &Chromium, folder: &Path) {
     use base64::Engine;
     let pictures = [
@@ -460,7 +460,7 @@ fn straight(file: &Path) -> (WorldConfig, Vec<StateHash>) {
     let mut recording = RecordingReader::open(file).unwrap();
     let mut backend = CpuBackend::new(&recording.config, 1, None).unwrap();
     let mut hashes = vec![];
-    while let Next::Tick(frame, hash) = recording.next_tick() {
+    while let NextTick::Tick(frame, hash) = recording.next_tick() {
         assert_eq!(backend.tick(&frame).unwrap().hash, hash);
         hashes.push(hash);
     }

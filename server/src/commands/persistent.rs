@@ -1,4 +1,4 @@
-//! What the commands for kept worlds share.
+//! Shared parts of the commands for persistent worlds.
 
 use anyhow::{Context, Result};
 use durability::disk::Folder;
@@ -31,7 +31,7 @@ pub fn recover(
     recovery::replay(disk, stored, replay)
 }
 
-/// A backend with as many threads as are asked for.
+/// A backend with the requested number of threads.
 pub fn start(
     backend: BackendOptions,
     world: &WorldConfig,

@@ -1,15 +1,16 @@
-//! A kept world goes on with another world file, and its players with it.
+//! A persistent world is moved to another world file, and its players with it.
 
-use crate::common;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common::folder::{TestFolder, copy_kept, refusal};
-use crate::common::{Player, go, myriad_binary, start_with, text, until, world};
 use script::builtin;
 use server::server::DataOptions;
 use server::{Server, ServerOptions};
+
+use crate::common;
+use crate::common::folder::{TestFolder, copy_folder, refusal};
+use crate::common::{Player, go, myriad_binary, start_with, text, until, world};
 
 const WORLD: &str = "
     [world]
@@ -69,14 +70,14 @@ const NEXT: &str = "
 ";
 
 /// The folder of a world and its files, which is removed at the end.
-struct Place(TestFolder);
+struct TestWorld(TestFolder);
 
-impl Place {
-    fn new(name: &str) -> Place {
+impl TestWorld {
+    fn new(name: &str) -> TestWorld {
         let folder = TestFolder::new(&format!("migrated-{name}"));
         fs::write(folder.join("world.toml"), WORLD).unwrap();
         fs::write(folder.join("next.toml"), NEXT).unwrap();
-        Place(folder)
+        TestWorld(folder)
     }
 
     fn data(&self) -> PathBuf {
@@ -107,7 +108,7 @@ fn keep(options: &mut ServerOptions, folder: &Path) {
 
 #[tokio::test]
 async fn players_return_to_a_world_that_has_changed() {
-    let place = Place::new("players");
+    let place = TestWorld::new("players");
     let server = place.start(WORLD);
     let mut ann = Player::join(&server).await;
     let mut bob = Player::join(&server).await;
@@ -125,13 +126,13 @@ async fn players_return_to_a_world_that_has_changed() {
     assert!(refusal.contains("myriad migrate"), "{refusal}");
 
     let dry = place.migrate(&["--world", "next.toml", "--dry-run"]);
-    let said = text(&dry);
-    assert!(dry.status.success(), "{said}");
-    assert!(said.contains("nothing is changed"), "{said}");
+    let printed = text(&dry);
+    assert!(dry.status.success(), "{printed}");
+    assert!(printed.contains("nothing is changed"), "{printed}");
     assert!(place.refusal(NEXT).contains("differs"));
     let migrated = place.migrate(&["--world", "next.toml"]);
-    let said = text(&migrated);
-    assert!(migrated.status.success(), "{said}");
+    let printed = text(&migrated);
+    assert!(migrated.status.success(), "{printed}");
     for line in [
         "capacity: 64 slots, now 96",
         "clients: 16 rows, now 24",
@@ -139,7 +140,7 @@ async fn players_return_to_a_world_that_has_changed() {
         "player.rage is new: 2 entities have the default, 7",
         "player.hp: 1 value is clamped to 0 to 95",
     ] {
-        assert!(said.contains(line), "{line}: {said}");
+        assert!(printed.contains(line), "{line}: {printed}");
     }
 
     let server = place.start(NEXT);
@@ -161,25 +162,25 @@ async fn players_return_to_a_world_that_has_changed() {
     })
     .await;
     server.stop().unwrap();
-    // It goes on like any other world.
+    // It runs like any other world.
     place.start(NEXT).stop().unwrap();
     assert!(place.refusal(WORLD).contains("capacity: 96, now 64"));
 }
 
 #[tokio::test]
 async fn the_population_of_a_new_kind_is_born() {
-    let place = Place::new("population");
+    let place = TestWorld::new("population");
     let server = place.start(WORLD);
     common::ticks(&server, 2).await;
     server.stop().unwrap();
     let trees = "    [[kind]]\n    name = 'tree'\n    population = 40\n";
     fs::write(place.0.join("trees.toml"), format!("{NEXT}{trees}")).unwrap();
-    let said = text(&place.migrate(&["--world", "trees.toml"]));
+    let printed = text(&place.migrate(&["--world", "trees.toml"]));
     assert!(
-        said.contains("kind tree: its population of 40 entities is born"),
-        "{said}"
+        printed.contains("kind tree: its population of 40 entities is born"),
+        "{printed}"
     );
-    // Once, however often the world goes on.
+    // Once, however often the world is started.
     for _ in 0..2 {
         let server = place.start(&format!("{NEXT}{trees}"));
         let mut ann = Player::join(&server).await;
@@ -197,15 +198,15 @@ async fn the_population_of_a_new_kind_is_born() {
 }
 
 #[tokio::test]
-async fn the_world_as_it_was_can_go_on_instead() {
-    let place = Place::new("back");
+async fn the_world_as_it_was_can_run_instead() {
+    let place = TestWorld::new("back");
     let server = place.start(WORLD);
     let mut ann = Player::join(&server).await;
     go(&mut ann, 10.0, 20.0).await;
     let own = ann.entity();
     server.stop().unwrap();
-    let said = text(&place.migrate(&["--world", "next.toml"]));
-    let name = said
+    let printed = text(&place.migrate(&["--world", "next.toml"]));
+    let name = printed
         .lines()
         .find_map(|line| line.strip_prefix("the world as it was is in "));
     let before = place.0.join(name.expect("an archive"));
@@ -217,7 +218,7 @@ async fn the_world_as_it_was_can_go_on_instead() {
 
 #[test]
 fn a_world_in_use_or_with_the_same_file_is_left_alone() {
-    let place = Place::new("alone");
+    let place = TestWorld::new("alone");
     let server = place.start(WORLD);
     let refused = place.migrate(&["--world", "next.toml"]);
     assert!(!refused.status.success());
@@ -235,15 +236,15 @@ fn a_world_in_use_or_with_the_same_file_is_left_alone() {
     place.start(&commented).stop().unwrap();
 }
 
-/// A crash leaves what a journal has, which is enough.
+/// After a crash, the journal is enough.
 #[tokio::test]
 async fn a_world_that_crashed_is_migrated_from_its_journal() {
-    let place = Place::new("crashed");
+    let place = TestWorld::new("crashed");
     let server = place.start(WORLD);
     let mut ann = Player::join(&server).await;
     go(&mut ann, 10.0, 20.0).await;
-    let copy = Place::new("crashed-copy");
-    copy_kept(&place.data(), &copy.data());
+    let copy = TestWorld::new("crashed-copy");
+    copy_folder(&place.data(), &copy.data());
     let migrated = copy.migrate(&["--world", "next.toml"]);
     assert!(migrated.status.success(), "{}", text(&migrated));
     let again = copy.start(NEXT);

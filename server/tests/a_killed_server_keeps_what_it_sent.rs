@@ -1,8 +1,8 @@
-//! A server that is killed at any moment goes on where it was: with `--level told`
-//! everything that anybody was told is there, at any level everything up to the tick that
-//! clients were told is kept, and clients come back with their tickets.
+//! A server that is killed at any moment continues where it was: with `--level told`
+//! all sent values are there, at any level all values up to the durable tick that was sent to
+//! clients, and clients come back with their tickets.
 //!
-//! A primary that is killed at level `standby` lives on at its standby, with all that it told,
+//! A primary that is killed at level `standby` lives on at its standby, with all that it sent,
 //! and bots play on there by themselves. With `--nocapture` each kill is a line of JSON.
 //!
 //! | variable | sets |
@@ -10,7 +10,7 @@
 //! | `KILLS` | how often a server is killed |
 //! | `BOTS` | how many bots play (8) |
 //! | `SEED` | other plays |
-//! | `PORT` | the server's port: one that the system gives to nobody while the server is dead |
+//! | `PORT` | the server's port: one that no other program gets while the server is dead |
 //! | `PROMOTE_AFTER_MS` | how long after a primary's death its standby is promoted (1000) |
 
 use std::fs;
@@ -34,12 +34,12 @@ use crate::common::process::Process;
 use crate::common::witness::{Crowd, Witness, check, dice, fight};
 use crate::common::{Log, eventually, myriad_binary};
 
-/// What a test has checked.
+/// The numbers of a test.
 #[derive(Default)]
 struct Figures {
     kills: u64,
-    /// Values that were told, each of a tick and an entity.
-    told: usize,
+    /// Values that clients received, each of a tick and an entity.
+    received: usize,
     checked: usize,
     /// From each start of the process until it listens, and from then until all are back.
     starts: Vec<Duration>,
@@ -50,7 +50,7 @@ impl Figures {
     fn print(&mut self, level: &str, bots: usize, seed: u64) {
         let Figures {
             kills,
-            told,
+            received,
             checked,
             starts,
             returns,
@@ -63,7 +63,7 @@ impl Figures {
         });
         // Another line would have ended the test.
         println!(
-            r#"{{"level":"{level}","bots":{bots},"seed":{seed},"kills":{kills},"told":{told},"checked":{checked},"lost":0,"start_ms":{starts},"all_back_ms":{returns},"not_back_in_3_s":{late}}}"#
+            r#"{{"level":"{level}","bots":{bots},"seed":{seed},"kills":{kills},"received":{received},"checked":{checked},"lost":0,"start_ms":{starts},"all_back_ms":{returns},"not_back_in_3_s":{late}}}"#
         );
     }
 }
@@ -112,7 +112,7 @@ async fn kill_many(level: &str, kills: u64) {
             sleep(time).await;
             server.kill();
         };
-        // What was on its way still comes.
+        // Data in flight still arrives.
         let playing = joined.play(time + Duration::from_millis(50));
         let (played, ()) = tokio::join!(playing, killed);
         let kept = played.kept();
@@ -120,16 +120,19 @@ async fn kill_many(level: &str, kills: u64) {
             "told" => Tick(u64::MAX),
             _ => kept,
         };
-        let mut told = played.told();
-        hurt += told.iter().filter(|told| told.value < 100).count();
-        let checked = check(&data, &mut told, up_to);
+        let mut received = played.received();
+        hurt += received
+            .iter()
+            .filter(|received| received.value < 100)
+            .count();
+        let checked = check(&data, &mut received, up_to);
         assert!(kept.0 < checked.end, "kill {kill}: tick {kept} was kept");
         figures.kills += 1;
-        figures.told += told.len();
+        figures.received += received.len();
         figures.checked += checked.values;
         crowd = Some(played);
     }
-    assert!(hurt > 0, "nobody fought");
+    assert!(hurt > 0, "no player fought");
     figures.print(level, bots, seed);
 }
 
@@ -144,16 +147,16 @@ fn given(variable: &str, own: u64) -> u64 {
 }
 
 #[tokio::test]
-async fn everything_that_was_told_is_there_at_the_level_told() {
+async fn all_sent_values_are_there_at_the_level_told() {
     kill_many("told", kills()).await;
 }
 
 #[tokio::test]
-async fn everything_up_to_the_kept_tick_is_there_at_the_level_soon() {
+async fn all_values_up_to_the_durable_tick_are_there_at_the_level_soon() {
     kill_many("soon", kills()).await;
 }
 
-/// What a kill of a primary cost, in milliseconds.
+/// The cost of a kill of a primary, in milliseconds.
 #[derive(Serialize)]
 struct Takeover {
     kill: u64,
@@ -164,14 +167,14 @@ struct Takeover {
     play_after_promotion_ms: u64,
     /// The same, from the death of the primary.
     play_after_kill_ms: u64,
-    /// Values that were told, and found at the standby.
+    /// Values that clients received, and that the standby has.
     checked: u64,
 }
 
-/// The servers change their roles with each kill: who was killed follows who was promoted. All
+/// The servers change their roles with each kill: the killed one follows the promoted one. All
 /// bots, and a witness, live through all of it.
 #[tokio::test]
-async fn bots_play_on_at_the_standby_of_a_killed_primary_which_has_everything_that_was_told() {
+async fn bots_play_on_at_the_standby_of_a_killed_primary_which_has_all_sent_values() {
     let kills = given("KILLS", 3);
     let clients = given("BOTS", 8) as usize;
     let promote_after = Duration::from_millis(given("PROMOTE_AFTER_MS", 1000));
@@ -206,7 +209,7 @@ async fn bots_play_on_at_the_standby_of_a_killed_primary_which_has_everything_th
         let follow = primary.says("a standby may follow at ");
         let more = [&at_level[..], &["--follow", &follow]].concat();
         let mut standby = Process::spawn(&data[1], "127.0.0.1:0", threads, &more);
-        // Before that, what is told may be lost.
+        // Before that, sent ticks may be lost.
         let in_force = primary.logs("level `standby` is in force");
         tokio::join!(
             in_force,
@@ -218,12 +221,15 @@ async fn bots_play_on_at_the_standby_of_a_killed_primary_which_has_everything_th
         witness.play(&mut dice, time).await;
         primary.kill();
         let killed = Instant::now();
-        // What was on its way.
+        // Data in flight.
         witness.play(&mut dice, Duration::from_millis(50)).await;
         let schema = witness.client.view().schema();
         let hp = schema.column("hp").expect("such an attribute") as u16;
-        let mut told = witness.told(&[hp]);
-        hurt += told.iter().filter(|told| told.value < 100).count();
+        let mut received = witness.received(&[hp]);
+        hurt += received
+            .iter()
+            .filter(|received| received.value < 100)
+            .count();
         sleep(promote_after.saturating_sub(killed.elapsed())).await;
         let promoting = Instant::now();
         myriad(&["promote", &data[1].display().to_string()]);
@@ -244,7 +250,7 @@ async fn bots_play_on_at_the_standby_of_a_killed_primary_which_has_everything_th
         standby.listens();
         witness.rejoin().await;
         assert_eq!(witness.client.view().entity(), entity, "kill {kill}");
-        check(&data[1], &mut told, Tick(u64::MAX));
+        check(&data[1], &mut received, Tick(u64::MAX));
         let ms = |since: Instant| (played - since).as_millis() as u64;
         let takeover = Takeover {
             kill,
@@ -252,19 +258,19 @@ async fn bots_play_on_at_the_standby_of_a_killed_primary_which_has_everything_th
             promotion_ms: promotion.as_millis() as u64,
             play_after_promotion_ms: ms(promoting),
             play_after_kill_ms: ms(killed),
-            checked: told.len() as u64,
+            checked: received.len() as u64,
         };
         println!("{}", serde_json::to_string(&takeover).expect("numbers"));
         takeovers.push(takeover);
         primary = standby;
         data.swap(0, 1);
     }
-    assert!(hurt > 0, "nobody fought");
+    assert!(hurt > 0, "no player fought");
     show(&takeovers);
     drop(swarm);
 }
 
-/// Prints least, median and most of what was measured.
+/// Prints minimum, median and maximum of the measurements.
 fn show(takeovers: &[Takeover]) {
     type Column = (&'static str, fn(&Takeover) -> u64);
     let columns: [Column; 3] = [
@@ -297,7 +303,7 @@ fn myriad(arguments: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_server_that_is_told_to_stop_says_when_to_come_back_and_leaves_a_checkpoint() {
+async fn a_server_that_stops_sends_the_time_to_come_back_and_leaves_a_checkpoint() {
     let folder = TestFolder::new("stopped");
     let world = folder.join("world.toml");
     fs::write(&world, fight(8)).unwrap();

@@ -63,7 +63,7 @@ impl Secret {
     }
 }
 
-/// Why a client does not come in; `None` if it does.
+/// Why a client is not admitted; `None` if it is.
 async fn refusal(address: SocketAddr, trust: &Trust, token: &str) -> Option<LossCode> {
     let connector = Connector::new(address, "localhost", trust).expect("a socket");
     let joined = timeout(DEADLINE, Client::connect(&connector, &hello(token, None))).await;
@@ -95,8 +95,8 @@ async fn a_renewed_certificate_is_shown_to_those_who_come_then() {
     until_answered(server.address(), &new, "", None).await;
     let refused = refusal(server.address(), &old, "").await;
     assert_eq!(refused, Some(LossCode::Untrusted));
-    early.listen().await.expect("who was there stays");
-    // A key of another certificate is no identity: what was there stays.
+    early.listen().await.expect("an early client stays");
+    // A key of another certificate is no identity: the previous one stays.
     let (certificate, _) = secret.files();
     fs::remove_file(&certificate).expect("a link");
     fs::write(&certificate, "no certificate").expect("a file");

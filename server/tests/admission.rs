@@ -1,30 +1,31 @@
-//! Strangers at the door: those who never say hello keep nobody else out.
+//! Admission: pending connections without a hello keep no others out.
 
 use std::net::SocketAddr;
 
-use crate::common::raw::{Raw, ended_as};
-use crate::common::{PLAIN, Player, start_with};
 use quinn::TransportConfig;
 use shared::wire::control::Close;
 
+use crate::common::raw::{Raw, ended_as};
+use crate::common::{PLAIN, Player, start_with};
+
 #[tokio::test]
-async fn strangers_of_one_address_keep_nobody_else_out() {
+async fn pending_connections_of_one_address_keep_no_others_out() {
     let server = start_with(PLAIN, |options| options.shards = 1);
     let attacker = SocketAddr::from(([127, 0, 0, 2], 0));
-    let mut strangers = vec![];
-    // More than may stand at the door from one address.
+    let mut pending = vec![];
+    // More than may be pending from one address.
     while let Some(raw) = Raw::try_connect_from(attacker, &server, TransportConfig::default()).await
     {
-        strangers.push(raw);
-        assert!(strangers.len() < 2000, "the door takes everybody");
+        pending.push(raw);
+        assert!(pending.len() < 2000, "every connection is accepted");
     }
-    assert!(strangers.len() > 100, "only {} got in", strangers.len());
+    assert!(pending.len() > 100, "only {} got in", pending.len());
     Player::join(&server).await;
     // They are sent away, and their places are free again.
-    let reason = ended_as(&strangers[0].connection, Close::TooSlow).await;
+    let reason = ended_as(&pending[0].connection, Close::TooSlow).await;
     assert_eq!(reason, "no hello within 5 seconds");
-    for stranger in &strangers {
-        stranger.closed().await;
+    for connection in &pending {
+        connection.closed().await;
     }
     let again = Raw::try_connect_from(attacker, &server, TransportConfig::default()).await;
     assert!(again.is_some(), "the places stay taken");

@@ -1,13 +1,14 @@
-//! A notification with an area is heard by clients that see some of the area or have a
+//! A notification with an area reaches clients that see some of the area or have a
 //! region there: once, subscribed to or not.
 
-use crate::common::{Bots, Player, all_listen, go, start, ticks, units};
 use client_bot::BehaviourKind;
 use script::builtin;
 use server::Server;
 use shared::EntityId;
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::Region;
+
+use crate::common::{Bots, Player, all_listen, go, start, ticks, units};
 
 /// A world in which players see 20 units far and go anywhere in one step.
 const WIDE: &str = "
@@ -59,7 +60,7 @@ fn shout(source: EntityId, number: i32, subscriptions: &[u32]) -> Notice {
 }
 
 #[tokio::test]
-async fn a_client_that_sees_some_of_the_area_hears_the_shout_once() {
+async fn the_shout_reaches_a_client_that_sees_some_of_the_area_once() {
     let server = start(WIDE);
     // The shout reaches 30 units: players up to 50 units away see some of its area.
     let mut players = along(&server, &[0.0, 25.0, 49.9, 50.5, 400.0]).await;
@@ -67,21 +68,21 @@ async fn a_client_that_sees_some_of_the_area_hears_the_shout_once() {
     players[0].send(builtin::SHOUT, &[units(30.0), 7]);
     all_listen(&server, &mut players).await;
     for (i, player) in players.iter().enumerate() {
-        let told: Vec<Notice> = player.notices().into_iter().cloned().collect();
+        let received: Vec<Notice> = player.notices().into_iter().cloned().collect();
         let expected = vec![shout(source, 7, &[]); usize::from(i < 3)];
-        assert_eq!(told, expected, "player {i}");
+        assert_eq!(received, expected, "player {i}");
     }
-    assert!(!players[2].sees(source), "one hears farther than one sees");
+    assert!(!players[2].sees(source), "shouts reach farther than sight");
     // No shout goes farther than the world allows.
     players[0].send(builtin::SHOUT, &[units(900.0), 8]);
     all_listen(&server, &mut players).await;
-    let told: Vec<usize> = players.iter().map(|p| p.notices().len()).collect();
-    assert_eq!(told, [2, 2, 2, 1, 0]);
+    let received: Vec<usize> = players.iter().map(|p| p.notices().len()).collect();
+    assert_eq!(received, [2, 2, 2, 1, 0]);
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn a_client_with_a_region_there_hears_the_shout_too() {
+async fn the_shout_reaches_a_client_with_a_region_there_too() {
     let server = start(WIDE);
     let mut players = along(&server, &[0.0, 300.0, 300.0]).await;
     let corner = |x: f64| [units(x), units(490.0)];
@@ -103,7 +104,7 @@ async fn a_client_with_a_region_there_hears_the_shout_too() {
 }
 
 #[tokio::test]
-async fn a_notification_that_is_heard_and_subscribed_to_comes_once() {
+async fn a_notification_by_place_and_subscription_comes_once() {
     let server = start(WIDE);
     let mut players = along(&server, &[0.0, 10.0, 300.0]).await;
     let source = players[0].entity();
@@ -116,20 +117,20 @@ async fn a_notification_that_is_heard_and_subscribed_to_comes_once() {
         all_listen(&server, &mut players).await;
     }
     let near = [shout(source, 7, &[3, 5]), shout(source, 8, &[5])];
-    let told: Vec<Notice> = players[1].notices().into_iter().cloned().collect();
-    assert_eq!(told, near);
-    // The player far away is told because it subscribed; it hears nothing.
+    let received: Vec<Notice> = players[1].notices().into_iter().cloned().collect();
+    assert_eq!(received, near);
+    // The player far away gets it by its subscription, not by place.
     let far = near.map(|notice| Notice {
         heard: false,
         ..notice
     });
-    let told: Vec<Notice> = players[2].notices().into_iter().cloned().collect();
-    assert_eq!(told, far);
+    let received: Vec<Notice> = players[2].notices().into_iter().cloned().collect();
+    assert_eq!(received, far);
     server.stop().unwrap();
 }
 
 #[tokio::test]
-async fn a_blast_is_heard_farther_than_it_harms() {
+async fn a_blast_is_notified_farther_than_it_harms() {
     let server = start(WIDE);
     let mut players = along(&server, &[0.0, 49.9, 50.5, 100.0]).await;
     let source = players[3].entity();
@@ -151,8 +152,8 @@ async fn a_blast_is_heard_farther_than_it_harms() {
 }
 
 #[tokio::test]
-async fn bots_hear_what_they_must_and_nothing_from_afar() {
-    // In this world clients can't subscribe, but fighters and shouters are heard.
+async fn bots_get_notifications_nearby_and_none_from_afar() {
+    // In this world clients can't subscribe, but get notifications by place.
     let server = start(
         "
         [world]

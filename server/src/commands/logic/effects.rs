@@ -1,4 +1,4 @@
-//! What a command takes and does, in words.
+//! The parameters and effects of a command, as text.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use shared::{
 
 use super::still::Still;
 
-/// The words of a command: `target: Entity, rank: Symbol<rank>`.
+/// The parameters of a command: `target: Entity, rank: Symbol<rank>`.
 pub fn parameters(config: &WorldConfig, command: &Command) -> String {
     let words = command.schema.words.iter().zip(&command.word_columns);
     let words = words.map(|(word, column)| {
@@ -43,7 +43,7 @@ pub fn entity(still: &Still, entity: EntityId) -> String {
     format!("entity {} ({kind})", entity.slot.0)
 }
 
-/// A word or an attribute.
+/// An argument or an attribute.
 pub fn value(still: &Still, ty: AttributeType, raw: i32) -> String {
     match ty {
         AttributeType::I32 => raw.to_string(),
@@ -74,20 +74,20 @@ pub fn place(still: &Still, place: [i32; 3]) -> String {
 
 /// The effects of a run, in order.
 #[derive(Default)]
-pub struct Effected {
+pub struct CommandEffects {
     updates: BTreeMap<(u32, u16), Vec<i32>>,
     later: Vec<(u32, EntityId, u16, Vec<i32>)>,
-    told: Vec<Told>,
+    notifications: Vec<Notified>,
 }
 
-struct Told {
+struct Notified {
     kind: u16,
     source: EntityId,
     area: Option<([i32; 3], i32)>,
     words: Vec<i32>,
 }
 
-impl Effects for Effected {
+impl Effects for CommandEffects {
     fn update(&mut self, slot: Slot, column: u16, value: i32) {
         self.updates
             .entry((slot.0, column))
@@ -96,7 +96,7 @@ impl Effects for Effected {
     }
 }
 
-impl Outgoing for Effected {
+impl Outgoing for CommandEffects {
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
         self.later.push((ticks, entity, kind, words.to_vec()));
     }
@@ -108,7 +108,7 @@ impl Outgoing for Effected {
         area: Option<([i32; 3], i32)>,
         words: &[i32],
     ) {
-        self.told.push(Told {
+        self.notifications.push(Notified {
             kind,
             source,
             area,
@@ -117,8 +117,8 @@ impl Outgoing for Effected {
     }
 }
 
-impl Effected {
-    /// A line for each change, command that is put off, and notification.
+impl CommandEffects {
+    /// A line for each change, deferred command, and notification.
     pub fn lines(&self, still: &Still) -> Vec<String> {
         let updates = self.updates.iter();
         let updates =
@@ -136,12 +136,12 @@ impl Effected {
             let unit = if *ticks == 1 { "tick" } else { "ticks" };
             format!("in {ticks} {unit}: {name}({words}) by {by}")
         });
-        let told = self.told.iter().map(|told| told.line(still));
-        updates.chain(later).chain(told).collect()
+        let notifications = self.notifications.iter().map(|n| n.line(still));
+        updates.chain(later).chain(notifications).collect()
     }
 }
 
-impl Told {
+impl Notified {
     fn line(&self, still: &Still) -> String {
         let schema = still
             .config

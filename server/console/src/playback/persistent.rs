@@ -1,6 +1,6 @@
-//! The ticks of a kept world, from its oldest checkpoint on.
+//! The ticks of a persistent world, from its oldest checkpoint on.
 //!
-//! Its server may still run: what it writes after the folder was opened is not shown.
+//! Its server may still run: later ticks than those at the opening are not shown.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,38 +17,38 @@ use gpu_kernels::tick::VERSION;
 use gpu_kernels::tick::frame::PersonChange;
 use shared::wire::codec;
 
-use super::found::{Found, Written};
+use super::contents::{Contents, RecordedHash};
 
-/// Reads the ticks of a kept world.
-pub struct Kept {
+/// Reads the ticks of a persistent world.
+pub struct Persistent {
     disk: Arc<Folder>,
     capacity: u32,
     log: Option<Log<Arc<Folder>>>,
-    /// The record after the last that was asked for.
-    ahead: Option<log::Read>,
+    /// The record after the last that was requested.
+    ahead: Option<log::DecodedRecord>,
 }
 
-impl Kept {
-    /// Opens the folder of a kept world, and compares the checksums of all records.
-    pub fn open(path: &Path) -> Result<(Kept, Found)> {
+impl Persistent {
+    /// Opens the folder of a persistent world, and compares the checksums of all records.
+    pub fn open(path: &Path) -> Result<(Persistent, Contents)> {
         let disk = open(path)?;
         let oldest = checkpoint::ticks(&disk)?.first().copied();
         let stored = recovery::newest(&disk, oldest)?.context("there is no checkpoint")?;
         let Stored { head, body } = stored;
-        let kept = Kept {
+        let persistent = Persistent {
             capacity: body.world.schema.world.capacity,
             disk: Arc::new(disk),
             log: None,
             ahead: None,
         };
-        let (end, broken_off) = kept.find_end(head.tick, head.previous)?;
+        let (end, broken_off) = persistent.find_end(head.tick, head.previous)?;
         let beginning = (head.tick, head.epoch.0, head.previous, &body.hash);
         let clients = body.roster.clients.iter();
         let people = clients.map(|(client, known)| PersonChange {
             client: *client,
             person: known.row.person.clone(),
         });
-        let found = Found {
+        let contents = Contents {
             identity: crc32c::crc32c(&codec::to_bytes(&beginning)),
             people: people.collect(),
             world: body.world,
@@ -57,11 +57,11 @@ impl Kept {
             end,
             broken_off,
         };
-        Ok((kept, found))
+        Ok((persistent, contents))
     }
 
-    pub fn again(&self) -> Kept {
-        Kept {
+    pub fn again(&self) -> Persistent {
+        Persistent {
             disk: self.disk.clone(),
             capacity: self.capacity,
             log: None,
@@ -69,8 +69,8 @@ impl Kept {
         }
     }
 
-    pub fn read(&mut self, tick: u64) -> Result<(Arc<Frame>, Written)> {
-        let ahead = self.ahead.take().filter(|ahead| ahead.place.tick == tick);
+    pub fn read(&mut self, tick: u64) -> Result<(Arc<Frame>, RecordedHash)> {
+        let ahead = self.ahead.take().filter(|ahead| ahead.head.tick == tick);
         let mut log = match self.log.take() {
             Some(log) if ahead.is_some() || log.next_tick() == tick => log,
             _ => Log::open(self.disk.clone(), self.capacity, tick, None)?,
@@ -82,20 +82,20 @@ impl Kept {
                 Err(_) => bail!("the journal ends before tick {tick}"),
             },
         };
-        // The last record has none after it that tells its state.
+        // The last record has none after it with the hash of its state.
         let written = match log.read() {
             Ok(Ok(next)) => {
                 let before = next.entry.before.clone();
                 self.ahead = Some(next);
-                Written::ButForKnown(before)
+                RecordedHash::ButForKnown(before)
             }
-            Ok(Err(_)) | Err(_) => Written::Nothing,
+            Ok(Err(_)) | Err(_) => RecordedHash::Nothing,
         };
         self.log = Some(log);
         Ok((record.entry.frame, written))
     }
 
-    /// The tick behind the last that can be run, and why it is the last, if it should not be.
+    /// The tick behind the last that can be run, and why, if the records go on.
     fn find_end(&self, first: u64, previous: u32) -> Result<(u64, Option<String>)> {
         let mut log = Log::open(&*self.disk, self.capacity, first, Some(previous))?;
         loop {
@@ -105,7 +105,7 @@ impl Kept {
                 Ok(Err(end)) => return Ok((end.tick, None)),
                 Err(error) => return Ok((tick, Some(error.to_string()))),
             };
-            let version = found.place.tick_version;
+            let version = found.head.tick_version;
             if !found.is_before && version != VERSION {
                 let reason = format!(
                     "tick {tick} was run by version {version} of the tick, and this is version \

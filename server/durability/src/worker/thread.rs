@@ -1,0 +1,327 @@
+//! The journal's thread: writes and syncs records, and starts a thread for each checkpoint.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use gpu_kernels::{Frame, Snapshot};
+use platform::metrics::table;
+use platform::scheduling::give_way;
+use platform::waits::Wait;
+use tracing::{error, info, warn};
+
+use super::messages::{Batch, Boundary, DurabilityOptions, Message, Shared};
+use crate::characters::{CharacterStore, Superseded};
+use crate::checkpoint::{self, Body, Head};
+use crate::disk::Disk;
+use crate::journal::Journal;
+use crate::roster::Roster;
+use crate::segment;
+
+/// The journal's thread.
+pub struct Thread<D: Disk> {
+    pub journal: Journal<D>,
+    /// As the records so far have made it.
+    pub roster: Roster,
+    /// Where the roster's characters go with each checkpoint.
+    pub characters: Option<Arc<CharacterStore>>,
+    pub options: DurabilityOptions,
+    pub shared: Arc<Shared>,
+    pub to_self: SyncSender<Message>,
+    pub returned: Sender<Arc<Frame>>,
+    /// A checkpoint whose state is still being copied.
+    pub boundary: Option<(Head, Box<Boundary>, Roster)>,
+    /// When the oldest record came that is not synced.
+    pub oldest: Option<Instant>,
+    pub room_checked: Instant,
+    /// For the next segment.
+    pub has_room: bool,
+}
+
+impl<D: Disk + Clone + 'static> Thread<D> {
+    /// Runs until the world has ended, or the disk has failed for good.
+    pub fn run(&mut self, incoming: &Receiver<Message>) {
+        if let Err(error) = self.write_all(incoming) {
+            let reason = format!("the journal can't continue: {error:#}");
+            error!(tick = self.journal.next(), reason);
+            self.shared.change(|state| state.ended = Some(reason));
+        }
+    }
+
+    fn write_all(&mut self, incoming: &Receiver<Message>) -> Result<()> {
+        let mut is_ending = false;
+        loop {
+            let message = match self.time_left() {
+                Some(left) => incoming.recv_timeout(left),
+                None => incoming.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match message {
+                Ok(Message::Finish) => {
+                    is_ending = true;
+                    // A copy that is not complete by now never will be.
+                    self.boundary = None;
+                }
+                Ok(message) => self.take(message)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => is_ending = true,
+            }
+            if self.time_left().is_some_and(|left| left.is_zero()) {
+                self.sync()?;
+            }
+            self.check_room();
+            if is_ending && self.shared.lock().writing == 0 {
+                break;
+            }
+        }
+        let wait = Wait::new("the disk to take the journal's end", STOP_PATIENCE);
+        self.journal.end_segment()?;
+        drop(wait);
+        self.note_synced();
+        self.journal.release_preallocated();
+        Ok(())
+    }
+
+    /// The time until records must be synced, if any wait.
+    fn time_left(&self) -> Option<Duration> {
+        let patience = self.options.level.patience()?;
+        let oldest = self.oldest?;
+        Some(patience.saturating_sub(oldest.elapsed()))
+    }
+
+    fn take(&mut self, message: Message) -> Result<()> {
+        match message {
+            Message::Record(entry) => {
+                for change in &entry.changes {
+                    self.roster.apply(change);
+                }
+                let has_failed = self.journal.failure().is_some();
+                self.journal.append(Arc::new(entry))?;
+                self.feed(has_failed);
+                self.oldest.get_or_insert_with(Instant::now);
+            }
+            Message::Boundary(boundary) => self.begin_checkpoint(boundary)?,
+            Message::Snapshot(snapshot) => self.write_checkpoint(snapshot)?,
+            Message::Written(tick, written, batch) => {
+                self.note_checkpoint(tick, written, batch);
+            }
+            Message::Finish => {}
+        }
+        Ok(())
+    }
+
+    /// Gives the newest record to the standby, while the disk syncs it here.
+    fn feed(&mut self, has_failed: bool) {
+        let Some(feed) = &self.options.feed else {
+            return;
+        };
+        if has_failed != self.journal.failure().is_some() {
+            // Records that it has were written again, as others.
+            feed.disconnect("the disk of the primary has failed");
+        }
+        let (bytes, begins_segment) = self.journal.newest();
+        feed.push(self.journal.next() - 1, bytes, begins_segment);
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        let begun = Instant::now();
+        let failed_before = self.journal.failure().is_some();
+        let _wait = Wait::new("the disk to sync the journal", STOP_PATIENCE);
+        let synced = self.journal.sync()?;
+        table::JOURNAL_SYNC_SECONDS.record(begun.elapsed());
+        for entry in synced {
+            if let Some(entry) = Arc::into_inner(entry) {
+                // A world that has ended needs none.
+                let _ = self.returned.send(entry.frame);
+            }
+        }
+        if let Some(failure) = self.journal.failure().filter(|_| !failed_before) {
+            if let Some(feed) = &self.options.feed {
+                feed.disconnect("the disk of the primary has failed");
+            }
+            error!(
+                failure,
+                "the disk has failed; the journal continues in another file, once"
+            );
+        }
+        self.note_synced();
+        Ok(())
+    }
+
+    fn note_synced(&mut self) {
+        self.oldest = None;
+        let unsynced = self.journal.unsynced();
+        self.shared.change(|state| state.unsynced = unsynced);
+    }
+
+    /// Preallocates the next segment. Without room the world must end while there is
+    /// some left in this segment.
+    fn check_room(&mut self) {
+        let Err(error) = self.journal.preallocate() else {
+            self.has_room = true;
+            return;
+        };
+        if std::mem::take(&mut self.has_room) {
+            self.shared.change(|state| state.is_room_missing = true);
+        }
+        if self.room_checked.elapsed() >= ROOM_PERIOD {
+            self.room_checked = Instant::now();
+            let left = self.journal.room();
+            warn!(%error, left, "no room for the journal's next segment: make room on its disk");
+        }
+        if self.journal.is_room_scarce() {
+            let reason = format!("the disk has no room for the journal: {error}");
+            self.shared.change(|state| state.must_end = Some(reason));
+        }
+    }
+
+    fn begin_checkpoint(&mut self, boundary: Box<Boundary>) -> Result<()> {
+        // Recovery reads the segments from here on.
+        self.journal.end_segment()?;
+        self.note_synced();
+        let head = Head {
+            tick: boundary.tick.0,
+            epoch: self.journal.settings().epoch,
+            tick_version: self.journal.settings().tick_version,
+            previous: self.journal.previous(),
+        };
+        if let Some((_, _, dropped)) = self.boundary.take() {
+            self.keep_for_later(dropped.characters);
+        }
+        let mut roster = self.roster.clone();
+        self.roster.characters.clear();
+        roster
+            .characters
+            .extend(boundary.characters.iter().cloned());
+        self.boundary = Some((head, boundary, roster));
+        Ok(())
+    }
+
+    /// Characters that were not written go with the next checkpoint, unless they have changed.
+    fn keep_for_later(&mut self, batch: Batch) {
+        for (account, row) in batch {
+            self.roster.characters.entry(account).or_insert(row);
+        }
+    }
+
+    fn write_checkpoint(&mut self, snapshot: Box<Snapshot>) -> Result<()> {
+        let Some((head, boundary, mut roster)) = self.boundary.take() else {
+            self.shared.change(|state| state.writing -= 1);
+            return Ok(());
+        };
+        let disk = self.journal.disk().clone();
+        let reply = Reply {
+            to: self.to_self.clone(),
+            tick: head.tick,
+            written: Err(anyhow!("its thread has failed")),
+            batch: std::mem::take(&mut roster.characters),
+        };
+        let store = self.characters.clone();
+        let write = move || {
+            let mut reply = reply;
+            give_way();
+            let Boundary {
+                world,
+                hash,
+                births,
+                deaths,
+                ..
+            } = *boundary;
+            let wait = Wait::new("the characters of accounts to be written", STOP_PATIENCE);
+            // Characters that a checkpoint lacks must be in the file before it.
+            let stored = store.map_or(Ok(()), |store| store.put(&world, &reply.batch));
+            if let Err(error) = stored {
+                reply.written = Err(error);
+                return;
+            }
+            drop(wait);
+            let _wait = Wait::new("the disk to take a checkpoint", CHECKPOINT_PATIENCE);
+            let body = checkpoint::encode(&Body {
+                world,
+                snapshot: *snapshot,
+                hash,
+                roster,
+                births,
+                deaths,
+            });
+            reply.written = checkpoint::write(&disk, &head, &body).map_err(Into::into);
+        };
+        std::thread::Builder::new()
+            .name("checkpoint".to_owned())
+            .spawn(write)
+            .context("cannot start the thread that writes checkpoints")?;
+        Ok(())
+    }
+
+    fn note_checkpoint(&mut self, tick: u64, written: Result<()>, batch: Batch) {
+        self.shared.change(|state| state.writing -= 1);
+        match written {
+            Ok(()) => {
+                info!(tick, "a checkpoint is written");
+                table::CHECKPOINTS.add_to("written", 1);
+                if !self.options.keeps_all
+                    && let Err(error) = remove_old(self.journal.disk())
+                {
+                    warn!(%error, "old checkpoints and segments can't be removed");
+                }
+            }
+            Err(error) => {
+                self.keep_for_later(batch);
+                table::CHECKPOINTS.add_to("failed", 1);
+                if error.is::<Superseded>() {
+                    let reason = format!("{error:#}");
+                    self.shared.change(|state| state.must_end = Some(reason));
+                }
+                let error = format!("{error:#}");
+                error!(
+                    tick,
+                    error, "a checkpoint can't be written; the journal continues"
+                );
+            }
+        }
+    }
+}
+
+/// Sends the result of a checkpoint to the journal's thread, which waits for it.
+struct Reply {
+    to: SyncSender<Message>,
+    tick: u64,
+    written: Result<()>,
+    /// The characters to write with it.
+    batch: Batch,
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        let written = std::mem::replace(&mut self.written, Ok(()));
+        // A journal that has ended takes none.
+        let batch = std::mem::take(&mut self.batch);
+        let _ = self.to.send(Message::Written(self.tick, written, batch));
+    }
+}
+
+/// Removes checkpoints and segments that are older than the two newest checkpoints.
+pub fn remove_old(disk: &impl Disk) -> std::io::Result<()> {
+    let ticks = checkpoint::ticks(disk)?;
+    let Some(second) = ticks.len().checked_sub(CHECKPOINTS_KEPT) else {
+        return Ok(());
+    };
+    for &tick in &ticks[..second] {
+        disk.remove(&checkpoint::name_of(tick))?;
+    }
+    let segments = segment::segments(disk)?;
+    for pair in segments.windows(2) {
+        if pair[1].first <= ticks[second] {
+            disk.remove(&pair[0].to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// The newest one may be damaged.
+const CHECKPOINTS_KEPT: usize = 2;
+const ROOM_PERIOD: Duration = Duration::from_secs(10);
+/// For one step of the disk or the database once the server stops.
+pub const STOP_PATIENCE: Duration = Duration::from_secs(10);
+/// For a whole checkpoint then.
+const CHECKPOINT_PATIENCE: Duration = Duration::from_secs(60);

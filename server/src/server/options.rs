@@ -1,0 +1,177 @@
+//! The options of a server.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use accounts::authenticator::Authenticator;
+use accounts::names::NameRule;
+use accounts::shared_word::SharedWord;
+use durability::characters::postgres::Database;
+use durability::level::Level;
+use durability::recovered::Progress;
+use platform::metrics::machine;
+use platform::renewal::{Renewals, Shared};
+use shared::WorldConfig;
+use standby::feed::FeedOptions;
+use standby::lease::renewal::LeaseOptions;
+use standby::trust::LinkKey;
+use testkit::backends::Starter;
+use tick::backend::BackendOptions;
+use tick::reload::WorldFile;
+use tick::talk::filter::{NoFilter, TalkFilter};
+
+/// The options of a server.
+#[derive(Clone)]
+pub struct ServerOptions {
+    /// Where to listen; port 0 picks a free one.
+    pub listen: SocketAddr,
+    pub world: WorldConfig,
+    /// The world's folder of scripts: saved changes come into force.
+    pub scripts: Option<PathBuf>,
+    /// The file of the world: changes of it while the world runs are logged.
+    pub world_file: Option<WorldFile>,
+    /// PEM files of certificate and key; without them a self-signed certificate.
+    pub identity: Option<(PathBuf, PathBuf)>,
+    /// Threads for I/O, each with its own clients.
+    pub shards: usize,
+    /// Threads of the backend.
+    pub threads: usize,
+    pub backend: BackendOptions,
+    /// Starts another backend in place of these: for tests.
+    pub starter: Option<Starter>,
+    pub metrics: Option<SocketAddr>,
+    /// Lets browsers play, and serves them a page.
+    pub web: Option<WebServing>,
+    /// Names by which the HTTP ports are reached, beside those of this machine: of a proxy, for
+    /// example. With any, requests under other names are refused at all addresses.
+    pub http_hosts: Vec<String>,
+    pub record: Option<PathBuf>,
+    /// Options of a persistent world; `None`: it lives in memory.
+    pub data: Option<DataOptions>,
+    /// Lets a standby follow.
+    pub standby: Option<StandbyOptions>,
+    /// Runs the world only while it holds this lease.
+    pub lease: Option<LeaseOptions>,
+    /// Authenticates clients by their tokens.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// Filters texts of players.
+    pub talk_filter: Arc<dyn TalkFilter>,
+    /// Which names of players and channels count as equal.
+    pub names: NameRule,
+    /// The control socket for `myriad admin`: the path of a Unix socket.
+    pub admin: Option<PathBuf>,
+    /// The most clients from one IPv4 address or IPv6 /64.
+    pub clients_per_network: u32,
+    /// Where players of another version of the game get the right one: an
+    /// address that [`is_update_url`](shared::wire::close::is_update_url) accepts.
+    pub update_url: Option<String>,
+    /// The files that are read again when they change: those of the certificate, and those loaded
+    /// with this.
+    pub renewals: Renewals,
+}
+
+impl ServerOptions {
+    /// A server of this world on a free port of this machine, using all of it.
+    pub fn local(world: WorldConfig) -> ServerOptions {
+        ServerOptions {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            world,
+            scripts: None,
+            world_file: None,
+            identity: None,
+            shards: machine::cores(),
+            threads: machine::cores(),
+            backend: BackendOptions::default(),
+            starter: None,
+            metrics: None,
+            web: None,
+            http_hosts: vec![],
+            record: None,
+            data: None,
+            standby: None,
+            lease: None,
+            authenticator: Arc::new(SharedWord::new("")),
+            talk_filter: Arc::new(NoFilter),
+            names: NameRule::default(),
+            admin: None,
+            clients_per_network: u32::MAX,
+            update_url: None,
+            renewals: Renewals::default(),
+        }
+    }
+}
+
+/// The options of a persistent world.
+#[derive(Clone, Debug)]
+pub struct DataOptions {
+    pub folder: PathBuf,
+    pub level: Level,
+    /// Old checkpoints and segments are not removed.
+    pub keeps_all: bool,
+    pub checkpoint_seconds: u32,
+    pub segment_bytes: u64,
+    /// Where accounts keep their characters; none: in the folder.
+    pub characters: Option<Database>,
+    /// Called now and then while the world is recovered.
+    pub progress: fn(&Progress),
+}
+
+impl DataOptions {
+    /// The default options for a folder.
+    pub fn new(folder: impl Into<PathBuf>) -> DataOptions {
+        DataOptions {
+            folder: folder.into(),
+            level: Level::default(),
+            keeps_all: false,
+            checkpoint_seconds: CHECKPOINT_SECONDS,
+            segment_bytes: SEGMENT_BYTES,
+            characters: None,
+            progress: |_| (),
+        }
+    }
+}
+
+/// The options of a primary with a standby.
+#[derive(Clone, Debug)]
+pub struct StandbyOptions {
+    /// Port 0 picks a free one.
+    pub listen: SocketAddr,
+    pub key: Arc<LinkKey>,
+    pub feed: FeedOptions,
+}
+
+/// From one checkpoint to the next.
+pub const CHECKPOINT_SECONDS: u32 = 30;
+/// The length of the journal's files.
+pub const SEGMENT_BYTES: u64 = 64 << 20;
+
+/// The options of the page and the dashboard.
+#[derive(Clone, Debug)]
+pub struct WebServing {
+    /// Where the page is served; port 0 picks a free one.
+    pub page: SocketAddr,
+    /// The UDP port that pages connect to, if it is not the server's own.
+    pub connect_port: Option<u16>,
+    /// Pages of these origins may connect; empty: of all.
+    pub origins: Vec<String>,
+    /// The token of the dashboard. Without one it is shown to this machine
+    /// only, at an address of this machine only.
+    pub dashboard_token: Option<Shared<str>>,
+    /// A folder with the files of a custom page. They replace those of the page that is part of
+    /// the server.
+    pub root: Option<PathBuf>,
+}
+
+impl WebServing {
+    /// For all pages, and a dashboard without a token.
+    pub fn at(page: SocketAddr) -> WebServing {
+        WebServing {
+            page,
+            connect_port: None,
+            origins: vec![],
+            dashboard_token: None,
+            root: None,
+        }
+    }
+}
