@@ -51,7 +51,9 @@ macro_rules! note {
 /// Runs a program from its command line to its end: signals end it, also as process 1; what it
 /// could not write is an error, and so is false.
 pub fn run_program(name: &'static str, run: impl FnOnce() -> Result<bool>) -> ExitCode {
-    std::panic::set_hook(Box::new(|panic| note(format_args!("{}", panic_text(panic)))));
+    std::panic::set_hook(Box::new(|panic| {
+        note(format_args!("{}", panic_text(panic)))
+    }));
     if let Err(error) = signals::start() {
         note!("{name}: cannot listen for signals: {error}");
     }

@@ -94,7 +94,7 @@ type Attempt = u32;
 struct Driver {
     game: Game,
     started: Instant,
-    way: Way,
+    connection: ConnectionState,
     /// Connections that are to be closed, as another one opened before them.
     late: Vec<Handle>,
     /// The address that a connection has reached.
@@ -102,7 +102,7 @@ struct Driver {
 }
 
 /// How the game reaches its server.
-enum Way {
+enum ConnectionState {
     /// Not at all, or not yet.
     None,
     /// By the connection that opens first.
@@ -140,7 +140,7 @@ impl GameClient {
             driver: Driver {
                 game: Game::new(seeded(options, &server)),
                 started: now,
-                way: Way::None,
+                connection: ConnectionState::None,
                 late: vec![],
                 reached: None,
             },
@@ -168,7 +168,7 @@ impl GameClient {
             driver: Driver {
                 game: Game::new(options),
                 started: now,
-                way: Way::None,
+                connection: ConnectionState::None,
                 late: vec![],
                 reached: None,
             },
@@ -308,13 +308,13 @@ impl GameClient {
             self.turned = now;
             self.turns.begin();
         }
-        if let Way::Open(_, handle) = self.driver.way {
+        if let ConnectionState::Open(_, handle) = self.driver.connection {
             self.endpoint
                 .visit(handle, &mut self.driver, now, |driver, link, _| {
                     driver.send(link);
                 });
         } else {
-            // What is due goes nowhere, and is not due again.
+            // Due data goes nowhere, and is not due again.
             let now = self.driver.now();
             let _ = self.driver.game.datagram(now);
         }
@@ -396,7 +396,7 @@ impl GameClient {
     }
 
     fn begin(&mut self, addresses: &Addresses) {
-        self.driver.way = Way::Opening {
+        self.driver.connection = ConnectionState::Opening {
             race: Race::new(addresses, Instant::now()),
             connections: vec![],
         };
@@ -411,13 +411,13 @@ impl GameClient {
         if let (Some(reached), Some(server)) = (self.driver.reached.take(), &mut self.server) {
             server.prefer(reached);
         }
-        while let Way::Opening { race, .. } = &mut self.driver.way
+        while let ConnectionState::Opening { race, .. } = &mut self.driver.connection
             && let Some(address) = race.begin(now)
         {
             self.attempts += 1;
             let (attempt, opened) = (self.attempts, self.open(address, now));
-            match (opened, &mut self.driver.way) {
-                (Ok((handle, is_sent)), Way::Opening { race, connections }) => {
+            match (opened, &mut self.driver.connection) {
+                (Ok((handle, is_sent)), ConnectionState::Opening { race, connections }) => {
                     connections.push((attempt, handle));
                     if !is_sent {
                         race.hurry(now);
@@ -453,15 +453,15 @@ impl GameClient {
         if let Some(local) = &mut self.local {
             local.close(code);
         }
-        // What connections say of their end is known already.
-        match std::mem::replace(&mut self.driver.way, Way::None) {
-            Way::None => {}
-            Way::Opening { connections, .. } => {
+        // The reason of a connection's end is known already.
+        match std::mem::replace(&mut self.driver.connection, ConnectionState::None) {
+            ConnectionState::None => {}
+            ConnectionState::Opening { connections, .. } => {
                 for (_, handle) in connections {
                     self.close_one(handle, code, reason);
                 }
             }
-            Way::Open(_, handle) => self.close_one(handle, code, reason),
+            ConnectionState::Open(_, handle) => self.close_one(handle, code, reason),
         }
     }
 
@@ -504,18 +504,18 @@ impl Driver {
 
     /// When the next attempt to connect is due, if one is.
     fn next_attempt(&self) -> Option<Instant> {
-        match &self.way {
-            Way::Opening { race, .. } => race.next_due(),
-            Way::None | Way::Open(..) => None,
+        match &self.connection {
+            ConnectionState::Opening { race, .. } => race.next_due(),
+            ConnectionState::None | ConnectionState::Open(..) => None,
         }
     }
 
     /// An attempt to connect has failed.
     fn fail(&mut self, ending: Ending, now: Instant) {
-        if let Way::Opening { race, .. } = &mut self.way
+        if let ConnectionState::Opening { race, .. } = &mut self.connection
             && !race.fail(now)
         {
-            self.way = Way::None;
+            self.connection = ConnectionState::None;
             self.game.closed(ending, self.started.elapsed());
         }
     }
@@ -523,18 +523,18 @@ impl Driver {
     /// A connection is open. It is the game's, if it is the first.
     fn win(&mut self, attempt: Attempt, link: &Link<'_>) {
         let is_it = |(own, _): &(Attempt, Handle)| *own == attempt;
-        if let Way::Opening { connections, .. } = &mut self.way
+        if let ConnectionState::Opening { connections, .. } = &mut self.connection
             && connections.iter().any(is_it)
         {
             let others = connections.iter().filter(|one| !is_it(one));
             self.late.extend(others.map(|(_, handle)| handle));
-            self.way = Way::Open(attempt, link.handle());
+            self.connection = ConnectionState::Open(attempt, link.handle());
             self.reached = Some(link.remote_address());
         }
     }
 
     fn is_open(&self, attempt: Attempt) -> bool {
-        matches!(self.way, Way::Open(open, _) if open == attempt)
+        matches!(self.connection, ConnectionState::Open(open, _) if open == attempt)
     }
 
     fn send(&mut self, link: &mut Link<'_>) {
@@ -599,20 +599,20 @@ impl Application for Driver {
     }
 
     fn closed(&mut self, _: Handle, attempt: Attempt, reason: ConnectionError) {
-        match &mut self.way {
-            Way::Opening { connections, .. } => {
+        match &mut self.connection {
+            ConnectionState::Opening { connections, .. } => {
                 let before = connections.len();
                 connections.retain(|(other, _)| *other != attempt);
                 if connections.len() < before {
                     self.fail(ending(&reason), Instant::now());
                 }
             }
-            Way::Open(open, _) if *open == attempt => {
-                self.way = Way::None;
+            ConnectionState::Open(open, _) if *open == attempt => {
+                self.connection = ConnectionState::None;
                 let now = self.now();
                 self.game.closed(ending(&reason), now);
             }
-            Way::Open(..) | Way::None => {}
+            ConnectionState::Open(..) | ConnectionState::None => {}
         }
     }
 }

@@ -281,7 +281,7 @@ fn question(nearest: &Option<String>) -> String {
     }
 }
 
-/// What a command takes, by the names of its numbers.
+/// A command's parameters, by the names of its numbers.
 fn takes(names: &[String]) -> String {
     match names {
         [] => "no numbers".to_owned(),
@@ -364,7 +364,10 @@ mod tests {
             error("mvoe", &[]),
             "the world has no command `mvoe`; did you mean `move`?"
         );
-        assert_eq!(error("levitate", &[]), "the world has no command `levitate`");
+        assert_eq!(
+            error("levitate", &[]),
+            "the world has no command `levitate`"
+        );
         assert_eq!(
             error("move", &[1.0, 0.0, 0.0]),
             "`move` takes 2 numbers (x, y), found 3"

@@ -25,7 +25,10 @@ fn output_that_cannot_be_written_is_an_error() {
         let output = bots(&arguments).stdout(full()).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{stderr}");
-        assert!(stderr.contains("cannot write to standard output"), "{stderr}");
+        assert!(
+            stderr.contains("cannot write to standard output"),
+            "{stderr}"
+        );
     }
     // Where errors can't be written either, the status is left.
     let status = bots(&["--help"]).stdout(full()).stderr(full()).status();

@@ -77,7 +77,7 @@ pub struct Listeners {
     notices: Notices,
 }
 
-/// What matching may cost in a tick, in filters looked at.
+/// The limit of matching in a tick, in filters checked.
 #[derive(Clone, Copy, Debug)]
 struct Budget {
     /// Beyond it, the clients that cost most are matched apart.
@@ -89,7 +89,7 @@ struct Budget {
     apart: u64,
 }
 
-/// What the last tick's matching cost.
+/// The cost of the last tick's matching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     /// Filters that were looked at for all clients together: an estimate, from a sample.
@@ -188,7 +188,7 @@ impl Listeners {
         &self.notices
     }
 
-    /// What the last tick's matching cost.
+    /// The cost of the last tick's matching.
     pub fn costs(&self) -> Costs {
         Costs {
             together: self.clients.work(),

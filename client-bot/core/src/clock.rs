@@ -147,7 +147,13 @@ impl Clock {
 impl Clock {
     /// A datagram of a tick has arrived, with the last processed command, and by
     /// how many ticks commands came too early.
-    pub(crate) fn receive(&mut self, tick: Tick, processed: u32, margin: Option<i32>, now: Duration) {
+    pub(crate) fn receive(
+        &mut self,
+        tick: Tick,
+        processed: u32,
+        margin: Option<i32>,
+        now: Duration,
+    ) {
         let at = nanoseconds(now);
         if self.line.is_none() {
             self.base = tick;
@@ -185,7 +191,9 @@ impl Clock {
         self.newest = tick;
         let base = self.base;
         let period = self.period;
-        let is_further = self.lead.receive(feedback, at, |tick| since(base, tick, period));
+        let is_further = self
+            .lead
+            .receive(feedback, at, |tick| since(base, tick, period));
         self.lead.bound(LEAD_MAX - line);
         if let Some(delay) = self.lead.take_delay() {
             self.uplink.note(delay, at);

@@ -15,14 +15,14 @@ use shared::wire::control::{Close, Hello, Quotas};
 use super::latency::Unprocessed;
 use super::options::SwarmOptions;
 use super::state::{Phase, SwarmState};
-use super::thread::{Attempt, Bots, Lost};
+use super::thread::{Bots, JoinAttempt, Lost};
 use crate::behaviour::{Behaviour, Dice, Input, Request, Scripted, Spectate, compile};
 use crate::connect::ClientError;
 use crate::verify::{Checker, FinalView, History};
 
 /// A bot, from its first packet to its last.
 pub struct Bot {
-    attempt: Attempt,
+    attempt: JoinAttempt,
     stage: Stage,
 }
 
@@ -74,7 +74,7 @@ struct Playing {
 }
 
 impl Bot {
-    pub fn new(attempt: Attempt, options: &SwarmOptions) -> Bot {
+    pub fn new(attempt: JoinAttempt, options: &SwarmOptions) -> Bot {
         Bot {
             stage: Stage::Joining(Handshake::new(&Hello {
                 spectates: options.spectates(attempt.number),
@@ -218,16 +218,16 @@ impl Bot {
         }
     }
 
-    /// What the server sent makes no sense, or the bot's script does not.
+    /// The server's data is malformed, or the bot's script is.
     pub fn give_up(&mut self, link: &mut Link<'_>, error: &ClientError, bots: &mut Bots) {
         self.count_loss(error, &bots.state);
         self.stage = Stage::Done;
         self.leave(link);
     }
 
-    /// What a bot does that could not join, and after which wait; `None` if it was welcomed,
+    /// The next attempt of a bot that could not join, and its wait; `None` if it was welcomed,
     /// or has tried for long.
-    pub fn next_join(&self, seed: u64) -> Option<(Duration, Attempt)> {
+    pub fn next_join(&self, seed: u64) -> Option<(Duration, JoinAttempt)> {
         if !matches!(self.stage, Stage::Joining(_)) {
             return None;
         }
@@ -242,7 +242,7 @@ impl Bot {
         &self,
         options: &SwarmOptions,
         error: &ClientError,
-    ) -> Option<(Duration, Attempt)> {
+    ) -> Option<(Duration, JoinAttempt)> {
         let mut attempt = self.attempt.clone();
         let retry = self.retry(options.seed);
         // A bot's data is compared within one connection.
@@ -301,7 +301,7 @@ impl Bot {
 impl Playing {
     /// The error names the mistake in the bot's script.
     fn new(
-        attempt: &Attempt,
+        attempt: &JoinAttempt,
         mut session: Session,
         quotas: Quotas,
         bots: &mut Bots,
@@ -376,7 +376,7 @@ impl Playing {
         self.acts_each_tick && self.turned.elapsed() > self.tick_period / 2
     }
 
-    /// Whether its own turn will carry what there is to acknowledge.
+    /// Whether its own turn will carry the acknowledgement.
     fn is_due_soon(&self) -> bool {
         self.period <= ACKNOWLEDGEMENT_WAIT
     }
@@ -520,7 +520,7 @@ impl Playing {
     }
 }
 
-/// What a bot notes of the events that it receives.
+/// A bot's record of the events that it receives.
 struct Log {
     checker: Option<Checker>,
     unprocessed: Unprocessed,

@@ -141,7 +141,7 @@ impl EntityText<'_> {
 /// Something that has happened.
 #[derive(Debug, Default, Serialize)]
 pub struct EventText {
-    /// What it is about.
+    /// Its subject.
     r#type: &'static str,
     /// A sentence or a name.
     text: String,
@@ -176,7 +176,9 @@ impl EventText {
             Event::Left { entity, .. } if view.is_some_and(|v| v.entity() == *entity) => {
                 plain("died", "you have died", Some(*entity))
             }
-            Event::Notice { notice, .. } => plain("notice", &notice_text(&notice.body, view?), None),
+            Event::Notice { notice, .. } => {
+                plain("notice", &notice_text(&notice.body, view?), None)
+            }
             Event::Talk { talk, .. } => {
                 let speaker = match talk {
                     Talk::Said { speaker, .. } => Some(*speaker),

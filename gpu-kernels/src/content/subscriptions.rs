@@ -67,7 +67,7 @@ struct Subscription {
     inserted: Inserted,
 }
 
-/// What a subscription added to the index and the dictionary.
+/// A subscription's entries in the index and the dictionary.
 #[derive(Default)]
 struct Inserted {
     /// The numbers of its filters, without those that nothing can satisfy.

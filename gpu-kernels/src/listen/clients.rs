@@ -10,7 +10,7 @@ pub struct Clients {
     notices_max: u32,
     /// Clients with notices or work in this tick.
     used: Vec<u32>,
-    /// What the matcher did for all clients in this tick; see [`Clients::charge`].
+    /// The matcher's work for all clients in this tick; see [`Clients::charge`].
     work: u64,
     /// Matches beyond the limits of clients in this tick.
     dropped: u64,
@@ -86,7 +86,7 @@ impl Clients {
         row.work = row.work.saturating_add(work);
     }
 
-    /// What the matcher did for all clients in this tick.
+    /// The matcher's work for all clients in this tick.
     pub fn work(&self) -> u64 {
         self.work
     }

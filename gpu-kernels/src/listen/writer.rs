@@ -43,7 +43,7 @@ pub struct Subject<'a> {
 }
 
 /// A changed attribute.
-pub struct Change {
+pub struct AttributeChange {
     pub column: usize,
     pub old: i32,
     pub new: i32,
@@ -141,7 +141,7 @@ impl Writer {
         &mut self,
         wanted: &Wanted,
         batch: &mut Batch,
-        change: &Change,
+        change: &AttributeChange,
         client: Option<ClientRow>,
     ) {
         self.begin(wanted, batch, self.field_types.len(), client);

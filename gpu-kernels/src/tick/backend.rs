@@ -20,7 +20,7 @@ pub trait Backend: Send {
     /// Name for the `--backend` option: `"cpu"` or `"cuda"`.
     fn name(&self) -> &'static str;
 
-    /// What compiles other scripts for this world, beside its ticks.
+    /// The compiler of other scripts for this world, beside its ticks.
     fn logic_compiler(&self) -> Box<dyn LogicCompiler>;
 
     /// Hands over compiled scripts, for the frame that names them.

@@ -15,7 +15,7 @@ pub use commands::Commands;
 pub(crate) use commands::Survey;
 use device::HostVec;
 pub use order::CommandOrder;
-pub use people::{Recipients, Person, PersonChange, Saying};
+pub use people::{Person, PersonChange, Recipients, Saying};
 pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError, region_changes_max};
 use serde::{Deserialize, Serialize};
 use shared::world::config::DELAY_TICKS_MAX;

@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use device::cpu::{Workers, ranges};
 use gpu_kernels::listen::Before;
 use gpu_kernels::{Snapshot, TickOutput};
-use shared::wire::movement::{MovementCodec, Place, Tail, PackedEntity};
+use shared::wire::movement::{MovementCodec, PackedEntity, Place, Tail};
 use shared::{Audience, Course, EntityId, Name, Slot, Tick, WorldConfig};
 
 use courses::Courses;

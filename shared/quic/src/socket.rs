@@ -66,7 +66,7 @@ struct Outgoing {
     ecn: Option<EcnCodepoint>,
 }
 
-/// What a socket has carried.
+/// The traffic of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketCounts {
     pub sent: u64,
@@ -86,7 +86,7 @@ struct FaultyLink {
 }
 
 impl Socket {
-    /// Takes over a bound socket. It answers from the address that was asked.
+    /// Takes over a bound socket. It answers from the request's address.
     pub fn new(socket: UdpSocket) -> io::Result<Socket> {
         let is_on_all_addresses = socket.local_addr()?.ip().is_unspecified();
         let system = system::Batches::answering(&socket, is_on_all_addresses)?;
@@ -153,7 +153,7 @@ impl Socket {
     }
 
     /// Packets that the system dropped, as the socket's buffer was full; `None` where it does not
-    /// tell.
+    /// count them.
     pub fn drops(&self) -> Option<u64> {
         system::drops(&self.socket)
     }
@@ -377,12 +377,12 @@ mod tests {
     fn a_socket_on_all_addresses_answers_from_the_one_that_was_asked() {
         let (mut a, mut everywhere) = pair("0.0.0.0:0");
         let port = everywhere.local_address().port();
-        let asked: [SocketAddr; 2] = [
+        let destinations: [SocketAddr; 2] = [
             format!("127.0.0.1:{port}").parse().unwrap(),
             format!("127.0.0.2:{port}").parse().unwrap(),
         ];
         let now = Instant::now();
-        for to in asked {
+        for to in destinations {
             a.buffer().push(1);
             a.commit(to, None, now);
         }
@@ -395,7 +395,7 @@ mod tests {
         let mut answers: Vec<_> = receive(&mut a, 2).iter().map(|p| p.from).collect();
         answers.sort();
         if cfg!(all(target_os = "linux", feature = "batches")) {
-            assert_eq!(answers, asked);
+            assert_eq!(answers, destinations);
         }
     }
 
@@ -442,7 +442,7 @@ mod tests {
             let to = SocketAddr::new(loopback.parse().unwrap(), server.local_address().port());
             let alone = bind(SocketAddr::new(to.ip(), 0)).unwrap();
             for mut client in [Socket::new(alone).unwrap(), Socket::towards(to).unwrap()] {
-                // A packet alone, and some that go to the system as one if the socket asks.
+                // A packet alone, and some that go to the system as one where the socket is a client's.
                 for count in [1, 5] {
                     let marks = vec![Some(EcnCodepoint::Ect0); count];
                     let expected = vec![if_carried(marks[0]); count];

@@ -93,7 +93,7 @@ struct Attached {
     session: u64,
 }
 
-/// What the first bytes of a bidirectional stream say.
+/// The type of a bidirectional stream, by its first bytes.
 enum Head {
     Incomplete,
     Request,

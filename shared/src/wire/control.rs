@@ -53,8 +53,8 @@ pub struct Welcome {
     pub tick: Tick,
     /// [`EntityId::NONE`] for a spectator.
     pub entity: EntityId,
-    /// Identifies the commands in datagrams of the client, until an [`Interface`] says
-    /// otherwise.
+    /// Identifies the commands in datagrams of the client, until an [`Interface`] changes
+    /// it.
     pub commands_epoch: u8,
     /// For a later hello: resumes as this entity.
     pub ticket: Ticket,
@@ -136,7 +136,7 @@ impl Quotas {
 }
 
 impl Hello {
-    /// The version of a hello, which says how to read the rest.
+    /// The version of a hello, which defines the rest.
     pub fn version(bytes: &[u8]) -> Result<u16, DecodeError> {
         codec::first_number(bytes)
     }

@@ -8,7 +8,7 @@ use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMAND_TICKS_MAX, ClientDatagram};
 use shared::wire::control::{Hello, Interface, Quotas, Welcome};
 use shared::wire::movement::{
-    Header, MARGIN_MAX, MovementCodec, MovementScratch, SEND_EVERY_MAX, PackedEntity,
+    Header, MARGIN_MAX, MovementCodec, MovementScratch, PackedEntity, SEND_EVERY_MAX,
 };
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::request::{Answer, Region, Request, RequestBody};

@@ -10,7 +10,7 @@ use quic::{Faults, Network, faults::Path};
 use server::embedded::{EmbeddedServer, RemoteGame};
 use shared::{EntityId, Slot, Tick};
 
-/// What is played.
+/// The scene and its network.
 #[derive(Clone, Debug)]
 pub struct Play {
     pub tick_hz: u32,
@@ -28,7 +28,7 @@ pub struct Play {
     pub seed: u64,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Ticks that count, and those in which no command of the player ran.
@@ -242,7 +242,10 @@ impl Player {
             // Nothing has come for long, although the network is good.
             return Ok(u32::try_from(view.entities().len()).unwrap_or(u32::MAX));
         };
-        ensure!(!places.is_empty(), "the player sees no entity, and not itself");
+        ensure!(
+            !places.is_empty(),
+            "the player sees no entity, and not itself"
+        );
         let mut wrong = 0;
         for entity in view.entities().values() {
             // One that has just come into view is in no list.

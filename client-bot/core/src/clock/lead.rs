@@ -35,7 +35,7 @@ pub(super) struct Lead {
     /// How many ticks later than they were meant the latest inputs ran that came in time, since
     /// others waited before them. Only those of which it is certain.
     waits: VecDeque<u32>,
-    /// When input for a tick was left out last. What was sent before waits one tick more.
+    /// When input for a tick was left out last. Input sent before waits one tick more.
     left_out: i64,
     /// One bit for each of the latest 64 inputs: whether it was late.
     all_late: u64,
@@ -170,7 +170,12 @@ impl Lead {
     /// Learns from the inputs that were processed since the last datagram; `since_base` gives
     /// the time from the base to a tick. True if input is sent more than a tick further ahead
     /// from now on.
-    pub fn receive(&mut self, feedback: Feedback, now: i64, since_base: impl Fn(Tick) -> i64) -> bool {
+    pub fn receive(
+        &mut self,
+        feedback: Feedback,
+        now: i64,
+        since_base: impl Fn(Tick) -> i64,
+    ) -> bool {
         let is_processed = |i: &Input| feedback.processed.wrapping_sub(i.sequence) as i32 >= 0;
         let (mut count, mut first, mut last) = (0, None, None);
         while let Some(input) = self.inputs.pop_front_if(|input| is_processed(input)) {
@@ -193,7 +198,9 @@ impl Lead {
         self.note_wait(count, margin, &last, &feedback);
         self.all_late = self.all_late << 1 | u64::from(margin < 0);
         self.all_judged = self.all_judged.saturating_add(1);
-        let is_in_range = feedback.margin.is_some_and(|margin| margin.abs() < MARGIN_MAX);
+        let is_in_range = feedback
+            .margin
+            .is_some_and(|margin| margin.abs() < MARGIN_MAX);
         // Of several that came together the first one was the latest. After an outage many come
         // together: then only the last one is up to date.
         let came = since_base(first.tick) - margin * self.period;
@@ -232,7 +239,7 @@ impl Lead {
         let (_, &mut most, _) = all.select_nth_unstable_by(few, |a, b| b.cmp(a));
         let latest = self.needs.iter().rev().take(LATELY).map(|need| need.most);
         let lately = latest.max().unwrap_or(most);
-        // What was needed long ago is not remembered beyond this.
+        // Older needs are forgotten beyond this.
         let highest = lately + self.spare_max;
         let most = most.min(highest);
         // And no less than a period before.

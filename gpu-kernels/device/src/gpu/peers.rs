@@ -110,7 +110,7 @@ impl Rounds {
         recorded
     }
 
-    /// Nobody has to wait for device number `i` to submit that it passes. Every thread calls
+    /// No thread has to wait for device number `i` to submit that it passes. Every thread calls
     /// this in every round, also after an error, or others would wait for ever.
     pub fn end(&self, i: usize, round: u64) {
         self.submitted[i].store(round, Ordering::Release);

@@ -23,7 +23,10 @@ impl Oracle {
         if let Some(script) = self.script(command.kind) {
             let ran = self.run_script(script, command);
             let sent = ran.expect("it is within its budget").notifications;
-            return sent.into_iter().map(|raw| self.notification_of(raw)).collect();
+            return sent
+                .into_iter()
+                .map(|raw| self.notification_of(raw))
+                .collect();
         }
         let (kind, area, words) = match command.kind {
             BLAST if rules.blast_sound.raw() > 0 && self.in_blast_reach(command) => {

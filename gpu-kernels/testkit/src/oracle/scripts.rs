@@ -10,7 +10,7 @@ use shared::{EntityId, NotificationKind, Slot};
 use super::Oracle;
 use super::commands::{Command, Delayed, SHOUT};
 
-/// What a run of a script does.
+/// The effects of a script's run.
 #[derive(Default)]
 pub struct Ran {
     /// Slot, column, value.
@@ -60,7 +60,10 @@ impl Oracle {
     }
 
     /// A script's notification as the tick's.
-    pub(super) fn notification_of(&self, (kind, source, area, words): RawNotification) -> Notification {
+    pub(super) fn notification_of(
+        &self,
+        (kind, source, area, words): RawNotification,
+    ) -> Notification {
         let area = area.map(|(center, distance)| self.area(center, distance));
         Notification::new(NotificationKind(kind), source, area, &words)
     }

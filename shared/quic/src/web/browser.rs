@@ -1,4 +1,4 @@
-//! What a browser may say around its session, read without a connection: for tests, and for
+//! A browser's bytes around its session, read without a connection: for tests, and for
 //! the fuzz target `web`.
 
 use bytes::Bytes;
@@ -27,7 +27,7 @@ pub(crate) enum Piece {
     Stream(Vec<u8>),
 }
 
-/// What became of it.
+/// Its result.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// The code of the rejection.
