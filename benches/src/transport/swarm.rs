@@ -141,6 +141,7 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     })?;
     stay_on(&cores.bots)?;
     let rss_before = machine::rss_bytes();
+    let begun = Instant::now();
     let mut bots = Bots::start(&bots::Options {
         server: server.address(),
         clients: clients as usize,
@@ -150,7 +151,8 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
         view_every: options.view_every,
         seed: world.seed,
     })?;
-    let joined = join(&mut bots, &server, clients)?;
+    wait_for_bots(&mut bots, &server, clients, begun)?;
+    let joined = begun.elapsed();
     bots.play()?;
     std::thread::sleep(WARM_UP);
     server.stats().restart();
@@ -190,9 +192,13 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     Ok(measured.row(options, clients, cores))
 }
 
-/// Waits until all bots have joined. The time that this took.
-fn join(bots: &mut Bots, server: &Server, clients: u32) -> anyhow::Result<Duration> {
-    let begun = Instant::now();
+/// Waits until all bots have joined, which began to at `begun`.
+fn wait_for_bots(
+    bots: &mut Bots,
+    server: &Server,
+    clients: u32,
+    begun: Instant,
+) -> anyhow::Result<()> {
     let mut printed = Duration::ZERO;
     while !bots.is_settled()? {
         if begun.elapsed() > JOIN_WAIT || !server.is_running() {
@@ -208,7 +214,7 @@ fn join(bots: &mut Bots, server: &Server, clients: u32) -> anyhow::Result<Durati
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Ok(begun.elapsed())
+    Ok(())
 }
 
 /// A run of a server and its bots.

@@ -4,10 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use client_core::{
-    DatagramSummary, EventHandler, Handshake, Message, Movement, Pace, RetryOptions, Session, View,
-    ViewCounts, hello,
-};
+use client_core::{Handshake, Pace, RetryOptions, Session, ViewCounts, hello};
 use quic::Link;
 use shared::Tick;
 use shared::wire::control::{Close, Hello, Quotas};
@@ -19,6 +16,9 @@ use super::thread::{Bots, JoinAttempt, Lost};
 use crate::behaviour::{Behaviour, Dice, Input, Request, Scripted, Spectate, compile};
 use crate::connect::ClientError;
 use crate::verify::{Checker, FinalView, History};
+use log::Log;
+
+mod log;
 
 /// A bot, from its first packet to its last.
 pub struct Bot {
@@ -517,65 +517,6 @@ impl Playing {
             spot,
             record,
         })
-    }
-}
-
-/// A bot's record of the events that it receives.
-struct Log {
-    checker: Option<Checker>,
-    unprocessed: Unprocessed,
-    /// The last request that was answered, and the tick of the answer.
-    answered: Option<(u32, Tick)>,
-    /// The last tick in which the bot was sure to know all movement.
-    complete_tick: Tick,
-    /// 1, or the server is busy: see [`DatagramSummary::send_every`].
-    send_every: u32,
-}
-
-/// The log of a bot, and what it shares with others.
-struct SharedLog<'a> {
-    log: &'a mut Log,
-    bots: &'a mut Bots,
-    now: Instant,
-}
-
-impl Log {
-    fn of<'a>(&'a mut self, bots: &'a mut Bots, now: Instant) -> SharedLog<'a> {
-        SharedLog {
-            log: self,
-            bots,
-            now,
-        }
-    }
-}
-
-impl EventHandler for SharedLog<'_> {
-    fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
-        self.log.send_every = summary.send_every;
-        let us = &mut self.bots.tally.latencies_us;
-        let take = |latency: Duration| us.push(latency.as_micros() as u64);
-        self.log
-            .unprocessed
-            .process(view.processed(), self.now, take);
-        if let (Some(checker), Some(history)) =
-            (&mut self.log.checker, self.bots.state.history.get())
-        {
-            checker.datagram(history, view, summary, movement);
-            if checker.has_all_movement(summary, movement) {
-                self.log.complete_tick = summary.tick;
-            }
-        }
-    }
-
-    fn message(&mut self, tick: Tick, message: &Message) {
-        if let Message::Answer(answer) = message {
-            self.log.answered = Some((answer.request, tick));
-        }
-        if let (Some(checker), Some(history)) =
-            (&mut self.log.checker, self.bots.state.history.get())
-        {
-            checker.message(history, tick, message);
-        }
     }
 }
 
