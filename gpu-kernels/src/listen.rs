@@ -16,7 +16,7 @@
 //! gets does not depend on the subscriptions of others. A client at its limit is skipped for
 //! the rest of the tick.
 //!
-//! **What a client's subscriptions cost is limited.** If all together cost more than a tick has
+//! **The cost of a client's subscriptions is limited.** If all together cost more than a tick has
 //! time for, those of the clients that cost most are matched apart from the others, each within
 //! its share (`apart`); so are those of clients at their limit. A client whose share is used
 //! up gets the notices that were found by then, with a mark that there may have been more.
@@ -25,7 +25,7 @@
 //! | --- | --- |
 //! | `registry` | where clients subscribe |
 //! | `entries` | the subscriptions as ticks know them, and their place in the matcher |
-//! | `wanted` | what subscriptions can match at all |
+//! | `wanted` | events that subscriptions can match at all |
 //! | `ranges` | filters for ranges of values, looked up by cells |
 //! | `candidates` | the changes and notifications of a batch |
 //! | `writer` | how they are written into a batch |
@@ -410,7 +410,7 @@ impl Listeners {
         self.set_apart(next_event);
     }
 
-    /// Charges what the matcher did for clients, by its sample.
+    /// Charges the matcher's work to clients, by its sample.
     fn charge_sampled(&mut self) {
         let (entries, clients) = (&self.entries, &mut self.clients);
         let mut charge = |number: u32| {

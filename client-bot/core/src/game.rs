@@ -1,4 +1,4 @@
-//! A client's end of a game, over any number of connections: what a game ships on.
+//! A client's end of a game, over any number of connections.
 //!
 //! The transport opens and closes connections on request, hands in bytes and takes
 //! bytes; the game polls once a frame. All methods take the time as a span since some moment
@@ -131,7 +131,7 @@ impl Game {
         }
     }
 
-    /// Moves on to what is to be shown now, and gives what has happened since the last call.
+    /// Advances the scene to this moment, and gives the events since the last call.
     pub fn poll(&mut self, now: Duration) -> Vec<Event> {
         let mut events = std::mem::take(&mut self.events);
         if let Some(world) = &mut self.world {

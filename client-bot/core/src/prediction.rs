@@ -5,7 +5,7 @@
 //! the newest tick in which the server's state of it is certain, up to the tick for which
 //! input was sent last. The server's state then replaces the predicted one, and commands
 //! that it has not processed run again on top. Without conflicts nothing changes by that;
-//! with them, what is shown fades to what is true.
+//! with them, the shown state fades to the true one.
 //!
 //! The movement of a tick may be lost, and the server sends nothing of entities that stay on
 //! their courses. So its silence is certain only if every tick since the last course has arrived,
@@ -267,7 +267,7 @@ impl Prediction {
         self.acknowledged.push_back((sequence, acknowledged));
     }
 
-    /// Moves on to what is shown at this tick of input.
+    /// Advances the shown state to this tick of input.
     pub(crate) fn advance(&mut self, tick: f64, now: Duration) {
         let seconds = self.shown.advance(tick, f64::from(self.tick_hz), now);
         fade(&mut self.offset, seconds);
@@ -595,7 +595,7 @@ fn is_processed(sequence: u32, processed: u32) -> bool {
 }
 
 /// The latest tick behind `since` of which nothing has arrived, or not all. The server has
-/// sent again long ago what was missing further back than acknowledgements reach.
+/// sent again long ago all that was missing further back than acknowledgements reach.
 fn latest_missing(arrived: &Acknowledgement, since: Tick) -> Option<Tick> {
     let oldest = arrived.newest.0.saturating_sub(32).max(since.0 + 1);
     let behind = oldest..arrived.newest.0;
@@ -606,7 +606,7 @@ fn latest_missing(arrived: &Acknowledgement, since: Tick) -> Option<Tick> {
 const COMMANDS_MAX: usize = 256;
 /// A prediction reaches no further.
 const AHEAD_SECONDS: u32 = 4;
-/// States that are kept up to the certain one: what is shown may lie between the two before.
+/// States that are kept up to the certain one: the shown one may lie between the two before.
 const SHOWN_BEFORE: usize = 3;
 /// A command that takes longer is not predicted.
 const INSTRUCTIONS_MAX: u64 = 1 << 20;

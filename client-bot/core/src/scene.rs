@@ -3,7 +3,7 @@
 //! Others are shown a little later than they were received, so that mostly both the step
 //! before and the step after are known. The [delay](Scene::delay_ticks) is one tick and the
 //! jitter. An entity follows its course where nothing newer is known. Where a datagram
-//! contradicts what was shown, the difference fades out.
+//! contradicts the shown state, the difference fades out.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct Scene {
     dimensions: usize,
     /// The largest coordinates.
     edges: [i32; 3],
-    /// A place farther than this from what was shown is not faded to, in raw units.
+    /// A place farther than this from the shown one is not faded to, in raw units.
     snap: f64,
     /// By slot.
     ways: FxHashMap<u32, Path>,
@@ -94,7 +94,7 @@ impl Scene {
         self.shown.tick()
     }
 
-    /// By how many ticks what is shown is older than what may have arrived.
+    /// By how many ticks the shown tick is older than the newest that may have arrived.
     pub fn delay_ticks(&self) -> f64 {
         self.delay_ticks
     }
@@ -114,7 +114,7 @@ impl Scene {
 }
 
 impl Scene {
-    /// Moves on to what is to be shown now.
+    /// Advances the shown state to this moment.
     pub(crate) fn advance(&mut self, clock: &Clock, now: Duration) {
         let Some(received) = clock.received_tick(now) else {
             return;

@@ -22,7 +22,7 @@ pub struct View {
     /// Others are not kept.
     is_own_only: bool,
     entities: FxHashMap<u32, Entity>,
-    /// By slot: what players of entities in view are called.
+    /// By slot: names of the players of entities in view.
     names: FxHashMap<u32, Name>,
     /// Movement of entities that have not entered yet, by slot.
     early: FxHashMap<u32, EarlyMovement>,

@@ -82,7 +82,7 @@ impl Driver {
         matches!(self.connection, ConnectionState::Open(open, _) if open == attempt)
     }
 
-    fn send(&mut self, link: &mut Link<'_>) {
+    pub fn send(&mut self, link: &mut Link<'_>) {
         let taken = link.write(self.game.stream_bytes());
         self.game.stream_sent(taken);
         let now = self.now();

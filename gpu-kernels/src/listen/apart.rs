@@ -202,7 +202,7 @@ impl Apart {
         }
     }
 
-    /// Adds the notices of all clients here. `budget` is what that may cost in all.
+    /// Adds the notices of all clients here, at a cost of `budget` at most.
     pub fn listen(
         &mut self,
         budget: u64,

@@ -90,7 +90,7 @@ impl Writer {
         self.private >> column & 1 == 1
     }
 
-    /// Sets the subject of what is written next, or that it has none.
+    /// Sets the subject of the next notification, or that it has none.
     pub fn set_subject(&mut self, wanted: &Wanted, batch: &mut Batch, subject: Option<&Subject>) {
         self.head.clear();
         self.tail.clear();

@@ -13,7 +13,7 @@ pub const PARTS_MAX: usize = 16;
 /// Where clients are cut into parts: contiguous ranges of client rows, in order.
 ///
 /// They follow the deliveries of earlier ticks, never the time that these took, and make no
-/// difference to what a tick gives back.
+/// difference to a tick's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cuts {
     /// The first client row of each part but the first.
@@ -73,7 +73,7 @@ fn work_before(client: u32, deliveries: &Deliveries) -> u64 {
     of_segments + CLIENT_WORK * u64::from(client)
 }
 
-/// How many deliveries take as long as finding out what a client without any sees.
+/// How many deliveries take as long as the search for a client without any.
 const CLIENT_WORK: u64 = 16;
 /// By how much the part with the most work may exceed the average.
 const IMBALANCE_PERCENT: u64 = 4;

@@ -32,7 +32,7 @@ mod peer;
 /// Lets another thread end an [`Endpoint::wait`].
 pub type Wait = Arc<Waker>;
 
-/// Connections over some sockets. `S` is what the application keeps of each.
+/// Connections over some sockets. `S` is the application's session of each.
 pub struct Endpoint<S> {
     protocol: quinn_proto::Endpoint,
     /// Among the endpoints of a shared port, and its own number there.
@@ -51,7 +51,7 @@ pub struct Endpoint<S> {
     load: Load,
     /// Reused: packets that have arrived.
     packets: Vec<Packet>,
-    /// Reused: what packets mean that were looked at together.
+    /// Reused: events of packets that are sorted together.
     sorted: Vec<DatagramEvent>,
     /// By socket: it may hold packets.
     is_ready: Vec<bool>,
@@ -104,7 +104,7 @@ impl<S> Endpoint<S> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
         let mut endpoint = Endpoint {
-            // Packets are never larger than what every path carries.
+            // Packets are never larger than every path carries.
             protocol: quinn_proto::Endpoint::new(Arc::new(config), server, false, None),
             steering,
             sockets: vec![],
@@ -296,7 +296,7 @@ impl<S> Endpoint<S> {
         steering.owner(&packet.data).filter(|owner| owner != own)
     }
 
-    /// Runs timers that are due, and sends what has waited long enough for something to
+    /// Runs timers that are due, and sends acknowledgements that have waited long enough for data to
     /// ride on.
     pub fn upkeep<A: Application<Session = S>>(&mut self, application: &mut A) {
         let now = Instant::now();
@@ -330,7 +330,7 @@ impl<S> Endpoint<S> {
         Some(result)
     }
 
-    /// Prefetches what a visit to a connection needs.
+    /// Prefetches the memory that a visit to a connection needs.
     pub fn prefetch(&self, handle: Handle) {
         if let Some(peer) = self.peers.get(handle.0) {
             prefetch(peer);
@@ -531,7 +531,7 @@ impl<S> Endpoint<S> {
         self.conclude(index, application, now, is_urgent);
     }
 
-    /// Passes what is new of a connection to the application.
+    /// Passes a connection's events to the application.
     fn pass_events<A: Application<Session = S>>(
         &mut self,
         index: usize,
@@ -579,7 +579,7 @@ impl<S> Endpoint<S> {
         }
     }
 
-    /// Ends what has ended, sends what is to be sent, and sets the next timer.
+    /// Ends a closed session, sends pending packets, and sets the next timer.
     fn conclude<A: Application<Session = S>>(
         &mut self,
         index: usize,
@@ -607,7 +607,7 @@ impl<S> Endpoint<S> {
         }
     }
 
-    /// Sends what a connection has to send, and removes it once it has ended for good.
+    /// Sends a connection's pending packets, and removes it once it has ended for good.
     fn transmit(&mut self, index: usize, now: Instant) {
         let Some(peer) = self.peers.get_mut(index) else {
             return;
@@ -648,7 +648,7 @@ impl<S> Endpoint<S> {
         });
     }
 
-    /// Handshakes are timed more finely than what the application's words carry.
+    /// Handshakes are timed more finely than connections with regular data.
     fn look_period(&self) -> Duration {
         match self.load.handshakes {
             0 => LOOK_PERIOD,

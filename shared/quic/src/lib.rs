@@ -5,7 +5,7 @@
 //! A thread owns an [`Endpoint`] and repeats:
 //!
 //! 1. [`Endpoint::wait`] until packets arrive, a waker wakes it, or a time has come,
-//! 2. [`Endpoint::receive`]: what arrived goes to the [`Application`],
+//! 2. [`Endpoint::receive`]: packets go to the [`Application`],
 //! 3. [`Endpoint::visit`] to each connection that the application has something to say to,
 //! 4. [`Endpoint::upkeep`]: the timers of all connections.
 //!
@@ -17,7 +17,7 @@
 //! | [`faults`] | a bad network on purpose, by a seed or a trace |
 //! | [`steering`] | which endpoint of a shared port a packet is for |
 //! | [`drops`] | packets that the system dropped |
-//! | [`congestion`] | what a thin flow may send |
+//! | [`congestion`] | limits of a thin flow |
 //! | [`rejection`] | why a browser's session is not accepted |
 //! | [`streams`] | bytes of streams |
 //! | `prefetch` | values that are needed soon |

@@ -81,7 +81,7 @@ pub struct SocketCounts {
 struct FaultyLink {
     outgoing: FaultyPath<Outgoing>,
     incoming: FaultyPath<Packet>,
-    /// Reused: what the system gave.
+    /// Reused: packets of the system.
     received: Vec<Packet>,
 }
 
@@ -173,12 +173,12 @@ impl Socket {
         data
     }
 
-    /// Queues what is in [`Socket::buffer`], without a congestion mark.
+    /// Queues the packet in [`Socket::buffer`], without a congestion mark.
     pub fn commit(&mut self, to: SocketAddr, from: Option<IpAddr>, now: Instant) {
         self.commit_marked(to, from, None, now);
     }
 
-    /// Queues what is in [`Socket::buffer`], with a congestion mark if the system can send that.
+    /// Queues the packet in [`Socket::buffer`], with a congestion mark if the system can send that.
     pub fn commit_marked(
         &mut self,
         to: SocketAddr,
@@ -204,7 +204,7 @@ impl Socket {
         self.commit_marked(packet.destination, packet.src_ip, packet.ecn, now);
     }
 
-    /// Sends what is queued.
+    /// Sends all queued packets.
     pub fn flush(&mut self) {
         let packets = &mut self.outgoing[..self.filled];
         self.filled = 0;

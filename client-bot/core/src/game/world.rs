@@ -221,7 +221,7 @@ impl World {
         }
     }
 
-    /// A datagram with what the server does not know, where new commands are meant for a tick,
+    /// A datagram with all news for the server, where new commands are meant for a tick,
     /// or for when they arrive.
     pub fn unsent_for(&mut self, meant: Option<Tick>) -> Option<Vec<u8>> {
         match meant {

@@ -26,7 +26,7 @@ use hearings::HearingScratch;
 use neighbours::Runs;
 use views::{Views, slot_of, tier_of};
 
-/// The entities that clients know, and the buffers for finding what they see.
+/// The known sets, and the buffers for finding visible entities.
 pub struct Interest {
     clients: usize,
     observers_per_client: usize,
@@ -244,7 +244,7 @@ impl Interest {
         workers.parts_of(clients, grain).min(self.scratch.len())
     }
 
-    /// Finds what every client sees, and counts its deliveries.
+    /// Finds every client's visible entities, and counts its deliveries.
     fn see(&mut self, workers: &Workers, input: Input<'_>) {
         let parts = self.parts(workers, self.used);
         let mut scratch = std::mem::take(&mut self.scratch);

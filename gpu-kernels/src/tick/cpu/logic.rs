@@ -127,7 +127,7 @@ impl Updates {
         self.is_quiet = is_quiet;
     }
 
-    /// Runs every command. Each thread collects what its own commands do: updates, timed
+    /// Runs every command. Each thread collects the results of its own commands: updates, timed
     /// commands, notifications. These are joined in command order.
     pub fn emit(
         &mut self,
@@ -532,7 +532,7 @@ pub fn exclusive_scan(numbers: &mut [u64]) -> u64 {
     exclusive_scan_from(0, numbers)
 }
 
-/// The same with a sum of what comes before the first.
+/// The same with the sum before the first.
 fn exclusive_scan_from(first: u64, numbers: &mut [u64]) -> u64 {
     let mut sum = first;
     for number in numbers {

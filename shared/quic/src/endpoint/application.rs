@@ -24,7 +24,7 @@ pub trait Application {
     /// Something has happened to a connection.
     fn event(&mut self, event: Event, link: &mut Link<'_>, session: &mut Self::Session);
 
-    /// Packets for a session are about to be read: [`crate::prefetch`]es what that needs while
+    /// Packets for a session are about to be read: [`crate::prefetch`]es its memory while
     /// others are read.
     fn prefetch(&self, _session: &Self::Session) {}
 
@@ -33,7 +33,7 @@ pub trait Application {
 
     /// A packet has arrived that is for another endpoint of a shared port.
     fn stray(&mut self, _owner: u16, _packet: Packet) {}
-    /// A browser's session is not accepted, or what is around it can't be read: the
+    /// A browser's session is not accepted, or its frames can't be read: the
     /// connection is closed after this.
     fn rejected(&mut self, _rejection: &Rejection) {}
 

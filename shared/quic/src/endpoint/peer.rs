@@ -94,8 +94,8 @@ impl<S> Peer<S> {
         !self.is_established || is_web_beginning
     }
 
-    /// Whether packets may have congestion marks. Some networks drop all that have: what a
-    /// handshake sends again is without, and then the transport marks no more (RFC 9000, 13.4.2).
+    /// Whether packets may have congestion marks. Some networks drop all that have them: packets that
+    /// a handshake sends again are without, and then the transport marks no more (RFC 9000, 13.4.2).
     pub fn may_be_marked(&self, now: Instant) -> bool {
         self.is_established || now < self.begun + MARKS_WAIT
     }

@@ -309,7 +309,7 @@ const TURN_PACKETS: usize = 256;
 const EVENTS: usize = 64;
 /// IPv4 and UDP.
 const HEADER_BYTES: usize = 28;
-/// The largest of UDP: a packet that is cut off would not be what was sent.
+/// The largest of UDP: a packet that is cut off would differ from the sent one.
 const PACKET_BYTES_MAX: usize = 65_535;
 const FRONT: Token = Token(0);
 /// Tokens of clients are larger.
