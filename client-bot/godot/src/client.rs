@@ -385,7 +385,8 @@ impl MyriadClient {
     #[func]
     fn subscribe(&mut self, id: u32, predicate: GString) -> i64 {
         let requested = self.ask(|game| game.subscribe(id, &predicate.to_string()));
-        let requested = requested.and_then(|number| number.map_err(|long| Failure(long.to_string())));
+        let requested =
+            requested.and_then(|number| number.map_err(|long| Failure(long.to_string())));
         self.number_of(requested)
     }
 
