@@ -65,7 +65,7 @@ pub struct Welcome {
     pub quotas: Quotas,
     /// As clients may know it, see [`Schema::for_clients`].
     pub schema: Schema,
-    /// The text by which a client predicts its own entity; empty: it can't.
+    /// The forecast by which a client predicts its own entity; empty: it can't.
     pub forecast: Vec<u8>,
     /// Where clients reach the server that takes over if this one is gone, as HOST:PORT;
     /// empty: there is none.
