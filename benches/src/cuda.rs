@@ -1,4 +1,4 @@
-//! What needs an NVIDIA GPU, for all benches. Elsewhere than on Linux on x86-64 each
+//! The parts of all benches that need an NVIDIA GPU. Elsewhere than on Linux on x86-64 each
 //! call is an error.
 
 /// The number of the GPU that all benches run on; `CUDA_VISIBLE_DEVICES` chooses it.

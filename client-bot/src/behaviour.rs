@@ -1,4 +1,4 @@
-//! What bots do: one file per behaviour.
+//! Behaviours of bots: one file each.
 
 mod any;
 mod crowd;
@@ -59,13 +59,13 @@ pub trait Behaviour {
     }
 }
 
-/// What a bot sends to the server in one turn.
+/// A bot's messages to the server in one turn.
 #[derive(Default)]
 pub struct Input {
     /// Commands: kind, words padded with zeros, number of words.
     pub commands: Vec<(CommandKind, [i32; WORDS_MAX], usize)>,
     pub requests: Vec<Request>,
-    /// What is wrong with the behaviour.
+    /// The error of the behaviour.
     pub complaint: Option<String>,
 }
 

@@ -40,7 +40,7 @@ pub struct Arguments {
     /// Turns per second of each bot [default: the server's tick rate]
     #[arg(long, value_parser = positive)]
     rate: Option<f64>,
-    /// What the bots do
+    /// Behaviour of the bots
     #[arg(long, value_enum, default_value_t)]
     behaviour: BehaviourKind,
     /// Script that the bots run in each tick
@@ -214,7 +214,7 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What the command line of this process and its environment say of a command's arguments.
+/// A command's arguments from the command line of this process and its environment.
 pub fn matches(prefix: &str, command: Command) -> Result<ArgMatches, clap::Error> {
     let arguments = std::env::args_os().collect();
     matches_of(prefix, command, arguments, |name| std::env::var_os(name))

@@ -55,19 +55,19 @@ pub struct Client {
     connector: Connector,
     game: Game,
     started: Instant,
-    way: Way,
+    link: OpenConnection,
     /// The attempt to connect that is under way, if one is.
     opening: JoinSet<Result<Connected, ClientError>>,
     /// Events that were not returned yet.
     events: VecDeque<Event>,
-    /// The newest tick that the program was asked to give input for.
+    /// The newest tick that input was requested for.
     offered: Option<Tick>,
     /// When the last turn began.
     turned: Instant,
 }
 
 /// The latest connection, which may have ended.
-struct Way {
+struct OpenConnection {
     connection: Connection,
     send: SendStream,
     receive: RecvStream,
@@ -104,14 +104,14 @@ impl Client {
         // This is the step.
         game.next_step(Duration::ZERO);
         let connected = connector.connect_within(longest, &game.hello()).await?;
-        let way = Way::enter(connected, &mut game, started.elapsed())?;
+        let link = OpenConnection::enter(connected, &mut game, started.elapsed())?;
         let mut connector = connector.clone();
-        connector.prefer(way.connection.remote_address());
+        connector.prefer(link.connection.remote_address());
         Ok(Client {
             connector,
             game,
             started,
-            way,
+            link,
             opening: JoinSet::new(),
             events: VecDeque::new(),
             offered: None,
@@ -146,7 +146,7 @@ impl Client {
 
     /// The latest connection, which may have ended.
     pub fn connection(&self) -> &Connection {
-        &self.way.connection
+        &self.link.connection
     }
 
     /// The tick that the server runs now, for all that is known, with a fraction.
@@ -157,7 +157,7 @@ impl Client {
     /// Leaves for good: the entity is removed.
     pub fn leave(self) {
         let bye = VarInt::from_u32(Close::Bye.code());
-        self.way.connection.close(bye, b"bye");
+        self.link.connection.close(bye, b"bye");
     }
 
     fn session(&self) -> &Session {
@@ -170,7 +170,7 @@ impl Client {
     }
 }
 
-/// What happens.
+/// Events.
 impl Client {
     /// Waits for the next event. After [`Event::Lost`], unless that has no
     /// more attempts, the client connects again: [`Event::Resumed`] or [`Event::Welcomed`]
@@ -211,7 +211,7 @@ impl Client {
         }
     }
 
-    /// What has happened, and [`Client::next_event`] has not given yet.
+    /// Events that [`Client::next_event`] has not given yet.
     pub fn take_events(&mut self) -> Vec<Event> {
         self.gather();
         self.events.drain(..).collect()
@@ -291,11 +291,12 @@ impl Client {
             None => return std::future::pending().await,
         };
         let now = self.now();
-        let entered = opened.and_then(|connected| Ok(Way::enter(connected, &mut self.game, now)?));
+        let entered =
+            opened.and_then(|connected| Ok(OpenConnection::enter(connected, &mut self.game, now)?));
         match entered {
-            Ok(way) => {
-                self.connector.prefer(way.connection.remote_address());
-                self.way = way;
+            Ok(link) => {
+                self.connector.prefer(link.connection.remote_address());
+                self.link = link;
             }
             Err(error) => self.end(&error),
         }
@@ -309,7 +310,7 @@ impl Client {
     /// Ends the connection and attempts to open one.
     fn close(&mut self, code: Close, reason: &str) {
         let code = VarInt::from_u32(code.code());
-        self.way.connection.close(code, reason.as_bytes());
+        self.link.connection.close(code, reason.as_bytes());
         self.opening = JoinSet::new();
     }
 
@@ -319,7 +320,7 @@ impl Client {
     }
 }
 
-/// What the client wants.
+/// Requests of the client.
 impl Client {
     /// Queues a command, and gives its sequence number. It goes out just in time for a tick,
     /// or with the next [`Client::flush`]. `None` if clients of this world cannot send it, or
@@ -339,12 +340,12 @@ impl Client {
         self.game.set_region(index, region)
     }
 
-    /// Asks to see only this far, in raw units; `None`: as far as the world allows.
+    /// Limits the range of sight, in raw units; `None`: as far as the world allows.
     pub fn set_sight(&mut self, radius: Option<i32>) -> Option<u32> {
         self.game.set_sight(radius)
     }
 
-    /// Asks to move the point that a spectator watches towards another one, in raw units.
+    /// Moves the point that a spectator watches towards another one, in raw units.
     pub fn watch(&mut self, point: [i32; 3]) -> Option<u32> {
         self.game.watch(point)
     }
@@ -356,12 +357,12 @@ impl Client {
         self.game.subscribe(id, predicate)?.ok()
     }
 
-    /// Asks to end a subscription.
+    /// Ends a subscription.
     pub fn unsubscribe(&mut self, id: u32) -> Option<u32> {
         self.game.unsubscribe(id)
     }
 
-    /// Says something, or joins or leaves a channel.
+    /// Sends chat, or joins or leaves a channel.
     pub fn talk(&mut self, request: TalkRequest) -> Option<u32> {
         self.game.talk(request)
     }
@@ -435,7 +436,7 @@ impl Client {
     fn send(&self, datagram: Option<Vec<u8>>) {
         if let Some(datagram) = datagram {
             // Fails only on a connection that is ending, which `receive_into` reports.
-            let _ = self.way.connection.send_datagram(datagram.into());
+            let _ = self.link.connection.send_datagram(datagram.into());
         }
     }
 
@@ -444,7 +445,7 @@ impl Client {
         let mut context = Context::from_waker(Waker::noop());
         while !self.game.stream_bytes().is_empty() {
             let bytes = self.game.stream_bytes();
-            match Pin::new(&mut self.way.send).poll_write(&mut context, bytes) {
+            match Pin::new(&mut self.link.send).poll_write(&mut context, bytes) {
                 Poll::Ready(Ok(written)) => self.game.stream_sent(written),
                 // The connection is ending, which `receive_into` reports.
                 Poll::Ready(Err(_)) => self.game.stream_sent(usize::MAX),
@@ -454,7 +455,9 @@ impl Client {
     }
 
     async fn receive_into(&mut self, handler: &mut impl EventHandler) -> Result<(), ClientError> {
-        let taken = self.way.receive_into(&mut self.game, self.started, handler);
+        let taken = self
+            .link
+            .receive_into(&mut self.game, self.started, handler);
         let taken = taken.await;
         if let Err(error) = &taken {
             if matches!(error, ClientError::Unreadable(_)) {
@@ -466,9 +469,13 @@ impl Client {
     }
 }
 
-impl Way {
+impl OpenConnection {
     /// Continues where a server has welcomed the game.
-    fn enter(connected: Connected, game: &mut Game, now: Duration) -> Result<Way, DecodeError> {
+    fn enter(
+        connected: Connected,
+        game: &mut Game,
+        now: Duration,
+    ) -> Result<OpenConnection, DecodeError> {
         let Connected {
             connection,
             send,
@@ -478,7 +485,7 @@ impl Way {
         // The next call to receive has a handler for it.
         let rest = std::mem::take(&mut welcomed.rest);
         game.welcomed(welcomed, Some(connection.rtt()), now)?;
-        Ok(Way {
+        Ok(OpenConnection {
             connection,
             send,
             receive,

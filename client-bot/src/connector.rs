@@ -17,17 +17,17 @@ use crate::addresses::Addresses;
 use crate::connect::{ClientError, Trust, addresses_of, client_config, ended};
 use crate::race;
 
-/// Sockets from which to connect.
+/// Endpoints from which to connect.
 #[derive(Clone)]
 pub struct Connector {
-    sockets: Arc<Sockets>,
+    sockets: Arc<Endpoints>,
     turns: Turns,
     server: Addresses,
     name: String,
 }
 
-/// Sockets of those families that were needed.
-struct Sockets {
+/// Endpoints of those families that were needed.
+struct Endpoints {
     v4: OnceLock<Endpoint>,
     v6: OnceLock<Endpoint>,
     config: ClientConfig,
@@ -55,7 +55,7 @@ impl Connector {
     ) -> Result<Connector, ClientError> {
         let server = server.into();
         let turns = Turns::default();
-        let sockets = Sockets {
+        let sockets = Endpoints {
             v4: OnceLock::new(),
             v6: OnceLock::new(),
             config: client_config(trust, turns.clone())?,
@@ -88,7 +88,7 @@ impl Connector {
 
     /// Waits until the close of every connection is sent, for a second at most.
     pub async fn wait_idle(&self) {
-        let Sockets { v4, v6, .. } = &*self.sockets;
+        let Endpoints { v4, v6, .. } = &*self.sockets;
         let idle = async {
             for endpoint in [v4, v6].into_iter().filter_map(OnceLock::get) {
                 endpoint.wait_idle().await;
@@ -137,7 +137,7 @@ impl Connector {
         hello: &Hello,
     ) -> Result<Connected, ClientError> {
         let connection = self.reach(server).await?;
-        let attempt = Attempt(Some(connection.clone()));
+        let attempt = PendingWelcome(Some(connection.clone()));
         let (mut send, mut receive) = connection.open_bi().await.map_err(ended)?;
         let welcomed = match shake_hands(hello, &mut send, &mut receive).await {
             Ok(welcomed) => welcomed,
@@ -174,7 +174,7 @@ impl Connector {
     }
 }
 
-impl Sockets {
+impl Endpoints {
     /// The socket that reaches an address.
     fn towards(&self, address: SocketAddr) -> Result<&Endpoint, ClientError> {
         let (any, own): (IpAddr, _) = match address {
@@ -194,15 +194,15 @@ impl Sockets {
 }
 
 /// A connection that is not welcomed yet.
-struct Attempt(Option<Connection>);
+struct PendingWelcome(Option<Connection>);
 
-impl Attempt {
+impl PendingWelcome {
     fn succeed(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Attempt {
+impl Drop for PendingWelcome {
     fn drop(&mut self) {
         if let Some(connection) = &self.0 {
             // Not for good: the client may want to resume, and the welcome may be on its way.

@@ -10,18 +10,18 @@ use client_core::{
     CommandError, Ending, Event, Game, GameOptions, LossCode, PredicateTooLong, Region, Step,
     TalkRequest, View,
 };
-use quic::proto::{ClientConfig, ConnectionError, Incoming};
-use quic::{
-    Application, Endpoint, Event as Arrival, Faults, Handle, Link, Load, Network, Open, Socket,
-    Turns,
-};
+use quic::proto::ClientConfig;
+use quic::{Endpoint, Faults, Handle, Network, Socket, Turns};
 use shared::wire::control::{Close, Ticket};
 use shared::{CommandKind, EntityId, Tick};
 
 use crate::addresses::Addresses;
-use crate::connect::{ClientError, Trust, addresses_of, client_config, ending, seeded};
+use crate::connect::{ClientError, Trust, addresses_of, client_config, seeded};
 use crate::local::{self, LocalServer};
 use crate::race::Race;
+use driver::{Attempt, ConnectionState, Driver};
+
+mod driver;
 
 /// A [`Game`] and the connections that it runs over.
 ///
@@ -87,32 +87,6 @@ struct Lookup {
     found: Mutex<Receiver<Result<Addresses, ClientError>>>,
 }
 
-/// The number of an attempt to connect, which no other has.
-type Attempt = u32;
-
-/// The application behind the endpoint.
-struct Driver {
-    game: Game,
-    started: Instant,
-    way: Way,
-    /// Connections that are to be closed, as another one opened before them.
-    late: Vec<Handle>,
-    /// The address that a connection has reached.
-    reached: Option<SocketAddr>,
-}
-
-/// How the game reaches its server.
-enum Way {
-    /// Not at all, or not yet.
-    None,
-    /// By the connection that opens first.
-    Opening {
-        race: Race,
-        connections: Vec<(Attempt, Handle)>,
-    },
-    Open(Attempt, Handle),
-}
-
 impl GameClient {
     /// Opens sockets towards a server, whose certificate must carry `name` if an authority
     /// signed it; so must that of the standby that the server may name. The first
@@ -140,7 +114,7 @@ impl GameClient {
             driver: Driver {
                 game: Game::new(seeded(options, &server)),
                 started: now,
-                way: Way::None,
+                connection: ConnectionState::None,
                 late: vec![],
                 reached: None,
             },
@@ -168,7 +142,7 @@ impl GameClient {
             driver: Driver {
                 game: Game::new(options),
                 started: now,
-                way: Way::None,
+                connection: ConnectionState::None,
                 late: vec![],
                 reached: None,
             },
@@ -308,13 +282,13 @@ impl GameClient {
             self.turned = now;
             self.turns.begin();
         }
-        if let Way::Open(_, handle) = self.driver.way {
+        if let ConnectionState::Open(_, handle) = self.driver.connection {
             self.endpoint
                 .visit(handle, &mut self.driver, now, |driver, link, _| {
                     driver.send(link);
                 });
         } else {
-            // What is due goes nowhere, and is not due again.
+            // Due data goes nowhere, and is not due again.
             let now = self.driver.now();
             let _ = self.driver.game.datagram(now);
         }
@@ -396,7 +370,7 @@ impl GameClient {
     }
 
     fn begin(&mut self, addresses: &Addresses) {
-        self.driver.way = Way::Opening {
+        self.driver.connection = ConnectionState::Opening {
             race: Race::new(addresses, Instant::now()),
             connections: vec![],
         };
@@ -411,13 +385,13 @@ impl GameClient {
         if let (Some(reached), Some(server)) = (self.driver.reached.take(), &mut self.server) {
             server.prefer(reached);
         }
-        while let Way::Opening { race, .. } = &mut self.driver.way
+        while let ConnectionState::Opening { race, .. } = &mut self.driver.connection
             && let Some(address) = race.begin(now)
         {
             self.attempts += 1;
             let (attempt, opened) = (self.attempts, self.open(address, now));
-            match (opened, &mut self.driver.way) {
-                (Ok((handle, is_sent)), Way::Opening { race, connections }) => {
+            match (opened, &mut self.driver.connection) {
+                (Ok((handle, is_sent)), ConnectionState::Opening { race, connections }) => {
                     connections.push((attempt, handle));
                     if !is_sent {
                         race.hurry(now);
@@ -453,15 +427,15 @@ impl GameClient {
         if let Some(local) = &mut self.local {
             local.close(code);
         }
-        // What connections say of their end is known already.
-        match std::mem::replace(&mut self.driver.way, Way::None) {
-            Way::None => {}
-            Way::Opening { connections, .. } => {
+        // The reason of a connection's end is known already.
+        match std::mem::replace(&mut self.driver.connection, ConnectionState::None) {
+            ConnectionState::None => {}
+            ConnectionState::Opening { connections, .. } => {
                 for (_, handle) in connections {
                     self.close_one(handle, code, reason);
                 }
             }
-            Way::Open(_, handle) => self.close_one(handle, code, reason),
+            ConnectionState::Open(_, handle) => self.close_one(handle, code, reason),
         }
     }
 
@@ -488,131 +462,6 @@ impl Sockets {
         match *number {
             Some(number) => Ok(number),
             None => Ok(*number.insert(at.add_socket(Socket::towards(address)?)?)),
-        }
-    }
-}
-
-impl Driver {
-    fn now(&self) -> Duration {
-        self.started.elapsed()
-    }
-
-    fn end(&mut self, code: impl Into<LossCode>, reason: String) {
-        let now = self.now();
-        self.game.closed(Ending::new(code, reason), now);
-    }
-
-    /// When the next attempt to connect is due, if one is.
-    fn next_attempt(&self) -> Option<Instant> {
-        match &self.way {
-            Way::Opening { race, .. } => race.next_due(),
-            Way::None | Way::Open(..) => None,
-        }
-    }
-
-    /// An attempt to connect has failed.
-    fn fail(&mut self, ending: Ending, now: Instant) {
-        if let Way::Opening { race, .. } = &mut self.way
-            && !race.fail(now)
-        {
-            self.way = Way::None;
-            self.game.closed(ending, self.started.elapsed());
-        }
-    }
-
-    /// A connection is open. It is the game's, if it is the first.
-    fn win(&mut self, attempt: Attempt, link: &Link<'_>) {
-        let is_it = |(own, _): &(Attempt, Handle)| *own == attempt;
-        if let Way::Opening { connections, .. } = &mut self.way
-            && connections.iter().any(is_it)
-        {
-            let others = connections.iter().filter(|one| !is_it(one));
-            self.late.extend(others.map(|(_, handle)| handle));
-            self.way = Way::Open(attempt, link.handle());
-            self.reached = Some(link.remote_address());
-        }
-    }
-
-    fn is_open(&self, attempt: Attempt) -> bool {
-        matches!(self.way, Way::Open(open, _) if open == attempt)
-    }
-
-    fn send(&mut self, link: &mut Link<'_>) {
-        let taken = link.write(self.game.stream_bytes());
-        self.game.stream_sent(taken);
-        let now = self.now();
-        if let Some(datagram) = self.game.datagram(now) {
-            // Fails only on a connection that is ending.
-            link.send_datagram(datagram.into());
-        }
-    }
-
-    fn handle(&mut self, arrival: Arrival, link: &mut Link<'_>) {
-        let now = self.now();
-        let mut taken = Ok(());
-        match arrival {
-            Arrival::Connected => {
-                if link.open_stream() {
-                    self.game.opened(Some(link.round_trip()));
-                    self.send(link);
-                }
-            }
-            Arrival::Datagram(bytes) => taken = self.game.handle_datagram(&bytes, now),
-            Arrival::Readable => {
-                link.read(usize::MAX, |bytes| {
-                    if taken.is_ok() {
-                        taken = self.game.handle_stream(bytes, now);
-                    }
-                });
-            }
-            Arrival::Writable => self.send(link),
-        }
-        if let Err(error) = taken {
-            let reason = format!("cannot read what the server sent: {error}");
-            link.close(Close::Malformed.code(), &reason);
-            self.end(Close::Malformed, reason);
-        }
-    }
-}
-
-impl Application for Driver {
-    type Session = Attempt;
-
-    fn open(&mut self, _: &Incoming, _: Load, _: Instant) -> Open<Attempt> {
-        Open::Ignore
-    }
-
-    fn event(&mut self, event: Arrival, link: &mut Link<'_>, attempt: &mut Attempt) {
-        if event == Arrival::Connected {
-            self.win(*attempt, link);
-        }
-        if self.is_open(*attempt) {
-            self.handle(event, link);
-        }
-    }
-
-    fn settled(&mut self, link: &mut Link<'_>, attempt: &mut Attempt) {
-        // The rest of the welcome waits for the acknowledgement.
-        if self.is_open(*attempt) && !self.game.is_playing() {
-            link.send_now();
-        }
-    }
-
-    fn closed(&mut self, _: Handle, attempt: Attempt, reason: ConnectionError) {
-        match &mut self.way {
-            Way::Opening { connections, .. } => {
-                let before = connections.len();
-                connections.retain(|(other, _)| *other != attempt);
-                if connections.len() < before {
-                    self.fail(ending(&reason), Instant::now());
-                }
-            }
-            Way::Open(open, _) if *open == attempt => {
-                self.way = Way::None;
-                let now = self.now();
-                self.game.closed(ending(&reason), now);
-            }
-            Way::Open(..) | Way::None => {}
         }
     }
 }

@@ -25,7 +25,7 @@ pub trait LocalServer: Send + Sync {
     fn advance(&mut self, now: Instant) -> Sent;
 }
 
-/// What a server has sent to a client, oldest first.
+/// A server's data for a client, oldest first.
 #[derive(Debug, Default)]
 pub struct Sent {
     pub stream: Vec<u8>,

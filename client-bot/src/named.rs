@@ -281,7 +281,7 @@ fn question(nearest: &Option<String>) -> String {
     }
 }
 
-/// What a command takes, by the names of its numbers.
+/// A command's parameters, by the names of its numbers.
 fn takes(names: &[String]) -> String {
     match names {
         [] => "no numbers".to_owned(),

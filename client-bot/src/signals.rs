@@ -2,7 +2,7 @@
 //! start, as by `nohup`. All are handled here, since process 1, which a program is in a container,
 //! has no default actions.
 //!
-//! A signal ends the program at once, unless the program has asked for [`Endings`] in order to end
+//! A signal ends the program at once, unless the program has requested [`Endings`] in order to end
 //! by itself; then only the second one does.
 
 use std::io;
@@ -90,7 +90,7 @@ pub fn exit(code: i32) -> ! {
     imp::exit(code)
 }
 
-/// What else is done at the first signal of [`Endings`].
+/// The further action at the first signal of [`Endings`].
 pub fn set_hook(hook: fn()) {
     lock().hook = Some(hook);
 }

@@ -75,7 +75,7 @@ impl Swarm {
         }
     }
 
-    /// What is wrong with the script of the bots, as far as that is known.
+    /// The error of the bots' script, as far as that is known.
     pub fn script_problems(&self) -> Option<String> {
         let problems = self.state.play.get()?.as_ref().err()?;
         Some(problems.clone())

@@ -12,7 +12,7 @@
 //! | `dictionary` | strings that constraints name, as numbers |
 //! | [`compile`] | filters as conditions on keys |
 //! | [`subscriptions`] | the subscriptions of each subscriber, and their filters in the index |
-//! | [`index`] | a tree over what filters have in common |
+//! | [`index`] | a tree over common parts of filters |
 //! | [`cpu`] | matching with the index, on CPUs |
 //! | [`single`] | matching one predicate by itself |
 //! | `cuda` | matching with the index, on NVIDIA GPUs |

@@ -8,7 +8,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`tick`] | the state of a world, and what advances it: frame, output, backends |
+//! | [`tick`] | the state of a world, and its advance: frame, output, backends |
 //! | [`logic`] | the catalog of commands; scripts, ready to run |
 //! | [`space`] | boxes, and how a world's boxes are sorted |
 //! | [`content`] | which subscribers' predicates a notification satisfies |

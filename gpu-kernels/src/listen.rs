@@ -16,7 +16,7 @@
 //! gets does not depend on the subscriptions of others. A client at its limit is skipped for
 //! the rest of the tick.
 //!
-//! **What a client's subscriptions cost is limited.** If all together cost more than a tick has
+//! **The cost of a client's subscriptions is limited.** If all together cost more than a tick has
 //! time for, those of the clients that cost most are matched apart from the others, each within
 //! its share (`apart`); so are those of clients at their limit. A client whose share is used
 //! up gets the notices that were found by then, with a mark that there may have been more.
@@ -25,7 +25,7 @@
 //! | --- | --- |
 //! | `registry` | where clients subscribe |
 //! | `entries` | the subscriptions as ticks know them, and their place in the matcher |
-//! | `wanted` | what subscriptions can match at all |
+//! | `wanted` | events that subscriptions can match at all |
 //! | `ranges` | filters for ranges of values, looked up by cells |
 //! | `candidates` | the changes and notifications of a batch |
 //! | `writer` | how they are written into a batch |
@@ -77,7 +77,7 @@ pub struct Listeners {
     notices: Notices,
 }
 
-/// What matching may cost in a tick, in filters looked at.
+/// The limit of matching in a tick, in filters checked.
 #[derive(Clone, Copy, Debug)]
 struct Budget {
     /// Beyond it, the clients that cost most are matched apart.
@@ -89,7 +89,7 @@ struct Budget {
     apart: u64,
 }
 
-/// What the last tick's matching cost.
+/// The cost of the last tick's matching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     /// Filters that were looked at for all clients together: an estimate, from a sample.
@@ -188,7 +188,7 @@ impl Listeners {
         &self.notices
     }
 
-    /// What the last tick's matching cost.
+    /// The cost of the last tick's matching.
     pub fn costs(&self) -> Costs {
         Costs {
             together: self.clients.work(),
@@ -410,7 +410,7 @@ impl Listeners {
         self.set_apart(next_event);
     }
 
-    /// Charges what the matcher did for clients, by its sample.
+    /// Charges the matcher's work to clients, by its sample.
     fn charge_sampled(&mut self) {
         let (entries, clients) = (&self.entries, &mut self.clients);
         let mut charge = |number: u32| {

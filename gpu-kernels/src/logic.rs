@@ -37,7 +37,7 @@ pub struct Catalog {
     tells: u64,
 }
 
-/// What a tick needs to know of a command to judge it.
+/// The properties by which a tick judges a command.
 struct CommandForm {
     words: usize,
     has_actor: bool,

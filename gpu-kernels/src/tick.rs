@@ -1,13 +1,13 @@
-//! The tick: a world's state, what a tick is given, and what it gives back.
+//! The tick: a world's state, the input and the output of a tick.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`backend`] | what every backend offers |
+//! | [`backend`] | the contract of all backends |
 //! | [`error`] | why a backend did not start, run a tick or restore a snapshot |
 //! | [`fault`] | failures on purpose |
-//! | [`frame`] | what a tick is given |
-//! | [`output`] | what a tick gives back |
-//! | [`counts`] | what happened, in numbers: declared once for device, host and metrics |
+//! | [`frame`] | the input of a tick |
+//! | [`output`] | the output of a tick |
+//! | [`counts`] | the counters of a tick: declared once for device, host and metrics |
 //! | [`notification`] | something that happened |
 //! | [`parts`] | the clients, divided among the GPUs that serve them |
 //! | [`state`] | snapshots and the state hash |

@@ -1,4 +1,4 @@
-//! What fails a bench of the tick.
+//! Checks that fail a bench of the tick.
 
 use std::fmt::Debug;
 

@@ -95,7 +95,7 @@ fn show_ways(report: &Report, rows: &[&Row], out: &mut dyn Write) -> anyhow::Res
             "ratio",
         ],
     )?;
-    let of = |way: Way| rows.iter().filter(move |row| row.approach == way.name);
+    let of = |way: Variant| rows.iter().filter(move |row| row.approach == way.name);
     for (awaited, overlapped) in of(AWAITED).zip(of(OVERLAPPED)) {
         let whole = |name: &str| awaited.whole(name).map_or(String::new(), grouped);
         let engine_ms = awaited.params.get("engine_ms");
@@ -165,7 +165,7 @@ fn measure(options: &Options, clients: u32, candidate: &Candidate) -> anyhow::Re
             runs.push(run);
         }
     }
-    let row = |(way, threads, runs): &(Way, usize, Vec<offline::Run>)| {
+    let row = |(way, threads, runs): &(Variant, usize, Vec<offline::Run>)| {
         let mut row = row(way.name, runs, candidate);
         row.put("host_threads", *threads);
         row.put("clients", clients);
@@ -224,14 +224,14 @@ fn row(way: &str, runs: &[offline::Run], candidate: &Candidate) -> Row {
 
 /// A way to run the loop.
 #[derive(Clone, Copy)]
-struct Way {
+struct Variant {
     name: &'static str,
     fan_out: FanOutMode,
     /// The tick's own work has as many threads as the backend.
     is_parallel: bool,
 }
 
-impl Way {
+impl Variant {
     fn threads(self, options: &Options) -> usize {
         match self.is_parallel {
             true => options.backends.run.threads(),
@@ -240,24 +240,24 @@ impl Way {
     }
 }
 
-const ONE_THREAD: Way = Way {
+const ONE_THREAD: Variant = Variant {
     name: "awaited, the steps on one thread",
     fan_out: FanOutMode::Awaited,
     is_parallel: false,
 };
-const AWAITED: Way = Way {
+const AWAITED: Variant = Variant {
     name: "the fan-out awaited",
     fan_out: FanOutMode::Awaited,
     is_parallel: true,
 };
-const OVERLAPPED: Way = Way {
+const OVERLAPPED: Variant = Variant {
     name: "the fan-out overlapped",
     fan_out: FanOutMode::Overlapped,
     is_parallel: true,
 };
 /// The baseline first.
-const WAYS: [Way; 3] = [ONE_THREAD, AWAITED, OVERLAPPED];
+const WAYS: [Variant; 3] = [ONE_THREAD, AWAITED, OVERLAPPED];
 /// Of the world; the loop runs at full rate.
 const TICK_HZ: u32 = 10;
-/// What rows of this bench are called.
+/// The name of this bench's rows.
 const NAME: &str = "fan-out";

@@ -1,4 +1,4 @@
-//! What it costs to keep a world: its ticks at each level, ticks during checkpoints, and the
+//! The cost of a persistent world: its ticks at each level, ticks during checkpoints, and the
 //! recovery of a fight.
 
 mod checkpoints;
@@ -139,7 +139,7 @@ impl Options {
         world: &WorldConfig,
         candidate: &Candidate,
         folder: &RunFolder,
-        given: Given,
+        given: LoopRun,
     ) -> anyhow::Result<offline::Run> {
         let mut backend = candidate.start(world)?;
         let threads = self.backends.run.threads();
@@ -169,7 +169,7 @@ impl Options {
 }
 
 /// A run of the server's loop.
-struct Given {
+struct LoopRun {
     level: Option<Level>,
     checkpoint_seconds: u32,
     ticks: usize,

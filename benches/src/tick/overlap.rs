@@ -67,18 +67,18 @@ impl Bench for Overlap {
 
 /// The number of ticks in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Pipeline {
     One,
     Two,
 }
 
-impl Way {
-    const ALL: [Way; 2] = [Way::One, Way::Two];
+impl Pipeline {
+    const ALL: [Pipeline; 2] = [Pipeline::One, Pipeline::Two];
 
     const fn name(self) -> &'static str {
         match self {
-            Way::One => "one tick at a time",
-            Way::Two => "two ticks in flight",
+            Pipeline::One => "one tick at a time",
+            Pipeline::Two => "two ticks in flight",
         }
     }
 }
@@ -110,8 +110,8 @@ fn measure(options: &Options, candidate: &Candidate) -> anyhow::Result<Vec<Row>>
         frames.push(frame);
     }
     // Not timed: a backend may prepare memory that it sees again.
-    run_through(arena.backend.as_mut(), &snapshot, &frames, Way::Two)?;
-    let mut rounds = Way::ALL.map(|way| (way, vec![]));
+    run_through(arena.backend.as_mut(), &snapshot, &frames, Pipeline::Two)?;
+    let mut rounds = Pipeline::ALL.map(|way| (way, vec![]));
     for _ in 0..options.runs {
         for (way, spans) in &mut rounds {
             let round = run_through(arena.backend.as_mut(), &snapshot, &frames, *way)?;
@@ -135,7 +135,7 @@ fn run_through(
     backend: &mut dyn Backend,
     snapshot: &Snapshot,
     frames: &[Frame],
-    way: Way,
+    way: Pipeline,
 ) -> anyhow::Result<Vec<Span>> {
     backend.restore(snapshot)?;
     let start = Instant::now();
@@ -149,8 +149,8 @@ fn run_through(
             submit: (begin, start.elapsed()),
         };
         match way {
-            Way::One => spans.push(submitted.collect(backend, start)?),
-            Way::Two => {
+            Pipeline::One => spans.push(submitted.collect(backend, start)?),
+            Pipeline::Two => {
                 if let Some(earlier) = waiting.replace(submitted) {
                     spans.push(earlier.collect(backend, start)?);
                 }
@@ -184,7 +184,7 @@ impl InFlight {
 
 /// A sample is the time of a whole round divided by its ticks, since the times of
 /// overlapping ticks cannot be added.
-fn row(way: Way, rounds: &[Vec<Span>], options: &Options, candidate: &Candidate) -> Row {
+fn row(way: Pipeline, rounds: &[Vec<Span>], options: &Options, candidate: &Candidate) -> Row {
     let samples: Vec<Sample> = rounds.iter().map(|round| sample(round)).collect();
     let mut row = Row::of(NAME, candidate.name, way.name(), &samples);
     row.put("clients", options.clients);

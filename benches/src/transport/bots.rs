@@ -1,6 +1,6 @@
 //! Bots in a process of their own, so that the memory of this one is the server's.
 //!
-//! The other process is this program again, with the hidden subcommand [`NAME`]. It says a
+//! The other process is this program again, with the hidden subcommand [`NAME`]. It prints a
 //! line when its bots have settled, takes the lines of `Word`, and ends with its report.
 
 use std::io::{BufRead, BufReader, Write, stdin};

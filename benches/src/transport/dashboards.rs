@@ -1,4 +1,4 @@
-//! What open dashboards cost the tick: periods with them and without them take turns on one
+//! The cost of open dashboards to the tick: periods with them and without them take turns on one
 //! server.
 
 use std::io::{Read, Write};
@@ -161,7 +161,7 @@ fn measure(options: &Options, cores: &Cores) -> anyhow::Result<[Row; 2]> {
     Ok(rows)
 }
 
-/// What the server does in a period.
+/// The server's work in a period.
 fn period(options: &Options, server: &Server) -> Figures {
     std::thread::sleep(WARM_UP);
     server.stats().restart();

@@ -1,4 +1,4 @@
-//! What UDP alone costs: as many packets of the same size each way, in batches, without
+//! The cost of UDP alone: as many packets of the same size each way, in batches, without
 //! QUIC. No transport over UDP can cost less.
 
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What bad networks do to a player: a server and a game in this process, in a time that is made,
+//! The effect of bad networks on a player: a server and a game in this process, in a time that is made,
 //! with a network between them that is made by a seed.
 
 mod play;
@@ -19,10 +19,10 @@ use crate::report::{Recorder, Report, Row};
 pub use play::{Outcome, Play};
 pub use scenes::{Scene, Suite};
 
-/// What bad networks do to a player's input and view.
+/// The effect of bad networks on a player's input and view.
 pub struct Networks;
 
-/// What bad networks do to a player
+/// The effect of bad networks on a player
 ///
 /// One player gives a step for each tick, behind networks that delay, lose, hold back and
 /// bound what is sent. Counted are the ticks in which none of its commands ran, and how old its

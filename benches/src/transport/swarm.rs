@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::{Args, value_parser};
 use client_bot::note;
+use client_bot::report::SwarmReport;
 use client_bot::{BehaviourKind, SwarmOptions};
 use platform::metrics::machine;
+use platform::metrics::stats::Figures;
 use platform::metrics::steps::Step;
 use server::commands::demo::world::demo_world;
 use server::{Server, ServerOptions};
@@ -39,7 +41,7 @@ pub struct Options {
     /// Ticks a second
     #[arg(long, default_value = "10", value_name = "N", value_parser = value_parser!(u32).range(1..=1000))]
     tick_hz: u32,
-    /// What the bots do
+    /// Behaviour of the bots
     #[arg(long, value_enum, default_value_t)]
     behaviour: BehaviourKind,
     /// Send every movement, also that of entities which stay on their courses
@@ -149,21 +151,7 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
         view_every: options.view_every,
         seed: world.seed,
     })?;
-    let mut printed = Duration::ZERO;
-    while !bots.is_settled()? {
-        if begun.elapsed() > JOIN_WAIT || !server.is_running() {
-            bail!("only {} joined", server.stats().figures().clients);
-        }
-        if begun.elapsed() > printed + SAY_PERIOD {
-            printed = begun.elapsed();
-            let connected = server.stats().figures().clients;
-            note!(
-                "{connected} of {clients} clients after {:.0} s",
-                printed.as_secs_f64()
-            );
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for_bots(&mut bots, &server, clients, begun)?;
     let joined = begun.elapsed();
     bots.play()?;
     std::thread::sleep(WARM_UP);
@@ -181,9 +169,6 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
     let backend = server.backend();
     server.stop()?;
 
-    let client_ticks = figures.client_ticks.max(1) as f64;
-    let per_client_tick = |number: u64| number as f64 / client_ticks;
-    let mean = |bytes: u64, packets: u64| bytes.checked_div(packets).unwrap_or(0) as usize;
     let floor_us = floor::measure(
         Traffic {
             clients: clients as usize,
@@ -194,77 +179,141 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
         cores,
         FLOOR_TIME,
     )?;
-    let server_us = seconds * 1e6 / client_ticks;
-    let latency = Duration::from_secs_f64(report.latency_ms_p50 / 1e3);
-    let approach = match options.every_movement {
-        false => options.behaviour.name().to_owned(),
-        true => format!("{}, every movement sent", options.behaviour.name()),
+    let measured = Measured {
+        backend,
+        figures,
+        report,
+        joined,
+        server_seconds: seconds,
+        bots_seconds,
+        server_bytes: rss.saturating_sub(rss_before),
+        floor_us,
     };
-    let mut row = Row::new(NAME, backend, &approach, [latency]);
-    row.put("clients", clients);
-    row.put("tick_hz", options.tick_hz);
-    row.put("server_cores", cores.server.len());
-    row.put("bots_cores", cores.bots.len());
-    row.put("view_every", options.view_every.get() as u64);
-    row.put("join_seconds", joined.as_secs_f64());
-    // Those that were never admitted are lost, too.
-    let absent = report.clients.saturating_sub(report.clients_connected);
-    let lost = report.sessions_lost.max(figures.sessions_lost);
-    row.put("lost", lost + absent);
-    row.put("joins_repeated", report.joins_repeated);
-    row.put("verify_checked", report.verify_checked);
-    row.put("verify_errors", report.verify_errors);
-    row.put("visible_mean", report.visible_mean);
-    row.put("latency_ms_p50", report.latency_ms_p50);
-    row.put("latency_ms_p99", report.latency_ms_p99);
-    row.put("latency_ms_p999", report.latency_ms_p999);
-    row.put("bots_late_ms_p99", report.bots_late_ms_p99);
-    row.put("bots_socket_drops", report.bots_socket_drops);
-    row.put("socket_drops", figures.socket_drops);
-    row.put("age_ms_p50", figures.age_ms(0.5));
-    row.put("age_ms_p99", figures.age_ms(0.99));
-    row.put("ticks", figures.ticks);
-    row.put("ticks_late", figures.ticks_late);
-    row.put("engine_ms_p50", figures.engine_ms(0.5));
-    row.put("engine_ms_p99", figures.engine_ms(0.99));
-    row.put("host_ms_p50", figures.host_ms(0.5));
-    row.put("host_ms_p99", figures.host_ms(0.99));
-    let steps = Step::ALL.map(|step| (step.name().to_owned(), figures.step_ms(step, 0.5)));
-    row.stages_ms = steps.into();
-    row.put("tick_ms_p50", figures.tick_ms(0.5));
-    row.put("tick_ms_p99", figures.tick_ms(0.99));
-    row.put("put_off_percent", per_client_tick(100 * figures.deferred));
-    row.put(
-        "out_of_touch_percent",
-        per_client_tick(100 * figures.out_of_touch),
-    );
-    row.put("packets_out", per_client_tick(figures.packets_sent));
-    row.put("packets_in", per_client_tick(figures.packets_received));
-    row.put(
-        "packet_bytes_out",
-        mean(figures.packet_bytes_sent, figures.packets_sent),
-    );
-    row.put(
-        "packet_bytes_in",
-        mean(figures.packet_bytes_received, figures.packets_received),
-    );
-    row.put(
-        "bytes_per_visible_per_tick",
-        report.bytes_per_visible_per_tick,
-    );
-    row.put("server_us", server_us);
-    row.put("bots_us", bots_seconds * 1e6 / client_ticks);
-    row.put("floor_us", floor_us);
-    row.put(
-        "client_ticks_per_core_second",
-        (1e6 / server_us).round() as u64,
-    );
-    row.put(
-        "server_bytes_per_client",
-        rss.saturating_sub(rss_before) / u64::from(clients),
-    );
-    row.work = figures.client_ticks;
-    Ok(row)
+    Ok(measured.row(options, clients, cores))
+}
+
+/// Waits until all bots have joined, which began to at `begun`.
+fn wait_for_bots(
+    bots: &mut Bots,
+    server: &Server,
+    clients: u32,
+    begun: Instant,
+) -> anyhow::Result<()> {
+    let mut printed = Duration::ZERO;
+    while !bots.is_settled()? {
+        if begun.elapsed() > JOIN_WAIT || !server.is_running() {
+            bail!("only {} joined", server.stats().figures().clients);
+        }
+        if begun.elapsed() > printed + SAY_PERIOD {
+            printed = begun.elapsed();
+            let connected = server.stats().figures().clients;
+            note!(
+                "{connected} of {clients} clients after {:.0} s",
+                printed.as_secs_f64()
+            );
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// A run of a server and its bots.
+struct Measured {
+    backend: &'static str,
+    figures: Figures,
+    report: SwarmReport,
+    joined: Duration,
+    /// Of processors, while it was measured.
+    server_seconds: f64,
+    bots_seconds: f64,
+    /// Memory that the server took.
+    server_bytes: u64,
+    /// Of a processor for each client and tick, with plain UDP.
+    floor_us: f64,
+}
+
+impl Measured {
+    fn row(&self, options: &Options, clients: u32, cores: &Cores) -> Row {
+        let (figures, report) = (&self.figures, &self.report);
+        let client_ticks = figures.client_ticks.max(1) as f64;
+        let per_client_tick = |number: u64| number as f64 / client_ticks;
+        let server_us = self.server_seconds * 1e6 / client_ticks;
+        let latency = Duration::from_secs_f64(report.latency_ms_p50 / 1e3);
+        let approach = match options.every_movement {
+            false => options.behaviour.name().to_owned(),
+            true => format!("{}, every movement sent", options.behaviour.name()),
+        };
+        let mut row = Row::new(NAME, self.backend, &approach, [latency]);
+        row.put("clients", clients);
+        row.put("tick_hz", options.tick_hz);
+        row.put("server_cores", cores.server.len());
+        row.put("bots_cores", cores.bots.len());
+        row.put("view_every", options.view_every.get() as u64);
+        row.put("join_seconds", self.joined.as_secs_f64());
+        // Those that were never admitted are lost, too.
+        let absent = report.clients.saturating_sub(report.clients_connected);
+        let lost = report.sessions_lost.max(figures.sessions_lost);
+        row.put("lost", lost + absent);
+        row.put("joins_repeated", report.joins_repeated);
+        row.put("verify_checked", report.verify_checked);
+        row.put("verify_errors", report.verify_errors);
+        row.put("visible_mean", report.visible_mean);
+        row.put("latency_ms_p50", report.latency_ms_p50);
+        row.put("latency_ms_p99", report.latency_ms_p99);
+        row.put("latency_ms_p999", report.latency_ms_p999);
+        row.put("bots_late_ms_p99", report.bots_late_ms_p99);
+        row.put("bots_socket_drops", report.bots_socket_drops);
+        row.put("socket_drops", figures.socket_drops);
+        row.put("age_ms_p50", figures.age_ms(0.5));
+        row.put("age_ms_p99", figures.age_ms(0.99));
+        row.put("ticks", figures.ticks);
+        row.put("ticks_late", figures.ticks_late);
+        row.put("engine_ms_p50", figures.engine_ms(0.5));
+        row.put("engine_ms_p99", figures.engine_ms(0.99));
+        row.put("host_ms_p50", figures.host_ms(0.5));
+        row.put("host_ms_p99", figures.host_ms(0.99));
+        let steps = Step::ALL.map(|step| (step.name().to_owned(), figures.step_ms(step, 0.5)));
+        row.stages_ms = steps.into();
+        row.put("tick_ms_p50", figures.tick_ms(0.5));
+        row.put("tick_ms_p99", figures.tick_ms(0.99));
+        row.put("put_off_percent", per_client_tick(100 * figures.deferred));
+        row.put(
+            "out_of_touch_percent",
+            per_client_tick(100 * figures.out_of_touch),
+        );
+        row.put("packets_out", per_client_tick(figures.packets_sent));
+        row.put("packets_in", per_client_tick(figures.packets_received));
+        row.put(
+            "packet_bytes_out",
+            mean(figures.packet_bytes_sent, figures.packets_sent),
+        );
+        row.put(
+            "packet_bytes_in",
+            mean(figures.packet_bytes_received, figures.packets_received),
+        );
+        row.put(
+            "bytes_per_visible_per_tick",
+            report.bytes_per_visible_per_tick,
+        );
+        row.put("server_us", server_us);
+        row.put("bots_us", self.bots_seconds * 1e6 / client_ticks);
+        row.put("floor_us", self.floor_us);
+        row.put(
+            "client_ticks_per_core_second",
+            (1e6 / server_us).round() as u64,
+        );
+        row.put(
+            "server_bytes_per_client",
+            self.server_bytes / u64::from(clients),
+        );
+        row.work = figures.client_ticks;
+        row
+    }
+}
+
+/// The mean size of packets.
+fn mean(bytes: u64, packets: u64) -> usize {
+    bytes.checked_div(packets).unwrap_or(0) as usize
 }
 
 /// Whether a thread of this process belongs to the server, not to the bench itself.

@@ -62,7 +62,7 @@ impl Myriad {
     }
 }
 
-/// What stands for an entity of the world.
+/// The app's entity for an entity of the world.
 #[derive(Component, Clone, Debug)]
 pub struct Seen {
     pub id: EntityId,

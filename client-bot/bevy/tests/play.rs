@@ -9,7 +9,7 @@ use bevy_ecs::prelude::*;
 use bevy_myriad::client_bot::client_core::{Event, GameOptions};
 use bevy_myriad::client_bot::connect::addresses_of;
 use bevy_myriad::client_bot::{GameClient, Trust};
-use bevy_myriad::{Myriad, MyriadPlugin, Seen, MyriadEvent};
+use bevy_myriad::{Myriad, MyriadEvent, MyriadPlugin, Seen};
 use bevy_transform::components::Transform;
 
 #[path = "../../tests/served/mod.rs"]

@@ -1,4 +1,4 @@
-//! What a client can react to.
+//! Events that a client can react to.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::loss::LossCode;
 use crate::view::View;
 use crate::{Answer, Message, Movement, Notice, Talk};
 
-/// What has happened to a game since it was polled last, see [`Game::poll`](crate::Game::poll).
+/// An event of a game since its last poll, see [`Game::poll`](crate::Game::poll).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The client is in the world, as a new entity.
@@ -112,7 +112,7 @@ pub struct DatagramSummary {
     /// early, the least of them: 0 is just in time, below 0 is too late. `None` if none of
     /// them was meant for a tick.
     pub margin: Option<i32>,
-    /// 1, or a busy server sends to each client about every so many ticks, and asks clients to
+    /// 1, or a busy server sends to each client about every so many ticks, and requests clients to
     /// send once for each of its datagrams.
     pub send_every: u32,
     /// All datagrams of this tick have arrived now.

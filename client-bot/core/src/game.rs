@@ -1,4 +1,4 @@
-//! A client's end of a game, over any number of connections: what a game ships on.
+//! A client's end of a game, over any number of connections.
 //!
 //! The transport opens and closes connections on request, hands in bytes and takes
 //! bytes; the game polls once a frame. All methods take the time as a span since some moment
@@ -17,18 +17,16 @@ use std::time::Duration;
 
 use script::Forecast;
 use shared::wire::DecodeError;
-use shared::wire::control::{Close, Hello, Quotas, Ticket, Welcome};
+use shared::wire::control::{Close, Hello, Quotas, Ticket};
 use shared::{CommandKind, EntityId, Tick};
 
-use crate::clock::{Clock, moment_of, tick_of};
+use crate::clock::{Clock, tick_of};
 use crate::command::CommandError;
-use crate::event::{Both, Event, EventHandler};
+use crate::event::{Event, EventHandler};
 use crate::handshake::{Handshake, hello};
 use crate::link::{Link, LinkWatch};
 use crate::loss::{Ending, LossCode};
-use crate::pace::Pace;
 use crate::prediction::Prediction;
-use crate::record::{Record, Recorder};
 use crate::request::PredicateTooLong;
 use crate::retry::RetryOptions;
 use crate::route::Route;
@@ -36,6 +34,9 @@ use crate::scene::Scene;
 use crate::session::Session;
 use crate::view::View;
 use crate::{Region, TalkRequest, Welcomed};
+use world::World;
+
+mod world;
 
 /// A game's end of a connection, and its knowledge while that is lost.
 pub struct Game {
@@ -55,9 +56,9 @@ pub struct Game {
 /// How a game connects.
 #[derive(Clone, Debug)]
 pub struct GameOptions {
-    /// What the server requires; empty where it requires nothing.
+    /// The server's token; empty where it requires none.
     pub token: String,
-    /// What the player wants to be called, where the token does not say so; empty: nothing.
+    /// The player's name, where the token has none; empty: no name.
     pub name: String,
     /// The hash of the schema that the game was built for, if it accepts no other.
     pub schema_hash: Option<u64>,
@@ -85,7 +86,7 @@ impl Default for GameOptions {
     }
 }
 
-/// What the transport is to do.
+/// The next action of the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Nothing.
@@ -115,31 +116,6 @@ enum Stage {
     Over,
 }
 
-/// A game's knowledge of the world, also while it is not connected.
-struct World {
-    session: Session,
-    clock: Clock,
-    scene: Scene,
-    record: Record,
-    prediction: Prediction,
-    quotas: Quotas,
-    /// The newest tick that input was sent for.
-    input: Option<Tick>,
-    /// The newest tick for which input was due when the game was polled last, and the time
-    /// before.
-    polled: [Option<Tick>; 2],
-    /// When a datagram was sent last.
-    sent: Duration,
-    pace: Pace,
-    /// The newest command that was in no datagram yet.
-    unsent: Option<u32>,
-    /// Commands that wait for a datagram, up to the last one that is meant for the first of
-    /// their ticks, and that tick.
-    held: Option<(u32, Tick)>,
-    /// The tick of the input that was sent last.
-    sent_for: Option<Tick>,
-}
-
 impl Game {
     /// A game that connects at its first step.
     pub fn new(options: GameOptions) -> Game {
@@ -155,7 +131,7 @@ impl Game {
         }
     }
 
-    /// Moves on to what is to be shown now, and gives what has happened since the last call.
+    /// Advances the scene to this moment, and gives the events since the last call.
     pub fn poll(&mut self, now: Duration) -> Vec<Event> {
         let mut events = std::mem::take(&mut self.events);
         if let Some(world) = &mut self.world {
@@ -214,7 +190,7 @@ impl Game {
         self.world.as_ref().map(|world| &world.clock)
     }
 
-    /// What is shown; `None` before the first welcome.
+    /// The scene; `None` before the first welcome.
     pub fn scene(&self) -> Option<&Scene> {
         self.world.as_ref().map(|world| &world.scene)
     }
@@ -224,7 +200,7 @@ impl Game {
         self.world.as_ref().map(|world| &world.prediction)
     }
 
-    /// What the client may do; `None` before the first welcome.
+    /// The client's limits; `None` before the first welcome.
     pub fn quotas(&self) -> Option<&Quotas> {
         self.world.as_ref().map(|world| &world.quotas)
     }
@@ -249,12 +225,12 @@ impl Game {
     }
 }
 
-/// What the game wants.
+/// Requests of the game.
 impl Game {
     /// The tick for which input is due, once for each tick: commands given now are sent with
     /// the next [`Game::datagram`], which arrives just in time. Where several ticks have become
     /// due since the game was polled last, as a frame took long, it gives them one after the
-    /// other, so a game asks, gives commands and sends until there is none:
+    /// other, so a game polls, gives commands and sends until there is none:
     ///
     /// ```
     /// # use std::time::Duration;
@@ -271,7 +247,7 @@ impl Game {
     /// ```
     ///
     /// `None` if there is nothing to wait for, input was sent already, or the server is busy and
-    /// asks for less (see [`pace`](crate::pace)).
+    /// wants less (see [`pace`](crate::pace)).
     pub fn input_due(&self, now: Duration) -> Option<Tick> {
         match self.stage {
             Stage::Playing { .. } => self.world.as_ref()?.input_due(now),
@@ -336,9 +312,9 @@ impl Game {
     }
 }
 
-/// What the transport does.
+/// Calls of the transport.
 impl Game {
-    /// What is to be done now.
+    /// The action that is due now.
     pub fn next_step(&mut self, now: Duration) -> Step {
         match self.stage {
             Stage::Waiting(until) if now >= until => {
@@ -609,212 +585,3 @@ impl Game {
         self.route.silence(self.options.silence_timeout)
     }
 }
-
-impl World {
-    fn new(
-        session: Session,
-        forecast: Forecast,
-        welcome: &Welcome,
-        round_trip: Option<Duration>,
-        now: Duration,
-    ) -> World {
-        let view = session.view();
-        let schema = view.schema();
-        let mut clock = Clock::new(schema.world.tick_hz, round_trip);
-        clock.set_early_max(welcome.quotas.input_ticks);
-        World {
-            scene: Scene::new(schema),
-            record: Record::new(schema, view.entity()),
-            prediction: Prediction::new(schema, forecast, &welcome.quotas),
-            quotas: welcome.quotas,
-            session,
-            input: None,
-            polled: [None; 2],
-            sent: Duration::ZERO,
-            pace: Pace::new(clock.period(), now),
-            clock,
-            unsent: None,
-            held: None,
-            sent_for: None,
-        }
-    }
-
-    fn resume(&mut self, session: Session, forecast: Forecast) {
-        self.record.resume(session.view().entity());
-        self.session = session;
-        self.clock.forget_inputs();
-        self.prediction.resume();
-        self.prediction
-            .change(self.session.view().schema(), forecast);
-        (self.unsent, self.held) = (None, None);
-    }
-
-    fn handle_stream(
-        &mut self,
-        bytes: &[u8],
-        now: Duration,
-        handler: &mut dyn EventHandler,
-    ) -> Result<(), DecodeError> {
-        let (session, mut recorder) = self.recorder(now);
-        session.handle_stream(bytes, &mut Both(&mut recorder, handler))?;
-        let forecast = recorder.forecast.take();
-        let view = self.session.view();
-        if let Some(bytes) = forecast {
-            let forecast = Forecast::from_bytes(&bytes, view.schema())?;
-            self.prediction.change(view.schema(), forecast);
-        }
-        self.record.settle(view, &mut self.scene);
-        Ok(())
-    }
-
-    fn handle_datagram(
-        &mut self,
-        bytes: &[u8],
-        now: Duration,
-        handler: &mut dyn EventHandler,
-    ) -> Result<(), DecodeError> {
-        let newest = self.session.view().newest();
-        let (session, mut recorder) = self.recorder(now);
-        session.handle_datagram(bytes, &mut Both(&mut recorder, handler))?;
-        let send_every = recorder.send_every;
-        if let Some(tick) = recorder.received {
-            if tick > newest {
-                self.pace.receive(send_every, now);
-            }
-            if self.input.is_none() {
-                // Its tick has begun to be due some time ago: input for it might be late.
-                let due = self.clock.input_tick(now);
-                self.input = due.map(|tick| tick_of(tick.max(0.0)));
-            }
-            if self.clock.take_surplus(now) {
-                self.input = self.input.map(Tick::next);
-            }
-            let arrived = self.session.arrived();
-            self.prediction.receive(self.session.view(), &arrived, tick);
-        }
-        Ok(())
-    }
-
-    fn recorder(&mut self, now: Duration) -> (&mut Session, Recorder<'_>) {
-        let recorder = Recorder {
-            record: &mut self.record,
-            scene: &mut self.scene,
-            clock: &mut self.clock,
-            prediction: &mut self.prediction,
-            now,
-            received: None,
-            send_every: 1,
-            forecast: None,
-        };
-        (&mut self.session, recorder)
-    }
-
-    /// The tick that is shown, or the newest one that was received before anything is.
-    fn shown(&self) -> Tick {
-        let shown = self.scene.shown_tick();
-        shown.map_or(self.session.view().newest(), |shown| tick_of(shown.round()))
-    }
-
-    fn input_due(&self, now: Duration) -> Option<Tick> {
-        let due = self.clock.input_tick(now).filter(|tick| *tick >= 0.0)?;
-        // Input that could not be sent now would be for one tick with the next.
-        if !self.pace.may_send(now) {
-            return None;
-        }
-        // One that was received is over.
-        let next = self.session.view().newest().next();
-        let newest = self.prediction.earliest(tick_of(due).max(next));
-        let Some(sent) = self.input.filter(|_| !self.pace.is_busy()) else {
-            return self
-                .input
-                .is_none_or(|sent| newest > sent)
-                .then_some(newest);
-        };
-        // Of ticks that have passed within a frame none is left out, unless it was offered in the
-        // frame before, or is long over.
-        let [_, before] = self.polled;
-        let late = MISSED_MAX.as_nanos() / self.clock.period().as_nanos().max(1);
-        let late = newest.before(u32::try_from(late).unwrap_or(u32::MAX));
-        let offered = before.map_or(Tick(0), Tick::next);
-        let first = sent.next().max(offered).max(late);
-        let first = first.max(next).max(self.clock.first_input());
-        let first = self.prediction.earliest(first);
-        (first <= newest).then_some(first)
-    }
-
-    /// When input is due next, and may be sent.
-    fn next_input(&self, now: Duration) -> Duration {
-        let held = self.pace.held_until(now).unwrap_or_default();
-        let Some(tick) = self.clock.input_tick(now) else {
-            return held.max(now + self.clock.period());
-        };
-        let next = self.input.map_or(0.0, |sent| moment_of(sent.next()));
-        // Behind the border between two ticks, however it is rounded.
-        let wait = self.clock.period().mul_f64((next - tick).max(0.0));
-        held.max(now + wait + Duration::from_micros(1))
-    }
-
-    fn datagram(&mut self, now: Duration) -> Option<Vec<u8>> {
-        let due = self.input_due(now);
-        if let Some(tick) = due {
-            self.input = due;
-            self.prediction.reach(self.session.view(), tick);
-            if let Some(sequence) = self.unsent {
-                self.session.mean(tick);
-                self.held.get_or_insert((sequence, tick));
-            }
-        }
-        if !self.is_time_to_send(due, now) {
-            return None;
-        }
-        // What was given since the last input is for the next one.
-        let meant = due.or(self.held.and(self.input).map(Tick::next));
-        let datagram = self.unsent_for(meant)?;
-        self.sent_for = self.input;
-        self.note_sent(meant, now);
-        Some(datagram)
-    }
-
-    /// Whether a datagram may go out, in a moment in which input is due for a tick or for none.
-    fn is_time_to_send(&self, due: Option<Tick>, now: Duration) -> bool {
-        if self.clock.input_tick(now).is_none() {
-            // Without a clock, words go out as if ticks began at any time.
-            return now >= self.sent + self.clock.period() && self.pace.may_send(now);
-        }
-        let every = self.clock.send_every();
-        match (self.held, due) {
-            (Some(_), Some(_)) if every == 1 => true,
-            // Input for the first of several ticks waits for that of the others.
-            (Some((_, first)), _) => self.clock.is_time_for(first, now) && self.pace.may_send(now),
-            (None, Some(tick)) => self.sent_for.is_none_or(|sent| tick >= sent.after(every)),
-            (None, None) => false,
-        }
-    }
-
-    /// A datagram with what the server does not know, where new commands are meant for a tick,
-    /// or for when they arrive.
-    fn unsent_for(&mut self, meant: Option<Tick>) -> Option<Vec<u8>> {
-        match meant {
-            Some(tick) => self.session.datagram_for(tick),
-            None => self.session.datagram(),
-        }
-    }
-
-    fn note_sent(&mut self, meant: Option<Tick>, now: Duration) {
-        self.sent = now;
-        self.pace.send(now);
-        if let Some(sequence) = self.unsent.take() {
-            let acknowledged = self.session.arrived().newest;
-            self.prediction.send(sequence, acknowledged);
-            if let Some(tick) = meant {
-                // The first of them shows how long the way takes: the others waited for nothing.
-                let (first, tick) = self.held.unwrap_or((sequence, tick));
-                self.clock.send(first, tick, now);
-            }
-        }
-        self.held = None;
-    }
-}
-
-/// Input for ticks that became due this long ago is not offered any more.
-const MISSED_MAX: Duration = Duration::from_millis(125);

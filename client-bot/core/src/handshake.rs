@@ -16,7 +16,7 @@ pub struct Handshake {
     reader: FrameReader,
 }
 
-/// What the server's welcome brings.
+/// The content of the server's welcome.
 pub struct Welcomed {
     pub welcome: Welcome,
     pub session: Session,

@@ -78,7 +78,7 @@ pub use view::{Entity, View, ViewCounts};
 
 /// Why a server closed a connection, and where to get another version of the game.
 pub use shared::wire::close::{Close, Update};
-/// What a client may do.
+/// Limits of a client.
 pub use shared::wire::control::Quotas;
 /// A decoded movement datagram.
 pub use shared::wire::movement::Movement;

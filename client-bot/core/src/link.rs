@@ -79,7 +79,7 @@ impl LinkWatch {
     /// silence after which the connection is given up.
     pub fn look(&mut self, now: Duration, lost_after: Duration) -> Option<Link> {
         if now > self.looked + LOOKS_WITHIN {
-            // The program stood still: what has arrived meanwhile may not be handed in yet.
+            // The program stood still: data that arrived meanwhile may not be handed in yet.
             self.returned = now;
         }
         self.looked = self.looked.max(now);

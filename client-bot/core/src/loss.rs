@@ -97,7 +97,7 @@ impl LossCode {
         }
     }
 
-    /// A short text for players. The sentence beside a code says more.
+    /// A short text for players. The sentence beside a code has more detail.
     pub const fn words(self) -> &'static str {
         match self {
             LossCode::Closed(close) => match close {

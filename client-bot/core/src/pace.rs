@@ -57,7 +57,7 @@ impl Pace {
             // One that is late is not missed.
             HOLD.max(self.period * self.every * 3 / 2)
         });
-        // Nothing gets through, or the server is gone. What is sent all the same finds out.
+        // Nothing gets through, or the server is gone. Packets sent all the same find out.
         let silence = SILENCE.max(self.period * SILENT_TICKS);
         let silent = (now >= self.last_received + silence).then_some(PROBE);
         let hold = busy.max(silent)?;

@@ -5,7 +5,7 @@
 //! the newest tick in which the server's state of it is certain, up to the tick for which
 //! input was sent last. The server's state then replaces the predicted one, and commands
 //! that it has not processed run again on top. Without conflicts nothing changes by that;
-//! with them, what is shown fades to what is true.
+//! with them, the shown state fades to the true one.
 //!
 //! The movement of a tick may be lost, and the server sends nothing of entities that stay on
 //! their courses. So its silence is certain only if every tick since the last course has arrived,
@@ -18,18 +18,23 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use script::Forecast;
-use script::arith::{self, Random};
+use script::arith::Random;
 use script::forecast::Foreseen;
-use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Space, World};
+use script::interpreter::{Interpreter, Invocation, Space};
 use shared::wire::commands::Acknowledgement;
 use shared::wire::control::Quotas;
-use shared::{Audience, CommandKind, EntityId, MergeRule, Refusal, Schema, Slot, Tick};
+use shared::{CommandKind, EntityId, Refusal, Schema, Tick};
 
 use crate::clock::{moment_of, tick_of};
 use crate::event::RefusedRun;
 use crate::scene::{Playhead, between, fade, length, units};
 use crate::usage::{Usage, Use, Waiting};
 use crate::view::View;
+use foreground::{Foreground, OwnUpdates};
+use kinds::Kinds;
+
+mod foreground;
+mod kinds;
 
 /// The own entity, predicted.
 #[derive(Debug)]
@@ -62,26 +67,11 @@ pub struct Prediction {
     changed: Vec<Option<Tick>>,
     /// By column: when the server last sent a change.
     received: Vec<Option<Tick>>,
-    /// What is shown beside the prediction, in raw units.
+    /// The shown offset from the prediction, in raw units.
     offset: [f64; 3],
     shown: Playhead,
     corrections: Corrections,
     interpreter: Interpreter,
-}
-
-/// The schema of columns.
-#[derive(Debug)]
-struct Kinds {
-    dimensions: usize,
-    edge: i32,
-    /// By kind: its columns, as bits.
-    columns: Vec<u64>,
-    /// By kind and column.
-    bounds: Vec<Vec<(i32, i32)>>,
-    /// By column.
-    merges: Vec<MergeRule>,
-    /// By column: how exactly datagrams carry it, in raw units; `None`: they don't.
-    steps: Vec<Option<u32>>,
 }
 
 /// How often the server's state differed from the prediction.
@@ -207,7 +197,7 @@ impl Prediction {
     }
 }
 
-/// What the game does.
+/// Calls of the game.
 impl Prediction {
     /// A command was queued.
     pub(crate) fn give(&mut self, sequence: u32, kind: CommandKind, words: &[i32]) {
@@ -277,7 +267,7 @@ impl Prediction {
         self.acknowledged.push_back((sequence, acknowledged));
     }
 
-    /// Moves on to what is shown at this tick of input.
+    /// Advances the shown state to this tick of input.
     pub(crate) fn advance(&mut self, tick: f64, now: Duration) {
         let seconds = self.shown.advance(tick, f64::from(self.tick_hz), now);
         fade(&mut self.offset, seconds);
@@ -488,7 +478,7 @@ impl Prediction {
         self.corrections.last = length(units(error));
     }
 
-    /// What is shown does not jump, unless it is far.
+    /// The shown position does not jump, unless it is far.
     fn fade_from(&mut self, shown: Option<[f64; 3]>) {
         let (Some(before), Some(now)) = (shown, self.place()) else {
             return;
@@ -502,7 +492,7 @@ impl Prediction {
     }
 }
 
-/// What the world does.
+/// The world's rules.
 impl Prediction {
     fn run_to(&mut self, view: &View, goal: Tick) {
         let Some(own) = self.own.and_then(|_| view.own()) else {
@@ -600,138 +590,12 @@ impl Prediction {
     }
 }
 
-impl Kinds {
-    fn of(schema: &Schema) -> Kinds {
-        let attributes = schema.attributes.iter();
-        let kinds = 0..schema.kinds.len();
-        Kinds {
-            dimensions: schema.dimensions(),
-            edge: schema.world.aoi.raw().max(1),
-            columns: schema.kind_columns(),
-            bounds: kinds.map(|kind| schema.bounds(kind)).collect(),
-            merges: attributes.clone().map(|a| a.merge).collect(),
-            steps: attributes
-                .map(|a| (a.audience == Audience::Movement).then(|| 1 << a.step.min(31)))
-                .collect(),
-        }
-    }
-
-    fn position(&self, row: &[i32]) -> [i32; 3] {
-        let mut position = [0; 3];
-        position[..self.dimensions].copy_from_slice(&row[..self.dimensions]);
-        position
-    }
-
-    /// Folds updates, (column, value) in command order, by the merge rules.
-    fn merge(&self, row: &mut [i32], kind: u16, mut updates: Vec<(u16, i32)>) {
-        updates.sort_by_key(|update| update.0);
-        for of_column in updates.chunk_by(|a, b| a.0 == b.0) {
-            let column = usize::from(of_column[0].0);
-            let mut values = of_column.iter().map(|&(_, value)| i64::from(value));
-            let before = i64::from(row[column]);
-            let folded = match self.merges[column] {
-                MergeRule::Sum => before + values.sum::<i64>(),
-                MergeRule::Min => values.min().unwrap_or(before),
-                MergeRule::Max => values.max().unwrap_or(before),
-                MergeRule::First => values.next().unwrap_or(before),
-                MergeRule::Last => values.next_back().unwrap_or(before),
-            };
-            let (min, max) = self.bounds[usize::from(kind)][column];
-            // Not `clamp`, which panics where a schema from elsewhere has them reversed.
-            let within = folded.min(i64::from(max)).max(i64::from(min));
-            row[column] = i32::try_from(within).unwrap_or(max);
-        }
-    }
-}
-
-/// The world as far as it is in view, and the own entity as it is predicted.
-struct Foreground<'a> {
-    view: &'a View,
-    own: EntityId,
-    kind: u16,
-    row: &'a [i32],
-    kinds: &'a Kinds,
-}
-
-impl World for Foreground<'_> {
-    fn attribute(&self, slot: Slot, column: usize) -> i32 {
-        if slot == self.own.slot {
-            return self.row[column];
-        }
-        let other = self.view.entities().get(&slot.0);
-        other.map_or(0, |other| other.row[column])
-    }
-
-    fn generation(&self, slot: Slot) -> Option<u32> {
-        let other = self.view.entities().get(&slot.0);
-        other.map(|other| other.id.generation)
-    }
-
-    fn kind(&self, slot: Slot) -> u16 {
-        let other = self.view.entities().get(&slot.0);
-        other.map_or(self.kind, |other| other.kind)
-    }
-
-    fn has(&self, slot: Slot, column: usize) -> bool {
-        self.generation(slot).is_some()
-            && self.kinds.columns[usize::from(self.kind(slot))] >> column & 1 == 1
-    }
-
-    /// By the course that was received for the tick; the newest known place, if there is none.
-    fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
-        let tick = self.view.newest().nearest(tick.cast_unsigned(), 32);
-        match self.view.course_at(slot, tick) {
-            Some(course) => course.at(tick, &self.view.schema().world.edges())[axis],
-            None => self.attribute(slot, axis),
-        }
-    }
-
-    fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
-        let mut found = vec![];
-        for (&slot, entity) in self.view.entities() {
-            let row = match slot == self.own.slot.0 {
-                true => self.row,
-                false => &entity.row,
-            };
-            let place = self.kinds.position(row);
-            if arith::is_within(place, center, radius) {
-                // By bucket, row by row, and then by slot.
-                let [x, y, z] = place.map(|axis| axis / self.kinds.edge);
-                found.push((z, y, x, slot));
-            }
-        }
-        found.sort_unstable();
-        slots.extend(found.into_iter().map(|place| place.3));
-    }
-}
-
-/// Keeps the updates of the own entity.
-struct OwnUpdates {
-    slot: Slot,
-    updates: Vec<(u16, i32)>,
-}
-
-impl Effects for OwnUpdates {
-    fn update(&mut self, slot: Slot, column: u16, value: i32) {
-        if slot == self.slot {
-            self.updates.push((column, value));
-        }
-    }
-}
-
-// Forecasts are without these.
-impl Outgoing for OwnUpdates {
-    fn after(&mut self, _: u32, _: EntityId, _: u16, _: &[i32]) {}
-
-    fn notify(&mut self, _: u16, _: EntityId, _: Option<([i32; 3], i32)>, _: &[i32]) {}
-}
-
 fn is_processed(sequence: u32, processed: u32) -> bool {
     processed.wrapping_sub(sequence) as i32 >= 0
 }
 
 /// The latest tick behind `since` of which nothing has arrived, or not all. The server has
-/// sent again long ago what was missing further back than acknowledgements reach.
+/// sent again long ago all that was missing further back than acknowledgements reach.
 fn latest_missing(arrived: &Acknowledgement, since: Tick) -> Option<Tick> {
     let oldest = arrived.newest.0.saturating_sub(32).max(since.0 + 1);
     let behind = oldest..arrived.newest.0;
@@ -742,7 +606,7 @@ fn latest_missing(arrived: &Acknowledgement, since: Tick) -> Option<Tick> {
 const COMMANDS_MAX: usize = 256;
 /// A prediction reaches no further.
 const AHEAD_SECONDS: u32 = 4;
-/// States that are kept up to the certain one: what is shown may lie between the two before.
+/// States that are kept up to the certain one: the shown one may lie between the two before.
 const SHOWN_BEFORE: usize = 3;
 /// A command that takes longer is not predicted.
 const INSTRUCTIONS_MAX: u64 = 1 << 20;

@@ -46,7 +46,7 @@ pub(crate) struct Recorder<'a> {
     pub received: Option<Tick>,
     /// From that datagram: see [`DatagramSummary::send_every`].
     pub send_every: u32,
-    /// The text by which clients predict from now on.
+    /// The forecast by which clients predict from now on.
     pub forecast: Option<Vec<u8>>,
 }
 

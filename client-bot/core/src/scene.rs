@@ -3,7 +3,7 @@
 //! Others are shown a little later than they were received, so that mostly both the step
 //! before and the step after are known. The [delay](Scene::delay_ticks) is one tick and the
 //! jitter. An entity follows its course where nothing newer is known. Where a datagram
-//! contradicts what was shown, the difference fades out.
+//! contradicts the shown state, the difference fades out.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -20,10 +20,10 @@ pub struct Scene {
     dimensions: usize,
     /// The largest coordinates.
     edges: [i32; 3],
-    /// A place farther than this from what was shown is not faded to, in raw units.
+    /// A place farther than this from the shown one is not faded to, in raw units.
     snap: f64,
     /// By slot.
-    ways: FxHashMap<u32, Way>,
+    ways: FxHashMap<u32, Path>,
     shown: Playhead,
     delay_ticks: f64,
     received: Received,
@@ -31,11 +31,11 @@ pub struct Scene {
 
 /// Where an entity was, and where it goes.
 #[derive(Clone, Debug)]
-struct Way {
+struct Path {
     id: EntityId,
     /// By tick, at least one.
     legs: VecDeque<Leg>,
-    /// What was shown beside the way, in raw units.
+    /// The shown offset from the way, in raw units.
     offset: [f64; 3],
 }
 
@@ -94,7 +94,7 @@ impl Scene {
         self.shown.tick()
     }
 
-    /// By how many ticks what is shown is older than what may have arrived.
+    /// By how many ticks the shown tick is older than the newest that may have arrived.
     pub fn delay_ticks(&self) -> f64 {
         self.delay_ticks
     }
@@ -114,7 +114,7 @@ impl Scene {
 }
 
 impl Scene {
-    /// Moves on to what is to be shown now.
+    /// Advances the shown state to this moment.
     pub(crate) fn advance(&mut self, clock: &Clock, now: Duration) {
         let Some(received) = clock.received_tick(now) else {
             return;
@@ -137,7 +137,7 @@ impl Scene {
             step: [0; 3],
         }]);
         let offset = [0.0; 3];
-        self.ways.insert(id.slot.0, Way { id, legs, offset });
+        self.ways.insert(id.slot.0, Path { id, legs, offset });
     }
 
     pub(crate) fn leave(&mut self, slot: u32) {
@@ -209,7 +209,7 @@ impl Playhead {
     }
 }
 
-impl Way {
+impl Path {
     /// Adds a course in its place. False if it is older than all that is known.
     fn insert(&mut self, course: Course, received: &Received, edges: &[i32; 3]) -> bool {
         let after = self.legs.partition_point(|l| l.course.tick < course.tick);
@@ -309,7 +309,7 @@ fn left_at(before: &Course, after: &Course, received: &Received, edges: &[i32; 3
     left
 }
 
-/// What is left of a difference after some seconds.
+/// Shrinks a difference after some seconds.
 pub(crate) fn fade(offset: &mut [f64; 3], seconds: f64) {
     let left = (-seconds / FADE_SECONDS).exp();
     *offset = offset.map(|o| o * left);
@@ -333,9 +333,9 @@ pub(crate) fn units(raw: [f64; 3]) -> [f64; 3] {
 
 /// Differences shrink to a third in this time.
 const FADE_SECONDS: f64 = 0.08;
-/// What is shown goes faster or slower by this share to catch up.
+/// The shown tick goes faster or slower by this share to catch up.
 const SLEW: f64 = 0.1;
-/// What is shown skips more than this.
+/// The shown tick skips more than this.
 const SKIP_SECONDS: f64 = 1.0;
 /// More than a server sends in the time of the longest delay.
 const LEGS_MAX: usize = 64;

@@ -19,7 +19,7 @@ use crate::view::View;
 use crate::{Message, Movement, Region, TalkRequest};
 
 /// A client that the server has welcomed: commands and requests go out, and a [`View`] is
-/// built from what comes in.
+/// built from received bytes.
 pub struct Session {
     ticket: Ticket,
     is_resumed: bool,
@@ -30,7 +30,7 @@ pub struct Session {
     frames: FrameReader,
     commands: CommandQueue,
     requests: RequestQueue,
-    /// What the last datagram to the server acknowledged.
+    /// The acknowledgement of the last datagram to the server.
     acknowledged: Acknowledgement,
     command_codec: CommandCodec,
     movement_codec: MovementCodec,
@@ -109,7 +109,7 @@ impl Session {
     }
 }
 
-/// What the transport receives.
+/// Calls of the transport for received bytes.
 impl Session {
     /// Reads a datagram.
     pub fn handle_datagram(
@@ -127,7 +127,7 @@ impl Session {
         self.view.note_kept(movement.kept);
         let is_kept = self.view.apply_movement(processed, movement, bytes.len());
         self.commands.confirm(self.view.processed());
-        // What is not acknowledged is sent again.
+        // Unacknowledged movement is sent again.
         let arrived = match is_kept {
             true => self.receipt.datagram(tick, movement, self.view.newest()),
             false => None,
@@ -206,7 +206,7 @@ impl Session {
     }
 }
 
-/// What the client wants.
+/// Requests of the client.
 impl Session {
     /// Queues a command for the next [`Session::datagram`], and gives its sequence
     /// number. Of more commands than fit into a datagram, and which the server has not
@@ -263,13 +263,13 @@ impl Session {
         self.requests.subscribe(id, predicate)
     }
 
-    /// Says something, or joins or leaves a channel. Gives the request's number, as
+    /// Sends chat, or joins or leaves a channel. Gives the request's number, as
     /// [`Session::set_region`] does.
     pub fn talk(&mut self, request: TalkRequest) -> u32 {
         self.requests.talk(request)
     }
 
-    /// Asks to end a subscription, and gives the request's number.
+    /// Ends a subscription, and gives the request's number.
     pub fn unsubscribe(&mut self, id: u32) -> u32 {
         self.requests.unsubscribe(id)
     }
@@ -277,21 +277,21 @@ impl Session {
 
 /// From where and how far the client sees.
 impl Session {
-    /// Asks to see only this far, in raw units, at most as far as the radius of the area of
+    /// Limits the range of sight, in raw units, at most as far as the radius of the area of
     /// interest; `None`: as far as that. Gives the request's number, as
     /// [`Session::set_region`] does.
     pub fn set_sight(&mut self, radius: Option<i32>) -> u32 {
         self.requests.set_sight(radius)
     }
 
-    /// Asks to move the point that a spectator watches towards another one, in raw units, as
+    /// Moves the point that a spectator watches towards another one, in raw units, as
     /// fast as the world allows. Gives the request's number, as [`Session::set_region`] does.
     pub fn watch(&mut self, point: [i32; 3]) -> u32 {
         self.requests.watch(point)
     }
 }
 
-/// What the transport sends.
+/// Bytes for the transport to send.
 impl Session {
     /// The next bytes to send on the stream; empty where there are none.
     pub fn stream_bytes(&self) -> &[u8] {
@@ -333,7 +333,7 @@ impl Session {
     }
 
     /// The same, where the commands that were in no datagram yet are meant for this tick:
-    /// they wait for it in the server, and [`DatagramSummary::margin`] says later whether
+    /// they wait for it in the server, and [`DatagramSummary::margin`] shows later whether
     /// they came in time.
     pub fn datagram_for(&mut self, tick: Tick) -> Option<Vec<u8>> {
         self.mean(tick);

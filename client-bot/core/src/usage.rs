@@ -1,4 +1,4 @@
-//! How often the own entity uses commands, by the rules of the server: what is refused is not
+//! How often the own entity uses commands, by the rules of the server: refused commands are not
 //! predicted, and a game can show when a command is ready again.
 
 use std::collections::VecDeque;

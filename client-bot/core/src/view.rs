@@ -22,7 +22,7 @@ pub struct View {
     /// Others are not kept.
     is_own_only: bool,
     entities: FxHashMap<u32, Entity>,
-    /// By slot: what players of entities in view are called.
+    /// By slot: names of the players of entities in view.
     names: FxHashMap<u32, Name>,
     /// Movement of entities that have not entered yet, by slot.
     early: FxHashMap<u32, EarlyMovement>,
@@ -68,7 +68,7 @@ pub struct ViewCounts {
 }
 
 impl ViewCounts {
-    /// What was added after `before`.
+    /// The difference since `before`.
     pub fn since(&self, before: &ViewCounts) -> ViewCounts {
         ViewCounts {
             datagrams: self.datagrams - before.datagrams,
@@ -143,7 +143,7 @@ impl View {
         self.entity
     }
 
-    /// What the player of an entity in view is called; `None` for entities without a
+    /// The name of the player of an entity in view; `None` for entities without a
     /// player, and for players without a name.
     pub fn name(&self, entity: EntityId) -> Option<&Name> {
         let seen = self.entities.get(&entity.slot.0)?;

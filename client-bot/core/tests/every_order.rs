@@ -2,14 +2,14 @@
 //! whatever datagrams are lost, a client's view ends as the server's.
 //!
 //! Frames arrive in order, as on a stream; datagrams arrive in any order or not at all.
-//! What the client does not acknowledge is sent once more at the end.
+//! Unacknowledged data is sent once more at the end.
 
 use crate::common::{Server, WELCOMED, welcome};
 use client_core::Session;
 use shared::wire::control::Welcome;
 use shared::{EntityId, Slot, Tick};
 
-/// What becomes of the one entity in a tick.
+/// The fate of the one entity in a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Away,
@@ -17,7 +17,7 @@ enum Step {
     Moves,
 }
 
-/// What the server sends of a history.
+/// The server's data of a history.
 struct Sent {
     /// In order.
     frames: Vec<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! A game over a transport that the test plays: what it shows, says and sends, and when.
+//! A game over a transport that the test plays: what it shows and sends, and when.
 
 use crate::common;
 use std::time::Duration;
@@ -43,7 +43,7 @@ fn join(game: &mut Game, now: Duration, welcome: &Welcome, round_trip: Option<Du
     game.handle_stream(&welcome_bytes(welcome), now).unwrap();
 }
 
-/// When a tick is heard of without delay.
+/// When a tick arrives without delay.
 fn arrival(tick: u64) -> Duration {
     PERIOD * (tick - WELCOMED) as u32
 }
@@ -79,7 +79,7 @@ fn a_lost_game_goes_to_the_standby_and_back_until_one_of_them_welcomes_it() {
         game.closed(turned_away(), now);
         assert_eq!(game.next_step(now), Step::Connect);
         assert_eq!(game.address(), None);
-        // Nobody answers there.
+        // No server answers there.
         now += Duration::from_secs(1);
         assert!(matches!(game.next_step(now), Step::Close(..)));
         game.poll(now);
@@ -231,7 +231,7 @@ fn input_is_sent_once_a_tick_and_arrives_in_time() {
         let start = now;
         while tick < 600 {
             now += Duration::from_micros(16_667);
-            // The server takes in what has come, tick by tick.
+            // The server reads what has arrived, tick by tick.
             while arrival(tick) <= now {
                 for (_, bytes) in up.extract_if(.., |word| word.0 <= arrival(tick)) {
                     server.take_in(&bytes, tick);

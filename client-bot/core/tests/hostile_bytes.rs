@@ -9,7 +9,7 @@ use script::builtin;
 use shared::wire::{codec, length};
 use shared::{EntityId, Slot};
 
-/// What arrives, and by which way.
+/// Received bytes, by the way on which they come.
 #[derive(Clone, Debug)]
 enum Input {
     Datagram(Vec<u8>),
@@ -63,7 +63,7 @@ fn any_input() -> impl Strategy<Value = Input> {
     ]
 }
 
-/// Hands input in, errors or not, and sends what there is to send.
+/// Hands input in, errors or not, and sends all pending bytes.
 fn drive(session: &mut Session, inputs: &[Input]) {
     for input in inputs {
         let _ = session.command(builtin::MOVE, &[1, 1]);
@@ -129,7 +129,7 @@ proptest! {
     }
 }
 
-/// Hands input in. What such a session sends is in the terms of a damaged schema.
+/// Hands input in. Such a session sends by a damaged schema.
 fn read_only(session: &mut Session, inputs: &[Input]) {
     for input in inputs {
         let _ = match input {

@@ -32,7 +32,7 @@ struct Outcome {
     ran: u32,
     late: u32,
     lead: Duration,
-    /// Inputs for a tick that was over, for all that was heard.
+    /// Inputs for a tick that was over by the newest received tick.
     over: u32,
 }
 

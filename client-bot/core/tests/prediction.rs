@@ -15,7 +15,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 const UNIT: i32 = 4096;
 const ROUND_TRIP: Duration = Duration::from_millis(120);
 
-/// A world in which the own entity goes on as `steer` has set it.
+/// A world in which the own entity moves as `steer` has set it.
 const SEA: &str = "
     [world]
     size = [200, 200]
@@ -86,8 +86,8 @@ impl Play {
         schema.command_named(name).expect("this world has it").kind
     }
 
-    /// A frame of the game, and what the server does in it: in each tick it takes in the
-    /// words of the commands that have arrived, and `run` says how far the entity goes.
+    /// A frame of the game, and what the server does in it: in each tick it applies the
+    /// words of the commands that have arrived, and `run` gives how far the entity goes.
     fn frame(&mut self, input: Option<(CommandKind, [i32; 2])>, run: impl Fn(u64, &[i32]) -> i32) {
         self.now += Duration::from_millis(20);
         let due = PERIOD * (self.tick - WELCOMED) as u32;

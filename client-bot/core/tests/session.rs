@@ -1,4 +1,4 @@
-//! What a session sends, and what it is answered.
+//! The data that a session sends, and the answers.
 
 use crate::common;
 use crate::common::{OWN, Server, WELCOMED, session, welcome};

@@ -168,7 +168,7 @@ fn an_entity_continues_on_its_last_course() {
         .enter_gliding(11, EntityId::new(OTHER, 1), 100, 7);
     play.session.handle_stream(&entered, &mut ()).unwrap();
     assert_eq!(play.x(), Some(100));
-    // Datagrams that don't name it say that it goes on.
+    // Datagrams without it show that it moves on.
     play.moves_another(14);
     assert_eq!(play.x(), Some(121));
     play.glides(16, 90, -30);
@@ -229,7 +229,7 @@ fn movement_for_which_there_is_no_room_is_not_acknowledged() {
         bytes.is_some_and(|bytes| play.server.read(&bytes).acknowledgement.has(Tick(tick)))
     };
     assert!(!acknowledges(&mut play, 13));
-    // The frame says that none of them has entered by then.
+    // The frame shows that none of them has entered by then.
     play.leaves(13, 3000);
     play.moves(14, 500);
     assert!(acknowledges(&mut play, 14));

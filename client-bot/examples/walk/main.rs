@@ -1,4 +1,4 @@
-//! Walk through a world in a terminal: who is around moves at 60 frames a second, whatever the
+//! Walk through a world in a terminal: entities in view move at 60 frames a second, whatever the
 //! server's tick rate, and you move at once. Keys: w, a, s, d; x to stop, q to leave.
 //!
 //! ```sh
@@ -24,7 +24,7 @@ fn main() -> anyhow::Result<()> {
     let mut terminal = Terminal::new(arguments.script)?;
     let (started, mut frames) = (Instant::now(), 0u32);
     while started.elapsed().as_secs_f64() < arguments.seconds {
-        // What has happened, and what is shown now.
+        // The events, and the scene.
         for event in client.poll() {
             if let Event::Lost {
                 code,

@@ -63,7 +63,7 @@ impl Terminal {
         Ok(Some(self.direction))
     }
 
-    /// Draws who is around by the first letter of their kinds, and `@` in the middle.
+    /// Draws entities in view by the first letter of their kinds, and `@` in the middle.
     pub fn draw(&self, client: &GameClient) {
         if self.is_script {
             return;

@@ -52,7 +52,7 @@ namespace Myriad
         Say, Whisper, Join, Leave, Speak, Members, Mute, Unmute,
     }
 
-    /// What an attribute or a parameter holds.
+    /// The type of an attribute or a parameter.
     public enum ValueType
     {
         I32, Fixed, Bool, Entity, Symbol,
@@ -64,7 +64,7 @@ namespace Myriad
         Movement, State, Private, Hidden,
     }
 
-    /// What a world is made of.
+    /// A world's schema.
     public sealed class Schema
     {
         public string Name;
@@ -258,7 +258,7 @@ namespace Myriad
             return native.What == EventType.None ? null : native.Read();
         }
 
-        /// What has happened since the last call.
+        /// The events since the last call.
         public IEnumerable<Event> Events()
         {
             for (var next = Next(); next != null; next = Next())
@@ -322,7 +322,7 @@ namespace Myriad
             return value;
         }
 
-        /// What an entity's player is called; empty without a name.
+        /// The name of an entity's player; empty without one.
         public string PlayerName(Entity entity) =>
             Written((buffer, size) => Native.myriad_player_name(number, entity, buffer, size));
 
@@ -332,7 +332,7 @@ namespace Myriad
         public string SymbolName(uint symbol) =>
             Written((buffer, size) => Native.myriad_symbol_name(number, symbol, buffer, size));
 
-        /// What the world is made of: read it again after `InterfaceChanged`.
+        /// The world's schema: read it again after `InterfaceChanged`.
         public Schema Schema()
         {
             var native = default(Native.Schema);
@@ -427,7 +427,7 @@ namespace Myriad
             return symbol;
         }
 
-        /// What stands for an entity in a command's numbers.
+        /// The reference to an entity in a command's numbers.
         public static double Reference(Entity entity) => Native.myriad_reference(entity);
 
         public Entity Referenced(double reference)

@@ -10,7 +10,7 @@
 // The bytes of a ticket, see `myriad_ticket`.
 #define MYRIAD_TICKET_BYTES 16
 
-// Whether a function did what it was asked for.
+// The status of a call.
 typedef enum MyriadStatus {
   // It did.
   MYRIAD_STATUS_OK = 0,
@@ -30,7 +30,7 @@ typedef enum MyriadStatus {
   MYRIAD_STATUS_DEFECT = 7,
 } MyriadStatus;
 
-// What an event is about. Beside it stand the fields of `MyriadEvent` that it fills.
+// The type of an event. Beside it stand the fields of `MyriadEvent` that it fills.
 typedef enum MyriadEventType {
   // There is no event.
   MYRIAD_EVENT_TYPE_NONE = 0,
@@ -66,7 +66,7 @@ typedef enum MyriadEventType {
   MYRIAD_EVENT_TYPE_JOINED_CHANNEL = 13,
   // A player has left a channel: `tick`, `channel`, `name`.
   MYRIAD_EVENT_TYPE_LEFT_CHANNEL = 14,
-  // A member of a channel, as asked for: `tick`, `channel`, `name`. One event a member.
+  // A member of a channel, as requested: `tick`, `channel`, `name`. One event a member.
   MYRIAD_EVENT_TYPE_MEMBER = 15,
   // The server's operator speaks: `tick`, `text`.
   MYRIAD_EVENT_TYPE_ANNOUNCED = 16,
@@ -145,7 +145,7 @@ typedef enum MyriadLink {
   MYRIAD_LINK_UNSTABLE = 2,
 } MyriadLink;
 
-// What an attribute or a parameter holds. As a number of this library, `Fixed` is in units,
+// The type of an attribute or a parameter. As a number of this library, `Fixed` is in units,
 // `Bool` is 0 or 1, `Entity` is a reference (see `myriad_reference`), and `Symbol` the number of
 // a symbol (see `myriad_symbol`).
 typedef enum MyriadType {
@@ -170,7 +170,7 @@ typedef enum MyriadAudience {
   MYRIAD_AUDIENCE_HIDDEN = 3,
 } MyriadAudience;
 
-// What a player can do with talk. Beside it stand the texts of `myriad_talk` that it
+// A request of chat. Beside it stand the texts of `myriad_talk` that it
 // takes; the others are ignored.
 typedef enum MyriadTalk {
   // Sends `text` to all players nearby.
@@ -205,9 +205,9 @@ typedef struct MyriadOptions {
   const char *authority;
   // Trust any certificate: only on networks without attackers.
   bool any_certificate;
-  // What the server requires; null: nothing.
+  // The server's token; null: none.
   const char *token;
-  // What the player wants to be called; null: nothing.
+  // The player's name; null: none.
   const char *name;
   // To watch without an entity, where the world allows it.
   bool spectates;
@@ -631,7 +631,7 @@ enum MyriadStatus myriad_set_sight(MyriadClient client, double radius, uint32_t 
 // `place` points to three numbers, and `request` is null or points to room for a number.
 enum MyriadStatus myriad_watch(MyriadClient client, const double *place, uint32_t *request);
 
-// Asks for notices about what a predicate describes, as `attribute == "hp" && new < 20`. `id` is
+// Subscribes to notices by a predicate, such as `attribute == "hp" && new < 20`. `id` is
 // the caller's own number for the subscription.
 //
 // # Safety

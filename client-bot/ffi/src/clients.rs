@@ -11,11 +11,11 @@ use crate::failure::{Failure, MyriadStatus, run};
 /// A client: a number that is never 0, and never that of another client.
 pub type MyriadClient = u64;
 
-/// A client, and what the caller has not asked for yet.
+/// A client, and events that the caller has not read yet.
 pub(crate) struct Client {
     pub game: GameClient,
     pub events: VecDeque<QueuedEvent>,
-    /// What the caller's last event points to.
+    /// The texts that the caller's last event points to.
     pub current: Option<QueuedEvent>,
 }
 

@@ -31,9 +31,9 @@ pub struct MyriadOptions {
     pub authority: *const c_char,
     /// Trust any certificate: only on networks without attackers.
     pub any_certificate: bool,
-    /// What the server requires; null: nothing.
+    /// The server's token; null: none.
     pub token: *const c_char,
-    /// What the player wants to be called; null: nothing.
+    /// The player's name; null: none.
     pub name: *const c_char,
     /// To watch without an entity, where the world allows it.
     pub spectates: bool,

@@ -1,4 +1,4 @@
-//! What has happened.
+//! Events.
 
 use std::collections::VecDeque;
 use std::ffi::{CString, c_char};
@@ -38,7 +38,7 @@ impl From<MyriadEntity> for EntityId {
     }
 }
 
-/// What an event is about. Beside it stand the fields of `MyriadEvent` that it fills.
+/// The type of an event. Beside it stand the fields of `MyriadEvent` that it fills.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MyriadEventType {
@@ -77,7 +77,7 @@ pub enum MyriadEventType {
     JoinedChannel = 13,
     /// A player has left a channel: `tick`, `channel`, `name`.
     LeftChannel = 14,
-    /// A member of a channel, as asked for: `tick`, `channel`, `name`. One event a member.
+    /// A member of a channel, as requested: `tick`, `channel`, `name`. One event a member.
     Member = 15,
     /// The server's operator speaks: `tick`, `text`.
     Announced = 16,

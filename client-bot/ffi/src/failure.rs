@@ -1,4 +1,4 @@
-//! What a function gives, and the sentence behind it.
+//! The status of a call, and its error text.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::memory::c_text;
 
-/// Whether a function did what it was asked for.
+/// The status of a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MyriadStatus {
@@ -33,7 +33,7 @@ pub enum MyriadStatus {
     Defect = 7,
 }
 
-/// Why a function did not do what it was asked for.
+/// Why a call failed.
 #[derive(Debug, Error)]
 pub enum Failure {
     #[error("client {0} is unknown: it was never connected, or has left")]
@@ -108,7 +108,7 @@ pub extern "C" fn myriad_error() -> *const c_char {
 /// Runs the body of a function: what it fails with is kept for `myriad_error`, and a panic
 /// ends here.
 pub(crate) fn run(body: impl FnOnce() -> Result<(), Failure>) -> MyriadStatus {
-    // What a panic leaves broken is a client, which `clients::with` removes.
+    // A panic may leave a broken client, which `clients::with` removes.
     let result = catch_unwind(AssertUnwindSafe(body));
     let result = result.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

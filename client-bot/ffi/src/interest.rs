@@ -80,7 +80,7 @@ pub unsafe extern "C" fn myriad_watch(
     })
 }
 
-/// Asks for notices about what a predicate describes, as `attribute == "hp" && new < 20`. `id` is
+/// Subscribes to notices by a predicate, such as `attribute == "hp" && new < 20`. `id` is
 /// the caller's own number for the subscription.
 ///
 /// # Safety

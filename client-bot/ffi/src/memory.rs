@@ -48,7 +48,7 @@ pub(crate) unsafe fn list<'a, T>(
     }
 }
 
-/// What the caller wants written.
+/// Memory of the caller for a result.
 ///
 /// # Safety
 /// `place` is null, or points to room for a `T` that no other thread uses during the call.
@@ -62,7 +62,7 @@ pub(crate) unsafe fn put<T>(place: *mut T, value: T, what: &str) -> Result<(), F
     Ok(())
 }
 
-/// What the caller wants written where the pointer is not null.
+/// The same, unless the pointer is null.
 ///
 /// # Safety
 /// As `put`.

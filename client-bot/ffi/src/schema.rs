@@ -1,4 +1,4 @@
-//! What a world is made of: kinds, attributes, commands, notifications, symbols.
+//! A world's schema: kinds, attributes, commands, notifications, symbols.
 //!
 //! Each list is counted from 0. A name is written to a buffer with a zero byte behind it; a null
 //! pointer with size 0 stands for no interest in it.
@@ -12,7 +12,7 @@ use crate::clients::{Client, MyriadClient, with};
 use crate::failure::{Failure, MyriadStatus};
 use crate::memory::{put, put_text};
 
-/// What an attribute or a parameter holds. As a number of this library, `Fixed` is in units,
+/// The type of an attribute or a parameter. As a number of this library, `Fixed` is in units,
 /// `Bool` is 0 or 1, `Entity` is a reference (see `myriad_reference`), and `Symbol` the number of
 /// a symbol (see `myriad_symbol`).
 #[repr(C)]

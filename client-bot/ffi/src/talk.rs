@@ -1,4 +1,4 @@
-//! What players say. The server answers each request with an event.
+//! Chat. The server answers each request with an event.
 
 use std::ffi::c_char;
 
@@ -8,7 +8,7 @@ use crate::clients::{MyriadClient, with};
 use crate::failure::{Failure, MyriadStatus};
 use crate::memory::{put_if_asked, text};
 
-/// What a player can do with talk. Beside it stand the texts of `myriad_talk` that it
+/// A request of chat. Beside it stand the texts of `myriad_talk` that it
 /// takes; the others are ignored.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What is around, and the connection's quality.
+//! Entities in view, and the connection's quality.
 
 use std::ffi::c_char;
 use std::time::Duration;

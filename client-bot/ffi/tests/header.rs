@@ -1,4 +1,4 @@
-//! The header for C says what Rust declares.
+//! The header for C equals the declarations in Rust.
 //!
 //! `UPDATE_HEADER=1 cargo test -p client-ffi --test it header` writes it.
 

@@ -173,7 +173,7 @@ fn a_world_is_listed_and_what_it_lacks_is_unknown() {
     }
     assert_eq!(notifications, ["fall: kind I32"]);
 
-    // What is not there, and no room.
+    // Unknown names, and no room.
     let fails = |status, expected, found: MyriadStatus| {
         assert_eq!(found, status, "{}", sentence());
         assert!(sentence().contains(expected), "{}", sentence());

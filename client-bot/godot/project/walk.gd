@@ -1,5 +1,5 @@
 extends Node3D
-## Walks in a square among all others, and says at the end what it saw:
+## Walks in a square among all others, and prints at the end what it saw:
 ##
 ##     godot --path project -- 127.0.0.1:4433 FINGERPRINT [SECONDS]
 

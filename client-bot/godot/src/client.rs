@@ -41,10 +41,10 @@ pub struct MyriadClient {
     /// Trust any certificate: only on networks without attackers.
     #[export]
     any_certificate: bool,
-    /// What the server requires, if anything.
+    /// The server's token, if it requires one.
     #[export]
     token: GString,
-    /// What the player wants to be called, if anything.
+    /// The player's name, if any.
     #[export]
     player_name: GString,
     /// To watch without an entity, where the world allows it.
@@ -54,7 +54,7 @@ pub struct MyriadClient {
     #[export]
     #[init(val = RetryOptions::default().attempts)]
     attempts: u32,
-    /// What stands for an entity in view: each gets an instance as a child of this node, with
+    /// The scene for an entity in view: each gets an instance as a child of this node, with
     /// the entity as the meta value `entity`. A `Node2D` or `Node3D` is moved with it.
     #[export]
     scene: Option<Gd<PackedScene>>,
@@ -96,7 +96,7 @@ impl INode for MyriadClient {
     }
 }
 
-/// What has happened.
+/// Events.
 #[godot_api]
 impl MyriadClient {
     /// The client is in the world, as a new entity.
@@ -341,27 +341,27 @@ impl MyriadClient {
         self.number_of(ticks)
     }
 
-    /// Asks to see a box of the world too, from its low to its high corner. With `follows`, the
+    /// Requests a box of the world in view too, from its low to its high corner. With `follows`, the
     /// corners are relative to that entity; -1: they are not. The number of the request, or -1.
     #[func]
     fn set_region(&mut self, index: u32, low: Vector3, high: Vector3, follows: i64) -> i64 {
         let follows = (follows != NO_ENTITY).then(|| entity(follows));
-        let asked = point(low).and_then(|low| {
+        let requested = point(low).and_then(|low| {
             let high = point(high)?;
             let region = Region { low, high, follows };
             self.ask(|game| game.set_region(index, Some(region)))
         });
-        self.number_of(asked)
+        self.number_of(requested)
     }
 
     /// Gives a region up. The number of the request, or -1.
     #[func]
     fn clear_region(&mut self, index: u32) -> i64 {
-        let asked = self.ask(|game| game.set_region(index, None));
-        self.number_of(asked)
+        let requested = self.ask(|game| game.set_region(index, None));
+        self.number_of(requested)
     }
 
-    /// Asks to see no farther than this; negative: as far as the world allows. The number of the
+    /// Limits the range of sight to this; negative: as far as the world allows. The number of the
     /// request, or -1.
     #[func]
     fn set_sight(&mut self, radius: f64) -> i64 {
@@ -369,30 +369,31 @@ impl MyriadClient {
             true => Ok(None),
             false => fixed(radius).map(Some),
         };
-        let asked = radius.and_then(|radius| self.ask(|game| game.set_sight(radius)));
-        self.number_of(asked)
+        let requested = radius.and_then(|radius| self.ask(|game| game.set_sight(radius)));
+        self.number_of(requested)
     }
 
     /// Moves a spectator's sight. The number of the request, or -1.
     #[func]
     fn watch(&mut self, place: Vector3) -> i64 {
-        let asked = point(place).and_then(|place| self.ask(|game| game.watch(place)));
-        self.number_of(asked)
+        let requested = point(place).and_then(|place| self.ask(|game| game.watch(place)));
+        self.number_of(requested)
     }
 
-    /// Asks for changes, or for notifications of the world, by a predicate. The number of the
+    /// Subscribes to changes, or to notifications of the world, by a predicate. The number of the
     /// request, or -1.
     #[func]
     fn subscribe(&mut self, id: u32, predicate: GString) -> i64 {
-        let asked = self.ask(|game| game.subscribe(id, &predicate.to_string()));
-        let asked = asked.and_then(|number| number.map_err(|long| Failure(long.to_string())));
-        self.number_of(asked)
+        let requested = self.ask(|game| game.subscribe(id, &predicate.to_string()));
+        let requested =
+            requested.and_then(|number| number.map_err(|long| Failure(long.to_string())));
+        self.number_of(requested)
     }
 
     #[func]
     fn unsubscribe(&mut self, id: u32) -> i64 {
-        let asked = self.ask(|game| game.unsubscribe(id));
-        self.number_of(asked)
+        let requested = self.ask(|game| game.unsubscribe(id));
+        self.number_of(requested)
     }
 
     /// Sends text to all players nearby. The number of the request, or -1.
@@ -506,12 +507,12 @@ impl MyriadClient {
     }
 
     fn talk(&mut self, request: TalkRequest) -> i64 {
-        let asked = self.ask(|game| game.talk(request));
-        self.number_of(asked)
+        let requested = self.ask(|game| game.talk(request));
+        self.number_of(requested)
     }
 
-    fn number_of(&mut self, asked: Result<u32, Failure>) -> i64 {
-        self.note(asked).map_or(-1, i64::from)
+    fn number_of(&mut self, requested: Result<u32, Failure>) -> i64 {
+        self.note(requested).map_or(-1, i64::from)
     }
 
     /// Keeps why something failed.

@@ -8,7 +8,7 @@ use crate::client::MyriadClient;
 use crate::convert::{number, text};
 
 impl MyriadClient {
-    /// Emits what has happened. What signals are connected to may call the client.
+    /// Emits an event. Receivers of signals may call the client.
     pub(crate) fn emit(&mut self, event: Event) {
         match event {
             Event::Welcomed(entity) => self.signals().welcomed().emit(number(entity)),

@@ -11,8 +11,8 @@ use godot::init::{ExtensionLibrary, gdextension};
 
 mod client;
 mod convert;
-mod shown;
 mod emit;
+mod shown;
 
 struct Myriad;
 

@@ -40,8 +40,8 @@ class Update:
 
 
 class Ended(Exception):
-    """The connection has ended: `name` says why, `words` too, and `reason` is the sentence of the
-    server. After `outdated`, `update` says which version the server has, and where it is."""
+    """The connection has ended: `name` and `words` are the reason, and `reason` is the sentence of the
+    server. After `outdated`, `update` has the server's version, and where it is."""
 
     def __init__(self, cause: tuple[str, str, bool], reason: str, code: int | None = None) -> None:
         self.name, self.words, self.is_worth_a_retry = cause

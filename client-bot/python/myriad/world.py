@@ -232,7 +232,7 @@ class World:
             if ticks and i > 0:
                 bits.put_unary(ticks[i] - ticks[i - 1])
             if i > 0:
-                # A player who walks gives the same command again and again.
+                # A walking player gives the same command again and again.
                 is_repeated = commands[i] == commands[i - 1]
                 bits.put(int(is_repeated), 1)
                 if is_repeated:

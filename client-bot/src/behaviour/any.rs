@@ -58,7 +58,7 @@ impl Behaviour for Any {
     }
 }
 
-/// What the numbers of a command are like.
+/// The types and bounds of a command's numbers.
 #[derive(Clone, Copy)]
 enum Style {
     /// Fractions are places around the bot, axis by axis.

@@ -106,7 +106,7 @@ impl LineQueue {
         self.0.lock().lost
     }
 
-    /// What the last failed write failed with.
+    /// The error of the last failed write.
     pub fn failure(&self) -> Option<ErrorKind> {
         self.0.lock().failure
     }
@@ -257,7 +257,7 @@ mod tests {
 
     use super::*;
 
-    /// What each write comes to; without one, it waits.
+    /// The result of each write; without one, it waits.
     struct Scripted {
         results: Receiver<Result<usize, ErrorKind>>,
         written: Arc<Mutex<Vec<u8>>>,
@@ -321,7 +321,7 @@ mod tests {
             }
         }
 
-        /// What was written once every write works.
+        /// The written bytes once every write works.
         fn end(self) -> String {
             drop(self.results);
             assert!(self.queue.flush(Duration::from_secs(60)));
@@ -356,7 +356,7 @@ mod tests {
         assert!(!test.queue.flush(Duration::from_millis(10)));
         let lost = test.queue.lost();
         assert!((pushed as u64 / 2..pushed as u64).contains(&lost), "{lost}");
-        // What operators do is not crowded out by what others do.
+        // Lines of operators are not crowded out by others.
         test.queue.push("audit\n", Weight::Important);
         assert_eq!(test.queue.lost(), lost);
         let written = test.end();

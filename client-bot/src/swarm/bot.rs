@@ -4,10 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use client_core::{
-    DatagramSummary, EventHandler, Handshake, Message, Movement, Pace, RetryOptions, Session, View,
-    ViewCounts, hello,
-};
+use client_core::{Handshake, Pace, RetryOptions, Session, ViewCounts, hello};
 use quic::Link;
 use shared::Tick;
 use shared::wire::control::{Close, Hello, Quotas};
@@ -15,14 +12,17 @@ use shared::wire::control::{Close, Hello, Quotas};
 use super::latency::Unprocessed;
 use super::options::SwarmOptions;
 use super::state::{Phase, SwarmState};
-use super::thread::{Attempt, Bots, Lost};
+use super::thread::{Bots, JoinAttempt, Lost};
 use crate::behaviour::{Behaviour, Dice, Input, Request, Scripted, Spectate, compile};
 use crate::connect::ClientError;
 use crate::verify::{Checker, FinalView, History};
+use log::Log;
+
+mod log;
 
 /// A bot, from its first packet to its last.
 pub struct Bot {
-    attempt: Attempt,
+    attempt: JoinAttempt,
     stage: Stage,
 }
 
@@ -74,7 +74,7 @@ struct Playing {
 }
 
 impl Bot {
-    pub fn new(attempt: Attempt, options: &SwarmOptions) -> Bot {
+    pub fn new(attempt: JoinAttempt, options: &SwarmOptions) -> Bot {
         Bot {
             stage: Stage::Joining(Handshake::new(&Hello {
                 spectates: options.spectates(attempt.number),
@@ -218,16 +218,16 @@ impl Bot {
         }
     }
 
-    /// What the server sent makes no sense, or the bot's script does not.
+    /// The server's data is malformed, or the bot's script is.
     pub fn give_up(&mut self, link: &mut Link<'_>, error: &ClientError, bots: &mut Bots) {
         self.count_loss(error, &bots.state);
         self.stage = Stage::Done;
         self.leave(link);
     }
 
-    /// What a bot does that could not join, and after which wait; `None` if it was welcomed,
+    /// The next attempt of a bot that could not join, and its wait; `None` if it was welcomed,
     /// or has tried for long.
-    pub fn next_join(&self, seed: u64) -> Option<(Duration, Attempt)> {
+    pub fn next_join(&self, seed: u64) -> Option<(Duration, JoinAttempt)> {
         if !matches!(self.stage, Stage::Joining(_)) {
             return None;
         }
@@ -242,7 +242,7 @@ impl Bot {
         &self,
         options: &SwarmOptions,
         error: &ClientError,
-    ) -> Option<(Duration, Attempt)> {
+    ) -> Option<(Duration, JoinAttempt)> {
         let mut attempt = self.attempt.clone();
         let retry = self.retry(options.seed);
         // A bot's data is compared within one connection.
@@ -301,7 +301,7 @@ impl Bot {
 impl Playing {
     /// The error names the mistake in the bot's script.
     fn new(
-        attempt: &Attempt,
+        attempt: &JoinAttempt,
         mut session: Session,
         quotas: Quotas,
         bots: &mut Bots,
@@ -376,7 +376,7 @@ impl Playing {
         self.acts_each_tick && self.turned.elapsed() > self.tick_period / 2
     }
 
-    /// Whether its own turn will carry what there is to acknowledge.
+    /// Whether its own turn will carry the acknowledgement.
     fn is_due_soon(&self) -> bool {
         self.period <= ACKNOWLEDGEMENT_WAIT
     }
@@ -517,65 +517,6 @@ impl Playing {
             spot,
             record,
         })
-    }
-}
-
-/// What a bot notes of the events that it receives.
-struct Log {
-    checker: Option<Checker>,
-    unprocessed: Unprocessed,
-    /// The last request that was answered, and the tick of the answer.
-    answered: Option<(u32, Tick)>,
-    /// The last tick in which the bot was sure to know all movement.
-    complete_tick: Tick,
-    /// 1, or the server is busy: see [`DatagramSummary::send_every`].
-    send_every: u32,
-}
-
-/// The log of a bot, and what it shares with others.
-struct SharedLog<'a> {
-    log: &'a mut Log,
-    bots: &'a mut Bots,
-    now: Instant,
-}
-
-impl Log {
-    fn of<'a>(&'a mut self, bots: &'a mut Bots, now: Instant) -> SharedLog<'a> {
-        SharedLog {
-            log: self,
-            bots,
-            now,
-        }
-    }
-}
-
-impl EventHandler for SharedLog<'_> {
-    fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
-        self.log.send_every = summary.send_every;
-        let us = &mut self.bots.tally.latencies_us;
-        let take = |latency: Duration| us.push(latency.as_micros() as u64);
-        self.log
-            .unprocessed
-            .process(view.processed(), self.now, take);
-        if let (Some(checker), Some(history)) =
-            (&mut self.log.checker, self.bots.state.history.get())
-        {
-            checker.datagram(history, view, summary, movement);
-            if checker.has_all_movement(summary, movement) {
-                self.log.complete_tick = summary.tick;
-            }
-        }
-    }
-
-    fn message(&mut self, tick: Tick, message: &Message) {
-        if let Message::Answer(answer) = message {
-            self.log.answered = Some((answer.request, tick));
-        }
-        if let (Some(checker), Some(history)) =
-            (&mut self.log.checker, self.bots.state.history.get())
-        {
-            checker.message(history, tick, message);
-        }
     }
 }
 

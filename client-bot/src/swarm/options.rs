@@ -1,4 +1,4 @@
-//! What swarm to run.
+//! The options of a swarm.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -9,7 +9,7 @@ use shared::world::logic::Text;
 use crate::behaviour::BehaviourKind;
 use crate::connect::Trust;
 
-/// What swarm to run, against which server.
+/// The options of a swarm, and its server.
 #[derive(Clone, Debug)]
 pub struct SwarmOptions {
     pub server: SocketAddr,
@@ -29,7 +29,7 @@ pub struct SwarmOptions {
     /// All bots of one socket land on one shard of the server.
     pub sockets: usize,
     pub seed: u64,
-    /// What the network does to packets on purpose. Bots of one socket share it.
+    /// Faults of the simulated network. Bots of one socket share it.
     pub network: Network,
     pub verify: bool,
     /// One bot of so many keeps a view of all that it receives, and is verified. The others
@@ -67,7 +67,7 @@ impl SwarmOptions {
         }
     }
 
-    /// What the bots do: the name of a behaviour or a script.
+    /// Behaviour of the bots: the name of a behaviour or a script.
     pub fn behaviour_name(&self) -> &str {
         match &self.play {
             Some(text) => text.stem(),

@@ -1,4 +1,4 @@
-//! What the threads of a swarm share.
+//! The state that the threads of a swarm share.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -10,7 +10,7 @@ use shared::Schema;
 
 use crate::verify::{FinalView, History};
 
-/// What bots are to do, in order.
+/// The phases of a swarm, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 #[repr(u8)]
 pub enum Phase {
@@ -65,7 +65,7 @@ pub struct SwarmState {
     complaints: Mutex<Vec<String>>,
 }
 
-/// What a thread has counted and timed. It hands that in now and then, as threads that write to
+/// A thread's counts and times. It hands that in now and then, as threads that write to
 /// the same place wait for each other.
 #[derive(Debug, Default)]
 pub struct Tally {

@@ -43,7 +43,7 @@ struct Thread {
     found: HashMap<String, SocketAddr>,
 }
 
-/// What the bots of a thread share.
+/// The state that the bots of a thread share.
 pub struct Bots {
     pub options: SwarmOptions,
     pub state: Arc<SwarmState>,
@@ -51,26 +51,26 @@ pub struct Bots {
     /// By handle: when the bot acts, if no word of the server makes it act before.
     wakes: Vec<Option<Instant>>,
     /// Bots that try again to join or to come back, by the time when they do.
-    again: BTreeMap<(Instant, usize), Attempt>,
+    again: BTreeMap<(Instant, usize), JoinAttempt>,
 }
 
 /// A bot's attempt to join, or to come back.
 #[derive(Clone)]
-pub struct Attempt {
+pub struct JoinAttempt {
     pub number: usize,
     pub route: Route,
     /// Of the connection that it has lost; `None`: it joins.
     pub lost: Option<Lost>,
 }
 
-/// What a bot has lost.
+/// A bot's lost connection.
 #[derive(Clone, Copy)]
 pub struct Lost {
     pub ticket: Ticket,
     pub round_trip: Duration,
 }
 
-impl Attempt {
+impl JoinAttempt {
     /// How long it may take.
     fn patience(&self) -> Duration {
         let round_trip = self.lost.map_or(Duration::ZERO, |lost| lost.round_trip);
@@ -138,7 +138,7 @@ impl Thread {
     /// Lets bots begin to connect, not more at a time than a server handles well.
     fn connect_some(&mut self) {
         while self.endpoint.load().handshakes < HANDSHAKES_MAX {
-            let first = |number| Attempt {
+            let first = |number| JoinAttempt {
                 number,
                 route: Route::default(),
                 lost: None,
@@ -182,7 +182,7 @@ impl Thread {
     }
 
     /// Where a bot connects. The first that comes to a name waits for its address.
-    fn find(&mut self, attempt: &Attempt) -> Result<SocketAddr, ClientError> {
+    fn find(&mut self, attempt: &JoinAttempt) -> Result<SocketAddr, ClientError> {
         let server = self.bots.options.server;
         let Some(name) = attempt.route.address() else {
             return Ok(server);

@@ -45,7 +45,7 @@ pub fn check_at_rest(history: &History, schema: &Schema, views: &[FinalView]) {
     }
 }
 
-/// What a bot should see.
+/// The view that a bot should have.
 struct Expected {
     /// Ascending.
     slots: Vec<u32>,
@@ -117,7 +117,7 @@ impl<'a> RestingWorld<'a> {
         }
     }
 
-    /// What a bot should see; `None` if that is not known, as its entity, what a region of it
+    /// The view that a bot should have; `None` if that is not known, as its entity, what a region of it
     /// follows, or what it may just see still moves.
     fn visible(&self, view: &'a FinalView, own: Option<&'a Entity>) -> Option<Expected> {
         let edges = &self.history.edges;

@@ -564,7 +564,7 @@ fn visible_slot(
     is_seen.then_some(slot)
 }
 
-/// Where a datagram says that an entity is.
+/// The position of an entity in a datagram.
 fn received_position(history: &History, movement: &Movement, slot: Slot) -> Option<[i32; 3]> {
     let i = movement.slots.binary_search(&slot).ok()?;
     let dimensions = history.dimensions;
@@ -577,7 +577,7 @@ fn received_position(history: &History, movement: &Movement, slot: Slot) -> Opti
 const SETTLE_TICKS: u32 = 32;
 /// After so many ticks a bot should know that its entity has died.
 const SURE_TICKS: u32 = 8;
-/// Movement that is lost is said again, at last after so many ticks.
+/// Movement that is lost is sent again, at last after so many ticks.
 const LOSS_TICKS: u32 = 16;
 /// The history reaches back so far, while positions are compared [`SETTLE_TICKS`] late.
 const JUDGED_TICKS_MAX: u32 = 80;

@@ -21,7 +21,7 @@ pub fn check(
     ticks: &std::ops::RangeInclusive<Tick>,
 ) {
     let places = Places::new(all);
-    let heard: Vec<_> = all.iter().map(|(_, record)| record.heard()).collect();
+    let hearings: Vec<_> = all.iter().map(|(_, record)| record.hearings()).collect();
     for (key, &(_, times)) in &known.events {
         let EventKey::Notification(tick, ..) = key else {
             continue;
@@ -29,24 +29,32 @@ pub fn check(
         if !ticks.contains(tick) {
             continue;
         }
-        let bots = heard.iter().zip(all).filter_map(|(heard, (bot, record))| {
-            let place = places.of(record.own(*tick), *tick)?;
-            let place = &place[..history.dimensions];
-            Some((heard.get(key).copied().unwrap_or(0), *bot, *record, place))
-        });
+        let bots = hearings
+            .iter()
+            .zip(all)
+            .filter_map(|(hearings, (bot, record))| {
+                let place = places.of(record.own(*tick), *tick)?;
+                let place = &place[..history.dimensions];
+                Some((
+                    hearings.get(key).copied().unwrap_or(0),
+                    *bot,
+                    *record,
+                    place,
+                ))
+            });
         let bots: Vec<_> = bots.collect();
-        let by_place = bots.iter().filter(|(heard, _, record, _)| {
-            *heard > 0 && !record.has_regions && !history.sight.any_subscribes()
+        let by_place = bots.iter().filter(|(count, _, record, _)| {
+            *count > 0 && !record.has_regions && !history.sight.any_subscribes()
         });
-        let ears = by_place.map(|(.., place)| *place);
+        let receivers = by_place.map(|(.., place)| *place);
         // Equal notifications may have different areas.
-        let Some(range) = Range::of(&history.sight, ears).filter(|_| times == 1) else {
+        let Some(range) = Range::of(&history.sight, receivers).filter(|_| times == 1) else {
             history.findings.leave_open();
             continue;
         };
-        for (heard, bot, record, place) in bots {
+        for (count, bot, record, place) in bots {
             if range.holds(&history.sight, place) && !record.was_full(*tick) {
-                history.findings.check(heard == 1, || {
+                history.findings.check(count == 1, || {
                     format!(
                         "tick {tick}: bot {bot} at {place:?} did not receive {key:?}, which \
                          others around it did"

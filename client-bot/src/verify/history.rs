@@ -28,7 +28,7 @@ pub struct History {
     /// By slot: one more than the bot whose entity has it; 0: no bot's.
     owners: Vec<AtomicU32>,
     /// By tick modulo [`HISTORY_TICKS`], then verified bot.
-    places: Vec<Place>,
+    places: Vec<OwnPosition>,
     /// Requests that were granted.
     granted: AtomicU64,
     /// The reason of the first refusal.
@@ -38,7 +38,7 @@ pub struct History {
 
 /// One bot's own position in one tick.
 #[derive(Default)]
-struct Place {
+struct OwnPosition {
     /// One more than the tick.
     tick: AtomicU64,
     /// The entity's slot: it changes when the entity is reborn.
@@ -73,7 +73,7 @@ impl History {
                 .map(|_| AtomicU32::new(0))
                 .collect(),
             places: (0..verified * HISTORY_TICKS as usize)
-                .map(|_| Place::default())
+                .map(|_| OwnPosition::default())
                 .collect(),
             granted: AtomicU64::new(0),
             refusal: Mutex::new(None),
@@ -119,7 +119,7 @@ impl History {
         (slot == entity.slot).then_some(position)
     }
 
-    fn place(&self, bot: usize, tick: Tick) -> &Place {
+    fn place(&self, bot: usize, tick: Tick) -> &OwnPosition {
         let ring = (tick.0 % u64::from(HISTORY_TICKS)) as usize;
         &self.places[ring * self.verified + bot / self.view_every]
     }

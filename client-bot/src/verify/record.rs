@@ -222,7 +222,7 @@ impl BotRecord {
     }
 
     /// The notices that reached the bot by place, counted by event.
-    pub fn heard(&self) -> FxHashMap<EventKey, usize> {
+    pub fn hearings(&self) -> FxHashMap<EventKey, usize> {
         let mut all = FxHashMap::default();
         for (tick, notice) in self.notices.iter().filter(|(_, notice)| notice.heard) {
             *all.entry(EventKey::of(*tick, &notice.body)).or_insert(0) += 1;

@@ -143,7 +143,7 @@ export function bytesOf(digits) {
   return Uint8Array.from(digits.match(/../g), (byte) => parseInt(byte, 16));
 }
 
-/** What a line of talk asks for: a text to all that are near, or one of `/whisper NAME: TEXT`,
+/** The request of a line of talk: a text to all that are near, or one of `/whisper NAME: TEXT`,
  *  `/mute NAME`, `/unmute NAME`. */
 export function talkOf(line) {
   const whisper = line.match(/^\/whisper\s+([^:]+):\s*(.+)$/);

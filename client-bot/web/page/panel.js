@@ -1,4 +1,4 @@
-// What is around the world: the connection, the player, commands as buttons, and a log.
+// The frame around the world: the connection, the player, commands as buttons, and a log.
 
 import { hueOf } from "./draw.js";
 import { ONE } from "./game.js";
@@ -194,7 +194,7 @@ export class Panel {
     if (action) [button.textContent, button.onclick] = [action.text, action.act];
   }
 
-  /** Asks for the server's token. */
+  /** Requests the server's token. */
   askToken(act) {
     const form = find("token-form");
     form.hidden = false;
@@ -207,7 +207,7 @@ export class Panel {
 
   log(type, text) {
     const log = find("log");
-    // What happens in each tick, such as steps against the world's edge, is one line.
+    // An event of each tick, such as a step against the world's edge, is one line.
     const last = log.lastElementChild;
     if (last && last.className === type && last.dataset.text === text && type === "refused") {
       last.dataset.count = Number(last.dataset.count ?? 1) + 1;

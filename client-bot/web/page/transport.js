@@ -28,7 +28,7 @@ export class Transport {
     return typeof WebTransport !== "undefined";
   }
 
-  /** Opens a connection, as the game has asked for. */
+  /** Opens a connection, as the game has requested. */
   async connect() {
     const own = { transport: null, stream: null, datagrams: null };
     this.#current = own;
@@ -84,7 +84,7 @@ export class Transport {
   flush() {
     const own = this.#current;
     if (!own?.stream) {
-      // What is due goes nowhere, and is not due again.
+      // Due data goes nowhere, and is not due again.
       this.#game.giveDatagram(this.#now());
       return;
     }

@@ -33,7 +33,7 @@ impl Default for Client {
 /// Numbers of an entity that is shown: slot, kind, x, y, z, what it is, the share of its bar.
 /// What it is: 1 for the own entity, else 0. The share is -1 without a bar.
 pub const FLOATS: usize = 7;
-/// What a page can do with talk, by number.
+/// Requests of chat, by number.
 pub const TALKS: [&str; 4] = ["say", "whisper", "mute", "unmute"];
 
 /// The page's connection.
@@ -160,8 +160,8 @@ impl Client {
             3 => TalkRequest::Unmute { name: to },
             _ => return self.give_error(Err(format!("expected one of {TALKS:?}, found {what}"))),
         };
-        let asked = self.game.talk(request).map(|_| ());
-        self.give_error(asked.ok_or("not in the world"))
+        let requested = self.game.talk(request).map(|_| ());
+        self.give_error(requested.ok_or("not in the world"))
     }
 
     pub fn input_due(&self, now_ms: f64) -> f64 {
@@ -245,7 +245,7 @@ impl Client {
 }
 
 fn give(output: &mut Vec<u8>, value: &impl Serialize) -> usize {
-    // What is given is numbers, text and lists, which can always be written.
+    // Numbers, text and lists can always be written.
     *output = serde_json::to_vec(value).unwrap_or_default();
     output.len()
 }

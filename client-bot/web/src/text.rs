@@ -141,7 +141,7 @@ impl EntityText<'_> {
 /// Something that has happened.
 #[derive(Debug, Default, Serialize)]
 pub struct EventText {
-    /// What it is about.
+    /// Its subject.
     r#type: &'static str,
     /// A sentence or a name.
     text: String,

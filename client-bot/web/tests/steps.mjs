@@ -1,4 +1,4 @@
-// What the page's steps are, for Node.js.
+// The page's steps, for Node.js.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

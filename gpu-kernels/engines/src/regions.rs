@@ -52,7 +52,7 @@ pub use cuda::CudaRegions;
 pub use output::{Approach, Changes, Metrics, Overlaps, Pair};
 pub use space::{Bounds, BoundsError, Dimension, Space, SpaceError};
 
-/// What every engine offers. After the same batches, all of them give the same
+/// The contract of all engines. After the same batches, all of them give the same
 /// bits, whatever the approach and the number of threads.
 pub trait RegionEngine: Send {
     /// Applies a batch, all of it or nothing, and gives the pairs that it changed.
@@ -65,7 +65,7 @@ pub trait RegionEngine: Send {
     fn set_approach(&mut self, approach: Approach);
 }
 
-/// What an engine is sized by.
+/// The limits that size an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionsConfig {
     pub space: Space,

@@ -146,7 +146,7 @@ impl AutoMatcher {
         self.metrics.last = Some(choice);
     }
 
-    /// From now on, [`AutoMatcher::sampled`] says whose filters cost how much.
+    /// From now on, [`AutoMatcher::sampled`] has the cost of each subscriber's filters.
     pub fn keep_sample(&mut self) {
         self.cpu.keep_sample();
     }

@@ -4,7 +4,7 @@ use shared::predicate::{Constraint, Filter, Operator, Value, Vocabulary};
 
 use super::dictionary::Dictionary;
 
-/// What a filter requires of the key of one name. A comparison becomes a range of keys, or
+/// A filter's condition on the key of one name. A comparison becomes a range of keys, or
 /// all keys but one. A pattern becomes a number that a string's patterns must contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]

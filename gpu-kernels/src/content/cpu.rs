@@ -18,7 +18,7 @@ use super::subscriptions::Subscriptions;
 /// The threads, and the scratch of each. The subscriptions are an argument of each call.
 pub struct CpuMatcher {
     workers: Workers,
-    parts: Vec<Part>,
+    parts: Vec<ThreadScratch>,
     resolved: ResolvedStrings,
     /// Whether a sample of the work is kept.
     keeps_sample: bool,
@@ -34,7 +34,7 @@ impl CpuMatcher {
         })
     }
 
-    /// From now on, [`CpuMatcher::sampled`] says whose filters cost how much.
+    /// From now on, [`CpuMatcher::sampled`] has the cost of each subscriber's filters.
     pub fn keep_sample(&mut self) {
         self.keeps_sample = true;
     }
@@ -57,7 +57,7 @@ impl CpuMatcher {
         subscriptions.resolve(batch, &mut self.resolved);
         let parts = self.workers.parts_of(batch.len(), NOTIFICATIONS_PER_PART);
         if self.parts.len() < parts {
-            self.parts.resize_with(parts, Part::default);
+            self.parts.resize_with(parts, ThreadScratch::default);
         }
         let names = subscriptions.vocabulary.len();
         let (index, resolved) = (&subscriptions.index, &self.resolved);
@@ -92,7 +92,7 @@ impl CpuMatcher {
     }
 }
 
-/// What all notifications of a batch are compared with.
+/// The index that all notifications of a batch are compared with.
 struct Search<'a> {
     index: &'a Index,
     /// A bit for each size that sets of names have.
@@ -105,7 +105,7 @@ struct Search<'a> {
 
 /// One thread's scratch and results.
 #[derive(Default)]
-struct Part {
+struct ThreadScratch {
     matches: Matches,
     names: usize,
     /// The most notifications of a group.
@@ -121,7 +121,7 @@ struct Part {
     /// Words of such bits for one notification.
     words: usize,
     probes: Vec<Probe>,
-    found: Vec<Found>,
+    found: Vec<Hit>,
     candidates: Vec<Candidate>,
     /// See [`CpuMatcher::sampled`].
     sampled: Vec<u32>,
@@ -156,7 +156,7 @@ struct Probe {
 
 /// A probe whose node exists.
 #[derive(Clone, Copy)]
-struct Found {
+struct Hit {
     at: u32,
     member: u32,
     from: u16,
@@ -171,7 +171,7 @@ struct Candidate {
     subscriber: u32,
 }
 
-impl Part {
+impl ThreadScratch {
     fn prepare(&mut self, names: usize, subscribers: usize) {
         self.matches.clear();
         self.names = names;
@@ -324,7 +324,7 @@ impl Part {
     fn find(&mut self, search: &Search) {
         for probe in &self.probes {
             if let Some(at) = search.index.nodes.find(probe.key) {
-                self.found.push(Found {
+                self.found.push(Hit {
                     at,
                     member: probe.member,
                     from: probe.from,

@@ -1,5 +1,5 @@
 //! The strings of constraints, as numbers: one for each string that a value must or must not
-//! equal, and one for each pattern. What a notification's string matches is remembered until
+//! equal, and one for each pattern. The matches of a notification's string are remembered until
 //! a string or pattern is added or removed.
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,7 +18,7 @@ pub struct Dictionary {
     remembered: HashMap<Box<str>, Remembered>,
 }
 
-/// What a string of a notification matches.
+/// The matches of a notification's string.
 #[derive(Clone)]
 struct Remembered {
     exact: u32,
@@ -143,7 +143,7 @@ impl Dictionary {
         }
     }
 
-    /// What a string matches.
+    /// The matches of a string.
     fn find(&self, text: &str) -> Remembered {
         let mut found = vec![];
         let [prefixes, suffixes, parts] = &self.patterns;

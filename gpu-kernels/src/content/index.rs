@@ -1,4 +1,4 @@
-//! The index of filters: a tree over what filters have in common.
+//! The index of filters: a tree over their common parts.
 //!
 //! A filter has **tokens**: one for the set of its names, and one for each name with the one
 //! key that it must have (a *point*). A filter of too many names for a set has a token for
@@ -14,7 +14,7 @@
 //! many attributes goes through the list of all sets instead, and looks up those that it has.
 //!
 //! So a filter of rare names costs nothing for notifications without these names, filters
-//! with different points are separated by them, and what many filters have in common is
+//! with different points are separated by them, and a common part of many filters is
 //! looked at once. The cost of a change depends only on its own filters, since nothing is ever
 //! rebuilt. Only the bucket of a filter is moved as a whole, when it has doubled: filters
 //! with the same tokens share a bucket.

@@ -1,4 +1,4 @@
-//! The choice between two ways to match a batch, by what they cost so far.
+//! The choice between two ways to match a batch, by their cost so far.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! One predicate, matched by itself: without the index, so its subscriber can be left out at
-//! any time, and what it costs is known exactly.
+//! any time, and its cost is known exactly.
 
 use shared::predicate::Predicate;
 

@@ -1,4 +1,4 @@
-//! The subscriptions of all subscribers, and what every matcher needs of them: the filters,
+//! The subscriptions of all subscribers, in the form for matchers: the filters,
 //! their strings, and the index.
 
 use shared::predicate::{Predicate, PredicateError, Vocabulary};
@@ -67,7 +67,7 @@ struct Subscription {
     inserted: Inserted,
 }
 
-/// What a subscription added to the index and the dictionary.
+/// A subscription's entries in the index and the dictionary.
 #[derive(Default)]
 struct Inserted {
     /// The numbers of its filters, without those that nothing can satisfy.
@@ -123,7 +123,7 @@ impl Subscriptions {
         self.subscribers
     }
 
-    /// Adds a subscription: from now on, the subscriber also matches what satisfies the
+    /// Adds a subscription: from now on, the subscriber also matches notifications that satisfy the
     /// predicate. Takes time in proportion to the predicate.
     pub fn subscribe(
         &mut self,

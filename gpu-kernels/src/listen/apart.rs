@@ -27,7 +27,7 @@ pub struct Apart {
     clients: BTreeMap<ClientRow, Own>,
     /// Clients that were apart before, as long as they have subscriptions.
     history: HashMap<ClientRow, Stay>,
-    /// What the clients here want.
+    /// The predicates of the clients here.
     candidates: Candidates,
     resolved: ResolvedStrings,
     values: Values,
@@ -38,13 +38,13 @@ pub struct Apart {
 
 /// One client.
 struct Own {
-    subscriptions: Vec<Subscription>,
+    subscriptions: Vec<OwnSubscription>,
     /// Events before this one were matched with all others'.
     from: u32,
     until: u64,
 }
 
-struct Subscription {
+struct OwnSubscription {
     /// At the registry.
     number: u32,
     /// The client's own number of it.
@@ -67,7 +67,7 @@ struct Stay {
 struct Active<'a> {
     client: ClientRow,
     own: &'a Own,
-    /// What it may cost, and what it did.
+    /// Its limit of cost, and its cost.
     share: u64,
     spent: u64,
 }
@@ -94,7 +94,7 @@ impl Apart {
         self.clients.len()
     }
 
-    /// What this tick's matching here cost.
+    /// The cost of this tick's matching here.
     pub fn work(&self) -> u64 {
         self.work
     }
@@ -129,7 +129,7 @@ impl Apart {
             return;
         };
         self.candidates.wanted.add(predicate);
-        own.subscriptions.push(Subscription {
+        own.subscriptions.push(OwnSubscription {
             number,
             id,
             single: Single::new(predicate, subscriptions),
@@ -202,7 +202,7 @@ impl Apart {
         }
     }
 
-    /// Adds the notices of all clients here. `budget` is what that may cost in all.
+    /// Adds the notices of all clients here, at a cost of `budget` at most.
     pub fn listen(
         &mut self,
         budget: u64,

@@ -8,7 +8,7 @@ use super::Before;
 use super::clients::Clients;
 use super::notices::Notice;
 use super::wanted::{Sort, Wanted};
-use super::writer::{Change, Subject, Writer};
+use super::writer::{AttributeChange, Subject, Writer};
 use crate::content::Batch;
 use crate::tick::output::TickOutput;
 
@@ -136,7 +136,7 @@ impl Candidates {
             return;
         }
         let client = self.set_subject(clients, output, before, entity);
-        let change = Change {
+        let change = AttributeChange {
             column: usize::from(column),
             old: before.row(slot)[usize::from(column)],
             new: changes.values[at],

@@ -10,7 +10,7 @@ pub struct Clients {
     notices_max: u32,
     /// Clients with notices or work in this tick.
     used: Vec<u32>,
-    /// What the matcher did for all clients in this tick; see [`Clients::charge`].
+    /// The matcher's work for all clients in this tick; see [`Clients::charge`].
     work: u64,
     /// Matches beyond the limits of clients in this tick.
     dropped: u64,
@@ -76,7 +76,7 @@ impl Clients {
         self.full = 0;
     }
 
-    /// Notes what the matcher did for a client's subscriptions, in filters looked at.
+    /// Notes the matcher's work for a client's subscriptions, in filters checked.
     pub fn charge(&mut self, client: ClientRow, work: u32) {
         self.work += u64::from(work);
         let row = &mut self.rows[client.index()];
@@ -86,7 +86,7 @@ impl Clients {
         row.work = row.work.saturating_add(work);
     }
 
-    /// What the matcher did for all clients in this tick.
+    /// The matcher's work for all clients in this tick.
     pub fn work(&self) -> u64 {
         self.work
     }
@@ -96,7 +96,7 @@ impl Clients {
         self.dropped > u64::from(matches)
     }
 
-    /// The clients for which the matcher did something in this tick: what it did, and how much
+    /// The clients for which the matcher worked in this tick: its work, and how much
     /// of that was beyond their limits.
     pub fn costs(&self) -> impl Iterator<Item = (ClientRow, u32, u32)> {
         self.used.iter().map(|&client| {

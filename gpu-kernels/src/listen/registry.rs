@@ -13,7 +13,7 @@ use super::ranges::Ranges;
 
 /// Adds and ends subscriptions. Clones share one registry.
 ///
-/// The time of each call is proportional to the predicate or to what ends, however many
+/// The time of each call is proportional to the predicate or to the entries that end, however many
 /// subscriptions there are. No call waits for a tick that is being matched: it takes effect
 /// with the next tick whose matching begins.
 #[derive(Clone)]

@@ -14,7 +14,7 @@ pub struct Wanted {
     columns: Vec<Column>,
     kinds: Vec<Kind>,
     /// By place in [`Schema::notifications`].
-    notifications: Vec<Notification>,
+    notifications: Vec<NotificationFilters>,
     /// By name: the number of constraints that use it.
     uses: Vec<u32>,
     /// By place in [`WorldNames::cells`]: which of its names are used, as bits.
@@ -36,13 +36,13 @@ struct Kind {
     wanted: u64,
 }
 
-struct Notification {
+struct NotificationFilters {
     name: String,
     /// The number of filters that may match it.
     filters: u32,
 }
 
-/// What an event is, as far as predicates for others can be passed over.
+/// The type of an event, by which predicates for others are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// By its place in the schema.
@@ -97,7 +97,7 @@ impl Wanted {
             notifications: schema
                 .notifications
                 .iter()
-                .map(|n| Notification {
+                .map(|n| NotificationFilters {
                     name: n.name.clone(),
                     filters: 0,
                 })

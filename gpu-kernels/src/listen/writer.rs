@@ -43,7 +43,7 @@ pub struct Subject<'a> {
 }
 
 /// A changed attribute.
-pub struct Change {
+pub struct AttributeChange {
     pub column: usize,
     pub old: i32,
     pub new: i32,
@@ -90,7 +90,7 @@ impl Writer {
         self.private >> column & 1 == 1
     }
 
-    /// Sets the subject of what is written next, or that it has none.
+    /// Sets the subject of the next notification, or that it has none.
     pub fn set_subject(&mut self, wanted: &Wanted, batch: &mut Batch, subject: Option<&Subject>) {
         self.head.clear();
         self.tail.clear();
@@ -141,7 +141,7 @@ impl Writer {
         &mut self,
         wanted: &Wanted,
         batch: &mut Batch,
-        change: &Change,
+        change: &AttributeChange,
         client: Option<ClientRow>,
     ) {
         self.begin(wanted, batch, self.field_types.len(), client);

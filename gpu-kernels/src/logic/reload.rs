@@ -24,7 +24,7 @@ pub trait LogicCompiler: Send {
 pub struct CompiledLogic {
     /// The world with these scripts.
     pub config: WorldConfig,
-    /// What clients of that world predict with.
+    /// The forecast by which clients of that world predict.
     pub forecast: Forecast,
     code: Box<dyn Any + Send>,
 }

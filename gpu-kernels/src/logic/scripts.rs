@@ -36,7 +36,7 @@ pub enum ScriptError {
     Kernels(CompileError),
 }
 
-/// What runs commands.
+/// An executor of commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
     /// Machine code where the machine's kind is known, else the interpreter.

@@ -20,7 +20,7 @@ pub trait Backend: Send {
     /// Name for the `--backend` option: `"cpu"` or `"cuda"`.
     fn name(&self) -> &'static str;
 
-    /// What compiles other scripts for this world, beside its ticks.
+    /// The compiler of other scripts for this world, beside its ticks.
     fn logic_compiler(&self) -> Box<dyn LogicCompiler>;
 
     /// Hands over compiled scripts, for the frame that names them.
@@ -34,11 +34,11 @@ pub trait Backend: Send {
     fn collect(&mut self, ticket: Ticket) -> Result<Arc<TickOutput>, TickError>;
 
     /// Whether the ticks that are submitted from here on are sent to no client. Then deliveries
-    /// and hearings are not found, and what clients know stays as it is; all else is the
+    /// and hearings are not found, and known sets stay as they are; all else is the
     /// same. This is how a world that is replayed catches up.
     fn set_quiet(&mut self, is_quiet: bool);
 
-    /// Starts a copy of the state between two ticks, without what clients know. No tick may
+    /// Starts a copy of the state between two ticks, without known sets. No tick may
     /// be in flight. A copy that is under way is dropped.
     fn start_copy(&mut self) -> Result<(), TickError>;
 

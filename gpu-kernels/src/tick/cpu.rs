@@ -113,7 +113,7 @@ impl CpuBackend {
         CpuBackend::with_engine(config, threads, memory_available, Engine::Fastest)
     }
 
-    /// Like [`CpuBackend::new`], with a choice of what runs commands.
+    /// Like [`CpuBackend::new`], with a choice of the executor of commands.
     pub fn with_engine(
         config: &WorldConfig,
         threads: usize,

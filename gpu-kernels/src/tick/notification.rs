@@ -1,4 +1,4 @@
-//! Notifications: what happened in a tick besides changes.
+//! Notifications: events of a tick besides changes.
 
 use serde::{Deserialize, Serialize};
 use shared::world::notification::NOTIFICATION_WORDS_MAX;

@@ -205,7 +205,7 @@ pub(crate) struct Segment<T> {
     pub first: u32,
     /// Start of each client's list, and the end of the last. Empty if no client has any item.
     pub offsets: HostVec<u32>,
-    /// At least `offsets.last()` long; what is behind that is from earlier ticks.
+    /// At least `offsets.last()` long; items behind that are from earlier ticks.
     pub items: HostVec<T>,
 }
 

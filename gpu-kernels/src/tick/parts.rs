@@ -116,7 +116,7 @@ fn work_before(client: u32, deliveries: &Deliveries, views: &[Views]) -> u64 {
     delivered + seen + CLIENT_WORK * u64::from(client)
 }
 
-/// How many deliveries take as long as finding out what a client without any sees.
+/// How many deliveries take as long as the search for a client without any.
 const CLIENT_WORK: u64 = 16;
 /// How many deliveries take as long as each entity of a full view, which has been chosen of many
 /// more. Measured on an H200 without the download: a client that sees 27 of 64 at most takes

@@ -113,7 +113,7 @@ impl StateHash {
         self.parts.iter().fold(0, |hash, &part| mix(hash, part))
     }
 
-    /// Whether two states are the same but for what clients know of each other.
+    /// Whether two states are the same but for known sets.
     pub fn agrees_but_for_known(&self, other: &StateHash) -> bool {
         let with_other = self.parts.iter().zip(&other.parts).enumerate();
         let mut compared = with_other.filter(|(part, _)| *part != part::KNOWN);
@@ -264,7 +264,7 @@ pub fn attribute(slot: u32, value: i32) -> u64 {
     mix(3 << 56 | u64::from(slot), u64::from(value as u32))
 }
 
-/// The element of what an entity's movement is taken for; 0 for one that rests where clients
+/// The element of an entity's track; 0 for one that rests where clients
 /// take it to be, so that it costs nothing.
 pub fn track(slot: u32, track: &Track) -> u64 {
     if *track == Track::default() {

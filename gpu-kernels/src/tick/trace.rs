@@ -4,7 +4,7 @@ use shared::{Slot, WorldConfig};
 
 use crate::tick::frame::Command;
 
-/// The commands of one tick, and what each of them wanted.
+/// The commands of one tick, and the updates of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// In command order: the frame's, then those that were due, then those of world rules.

@@ -436,6 +436,35 @@ impl Oracle {
             return;
         };
         out.counts.births += 1;
+        let row = self.newborn(words, entity);
+        out.birth_rows.extend(&row);
+        changed.insert(entity.slot.0);
+        self.add_kind_regions(entity, kind);
+        self.slots[entity.slot.index()] = OracleSlot {
+            used: BTreeMap::new(),
+            state: SlotState::Live,
+            generation: entity.generation,
+            kind,
+            past: BTreeMap::new(),
+            movement: Movement::resting(&row[..self.config.schema.world.size.len()]),
+            due: None,
+            row,
+        };
+        if let Some(born) = self.config.born[usize::from(kind)] {
+            let first = Command {
+                entity,
+                kind: born.id(),
+                sequence: 0,
+                words: vec![],
+                place: None,
+            };
+            self.schedule((1, first), &mut out.counts);
+        }
+    }
+
+    /// The columns of a newborn: defaults, its place, drawn values, or all as the birth gives them.
+    fn newborn(&self, words: &[i32], entity: EntityId) -> Vec<i32> {
+        let (kind, token) = (words[0] as u16, words[1] as u32);
         let mut row = vec![0; self.config.schema.attributes.len()];
         for attribute in &self.config.schema.kinds[usize::from(kind)].attributes {
             row[usize::from(attribute.column)] = attribute.default;
@@ -465,7 +494,7 @@ impl Oracle {
                 }
             };
         }
-        // A birth may say what all columns are.
+        // A birth may give all columns.
         if words.len() == 2 + row.len() {
             for (column, value) in row.iter_mut().enumerate().skip(dimensions) {
                 let kind = &self.config.schema.kinds[usize::from(kind)];
@@ -479,28 +508,6 @@ impl Oracle {
                 };
             }
         }
-        out.birth_rows.extend(&row);
-        changed.insert(entity.slot.0);
-        self.add_kind_regions(entity, kind);
-        self.slots[entity.slot.index()] = OracleSlot {
-            used: BTreeMap::new(),
-            state: SlotState::Live,
-            generation: entity.generation,
-            kind,
-            past: BTreeMap::new(),
-            movement: Movement::resting(&row[..dimensions]),
-            due: None,
-            row,
-        };
-        if let Some(born) = self.config.born[usize::from(kind)] {
-            let first = Command {
-                entity,
-                kind: born.id(),
-                sequence: 0,
-                words: vec![],
-                place: None,
-            };
-            self.schedule((1, first), &mut out.counts);
-        }
+        row
     }
 }

@@ -24,7 +24,7 @@ pub fn run(
     seed: u64,
     mut is_over: impl FnMut(&Tried) -> bool,
 ) -> Result<Tried, TrialError> {
-    // What could run in a tick is tried, not how often it may.
+    // Tries all that could run in a tick, not how often it may.
     let config = &without_limits(config);
     let error = |failure: Failure, tick, culprit| TrialError {
         tick,

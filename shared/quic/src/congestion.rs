@@ -35,7 +35,7 @@ pub struct ThinFlowConfig {
 #[derive(Clone)]
 struct ThinFlow {
     turns: Turns,
-    /// Bounds what goes beyond one packet a turn.
+    /// Bounds packets beyond one a turn.
     beyond: Cubic,
     mtu: u64,
     in_flight: u64,

@@ -1,91 +1,38 @@
 //! The connections of one thread.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `application` | the protocol over the connections, and its events |
+//! | `peer` | one connection, its layer for browsers, and its acknowledgements |
 
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use mio::{Events, Poll, Token, Waker};
 use quinn_proto::{
-    ClientConfig, ConnectError, Connection, ConnectionError, ConnectionEvent, ConnectionHandle,
-    DatagramEvent, Dir, EndpointConfig, Incoming, ServerConfig, StreamEvent, VarInt,
+    ClientConfig, ConnectError, Connection, ConnectionError, ConnectionHandle, DatagramEvent,
+    EndpointConfig, Incoming, ServerConfig,
 };
 use ring::hmac;
 
 use crate::faults::Network;
 use crate::link::Link;
-use crate::rejection::{NO_ERROR, Rejection};
+use crate::prefetch::prefetch;
 use crate::socket::{Packet, Socket, SocketCounts};
 use crate::steering::Steering;
 use crate::table::Table;
-use crate::web::{Web, WebOptions};
+use crate::web::WebOptions;
+pub use application::{Application, Event, Handle, Load, Open};
+use peer::{Peer, exchange, pass, pass_datagrams};
 
-/// A connection's number in its endpoint. It is used again after the connection has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Handle(usize);
-
-/// What runs over an endpoint's connections.
-pub trait Application {
-    /// The state of one connection.
-    type Session;
-
-    /// A peer wants to connect.
-    fn open(&mut self, incoming: &Incoming, load: Load, now: Instant) -> Open<Self::Session>;
-
-    /// Something has happened to a connection.
-    fn event(&mut self, event: Event, link: &mut Link<'_>, session: &mut Self::Session);
-
-    /// Packets for a session are about to be read: [`crate::prefetch`]es what that needs while
-    /// others are read.
-    fn prefetch(&self, _session: &Self::Session) {}
-
-    /// All that a batch of packets has brought is passed on.
-    fn settled(&mut self, _link: &mut Link<'_>, _session: &mut Self::Session) {}
-
-    /// A packet has arrived that is for another endpoint of a shared port.
-    fn stray(&mut self, _owner: u16, _packet: Packet) {}
-    /// A browser's session is not accepted, or what is around it can't be read: the
-    /// connection is closed after this.
-    fn rejected(&mut self, _rejection: &Rejection) {}
-
-    /// A connection has ended, at either side's wish or by an error.
-    fn closed(&mut self, handle: Handle, session: Self::Session, reason: ConnectionError);
-}
-
-/// Whether to accept a connection.
-#[derive(Debug)]
-pub enum Open<S> {
-    Accept(S),
-    /// First the other side must show that it receives at its address.
-    Retry,
-    Refuse,
-    /// As refuse, but without an answer.
-    Ignore,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// The handshake is complete.
-    Connected,
-    Datagram(Bytes),
-    /// The stream may have bytes to read.
-    Readable,
-    /// The stream may take bytes again.
-    Writable,
-}
-
-/// How many connections an endpoint has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Load {
-    pub connections: usize,
-    /// Those whose handshake is not complete.
-    pub handshakes: usize,
-}
+mod application;
+mod peer;
 
 /// Lets another thread end an [`Endpoint::wait`].
 pub type Wait = Arc<Waker>;
 
-/// Connections over some sockets. `S` is what the application keeps of each.
+/// Connections over some sockets. `S` is the application's session of each.
 pub struct Endpoint<S> {
     protocol: quinn_proto::Endpoint,
     /// Among the endpoints of a shared port, and its own number there.
@@ -104,7 +51,7 @@ pub struct Endpoint<S> {
     load: Load,
     /// Reused: packets that have arrived.
     packets: Vec<Packet>,
-    /// Reused: what packets mean that were looked at together.
+    /// Reused: events of packets that are sorted together.
     sorted: Vec<DatagramEvent>,
     /// By socket: it may hold packets.
     is_ready: Vec<bool>,
@@ -121,168 +68,6 @@ pub struct Endpoint<S> {
     web: Option<WebOptions>,
 }
 
-struct Peer<S> {
-    connection: Connection,
-    /// What is between the connection and the application, if it is a browser's.
-    web: Option<Box<Web>>,
-    /// When the connection ends, since the application has closed the session over it.
-    ends: Option<Instant>,
-    /// `None` once the connection has ended.
-    session: Option<S>,
-    socket: usize,
-    is_established: bool,
-    begun: Instant,
-    /// What has been received to which nothing was sent.
-    unanswered: Option<Unanswered>,
-    /// How often the other end has asked for an acknowledgement at once.
-    immediate_acks: u64,
-    /// It is among the touched; whether something is to be sent then.
-    touched: Option<bool>,
-}
-
-/// When packets have arrived that are not answered.
-#[derive(Clone, Copy)]
-struct Unanswered {
-    first: Instant,
-    last: Instant,
-}
-
-impl<S> Peer<S> {
-    /// Runs timers that are due. True if something is to be sent.
-    fn run_timers(&mut self, now: Instant, ack_wait: Duration) -> bool {
-        if self.ends.take_if(|ends| *ends <= now).is_some() {
-            let code = VarInt::from_u32(NO_ERROR);
-            self.connection.close(now, code, Bytes::new());
-        }
-        let due = self.connection.poll_timeout().filter(|at| *at <= now);
-        if due.is_some() {
-            self.connection.handle_timeout(now);
-        }
-        match self.unanswered {
-            _ if self.is_beginning() => true,
-            Some(unanswered) => {
-                // An acknowledgement waits for data to ride on. What seems lost does not.
-                let has_waited = now.saturating_duration_since(unanswered.first) >= ack_wait;
-                has_waited || due.is_some_and(|at| !unanswered.is_acknowledged_at(at))
-            }
-            None => due.is_some(),
-        }
-    }
-
-    /// Notes a packet that has arrived. True if the other end asks for an acknowledgement.
-    fn take(&mut self, event: ConnectionEvent, now: Instant) -> bool {
-        self.connection.handle_event(event);
-        self.unanswered = Some(Unanswered {
-            first: self.unanswered.map_or(now, |unanswered| unanswered.first),
-            last: now,
-        });
-        let immediate_acks = self.connection.stats().frame_rx.immediate_ack;
-        std::mem::replace(&mut self.immediate_acks, immediate_acks) != immediate_acks
-    }
-
-    /// Whether the other end waits for answers before the application can speak to it.
-    fn is_beginning(&self) -> bool {
-        let is_web_beginning = self.web.as_ref().is_some_and(|web| web.is_beginning());
-        !self.is_established || is_web_beginning
-    }
-
-    /// Whether packets may have congestion marks. Some networks drop all that have: what a
-    /// handshake sends again is without, and then the transport marks no more (RFC 9000, 13.4.2).
-    fn may_be_marked(&self, now: Instant) -> bool {
-        self.is_established || now < self.begun + MARKS_WAIT
-    }
-
-    fn link<'a>(
-        &'a mut self,
-        index: usize,
-        sockets: &'a mut [Socket],
-        now: Instant,
-        is_urgent: &'a mut bool,
-    ) -> (Link<'a>, &'a mut Option<S>) {
-        let link = Link {
-            connection: &mut self.connection,
-            web: self.web.as_deref_mut(),
-            socket: &mut sockets[self.socket],
-            handle: Handle(index),
-            now,
-            is_urgent,
-        };
-        (link, &mut self.session)
-    }
-
-    /// Speaks HTTP/3 from now on, if the client negotiated that.
-    fn begin_web(&mut self) -> Result<(), Rejection> {
-        if let Some(web) = Web::negotiated(&mut self.connection) {
-            self.web = Some(Box::new(web?));
-        }
-        Ok(())
-    }
-
-    /// Processes an event of the streams, and gives the application's.
-    fn take_stream_event(
-        &mut self,
-        event: &StreamEvent,
-        options: Option<&WebOptions>,
-    ) -> Result<Option<Event>, Rejection> {
-        let (Some(web), Some(options)) = (&mut self.web, options) else {
-            return Ok(match event {
-                StreamEvent::Opened { dir: Dir::Bi } => {
-                    while self.connection.streams().accept(Dir::Bi).is_some() {}
-                    Some(Event::Readable)
-                }
-                StreamEvent::Readable { .. } => Some(Event::Readable),
-                StreamEvent::Writable { .. } => Some(Event::Writable),
-                _ => None,
-            });
-        };
-        let before = web.stream();
-        web.progress(&mut self.connection, options)?;
-        let stream = web.stream();
-        Ok(match event {
-            _ if before != stream => Some(Event::Readable),
-            StreamEvent::Readable { id } if Some(*id) == stream => Some(Event::Readable),
-            StreamEvent::Writable { id } if Some(*id) == stream => Some(Event::Writable),
-            _ => None,
-        })
-    }
-
-    /// How the other end has ended its session over the connection, if it has: the
-    /// connection ends, too.
-    fn take_end(&mut self, now: Instant) -> Option<ConnectionError> {
-        let end = self.web.as_ref()?.end()?;
-        let code = VarInt::from_u32(NO_ERROR);
-        self.connection.close(now, code, Bytes::new());
-        Some(match end {
-            Some(close) => ConnectionError::ApplicationClosed(close),
-            None => ConnectionError::Reset,
-        })
-    }
-
-    /// Whether it has ended, or the application has closed the session over it.
-    fn is_closed(&self) -> bool {
-        let is_web_over = self.web.as_ref().is_some_and(|web| web.is_over());
-        self.connection.is_closed() || is_web_over
-    }
-}
-
-impl Unanswered {
-    /// Whether a timer of this time can be that of an acknowledgement.
-    fn is_acknowledged_at(&self, at: Instant) -> bool {
-        (self.first + MAX_ACK_DELAY..=self.last + MAX_ACK_DELAY).contains(&at)
-    }
-}
-
-impl Handle {
-    /// The handle of a connection in a transport beside QUIC, by its number there.
-    pub fn new(index: usize) -> Handle {
-        Handle(index)
-    }
-
-    pub fn index(self) -> usize {
-        self.0
-    }
-}
-
 impl<S> Endpoint<S> {
     /// An endpoint over sockets. With `server` it lets others connect.
     pub fn new(sockets: Vec<Socket>, server: Option<Arc<ServerConfig>>) -> io::Result<Endpoint<S>> {
@@ -290,10 +75,10 @@ impl<S> Endpoint<S> {
     }
 
     /// An endpoint that lets others connect and shares its port with others: `steering` ends
-    /// with its number among them. What arrives here and is for another is a
+    /// with its number among them. A packet here that is for another is a
     /// [stray](Application::stray), which that one should [take](Endpoint::take_strays). With
-    /// the `reset_key` of an endpoint before it, it tells the other ends of that one's
-    /// connections that they have ended.
+    /// the `reset_key` of an endpoint before it, it resets that one's connections at their other
+    /// ends.
     pub fn sharing(
         socket: Socket,
         server: Arc<ServerConfig>,
@@ -319,7 +104,7 @@ impl<S> Endpoint<S> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
         let mut endpoint = Endpoint {
-            // Packets are never larger than what every path carries.
+            // Packets are never larger than every path carries.
             protocol: quinn_proto::Endpoint::new(Arc::new(config), server, false, None),
             steering,
             sockets: vec![],
@@ -398,7 +183,7 @@ impl<S> Endpoint<S> {
         &self.sockets
     }
 
-    /// What all sockets have carried.
+    /// The traffic of all sockets.
     pub fn counts(&self) -> SocketCounts {
         let mut sum = SocketCounts::default();
         for counts in self.sockets.iter().map(Socket::counts) {
@@ -455,7 +240,7 @@ impl<S> Endpoint<S> {
     }
 
     /// Reads packets that have arrived, about `packets_max` from each socket at most.
-    /// What they bring goes to the application. Gives their number.
+    /// Their content goes to the application. Gives their number.
     pub fn receive<A: Application<Session = S>>(
         &mut self,
         application: &mut A,
@@ -511,7 +296,7 @@ impl<S> Endpoint<S> {
         steering.owner(&packet.data).filter(|owner| owner != own)
     }
 
-    /// Runs timers that are due, and sends what has waited long enough for something to
+    /// Runs timers that are due, and sends acknowledgements that have waited long enough for data to
     /// ride on.
     pub fn upkeep<A: Application<Session = S>>(&mut self, application: &mut A) {
         let now = Instant::now();
@@ -545,7 +330,7 @@ impl<S> Endpoint<S> {
         Some(result)
     }
 
-    /// Prefetches what a visit to a connection needs.
+    /// Prefetches the memory that a visit to a connection needs.
     pub fn prefetch(&self, handle: Handle) {
         if let Some(peer) = self.peers.get(handle.0) {
             prefetch(peer);
@@ -557,7 +342,7 @@ impl<S> Endpoint<S> {
         (0..self.deadlines.len()).map(Handle)
     }
 
-    /// What the application keeps of a connection; `None` if that has ended.
+    /// The application's session of a connection; `None` if that has ended.
     pub fn session(&mut self, handle: Handle) -> Option<&mut S> {
         self.peers.get_mut(handle.0)?.session.as_mut()
     }
@@ -587,18 +372,7 @@ impl<S> Endpoint<S> {
         self.remove(handle.0);
         self.load.connections += 1;
         self.load.handshakes += 1;
-        let peer = Peer {
-            connection,
-            web: None,
-            ends: None,
-            session: Some(session),
-            socket,
-            is_established: false,
-            begun: now,
-            unanswered: None,
-            immediate_acks: 0,
-            touched: None,
-        };
+        let peer = Peer::new(connection, socket, session, now);
         self.peers.insert(handle.0, peer);
     }
 
@@ -745,7 +519,7 @@ impl<S> Endpoint<S> {
         self.touched = touched;
     }
 
-    /// What follows any call on a connection: its events, its packets, its next timer.
+    /// The work after any call on a connection: its events, its packets, its next timer.
     fn drive<A: Application<Session = S>>(
         &mut self,
         index: usize,
@@ -757,7 +531,7 @@ impl<S> Endpoint<S> {
         self.conclude(index, application, now, is_urgent);
     }
 
-    /// Passes what is new of a connection to the application.
+    /// Passes a connection's events to the application.
     fn pass_events<A: Application<Session = S>>(
         &mut self,
         index: usize,
@@ -805,7 +579,7 @@ impl<S> Endpoint<S> {
         }
     }
 
-    /// Ends what has ended, sends what is to be sent, and sets the next timer.
+    /// Ends a closed session, sends pending packets, and sets the next timer.
     fn conclude<A: Application<Session = S>>(
         &mut self,
         index: usize,
@@ -833,7 +607,7 @@ impl<S> Endpoint<S> {
         }
     }
 
-    /// Sends what a connection has to send, and removes it once it has ended for good.
+    /// Sends a connection's pending packets, and removes it once it has ended for good.
     fn transmit(&mut self, index: usize, now: Instant) {
         let Some(peer) = self.peers.get_mut(index) else {
             return;
@@ -874,7 +648,7 @@ impl<S> Endpoint<S> {
         });
     }
 
-    /// Handshakes are timed more finely than what the application's words carry.
+    /// Handshakes are timed more finely than connections with regular data.
     fn look_period(&self) -> Duration {
         match self.load.handshakes {
             0 => LOOK_PERIOD,
@@ -883,76 +657,10 @@ impl<S> Endpoint<S> {
     }
 }
 
-/// Lets the processor load a value into its caches, while it does other work.
-#[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code)]
-pub fn prefetch<T: ?Sized>(value: &T) {
-    use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-    for offset in (0..size_of_val(value)).step_by(CACHE_LINE) {
-        let line = std::ptr::from_ref(value).cast::<i8>().wrapping_add(offset);
-        // SAFETY: a prefetch reads nothing that the program sees, and does not fault.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(line) };
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub fn prefetch<T: ?Sized>(_: &T) {}
-
-/// Passes events between a connection and the endpoint.
-fn exchange(protocol: &mut quinn_proto::Endpoint, connection: &mut Connection, index: usize) {
-    while let Some(event) = connection.poll_endpoint_events() {
-        if let Some(event) = protocol.handle_event(ConnectionHandle(index), event) {
-            connection.handle_event(event);
-        }
-    }
-}
-
-fn pass<A: Application>(
-    event: Result<Option<Event>, Rejection>,
-    (mut link, session): (Link<'_>, &mut Option<A::Session>),
-    application: &mut A,
-) {
-    let Some(session) = session.as_mut().filter(|_| !link.is_ended()) else {
-        return;
-    };
-    match event {
-        Ok(Some(event)) => application.event(event, &mut link, session),
-        Ok(None) => {}
-        Err(rejection) => {
-            application.rejected(&rejection);
-            rejection.close(link.connection, link.now);
-            *link.is_urgent = true;
-        }
-    }
-}
-
-fn pass_datagrams<A: Application>(
-    (mut link, session): (Link<'_>, &mut Option<A::Session>),
-    application: &mut A,
-) {
-    while let Some(data) = link.connection.datagrams().recv() {
-        if link.is_ended() {
-            break;
-        }
-        let event = match &link.web {
-            Some(web) => web.unwrap_datagram(data),
-            None => Ok(Some(data)),
-        };
-        let event = event.map(|data| data.map(Event::Datagram));
-        pass(event, (link.again(), &mut *session), application);
-    }
-}
-
-/// The transport's own wait before it acknowledges (RFC 9000, 18.2, max_ack_delay).
-const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
-/// A handshake takes less where packets with marks pass. What it sends again later has none.
-const MARKS_WAIT: Duration = Duration::from_millis(900);
 /// How long a peer's packets may stay unacknowledged at least, if nothing is sent to it.
 const ACK_WAIT: Duration = Duration::from_millis(300);
 /// The end of a browser's session is sent this long before that of the connection.
 const LINGER: Duration = Duration::from_millis(300);
-#[cfg(target_arch = "x86_64")]
-const CACHE_LINE: usize = 64;
 /// Packets that are sorted together before they are processed.
 const PACKETS_AT_ONCE: usize = 8;
 /// Timers of a peer in play may be late by this, since visits mostly come before.

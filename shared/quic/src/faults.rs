@@ -1,5 +1,5 @@
 //! A bad network on purpose: packets are lost, delayed, overtaken, doubled, held back and
-//! queued. What happens to which packet depends on a seed alone.
+//! queued. The fate of each packet depends on a seed alone.
 //!
 //! A [`Network`] has a [`Path`] each way. A path has [`Faults`], which may change with time: a
 //! trace of a real link. Time is always passed in.
@@ -18,7 +18,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 pub use network::{BUILT_IN, Network, NetworkError};
 pub use trace::{Path, TraceError};
 
-/// What happens to packets, one way.
+/// Faults of packets, one way.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Faults {
     /// The share that is lost, from 0 to 1.

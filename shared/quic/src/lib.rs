@@ -5,7 +5,7 @@
 //! A thread owns an [`Endpoint`] and repeats:
 //!
 //! 1. [`Endpoint::wait`] until packets arrive, a waker wakes it, or a time has come,
-//! 2. [`Endpoint::receive`]: what arrived goes to the [`Application`],
+//! 2. [`Endpoint::receive`]: packets go to the [`Application`],
 //! 3. [`Endpoint::visit`] to each connection that the application has something to say to,
 //! 4. [`Endpoint::upkeep`]: the timers of all connections.
 //!
@@ -17,9 +17,10 @@
 //! | [`faults`] | a bad network on purpose, by a seed or a trace |
 //! | [`steering`] | which endpoint of a shared port a packet is for |
 //! | [`drops`] | packets that the system dropped |
-//! | [`congestion`] | what a thin flow may send |
+//! | [`congestion`] | limits of a thin flow |
 //! | [`rejection`] | why a browser's session is not accepted |
 //! | [`streams`] | bytes of streams |
+//! | `prefetch` | values that are needed soon |
 //! | `table` | connections by number, many to a piece of memory |
 //! | [`web`] | WebTransport, for browsers; with the feature `web` |
 //!
@@ -33,6 +34,7 @@ pub mod drops;
 pub mod endpoint;
 pub mod faults;
 pub mod link;
+mod prefetch;
 pub mod rejection;
 pub mod socket;
 pub mod steering;
@@ -43,9 +45,10 @@ pub mod web;
 
 pub use congestion::{ThinFlowConfig, Turns};
 pub use drops::Drops;
-pub use endpoint::{Application, Endpoint, Event, Handle, Load, Open, Wait, prefetch};
+pub use endpoint::{Application, Endpoint, Event, Handle, Load, Open, Wait};
 pub use faults::{Faults, Network};
 pub use link::{Congestion, DATAGRAM_BUFFER_BYTES, Link};
+pub use prefetch::prefetch;
 pub use quinn_proto as proto;
 pub use rejection::Rejection;
 pub use socket::{Packet, Socket};

@@ -14,7 +14,7 @@ use crate::web::Web;
 /// A connection with its one stream, which the client opens.
 pub struct Link<'a> {
     pub(crate) connection: &'a mut Connection,
-    /// What is between the connection and the application, if it is a browser's.
+    /// The layer of WebTransport between connection and application, if it is a browser's.
     pub(crate) web: Option<&'a mut Web>,
     pub(crate) socket: &'a mut Socket,
     pub(crate) handle: Handle,
@@ -23,7 +23,7 @@ pub struct Link<'a> {
     pub(crate) is_urgent: &'a mut bool,
 }
 
-/// What a network has done to a connection's packets so far.
+/// A network's effect on a connection's packets so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Congestion {
     /// How often packets were lost or marked (ECN): once for all in one acknowledgement.
@@ -64,7 +64,7 @@ impl Link<'_> {
         self.connection
     }
 
-    /// What the network has done to the packets that were sent.
+    /// The network's effect on the packets that were sent.
     pub fn congestion(&self) -> Congestion {
         let path = self.connection.stats().path;
         Congestion {

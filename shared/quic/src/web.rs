@@ -10,8 +10,8 @@
 //!
 //! Datagrams begin with a quarter of the session's stream number.
 //!
-//! Whatever a client opens or sends around its session is limited: what is kept of a stream
-//! is a frame of 4 KiB at most, and a client that opens many streams is closed.
+//! Whatever a client opens or sends around its session is limited: the kept bytes of a stream
+//! are a frame of 4 KiB at most, and a client that opens many streams is closed.
 //!
 //! RFC 9114 (HTTP/3), RFC 9220 (extended CONNECT), RFC 9297 (datagrams, capsules),
 //! draft-ietf-webtrans-http3.
@@ -93,7 +93,7 @@ struct Attached {
     session: u64,
 }
 
-/// What the first bytes of a bidirectional stream say.
+/// The type of a bidirectional stream, by its first bytes.
 enum Head {
     Incomplete,
     Request,
@@ -153,7 +153,7 @@ impl Web {
         }
     }
 
-    /// Reads what streams have brought, but for the application's.
+    /// Reads the streams, but for the application's.
     pub fn progress(
         &mut self,
         connection: &mut Connection,

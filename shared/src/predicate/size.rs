@@ -1,7 +1,7 @@
 //! How many filters a text has, without reading all of it.
 
 /// The number of filters of a predicate's text once it is multiplied out, or more where the
-/// text says `false` or is none. Takes time in proportion to the text, however large the
+/// text is `false` or is none. Takes time in proportion to the text, however large the
 /// product is.
 pub fn filters_at_most(text: &str) -> usize {
     let mut outer: Vec<Count> = vec![];

@@ -13,7 +13,7 @@ pub const UPDATE_URL_BYTES_MAX: usize = 255;
 pub enum Close {
     /// The peer has finished.
     Bye = 0,
-    /// The hello was not accepted for a reason without a code of its own; the sentence says
+    /// The hello was not accepted for a reason without a code of its own; the sentence states
     /// which.
     Refused = 1,
     /// The world has no free slot or no free client row.
@@ -36,7 +36,7 @@ pub enum Close {
     Starting = 10,
     /// The server follows another one, which has the players: try that one, or again soon.
     Standby = 11,
-    /// The account or the network is banned; the sentence says for how long, and may say why.
+    /// The account or the network is banned; the sentence states for how long, and may have the reason.
     Banned = 12,
     /// The token is missing, wrong, expired or not valid yet.
     Unauthorized = 13,
@@ -86,7 +86,7 @@ impl Close {
 pub struct Update {
     /// The protocol version that the server speaks.
     pub server_version: u16,
-    /// Where players get the version of the game that the server takes, if the operator said so.
+    /// Where players get the version of the game that the server takes, if the operator named it.
     pub url: Option<String>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A client repeats its commands until the server has named them as processed, so a lost
 //! datagram delays a command but does not lose it. Each command may say for which tick it is
-//! meant: it waits for that tick in the server, and the server says by how much it was early.
+//! meant: it waits for that tick in the server, and the server reports by how much it was early.
 //! Without a tick it is run as soon as possible.
 //!
 //! | field | bits |
@@ -21,7 +21,7 @@
 //! The word `seen` of a command, the tick that its client saw, travels as the newest complete tick
 //! less it, both by their low 32 bits: a signed number.
 //!
-//! The gap of a command stands directly before the rest of it. A player who walks gives the same
+//! The gap of a command stands directly before the rest of it. A walking player gives the same
 //! command in each tick, and all that are not confirmed are in each datagram.
 
 use super::DecodeError;

@@ -54,8 +54,8 @@ pub struct Welcome {
     pub tick: Tick,
     /// [`EntityId::NONE`] for a spectator.
     pub entity: EntityId,
-    /// Identifies the commands in datagrams of the client, until an [`Interface`] says
-    /// otherwise.
+    /// Identifies the commands in datagrams of the client, until an [`Interface`] changes
+    /// it.
     pub commands_epoch: u8,
     /// For a later hello: resumes as this entity.
     pub ticket: Ticket,
@@ -66,7 +66,7 @@ pub struct Welcome {
     pub quotas: Quotas,
     /// As clients may know it, see [`Schema::for_clients`].
     pub schema: Schema,
-    /// The text by which a client predicts its own entity; empty: it can't.
+    /// The forecast by which a client predicts its own entity; empty: it can't.
     pub forecast: Vec<u8>,
     /// Where clients reach the server that takes over if this one is gone, as HOST:PORT;
     /// empty: there is none.
@@ -137,7 +137,7 @@ impl Quotas {
 }
 
 impl Hello {
-    /// The version of a hello, which says how to read the rest.
+    /// The version of a hello, which defines the rest.
     pub fn version(bytes: &[u8]) -> Result<u16, DecodeError> {
         codec::first_number(bytes)
     }

@@ -1,5 +1,5 @@
 //! The length in front of each message of a server's stream: seven bits a byte, the lowest
-//! first; the highest bit of a byte says that another follows.
+//! first; the highest bit of a byte is set if another follows.
 
 use super::DecodeError;
 

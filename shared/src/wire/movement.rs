@@ -37,7 +37,7 @@
 //! | per entity, with a base, unless all are: whether it is a difference | 1 |
 //! | per entity, a difference with bits: whether it is not 0 | 1 |
 //! | per entity: position, or difference as 0, -1, 1, -2, … | as above |
-//! | per entity, and further attribute: present, value | 1, as the schema says |
+//! | per entity, and further attribute: present, value | 1, by the schema |
 //! | per entity: velocity | see `velocity` |
 
 mod busy;

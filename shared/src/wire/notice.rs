@@ -34,7 +34,7 @@ pub struct Notice {
     pub subscriptions: Vec<u32>,
 }
 
-/// What happened.
+/// The event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoticeBody {
     /// An attribute of an entity changed, in view or not.
@@ -45,7 +45,7 @@ pub enum NoticeBody {
         column: u16,
         old: i32,
         new: i32,
-        /// The kind of the first command that asked for the change.
+        /// The number of the first command with an update of it.
         command: Option<CommandKind>,
         /// The entity that gave this command, in view or not; [`EntityId::NONE`] if it is
         /// not known.

@@ -42,7 +42,7 @@ pub enum RequestBody {
     /// Moves the point that a spectator watches towards another, in raw units. Axes that the
     /// world lacks are ignored.
     Watch { point: [i32; 3] },
-    /// Says something, or joins or leaves a channel.
+    /// Sends chat, or joins or leaves a channel.
     Talk(TalkRequest),
 }
 
@@ -98,7 +98,7 @@ fn corner(numbers: &[i32], otherwise: i32) -> [i32; 3] {
 pub struct Answer {
     /// The number of the request.
     pub request: u32,
-    /// Whether the request is granted; if not, a sentence for people that says why, at
+    /// Whether the request is granted; if not, a sentence for people with the reason, at
     /// most [`ANSWER_BYTES_MAX`] long.
     pub result: Result<(), String>,
 }

@@ -72,7 +72,7 @@ pub enum Talk {
     Joined { channel: Name, name: Name },
     /// A player is no member any more.
     Left { channel: Name, name: Name },
-    /// All members of a channel, as asked for.
+    /// All members of a channel, as requested.
     Members { channel: Name, names: Vec<Name> },
     /// By the server's operator.
     Announced { text: Text },

@@ -66,7 +66,7 @@ enum Mode {
     Churn,
 }
 
-/// What all ways of one scenario match.
+/// The matches of a scenario, the same in all ways.
 struct Input {
     subscriptions: Subscriptions,
     /// The time to subscribe all.

@@ -12,7 +12,7 @@ use crate::report::Row;
 /// A row for each way to match.
 pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
     let mut rows: Vec<Row> = vec![];
-    let mut first: Option<(String, Found)> = None;
+    let mut first: Option<(String, StepResult)> = None;
     for mut subject in subject::all(scenario, options)? {
         let label = format!("{}, {}", subject.backend, subject.approach);
         let (samples, found) = sample(&mut subject, scenario, options)?;
@@ -32,7 +32,7 @@ pub fn measure(scenario: &Scenario, options: &Options) -> anyhow::Result<Vec<Row
 
 /// The result of a subject.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct StepResult {
     /// The number of overlapping pairs after the checked step, and the sum of their
     /// hashes.
     checked: (u64, u64),
@@ -45,14 +45,14 @@ fn sample(
     subject: &mut Subject,
     scenario: &Scenario,
     options: &Options,
-) -> anyhow::Result<(Vec<Duration>, Found)> {
+) -> anyhow::Result<(Vec<Duration>, StepResult)> {
     let mut motion = Motion::new(scenario, options.run.seed());
     subject.way.prepare(&motion)?;
     subject.way.step()?;
     let checked = options.steps.min(CHECKED);
     let begin = Instant::now();
     let mut samples = vec![];
-    let mut found = Found::default();
+    let mut found = StepResult::default();
     for step in 1..=options.steps {
         if step > checked && begin.elapsed() > ENOUGH {
             break;
@@ -68,7 +68,7 @@ fn sample(
     Ok((samples, found))
 }
 
-fn row(scenario: &Scenario, subject: &Subject, samples: &[Duration], found: &Found) -> Row {
+fn row(scenario: &Scenario, subject: &Subject, samples: &[Duration], found: &StepResult) -> Row {
     let samples = samples.iter().copied();
     let mut row = Row::new(NAME, subject.backend.name(), subject.approach, samples);
     row.put("kind", scenario.kind.name());

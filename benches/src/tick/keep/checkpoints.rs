@@ -12,12 +12,12 @@ use tick::tick_loop::FanOutMode;
 
 use super::folder::{CHECKPOINT, NO_CHECKPOINTS, RunFolder};
 use super::levels::quantile_ms;
-use super::{Given, Options};
+use super::{LoopRun, Options};
 use crate::report::markdown::{head, line, number, title};
 use crate::report::{Report, Row};
 use crate::tick::backends::Candidate;
 
-/// What a run did, and its checkpoints.
+/// The result of a run, and its checkpoints.
 struct Measured {
     run: offline::Run,
     /// Without the first and the last.
@@ -70,7 +70,7 @@ fn run(
     checkpoint_seconds: u32,
 ) -> anyhow::Result<Measured> {
     let folder = RunFolder::new(&options.folder);
-    let given = Given {
+    let given = LoopRun {
         level: Some(Level::Told),
         checkpoint_seconds,
         ticks: options.seconds * options.tick_hz as usize,

@@ -13,21 +13,21 @@ use shared::WorldConfig;
 use tick::tick_loop::FanOutMode;
 
 use super::folder::{JOURNAL, NO_CHECKPOINTS, RunFolder};
-use super::{Given, Options};
+use super::{LoopRun, Options};
 use crate::report::markdown::{head, line, number, title};
 use crate::report::{Report, Row};
 use crate::tick::backends::Candidate;
 
 /// A way to run the loop.
 #[derive(Clone, Copy)]
-struct Way {
+struct Variant {
     name: &'static str,
     level: Option<Level>,
     /// The journal's files are in memory, where a sync takes no time.
     is_in_memory: bool,
 }
 
-/// What a run did, and the bytes that its journal takes a tick.
+/// The result of a run, and its journal's bytes per tick.
 struct Measured {
     run: offline::Run,
     journal_bytes: u64,
@@ -47,7 +47,7 @@ fn of_backend(options: &Options, clients: u32, candidate: &Candidate) -> anyhow:
     let world = options.world(clients)?;
     let ways = WAYS.into_iter();
     let ways = ways.filter(|way| !way.is_in_memory || Path::new(MEMORY).is_dir());
-    let mut ways: Vec<(Way, Vec<Measured>)> = ways.map(|way| (way, vec![])).collect();
+    let mut ways: Vec<(Variant, Vec<Measured>)> = ways.map(|way| (way, vec![])).collect();
     let mut first: Option<Vec<u64>> = None;
     for _ in 0..options.runs {
         for (way, runs) in &mut ways {
@@ -83,13 +83,13 @@ fn run(
     options: &Options,
     world: &WorldConfig,
     candidate: &Candidate,
-    way: Way,
+    way: Variant,
 ) -> anyhow::Result<Measured> {
     let folder = RunFolder::new(match way.is_in_memory {
         true => Path::new(MEMORY),
         false => &options.folder,
     });
-    let given = Given {
+    let given = LoopRun {
         level: way.level,
         checkpoint_seconds: NO_CHECKPOINTS,
         ticks: options.ticks,
@@ -105,7 +105,7 @@ fn run(
 }
 
 /// The samples are the ticks of all runs.
-fn row(way: Way, runs: &[Measured], candidate: &Candidate) -> Row {
+fn row(way: Variant, runs: &[Measured], candidate: &Candidate) -> Row {
     let times = runs.iter().flat_map(|measured| &measured.run.ticks);
     let mut times: Vec<Duration> = times.copied().collect();
     let mut row = Row::new(SCENARIO, candidate.name, way.name, times.iter().copied());
@@ -162,8 +162,8 @@ pub fn table(report: &Report, rows: &[&Row], out: &mut dyn Write) -> anyhow::Res
     Ok(())
 }
 
-const fn on_disk(name: &'static str, level: Option<Level>) -> Way {
-    Way {
+const fn on_disk(name: &'static str, level: Option<Level>) -> Variant {
+    Variant {
         name,
         level,
         is_in_memory: false,
@@ -171,12 +171,12 @@ const fn on_disk(name: &'static str, level: Option<Level>) -> Way {
 }
 
 /// The baseline first.
-const WAYS: [Way; 5] = [
+const WAYS: [Variant; 5] = [
     on_disk("in memory", None),
     on_disk("kept: none", Some(Level::None)),
     on_disk("kept: soon", Some(Level::Soon)),
     on_disk("kept: told", Some(Level::Told)),
-    Way {
+    Variant {
         name: "kept: told, without the disk's time",
         level: Some(Level::Told),
         is_in_memory: true,

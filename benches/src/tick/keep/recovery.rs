@@ -24,7 +24,7 @@ use crate::tick::backends::Candidate;
 use crate::tick::fight::{Frames, config};
 
 /// A fight that was played and written.
-struct Played {
+struct PlayedFight {
     /// Of all ticks, as they were played.
     time: Duration,
     /// The same with making the frames, and writing them.
@@ -34,7 +34,7 @@ struct Played {
     hash: StateHash,
 }
 
-/// What the rows of a fight have in common.
+/// The files of a fight, the same for its rows.
 struct Files {
     written_on: &'static str,
     checkpoint_bytes: u64,
@@ -109,7 +109,7 @@ fn play(
     world: &WorldConfig,
     candidate: &Candidate,
     folder: &RunFolder,
-) -> anyhow::Result<Played> {
+) -> anyhow::Result<PlayedFight> {
     let mut backend = candidate.start(world)?;
     let threads = options.backends.run.threads();
     let kept = folder.begin(world, Level::None, NO_CHECKPOINTS, threads, &mut *backend)?;
@@ -146,7 +146,7 @@ fn play(
     }
     let hash = output.hash.clone();
     worker.finish()?;
-    Ok(Played {
+    Ok(PlayedFight {
         time,
         written: all.elapsed(),
         ticks: options.recover_ticks as u64,
@@ -169,7 +169,7 @@ fn recover(
     world: &WorldConfig,
     candidate: &Candidate,
     folder: &RunFolder,
-    played: &Played,
+    played: &PlayedFight,
 ) -> anyhow::Result<Sample> {
     let disk = Folder::new(folder.path());
     let mut backend = candidate.start(world)?;

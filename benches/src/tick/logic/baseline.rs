@@ -6,14 +6,14 @@ use script::builtin;
 use script::interpreter::World;
 use shared::{EntityRef, Slot};
 
-use super::world::{Frozen, Given};
+use super::world::{Frozen, GivenCommand};
 
 /// Where a command's updates go.
 pub trait Emit {
     fn update(&mut self, slot: Slot, column: usize, value: i32);
 }
 
-/// What commands need of the world's file, resolved once.
+/// The parts of a world's file that commands need, resolved once.
 pub struct Catalog {
     dimensions: usize,
     size: [i32; 3],
@@ -59,7 +59,7 @@ impl Catalog {
     }
 
     #[inline]
-    pub fn run(&self, world: &Frozen, given: &Given, emit: &mut impl Emit) {
+    pub fn run(&self, world: &Frozen, given: &GivenCommand, emit: &mut impl Emit) {
         match given.kind {
             builtin::MOVE => self.step(given, emit),
             builtin::STRIKE => self.strike(world, given, emit),
@@ -71,14 +71,14 @@ impl Catalog {
         }
     }
 
-    fn step(&self, given: &Given, emit: &mut impl Emit) {
+    fn step(&self, given: &GivenCommand, emit: &mut impl Emit) {
         let speed = self.speed_max;
         for (axis, &step) in given.words().iter().enumerate() {
             emit.update(given.entity.slot, axis, step.clamp(-speed, speed));
         }
     }
 
-    fn strike(&self, world: &Frozen, given: &Given, emit: &mut impl Emit) {
+    fn strike(&self, world: &Frozen, given: &GivenCommand, emit: &mut impl Emit) {
         let &[target] = given.words() else { return };
         let from = given.entity.slot;
         match self.target(world, from, target, self.strike.reach, self.hp) {
@@ -87,7 +87,7 @@ impl Catalog {
         }
     }
 
-    fn heal(&self, world: &Frozen, given: &Given, emit: &mut impl Emit) {
+    fn heal(&self, world: &Frozen, given: &GivenCommand, emit: &mut impl Emit) {
         let &[target] = given.words() else { return };
         let from = given.entity.slot;
         if let Some(slot) = self.target(world, from, target, self.heal.reach, self.hp) {
@@ -95,7 +95,7 @@ impl Catalog {
         }
     }
 
-    fn blast(&self, world: &Frozen, given: &Given, emit: &mut impl Emit) {
+    fn blast(&self, world: &Frozen, given: &GivenCommand, emit: &mut impl Emit) {
         let from = given.entity.slot;
         let center = self.point(given.words());
         if !within_distance(self.position(world, from), center, self.blast.reach) {
@@ -108,7 +108,7 @@ impl Catalog {
         });
     }
 
-    fn pick(&self, world: &Frozen, given: &Given, emit: &mut impl Emit) {
+    fn pick(&self, world: &Frozen, given: &GivenCommand, emit: &mut impl Emit) {
         let &[item] = given.words() else { return };
         let from = given.entity.slot;
         let Some(slot) = self.target(world, from, item, self.pick_reach, self.owner) else {
@@ -121,8 +121,8 @@ impl Catalog {
         }
     }
 
-    fn roam(&self, world: &Frozen, given: &Given, emit: &mut impl Emit) {
-        let Given {
+    fn roam(&self, world: &Frozen, given: &GivenCommand, emit: &mut impl Emit) {
+        let GivenCommand {
             entity,
             kind,
             sequence,

@@ -34,9 +34,9 @@ pub fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
     ])
 }
 
-/// What happened in one run.
+/// The result of one run.
 #[derive(Default)]
-struct Played {
+struct ReloadRun {
     /// Of ticks with the scripts of before, and of those with other ones.
     plain: Vec<Duration>,
     reloading: Vec<Duration>,
@@ -49,14 +49,14 @@ struct Played {
 
 /// The world ticks at its rate, while another thread compiles. A text changes once the last
 /// change is in force.
-fn beside(options: &Options, config: &WorldConfig) -> anyhow::Result<Played> {
+fn beside(options: &Options, config: &WorldConfig) -> anyhow::Result<ReloadRun> {
     let mut arena = Arena::of(config, &BASELINE)?;
     let (texts, changed) = channel::<LogicConfig>();
     let (compiled, ready) = channel();
     let compiler = arena.backend.logic_compiler();
     let base = config.clone();
     let worker = thread::spawn(move || compile(compiler, base, changed, compiled));
-    let mut played = Played::default();
+    let mut played = ReloadRun::default();
     let period = Duration::from_secs(1) / options.tick_hz;
     let mut next = Instant::now();
     let mut change: Option<Instant> = None;
@@ -114,9 +114,13 @@ fn compile(
 }
 
 /// The same ticks, with frames whose scripts were not handed over: the baseline.
-fn on_the_spot(options: &Options, config: &WorldConfig, beside: &Played) -> anyhow::Result<Played> {
+fn on_the_spot(
+    options: &Options,
+    config: &WorldConfig,
+    beside: &ReloadRun,
+) -> anyhow::Result<ReloadRun> {
     let mut arena = Arena::of(config, &BASELINE)?;
-    let mut played = Played::default();
+    let mut played = ReloadRun::default();
     for logic in &beside.logics {
         let time = played.tick(&mut arena, logic.as_ref())?;
         if logic.is_some() {
@@ -127,7 +131,7 @@ fn on_the_spot(options: &Options, config: &WorldConfig, beside: &Played) -> anyh
     Ok(played)
 }
 
-impl Played {
+impl ReloadRun {
     /// Runs a tick, with other scripts if there are some.
     fn tick(&mut self, arena: &mut Arena, logic: Option<&LogicConfig>) -> anyhow::Result<Duration> {
         let sample = arena.tick_with(logic)?;

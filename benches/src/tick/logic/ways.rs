@@ -11,7 +11,7 @@ use shared::world::mix::mix;
 use shared::{CommandKind, EntityId, Slot};
 
 use super::baseline::{Catalog, Emit};
-use super::world::{Frozen, Given};
+use super::world::{Frozen, GivenCommand};
 use super::{COMMANDS, Options};
 use crate::report::{Row, Sample};
 
@@ -20,7 +20,7 @@ type Pair = (u32, u32);
 
 /// A way to run commands: stores their updates one after another, as each part of the tick's
 /// logic stage does. Returns the number of updates.
-type Way = fn(&Frozen, &Scripts, &[Given], &mut [Pair]) -> anyhow::Result<usize>;
+type Way = fn(&Frozen, &Scripts, &[GivenCommand], &mut [Pair]) -> anyhow::Result<usize>;
 
 /// For each mix of commands: a row for each way.
 pub fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
@@ -54,7 +54,7 @@ pub fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
 /// Runs the commands; returns the time of each run, and the updates.
 fn sample(
     runs: usize,
-    commands: &[Given],
+    commands: &[GivenCommand],
     mut run: impl FnMut(&mut [Pair]) -> anyhow::Result<usize>,
 ) -> anyhow::Result<(Vec<Sample>, Vec<Pair>)> {
     let mut out = vec![(0, 0); commands.len() * UPDATES_MAX];
@@ -75,7 +75,7 @@ fn sample(
 fn by_hand(
     world: &Frozen,
     _: &Scripts,
-    commands: &[Given],
+    commands: &[GivenCommand],
     out: &mut [Pair],
 ) -> anyhow::Result<usize> {
     let catalog = Catalog::new(world);
@@ -93,7 +93,7 @@ fn by_hand(
 fn by_machine(
     world: &Frozen,
     scripts: &Scripts,
-    commands: &[Given],
+    commands: &[GivenCommand],
     out: &mut [Pair],
 ) -> anyhow::Result<usize> {
     let native = scripts.native();
@@ -122,11 +122,11 @@ fn by_machine(
 fn by_interpreter(
     world: &Frozen,
     scripts: &Scripts,
-    commands: &[Given],
+    commands: &[GivenCommand],
     out: &mut [Pair],
 ) -> anyhow::Result<usize> {
     let mut interpreter = Interpreter::default();
-    let mut run = |given: &Given, effects: &mut dyn FnMut(Slot, u16, i32)| {
+    let mut run = |given: &GivenCommand, effects: &mut dyn FnMut(Slot, u16, i32)| {
         let Some(command) = scripts.command(given.kind.id()) else {
             return Ok(());
         };
@@ -151,7 +151,7 @@ fn by_interpreter(
     Ok(next)
 }
 
-fn random_key(world: &Frozen, scripts: &Scripts, given: &Given) -> u64 {
+fn random_key(world: &Frozen, scripts: &Scripts, given: &GivenCommand) -> u64 {
     scripts.random_key(world.tick, given.entity, given.kind.id(), given.sequence)
 }
 

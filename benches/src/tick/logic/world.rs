@@ -21,7 +21,7 @@ pub struct Frozen {
 
 /// A command that is run.
 #[derive(Clone, Copy)]
-pub struct Given {
+pub struct GivenCommand {
     pub entity: EntityId,
     pub kind: CommandKind,
     pub sequence: u32,
@@ -29,7 +29,7 @@ pub struct Given {
     len: usize,
 }
 
-impl Given {
+impl GivenCommand {
     pub fn words(&self) -> &[i32] {
         &self.words[..self.len]
     }
@@ -74,7 +74,7 @@ impl Frozen {
 
     /// Commands of one kind, one from each player, or from each wolf; of all kinds that
     /// players give, in the shares of a fight, for `None`.
-    pub fn commands(&self, kind: Option<CommandKind>) -> Vec<Given> {
+    pub fn commands(&self, kind: Option<CommandKind>) -> Vec<GivenCommand> {
         let mut commands = vec![];
         let mut near = vec![];
         for slot in (0..self.kinds.len() as u32).map(Slot) {
@@ -116,7 +116,7 @@ impl Frozen {
                     builtin::BLAST => ([self.position(slot)[0], self.position(slot)[1]], 2),
                     _ => ([random.around_zero(8192), random.around_zero(8192)], 2),
                 };
-                commands.push(Given {
+                commands.push(GivenCommand {
                     entity,
                     kind,
                     sequence,
@@ -128,7 +128,7 @@ impl Frozen {
         commands
     }
 
-    /// What a player does besides moving.
+    /// A player's commands besides moving.
     fn deed(random: &mut Random) -> CommandKind {
         match random.below(6) {
             0..3 => builtin::STRIKE,

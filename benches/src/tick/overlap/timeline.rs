@@ -7,7 +7,7 @@ use gpu_kernels::Stage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Span, Way};
+use super::{Pipeline, Span};
 use crate::report::markdown::{head, line, number, title};
 use crate::report::plot::{Axis, Chart, Point, Series};
 use crate::report::{Report, Row};
@@ -46,7 +46,7 @@ pub fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
 
 /// A chart for each backend, with both ways.
 pub fn charts(report: &Report) -> anyhow::Result<Vec<(String, Chart)>> {
-    let ways = report.rows.chunks_exact(Way::ALL.len()).map(|ways| {
+    let ways = report.rows.chunks_exact(Pipeline::ALL.len()).map(|ways| {
         let backend = &ways[0].backend;
         Ok((format!("overlap-{backend}.svg"), chart(backend, ways)?))
     });
@@ -81,7 +81,7 @@ fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     )?;
     let rate = |row: &Row| row.float("ticks_per_second");
     for row in &report.rows {
-        let is_one = |r: &&Row| r.backend == row.backend && r.approach == Way::One.name();
+        let is_one = |r: &&Row| r.backend == row.backend && r.approach == Pipeline::One.name();
         let one = report.rows.iter().find(is_one).and_then(rate);
         let gain = rate(row).zip(one).map(|(rate, one)| rate / one);
         let clients = row

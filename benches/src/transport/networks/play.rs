@@ -10,7 +10,7 @@ use quic::{Faults, Network, faults::Path};
 use server::embedded::{EmbeddedServer, RemoteGame};
 use shared::{EntityId, Slot, Tick};
 
-/// What is played.
+/// The scene and its network.
 #[derive(Clone, Debug)]
 pub struct Play {
     pub tick_hz: u32,
@@ -28,7 +28,7 @@ pub struct Play {
     pub seed: u64,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Ticks that count, and those in which no command of the player ran.
@@ -78,16 +78,7 @@ impl Play {
         let end = Duration::from_secs(u64::from(self.seconds));
         // At rest the network is good, so that the view can be compared.
         let rests = end + Duration::from_secs(2);
-        let path = |changes: &[(Duration, Faults)]| {
-            let mut changes = changes.to_vec();
-            changes.retain(|change| change.0 < rests);
-            changes.push((rests, Faults::default()));
-            Path::changing(changes, Duration::ZERO)
-        };
-        let network = Network {
-            up: path(&self.up),
-            down: path(&self.down),
-        };
+        let network = self.network(rests);
         let mut remote = RemoteGame::new(GameOptions::default(), &network, self.seed);
         let mut outcome = Outcome::default();
         let mut player = Player::default();
@@ -128,16 +119,7 @@ impl Play {
                 }
             }
             if now == end {
-                let clock = remote.game().clock().context("the player is in no world")?;
-                outcome.lead = clock.lead();
-                let seconds = self.seconds.saturating_sub(WARM_UP.as_secs() as u32).max(1);
-                let rate = |all: u64, before: u64| ((all - before) / u64::from(seconds)) as u32;
-                outcome.rate_up = rate(remote.bytes().0, bytes.0);
-                outcome.rate_down = rate(remote.bytes().1, bytes.1);
-                let prediction = remote.game().prediction().map(|p| p.corrections());
-                let corrections = prediction.unwrap_or_default();
-                (outcome.compared, outcome.corrected) =
-                    (corrections.compared, corrections.corrected);
+                self.note_end(&mut outcome, &remote, bytes)?;
             }
             now += STEP;
         }
@@ -146,21 +128,7 @@ impl Play {
         let figures = server.figures();
         outcome.put_off = figures.movement_deferred;
         outcome.out_of_touch = figures.out_of_touch;
-        let counts = |at: Duration| {
-            let is_before = self.change.is_none_or(|(change, _)| at < change);
-            (WARM_UP..end.saturating_sub(SETTLED)).contains(&at) && is_before
-        };
-        for (_, has_moved) in moved.iter().filter(|moved| counts(moved.0)) {
-            outcome.ticks += 1;
-            outcome.empty += u32::from(!has_moved);
-        }
-        if let Some(through) = through {
-            let after = through + Duration::from_secs(2)..end.saturating_sub(SETTLED);
-            for (_, has_moved) in moved.iter().filter(|moved| after.contains(&moved.0)) {
-                outcome.ticks_after += 1;
-                outcome.empty_after += u32::from(!has_moved);
-            }
-        }
+        self.count_ticks(&mut outcome, &moved, end);
         ages.sort_unstable();
         let at = |percent: usize| {
             let last = ages.len().saturating_sub(1);
@@ -169,6 +137,59 @@ impl Play {
         (outcome.age_p50, outcome.age_p99) = (at(50), at(99));
         outcome.wrong = player.wrong(&remote)?;
         Ok(outcome)
+    }
+
+    /// The network, which is good from `rests` on.
+    fn network(&self, rests: Duration) -> Network {
+        let path = |changes: &[(Duration, Faults)]| {
+            let mut changes = changes.to_vec();
+            changes.retain(|change| change.0 < rests);
+            changes.push((rests, Faults::default()));
+            Path::changing(changes, Duration::ZERO)
+        };
+        Network {
+            up: path(&self.up),
+            down: path(&self.down),
+        }
+    }
+
+    /// Notes the figures of the end of play. `before` are the bytes up and down until the warm-up
+    /// was over.
+    fn note_end(
+        &self,
+        outcome: &mut Outcome,
+        remote: &RemoteGame,
+        before: (u64, u64),
+    ) -> anyhow::Result<()> {
+        let clock = remote.game().clock().context("the player is in no world")?;
+        outcome.lead = clock.lead();
+        let seconds = self.seconds.saturating_sub(WARM_UP.as_secs() as u32).max(1);
+        let rate = |all: u64, before: u64| ((all - before) / u64::from(seconds)) as u32;
+        outcome.rate_up = rate(remote.bytes().0, before.0);
+        outcome.rate_down = rate(remote.bytes().1, before.1);
+        let prediction = remote.game().prediction().map(|p| p.corrections());
+        let corrections = prediction.unwrap_or_default();
+        (outcome.compared, outcome.corrected) = (corrections.compared, corrections.corrected);
+        Ok(())
+    }
+
+    /// Counts the ticks of play, and those in which the player did not move.
+    fn count_ticks(&self, outcome: &mut Outcome, moved: &[(Duration, bool)], end: Duration) {
+        let counts = |at: Duration| {
+            let is_before = self.change.is_none_or(|(change, _)| at < change);
+            (WARM_UP..end.saturating_sub(SETTLED)).contains(&at) && is_before
+        };
+        for (_, has_moved) in moved.iter().filter(|moved| counts(moved.0)) {
+            outcome.ticks += 1;
+            outcome.empty += u32::from(!has_moved);
+        }
+        if let Some((_, through)) = self.change {
+            let after = through + Duration::from_secs(2)..end.saturating_sub(SETTLED);
+            for (_, has_moved) in moved.iter().filter(|moved| after.contains(&moved.0)) {
+                outcome.ticks_after += 1;
+                outcome.empty_after += u32::from(!has_moved);
+            }
+        }
     }
 
     fn world(&self) -> anyhow::Result<shared::WorldConfig> {

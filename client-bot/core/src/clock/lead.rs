@@ -35,7 +35,7 @@ pub(super) struct Lead {
     /// How many ticks later than they were meant the latest inputs ran that came in time, since
     /// others waited before them. Only those of which it is certain.
     waits: VecDeque<u32>,
-    /// When input for a tick was left out last. What was sent before waits one tick more.
+    /// When input for a tick was left out last. Input sent before waits one tick more.
     left_out: i64,
     /// One bit for each of the latest 64 inputs: whether it was late.
     all_late: u64,
@@ -239,7 +239,7 @@ impl Lead {
         let (_, &mut most, _) = all.select_nth_unstable_by(few, |a, b| b.cmp(a));
         let latest = self.needs.iter().rev().take(LATELY).map(|need| need.most);
         let lately = latest.max().unwrap_or(most);
-        // What was needed long ago is not remembered beyond this.
+        // Older needs are forgotten beyond this.
         let highest = lately + self.spare_max;
         let most = most.min(highest);
         // And no less than a period before.

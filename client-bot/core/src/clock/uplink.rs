@@ -26,7 +26,7 @@ pub(super) struct Uplink {
     /// Steps since `every` changed, and for how many steps a queue stands where it cannot grow.
     since_changed: u32,
     standing: u32,
-    /// What it was before it was lowered last.
+    /// Its value before it was lowered last.
     before: u32,
     /// Steps without a queue until less is tried.
     patience: u32,
@@ -93,7 +93,7 @@ impl Uplink {
             self.standing = 0;
             self.try_less();
         } else if self.every < self.every_max {
-            // What was done needs a step to show.
+            // A change needs a step to show.
             if self.since_changed >= 2 || self.every == 1 {
                 self.send_together();
             }
@@ -132,7 +132,7 @@ impl Uplink {
     }
 }
 
-/// What is sent together is of no longer than this, and of no more ticks.
+/// Input is sent together for no longer than this, and for no more ticks.
 const TOGETHER_MAX: i64 = 133_333_333;
 const EVERY_MAX: i64 = 32;
 /// From one check of the way to the next.

@@ -181,7 +181,7 @@ impl Server {
         due.into_iter().flat_map(|command| command.words).collect()
     }
 
-    /// What a client's datagram says.
+    /// The content of a client's datagram.
     pub fn read(&self, bytes: &[u8]) -> ClientDatagram {
         let mut datagram = ClientDatagram::default();
         self.commands

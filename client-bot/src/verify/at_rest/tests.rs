@@ -32,7 +32,7 @@ fn a_spectator_sees_no_farther_than_its_radius() {
     assert_eq!(errors(text, false), 0);
 }
 
-/// What is wrong in a world where the spectator sees the player, or does not.
+/// The errors in a world where the spectator sees the player, or does not.
 fn errors(text: &str, is_seen: bool) -> u64 {
     let schema = world_file::parse(text, "a test's world").unwrap().schema;
     let history = History::new(&schema, 0, 2, NonZeroUsize::MIN);

@@ -1,4 +1,4 @@
-//! What looks wrong as long as a bot's stream is behind its datagrams. It is held until the
+//! Possible errors as long as a bot's stream is behind its datagrams. It is held until the
 //! stream has passed its tick, and only then judged: what was merely late is no error.
 
 use std::collections::VecDeque;

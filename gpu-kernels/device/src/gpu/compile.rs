@@ -69,8 +69,8 @@ impl MachineCode {
         bytes
     }
 
-    /// What [`MachineCode::to_bytes`] gave; `None` if the bytes are damaged. The driver reads
-    /// as far as the code itself says, so code that was cut off must not reach it.
+    /// The bytes of [`MachineCode::to_bytes`]; `None` if the bytes are damaged. The driver reads
+    /// up to the length in the code itself, so code that was cut off must not reach it.
     pub fn from_bytes(bytes: &[u8]) -> Option<MachineCode> {
         let (sum, code) = bytes.split_first_chunk()?;
         let is_whole = u64::from_le_bytes(*sum) == checksum(code) && !code.is_empty();
@@ -111,7 +111,7 @@ impl Drop for Loaded {
     }
 }
 
-/// Where an error is of the text, `log` says what it is.
+/// `log` has the message of an error in the text.
 fn compile(text: &CStr, log: &mut [u8]) -> Result<MachineCode, DriverError> {
     let mut options = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
     let bytes = log.len() - 1;

@@ -178,7 +178,7 @@ impl Device {
         self.multiprocessors
     }
 
-    /// What machine code depends on besides its text: the GPU's architecture, and the
+    /// The inputs of machine code besides its text: the GPU's architecture, and the
     /// version of the driver that compiles.
     pub fn target(&self) -> Result<String, DriverError> {
         use sys::CUdevice_attribute as Attribute;

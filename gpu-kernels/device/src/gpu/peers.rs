@@ -109,8 +109,8 @@ impl Rounds {
         Ok(())
     }
 
-    /// Device number `i` passes no more in this round, if it has not. Every thread calls this in
-    /// every round, also after an error, or others would wait for ever.
+    /// No thread has to wait for device number `i` to submit that it passes. Every thread calls
+    /// this in every round, also after an error, or others would wait for ever.
     pub fn end(&self, i: usize, round: u64) {
         self.turns.end(i, round);
     }

@@ -1,4 +1,4 @@
-//! Timed events on a GPU. The window loop stays on the device: the host only asks
+//! Timed events on a GPU. The window loop stays on the device: the host only checks
 //! now and then whether it is done.
 //!
 //! | module | holds |

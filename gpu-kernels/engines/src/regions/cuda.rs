@@ -35,7 +35,7 @@ pub struct CudaRegions {
     approach: Approach,
     costs: Costs,
     launcher: Launcher,
-    /// What the last step counted, and the pairs that it left.
+    /// The counts of the last step, and its pairs.
     counters: HostBuffer<RegionsCounters>,
     pairs: HostBuffer<Pair>,
     /// Publications and subscriptions that are there.

@@ -40,7 +40,7 @@ impl fmt::Debug for Pair {
     }
 }
 
-/// What a step changed, in order of the pairs.
+/// The changes of a step, in order of the pairs.
 #[derive(Clone, Copy, Debug)]
 pub struct Changes<'a> {
     pub gained: &'a [Pair],
@@ -83,7 +83,7 @@ impl Approach {
     }
 }
 
-/// What a step did.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
     /// Updated publications and subscriptions.

@@ -183,7 +183,7 @@ impl World {
         Notification::new(&self.vocabulary, attributes).unwrap()
     }
 
-    /// What a direct evaluation finds.
+    /// The matches of a direct evaluation.
     pub fn expected(&self, notifications: &[Notification]) -> Vec<Vec<u32>> {
         let of = |notification: &Notification| {
             let held = self.held.iter();

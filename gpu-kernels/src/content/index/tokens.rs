@@ -1,4 +1,4 @@
-//! Tokens: what a filter requires that can be looked up by a hash.
+//! Tokens: conditions of a filter that can be looked up by a hash.
 
 use shared::world::mix::mix;
 

@@ -9,7 +9,7 @@ use super::CpuBackend;
 use crate::tick::state::Snapshot;
 
 impl CpuBackend {
-    /// The state, without what clients know.
+    /// The state, without known sets.
     pub(super) fn copy_state(&self) -> Snapshot {
         let (workers, state) = (&self.workers, &self.state);
         let slots = &state.slots;

@@ -95,7 +95,7 @@ impl Due {
         }
     }
 
-    /// Gathers what follows the frame's commands: the timed commands that are due, and those
+    /// Gathers the commands after the frame's: the timed ones that are due, and those
     /// of world rules. Rule after rule, each gives a command to its kind's entities by ascending
     /// slot, if (tick + slot) is a multiple of the rule's ticks. Rules come last, since a
     /// command that they lose to the limit comes again. Positions are those before the tick.

@@ -13,7 +13,7 @@ use device::cpu::{Workers, grow, ranges, take};
 ///
 /// Buckets are numbered row by row, so the neighbours of one are a few contiguous
 /// ranges of the sorted entities. Nothing is allocated per bucket: a directory
-/// about as long as the world has entities says where runs of bucket numbers
+/// about as long as the world has entities gives where runs of bucket numbers
 /// begin, and a binary search finds the number within its run.
 pub struct Index {
     dimensions: usize,

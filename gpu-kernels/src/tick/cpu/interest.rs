@@ -20,13 +20,13 @@ use crate::tick::frame::{Observer, Target};
 use crate::tick::output::{ByClient, Deliveries, Delivery, TickOutput};
 use crate::tick::parts::{self, Cuts};
 use crate::tick::state::{self, Snapshot, part};
-use cover::{Cover, Seen};
-use gather::{Candidates, Place};
+use cover::{Cover, NumberSet};
+use gather::{Candidates, Viewpoint};
 use hearings::HearingScratch;
 use neighbours::Runs;
 use views::{Views, slot_of, tier_of};
 
-/// The entities that clients know, and the buffers for finding what they see.
+/// The known sets, and the buffers for finding visible entities.
 pub struct Interest {
     clients: usize,
     observers_per_client: usize,
@@ -70,7 +70,7 @@ pub struct Interest {
 struct Scratch {
     candidates: Candidates,
     cover: Cover,
-    seen: Seen,
+    seen: NumberSet,
 }
 
 impl Scratch {
@@ -78,7 +78,7 @@ impl Scratch {
         Scratch {
             candidates: Candidates::new(&config.schema.world),
             cover: Cover::default(),
-            seen: Seen::default(),
+            seen: NumberSet::default(),
         }
     }
 }
@@ -260,7 +260,7 @@ impl Interest {
         workers.parts_of(clients, grain).min(self.scratch.len())
     }
 
-    /// Finds what every client sees, and counts its deliveries.
+    /// Finds every client's visible entities, and counts its deliveries.
     fn see(&mut self, workers: &Workers, input: Input<'_>) {
         let parts = self.parts(workers, self.used);
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -325,7 +325,11 @@ impl Interest {
     }
 
     /// The places of a client's observers.
-    fn places<'a>(&'a self, client: usize, state: &'a State) -> impl Iterator<Item = Place> + 'a {
+    fn places<'a>(
+        &'a self,
+        client: usize,
+        state: &'a State,
+    ) -> impl Iterator<Item = Viewpoint> + 'a {
         let observers = self.observers(client, state);
         observers.iter().flatten().filter_map(move |observer| {
             let Observer { target, radius } = *observer;
@@ -337,7 +341,7 @@ impl Interest {
                 ),
                 Target::Entity(_) => return None,
             };
-            Some(Place {
+            Some(Viewpoint {
                 center,
                 radius: radius.min(self.aoi),
                 margin: self.margin,

@@ -30,7 +30,7 @@ pub struct Updates {
     pub len: usize,
     /// Per command: the number of its updates, then their start.
     offsets: Vec<u64>,
-    /// What each part of the commands does.
+    /// The work of each part of the commands.
     parts: Vec<Part>,
     causes: Option<Causes>,
     /// The tick's causes are not requested.
@@ -53,7 +53,7 @@ enum Verdict {
     Run(CommandKind),
 }
 
-/// What some commands do, that one thread runs.
+/// The results of the commands of one thread.
 #[derive(Default)]
 struct Part {
     pairs: Pairs,
@@ -85,7 +85,7 @@ struct VerdictCounts {
     applied: u64,
 }
 
-/// What decides on commands, and runs them.
+/// Judges commands, and runs them.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
     pub catalog: &'a Catalog,
@@ -127,7 +127,7 @@ impl Updates {
         self.is_quiet = is_quiet;
     }
 
-    /// Runs every command. Each thread collects what its own commands do: updates, timed
+    /// Runs every command. Each thread collects the results of its own commands: updates, timed
     /// commands, notifications. These are joined in command order.
     pub fn emit(
         &mut self,
@@ -454,7 +454,7 @@ impl Part {
         }
     }
 
-    /// Hands over what was found, in the order of the commands. What was used rests.
+    /// Hands over the results, in the order of the commands. Used commands begin their cooldown.
     fn conclude(&mut self, catalog: &Catalog, state: &mut State, out: &mut TickOutput) {
         self.counts.add_to(&mut out.counts);
         for (&kind, &runs) in &self.over_budget {
@@ -532,7 +532,7 @@ pub fn exclusive_scan(numbers: &mut [u64]) -> u64 {
     exclusive_scan_from(0, numbers)
 }
 
-/// The same with a sum of what comes before the first.
+/// The same with the sum before the first.
 fn exclusive_scan_from(first: u64, numbers: &mut [u64]) -> u64 {
     let mut sum = first;
     for number in numbers {

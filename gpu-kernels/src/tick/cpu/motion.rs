@@ -27,7 +27,7 @@ struct Rule {
     max: [i32; 3],
 }
 
-/// What one part of the work finds.
+/// The results of one part of the work.
 #[derive(Default)]
 struct Departed {
     slots: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Where entities were after the latest ticks, for scripts that judge by what a client saw.
+//! Where entities were after the latest ticks, for scripts that judge by a client's view.
 
 use device::cpu::{Workers, ranges, take};
 use script::arith::ticks_back;
@@ -37,7 +37,7 @@ impl Past {
         self.positions.copy_from_slice(positions);
     }
 
-    /// The view with what is kept.
+    /// The view with the ticks that are kept.
     pub fn seen_by<'a>(&'a self, view: View<'a>) -> View<'a> {
         view.with_past(&self.positions, self.ticks, self.dimensions)
     }

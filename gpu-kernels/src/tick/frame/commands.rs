@@ -213,7 +213,7 @@ impl<'de> Deserialize<'de> for Commands {
     }
 }
 
-/// What stands where a command is to be written.
+/// The present content of a place where a command is to be written.
 const ANY: Command = Command {
     entity: EntityId::NONE,
     sequence: 0,

@@ -11,7 +11,7 @@ pub struct RegionChange {
     pub region: Option<Region>,
 }
 
-/// The holder of a region, and what the region is for.
+/// The holder of a region, and its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Holder {
     /// One of a client's subscriptions; `index` is below `limits.regions_per_client`. The

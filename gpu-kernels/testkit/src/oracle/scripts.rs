@@ -10,7 +10,7 @@ use shared::{EntityId, NotificationKind, Slot};
 use super::Oracle;
 use super::commands::{Command, Delayed, SHOUT};
 
-/// What a run of a script does.
+/// The effects of a script's run.
 #[derive(Default)]
 pub struct Ran {
     /// Slot, column, value.

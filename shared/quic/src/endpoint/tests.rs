@@ -79,7 +79,7 @@ fn a_closed_connection_rests_until_its_own_timer_is_due() {
 fn a_connection_with_the_handle_of_one_that_has_just_ended_is_counted_once() {
     let (mut endpoint, now) = (endpoint(), Instant::now());
     let first = connect(&mut endpoint, NO_PEER, now);
-    // As by a packet that resets it: what it brings is passed on before it is settled.
+    // As by a packet that resets it: its content is passed on before it is settled.
     let peer = endpoint.peers.get_mut(first.index()).expect("a peer");
     peer.connection
         .handle_timeout(now + Duration::from_secs(3600));
@@ -281,7 +281,7 @@ impl ServerCertVerifier for Anyone {
     }
 }
 
-/// The port for what is thrown away.
+/// The port for discarded packets.
 const NO_PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9);
 const SENT_BYTES: usize = 30_000;
 const ARE_MARKS_CARRIED: bool = cfg!(all(

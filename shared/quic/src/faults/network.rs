@@ -92,7 +92,7 @@ impl From<Faults> for Network {
     }
 }
 
-/// Networks that come with the program: name and text. Each file says where its figures are from.
+/// Networks that come with the program: name and text. Each file names the source of its figures.
 pub const BUILT_IN: &[(&str, &str)] = &[
     ("lte", include_str!("networks/lte.txt")),
     ("5g-handover", include_str!("networks/5g-handover.txt")),

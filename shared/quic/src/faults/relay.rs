@@ -32,10 +32,10 @@ pub struct Relay {
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
-/// What the thread of a relay owns.
+/// The state of a relay's thread.
 struct Carrier {
     poll: Poll,
-    /// What clients send to.
+    /// The socket that clients send to.
     front: UdpSocket,
     server: SocketAddr,
     network: Network,
@@ -72,7 +72,7 @@ impl RelayPort {
         self.address
     }
 
-    /// Carries packets to a server and back from now on. What happens to which packet of a
+    /// Carries packets to a server and back from now on. The fate of each packet of a
     /// client depends on the seed and on how many clients came before.
     pub fn carry(self, server: SocketAddr, network: &Network, seed: u64) -> io::Result<Relay> {
         let carrier = Carrier::new(self.front, server, network.clone(), seed)?;
@@ -252,7 +252,7 @@ impl Carrier {
         self.tokens.retain(|_, token| clients.contains_key(token));
     }
 
-    /// Sends what has come to the end of its path. What the system does not take is lost, as in
+    /// Sends packets at the end of their path. Those that the system rejects are lost, as in
     /// any network.
     fn deliver(&mut self, now: Instant) {
         for client in self.clients.values_mut() {
@@ -309,7 +309,7 @@ const TURN_PACKETS: usize = 256;
 const EVENTS: usize = 64;
 /// IPv4 and UDP.
 const HEADER_BYTES: usize = 28;
-/// The largest of UDP: a packet that is cut off would not be what was sent.
+/// The largest of UDP: a packet that is cut off would differ from the sent one.
 const PACKET_BYTES_MAX: usize = 65_535;
 const FRONT: Token = Token(0);
 /// Tokens of clients are larger.
@@ -333,7 +333,7 @@ mod tests {
         port.carry(server, &faults.into(), 1).unwrap()
     }
 
-    /// What a socket receives, and from whom.
+    /// A socket's received packet, and its sender.
     fn receive(socket: &std::net::UdpSocket) -> (Vec<u8>, SocketAddr) {
         let mut packet = [0; 2048];
         let (length, from) = socket.recv_from(&mut packet).unwrap();

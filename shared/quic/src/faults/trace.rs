@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::Faults;
 
-/// What happens to packets, one way, from the first one on. After its last change a trace begins
+/// Faults of packets, one way, from the first one on. After its last change a trace begins
 /// anew.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
@@ -38,7 +38,7 @@ impl Path {
         self.changes.iter().all(|(_, faults)| faults.is_none())
     }
 
-    /// What happens to packets so long after the first one.
+    /// The faults so long after the first packet.
     pub fn at(&self, since: Duration) -> Faults {
         let since = match self.length.is_zero() {
             true => since,
@@ -73,7 +73,7 @@ impl Path {
     /// ```
     ///
     /// Delay and jitter are in milliseconds, loss is in percent, the rate in kbit/s, 0 if it is
-    /// not bounded. What would wait longer than 300 ms for the rate is lost. At `end` the trace
+    /// not bounded. A packet that would wait longer than 300 ms for the rate is lost. At `end` the trace
     /// begins anew; without it, the last line holds.
     pub fn parse(text: &str) -> Result<Path, TraceError> {
         let (mut changes, mut length) = (vec![], Duration::ZERO);

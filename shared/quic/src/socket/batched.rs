@@ -1,6 +1,6 @@
 //! Many packets in a system call: `sendmmsg` and `recvmmsg`.
 //!
-//! A socket that asks has one peer, and may have many connections to it: packets of one size often
+//! A client's socket has one peer, and may have many connections to it: packets of one size often
 //! follow each other, and go to the system as one (`UDP_SEGMENT`). A socket that answers takes such
 //! packets as one, too (`UDP_GRO`).
 //!
@@ -87,7 +87,7 @@ thread_local! {
 }
 
 impl Batches {
-    /// For a socket that answers from the address that was asked.
+    /// For a server's socket, which answers from the request's address.
     pub fn answering(
         socket: &std::net::UdpSocket,
         is_on_all_addresses: bool,
@@ -108,7 +108,7 @@ impl Batches {
         })
     }
 
-    /// For a socket that asks: it has packets from wherever the system picks.
+    /// For a client's socket: it has packets from wherever the system picks.
     pub fn asking(socket: &std::net::UdpSocket) -> Batches {
         ask_for_marks(socket);
         Batches {
@@ -463,12 +463,12 @@ pub fn make_room(sockets: usize) {
 
 const OTHER_FILES: u64 = 256;
 const WRITABLE_WAIT_MS: u8 = 5;
-/// What a receive takes: each may hold many packets.
+/// Buffers of a receive: each may hold many packets.
 const MESSAGES: usize = 16;
 /// Room for the largest message. Not a power of two: the beginnings of all would share the few
 /// places that a processor's cache has for one such address.
 const BUFFER_STRIDE: usize = (64 << 10) + 9 * 64;
-/// What a datagram of UDP can hold.
+/// The most bytes of a datagram of UDP.
 const JOINED_BYTES_MAX: usize = 65_000;
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ impl Batches {
                 ecn: None,
             });
         }
-        // A socket that only fails, as that of a device which slept, is not asked on and on.
+        // A socket that only fails, as that of a device which slept, is not polled on and on.
         packets.len() > before
     }
 }

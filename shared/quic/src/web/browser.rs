@@ -1,4 +1,4 @@
-//! What a browser may say around its session, read without a connection: for tests, and for
+//! A browser's bytes around its session, read without a connection: for tests, and for
 //! the fuzz target `web`.
 
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use super::frames::{self, FRAME_BYTES_MAX, Frames};
 use super::{Attached, Head, Request, State, Web, WebOptions, head};
 use crate::rejection::Rejection;
 
-/// A server's end, and what has arrived on the two streams that it reads all the time.
+/// A server's end, and the bytes of the two streams that it reads all the time.
 struct Unconnected {
     web: Web,
     control: Frames,
@@ -27,7 +27,7 @@ pub(crate) enum Piece {
     Stream(Vec<u8>),
 }
 
-/// What became of it.
+/// Its result.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// The code of the rejection.
@@ -61,7 +61,7 @@ pub(crate) fn try_pieces(options: &WebOptions, pieces: &[Piece]) -> Outcome {
 }
 
 /// Each piece is a byte for the way by which it comes, its length, and so many bytes. Some
-/// ways stand for what browsers say, which no fuzzer would guess.
+/// ways stand for browsers' messages, which no fuzzer would guess.
 fn pieces(mut rest: &[u8]) -> Vec<Piece> {
     let mut pieces = vec![];
     while let [way, length, behind @ ..] = rest {

@@ -407,7 +407,7 @@ impl Forms {
         }
     }
 
-    /// Reads what [`Forms::put`] wrote.
+    /// Reads the output of [`Forms::put`].
     pub fn read(reader: &mut BitReader<'_>, axes: &Axes) -> Result<Forms, DecodeError> {
         let mut forms = Forms {
             base_ticks: reader.get_as(BASE_BITS)?,
@@ -433,7 +433,7 @@ impl Forms {
         Ok(forms)
     }
 
-    /// Reads what [`Forms::put_place`] wrote.
+    /// Reads the output of [`Forms::put_place`].
     pub fn read_place(&self, reader: &mut BitReader<'_>, axes: &Axes) -> Result<Read, DecodeError> {
         let is_difference = match self.is_mixed() {
             true => reader.get_bool()?,

@@ -75,7 +75,7 @@ impl SelectionTrial {
         Ok(self.device.elapsed_ms(&self.marks[0], &self.marks[1])?)
     }
 
-    /// What was selected last, in the order in which it was stored.
+    /// The last selection, in the order in which it was stored.
     pub fn selected(&self) -> Result<Vec<u32>, EventsError> {
         self.device.enter()?;
         let count = fetch(&self.device, self.buffers.count, 1)?[0];

@@ -52,7 +52,7 @@ impl<'a, const D: usize> Finder<'a, D> {
     }
 }
 
-/// What represents an updated region in a search: one entry with the hull of its boxes
+/// The entries of an updated region in a search: one entry with the hull of its boxes
 /// before the step and now; or two entries, one for each box, if the hull would be much
 /// larger than both. A lost pair is found by the two entries that represent the boxes of
 /// before, a gained pair by those of now: so each is found once.

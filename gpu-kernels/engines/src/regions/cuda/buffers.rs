@@ -35,7 +35,7 @@ impl Buffers {
         Pointer::new(base + self.sort_scratch)
     }
 
-    /// What kernels are given, before the first step.
+    /// The arguments of kernels, before the first step.
     pub fn world(&self, config: &RegionsConfig, base: u64) -> RegionsWorld {
         let mut world = RegionsWorld {
             capacity: config.capacity,

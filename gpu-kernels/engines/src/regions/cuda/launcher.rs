@@ -54,7 +54,7 @@ impl Kernels {
     }
 }
 
-/// What a step's launches share.
+/// The state that a step's launches share.
 pub struct Launcher {
     pub kernels: Kernels,
     pub sorter: Sorter,

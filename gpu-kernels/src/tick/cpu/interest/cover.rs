@@ -1,4 +1,4 @@
-//! What any of a client's subscriptions covers, visited once however many of them overlap.
+//! The union of a client's subscriptions, visited once however many of them overlap.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub struct Cover {
     rows: Vec<Row>,
     /// The rows that touch the keys which are being visited.
     active: Vec<Row>,
-    seen: Seen,
+    seen: NumberSet,
 }
 
 /// A row of buckets that a box touches.
@@ -175,12 +175,12 @@ fn is_within(aabb: &Aabb<3>, other: &Aabb<3>) -> bool {
 
 /// A set of numbers that is cleared in the time that filling it took.
 #[derive(Default)]
-pub struct Seen {
+pub struct NumberSet {
     bits: Vec<u64>,
     numbers: Vec<u32>,
 }
 
-impl Seen {
+impl NumberSet {
     /// Removes all numbers, and makes room for those below `numbers_max`.
     pub fn begin(&mut self, numbers_max: usize) {
         for number in self.numbers.drain(..) {

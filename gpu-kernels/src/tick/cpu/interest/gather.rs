@@ -6,7 +6,7 @@ use crate::logic::{squared_distance, within_distance};
 use crate::tick::cpu::index::{Block, Index};
 
 /// The place of an observer.
-pub struct Place {
+pub struct Viewpoint {
     pub center: [i32; 3],
     pub radius: i32,
     /// How much farther it perceives entities of its client's known set.
@@ -15,7 +15,7 @@ pub struct Place {
     pub followed: Option<u32>,
 }
 
-impl Place {
+impl Viewpoint {
     /// The buckets that hold everything it can perceive.
     #[inline(always)]
     pub fn block(&self, index: &Index, mode: InterestMode) -> Block {
@@ -96,7 +96,13 @@ impl Candidates {
     }
 
     /// Adds the entities that an observer perceives: the nearest, by rank and slot.
-    pub fn gather(&mut self, index: &Index, mode: InterestMode, place: &Place, dimensions: usize) {
+    pub fn gather(
+        &mut self,
+        index: &Index,
+        mode: InterestMode,
+        place: &Viewpoint,
+        dimensions: usize,
+    ) {
         self.found.clear();
         self.centers.push(place.center);
         match (mode, dimensions) {
@@ -163,7 +169,7 @@ impl Candidates {
         &mut self,
         index: &Index,
         mode: InterestMode,
-        place: &Place,
+        place: &Viewpoint,
     ) {
         let radius = i64::from(place.radius) * i64::from(place.radius);
         // Only ranks up to this one can still be among the nearest.
@@ -193,7 +199,7 @@ impl Candidates {
     }
 
     /// The same where known entities count as nearer.
-    fn collect_known<const AXES: usize>(&mut self, index: &Index, place: &Place) {
+    fn collect_known<const AXES: usize>(&mut self, index: &Index, place: &Viewpoint) {
         let square = |reach: i32| u64::from(reach.unsigned_abs()).pow(2);
         let (radius, reach) = (square(place.radius), square(place.radius + place.margin));
         let mut limit = u64::MAX;

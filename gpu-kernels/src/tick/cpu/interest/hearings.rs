@@ -4,7 +4,7 @@
 use shared::InterestMode;
 
 use super::cover::Cover;
-use super::gather::Place;
+use super::gather::Viewpoint;
 use super::{CLIENTS_GRAIN, Interest};
 use crate::logic::within_distance;
 use crate::space::Aabb;
@@ -135,7 +135,7 @@ impl Interest {
     }
 
     /// The bounding box of an observer's range.
-    fn box_of(&self, place: &Place, index: &Index) -> Aabb<3> {
+    fn box_of(&self, place: &Viewpoint, index: &Index) -> Aabb<3> {
         match self.mode {
             InterestMode::Exact => Aabb {
                 low: place.center.map(|p| p - place.radius),
@@ -146,7 +146,7 @@ impl Interest {
     }
 }
 
-impl Place {
+impl Viewpoint {
     /// Whether any point of a box is within its radius.
     fn touches(&self, aabb: &Aabb<3>) -> bool {
         let nearest = std::array::from_fn(|axis| {

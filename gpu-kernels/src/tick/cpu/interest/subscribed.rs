@@ -1,7 +1,7 @@
 //! The entities that a client's subscriptions add to those that its observers perceive.
 
-use super::cover::{Cover, Seen};
-use super::gather::{Candidates, Place};
+use super::cover::{Cover, NumberSet};
+use super::gather::{Candidates, Viewpoint};
 use super::{Input, Interest};
 use crate::space::Aabb;
 use crate::tick::cpu::State;
@@ -64,7 +64,7 @@ impl Interest {
         &self,
         client: usize,
         input: Input<'_>,
-        (cover, seen): (&mut Cover, &mut Seen),
+        (cover, seen): (&mut Cover, &mut NumberSet),
         mut visit: impl FnMut(u32),
     ) {
         let (state, index) = (input.state, input.index);
@@ -72,7 +72,7 @@ impl Interest {
         seen.begin(state.slots.used());
         for aabb in cover.boxes() {
             let mut is_fresh = |slot: u32, position: [i32; 3]| {
-                let perceived = |place: Place| place.reaches(position);
+                let perceived = |place: Viewpoint| place.reaches(position);
                 input.merge.has_changed(slot)
                     && seen.is_new(slot)
                     && !self.places(client, state).any(perceived)
