@@ -87,11 +87,11 @@ fn run_until_failure(backend: &mut dyn Backend, frames: &[Frame]) -> TickError {
     let mut in_flight = None;
     for frame in frames {
         let submitted = backend.submit(frame);
-        if let (Some(ticket), Ok(_)) = (in_flight.take(), &submitted) {
-            if let Err(error) = backend.collect(ticket) {
-                assert_stays_failed(backend, frame, &error);
-                return error;
-            }
+        if let (Some(ticket), Ok(_)) = (in_flight.take(), &submitted)
+            && let Err(error) = backend.collect(ticket)
+        {
+            assert_stays_failed(backend, frame, &error);
+            return error;
         }
         match submitted {
             Ok(ticket) => in_flight = Some(ticket),
