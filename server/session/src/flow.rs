@@ -68,6 +68,31 @@ struct Limit {
     wider: u32,
 }
 
+/// What the acknowledgements of a step show.
+#[derive(Clone, Copy, Debug)]
+struct Judgement {
+    /// The shortest one of the step.
+    round_trip: u32,
+    queue_ms: u64,
+    has_queue: bool,
+    is_overloaded: bool,
+    /// There was more to send than was allowed.
+    is_full: bool,
+    /// In a tick.
+    arrived_bytes: u32,
+    /// The lowest limit, in bytes a tick.
+    least: u32,
+}
+
+/// What follows from a step, beside another limit.
+enum Adjustment {
+    None,
+    /// The limit is not needed.
+    Unused,
+    /// The round trip is that of a longer path, without a queue.
+    LongerPath,
+}
+
 impl Flow {
     /// The latest round trip, including the client's own waits.
     pub fn round_trip(&self) -> u32 {
@@ -155,30 +180,42 @@ impl Flow {
     }
 
     fn end_step(&mut self, tick_hz: u32) {
-        let step = self.step;
         self.sent.rotate_right(1);
-        self.sent[0] = u16::try_from(step.sent).unwrap_or(u16::MAX);
-        let Some(now) = step.shortest.filter(|_| step.sent > 0) else {
-            // This step shows nothing.
+        self.sent[0] = u16::try_from(self.step.sent).unwrap_or(u16::MAX);
+        let Some(judgement) = self.judge(tick_hz) else {
             return;
         };
+        let Some(limit) = &mut self.limit else {
+            let is_overloaded = judgement.is_overloaded;
+            self.limit = is_overloaded.then(|| Limit::new(&judgement));
+            return;
+        };
+        match limit.adjust(&judgement) {
+            Adjustment::None => {}
+            Adjustment::Unused => self.limit = None,
+            Adjustment::LongerPath => self.shortest = [Some(judgement.round_trip), None],
+        }
+    }
+
+    /// Judges the step that ends; `None` if nothing is known of it.
+    fn judge(&mut self, tick_hz: u32) -> Option<Judgement> {
+        let step = self.step;
+        let now = step.shortest.filter(|_| step.sent > 0)?;
         let shortest = self.shortest.into_iter().flatten().min().unwrap_or(now);
         let queue = now.saturating_sub(shortest);
         let ticks = (tick_hz / 2).max(STEP_TICKS_MIN);
         let arrived = step.arrived.min(step.sent);
         let share = u64::from(step.bytes) * u64::from(arrived) / u64::from(step.sent);
         let arrived_bytes = u32::try_from(share).unwrap_or(u32::MAX) / ticks;
-        let least = BYTES_PER_SECOND_MIN / tick_hz + 1;
-        let lower = |bytes: u32| (bytes / 4 * 3).max(least);
-        let ms = u64::from(queue) * 1000 / u64::from(tick_hz);
-        let stands = queue >= QUEUE_TICKS_MIN && ms >= QUEUE_MS;
+        let queue_ms = u64::from(queue) * 1000 / u64::from(tick_hz);
+        let has_queue = queue >= QUEUE_TICKS_MIN && queue_ms >= QUEUE_MS;
         // A queue grows, or overflows, while less arrives than was sent a round trip before.
         // Where the path has just become longer, less arrives in one step only.
         let current = (self.expected(now, ticks), step.arrived);
         let before = std::mem::replace(&mut self.before, current);
         let falls_short =
             |(sent, arrived): (u32, u32)| sent >= JUDGED_MIN && arrived * 10 < sent * 9;
-        let is_overloaded = falls_short(current) && falls_short(before);
+        let queue_grows = falls_short(current) && falls_short(before);
         // Of few, a third may arrive by chance where a tenth is lost, and a client that has just
         // joined acknowledges late.
         let (expected, arrived_of_it) = (current.0 + before.0, current.1 + before.1);
@@ -190,60 +227,16 @@ impl Flow {
         let late = u64::from(self.round_trip.saturating_sub(shortest)) * 1000;
         let is_late = late / u64::from(tick_hz) >= COLLAPSE_QUEUE_MS;
         let collapses = current.0 >= COLLAPSE_JUDGED_MIN && current.1 * 4 < current.0 && is_late;
-        let is_too_much = stands && is_overloaded || loses || collapses || step.is_marked;
-        // Some of it has arrived before.
-        let arrived_bytes = if collapses {
-            arrived_bytes / 2
-        } else {
-            arrived_bytes
-        };
-        let Some(limit) = &mut self.limit else {
-            self.limit = is_too_much.then(|| Limit {
-                bytes_per_tick: lower(arrived_bytes),
-                takes: arrived_bytes.max(least),
-                tokens: 0,
-                since_lowered: 0,
-                since_full: 0,
-                standing: 0,
-                wider: 0,
-            });
-            return;
-        };
-        limit.since_lowered += 1;
-        limit.since_full = match step.is_full {
-            true => 0,
-            false => limit.since_full + 1,
-        };
-        limit.standing = if stands { limit.standing + 1 } else { 0 };
-        if is_too_much {
-            // A change takes a step to show.
-            if limit.since_lowered >= 2 {
-                limit.takes = limit.bytes_per_tick.min(arrived_bytes).max(least);
-                limit.bytes_per_tick = lower(limit.takes);
-                (limit.since_lowered, limit.wider) = (0, 0);
-            }
-        } else if limit.standing == STEPS_TO_DRAIN {
-            // The queue neither grows nor drains.
-            limit.bytes_per_tick = lower(limit.bytes_per_tick);
-            limit.since_lowered = 0;
-        } else if limit.standing >= STEPS_OF_QUEUE {
-            // A queue would be gone by now. The path is a longer one, and its capacity is
-            // estimated anew.
-            self.shortest = [Some(now), None];
-            (limit.standing, limit.takes) = (0, limit.bytes_per_tick);
-        } else if limit.since_full >= STEPS_UNUSED {
-            self.limit = None;
-        } else if step.is_full && !stands && limit.since_lowered >= 2 {
-            // Slowly up to its capacity and beyond, and ever faster if no queue follows.
-            let is_wider = limit.bytes_per_tick > limit.takes && ms <= NO_QUEUE_MS;
-            limit.wider = if is_wider { limit.wider + 1 } else { 0 };
-            let part = match limit.wider {
-                0..STEPS_WIDER => 16,
-                STEPS_WIDER..STEPS_MUCH_WIDER => 4,
-                _ => 1,
-            };
-            limit.bytes_per_tick += (limit.bytes_per_tick / part).max(1);
-        }
+        Some(Judgement {
+            round_trip: now,
+            queue_ms,
+            has_queue,
+            is_overloaded: has_queue && queue_grows || loses || collapses || step.is_marked,
+            is_full: step.is_full,
+            // Of a collapse, some of it has arrived before.
+            arrived_bytes: arrived_bytes / if collapses { 2 } else { 1 },
+            least: BYTES_PER_SECOND_MIN / tick_hz + 1,
+        })
     }
 
     /// How many ticks should have been acknowledged in the last step: those that were sent a
@@ -252,6 +245,71 @@ impl Flow {
         let (whole, rest) = (round_trip / step_ticks, round_trip % step_ticks);
         let sent = |steps: u32| u32::from(self.sent.get(steps as usize).copied().unwrap_or(0));
         (sent(whole) * (step_ticks - rest) + sent(whole + 1) * rest) / step_ticks
+    }
+}
+
+impl Judgement {
+    /// A lower limit.
+    fn lower(&self, bytes: u32) -> u32 {
+        (bytes / 4 * 3).max(self.least)
+    }
+}
+
+impl Limit {
+    /// The first limit of a link that is overloaded.
+    fn new(judgement: &Judgement) -> Limit {
+        Limit {
+            bytes_per_tick: judgement.lower(judgement.arrived_bytes),
+            takes: judgement.arrived_bytes.max(judgement.least),
+            tokens: 0,
+            since_lowered: 0,
+            since_full: 0,
+            standing: 0,
+            wider: 0,
+        }
+    }
+
+    /// Lowers or raises the limit after a step.
+    fn adjust(&mut self, judgement: &Judgement) -> Adjustment {
+        let has_queue = judgement.has_queue;
+        self.since_lowered += 1;
+        self.since_full = match judgement.is_full {
+            true => 0,
+            false => self.since_full + 1,
+        };
+        self.standing = if has_queue { self.standing + 1 } else { 0 };
+        if judgement.is_overloaded {
+            // A change takes a step to show.
+            if self.since_lowered >= 2 {
+                let takes = self.bytes_per_tick.min(judgement.arrived_bytes);
+                self.takes = takes.max(judgement.least);
+                self.bytes_per_tick = judgement.lower(self.takes);
+                (self.since_lowered, self.wider) = (0, 0);
+            }
+        } else if self.standing == STEPS_TO_DRAIN {
+            // The queue neither grows nor drains.
+            self.bytes_per_tick = judgement.lower(self.bytes_per_tick);
+            self.since_lowered = 0;
+        } else if self.standing >= STEPS_OF_QUEUE {
+            // A queue would be gone by now. The path is a longer one, and its capacity is
+            // estimated anew.
+            (self.standing, self.takes) = (0, self.bytes_per_tick);
+            return Adjustment::LongerPath;
+        } else if self.since_full >= STEPS_UNUSED {
+            return Adjustment::Unused;
+        } else if judgement.is_full && !has_queue && self.since_lowered >= 2 {
+            // Slowly up to its capacity and beyond, and ever faster if no queue follows.
+            let is_above = self.bytes_per_tick > self.takes;
+            let is_wider = is_above && judgement.queue_ms <= NO_QUEUE_MS;
+            self.wider = if is_wider { self.wider + 1 } else { 0 };
+            let part = match self.wider {
+                0..STEPS_WIDER => 16,
+                STEPS_WIDER..STEPS_MUCH_WIDER => 4,
+                _ => 1,
+            };
+            self.bytes_per_tick += (self.bytes_per_tick / part).max(1);
+        }
+        Adjustment::None
     }
 }
 
