@@ -1,6 +1,6 @@
 //! What a world file says that is allowed, but hardly meant; and what its world lacks.
 
-use super::check::Problem;
+use super::check::{Problem, list};
 use super::logic::Declared;
 use super::raw;
 use crate::world::attribute::AttributeType;
@@ -84,7 +84,8 @@ fn values_of_nobody(
         Problem::new(
             format!("kind.{}.attributes.{}.symbols", kind.name, attribute.name),
             format!(
-                "nobody ever has {nobodys:?}: no kind is born with it, and no command changes `{}`",
+                "nobody ever has {}: no kind is born with it, and no command changes `{}`",
+                list(&nobodys),
                 attribute.name
             ),
         )
