@@ -91,9 +91,19 @@ pub(super) const SIZE_MAX: f64 = 262_143.0;
 
 /// `one of "a", "b"`, as what was expected.
 pub(super) fn one_of<T: std::fmt::Debug>(names: impl IntoIterator<Item = T>) -> String {
-    let names: Vec<String> = names.into_iter().map(|name| format!("{name:?}")).collect();
-    match &names[..] {
-        [] => "none, as there are none".to_owned(),
-        names => format!("one of [{}]", names.join(", ")),
+    let names: Vec<T> = names.into_iter().collect();
+    match names.is_empty() {
+        true => "none, as there are none".to_owned(),
+        false => format!("one of {}", list(&names)),
     }
 }
+
+/// `["a", "b"]`, but no more than people read.
+pub(super) fn list<T: std::fmt::Debug>(names: &[T]) -> String {
+    match names.len().checked_sub(LISTED_MAX) {
+        None | Some(0) => format!("{names:?}"),
+        Some(more) => format!("{:?} and {more} more", &names[..LISTED_MAX]),
+    }
+}
+
+const LISTED_MAX: usize = 32;

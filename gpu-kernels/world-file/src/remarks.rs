@@ -3,7 +3,7 @@
 use shared::world::attribute::AttributeType;
 use shared::world::config::WorldConfig;
 
-use super::check::Problem;
+use super::check::{Problem, list};
 use super::compile::Declared;
 use super::raw;
 
@@ -85,7 +85,8 @@ fn values_of_nobody(
         Problem::new(
             format!("kind.{}.attributes.{}.symbols", kind.name, attribute.name),
             format!(
-                "nobody ever has {nobodys:?}: no kind is born with it, and no command changes `{}`",
+                "nobody ever has {}: no kind is born with it, and no command changes `{}`",
+                list(&nobodys),
                 attribute.name
             ),
         )

@@ -775,6 +775,25 @@ fn keys_of_an_area_of_a_wrong_shape_are_the_only_problems_of_it() {
 }
 
 #[test]
+fn messages_list_no_more_names_than_people_read() {
+    let symbols: Vec<String> = (0..1000).map(|i| format!("'s{i:03}'")).collect();
+    let symbols = symbols.join(", ");
+    let text = format!(
+        "[[kind]]\nname = 'a'\nattributes = [{{ name = 'b', type = 'symbol', audience = 'state', \
+         default = 'x', symbols = [{symbols}] }}]"
+    );
+    let told = shown(&text);
+    assert!(
+        told.contains(", \"s031\"] and 968 more, found \"x\""),
+        "{told}"
+    );
+    let text = text.replace("default = 'x', ", "");
+    let checked = Reader::default().parse(&text, "w.toml");
+    let told = checked.unwrap().warnings[0].to_string();
+    assert!(told.contains(", \"s032\"] and 967 more: no kind"), "{told}");
+}
+
+#[test]
 fn a_key_that_is_there_twice_is_named_with_both_places_beside_other_problems() {
     let text = "[world]\naoi = 5\nname = \"a\"\naoi = 6\nsizes = 3\n[limits]\nclients = 1\n\
                 [world]\ncapacity = 9\n[[kind]]\nname = \"a\"\n\

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -80,10 +80,8 @@ fn write_changes(folder: &Path, mut lists: KeptLists, changes: &Receiver<Change>
                 true => lists.remove(&account),
                 false => lists.insert(account, list),
             };
-            next = match changes.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(change) => Some(change),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-            };
+            let left = due.saturating_duration_since(Instant::now());
+            next = changes.recv_timeout(left).ok();
         }
         let written = serde_json::to_vec(&lists)
             .context("the lists can't be written")

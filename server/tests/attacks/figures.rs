@@ -17,14 +17,31 @@ async fn figures_of_subscriptions_that_match_every_change() {
     let world = "
         [world]
         size = [200, 200]
-        aoi = 50
-        capacity = 512
+        aoi = 10
+        capacity = 4096
         tick_hz = 10
 
         [limits]
         clients = 128
         resume_seconds = 2
         subscriptions_per_client = 16
+        # The attackers read nothing, and are to stay.
+        idle_seconds = 120
+        unread_seconds = 120
+        client_stream_bytes = 4194304
+
+        [[kind]]
+        name = 'player'
+        attributes = [{ name = 'hp', type = 'i32', default = 100, audience = 'state' }]
+
+        [[kind]]
+        name = 'sheep'
+        population = 1000
+
+        [[every]]
+        kind = 'sheep'
+        ticks = 1
+        command = 'roam'
     ";
     for subscriptions in [0, 8, 16] {
         let field = Field::start_in(world).await;
@@ -97,5 +114,5 @@ async fn figures_of_silent_joins() {
     field.stands().await;
 }
 
-const TICKS: u64 = 200;
+const TICKS: u64 = 100;
 const SYMBOLS: usize = 16_000;
