@@ -25,6 +25,7 @@
 //! | --- | --- |
 //! | `registry` | where clients subscribe |
 //! | `entries` | the subscriptions as ticks know them, and their place in the matcher |
+//! | `matcher` | the matcher, and the length of its batches |
 //! | `wanted` | events that subscriptions can match at all |
 //! | `ranges` | filters for ranges of values, looked up by cells |
 //! | `candidates` | the changes and notifications of a batch |
@@ -37,6 +38,7 @@ mod apart;
 mod candidates;
 mod clients;
 mod entries;
+mod matcher;
 mod notices;
 mod ranges;
 mod registry;
@@ -46,8 +48,8 @@ mod writer;
 use shared::predicate::WorldNames;
 use shared::{ClientRow, EntityId, Slot, WorldConfig};
 
+use crate::content::Matches;
 use crate::content::cpu::SAMPLED;
-use crate::content::{AutoMatcher, Batch, CpuMatcher, Matches, Subscriptions};
 use crate::tick::error::StartError;
 use crate::tick::output::TickOutput;
 pub use notices::{ClientNotice, Notice, Notices};
@@ -57,6 +59,7 @@ use apart::Apart;
 use candidates::Candidates;
 use clients::Clients;
 use entries::{Entries, Entry};
+use matcher::{Matcher, batch_len};
 use registry::Edit;
 
 /// A world's subscriptions, and the matcher that finds the notices of each tick.
@@ -108,11 +111,6 @@ pub trait Before {
     fn kind(&self, slot: Slot) -> u16;
     /// The values of all columns.
     fn row(&self, slot: Slot) -> &[i32];
-}
-
-enum Matcher {
-    Cpu(CpuMatcher),
-    Auto(Box<AutoMatcher>),
 }
 
 impl Listeners {
@@ -449,45 +447,6 @@ impl Listeners {
     }
 }
 
-impl Matcher {
-    fn new(
-        subscriptions: &mut Subscriptions,
-        threads: usize,
-        gpu: Option<u32>,
-    ) -> Result<Matcher, StartError> {
-        Ok(match gpu {
-            Some(ordinal) => {
-                let mut matcher = AutoMatcher::with_batches(
-                    subscriptions,
-                    threads,
-                    ordinal,
-                    BATCH_MAX,
-                    PAIRS_WANTED,
-                )?;
-                matcher.keep_sample();
-                Matcher::Auto(Box::new(matcher))
-            }
-            None => {
-                let mut matcher = CpuMatcher::new(threads)?;
-                matcher.keep_sample();
-                Matcher::Cpu(matcher)
-            }
-        })
-    }
-
-    fn match_batch(
-        &mut self,
-        subscriptions: &mut Subscriptions,
-        batch: &Batch,
-        matches: &mut Matches,
-    ) {
-        match self {
-            Matcher::Cpu(matcher) => matcher.match_batch(subscriptions, batch, matches),
-            Matcher::Auto(matcher) => matcher.match_batch(subscriptions, batch, matches),
-        }
-    }
-}
-
 impl Budget {
     fn of(tick_hz: u32) -> Budget {
         let a_tick = |a_second: u64| a_second / u64::from(tick_hz.max(1));
@@ -499,18 +458,6 @@ impl Budget {
     }
 }
 
-/// The length of a batch whose candidates cost so many filters each.
-fn batch_len(filters: usize) -> usize {
-    (FILTERS_WANTED / filters.max(1)).clamp(BATCH_MIN, BATCH_MAX)
-}
-
-/// A batch is made to check about this many filters: the cost of one more batch is little
-/// beside it, and clients that cost too much are found by then.
-const FILTERS_WANTED: usize = 1 << 20;
-/// The most pairs of candidate and subscription that a GPU finds at a time.
-const PAIRS_WANTED: usize = 1 << 21;
-const BATCH_MIN: usize = 64;
-const BATCH_MAX: usize = 1 << 16;
 /// A thread checks a hundred million filters in a second, or more.
 const TOGETHER_PER_SECOND: u64 = 1 << 25;
 const CLIENT_PER_SECOND: u64 = 1 << 18;

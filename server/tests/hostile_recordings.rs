@@ -86,7 +86,7 @@ fn a_world_that_no_file_gives_is_named_with_its_mistake() {
             .map(|_| ())
             .unwrap_err();
         let text = format!("{failure:#}");
-        let begin = "file has a world that can't be one: file:";
+        let begin = "file has a world that can't be one: ";
         text.strip_prefix(begin).expect(&text).to_owned()
     };
     let rejected = reason(&|s| {

@@ -2,7 +2,8 @@
 //!
 //! | module | lowers |
 //! | --- | --- |
-//! | `statement` | blocks, `let`, loops, assignments |
+//! | `statement` | blocks, `let`, assignments |
+//! | `loops` | loops, and what leaves them |
 //! | `expression` | operators, names, attributes, `if`, `match` |
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, commands that are put off, notifications |
@@ -16,6 +17,7 @@ mod constant;
 mod effect;
 mod expression;
 mod finish;
+mod loops;
 mod send;
 mod statement;
 mod symbol;

@@ -97,7 +97,7 @@ fn compile(schema: &Schema, text: &Text) -> Result<Play, Vec<Problem>> {
     parsed.into_iter().for_each(|problem| unit.note(problem));
     check_items(unit);
     for (file, item) in unit.constants() {
-        let _ = constant(&unit, file, &item.name);
+        let _ = constant(unit, file, &item.name);
     }
     let mut code = Code::default();
     for (file, function) in unit.helpers() {

@@ -232,7 +232,9 @@ impl Tree {
         }
         let mut circles = vec![];
         for (folder, arrows) in &arrows {
-            let place = [&[self.folder.clone()], &folder[..]].concat().join("/");
+            let place = [std::slice::from_ref(&self.folder), &folder[..]]
+                .concat()
+                .join("/");
             for modules in connected(arrows.keys()) {
                 let mut imports = String::new();
                 for ((a, b), example) in arrows {
@@ -256,7 +258,12 @@ fn connected<'a>(
         let mut next = vec![from.clone()];
         while let Some(at) = next.pop() {
             let onward = arrows.clone().filter(|(a, _)| *a == at);
-            next.extend(onward.filter_map(|(_, b)| reached.insert(b.clone()).then(|| b.clone())));
+            next.extend(
+                onward
+                    .map(|(_, b)| b)
+                    .filter(|&b| reached.insert(b.clone()))
+                    .cloned(),
+            );
         }
         reached
     };
@@ -385,7 +392,7 @@ fn without_tests(tokens: Vec<String>, names: &Names, tests: &mut BTreeSet<Names>
         if let Some(m) = tokens[item..at].iter().position(|token| token == "mod")
             && let Some(name) = tokens.get(item + m + 1)
         {
-            tests.insert([&names[..], &[name.clone()]].concat());
+            tests.insert([&names[..], std::slice::from_ref(name)].concat());
         }
         let mut depth = 0;
         while at < tokens.len() {

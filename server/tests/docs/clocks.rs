@@ -12,7 +12,7 @@ const DATES: &[(&str, &str)] = &[
         "when something was measured",
     ),
     (
-        "gpu-kernels/script/src/folder.rs",
+        "gpu-kernels/world-file/src/folder.rs",
         "dates of files, which say whether they have changed",
     ),
     (

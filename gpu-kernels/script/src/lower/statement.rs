@@ -1,17 +1,13 @@
 //! Blocks, `let`, loops, assignments.
 
-use proc_macro2::Span;
 use syn::spanned::Spanned;
 
 use super::constant::constant;
-use super::{Checked, Loop, Lower, Scope};
+use super::{Checked, Lower, Scope};
 use crate::diagnostic::PROBLEMS_MAX;
-use crate::ir::{Binary, Inst, Operand};
+use crate::ir::Inst;
 use crate::parse::name_of;
 use crate::types::{Type, Value};
-
-/// How deep loops over what is near may nest.
-const NEAR_DEPTH_MAX: u8 = 4;
 
 impl<'a> Lower<'a> {
     /// A function's body: its value is that of the block.
@@ -171,144 +167,6 @@ impl<'a> Lower<'a> {
             is_literal: false,
             ..value
         })
-    }
-
-    /// `for name in range` or `for name in near(…)`.
-    pub(super) fn for_loop(&mut self, each: &'a syn::ExprForLoop) -> Checked<Value> {
-        if let Some(label) = &each.label {
-            let message = "scripts have no loop labels";
-            return Err(self.problem(label.span(), message, "expected `for`"));
-        }
-        let Some((name, is_mutable)) = plain_name(&each.pat) else {
-            let label = "expected a name";
-            return Err(self.problem(each.pat.span(), "scripts don't have this pattern", label));
-        };
-        match strip(&each.expr) {
-            syn::Expr::Range(range) => self.range_loop(&name, is_mutable, range, &each.body),
-            syn::Expr::Call(call) if is_call(call, "near") => {
-                self.near_loop(&name, is_mutable, call, &each.body)
-            }
-            other => Err(self.problem(
-                other.span(),
-                "this can't be looped over",
-                "expected a range such as `0..10`, or `near(point, radius)`",
-            )),
-        }
-    }
-
-    fn range_loop(
-        &mut self,
-        name: &str,
-        is_mutable: bool,
-        range: &'a syn::ExprRange,
-        body: &'a syn::Block,
-    ) -> Checked<Value> {
-        let (Some(start), Some(end)) = (&range.start, &range.end) else {
-            let label = "expected both ends, as in `0..10`";
-            return Err(self.problem(range.span(), "this range has no end", label));
-        };
-        let first = self.expression_of(start, Type::Int)?;
-        let last = self.expression_of(end, Type::Int)?;
-        let is_closed = matches!(range.limits, syn::RangeLimits::Closed(_));
-        let counter = self.copy(first);
-        let (head, again, exit) = (self.label(), self.label(), self.label());
-        if is_closed {
-            let is_empty = self.binary(Binary::Lt, last.operand(), counter.operand());
-            self.emit(Inst::JumpIf(is_empty, exit));
-        }
-        self.place(head);
-        self.loops.push(Loop { exit, again });
-        if !is_closed {
-            let goes_on = self.binary(Binary::Lt, counter.operand(), last.operand());
-            self.emit(Inst::JumpUnless(goes_on, exit));
-        }
-        self.step();
-        self.scopes.push(Scope::default());
-        let own = self.copy(counter);
-        self.bind(name, own, is_mutable);
-        let result = self.block(body, Some(Type::Unit));
-        self.scopes.pop();
-        self.loops.pop();
-        self.place(again);
-        if is_closed {
-            // The last number may be the largest that there is.
-            let is_last = self.binary(Binary::Le, last.operand(), counter.operand());
-            self.emit(Inst::JumpIf(is_last, exit));
-        }
-        let next = self.binary(Binary::Add, counter.operand(), 1.into());
-        self.assign(counter, Value::scalar(Type::Int, next));
-        self.emit(Inst::Jump(head));
-        self.place(exit);
-        result.map(|_| Value::UNIT)
-    }
-
-    fn near_loop(
-        &mut self,
-        name: &str,
-        is_mutable: bool,
-        call: &'a syn::ExprCall,
-        body: &'a syn::Block,
-    ) -> Checked<Value> {
-        let arguments: Vec<_> = call.args.iter().collect();
-        let &[center, radius] = &arguments[..] else {
-            let label = "expected `near(point, radius)`";
-            return Err(self.problem(call.span(), "`near` takes 2 arguments", label));
-        };
-        let center = self.place_of(center)?;
-        let radius = self.expression_of(radius, Type::Fixed)?;
-        self.visit_near(center, radius.operand(), call, |lower, slot| {
-            lower.scopes.push(Scope::default());
-            lower.bind(name, Value::scalar(Type::Entity, slot), is_mutable);
-            let result = lower.block(body, Some(Type::Unit));
-            lower.scopes.pop();
-            result.map(|_| ())
-        })?;
-        Ok(Value::UNIT)
-    }
-
-    /// Runs `body` with each entity within a radius of a point.
-    pub(super) fn visit_near(
-        &mut self,
-        center: [Operand; 3],
-        radius: Operand,
-        at: &dyn Spanned,
-        body: impl FnOnce(&mut Lower<'a>, Operand) -> Checked<()>,
-    ) -> Checked<()> {
-        if self.near_depth == NEAR_DEPTH_MAX {
-            let label = format!("at most {NEAR_DEPTH_MAX} deep are allowed");
-            return Err(self.problem(at.span(), "visits of what is near nest too deep", label));
-        }
-        let number = self.near_depth;
-        self.near_depth += 1;
-        self.near_max = self.near_max.max(self.near_depth);
-        let (head, exit) = (self.label(), self.label());
-        self.emit(Inst::NearOpen(number, center, radius));
-        self.place(head);
-        let slot = self.register();
-        self.emit(Inst::NearNext(slot, number, exit));
-        self.loops.push(Loop { exit, again: head });
-        let result = body(self, slot.into());
-        self.loops.pop();
-        self.emit(Inst::Jump(head));
-        self.place(exit);
-        self.near_depth -= 1;
-        result
-    }
-
-    /// `break` or `continue`.
-    pub(super) fn jump_out(&mut self, span: Span, is_break: bool) -> Checked<Value> {
-        let own = self.frames.last().map_or(0, |frame| frame.loops);
-        match self.loops[own..].last() {
-            Some(around) => {
-                let target = if is_break { around.exit } else { around.again };
-                self.emit(Inst::Jump(target));
-                Ok(Value::NEVER)
-            }
-            None => {
-                let label = "expected it inside of a `for`";
-                Err(self.problem(span, "there is no loop around this", label))
-            }
-        }
     }
 
     pub(super) fn return_statement(&mut self, statement: &'a syn::ExprReturn) -> Checked<Value> {
@@ -504,7 +362,7 @@ pub(super) fn is_change(op: &syn::BinOp) -> bool {
 }
 
 /// The name that a pattern gives, and whether it is `mut`.
-fn plain_name(pattern: &syn::Pat) -> Option<(String, bool)> {
+pub(super) fn plain_name(pattern: &syn::Pat) -> Option<(String, bool)> {
     match pattern {
         syn::Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
             Some((name_of(&name.ident), name.mutability.is_some()))
