@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use shared::wire::bits::BitWriter;
 use shared::wire::codec;
-use shared::wire::commands::CommandCodec;
+use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::{Hello, WELCOME_BYTES_MAX, Welcome};
 
 proptest! {
@@ -128,6 +128,25 @@ impl Damage {
         bytes.extend(&self.tail);
         bytes
     }
+}
+
+/// Found by the fuzz target of commands.
+#[test]
+fn a_short_datagram_may_have_as_many_commands_as_it_has_bits() {
+    let config = script::world::parse("", "w.toml").expect("the default world");
+    let schema = &config.schema;
+    let codec = CommandCodec::new(schema, 0);
+    let kind = schema.command_named("move").expect("a command").kind;
+    let words = codec.word_count(kind).expect("clients may send it");
+    let datagram = ClientDatagram {
+        kinds: vec![kind; 255],
+        words: vec![0; 255 * words],
+        ..ClientDatagram::default()
+    };
+    let mut bytes = vec![];
+    codec.encode(&datagram, &mut BitWriter::default(), &mut bytes);
+    assert!(bytes.len() < 100, "{}", bytes.len());
+    decoders::commands(schema, 0, &bytes);
 }
 
 fn any_damage() -> impl Strategy<Value = Damage> {
