@@ -1,18 +1,18 @@
 //! Decoders read arbitrary bytes: they return an error, or content that is within the
 //! world's bounds and not larger than the bytes allow.
 
-use crate::decoders;
-
-use crate::worlds::{
-    any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent, any_tick,
-    any_velocity, any_welcome, frame, gathered, movement, scattered,
-};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use shared::wire::bits::BitWriter;
 use shared::wire::codec;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::{Hello, WELCOME_BYTES_MAX, Welcome};
+
+use crate::decoders;
+use crate::worlds::{
+    any_client_datagram, any_header, any_hello, any_request, any_schema, any_sent, any_tick,
+    any_velocity, any_welcome, frame, gathered, movement, scattered,
+};
 
 proptest! {
     // A found failure becomes a named case, not a line in a file.
@@ -133,7 +133,7 @@ impl Damage {
 /// Found by the fuzz target of commands.
 #[test]
 fn a_short_datagram_may_have_as_many_commands_as_it_has_bits() {
-    let config = script::world::parse("", "w.toml").expect("the default world");
+    let config = world_file::parse("", "w.toml").expect("the default world");
     let schema = &config.schema;
     let codec = CommandCodec::new(schema, 0);
     let kind = schema.command_named("move").expect("a command").kind;
