@@ -53,6 +53,7 @@ use web::DashboardSources;
 
 mod bans;
 pub mod following;
+mod lists;
 mod mutes;
 mod options;
 mod persistence;

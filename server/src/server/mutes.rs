@@ -1,33 +1,23 @@
 //! Whom accounts have muted in a world that is kept, in its folder: they stay so after a restart.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use accounts::identity::Account;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use durability::folder;
 use platform::waits::Wait;
 use tick::talk::mutes::{KeptLists, KeptMutes, Lasting};
 use tracing::error;
-use world_file::{Format, plain};
+
+use super::lists;
 
 /// The lists in a folder, and what keeps there what becomes of them. The tick does not wait for
 /// the disk: lists are written by a thread.
 pub fn open(folder: &Path) -> Result<KeptMutes> {
-    let path = folder.join(FILE);
-    let lists: KeptLists = match fs::read(&path) {
-        Ok(text) => serde_json::from_slice(&text)
-            .map_err(|error| anyhow!(plain(&error.to_string(), Format::Json)))
-            .with_context(|| format!("{} has no lists of muted players", path.display()))?,
-        Err(error) if error.kind() == ErrorKind::NotFound => KeptLists::default(),
-        Err(error) => {
-            return Err(error).with_context(|| format!("cannot read {}", path.display()));
-        }
-    };
+    let lists: KeptLists = lists::read(&folder.join(FILE), "has no lists of muted players")?;
     let (to_writer, changes) = channel();
     let (folder, kept) = (folder.to_owned(), lists.clone());
     let thread = thread::Builder::new()
