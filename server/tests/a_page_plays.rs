@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use accounts::shared_word::SharedWord;
 use client_bot::{BehaviourKind, Network};
-use quic::faults::relay::RelayPort;
+use quic::relay::RelayPort;
 use script::builtin;
 use serde_json::Value;
 use server::Server;

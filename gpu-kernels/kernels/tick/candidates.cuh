@@ -102,7 +102,7 @@ __device__ void each_nearby(const World& w, const Place& place, const Nearby& ne
     i64 radius = (i64)place.radius * place.radius;
     u32 rows = rows_of(w, nearby.cells);
     for (u32 base = 0; base < rows; base += 32) {
-        Range own = row_of_cells(w, nearby.cells, base + lane(), true);
+        Range own = row_of_cells(w, nearby.cells, base + lane(), true, nullptr);
         each_place(own, [&](bool candidate, u32 at) {
             u32 slot = w.capacity, i = at & ~BY_CELL;
             u64 rank = 0;

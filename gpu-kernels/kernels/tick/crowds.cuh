@@ -43,9 +43,31 @@ __device__ inline u32 rows_of(const World& w, const Cells& c) {
     u32 buckets_x = (c.high[0] >> w.cell_bits) - (c.low[0] >> w.cell_bits) + 1;
     return buckets_x * (c.high[1] - c.low[1] + 1) * (c.high[2] - c.low[2] + 1);
 }
+// The places within a distance of a point.
+struct Ball {
+    Point center;
+    i64 radius;
+};
+// The farthest that a cell's places are from a coordinate.
+__device__ inline i64 farthest_in_cell(const World& w, u32 cell, i64 from) {
+    i64 bucket = (i64)(cell >> w.cell_bits) * w.aoi, start = bucket + (i64)(cell & (1u << w.cell_bits) - 1) * w.cell_edge;
+    return max(abs(from - start), abs(from - min(start + (i64)w.cell_edge, bucket + w.aoi)));
+}
+// Narrows a row of cells, from `low` to `high`, to cells of which every place is in the ball.
+__device__ inline void clip(const World& w, const Ball& ball, u32& low, u32& high, u32 y, u32 z) {
+    i64 off_y = farthest_in_cell(w, y, ball.center.p[1]);
+    i64 off_z = w.dimensions == 3 ? farthest_in_cell(w, z, ball.center.p[2]) : 0;
+    i64 rest = ball.radius * ball.radius - off_y * off_y - off_z * off_z;
+    // Rounded down, whatever the root's last bit is.
+    i64 half = rest > 0 ? (i64)sqrt((double)rest) - 1 : 0;
+    low = max(low, cell_of(w, 0, ball.center.p[0] - half) + 1);
+    high = min(high, max(cell_of(w, 0, ball.center.p[0] + half), 1u) - 1);
+}
+
 // Where a row's entities stand, with BY_CELL. A bucket that is not crowded stands in the index
-// only: it belongs to the first of its rows, if `all` are asked for.
-__device__ inline Range row_of_cells(const World& w, const Cells& c, u32 row, bool all) {
+// only: it belongs to the first of its rows, if `all` are asked for. With a ball, only cells
+// that are wholly inside count.
+__device__ inline Range row_of_cells(const World& w, const Cells& c, u32 row, bool all, const Ball* ball) {
     u32 bits = w.cell_bits;
     u32 buckets_x = (c.high[0] >> bits) - (c.low[0] >> bits) + 1, rows_y = c.high[1] - c.low[1] + 1;
     u32 x = (c.low[0] >> bits) + row % buckets_x, rest = row / buckets_x;
@@ -57,6 +79,8 @@ __device__ inline Range row_of_cells(const World& w, const Cells& c, u32 row, bo
         return all && is_first ? bucket : Range{0, 0};
     }
     u32 low = max(c.low[0], x << bits), high = min(c.high[0], (x + 1 << bits) - 1);
+    if (ball) clip(w, *ball, low, high, y, z);
+    if (low > high) return {0, 0};
     const u32* starts = w.crowd_starts + (u64)(bucket.start / CROWD) * (cells_of(w) + 1);
     return {starts[number_of(w, low, y, z)] | BY_CELL, starts[number_of(w, high, y, z) + 1] | BY_CELL};
 }
@@ -66,18 +90,22 @@ struct Nearby {
     Cells cells;
     // Their squared distances have so many bits.
     int bits;
+    // It has as many as are wanted.
+    bool is_full;
 };
 
-// Finds cells in which the `wanted` entities are that are nearest to a point. A square of
-// cells around the point's own has as many, and all in it are within `farthest`. Entities that
-// are known may be farther than others by the world's margin. False: there is no such square
-// within `radius`.
+// Finds cells in which the `wanted` entities are that are nearest to a point, or all within
+// `radius`. A square of cells around the point's own has as many that are within `radius`, and
+// all in it are within `farthest`. Entities that are known may be farther than others by the
+// world's margin. False: the point is outside the world.
 __device__ inline bool find_nearby(const World& w, const Point& center, i64 radius, u32 wanted, Nearby& nearby) {
     for (u32 axis = 0; axis < w.dimensions; axis++)
         if (center.p[axis] < 0 || center.p[axis] >= w.size[axis]) return false;
+    Ball ball = {center, radius};
+    u64 limit = (u64)(radius * radius);
     for (u32 half = 0;; half += 1 + half / 4) {
         u64 edge = (u64)(half + 1) * w.cell_edge, farthest = w.dimensions * edge * edge;
-        if (farthest > (u64)(radius * radius)) return false;
+        bool is_inside = farthest <= limit;
         Cells square = cells_around(w, center, 0);
         for (int axis = 0; axis < (int)w.dimensions; axis++) {
             u32 last = (u32)(w.buckets[axis] << w.cell_bits) - 1;
@@ -86,13 +114,17 @@ __device__ inline bool find_nearby(const World& w, const Point& center, i64 radi
         }
         u32 found = 0, rows = rows_of(w, square);
         for (u32 row = lane(); row < rows; row += 32) {
-            Range range = row_of_cells(w, square, row, false);
+            Range range = row_of_cells(w, square, row, false, is_inside ? nullptr : &ball);
             found += range.end - range.start;
         }
-        if (__reduce_add_sync(~0u, found) < wanted) continue;
+        bool is_full = __reduce_add_sync(~0u, found) >= wanted;
+        if (!is_full && edge < (u64)radius) continue;
         // The diagonal of a square is below 3/2 of its edge, that of a cube below 2.
         i64 reach = w.dimensions == 3 ? 2 * edge : edge + edge / 2;
-        nearby = {cells_around(w, center, reach + w.margin + 1), 64 - __clzll(farthest + 1)};
+        if (!is_full || !is_inside) reach = min(reach, radius);
+        nearby.cells = cells_around(w, center, reach + w.margin + 1);
+        nearby.bits = is_full ? 64 - __clzll(min(farthest, limit) + 1) : w.rank_bits;
+        nearby.is_full = is_full;
         return true;
     }
 }

@@ -92,17 +92,33 @@ see_nearest(const World& w, const Regions* h, u32 client, const Known& known, u3
         each_candidate<REGIONS, true>(w, h, client, known, visit);
     });
 }
-// The same, where the nearest ones stand in few cells. False: that is not so.
-__device__ __noinline__ bool
-see_nearest_in_crowd(const World& w, u32 client, const Known& known, u32* view, u32* histogram) {
+// Collects a client's candidates, which `each` visits, into `view`, as many as have room;
+// returns their number.
+template <class Each>
+__device__ u32 collect(const World& w, u32* view, Each each) {
+    u32 found = 0;
+    each([&](bool candidate, u32 slot, u64 rank) {
+        u32 lanes = __ballot_sync(~0u, candidate);
+        u32 place = found + __popc(lanes & ((1u << lane()) - 1));
+        if (candidate && place < w.view_places) view[place] = word_of(w, slot, rank);
+        found += __popc(lanes);
+    });
+    __syncwarp();
+    return found;
+}
+// What a client sees in a crowd, whose cells say where the nearest entities are; returns their
+// number. NOBODY: it can't be found by cells.
+__device__ __noinline__ u32 see_in_crowd(const World& w, u32 client, const Known& known, u32* view, u32* histogram) {
     Place place;
     Nearby nearby;
-    if (!find_place(w, client, 0, place)) return false;
-    if (!find_nearby(w, place.center, place.radius, w.visible_max, nearby)) return false;
-    see_nearest_of<false>(w, nullptr, client, known, view, histogram, nearby.bits, [&](auto visit) {
-        each_nearby(w, place, nearby, known, visit);
-    });
-    return true;
+    if (!find_place(w, client, 0, place)) return NOBODY;
+    if (!find_nearby(w, place.center, place.radius, w.visible_max, nearby)) return NOBODY;
+    auto each = [&](auto visit) { each_nearby(w, place, nearby, known, visit); };
+    // Beside a crowd, few of it may be within the radius.
+    u32 found = nearby.is_full ? w.visible_max + 1 : collect(w, view, each);
+    if (found <= w.visible_max) return found;
+    see_nearest_of<false>(w, nullptr, client, known, view, histogram, nearby.bits, each);
+    return w.visible_max;
 }
 
 // Whether so many entities are around that it is worth to look for the nearest ones by cell.
@@ -117,21 +133,13 @@ __device__ inline bool is_in_crowd(const World& w, const Tick& t, u32 client) {
 // long); returns their number.
 template <bool REGIONS, bool CROWD>
 __device__ u32 see(const World& w, const Regions* h, u32 client, const Known& known, u32* view, u32* histogram) {
-    u32 found = 0;
-    if (CROWD && see_nearest_in_crowd(w, client, known, view, histogram)) {
-        found = w.visible_max;
-    } else {
-        each_candidate<REGIONS, true>(w, h, client, known, [&](bool candidate, u32 slot, u64 rank) {
-            u32 lanes = __ballot_sync(~0u, candidate);
-            u32 place = found + __popc(lanes & ((1u << lane()) - 1));
-            if (candidate && place < w.view_places) view[place] = word_of(w, slot, rank);
-            found += __popc(lanes);
-        });
-        __syncwarp();
-    }
-    if (found > w.visible_max) {
-        see_nearest<REGIONS>(w, h, client, known, view, histogram);
-        found = w.visible_max;
+    u32 found = CROWD ? see_in_crowd(w, client, known, view, histogram) : NOBODY;
+    if (found == NOBODY) {
+        found = collect(w, view, [&](auto visit) { each_candidate<REGIONS, true>(w, h, client, known, visit); });
+        if (found > w.visible_max) {
+            see_nearest<REGIONS>(w, h, client, known, view, histogram);
+            found = w.visible_max;
+        }
     }
     if (found <= 32) {
         u32 word = sort_word(lane() < found ? view[lane()] : ~0u);

@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use client_bot::console;
 use tracing::callsite::Identifier;
-use tracing::{Event, Metadata, Subscriber, error};
+use tracing::{Event, Metadata, Subscriber, error, warn};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Context, Filter, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer};
 
 use self::queue::Queue;
 
@@ -36,9 +37,18 @@ pub const SERVING: &str = "warn,accounts=info,console=info,durability=info,front
 /// The usual level of other commands: warnings, errors, and requests of operators.
 pub const QUIET: &str = "warn,audit=info";
 
-/// Logs to standard error by the filter `RUST_LOG`, or else by `usual`.
+/// Logs to standard error by the filter `RUST_LOG`, a level or a list of TARGET=LEVEL, or else by
+/// `usual`.
 pub fn start(format: LogFormat, usual: &str) {
-    let selected = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(usual));
+    let given = std::env::var("RUST_LOG").unwrap_or_default();
+    let parsed: Result<Targets, _> = match given.is_empty() {
+        true => usual.parse(),
+        false => given.parse(),
+    };
+    let (selected, wrong) = match parsed {
+        Ok(selected) => (selected, None),
+        Err(error) => (usual.parse().unwrap_or_default(), Some(error)),
+    };
     let queue = Queue::start(format);
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(queue.clone())
@@ -53,6 +63,9 @@ pub fn start(format: LogFormat, usual: &str) {
         .with(selected)
         .with(lines.with_filter(Limited::new(queue)))
         .init();
+    if let Some(error) = wrong {
+        warn!("RUST_LOG is ignored, expected levels like \"warn,server=debug\": {error}");
+    }
     std::panic::set_hook(Box::new(|panic| {
         error!(target: "panic", "{}", console::panic_text(panic));
     }));

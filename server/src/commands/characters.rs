@@ -1,7 +1,8 @@
 //! `myriad characters`: the characters of accounts.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use accounts::identity::Account;
@@ -170,12 +171,16 @@ impl Characters {
 
     fn import(&self, file: &Path) -> Result<usize> {
         let name = file.display();
-        let text = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+        let text = File::open(file).with_context(|| format!("cannot read {name}"))?;
+        let mut text = BufReader::new(text);
         let mut rows = BTreeMap::new();
-        for (number, line) in (1..).zip(text.lines()) {
-            let row = self
-                .line(line)
-                .with_context(|| format!("line {number} of {name}"))?;
+        for number in 1.. {
+            let row = match next_line(&mut text) {
+                Ok(None) => break,
+                Ok(Some(line)) => self.line(&line),
+                Err(error) => Err(error),
+            };
+            let row = row.with_context(|| format!("line {number} of {name}"))?;
             rows.insert(row.0, row.1);
         }
         let count = rows.len();
@@ -198,6 +203,23 @@ impl Characters {
     }
 }
 
+/// The next line without its end, if there is one.
+fn next_line(text: &mut impl BufRead) -> Result<Option<String>> {
+    let mut line = String::new();
+    if text.take(LINE_BYTES_MAX).read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.len() as u64 == LINE_BYTES_MAX {
+        bail!(
+            "expected an account and its character, found a line of {LINE_BYTES_MAX} bytes or more"
+        );
+    }
+    Ok(Some(line.trim_end().to_owned()))
+}
+
+/// More than a character with all attributes that a world may have takes.
+const LINE_BYTES_MAX: u64 = 64 << 10;
+
 /// A name with its value. A value that is no JSON is a text.
 fn parse(text: &str) -> Result<(String, Value)> {
     let Some((name, value)) = text.split_once('=') else {
@@ -205,4 +227,22 @@ fn parse(text: &str) -> Result<(String, Value)> {
     };
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
     Ok((name.to_owned(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, repeat};
+
+    use super::*;
+
+    #[test]
+    fn lines_of_a_file_are_bounded() {
+        let mut text = "one\r\ntwo".as_bytes();
+        assert_eq!(next_line(&mut text).unwrap().as_deref(), Some("one"));
+        assert_eq!(next_line(&mut text).unwrap().as_deref(), Some("two"));
+        assert_eq!(next_line(&mut text).unwrap(), None);
+        let mut endless = BufReader::new(repeat(0));
+        let error = next_line(&mut endless).unwrap_err().to_string();
+        assert!(error.contains("65536 bytes or more"), "{error}");
+    }
 }

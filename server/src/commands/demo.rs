@@ -20,7 +20,7 @@ use client_bot::{BehaviourKind, Network, Swarm, SwarmOptions, SwarmReport, Trust
 use platform::metrics::machine;
 use platform::metrics::stats::Figures;
 use platform::renewal::Renewals;
-use quic::faults::relay::{self, Relay, RelayPort};
+use quic::relay::{self, Relay, RelayPort};
 use shared::world::logic::Text;
 use tick::backend::BackendOptions;
 

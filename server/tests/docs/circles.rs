@@ -27,8 +27,6 @@ const EXCEPTIONS: &[(&str, &[&str])] = &[
         &["copy", "launcher", "motion", "snapshot", "world"],
     ),
     ("gpu-kernels/src/tick/cuda", &["layout", "regions", "sizes"]),
-    ("shared/quic/src", &["endpoint", "link"]),
-    ("shared/quic/src", &["faults", "socket"]),
 ];
 
 #[test]

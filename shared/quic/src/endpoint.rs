@@ -17,13 +17,14 @@ use quinn_proto::{
 use ring::hmac;
 
 use crate::faults::Network;
+use crate::handle::Handle;
 use crate::link::Link;
 use crate::prefetch::prefetch;
 use crate::socket::{Packet, Socket, SocketCounts};
 use crate::steering::Steering;
 use crate::table::Table;
 use crate::web::WebOptions;
-pub use application::{Application, Event, Handle, Load, Open};
+pub use application::{Application, Event, Load, Open};
 use peer::{Peer, exchange, pass, pass_datagrams};
 
 mod application;
@@ -209,7 +210,7 @@ impl<S> Endpoint<S> {
         let (handle, connection) = self.protocol.connect(now, config, server, name)?;
         self.insert(handle, connection, socket, session, now);
         self.transmit(handle.0, now);
-        Ok(Handle(handle.0))
+        Ok(Handle::new(handle.0))
     }
 
     /// Waits until packets arrive, another thread wakes it, or until a time.
@@ -339,7 +340,7 @@ impl<S> Endpoint<S> {
 
     /// The handles that may be in use.
     pub fn handles(&self) -> impl Iterator<Item = Handle> + use<S> {
-        (0..self.deadlines.len()).map(Handle)
+        (0..self.deadlines.len()).map(Handle::new)
     }
 
     /// The application's session of a connection; `None` if that has ended.
@@ -397,7 +398,7 @@ impl<S> Endpoint<S> {
             Some(DatagramEvent::Response(answer)) => socket.commit_transmit(&answer, now),
             Some(event) => {
                 if let DatagramEvent::ConnectionEvent(handle, _) = &event {
-                    self.prefetch(Handle(handle.0));
+                    self.prefetch(Handle::new(handle.0));
                 }
                 self.sorted.push(event);
             }
@@ -555,7 +556,7 @@ impl<S> Endpoint<S> {
                 }
                 quinn_proto::Event::ConnectionLost { reason } => {
                     if let Some(session) = peer.session.take() {
-                        application.closed(Handle(index), session, reason);
+                        application.closed(Handle::new(index), session, reason);
                     }
                 }
                 quinn_proto::Event::DatagramReceived => {
@@ -571,7 +572,7 @@ impl<S> Endpoint<S> {
                     if let Some(reason) = peer.take_end(now)
                         && let Some(session) = peer.session.take()
                     {
-                        application.closed(Handle(index), session, reason);
+                        application.closed(Handle::new(index), session, reason);
                     }
                 }
                 _ => {}
@@ -597,7 +598,7 @@ impl<S> Endpoint<S> {
             }
             if let Some(session) = peer.session.take() {
                 let reason = ConnectionError::LocallyClosed;
-                application.closed(Handle(index), session, reason);
+                application.closed(Handle::new(index), session, reason);
             }
         }
         if is_urgent {

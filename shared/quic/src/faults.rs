@@ -5,8 +5,6 @@
 //! trace of a real link. Time is always passed in.
 
 mod network;
-#[cfg(feature = "relay")]
-pub mod relay;
 mod trace;
 
 use std::collections::BTreeMap;

@@ -18,6 +18,8 @@
 //! | [`steering`] | which endpoint of a shared port a packet is for |
 //! | [`drops`] | packets that the system dropped |
 //! | [`congestion`] | limits of a thin flow |
+//! | `handle` | which connection |
+//! | `relay` | a bad network between other programs; with the feature `relay` |
 //! | [`rejection`] | why a browser's session is not accepted |
 //! | [`streams`] | bytes of streams |
 //! | `prefetch` | values that are needed soon |
@@ -33,9 +35,12 @@ pub mod congestion;
 pub mod drops;
 pub mod endpoint;
 pub mod faults;
+mod handle;
 pub mod link;
 mod prefetch;
 pub mod rejection;
+#[cfg(feature = "relay")]
+pub mod relay;
 pub mod socket;
 pub mod steering;
 pub mod streams;
@@ -45,8 +50,9 @@ pub mod web;
 
 pub use congestion::{ThinFlowConfig, Turns};
 pub use drops::Drops;
-pub use endpoint::{Application, Endpoint, Event, Handle, Load, Open, Wait};
+pub use endpoint::{Application, Endpoint, Event, Load, Open, Wait};
 pub use faults::{Faults, Network};
+pub use handle::Handle;
 pub use link::{Congestion, DATAGRAM_BUFFER_BYTES, Link};
 pub use prefetch::prefetch;
 pub use quinn_proto as proto;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use quinn_proto::{Connection, Dir, SendStream, StreamId, VarInt, WriteError};
 
-use crate::endpoint::Handle;
+use crate::handle::Handle;
 use crate::socket::Socket;
 use crate::streams::{self, StreamEnd};
 use crate::web::Web;

@@ -5,13 +5,10 @@ use std::time::Instant;
 use bytes::Bytes;
 use quinn_proto::{ConnectionError, Incoming};
 
+use crate::handle::Handle;
 use crate::link::Link;
 use crate::rejection::Rejection;
 use crate::socket::Packet;
-
-/// A connection's number in its endpoint. It is used again after the connection has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Handle(pub(super) usize);
 
 /// The protocol over an endpoint's connections.
 pub trait Application {
@@ -69,15 +66,4 @@ pub struct Load {
     pub connections: usize,
     /// Those whose handshake is not complete.
     pub handshakes: usize,
-}
-
-impl Handle {
-    /// The handle of a connection in a transport beside QUIC, by its number there.
-    pub fn new(index: usize) -> Handle {
-        Handle(index)
-    }
-
-    pub fn index(self) -> usize {
-        self.0
-    }
 }

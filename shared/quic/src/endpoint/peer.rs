@@ -7,7 +7,8 @@ use quinn_proto::{
     Connection, ConnectionError, ConnectionEvent, ConnectionHandle, Dir, StreamEvent, VarInt,
 };
 
-use super::application::{Application, Event, Handle};
+use super::application::{Application, Event};
+use crate::handle::Handle;
 use crate::link::Link;
 use crate::rejection::{NO_ERROR, Rejection};
 use crate::socket::Socket;

@@ -12,6 +12,7 @@ use rustls::{DigitallySignedStruct, SignatureScheme};
 use super::*;
 use crate::congestion::ThinFlowConfig;
 use crate::faults::Faults;
+use crate::handle::Handle;
 
 struct Silent;
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token, Waker};
 
-use super::{FaultyPath, Network};
+use crate::faults::{FaultyPath, Network};
 use crate::socket;
 
 /// The port of a relay to come. It is known before the server is, which may have to name it.
