@@ -115,7 +115,7 @@ fn crowds_are_seen_the_same_everywhere() {
 fn crowd(seed: u64, size: &str, aoi: &str, visible_max: u32) {
     let config = world(&format!(
         "[world]\nsize = [{size}]\n{aoi}\ncapacity = 4000\nvisible_max = {visible_max}\n\
-         motion = false\n[limits]\nclients = 8\n[commands]\nmove.speed_max = 20\n"
+         motion = false\n[limits]\nclients = 16\n[commands]\nmove.speed_max = 20\n"
     ));
     let reach = config.schema.world.aoi.raw();
     let axes = config.dimensions();
@@ -135,14 +135,22 @@ fn crowd(seed: u64, size: &str, aoi: &str, visible_max: u32) {
     }
     let mut parity = Parity::new(&config);
     for tick in 0..4 {
-        for client in 0..8 {
+        for client in 0..16 {
+            let mut near =
+                |reach: i32| Target::Point([0; 3].map(|_| crowd + dice.within(-reach..=reach)));
             let target = match client {
+                5..8 => near(reach),
+                // Most of them stand beside the crowd: some of it is within their radius.
+                8..16 => near(2 * reach),
                 0..3 => Target::Entity(EntityId::new(dice.within(0..=3999) as u32, 1)),
                 3 => Target::Point([crowd; 3]),
-                4 => Target::Point([-1, crowd, crowd]),
-                _ => Target::Point([0; 3].map(|_| crowd + dice.within(-reach..=reach))),
+                _ => Target::Point([-1, crowd, crowd]),
             };
-            let radius = if client == 5 { reach / 4 } else { i32::MAX };
+            let radius = match client {
+                5 => reach / 4,
+                12.. => dice.within(0..=reach),
+                _ => i32::MAX,
+            };
             frame.observers.push(watch(client, 0, target, radius));
         }
         let output = parity.tick(&frame);
