@@ -16,7 +16,6 @@ const EXCEPTIONS: &[(&str, &[&str])] = &[
     ("client-bot/ffi/src", &["failure", "memory"]),
     ("client-bot/src", &["cli", "network"]),
     ("client-bot/src", &["console", "signals"]),
-    ("client-bot/src/swarm", &["bot", "thread"]),
     ("gpu-kernels/src", &["content", "kernels", "logic", "tick"]),
     (
         "gpu-kernels/src/tick",
