@@ -14,8 +14,6 @@ type Circle = (String, Vec<String>);
 const EXCEPTIONS: &[(&str, &[&str])] = &[
     ("client-bot/ffi/src", &["clients", "events"]),
     ("client-bot/ffi/src", &["failure", "memory"]),
-    ("client-bot/src", &["cli", "network"]),
-    ("client-bot/src", &["console", "signals"]),
     ("gpu-kernels/src", &["content", "kernels", "logic", "tick"]),
     (
         "gpu-kernels/src/tick",
