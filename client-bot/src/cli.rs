@@ -360,14 +360,6 @@ fn count(text: &str, max: usize) -> Result<usize, String> {
     }
 }
 
-/// Parses a percentage.
-pub fn percentage(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(number) if (0.0..=100.0).contains(&number) => Ok(number),
-        _ => Err("expected a number from 0 to 100".to_owned()),
-    }
-}
-
 const COUNT_MAX: usize = 1_000_000;
 /// On any machine; tests of many threads need no cores.
 const THREADS_MAX: usize = 256;

@@ -167,18 +167,8 @@ impl ClientError {
         }
     }
 
-    /// Whether the server would answer another attempt to join in the same way.
-    #[cfg(feature = "bots")]
-    pub(crate) fn is_for_good(&self) -> bool {
-        match self {
-            ClientError::Refused(_) => true,
-            ClientError::Ended(ending) => !ending.code.is_worth_a_retry(),
-            _ => false,
-        }
-    }
-
     /// The same for a [`Game`](client_core::Game).
-    #[cfg(feature = "tokio")]
+    #[cfg(any(feature = "bots", feature = "tokio"))]
     pub(crate) fn ending(&self) -> Ending {
         match self {
             ClientError::Ended(ending) | ClientError::Refused(ending) => ending.clone(),

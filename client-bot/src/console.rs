@@ -55,7 +55,7 @@ pub fn run_program(name: &'static str, run: impl FnOnce() -> Result<bool>) -> Ex
     std::panic::set_hook(Box::new(|panic| {
         note(format_args!("{}", panic_text(panic)))
     }));
-    if let Err(error) = signals::start() {
+    if let Err(error) = signals::start(flush_errors) {
         note!("{name}: cannot listen for signals: {error}");
     }
     let ended = catch_unwind(AssertUnwindSafe(run));

@@ -4,7 +4,8 @@
 use client_core::{CommandError, Entity, Game, View};
 use shared::predicate::nearest;
 use shared::{
-    Attribute, AttributeType, Audience, CommandKind, CommandSchema, EntityId, EntityRef, Fixed,
+    Attribute, AttributeType, AttributeValue, Audience, CommandKind, CommandSchema, EntityId,
+    EntityRef,
 };
 use thiserror::Error;
 
@@ -195,31 +196,6 @@ fn unknown<'a>(what: &'static str, name: &str, known: impl Iterator<Item = &'a s
     }
 }
 
-/// A change of an attribute, by its name, with values as [`number`] gives them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NamedChange {
-    pub attribute: String,
-    pub old: f64,
-    pub new: f64,
-}
-
-impl NamedChange {
-    /// `None` if the world has no such column.
-    pub fn of(view: &View, column: u16, old: i32, new: i32) -> Option<NamedChange> {
-        let attribute = view.schema().attributes.get(usize::from(column))?;
-        Some(NamedChange {
-            attribute: attribute.name.clone(),
-            old: number(attribute.ty, old),
-            new: number(attribute.ty, new),
-        })
-    }
-}
-
-/// The name of a command; `None` if the world has no such command.
-pub fn command_name(view: &View, command: CommandKind) -> Option<&str> {
-    Some(&view.schema().command(command)?.name)
-}
-
 /// The name of a kind of entities; `None` if the world has no such kind.
 pub fn kind_name(view: &View, kind: u16) -> Option<&str> {
     let kinds = &view.schema().kinds;
@@ -229,11 +205,7 @@ pub fn kind_name(view: &View, kind: u16) -> Option<&str> {
 /// A raw word as a number: fixed-point ones in units, booleans as 0 and 1, symbols by their
 /// number, entities by their reference.
 pub fn number(ty: AttributeType, raw: i32) -> f64 {
-    match ty {
-        AttributeType::Fixed => Fixed::from_raw(raw).to_f64(),
-        AttributeType::Bool => f64::from(u8::from(raw != 0)),
-        AttributeType::I32 | AttributeType::Symbol | AttributeType::Entity => f64::from(raw),
-    }
+    AttributeValue::of(ty, raw).number()
 }
 
 /// The number that stands for an entity in a command's numbers.
@@ -257,20 +229,7 @@ pub fn symbol(view: &View, name: &str) -> Option<f64> {
 
 /// The raw word of a number, or what was expected.
 pub fn raw(ty: AttributeType, number: f64) -> Result<i32, String> {
-    let whole = |low: f64, high: f64| {
-        let fits = number.fract() == 0.0 && (low..=high).contains(&number);
-        fits.then_some(number as i32)
-            .ok_or_else(|| format!("expected a whole number from {low} to {high}, found {number}"))
-    };
-    match ty {
-        AttributeType::Fixed => Fixed::from_f64(number)
-            .map(Fixed::raw)
-            .ok_or_else(|| format!("expected a number within ±524,288, found {number}")),
-        AttributeType::Bool => whole(0.0, 1.0),
-        AttributeType::I32 | AttributeType::Symbol | AttributeType::Entity => {
-            whole(f64::from(i32::MIN), f64::from(i32::MAX))
-        }
-    }
+    AttributeValue::of_number(ty, number).map(AttributeValue::raw)
 }
 
 /// A question behind an error.

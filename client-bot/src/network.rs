@@ -6,8 +6,6 @@ use clap::Args;
 use quic::faults::NetworkError;
 use quic::{Faults, Network};
 
-use crate::cli::percentage;
-
 #[derive(Clone, Debug, Args)]
 pub struct NetworkArguments {
     /// Network of the bots, and of pages that a demo serves: lte, 5g-handover, wifi-microwave,
@@ -53,6 +51,14 @@ impl NetworkArguments {
             ..Faults::default()
         };
         Ok(faults.into())
+    }
+}
+
+/// Parses a percentage.
+fn percentage(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if (0.0..=100.0).contains(&number) => Ok(number),
+        _ => Err("expected a number from 0 to 100".to_owned()),
     }
 }
 

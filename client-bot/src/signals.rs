@@ -10,8 +10,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Handles signals from now on. Programs begin with it.
-pub fn start() -> io::Result<()> {
+/// Handles signals from now on. Programs begin with it. One that ends the program calls `flush`
+/// before.
+pub fn start(flush: fn()) -> io::Result<()> {
+    lock().flush = Some(flush);
     imp::start()
 }
 
@@ -101,6 +103,7 @@ struct State {
     has_hangups: bool,
     exit_code: Option<i32>,
     hook: Option<fn()>,
+    flush: Option<fn()>,
 }
 
 fn lock() -> MutexGuard<'static, State> {
@@ -114,6 +117,7 @@ static STATE: Mutex<State> = Mutex::new(State {
     has_hangups: false,
     exit_code: None,
     hook: None,
+    flush: None,
 });
 
 #[cfg(unix)]
@@ -128,7 +132,6 @@ mod imp {
     use signal_hook::{flag, low_level};
 
     use super::lock;
-    use crate::console::flush_errors;
 
     pub fn start() -> io::Result<()> {
         // A file that may not grow is an error of its write, not the end of the program; the
@@ -170,9 +173,11 @@ mod imp {
             }
             return;
         }
-        let code = state.exit_code;
+        let (code, flush) = (state.exit_code, state.flush);
         drop(state);
-        flush_errors();
+        if let Some(flush) = flush {
+            flush();
+        }
         match code {
             Some(code) => low_level::exit(code),
             // So that a shell stops its script, too. It does not work in process 1.

@@ -1,6 +1,7 @@
 //! Many bots on a few threads, each thread with its own sockets.
 
 mod bot;
+mod crew;
 mod latency;
 mod lateness;
 mod options;

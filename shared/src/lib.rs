@@ -23,3 +23,4 @@ pub use world::limits::Limits;
 pub use world::notification::{NotificationField, NotificationKind, NotificationSchema};
 pub use world::schema::{InterestMode, Kind, Schema, WorldInfo};
 pub use world::talk::{Name, Text};
+pub use world::value::{AttributeValue, Plain, Symbol};

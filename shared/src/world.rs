@@ -7,6 +7,7 @@
 //! | [`id`] | ticks, slots, entities, references to entities, client rows |
 //! | [`mix`] | the one hash and the one random generator |
 //! | [`attribute`] | attributes: their types, merge rules and audiences |
+//! | [`value`] | values: decoded, shown, parsed |
 //! | [`course`] | what clients are told of an entity's movement |
 //! | [`command`] | commands: their numbers, senders and words; `[commands]` of the world file |
 //! | [`notification`] | notifications: their numbers and fields |
@@ -38,3 +39,4 @@ pub mod source;
 pub mod spawn;
 pub mod symbols;
 pub mod talk;
+pub mod value;

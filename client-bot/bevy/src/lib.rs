@@ -11,12 +11,11 @@ use bevy_app::{App, Plugin, PostUpdate, PreUpdate};
 use bevy_ecs::prelude::*;
 use bevy_transform::components::Transform;
 use client_bot::GameClient;
-use client_bot::client_core::Event;
+use client_bot::client_core::{Event, EventType, NamedEvent};
 use client_bot::named::{NamedError, kind_name};
 use shared::EntityId;
 
 pub use client_bot;
-pub use client_bot::named::NamedChange;
 
 /// Polls the [`Myriad`] of the app before its updates, and sends its commands after them. An
 /// app without that resource is left alone: insert it when the player wants to connect.
@@ -90,6 +89,15 @@ pub struct MyriadEvent {
     pub changes: Vec<NamedChange>,
 }
 
+/// A change of an attribute, by its name, with values as [`number`](client_bot::named::number)
+/// gives them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedChange {
+    pub attribute: String,
+    pub old: f64,
+    pub new: f64,
+}
+
 fn follow(
     mut myriad: ResMut<Myriad>,
     mut shown: Query<(&mut Seen, &mut Transform)>,
@@ -157,11 +165,17 @@ fn subject(event: &Event) -> Option<EntityId> {
 }
 
 fn named_changes(client: &GameClient, event: &Event) -> Vec<NamedChange> {
-    let (Event::Changed { changes, .. }, Some(view)) = (event, client.view()) else {
-        return vec![];
-    };
-    let named = changes
-        .iter()
-        .filter_map(|change| NamedChange::of(view, change.column, change.old, change.new));
-    named.collect()
+    let mut changes = vec![];
+    NamedEvent::each(event, client.view(), |event| {
+        if let (EventType::Changed, Some(attribute), Some((old, new))) =
+            (event.what, event.name, event.change)
+        {
+            changes.push(NamedChange {
+                attribute,
+                old: old.number(),
+                new: new.number(),
+            });
+        }
+    });
+    changes
 }

@@ -31,6 +31,8 @@ pub struct Clock {
     period: i64,
     /// When datagrams arrived, oldest first.
     arrivals: VecDeque<Arrival>,
+    /// Reused: their origins.
+    origins: Vec<i64>,
     /// The first tick that was received, from which the others are counted.
     base: Tick,
     /// When that tick would have been received without delay; `None` before the first one.
@@ -60,6 +62,7 @@ impl Clock {
         Clock {
             period,
             arrivals: VecDeque::new(),
+            origins: vec![],
             base: Tick(0),
             line: None,
             jitter: 0,
@@ -167,9 +170,11 @@ impl Clock {
         {
             self.arrivals.pop_front();
         }
-        let mut origins: Vec<i64> = self.arrivals.iter().map(|a| a.origin).collect();
-        origins.sort_unstable();
-        let line = origins[0];
+        self.origins.clear();
+        self.origins.extend(self.arrivals.iter().map(|a| a.origin));
+        let late = (self.origins.len() - 1) * 95 / 100;
+        let (earlier, &mut late, _) = self.origins.select_nth_unstable(late);
+        let line = earlier.iter().min().map_or(late, |&least| least.min(late));
         match self.line.replace(line) {
             None => {
                 let round_trip = self.first_round_trip.unwrap_or(self.period);
@@ -178,7 +183,7 @@ impl Clock {
             // The need of input can't be measured now, but a server that leaves out ticks shows.
             Some(before) => self.lead.follow(before - line, at),
         }
-        self.jitter = origins[(origins.len() - 1) * 95 / 100] - line;
+        self.jitter = late - line;
         if tick <= self.newest {
             return;
         }

@@ -8,7 +8,7 @@ use shared::{EntityId, Refusal, Tick};
 use crate::link::LinkState;
 use crate::loss::LossCode;
 use crate::view::View;
-use crate::{Answer, Message, Movement, Notice, Talk};
+use crate::{Answer, Message, Movement, Notice, Quotas, Talk};
 
 /// An event of a game since its last poll, see [`Game::poll`](crate::Game::poll).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +89,9 @@ pub struct RefusedRun {
 
 /// Is called for everything that the server sends a client, as it arrives.
 pub trait EventHandler {
+    /// A server has welcomed the client: all that follows comes over this connection.
+    fn welcomed(&mut self, _view: &View, _quotas: &Quotas) {}
+
     /// A movement datagram has taken effect on the view.
     fn datagram(&mut self, _view: &View, _summary: DatagramSummary, _movement: &Movement) {}
 
@@ -130,6 +133,11 @@ where
     A: EventHandler + ?Sized,
     B: EventHandler + ?Sized,
 {
+    fn welcomed(&mut self, view: &View, quotas: &Quotas) {
+        self.0.welcomed(view, quotas);
+        self.1.welcomed(view, quotas);
+    }
+
     fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
         self.0.datagram(view, summary, movement);
         self.1.datagram(view, summary, movement);

@@ -34,8 +34,10 @@ use crate::scene::Scene;
 use crate::session::Session;
 use crate::view::View;
 use crate::{Region, TalkRequest, Welcomed};
+use presentation::Presentation;
 use world::World;
 
+mod presentation;
 mod world;
 
 /// A game's end of a connection, and its knowledge while that is lost.
@@ -51,6 +53,17 @@ pub struct Game {
     world: Option<Box<World>>,
     /// Events that no world has.
     events: Vec<Event>,
+    /// What a headless game keeps; `None`: the game is shown.
+    headless: Option<Headless>,
+}
+
+/// The view of a headless game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headless {
+    /// All entities in view.
+    Whole,
+    /// The client's own entity, see [`Session::keep_only_own`].
+    OnlyOwn,
 }
 
 /// How a game connects.
@@ -128,6 +141,16 @@ impl Game {
             first_round_trip: None,
             world: None,
             events: vec![],
+            headless: None,
+        }
+    }
+
+    /// A game without a scene, a prediction and events of the world, which costs much less. An
+    /// [`EventHandler`] gets everything.
+    pub fn headless(options: GameOptions, keeps: Headless) -> Game {
+        Game {
+            headless: Some(keeps),
+            ..Game::new(options)
         }
     }
 
@@ -135,16 +158,21 @@ impl Game {
     pub fn poll(&mut self, now: Duration) -> Vec<Event> {
         let mut events = std::mem::take(&mut self.events);
         if let Some(world) = &mut self.world {
-            world.scene.advance(&world.clock, now);
-            if let Some(tick) = world.clock.input_tick(now) {
-                world.prediction.advance(tick, now);
+            let input = world.clock.input_tick(now);
+            if let Some(tick) = input {
                 world.polled = [Some(tick_of(tick.max(0.0))), world.polled[0]];
             }
-            let news = std::mem::take(&mut world.record.events);
-            // Its events came before the end of the connection.
-            let lost = events.iter().position(|e| matches!(e, Event::Lost { .. }));
-            let at = lost.unwrap_or(events.len());
-            events.splice(at..at, news);
+            if let Some(shown) = &mut world.presentation {
+                shown.scene.advance(&world.clock, now);
+                if let Some(tick) = input {
+                    shown.prediction.advance(tick, now);
+                }
+                let news = std::mem::take(&mut shown.record.events);
+                // Its events came before the end of the connection.
+                let lost = events.iter().position(|e| matches!(e, Event::Lost { .. }));
+                let at = lost.unwrap_or(events.len());
+                events.splice(at..at, news);
+            }
         }
         let lost_after = self.lost_after();
         if let Stage::Playing { link } = &mut self.stage
@@ -190,14 +218,19 @@ impl Game {
         self.world.as_ref().map(|world| &world.clock)
     }
 
-    /// The scene; `None` before the first welcome.
+    /// The scene; `None` before the first welcome, and in a headless game.
     pub fn scene(&self) -> Option<&Scene> {
-        self.world.as_ref().map(|world| &world.scene)
+        Some(&self.presentation()?.scene)
     }
 
-    /// The client's own entity, ahead of the server; `None` before the first welcome.
+    /// The client's own entity, ahead of the server; `None` before the first welcome, and in a
+    /// headless game.
     pub fn prediction(&self) -> Option<&Prediction> {
-        self.world.as_ref().map(|world| &world.prediction)
+        Some(&self.presentation()?.prediction)
+    }
+
+    fn presentation(&self) -> Option<&Presentation> {
+        self.world.as_ref()?.presentation.as_deref()
     }
 
     /// The client's limits; `None` before the first welcome.
@@ -210,8 +243,9 @@ impl Game {
     pub fn position(&self, entity: EntityId) -> Option<[f64; 3]> {
         let world = self.world.as_ref()?;
         let is_own = world.session.view().entity() == entity;
-        let predicted = is_own.then(|| world.prediction.position()).flatten();
-        predicted.or_else(|| world.scene.position(entity))
+        let shown = world.presentation.as_ref()?;
+        let predicted = is_own.then(|| shown.prediction.position()).flatten();
+        predicted.or_else(|| shown.scene.position(entity))
     }
 
     /// Lets a later game continue as the same entity.
@@ -255,15 +289,23 @@ impl Game {
         }
     }
 
+    /// When something may be sent that is to be sent at once ([`Game::datagram_for`]), to a server
+    /// that is busy or silent (see [`pace`](crate::pace)); `None`: at any time.
+    pub fn held_until(&self, now: Duration) -> Option<Duration> {
+        self.world.as_ref()?.pace.held_until(now)
+    }
+
     /// Queues a command, and gives its sequence number. It is sent when input is due. The word
     /// `seen`, if it has one, becomes the tick that is shown.
     pub fn command(&mut self, kind: CommandKind, words: &[i32]) -> Result<u32, CommandError> {
         let world = self.playing().ok_or(CommandError::NotInWorld)?;
         let shown = world.shown();
         let sequence = world.session.command_seeing(kind, words, shown)?;
-        let words = &world.session.filled(kind, words, shown);
         world.unsent = Some(sequence);
-        world.prediction.give(sequence, kind, words);
+        if let Some(presentation) = &mut world.presentation {
+            let words = &world.session.filled(kind, words, shown);
+            presentation.prediction.give(sequence, kind, words);
+        }
         Ok(sequence)
     }
 
@@ -271,7 +313,7 @@ impl Game {
     /// that was used rests, and one can be given only so often in a tick. `None` before the
     /// first welcome. Input is for [`Prediction::input_tick`] next.
     pub fn ready_at(&self, kind: CommandKind) -> Option<Tick> {
-        Some(self.world.as_ref()?.prediction.ready_at(kind))
+        Some(self.prediction()?.ready_at(kind))
     }
 
     /// See [`Session::set_region`]. `None` while the client is not in the world.
@@ -395,7 +437,7 @@ impl Game {
             return Ok(());
         }
         self.first_round_trip = round_trip;
-        self.welcome(welcomed, now)
+        self.welcome(welcomed, now, &mut ())
     }
 
     /// The connection has ended, or could not be opened.
@@ -433,7 +475,7 @@ impl Game {
         match &mut self.stage {
             Stage::Greeting { handshake, .. } => {
                 if let Some(welcomed) = handshake.handle_stream(bytes)? {
-                    self.welcome(welcomed, now)?;
+                    self.welcome(welcomed, now, handler)?;
                 }
                 Ok(())
             }
@@ -442,7 +484,7 @@ impl Game {
                 let Some(world) = &mut self.world else {
                     return Ok(());
                 };
-                world.handle_stream(bytes, now, handler)?;
+                world.handle_stream(bytes, handler)?;
                 self.route.set_standby(world.session.standby());
                 Ok(())
             }
@@ -519,13 +561,25 @@ impl Game {
         Some(datagram)
     }
 
-    fn welcome(&mut self, welcomed: Welcomed, now: Duration) -> Result<(), DecodeError> {
+    fn welcome(
+        &mut self,
+        welcomed: Welcomed,
+        now: Duration,
+        handler: &mut dyn EventHandler,
+    ) -> Result<(), DecodeError> {
         let Welcomed {
             welcome,
-            session,
+            mut session,
             rest,
         } = welcomed;
-        let forecast = Forecast::from_bytes(&welcome.forecast, &welcome.schema)?;
+        let forecast = match self.headless {
+            None => Some(Forecast::from_bytes(&welcome.forecast, &welcome.schema)?),
+            Some(Headless::Whole) => None,
+            Some(Headless::OnlyOwn) => {
+                session.keep_only_own();
+                None
+            }
+        };
         let (tick_hz, idle_seconds) = (welcome.schema.world.tick_hz, welcome.quotas.idle_seconds);
         let link = LinkWatch::new(now, tick_hz, idle_seconds);
         self.stage = Stage::Playing { link };
@@ -549,9 +603,13 @@ impl Game {
             true => Event::Resumed(welcome.entity),
             false => Event::Welcomed(welcome.entity),
         };
-        world.record.events.push(event);
+        match &mut world.presentation {
+            Some(shown) => shown.record.events.push(event),
+            None => self.events.push(event),
+        }
         let world = self.world.insert(world);
-        world.handle_stream(&rest, now, &mut ())
+        handler.welcomed(world.session.view(), &world.quotas);
+        world.handle_stream(&rest, handler)
     }
 
     fn lose(&mut self, ending: Ending, now: Duration) {

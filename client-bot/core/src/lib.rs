@@ -34,6 +34,7 @@
 //! | [`session`] | one client's end of a connection |
 //! | [`view`] | the world as one client received it |
 //! | [`event`] | events that a client can react to |
+//! | [`named`] | events in a flat form, with names |
 //! | [`command`] | commands that the server has not confirmed yet |
 //! | [`request`] | requests for regions and subscriptions |
 //! | [`frame`] | messages with a length in front, cut out of a stream |
@@ -48,6 +49,7 @@ pub mod game;
 pub mod handshake;
 pub mod link;
 pub mod loss;
+pub mod named;
 pub mod pace;
 pub mod prediction;
 mod receipt;
@@ -63,15 +65,14 @@ pub mod view;
 pub use clock::Clock;
 pub use command::CommandError;
 pub use event::{Change, DatagramSummary, Event, EventHandler, RefusedRun};
-pub use game::{Game, GameOptions, Step};
+pub use game::{Game, GameOptions, Headless, Step};
 pub use handshake::{Handshake, Welcomed, hello};
 pub use link::{Link, LinkState};
 pub use loss::{Ending, LossCode};
-pub use pace::Pace;
+pub use named::{EventType, NamedEvent, NamedValue};
 pub use prediction::Prediction;
 pub use request::PredicateTooLong;
 pub use retry::RetryOptions;
-pub use route::Route;
 pub use scene::Scene;
 pub use session::Session;
 pub use view::{Entity, View, ViewCounts};

@@ -1,11 +1,8 @@
 //! Received data compared with a game's state before: the events of [`Game::poll`](crate::Game).
 
-use std::time::Duration;
-
 use rustc_hash::FxHashMap;
 use shared::{Course, EntityId, Schema, Tick};
 
-use crate::clock::Clock;
 use crate::event::{Change, DatagramSummary, Event, EventHandler, RefusedRun};
 use crate::prediction::Prediction;
 use crate::scene::Scene;
@@ -39,13 +36,7 @@ struct Known {
 pub(crate) struct Recorder<'a> {
     pub record: &'a mut Record,
     pub scene: &'a mut Scene,
-    pub clock: &'a mut Clock,
     pub prediction: &'a mut Prediction,
-    pub now: Duration,
-    /// The tick of a datagram that was applied.
-    pub received: Option<Tick>,
-    /// From that datagram: see [`DatagramSummary::send_every`].
-    pub send_every: u32,
     /// The forecast by which clients predict from now on.
     pub forecast: Option<Vec<u8>>,
 }
@@ -151,15 +142,7 @@ impl Record {
 
 impl EventHandler for Recorder<'_> {
     fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
-        let DatagramSummary {
-            tick,
-            processed,
-            margin,
-            ..
-        } = summary;
-        self.clock.receive(tick, processed, margin, self.now);
-        self.received = Some(tick);
-        self.send_every = summary.send_every;
+        let tick = summary.tick;
         self.scene.take_in(tick, movement);
         for of_one in movement.extras.chunk_by(|a, b| a.0 == b.0) {
             let slot = movement.slots[of_one[0].0 as usize].0;

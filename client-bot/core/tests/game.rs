@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use crate::common::{OWN, Server, WELCOMED, welcome};
 use client_core::{
-    Change, Ending, Event, Game, GameOptions, Link, LinkState, LossCode, RetryOptions, Step,
+    Change, DatagramSummary, Ending, Event, EventHandler, Game, GameOptions, Headless, Link,
+    LinkState, LossCode, Message, Movement, Quotas, RetryOptions, Step, View,
 };
+use script::builtin;
 use shared::wire::control::{Close, Welcome};
 use shared::wire::{codec, length};
 use shared::{EntityId, Slot, Tick};
@@ -273,6 +275,84 @@ fn input_is_sent_once_a_tick_and_arrives_in_time() {
             (least / 2..longest + PERIOD / 2).contains(&round_trip),
             "seed {seed}: {round_trip:?}"
         );
+    }
+}
+
+#[test]
+fn a_headless_game_sends_what_one_that_is_shown_does_and_a_handler_gets_all_from_the_welcome_on() {
+    #[derive(Default)]
+    struct Seen(Vec<&'static str>);
+    impl EventHandler for Seen {
+        fn welcomed(&mut self, view: &View, _: &Quotas) {
+            assert_eq!(view.entity(), OWN);
+            self.0.push("welcomed");
+        }
+        fn message(&mut self, _: Tick, _: &Message) {
+            self.0.push("message");
+        }
+        fn datagram(&mut self, _: &View, _: DatagramSummary, _: &Movement) {
+            self.0.push("datagram");
+        }
+    }
+    let mut server = Server::new();
+    let mut shown = Game::new(GameOptions::default());
+    let mut headless = Game::headless(GameOptions::default(), Headless::OnlyOwn);
+    // The first frame comes in one packet with the welcome.
+    let mut first = welcome_bytes(&welcome());
+    first.extend(server.enter(11, OWN, 0));
+    first.extend(server.enter(11, OTHER, 0));
+    let mut seen = Seen::default();
+    for game in [&mut shown, &mut headless] {
+        assert_eq!(game.next_step(Duration::ZERO), Step::Connect);
+        game.opened(Some(Duration::from_millis(30)));
+        game.stream_sent(usize::MAX >> 1);
+        seen = Seen::default();
+        game.handle_stream_with(&first, Duration::ZERO, &mut seen)
+            .unwrap();
+        assert_eq!(seen.0, ["welcomed", "message", "message"]);
+    }
+    let mut sent = 0;
+    for ms in 0..3000_u32 {
+        let now = Duration::from_millis(u64::from(ms));
+        let tick = WELCOMED + u64::from(ms / 100);
+        if ms % 100 == 0 && tick > 11 {
+            server.run(tick);
+            let bytes = server.movement(tick, OWN.slot.0, 0);
+            shown.handle_datagram(&bytes, now).unwrap();
+            headless
+                .handle_datagram_with(&bytes, now, &mut seen)
+                .unwrap();
+        }
+        assert_eq!(shown.input_due(now), headless.input_due(now), "{ms}");
+        assert_eq!(shown.next_due(now), headless.next_due(now), "{ms}");
+        if shown.input_due(now).is_some() {
+            for game in [&mut shown, &mut headless] {
+                game.command(builtin::MOVE, &[1, 1]).unwrap();
+            }
+        }
+        let datagram = shown.datagram(now);
+        assert_eq!(datagram, headless.datagram(now), "{ms}");
+        if let Some(datagram) = datagram {
+            server.take_in(&datagram, tick + 1);
+            sent += 1;
+        }
+    }
+    assert!(sent >= 25, "{sent}");
+    assert_eq!(
+        seen.0.iter().filter(|what| **what == "datagram").count(),
+        28
+    );
+    let now = Duration::from_secs(3);
+    assert_eq!(headless.poll(now), [Event::Welcomed(OWN)]);
+    assert!(headless.scene().is_none() && headless.prediction().is_none());
+    let known = headless.view().expect("a view").entities();
+    assert_eq!(known.keys().collect::<Vec<_>>(), [&OWN.slot.0]);
+    // It comes back by itself, as the other does.
+    for game in [&mut shown, &mut headless] {
+        game.closed(lost("gone"), now);
+        assert!(game.next_due(now).is_some_and(|due| due > now));
+        assert_eq!(game.next_step(now + Duration::from_secs(1)), Step::Connect);
+        assert_eq!(game.hello().resume, Some(welcome().ticket));
     }
 }
 

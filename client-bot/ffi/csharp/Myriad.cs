@@ -20,48 +20,297 @@ namespace Myriad
         }
     }
 
+    // Generated from myriad.h: types.
+    /// The status of a call.
     public enum Status
     {
-        Ok, UnknownClient, Argument, NotInWorld, Unknown, NotInView, Connection, Defect,
+        /// It did.
+        Ok = 0,
+        /// No client has this number, or it has left.
+        UnknownClient = 1,
+        /// An argument is not what the function takes.
+        Argument = 2,
+        /// The client is not in the world: not yet, not now, or not any more.
+        NotInWorld = 3,
+        /// The world has nothing of this name or number.
+        Unknown = 4,
+        /// The client cannot see this entity.
+        NotInView = 5,
+        /// The system or the server does not let the client in.
+        Connection = 6,
+        /// A defect of this library. The client is gone.
+        Defect = 7,
     }
 
+    /// The type of an event. Beside it stand the fields of `MyriadEvent` that it fills.
     public enum EventType
     {
-        None, Welcomed, Resumed, Reborn, Entered, Left, Changed, NoticedChange, Notified,
-        NoticesFull, Said, Whispered, Spoken, JoinedChannel, LeftChannel, Member, Announced,
-        Answered, SubscriptionLost, InterfaceChanged, Lost, Refused, Link,
+        /// There is no event.
+        None = 0,
+        /// The client is in the world as a new entity: `entity`.
+        Welcomed = 1,
+        /// The client is in the world again, as the same entity: `entity`.
+        Resumed = 2,
+        /// The client's entity had died, and the client acts as this one from now on: `entity`.
+        Reborn = 3,
+        /// An entity is in view: `tick`, `entity`, `kind`, and the kind's `name`.
+        Entered = 4,
+        /// An entity is in view no longer: `tick`, `entity`. The client's own one leaves when it
+        /// dies.
+        Left = 5,
+        /// An attribute of an entity in view has changed, other than the position: `tick`,
+        /// `entity`, the attribute's `name`, `old_value`, `new_value`.
+        Changed = 6,
+        /// An attribute that the client subscribed to has changed, in view or not: as `Changed`,
+        /// and `kind`, the command that caused it as `text`, and its sender as `by`.
+        NoticedChange = 7,
+        /// A notification of the world's logic: `tick`, its `name`, `entity` (what caused it, or
+        /// none), `values` by its fields.
+        Notified = 8,
+        /// The client may have missed notices: `tick`.
+        NoticesFull = 9,
+        /// A player nearby speaks: `tick`, `entity`, `name` (null without one), `text`.
+        Said = 10,
+        /// A player speaks to this client alone: `tick`, `name`, `text`.
+        Whispered = 11,
+        /// A player speaks in a channel: `tick`, `channel`, `name`, `text`.
+        Spoken = 12,
+        /// A player has joined a channel: `tick`, `channel`, `name`.
+        JoinedChannel = 13,
+        /// A player has left a channel: `tick`, `channel`, `name`.
+        LeftChannel = 14,
+        /// A member of a channel, as requested: `tick`, `channel`, `name`. One event a member.
+        Member = 15,
+        /// The server's operator speaks: `tick`, `text`.
+        Announced = 16,
+        /// The reply to a request: `request`, `is_granted`, `text` (why not).
+        Answered = 17,
+        /// The server could not keep the subscription of this number: `request`.
+        SubscriptionLost = 18,
+        /// The world's commands or notifications have changed.
+        InterfaceChanged = 19,
+        /// The connection has ended, or could not be opened: `loss`, `text`, `retry_seconds`, and with
+        /// `MYRIAD_LOSS_OUTDATED` `server_version` and `update_url`.
+        Lost = 20,
+        /// Commands had no effect: `tick`, `request` (the first one's number), `values` (how many
+        /// there are), `text` (why).
+        Refused = 21,
+        /// The server falls silent, or sends again: `link`.
+        Link = 22,
     }
 
-    /// Why a connection is lost, see `MyriadLoss` in myriad.h.
+    /// Why a connection is lost: close codes of the server, and from 256 on what the client found. The
+    /// number may also be one that a later version of this library has.
     public enum Loss
     {
+        /// The event is about something else.
         None = -1,
-        Bye, Refused, Full, Malformed, TooSlow, Resumed, Shutdown, Removed, Replaced, Kicked,
-        Starting, Standby, Banned, Unauthorized, Outdated, SchemaMismatch,
-        TimedOut = 256, Unreachable, Untrusted, NameNotFound, Other,
+        /// The server has ended the session.
+        Bye = 0,
+        /// The server refuses the client for a reason without a number of its own: `text`.
+        Refused = 1,
+        /// The server is full.
+        Full = 2,
+        /// Client and server do not understand each other.
+        Malformed = 3,
+        /// The client was too slow for the server.
+        TooSlow = 4,
+        /// The session continues in another connection.
+        Resumed = 5,
+        /// The server is shutting down.
+        Shutdown = 6,
+        /// The player's entity was removed.
+        Removed = 7,
+        /// The account plays from another place.
+        Replaced = 8,
+        /// The operator has thrown the client out.
+        Kicked = 9,
+        /// The server is starting.
+        Starting = 10,
+        /// The server is a standby, which has not taken over.
+        Standby = 11,
+        /// The account or the network is banned.
+        Banned = 12,
+        /// The token is missing, wrong, expired or not valid yet.
+        Unauthorized = 13,
+        /// The game and the server have different versions.
+        Outdated = 14,
+        /// The game was made for another world.
+        SchemaMismatch = 15,
+        /// The server does not answer.
+        TimedOut = 256,
+        /// The server cannot be reached.
+        Unreachable = 257,
+        /// The server's certificate is not trusted.
+        Untrusted = 258,
+        /// The server's name has no address.
+        NameNotFound = 259,
+        /// Anything else.
+        Other = 260,
     }
 
-    /// Whether the server is silent, see `MyriadLink` in myriad.h.
+    /// Whether the server is silent.
     public enum Link
     {
-        None, Good, Unstable,
+        /// The client is not in the world, or the event is about something else.
+        None = 0,
+        /// The server sends as often as it should.
+        Good = 1,
+        /// Nothing was received for longer than the server is ever silent.
+        Unstable = 2,
     }
 
-    public enum TalkType
-    {
-        Say, Whisper, Join, Leave, Speak, Members, Mute, Unmute,
-    }
-
-    /// The type of an attribute or a parameter.
+    /// The type of an attribute or a parameter. As a number of this library, `Fixed` is in units,
+    /// `Bool` is 0 or 1, `Entity` is a reference (see `myriad_reference`), and `Symbol` the number of
+    /// a symbol (see `myriad_symbol`).
     public enum ValueType
     {
-        I32, Fixed, Bool, Entity, Symbol,
+        /// A whole number.
+        I32 = 0,
+        /// A fraction.
+        Fixed = 1,
+        Bool = 2,
+        Entity = 3,
+        Symbol = 4,
     }
 
     /// The clients that an attribute is sent to.
     public enum Audience
     {
-        Movement, State, Private, Hidden,
+        /// All that see the entity, newest wins.
+        Movement = 0,
+        /// All that see the entity, each value.
+        State = 1,
+        /// The entity's own client.
+        Private = 2,
+        /// None: the attribute has no name, and no values.
+        Hidden = 3,
+    }
+
+    /// A request of chat. Beside it stand the texts of `myriad_talk` that it
+    /// takes; the others are ignored.
+    public enum TalkType
+    {
+        /// Sends `text` to all players nearby.
+        Say = 0,
+        /// Sends `text` to the player with the name `to`.
+        Whisper = 1,
+        /// Becomes a member of the channel `to`.
+        Join = 2,
+        /// Leaves the channel `to`.
+        Leave = 3,
+        /// Sends `text` to the members of the channel `to`.
+        Speak = 4,
+        /// Requests the members of the channel `to`.
+        Members = 5,
+        /// Receives no more talk of the player `to`; with an empty one, of players without a name.
+        Mute = 6,
+        /// Receives the talk of the player `to` again.
+        Unmute = 7,
+    }
+
+    /// An entity. A slot is used again after its entity has gone; then the generation differs.
+    [StructLayout(LayoutKind.Sequential)]
+    public partial struct Entity
+    {
+        /// 4,294,967,295: no entity.
+        public uint Slot;
+        public uint Generation;
+    }
+
+    /// The client and its connection.
+    [StructLayout(LayoutKind.Sequential)]
+    public partial struct State
+    {
+        /// Whether the client is in the world, as far as it knows.
+        [MarshalAs(UnmanagedType.I1)] public bool IsPlaying;
+        /// Whether the client has given up connecting.
+        [MarshalAs(UnmanagedType.I1)] public bool IsOver;
+        /// Whether the client's entity is dead, and not born again yet.
+        [MarshalAs(UnmanagedType.I1)] public bool IsDead;
+        /// The client's entity; none before the first welcome.
+        public Entity Entity;
+        /// The newest tick that was received.
+        public ulong Tick;
+        /// The tick that the server runs now, for all that is known, with a fraction.
+        public double ServerTick;
+        /// The length of a tick.
+        public double TickSeconds;
+        /// To the server and back; negative if it is not known yet.
+        public double RoundTripSeconds;
+        public double JitterSeconds;
+        /// By how much others are shown later than they were received.
+        public double DelaySeconds;
+        /// The number of the last command that the world has processed.
+        public uint Processed;
+        public UIntPtr InView;
+        /// Predictions of the own entity that the server has answered, and those that it
+        /// corrected.
+        public ulong Compared;
+        public ulong Corrected;
+        /// Whether the server is silent, as of the last `myriad_poll`.
+        public Link Link;
+    }
+
+    /// An entity in view as it is shown now.
+    [StructLayout(LayoutKind.Sequential)]
+    public partial struct Shown
+    {
+        public Entity Entity;
+        /// The number of its kind, see `myriad_kind_name`.
+        public ushort Kind;
+        [MarshalAs(UnmanagedType.I1)] public bool IsOwn;
+        /// In units; 0 on axes that the world lacks. The client's own entity is ahead of the
+        /// server, as its commands predict; all others are interpolated.
+        public double X, Y, Z;
+    }
+
+    /// Something that has happened. Texts and lists are the library's, and last until the next call
+    /// of `myriad_next_event` for this client, or its end.
+    public sealed partial class Event
+    {
+        public EventType What;
+        /// The tick of the server in which it happened.
+        public ulong Tick;
+        public Entity Entity;
+        /// The entity that caused a change.
+        public Entity By;
+        /// The number of the entity's kind.
+        public ushort Kind;
+        /// Whether a request was granted.
+        public bool IsGranted;
+        /// The number of a request, of a subscription, or of a command.
+        public uint Request;
+        public double OldValue;
+        public double NewValue;
+        /// After so many seconds the client tries again; negative: it does not.
+        public double RetrySeconds;
+        public string Name;
+        public string Channel;
+        public string Text;
+        public double[] Values;
+        /// Why the connection is lost.
+        public Loss Loss;
+        /// How the link to the server is from now on.
+        public Link Link;
+        /// The protocol version of a server that refuses the client's; 0: not known.
+        public uint ServerVersion;
+        /// Where players get the game for such a server; null: not known.
+        public string UpdateUrl;
+    }
+    // The end of the generated types.
+
+    public partial struct Entity : IEquatable<Entity>
+    {
+        public bool Equals(Entity other) => Slot == other.Slot && Generation == other.Generation;
+        public override bool Equals(object other) => other is Entity entity && Equals(entity);
+        public override int GetHashCode() => (int)(Slot ^ Generation * 0x9e3779b9);
+    }
+
+    public sealed partial class Event
+    {
+        /// A few words for players about `Loss`.
+        public string LossWords => Native.Text(Native.myriad_loss_words((int)Loss));
     }
 
     /// A world's schema.
@@ -100,13 +349,10 @@ namespace Myriad
     }
 
     /// An attribute of a kind: its number among those of the world, and its values.
-    [StructLayout(LayoutKind.Sequential)]
     public struct KindAttribute
     {
-        readonly UIntPtr attribute;
+        public int Attribute;
         public double Initial, Min, Max;
-
-        public int Attribute => (int)attribute;
     }
 
     /// A command with its parameters, in the order in which it takes them.
@@ -131,71 +377,6 @@ namespace Myriad
     {
         public string Name;
         public ValueType Type;
-    }
-
-    /// An entity. A slot is used again after its entity has gone; then the generation differs.
-    [StructLayout(LayoutKind.Sequential)]
-    public struct Entity : IEquatable<Entity>
-    {
-        public uint Slot;
-        public uint Generation;
-
-        public bool Equals(Entity other) => Slot == other.Slot && Generation == other.Generation;
-        public override bool Equals(object other) => other is Entity entity && Equals(entity);
-        public override int GetHashCode() => (int)(Slot ^ Generation * 0x9e3779b9);
-    }
-
-    /// An entity in view as it is shown now: position in units.
-    [StructLayout(LayoutKind.Sequential)]
-    public struct Shown
-    {
-        public Entity Entity;
-        public ushort Kind;
-        [MarshalAs(UnmanagedType.I1)] public bool IsOwn;
-        public double X, Y, Z;
-    }
-
-    /// The client and its connection, see `MyriadState` in myriad.h.
-    [StructLayout(LayoutKind.Sequential)]
-    public struct State
-    {
-        [MarshalAs(UnmanagedType.I1)] public bool IsPlaying;
-        [MarshalAs(UnmanagedType.I1)] public bool IsOver;
-        [MarshalAs(UnmanagedType.I1)] public bool IsDead;
-        public Entity Entity;
-        public ulong Tick;
-        public double ServerTick, TickSeconds, RoundTripSeconds, JitterSeconds, DelaySeconds;
-        public uint Processed;
-        public UIntPtr InView;
-        public ulong Compared, Corrected;
-        public Link Link;
-    }
-
-    /// Something that has happened, see `MyriadEvent` in myriad.h.
-    public sealed class Event
-    {
-        public EventType What;
-        public ulong Tick;
-        public Entity Entity;
-        /// The entity that caused a change.
-        public Entity By;
-        public ushort Kind;
-        public bool IsGranted;
-        public uint Request;
-        public double OldValue, NewValue;
-        /// Negative: the client does not try again.
-        public double RetrySeconds;
-        public string Name, Channel, Text;
-        public double[] Values;
-        /// Why the connection is lost. `LossWords` has words for players.
-        public Loss Loss;
-        public string LossWords => Native.Text(Native.myriad_loss_words(Loss));
-        /// How the link to the server is from now on.
-        public Link Link;
-        /// The protocol version of a server that refuses the client's; 0: not known.
-        public uint ServerVersion;
-        /// Where players get the game for such a server; null: not known.
-        public string UpdateUrl;
     }
 
     /// How to connect.
@@ -255,7 +436,7 @@ namespace Myriad
         public Event Next()
         {
             Check(Native.myriad_next_event(number, out var native));
-            return native.What == EventType.None ? null : native.Read();
+            return native.What == EventType.None ? null : Native.Read(native);
         }
 
         /// The events since the last call.
@@ -340,7 +521,9 @@ namespace Myriad
             {
                 Name = Written((buffer, size) => Native.myriad_schema(number, out native, buffer, size)),
             };
-            schema.Size = native.Size();
+            schema.Size = (int)native.Dimensions == 3
+                ? new[] { native.SizeX, native.SizeY, native.SizeZ }
+                : new[] { native.SizeX, native.SizeY };
             schema.Sight = native.Sight;
             schema.TicksPerSecond = native.TicksPerSecond;
             schema.VisibleMax = native.VisibleMax;
@@ -360,7 +543,11 @@ namespace Myriad
             var attributes = Listed(count, own =>
             {
                 Check(Native.myriad_schema_kind_attribute(number, index, own, out var attribute));
-                return attribute;
+                return new KindAttribute
+                {
+                    Attribute = (int)attribute.Attribute, Initial = attribute.Initial,
+                    Min = attribute.Min, Max = attribute.Max,
+                };
             });
             return new SchemaKind { Name = name, Attributes = attributes };
         }
@@ -578,12 +765,17 @@ namespace Myriad
     {
         const string Library = "myriad_client";
 
+        // Generated from myriad.h: functions.
         [StructLayout(LayoutKind.Sequential)]
         internal struct Options
         {
-            public IntPtr Server, ServerName, Fingerprint, Authority;
+            public IntPtr Server;
+            public IntPtr ServerName;
+            public IntPtr Fingerprint;
+            public IntPtr Authority;
             [MarshalAs(UnmanagedType.I1)] public bool AnyCertificate;
-            public IntPtr Token, Name;
+            public IntPtr Token;
+            public IntPtr Name;
             [MarshalAs(UnmanagedType.I1)] public bool Spectates;
             public IntPtr Ticket;
             public uint Attempts;
@@ -594,59 +786,68 @@ namespace Myriad
         {
             public EventType What;
             public ulong Tick;
-            public Entity Entity, By;
+            public Entity Entity;
+            public Entity By;
             public ushort Kind;
             [MarshalAs(UnmanagedType.I1)] public bool IsGranted;
             public uint Request;
-            public double OldValue, NewValue, RetrySeconds;
-            public IntPtr Name, Channel, Text, Values;
+            public double OldValue;
+            public double NewValue;
+            public double RetrySeconds;
+            public IntPtr Name;
+            public IntPtr Channel;
+            public IntPtr Text;
+            public IntPtr Values;
             public UIntPtr ValueCount;
             public Loss Loss;
             public Link Link;
             public uint ServerVersion;
             public IntPtr UpdateUrl;
+        }
 
-            internal Myriad.Event Read()
+        internal static Myriad.Event Read(Event native)
+        {
+            var values = new double[(int)native.ValueCount];
+            if (values.Length > 0)
             {
-                var values = new double[(int)ValueCount];
-                if (values.Length > 0)
-                {
-                    Marshal.Copy(Values, values, 0, values.Length);
-                }
-                return new Myriad.Event
-                {
-                    What = What,
-                    Tick = Tick,
-                    Entity = Entity,
-                    By = By,
-                    Kind = Kind,
-                    IsGranted = IsGranted,
-                    Request = Request,
-                    OldValue = OldValue,
-                    NewValue = NewValue,
-                    RetrySeconds = RetrySeconds,
-                    Name = Native.Text(Name),
-                    Channel = Native.Text(Channel),
-                    Text = Native.Text(Text),
-                    Values = values,
-                    Loss = Loss,
-                    Link = Link,
-                    ServerVersion = ServerVersion,
-                    UpdateUrl = Native.Text(UpdateUrl),
-                };
+                Marshal.Copy(native.Values, values, 0, values.Length);
             }
+            return new Myriad.Event
+            {
+                What = native.What,
+                Tick = native.Tick,
+                Entity = native.Entity,
+                By = native.By,
+                Kind = native.Kind,
+                IsGranted = native.IsGranted,
+                Request = native.Request,
+                OldValue = native.OldValue,
+                NewValue = native.NewValue,
+                RetrySeconds = native.RetrySeconds,
+                Name = Text(native.Name),
+                Channel = Text(native.Channel),
+                Text = Text(native.Text),
+                Values = values,
+                Loss = native.Loss,
+                Link = native.Link,
+                ServerVersion = native.ServerVersion,
+                UpdateUrl = Text(native.UpdateUrl),
+            };
         }
 
         [StructLayout(LayoutKind.Sequential)]
         internal struct Schema
         {
-            public UIntPtr Kinds, Attributes, Commands, Notifications, Symbols, Dimensions;
-            public double SizeX, SizeY, SizeZ, Sight;
-            public uint TicksPerSecond, VisibleMax;
-
-            internal double[] Size() => (int)Dimensions == 3
-                ? new[] { SizeX, SizeY, SizeZ }
-                : new[] { SizeX, SizeY };
+            public UIntPtr Kinds;
+            public UIntPtr Attributes;
+            public UIntPtr Commands;
+            public UIntPtr Notifications;
+            public UIntPtr Symbols;
+            public UIntPtr Dimensions;
+            public double SizeX, SizeY, SizeZ;
+            public double Sight;
+            public uint TicksPerSecond;
+            public uint VisibleMax;
         }
 
         [StructLayout(LayoutKind.Sequential)]
@@ -654,15 +855,65 @@ namespace Myriad
         {
             public ValueType What;
             public Audience Audience;
-            public double Min, Max;
+            public double Min;
+            public double Max;
+        }
+
+        [StructLayout(LayoutKind.Sequential)]
+        internal struct KindAttribute
+        {
+            public UIntPtr Attribute;
+            public double Initial;
+            public double Min;
+            public double Max;
         }
 
         [StructLayout(LayoutKind.Sequential)]
         internal struct Command
         {
             public UIntPtr Parameters;
-            public uint PerTick, CooldownTicks;
+            public uint PerTick;
+            public uint CooldownTicks;
         }
+
+        [DllImport(Library)] internal static extern IntPtr myriad_error();
+        [DllImport(Library)] internal static extern Status myriad_connect(ref Options options, out ulong client);
+        [DllImport(Library)] internal static extern Status myriad_poll(ulong client);
+        [DllImport(Library)] internal static extern Status myriad_ticket(ulong client, [Out] byte[] ticket);
+        [DllImport(Library)] internal static extern Status myriad_set_network(ulong client, byte[] name, ulong seed);
+        [DllImport(Library)] internal static extern Status myriad_leave(ulong client);
+        [DllImport(Library)] internal static extern Status myriad_abandon(ulong client);
+        [DllImport(Library)] internal static extern Status myriad_next_event(ulong client, out Event happened);
+        [DllImport(Library)] internal static extern IntPtr myriad_loss_words(int loss);
+        [DllImport(Library)] internal static extern Status myriad_state(ulong client, out State state);
+        [DllImport(Library)] internal static extern Status myriad_entities(ulong client, [Out] Shown[] shown, UIntPtr room, out UIntPtr count);
+        [DllImport(Library)] internal static extern Status myriad_position(ulong client, Entity entity, [Out] double[] position);
+        [DllImport(Library)] internal static extern Status myriad_value(ulong client, Entity entity, byte[] attribute, out double value);
+        [DllImport(Library)] internal static extern Status myriad_player_name(ulong client, Entity entity, [Out] byte[] buffer, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_kind_name(ulong client, ushort kind, [Out] byte[] buffer, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_symbol_name(ulong client, uint symbol, [Out] byte[] buffer, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_symbol(ulong client, byte[] name, out uint symbol);
+        [DllImport(Library)] internal static extern Status myriad_referenced(ulong client, double reference, out Entity entity);
+        [DllImport(Library)] internal static extern double myriad_reference(Entity entity);
+        [DllImport(Library)] internal static extern Status myriad_schema(ulong client, out Schema schema, [Out] byte[] name, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema_attribute(ulong client, UIntPtr index, out Attribute attribute, [Out] byte[] name, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema_kind(ulong client, UIntPtr index, out UIntPtr attributes, [Out] byte[] name, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema_kind_attribute(ulong client, UIntPtr kind, UIntPtr index, out KindAttribute attribute);
+        [DllImport(Library)] internal static extern Status myriad_schema_command(ulong client, UIntPtr index, out Command command, [Out] byte[] name, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema_parameter(ulong client, UIntPtr command, UIntPtr index, out ValueType what, [Out] byte[] name, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema_notification(ulong client, UIntPtr index, out UIntPtr fields, [Out] byte[] name, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema_field(ulong client, UIntPtr notification, UIntPtr index, out ValueType what, [Out] byte[] name, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_input_due(ulong client, out long tick);
+        [DllImport(Library)] internal static extern Status myriad_command(ulong client, byte[] name, double[] numbers, UIntPtr count, out uint sequence);
+        [DllImport(Library)] internal static extern Status myriad_ready_ticks(ulong client, byte[] name, out uint ticks);
+        [DllImport(Library)] internal static extern Status myriad_flush(ulong client);
+        [DllImport(Library)] internal static extern Status myriad_set_region(ulong client, uint index, double[] low, double[] high, IntPtr follows, out uint request);
+        [DllImport(Library)] internal static extern Status myriad_set_sight(ulong client, double radius, out uint request);
+        [DllImport(Library)] internal static extern Status myriad_watch(ulong client, double[] place, out uint request);
+        [DllImport(Library)] internal static extern Status myriad_subscribe(ulong client, uint id, byte[] predicate, out uint request);
+        [DllImport(Library)] internal static extern Status myriad_unsubscribe(ulong client, uint id, out uint request);
+        [DllImport(Library)] internal static extern Status myriad_talk(ulong client, int what, byte[] to, byte[] words, out uint request);
+        // The end of the generated functions.
 
         internal static string Text(IntPtr text)
         {
@@ -679,43 +930,5 @@ namespace Myriad
             Marshal.Copy(text, bytes, 0, length);
             return Encoding.UTF8.GetString(bytes);
         }
-
-        [DllImport(Library)] internal static extern IntPtr myriad_error();
-        [DllImport(Library)] internal static extern IntPtr myriad_loss_words(Loss loss);
-        [DllImport(Library)] internal static extern Status myriad_connect(ref Options options, out ulong client);
-        [DllImport(Library)] internal static extern Status myriad_poll(ulong client);
-        [DllImport(Library)] internal static extern Status myriad_next_event(ulong client, out Event happened);
-        [DllImport(Library)] internal static extern Status myriad_state(ulong client, out State state);
-        [DllImport(Library)] internal static extern Status myriad_entities(ulong client, [Out] Shown[] shown, UIntPtr room, out UIntPtr count);
-        [DllImport(Library)] internal static extern Status myriad_position(ulong client, Entity entity, [Out] double[] position);
-        [DllImport(Library)] internal static extern Status myriad_value(ulong client, Entity entity, byte[] attribute, out double value);
-        [DllImport(Library)] internal static extern Status myriad_player_name(ulong client, Entity entity, [Out] byte[] buffer, UIntPtr size);
-        [DllImport(Library)] internal static extern Status myriad_kind_name(ulong client, ushort kind, [Out] byte[] buffer, UIntPtr size);
-        [DllImport(Library)] internal static extern Status myriad_symbol_name(ulong client, uint symbol, [Out] byte[] buffer, UIntPtr size);
-        [DllImport(Library)] internal static extern Status myriad_schema(ulong client, out Schema schema, [Out] byte[] buffer, UIntPtr size);
-        [DllImport(Library)] internal static extern Status myriad_schema_attribute(ulong client, UIntPtr index, out Attribute attribute, [Out] byte[] buffer, UIntPtr size);
-        [DllImport(Library)] internal static extern Status myriad_schema_kind(ulong client, UIntPtr index, out UIntPtr attributes, [Out] byte[] buffer, UIntPtr size);
-        [DllImport(Library)] internal static extern Status myriad_schema_kind_attribute(ulong client, UIntPtr kind, UIntPtr index, out KindAttribute attribute);
-        [DllImport(Library)] internal static extern Status myriad_schema_command(ulong client, UIntPtr index, out Command command, [Out] byte[] buffer, UIntPtr size);
-        [DllImport(Library)] internal static extern Status myriad_schema_parameter(ulong client, UIntPtr command, UIntPtr index, out ValueType what, [Out] byte[] buffer, UIntPtr size);
-        [DllImport(Library)] internal static extern Status myriad_schema_notification(ulong client, UIntPtr index, out UIntPtr fields, [Out] byte[] buffer, UIntPtr size);
-        [DllImport(Library)] internal static extern Status myriad_schema_field(ulong client, UIntPtr notification, UIntPtr index, out ValueType what, [Out] byte[] buffer, UIntPtr size);
-        [DllImport(Library)] internal static extern Status myriad_symbol(ulong client, byte[] name, out uint symbol);
-        [DllImport(Library)] internal static extern Status myriad_referenced(ulong client, double reference, out Entity entity);
-        [DllImport(Library)] internal static extern double myriad_reference(Entity entity);
-        [DllImport(Library)] internal static extern Status myriad_input_due(ulong client, out long tick);
-        [DllImport(Library)] internal static extern Status myriad_command(ulong client, byte[] name, double[] numbers, UIntPtr count, out uint sequence);
-        [DllImport(Library)] internal static extern Status myriad_set_network(ulong client, byte[] name, ulong seed);
-        [DllImport(Library)] internal static extern Status myriad_ready_ticks(ulong client, byte[] name, out uint ticks);
-        [DllImport(Library)] internal static extern Status myriad_flush(ulong client);
-        [DllImport(Library)] internal static extern Status myriad_talk(ulong client, int what, byte[] to, byte[] words, out uint request);
-        [DllImport(Library)] internal static extern Status myriad_subscribe(ulong client, uint id, byte[] predicate, out uint request);
-        [DllImport(Library)] internal static extern Status myriad_unsubscribe(ulong client, uint id, out uint request);
-        [DllImport(Library)] internal static extern Status myriad_set_sight(ulong client, double radius, out uint request);
-        [DllImport(Library)] internal static extern Status myriad_watch(ulong client, double[] place, out uint request);
-        [DllImport(Library)] internal static extern Status myriad_set_region(ulong client, uint index, double[] low, double[] high, IntPtr follows, out uint request);
-        [DllImport(Library)] internal static extern Status myriad_ticket(ulong client, [Out] byte[] ticket);
-        [DllImport(Library)] internal static extern Status myriad_leave(ulong client);
-        [DllImport(Library)] internal static extern Status myriad_abandon(ulong client);
     }
 }

@@ -6,13 +6,12 @@ use std::ptr::null;
 use std::sync::LazyLock;
 
 use client_bot::View;
-use client_bot::client_core::{Close, Event, LinkState, LossCode, Notice, NoticeBody, Talk};
-use client_bot::named::{NamedChange, command_name, kind_name, number};
+use client_bot::client_core::{Close, Event, LinkState, LossCode, NamedEvent};
 use shared::{EntityId, Tick};
 
-use crate::clients::{MyriadClient, with};
-use crate::failure::MyriadStatus;
-use crate::memory::{c_text, put};
+pub use client_bot::client_core::EventType;
+
+use crate::text::c_text;
 
 /// An entity. A slot is used again after its entity has gone; then the generation differs.
 #[repr(C)]
@@ -36,65 +35,6 @@ impl From<MyriadEntity> for EntityId {
     fn from(entity: MyriadEntity) -> EntityId {
         EntityId::new(entity.slot, entity.generation)
     }
-}
-
-/// The type of an event. Beside it stand the fields of `MyriadEvent` that it fills.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MyriadEventType {
-    /// There is no event.
-    #[default]
-    None = 0,
-    /// The client is in the world as a new entity: `entity`.
-    Welcomed = 1,
-    /// The client is in the world again, as the same entity: `entity`.
-    Resumed = 2,
-    /// The client's entity had died, and the client acts as this one from now on: `entity`.
-    Reborn = 3,
-    /// An entity is in view: `tick`, `entity`, `kind`, and the kind's `name`.
-    Entered = 4,
-    /// An entity is in view no longer: `tick`, `entity`. The client's own one leaves when it
-    /// dies.
-    Left = 5,
-    /// An attribute of an entity in view has changed, other than the position: `tick`,
-    /// `entity`, the attribute's `name`, `old_value`, `new_value`.
-    Changed = 6,
-    /// An attribute that the client subscribed to has changed, in view or not: as `Changed`,
-    /// and `kind`, the command that caused it as `text`, and its sender as `by`.
-    NoticedChange = 7,
-    /// A notification of the world's logic: `tick`, its `name`, `entity` (what caused it, or
-    /// none), `values` by its fields.
-    Notified = 8,
-    /// The client may have missed notices: `tick`.
-    NoticesFull = 9,
-    /// A player nearby speaks: `tick`, `entity`, `name` (null without one), `text`.
-    Said = 10,
-    /// A player speaks to this client alone: `tick`, `name`, `text`.
-    Whispered = 11,
-    /// A player speaks in a channel: `tick`, `channel`, `name`, `text`.
-    Spoken = 12,
-    /// A player has joined a channel: `tick`, `channel`, `name`.
-    JoinedChannel = 13,
-    /// A player has left a channel: `tick`, `channel`, `name`.
-    LeftChannel = 14,
-    /// A member of a channel, as requested: `tick`, `channel`, `name`. One event a member.
-    Member = 15,
-    /// The server's operator speaks: `tick`, `text`.
-    Announced = 16,
-    /// The reply to a request: `request`, `is_granted`, `text` (why not).
-    Answered = 17,
-    /// The server could not keep the subscription of this number: `request`.
-    SubscriptionLost = 18,
-    /// The world's commands or notifications have changed.
-    InterfaceChanged = 19,
-    /// The connection has ended, or could not be opened: `loss`, `text`, `retry_seconds`, and with
-    /// `MYRIAD_LOSS_OUTDATED` `server_version` and `update_url`.
-    Lost = 20,
-    /// Commands had no effect: `tick`, `request` (the first one's number), `values` (how many
-    /// there are), `text` (why).
-    Refused = 21,
-    /// The server falls silent, or sends again: `link`.
-    Link = 22,
 }
 
 /// Why a connection is lost: close codes of the server, and from 256 on what the client found. The
@@ -206,7 +146,7 @@ impl From<LinkState> for MyriadLink {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MyriadEvent {
-    pub what: MyriadEventType,
+    pub what: EventType,
     /// The tick of the server in which it happened.
     pub tick: u64,
     pub entity: MyriadEntity,
@@ -240,7 +180,7 @@ pub struct MyriadEvent {
 /// An event with its texts.
 #[derive(Debug, Default)]
 pub(crate) struct QueuedEvent {
-    what: MyriadEventType,
+    what: EventType,
     tick: Tick,
     entity: Option<EntityId>,
     by: Option<EntityId>,
@@ -260,22 +200,6 @@ pub(crate) struct QueuedEvent {
     update_url: Option<CString>,
 }
 
-/// Writes the next event to `event`, or that there is none.
-///
-/// # Safety
-/// `event` points to room for an event.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn myriad_next_event(
-    client: MyriadClient,
-    event: *mut MyriadEvent,
-) -> MyriadStatus {
-    with(client, |client| {
-        client.current = client.events.pop_front();
-        let current = client.current.get_or_insert_default();
-        unsafe { put(event, current.event(), "an event") }
-    })
-}
-
 /// A few words for players about a `MyriadLoss`, in English; empty for other numbers. The text is
 /// the library's, and stays.
 #[unsafe(no_mangle)]
@@ -291,7 +215,7 @@ static WORDS: LazyLock<Vec<(i32, CString)>> = LazyLock::new(|| {
 });
 
 impl QueuedEvent {
-    fn event(&self) -> MyriadEvent {
+    pub fn event(&self) -> MyriadEvent {
         let text = |text: &Option<CString>| text.as_ref().map_or(null(), |text| text.as_ptr());
         MyriadEvent {
             what: self.what,
@@ -316,190 +240,49 @@ impl QueuedEvent {
         }
     }
 
-    fn of(what: MyriadEventType, tick: Tick) -> QueuedEvent {
-        QueuedEvent {
-            what,
-            tick,
-            ..QueuedEvent::default()
-        }
-    }
-
-    fn about(what: MyriadEventType, tick: Tick, entity: EntityId) -> QueuedEvent {
-        QueuedEvent {
-            entity: Some(entity),
-            ..QueuedEvent::of(what, tick)
-        }
-    }
-
     /// Adds an event: one for each of several changes or members.
     pub fn add(event: &Event, view: Option<&View>, queue: &mut VecDeque<QueuedEvent>) {
-        use MyriadEventType as Type;
-        let none = Tick::default();
-        queue.push_back(match event {
-            Event::Welcomed(entity) => QueuedEvent::about(Type::Welcomed, none, *entity),
-            Event::Resumed(entity) => QueuedEvent::about(Type::Resumed, none, *entity),
-            Event::Reborn(entity) => QueuedEvent::about(Type::Reborn, none, *entity),
-            Event::Entered { tick, entity, kind } => {
-                let name = view.and_then(|view| kind_name(view, *kind));
-                QueuedEvent {
-                    kind: *kind,
-                    name: name.map(c_text),
-                    ..QueuedEvent::about(Type::Entered, *tick, *entity)
-                }
-            }
-            Event::Left { tick, entity } => QueuedEvent::about(Type::Left, *tick, *entity),
-            Event::Changed {
-                tick,
-                entity,
-                changes,
-            } => {
-                queue.extend(changes.iter().map(|change| {
-                    let event = QueuedEvent::about(Type::Changed, *tick, *entity);
-                    event.changed(view, change.column, change.old, change.new)
-                }));
-                return;
-            }
-            Event::Notice { tick, notice } => QueuedEvent::noticed(*tick, notice, view),
-            Event::NoticesFull(tick) => QueuedEvent::of(Type::NoticesFull, *tick),
-            Event::Talk { tick, talk } => {
-                QueuedEvent::talk(*tick, talk, queue);
-                return;
-            }
-            Event::Refused { tick, commands } => QueuedEvent {
-                request: commands.first,
-                values: vec![f64::from(commands.count)],
-                text: Some(c_text(&commands.reason.to_string())),
-                ..QueuedEvent::of(Type::Refused, *tick)
-            },
-            Event::Answered(answer) => QueuedEvent {
-                request: answer.request,
-                is_granted: answer.result.is_ok(),
-                text: answer.result.as_ref().err().map(|why| c_text(why)),
-                ..QueuedEvent::of(Type::Answered, none)
-            },
-            Event::SubscriptionLost(id) => QueuedEvent {
-                request: *id,
-                ..QueuedEvent::of(Type::SubscriptionLost, none)
-            },
-            Event::InterfaceChanged => QueuedEvent::of(Type::InterfaceChanged, none),
-            Event::Link { state, .. } => QueuedEvent {
-                link: (*state).into(),
-                ..QueuedEvent::of(Type::Link, none)
-            },
-            Event::Lost {
-                code,
-                reason,
-                update,
-                retry_in,
-            } => {
-                let url = update.as_ref().and_then(|update| update.url.as_deref());
-                let version = update.as_ref().map(|update| update.server_version);
-                QueuedEvent {
-                    text: Some(c_text(reason)),
-                    retry_seconds: retry_in.map(|wait| wait.as_secs_f64()),
-                    loss: (*code).into(),
-                    server_version: version.map_or(0, u32::from),
-                    update_url: url.map(c_text),
-                    ..QueuedEvent::of(Type::Lost, none)
-                }
-            }
+        NamedEvent::each(event, view, |event| match event.what {
+            EventType::Member => queue.extend(event.members.iter().map(|name| QueuedEvent {
+                name: Some(c_text(name)),
+                ..QueuedEvent::of(&event)
+            })),
+            _ => queue.push_back(QueuedEvent::of(&event)),
         });
     }
 
-    fn changed(self, view: Option<&View>, column: u16, old: i32, new: i32) -> QueuedEvent {
-        let change = view.and_then(|view| NamedChange::of(view, column, old, new));
-        let raw = (f64::from(old), f64::from(new));
-        let (old_value, new_value) = change.as_ref().map_or(raw, |of| (of.old, of.new));
-        QueuedEvent {
-            name: change.map(|change| c_text(&change.attribute)),
-            old_value,
-            new_value,
-            ..self
-        }
-    }
-
-    fn noticed(tick: Tick, notice: &Notice, view: Option<&View>) -> QueuedEvent {
-        match &notice.body {
-            NoticeBody::Change {
-                entity,
-                kind,
-                column,
-                old,
-                new,
-                command,
-                by,
-            } => QueuedEvent {
-                kind: *kind,
-                by: Some(*by),
-                text: command
-                    .and_then(|command| command_name(view?, command))
-                    .map(c_text),
-                ..QueuedEvent::about(MyriadEventType::NoticedChange, tick, *entity)
-            }
-            .changed(view, *column, *old, *new),
-            NoticeBody::Notification {
-                kind,
-                source,
-                words,
-            } => {
-                let form = view.and_then(|view| view.schema().notification(*kind));
-                let fields = form.map_or(&[][..], |form| &form.fields);
-                QueuedEvent {
-                    name: form.map(|form| c_text(&form.name)),
-                    values: (fields.iter().zip(words))
-                        .map(|(field, raw)| number(field.ty, *raw))
-                        .collect(),
-                    ..QueuedEvent::about(MyriadEventType::Notified, tick, *source)
-                }
-            }
-        }
-    }
-
-    fn talk(tick: Tick, talk: &Talk, queue: &mut VecDeque<QueuedEvent>) {
-        use MyriadEventType as Type;
-        let in_channel = |what, channel: &str, name: &str| QueuedEvent {
-            channel: Some(c_text(channel)),
-            name: Some(c_text(name)),
-            ..QueuedEvent::of(what, tick)
+    fn of(event: &NamedEvent) -> QueuedEvent {
+        let text = |text: &Option<String>| text.as_deref().map(c_text);
+        let (old, new) = match event.change {
+            Some((old, new)) => (old.number(), new.number()),
+            None => (0.0, 0.0),
         };
-        queue.push_back(match talk {
-            Talk::Said {
-                speaker,
-                name,
-                text,
-            } => QueuedEvent {
-                name: name.as_ref().map(|name| c_text(name)),
-                text: Some(c_text(text)),
-                ..QueuedEvent::about(Type::Said, tick, *speaker)
+        let loss = event.loss.as_ref();
+        let update = loss.and_then(|loss| loss.update.as_ref());
+        let url = update.and_then(|update| update.url.as_deref());
+        QueuedEvent {
+            what: event.what,
+            tick: event.tick,
+            entity: event.entity,
+            by: event.by,
+            kind: event.kind,
+            is_granted: event.is_granted,
+            request: event.request,
+            old_value: old,
+            new_value: new,
+            retry_seconds: loss.and_then(|loss| Some(loss.retry_in?.as_secs_f64())),
+            name: text(&event.name),
+            channel: text(&event.channel),
+            text: text(&event.text),
+            values: match event.what {
+                EventType::Refused => vec![f64::from(event.count)],
+                _ => event.fields.iter().map(|f| f.value.number()).collect(),
             },
-            Talk::Whispered { from, text } => QueuedEvent {
-                name: Some(c_text(from)),
-                text: Some(c_text(text)),
-                ..QueuedEvent::of(Type::Whispered, tick)
-            },
-            Talk::Spoken {
-                channel,
-                from,
-                text,
-            } => QueuedEvent {
-                text: Some(c_text(text)),
-                ..in_channel(Type::Spoken, channel, from)
-            },
-            Talk::Joined { channel, name } => in_channel(Type::JoinedChannel, channel, name),
-            Talk::Left { channel, name } => in_channel(Type::LeftChannel, channel, name),
-            Talk::Members { channel, names } => {
-                queue.extend(
-                    names
-                        .iter()
-                        .map(|name| in_channel(Type::Member, channel, name)),
-                );
-                return;
-            }
-            Talk::Announced { text } => QueuedEvent {
-                text: Some(c_text(text)),
-                ..QueuedEvent::of(Type::Announced, tick)
-            },
-        });
+            loss: loss.map_or(MyriadLoss::None, |loss| loss.code.into()),
+            link: event.link.map_or(MyriadLink::None, MyriadLink::from),
+            server_version: update.map_or(0, |update| update.server_version.into()),
+            update_url: url.map(c_text),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use client_bot::connect::ClientError;
 use client_bot::named::NamedError;
 use thiserror::Error;
 
-use crate::memory::c_text;
+use crate::text::c_text;
 
 /// The status of a call.
 #[repr(C)]

@@ -7,7 +7,7 @@
 //! | when | function |
 //! | --- | --- |
 //! | once | [`connection::myriad_connect`] |
-//! | once a frame | [`connection::myriad_poll`], then [`events::myriad_next_event`] until there is none |
+//! | once a frame | [`connection::myriad_poll`], then [`next_event::myriad_next_event`] until there is none |
 //! | once a frame, to draw | [`world::myriad_entities`] |
 //! | if [`input::myriad_input_due`] names a tick | [`input::myriad_command`] |
 //! | at the end of a frame | [`input::myriad_flush`] |
@@ -23,9 +23,9 @@
 //! | --- | --- |
 //! | [`failure`] | what a function gives, and the sentence behind it |
 //! | [`clients`] | the clients behind the numbers |
-//! | [`memory`] | text and lists of the caller |
+//! | [`memory`], `text` | text and lists of the caller; text that the library gives |
 //! | [`connection`] | connecting, polling, leaving |
-//! | [`events`] | what has happened |
+//! | [`events`], [`next_event`] | what has happened |
 //! | [`world`] | what is around, and the connection's quality |
 //! | [`schema`] | what a world is made of |
 //! | [`input`] | commands |
@@ -39,8 +39,10 @@ pub mod failure;
 pub mod input;
 pub mod interest;
 pub mod memory;
+pub mod next_event;
 pub mod schema;
 pub mod talk;
+mod text;
 pub mod world;
 
 pub use clients::MyriadClient;

@@ -1,7 +1,7 @@
 //! Text and lists of the caller, who promises that a pointer which is not null points to what
 //! the function's comment states.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, c_char};
 
 use crate::failure::Failure;
 
@@ -91,9 +91,4 @@ pub(crate) unsafe fn put_text(buffer: *mut c_char, size: usize, text: &str) -> R
         buffer.add(text.len()).write(0);
     }
     Ok(())
-}
-
-/// Text as C has it. Zero bytes, which would end it, become blanks.
-pub(crate) fn c_text(text: &str) -> CString {
-    CString::new(text.replace('\0', " ")).unwrap_or_default()
 }

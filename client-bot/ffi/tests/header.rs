@@ -42,6 +42,7 @@ fn header(sources: &Path) -> String {
         export: ExportConfig {
             // It is passed as a number, so that any number is safe.
             include: vec!["MyriadTalk".to_owned()],
+            rename: [("EventType".to_owned(), "MyriadEventType".to_owned())].into(),
             ..ExportConfig::default()
         },
         enumeration: EnumConfig {
@@ -56,6 +57,9 @@ fn header(sources: &Path) -> String {
         "failure",
         "clients",
         "connection",
+        "next_event",
+        // The types of events are those of all clients.
+        "../../core/src/named",
         "events",
         "world",
         "schema",

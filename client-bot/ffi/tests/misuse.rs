@@ -8,12 +8,11 @@ use myriad_client::connection::{
     MyriadOptions, myriad_abandon, myriad_connect, myriad_leave, myriad_poll, myriad_set_network,
     myriad_ticket,
 };
-use myriad_client::events::{
-    MyriadEntity, MyriadEventType, MyriadLink, MyriadLoss, myriad_loss_words, myriad_next_event,
-};
+use myriad_client::events::{EventType, MyriadEntity, MyriadLink, MyriadLoss, myriad_loss_words};
 use myriad_client::failure::myriad_error;
 use myriad_client::input::{myriad_command, myriad_flush, myriad_input_due, myriad_ready_ticks};
 use myriad_client::interest::{myriad_set_region, myriad_set_sight, myriad_subscribe};
+use myriad_client::next_event::myriad_next_event;
 use myriad_client::schema::{
     myriad_schema, myriad_schema_attribute, myriad_schema_command, myriad_schema_field,
     myriad_schema_kind, myriad_schema_kind_attribute, myriad_schema_notification,
@@ -201,11 +200,11 @@ fn nobody_listening_ends_with_an_event() {
             MyriadStatus::Ok
         );
         let next = unsafe { next.assume_init() };
-        event = Some(next).filter(|event| event.what != MyriadEventType::None);
+        event = Some(next).filter(|event| event.what != EventType::None);
         thread::sleep(std::time::Duration::from_millis(20));
     }
     let event = event.expect("the loop ends with one");
-    assert_eq!(event.what, MyriadEventType::Lost);
+    assert_eq!(event.what, EventType::Lost);
     assert!(!unsafe { CStr::from_ptr(event.text) }.is_empty());
     assert_eq!(event.loss, MyriadLoss::TimedOut);
     assert_eq!(event.link, MyriadLink::None);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use client_core::{Ending, Game, LossCode};
 use quic::proto::{ConnectionError, Incoming};
 use quic::{Application, Event as Arrival, Handle, Link, Load, Open};
-use shared::wire::control::Close;
 
+use crate::carrier;
 use crate::connect::ending;
 use crate::race::Race;
 
@@ -83,40 +83,8 @@ impl Driver {
     }
 
     pub fn send(&mut self, link: &mut Link<'_>) {
-        let taken = link.write(self.game.stream_bytes());
-        self.game.stream_sent(taken);
         let now = self.now();
-        if let Some(datagram) = self.game.datagram(now) {
-            // Fails only on a connection that is ending.
-            link.send_datagram(datagram.into());
-        }
-    }
-
-    fn handle(&mut self, arrival: Arrival, link: &mut Link<'_>) {
-        let now = self.now();
-        let mut taken = Ok(());
-        match arrival {
-            Arrival::Connected => {
-                if link.open_stream() {
-                    self.game.opened(Some(link.round_trip()));
-                    self.send(link);
-                }
-            }
-            Arrival::Datagram(bytes) => taken = self.game.handle_datagram(&bytes, now),
-            Arrival::Readable => {
-                link.read(usize::MAX, |bytes| {
-                    if taken.is_ok() {
-                        taken = self.game.handle_stream(bytes, now);
-                    }
-                });
-            }
-            Arrival::Writable => self.send(link),
-        }
-        if let Err(error) = taken {
-            let reason = format!("cannot read what the server sent: {error}");
-            link.close(Close::Malformed.code(), &reason);
-            self.end(Close::Malformed, reason);
-        }
+        carrier::send(&mut self.game, link, now);
     }
 }
 
@@ -132,7 +100,8 @@ impl Application for Driver {
             self.win(*attempt, link);
         }
         if self.is_open(*attempt) {
-            self.handle(event, link);
+            let now = self.now();
+            carrier::deliver(&mut self.game, event, link, now, &mut ());
         }
     }
 

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use client_core::Route;
+use client_core::Step;
 use quic::proto::{ClientConfig, ConnectionError, Incoming};
 use quic::{Application, Endpoint, Event, Handle, Link, Load, Open, Socket, Turns};
-use shared::wire::control::Ticket;
 
 use super::bot::Bot;
+use super::crew::Crew;
 use super::lateness::Lateness;
 use super::options::{NEIGHBOURS, SwarmOptions};
-use super::state::{Phase, SwarmState, Tally};
-use crate::connect::{ClientError, addresses_named, client_config, ended};
+use super::state::{Phase, SwarmState};
+use crate::connect::{ClientError, addresses_named, client_config, ending};
 use crate::scout::reach;
 
 /// Starts a thread that runs its share of the bots from first to last.
@@ -43,39 +43,11 @@ struct Thread {
     found: HashMap<String, SocketAddr>,
 }
 
-/// The state that the bots of a thread share.
-pub struct Bots {
-    pub options: SwarmOptions,
-    pub state: Arc<SwarmState>,
-    pub tally: Tally,
-    /// By handle: when the bot acts, if no word of the server makes it act before.
-    wakes: Vec<Option<Instant>>,
+/// The bots of a thread, beside those that the endpoint has.
+struct Bots {
+    crew: Crew,
     /// Bots that try again to join or to come back, by the time when they do.
-    again: BTreeMap<(Instant, usize), JoinAttempt>,
-}
-
-/// A bot's attempt to join, or to come back.
-#[derive(Clone)]
-pub struct JoinAttempt {
-    pub number: usize,
-    pub route: Route,
-    /// Of the connection that it has lost; `None`: it joins.
-    pub lost: Option<Lost>,
-}
-
-/// A bot's lost connection.
-#[derive(Clone, Copy)]
-pub struct Lost {
-    pub ticket: Ticket,
-    pub round_trip: Duration,
-}
-
-impl JoinAttempt {
-    /// How long it may take.
-    fn patience(&self) -> Duration {
-        let round_trip = self.lost.map_or(Duration::ZERO, |lost| lost.round_trip);
-        self.route.patience(JOIN_WAIT, round_trip)
-    }
+    again: BTreeMap<(Duration, usize), Bot>,
 }
 
 impl Thread {
@@ -96,23 +68,20 @@ impl Thread {
             connected: 0,
             found: HashMap::new(),
             bots: Bots {
-                options,
-                tally: Tally::default(),
-                state,
-                wakes: vec![],
+                crew: Crew::new(options, state),
                 again: BTreeMap::new(),
             },
         })
     }
 
     fn run(mut self) -> Result<(), ClientError> {
-        let mut lateness = Lateness::new(self.bots.state.clone());
+        let mut lateness = Lateness::new(self.bots.crew.state.clone());
         let mut turned = Instant::now();
-        while self.bots.state.phase() != Phase::Leave {
+        while self.bots.crew.state.phase() != Phase::Leave {
             let now = Instant::now();
             let until = now + LOOK_PERIOD;
             self.endpoint.wait(until).map_err(ClientError::Socket)?;
-            lateness.note(until, &mut self.bots.tally);
+            lateness.note(until, &mut self.bots.crew.tally);
             // Each bot may send a packet, however bad its way is.
             if now >= turned + TURN_PERIOD {
                 turned = now;
@@ -131,66 +100,66 @@ impl Thread {
     }
 
     fn hand_in(&mut self, lateness: &mut Lateness) {
-        self.bots.state.add_tally(&mut self.bots.tally);
+        self.bots.crew.state.add_tally(&mut self.bots.crew.tally);
         lateness.hand_in(&self.endpoint);
     }
 
     /// Lets bots begin to connect, not more at a time than a server handles well.
     fn connect_some(&mut self) {
         while self.endpoint.load().handshakes < HANDSHAKES_MAX {
-            let first = |number| JoinAttempt {
-                number,
-                route: Route::default(),
-                lost: None,
-            };
-            let now = Instant::now();
+            let now = self.bots.crew.now();
             let again = self.bots.again.first_entry();
             let again = again.filter(|entry| entry.key().0 <= now);
-            let attempt = again
+            let options = &self.bots.crew.options;
+            let bot = again
                 .map(|entry| entry.remove())
-                .or_else(|| self.numbers.next().map(first));
-            let Some(attempt) = attempt else {
+                .or_else(|| Some(Bot::new(self.numbers.next()?, options)));
+            let Some(mut bot) = bot else {
                 return;
             };
-            let server = match self.find(&attempt) {
-                Ok(server) => server,
-                Err(error) => {
-                    self.bots
-                        .try_again(Bot::new(attempt, &self.bots.options), &error);
-                    continue;
-                }
-            };
-            let Bots { options, state, .. } = &self.bots;
-            let socket = self.connected / NEIGHBOURS % self.endpoint.sockets().len();
-            self.connected += 1;
-            let (number, patience) = (attempt.number, attempt.patience());
-            let connecting = self.endpoint.connect(
-                self.config.clone(),
-                server,
-                &options.name,
-                socket,
-                Bot::new(attempt, options),
-                now,
-            );
-            match connecting {
-                Ok(handle) => self.bots.wake_at(handle, now + patience),
-                Err(error) => {
-                    state.fail(format!("bot {number}: cannot connect: {error}"));
-                }
+            if bot.game.next_step(now) == Step::Connect {
+                self.connect(bot);
             }
         }
     }
 
+    fn connect(&mut self, mut bot: Bot) {
+        let server = match self.find(&bot) {
+            Ok(server) => server,
+            Err(error) => {
+                bot.game.closed(error.ending(), self.bots.crew.now());
+                return self.bots.try_again(bot);
+            }
+        };
+        let Crew { options, state, .. } = &self.bots.crew;
+        let socket = self.connected / NEIGHBOURS % self.endpoint.sockets().len();
+        self.connected += 1;
+        let number = bot.number;
+        let due = bot.game.next_due(self.bots.crew.now());
+        let connecting = self.endpoint.connect(
+            self.config.clone(),
+            server,
+            &options.name,
+            socket,
+            bot,
+            Instant::now(),
+        );
+        match connecting {
+            Ok(handle) => self.bots.crew.wake_at(handle, due.unwrap_or_default()),
+            Err(error) => state.fail(format!("bot {number}: cannot connect: {error}")),
+        }
+    }
+
     /// Where a bot connects. The first that comes to a name waits for its address.
-    fn find(&mut self, attempt: &JoinAttempt) -> Result<SocketAddr, ClientError> {
-        let server = self.bots.options.server;
-        let Some(name) = attempt.route.address() else {
+    fn find(&mut self, bot: &Bot) -> Result<SocketAddr, ClientError> {
+        let server = self.bots.crew.options.server;
+        let Some(name) = bot.game.address() else {
             return Ok(server);
         };
         if let Some(found) = self.found.get(name) {
             return Ok(*found);
         }
-        let Bots { options, .. } = &self.bots;
+        let Crew { options, .. } = &self.bots.crew;
         let found = addresses_named(name, server)?;
         let found = reach(&found, &options.name, &options.trust)?;
         self.found.insert(name.to_owned(), found);
@@ -204,15 +173,12 @@ impl Thread {
             return;
         }
         self.looked = now;
+        let due = self.bots.crew.now();
         for handle in self.endpoint.handles() {
-            let wake = self.bots.wakes.get_mut(handle.index());
-            if let Some(wake) = wake
-                && wake.is_some_and(|at| at <= now)
-            {
-                *wake = None;
+            if self.bots.crew.take_wake(handle, due) {
                 self.endpoint
                     .visit(handle, &mut self.bots, now, |bots, link, bot| {
-                        bot.wake(link, bots);
+                        bot.wake(link, &mut bots.crew);
                     });
             }
         }
@@ -238,34 +204,26 @@ impl Thread {
 
 impl Bots {
     /// Lets a bot without a connection try again, if it may.
-    fn try_again(&mut self, bot: Bot, error: &ClientError) {
-        let phase = self.state.phase();
-        let again = match phase {
-            Phase::Connect if error.is_for_good() => None,
+    fn try_again(&mut self, mut bot: Bot) {
+        let phase = self.crew.state.phase();
+        let now = self.crew.now();
+        let (reason, wait) = bot.take_loss(now);
+        let may_return = match phase {
             // Where many connect at once, packets of some are lost or late.
-            Phase::Connect => bot.next_join(self.options.seed),
-            Phase::Play => bot.way_back(&self.options, error),
-            Phase::Rest | Phase::Compare | Phase::Leave => None,
+            Phase::Connect => !bot.was_welcomed(),
+            Phase::Play => bot.may_come_back(&self.crew.options),
+            Phase::Rest | Phase::Compare | Phase::Leave => false,
         };
-        match again {
-            Some((wait, attempt)) => {
-                if attempt.lost.is_none() {
-                    self.state.joins_repeated.fetch_add(1, Relaxed);
+        match wait.filter(|_| may_return) {
+            Some(wait) => {
+                if !bot.prepare_return() {
+                    self.crew.state.joins_repeated.fetch_add(1, Relaxed);
                 }
-                let at = Instant::now() + wait;
-                self.again.insert((at, attempt.number), attempt);
+                self.again.insert((now + wait, bot.number), bot);
             }
-            None if phase < Phase::Leave => bot.count_loss(error, &self.state),
+            None if phase < Phase::Leave => bot.count_loss(&reason, &self.crew.state),
             None => {}
         }
-    }
-
-    /// Wakes a bot at a time, unless a word of the server comes before.
-    pub fn wake_at(&mut self, handle: Handle, at: Instant) {
-        if self.wakes.len() <= handle.index() {
-            self.wakes.resize(handle.index() + 1, None);
-        }
-        self.wakes[handle.index()] = Some(at);
     }
 }
 
@@ -281,36 +239,18 @@ impl Application for Bots {
     }
 
     fn event(&mut self, event: Event, link: &mut Link<'_>, bot: &mut Bot) {
-        let taken = match event {
-            Event::Connected => {
-                bot.greet(link);
-                Ok(())
-            }
-            Event::Datagram(bytes) => bot.take_datagram(&bytes, self),
-            Event::Readable => bot.take_stream(link, self),
-            Event::Writable => Ok(()),
-        };
-        if let Err(error) = taken {
-            bot.give_up(link, &error, self);
-        }
+        bot.handle(event, link, &mut self.crew);
     }
 
     fn settled(&mut self, link: &mut Link<'_>, bot: &mut Bot) {
-        bot.settle(link, self);
+        bot.settle(link, &mut self.crew);
     }
 
-    fn closed(&mut self, handle: Handle, bot: Bot, reason: ConnectionError) {
-        if let Some(wake) = self.wakes.get_mut(handle.index()) {
-            *wake = None;
-        }
-        let error = match reason {
-            ConnectionError::LocallyClosed => ClientError::TimedOut {
-                server: self.options.server.into(),
-                seconds: JOIN_WAIT.as_secs_f64(),
-            },
-            reason => ended(reason),
-        };
-        self.try_again(bot, &error);
+    fn closed(&mut self, handle: Handle, mut bot: Bot, reason: ConnectionError) {
+        self.crew.let_sleep(handle);
+        // If its own end closed the connection, the game knows why.
+        bot.game.closed(ending(&reason), self.crew.now());
+        self.try_again(bot);
     }
 }
 
@@ -326,8 +266,6 @@ fn sockets(thread: usize, options: &SwarmOptions) -> std::io::Result<Vec<Socket>
     (0..sockets).map(socket).collect()
 }
 
-/// From the first packet to the welcome.
-const JOIN_WAIT: Duration = Duration::from_secs(10);
 /// Handshakes take one core of the server each; more at once would only time out.
 const HANDSHAKES_MAX: usize = 64;
 const PACKETS_MAX: usize = 1024;

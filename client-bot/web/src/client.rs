@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use client_core::{
-    Ending, Game, GameOptions, LossCode, Prediction, RetryOptions, Step, TalkRequest, View,
+    Ending, Event, Game, GameOptions, LossCode, NamedEvent, Prediction, RetryOptions, Step,
+    TalkRequest, View,
 };
 use serde::Serialize;
 use shared::CommandKind;
@@ -138,13 +139,17 @@ impl Client {
     pub fn poll(&mut self, now_ms: f64) -> usize {
         let events = self.game.poll(time(now_ms));
         let view = self.game.view();
-        let events: Vec<_> = events
-            .iter()
-            .filter_map(|e| EventText::of(e, view, &self.given))
-            .collect();
-        match events.is_empty() {
+        let mut texts = vec![];
+        for event in &events {
+            // There are many of them, which the page sees anyway.
+            if !matches!(event, Event::Entered { .. } | Event::Changed { .. }) {
+                let add = |event| texts.extend(EventText::of(&event, view, &self.given));
+                NamedEvent::each(event, view, add);
+            }
+        }
+        match texts.is_empty() {
             true => 0,
-            false => give(&mut self.output, &events),
+            false => give(&mut self.output, &texts),
         }
     }
 

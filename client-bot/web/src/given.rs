@@ -3,8 +3,6 @@
 
 use std::collections::VecDeque;
 
-use client_core::RefusedRun;
-
 /// The latest commands that were given on a connection, oldest first: their numbers have no gaps.
 #[derive(Debug, Default)]
 pub struct Given(VecDeque<(u32, String)>);
@@ -25,11 +23,11 @@ impl Given {
 
     /// The names of these commands with how many there are of each, in the order in which they
     /// were given. The server may name as many as it wants.
-    pub fn names(&self, run: RefusedRun) -> Vec<(&str, u32)> {
+    pub fn names(&self, first: u32, count: u32) -> Vec<(&str, u32)> {
         let mut names: Vec<(&str, u32)> = vec![];
-        let mut unknown = run.count;
+        let mut unknown = count;
         for (sequence, name) in &self.0 {
-            if sequence.wrapping_sub(run.first) >= run.count {
+            if sequence.wrapping_sub(first) >= count {
                 continue;
             }
             unknown -= 1;
@@ -50,17 +48,7 @@ const GIVEN_MAX: usize = 256;
 
 #[cfg(test)]
 mod tests {
-    use shared::Refusal;
-
     use super::*;
-
-    fn run(first: u32, count: u32) -> RefusedRun {
-        RefusedRun {
-            first,
-            count,
-            reason: Refusal::Idle,
-        }
-    }
 
     #[test]
     fn commands_are_named_by_their_numbers_also_where_these_wrap_around() {
@@ -69,11 +57,11 @@ mod tests {
         for (i, name) in ["move", "strike", "move", "heal"].into_iter().enumerate() {
             given.note(first.wrapping_add(i as u32), name);
         }
-        assert_eq!(given.names(run(first, 1)), [("move", 1)]);
-        assert_eq!(given.names(run(first, 3)), [("move", 2), ("strike", 1)]);
-        assert_eq!(given.names(run(0, 1)), [("move", 1)]);
-        assert_eq!(given.names(run(2, 1)), [("a command", 1)]);
-        let all = given.names(run(first, u32::MAX));
+        assert_eq!(given.names(first, 1), [("move", 1)]);
+        assert_eq!(given.names(first, 3), [("move", 2), ("strike", 1)]);
+        assert_eq!(given.names(0, 1), [("move", 1)]);
+        assert_eq!(given.names(2, 1), [("a command", 1)]);
+        let all = given.names(first, u32::MAX);
         assert_eq!(all[3], ("a command", u32::MAX - 4));
     }
 
@@ -83,8 +71,8 @@ mod tests {
         given.note(1, "move");
         given.note(2, "move");
         given.note(1, "strike");
-        assert_eq!(given.names(run(1, 1)), [("strike", 1)]);
-        assert_eq!(given.names(run(1, 2)), [("strike", 1), ("a command", 1)]);
+        assert_eq!(given.names(1, 1), [("strike", 1)]);
+        assert_eq!(given.names(1, 2), [("strike", 1), ("a command", 1)]);
     }
 
     #[test]
@@ -94,7 +82,7 @@ mod tests {
             given.note(sequence, "move");
         }
         assert_eq!(given.0.len(), GIVEN_MAX);
-        assert_eq!(given.names(run(0, 1)), [("a command", 1)]);
-        assert_eq!(given.names(run(9_999, 1)), [("move", 1)]);
+        assert_eq!(given.names(0, 1), [("a command", 1)]);
+        assert_eq!(given.names(9_999, 1), [("move", 1)]);
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use client_core::{Entity, Event, Game, LinkState, NoticeBody, RefusedRun, Talk, View};
+use client_core::{Entity, EventType, Game, LinkState, NamedEvent, View};
 use serde::Serialize;
-use shared::{AttributeType, Audience, EntityId, EntityRef, Fixed, Schema};
+use shared::{AttributeType, AttributeValue, Audience, EntityId, EntityRef, Plain, Schema};
 
 use crate::given::Given;
 
@@ -95,18 +95,9 @@ pub struct EntityText<'a> {
     /// As it is shown; `null` if it is not.
     place: Option<[f64; 3]>,
     /// (name, value), of what the player may know.
-    values: Vec<(&'a str, ValueText<'a>)>,
+    values: Vec<(&'a str, Plain<'a>)>,
     /// The same in the engine's own numbers, by column.
     row: &'a [i32],
-}
-
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum ValueText<'a> {
-    Number(f64),
-    Bool(bool),
-    Name(&'a str),
-    Entity(Option<u32>),
 }
 
 impl EntityText<'_> {
@@ -124,7 +115,8 @@ impl EntityText<'_> {
                 _ => column >= schema.dimensions(),
             };
             let raw = *entity.row.get(column)?;
-            is_known.then(|| (attribute.name.as_str(), value(schema, attribute.ty, raw)))
+            let value = AttributeValue::of(attribute.ty, raw);
+            is_known.then(|| (attribute.name.as_str(), plain(schema, value)))
         });
         EntityText {
             slot: entity.id.slot.0,
@@ -162,77 +154,75 @@ pub struct EventText {
 
 impl EventText {
     /// `None` for what the page sees anyway.
-    pub fn of(event: &Event, view: Option<&View>, given: &Given) -> Option<EventText> {
-        let plain = |r#type, text: &str, entity: Option<EntityId>| EventText {
+    pub fn of(event: &NamedEvent, view: Option<&View>, given: &Given) -> Option<EventText> {
+        use EventType as Type;
+        let about = |r#type, text: &str, entity: Option<EntityId>| EventText {
             r#type,
             text: text.to_owned(),
             slot: entity.map(|entity| entity.slot.0),
             ..EventText::default()
         };
-        Some(match event {
-            Event::Welcomed(entity) => plain("welcomed", "you are in the world", Some(*entity)),
-            Event::Resumed(entity) => plain("resumed", "you are back", Some(*entity)),
-            Event::Reborn(entity) => plain("reborn", "you are born again", Some(*entity)),
-            Event::Left { entity, .. } if view.is_some_and(|v| v.entity() == *entity) => {
-                plain("died", "you have died", Some(*entity))
+        let own = |r#type, text| about(r#type, text, event.entity);
+        let plain = |r#type, text: &str| about(r#type, text, None);
+        let text = event.text.as_deref().unwrap_or_default();
+        Some(match event.what {
+            Type::Welcomed => own("welcomed", "you are in the world"),
+            Type::Resumed => own("resumed", "you are back"),
+            Type::Reborn => own("reborn", "you are born again"),
+            Type::Left if view.map(View::entity) == event.entity => own("died", "you have died"),
+            Type::NoticedChange => plain("notice", &change(event, view?)),
+            Type::Notified => plain("notice", &notification(event, view?)),
+            Type::Said => own("talk", &spoken(event, view?)),
+            Type::Whispered
+            | Type::Spoken
+            | Type::JoinedChannel
+            | Type::LeftChannel
+            | Type::Member
+            | Type::Announced => plain("talk", &spoken(event, view?)),
+            Type::NoticesFull => plain("notice", "more happened than was sent"),
+            Type::Answered if event.is_granted => plain("answer", "done"),
+            Type::Answered => plain("answer", text),
+            Type::SubscriptionLost => {
+                plain("answer", &format!("subscription {} is lost", event.request))
             }
-            Event::Notice { notice, .. } => {
-                plain("notice", &notice_text(&notice.body, view?), None)
-            }
-            Event::Talk { talk, .. } => {
-                let speaker = match talk {
-                    Talk::Said { speaker, .. } => Some(*speaker),
-                    _ => None,
-                };
-                plain("talk", &spoken(talk, view?), speaker)
-            }
-            Event::NoticesFull(_) => plain("notice", "more happened than was sent", None),
-            Event::Answered(answer) => match &answer.result {
-                Ok(()) => plain("answer", "done", None),
-                Err(reason) => plain("answer", reason, None),
-            },
-            Event::SubscriptionLost(id) => {
-                plain("answer", &format!("subscription {id} is lost"), None)
-            }
-            Event::InterfaceChanged => plain("interface", "the world's rules have changed", None),
-            Event::Link { state, .. } => {
-                let is_good = *state == LinkState::Good;
+            Type::InterfaceChanged => plain("interface", "the world's rules have changed"),
+            Type::Link => {
+                let is_good = event.link == Some(LinkState::Good);
                 let text = match is_good {
                     true => "the server sends again",
                     false => "nothing arrives from the server",
                 };
                 EventText {
                     is_good: Some(is_good),
-                    ..plain("link", text, None)
+                    ..plain("link", text)
                 }
             }
-            Event::Lost {
-                code,
-                reason,
-                update,
-                retry_in,
-            } => EventText {
-                retry_ms: retry_in.as_ref().map(milliseconds),
-                code: Some(code.name()),
-                words: Some(code.words()),
-                server_version: update.as_ref().map(|update| update.server_version),
-                update_url: update.as_ref().and_then(|update| update.url.clone()),
-                ..plain("lost", reason, None)
-            },
-            Event::Refused { commands, .. } => {
-                let names = given.names(*commands);
+            Type::Lost => {
+                let loss = event.loss.as_ref()?;
+                let update = loss.update.as_ref();
+                EventText {
+                    retry_ms: loss.retry_in.as_ref().map(milliseconds),
+                    code: Some(loss.code.name()),
+                    words: Some(loss.code.words()),
+                    server_version: update.map(|update| update.server_version),
+                    update_url: update.and_then(|update| update.url.clone()),
+                    ..plain("lost", text)
+                }
+            }
+            Type::Refused => {
+                let names = given.names(event.request, event.count);
                 EventText {
                     commands: names.iter().map(|(name, _)| (*name).to_owned()).collect(),
-                    ..plain("refused", &refused(&names, *commands), None)
+                    ..plain("refused", &refused(&names, text))
                 }
             }
-            Event::Entered { .. } | Event::Left { .. } | Event::Changed { .. } => return None,
+            Type::None | Type::Entered | Type::Left | Type::Changed => return None,
         })
     }
 }
 
 /// Commands without effect, as a line of a log.
-fn refused(names: &[(&str, u32)], run: RefusedRun) -> String {
+fn refused(names: &[(&str, u32)], reason: &str) -> String {
     let names: Vec<String> = names
         .iter()
         .map(|(name, count)| match count {
@@ -240,85 +230,63 @@ fn refused(names: &[(&str, u32)], run: RefusedRun) -> String {
             count => format!("{name} ({count} times)"),
         })
         .collect();
-    format!("{} had no effect: {}", names.join(", "), run.reason)
+    format!("{} had no effect: {reason}", names.join(", "))
 }
 
 /// Chat as a line of a log.
-fn spoken(talk: &Talk, view: &View) -> String {
-    match talk {
-        Talk::Said {
-            speaker,
-            name,
-            text,
-        } => match name {
-            Some(name) => format!("{name}: {text}"),
-            None => format!("{}: {text}", name_of(view, speaker.slot.0)),
-        },
-        Talk::Whispered { from, text } => format!("{from} whispers: {text}"),
-        Talk::Spoken {
-            channel,
-            from,
-            text,
-        } => format!("[{channel}] {from}: {text}"),
-        Talk::Joined { channel, name } => format!("[{channel}] {name} has joined"),
-        Talk::Left { channel, name } => format!("[{channel}] {name} has left"),
-        Talk::Members { channel, names } => {
-            let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
-            format!("[{channel}] {}", names.join(", "))
+fn spoken(event: &NamedEvent, view: &View) -> String {
+    let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
+    let (name, channel) = (or_empty(&event.name), or_empty(&event.channel));
+    let text = or_empty(&event.text);
+    match event.what {
+        EventType::Said => {
+            let speaker = event.name.clone();
+            let speaker = speaker.or_else(|| Some(name_of(view, event.entity?.slot.0)));
+            format!("{}: {text}", speaker.unwrap_or_default())
         }
-        Talk::Announced { text } => format!("the server says: {text}"),
+        EventType::Whispered => format!("{name} whispers: {text}"),
+        EventType::Spoken => format!("[{channel}] {name}: {text}"),
+        EventType::JoinedChannel => format!("[{channel}] {name} has joined"),
+        EventType::LeftChannel => format!("[{channel}] {name} has left"),
+        EventType::Member => format!("[{channel}] {}", event.members.join(", ")),
+        _ => format!("the server says: {text}"),
     }
 }
 
-/// A notice as a line of a log.
-fn notice_text(body: &NoticeBody, view: &View) -> String {
-    let schema = view.schema();
-    match body {
-        NoticeBody::Change {
-            entity,
-            kind,
-            column,
-            old,
-            new,
-            command,
-            by,
-        } => {
-            let attribute = schema.attributes.get(usize::from(*column));
-            let (name, ty) = attribute.map_or(("", AttributeType::I32), |a| (&a.name, a.ty));
-            let kind = schema.kinds.get(usize::from(*kind));
-            let mut text = format!(
-                "{} {}: {name} {} → {}",
-                kind.map_or("", |kind| &kind.name),
-                entity.slot.0,
-                value(schema, ty, *old).text(),
-                value(schema, ty, *new).text(),
-            );
-            if let Some(command) = command.and_then(|command| schema.command(command)) {
-                text += &format!(", {}", command.name);
-            }
-            if *by != EntityId::NONE {
-                text += &format!(", by {}", name_of(view, by.slot.0));
-            }
-            text
-        }
-        NoticeBody::Notification {
-            kind,
-            source,
-            words,
-        } => {
-            let form = schema.notification(*kind);
-            let mut text = form.map_or("something", |form| &form.name).to_owned();
-            if *source != EntityId::NONE {
-                text += &format!(" by {}", name_of(view, source.slot.0));
-            }
-            let fields = form.map_or(&[][..], |form| &form.fields);
-            for (field, raw) in fields.iter().zip(words) {
-                let value = value(schema, field.ty, *raw).text();
-                text += &format!(", {} {value}", field.name);
-            }
-            text
-        }
+/// A change that was subscribed to, as a line of a log.
+fn change(event: &NamedEvent, view: &View) -> String {
+    let shown = |value| shown(view.schema(), value);
+    let slot = event.entity.map_or(0, |entity| entity.slot.0);
+    let (old, new) = match event.change {
+        Some((old, new)) => (shown(old), shown(new)),
+        None => Default::default(),
+    };
+    let mut text = format!(
+        "{} {slot}: {} {old} → {new}",
+        event.kind_name.as_deref().unwrap_or_default(),
+        event.name.as_deref().unwrap_or_default(),
+    );
+    if let Some(command) = &event.text {
+        text += &format!(", {command}");
     }
+    text + &by(", by", event.by, view)
+}
+
+/// A notification as a line of a log.
+fn notification(event: &NamedEvent, view: &View) -> String {
+    let mut text = event.name.as_deref().unwrap_or("something").to_owned();
+    text += &by(" by", event.entity, view);
+    for field in &event.fields {
+        text += &format!(", {} {}", field.name, shown(view.schema(), field.value));
+    }
+    text
+}
+
+fn by(words: &str, entity: Option<EntityId>, view: &View) -> String {
+    let entity = entity.filter(|&entity| entity != EntityId::NONE);
+    entity.map_or(String::new(), |entity| {
+        format!("{words} {}", name_of(view, entity.slot.0))
+    })
 }
 
 fn name_of(view: &View, slot: u32) -> String {
@@ -376,32 +344,20 @@ impl Quality {
     }
 }
 
-impl ValueText<'_> {
-    fn text(&self) -> String {
-        match self {
-            ValueText::Number(number) => format!("{}", (number * 100.0).round() / 100.0),
-            ValueText::Bool(is_so) => is_so.to_string(),
-            ValueText::Name(name) => (*name).to_owned(),
-            ValueText::Entity(Some(slot)) => slot.to_string(),
-            ValueText::Entity(None) => "none".to_owned(),
-        }
-    }
+/// A value for the page: an entity by its slot.
+fn plain(schema: &Schema, value: AttributeValue) -> Plain<'_> {
+    let slot = |entity: EntityRef| match entity {
+        EntityRef::NONE => Plain::Nothing,
+        entity => Plain::Whole(entity.slot().0.into()),
+    };
+    value.plain(&schema.symbols, slot)
 }
 
-fn value(schema: &Schema, ty: AttributeType, raw: i32) -> ValueText<'_> {
-    match ty {
-        AttributeType::Fixed => ValueText::Number(Fixed::from_raw(raw).to_f64()),
-        AttributeType::Bool => ValueText::Bool(raw != 0),
-        AttributeType::Entity => {
-            let reference = Some(EntityRef(raw)).filter(|entity| *entity != EntityRef::NONE);
-            ValueText::Entity(reference.map(|entity| entity.slot().0))
-        }
-        AttributeType::Symbol => {
-            let symbol = usize::try_from(raw).ok();
-            let name = symbol.and_then(|symbol| schema.symbols.get(symbol));
-            ValueText::Name(name.map_or("", |name| name))
-        }
-        AttributeType::I32 => ValueText::Number(f64::from(raw)),
+/// A value in a line of a log.
+fn shown(schema: &Schema, value: AttributeValue) -> String {
+    match plain(schema, value) {
+        Plain::Fraction(number) => format!("{}", (number * 100.0).round() / 100.0),
+        plain => plain.to_string(),
     }
 }
 
@@ -411,6 +367,7 @@ fn milliseconds(time: &Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use client_core::{Event, RefusedRun};
     use shared::{Refusal, Tick};
 
     use super::*;
@@ -429,7 +386,11 @@ mod tests {
             };
             let tick = Tick(1);
             let event = Event::Refused { tick, commands };
-            let line = EventText::of(&event, None, &given).expect("a line");
+            let mut line = None;
+            NamedEvent::each(&event, None, |event| {
+                line = EventText::of(&event, None, &given)
+            });
+            let line = line.expect("a line");
             assert_eq!(line.r#type, "refused");
             (line.text, line.commands)
         };

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use shared::Schema;
 use shared::predicate::{CELL_SHIFTS, Constraint, Filter, NameId, Operator, Value, WorldNames};
-use shared::world::attribute::AttributeType;
-use shared::{Fixed, Schema};
 
 use crate::content::index::SET_NAMES_MAX;
 
@@ -34,9 +33,9 @@ impl Ranges {
                 cells: cells.names,
                 min: own.clone().map(|a| i64::from(a.min)).min()?,
                 max: own.map(|a| i64::from(a.max)).max()?,
-                raw_per_unit: match schema.attributes[cells.column].ty {
-                    AttributeType::Fixed => f64::from(Fixed::ONE.raw()),
-                    _ => 1.0,
+                raw_per_unit: {
+                    let ty = schema.attributes[cells.column].ty;
+                    f64::from(ty.fraction_bits()).exp2()
                 },
             })
         };

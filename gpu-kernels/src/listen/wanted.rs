@@ -3,7 +3,6 @@
 use shared::predicate::{
     CELL_SHIFTS, Constraint, Filter, NameId, Operator, Predicate, Value, WorldNames,
 };
-use shared::world::attribute::AttributeType;
 use shared::world::notification::NOTIFICATIONS_MAX;
 use shared::{Audience, Schema};
 
@@ -77,7 +76,7 @@ impl Wanted {
     pub fn new(schema: &Schema, names: &WorldNames) -> Wanted {
         let column = |a: &shared::Attribute| Column {
             name: a.name.clone(),
-            is_symbol: a.ty == AttributeType::Symbol,
+            is_symbol: a.ty.has_symbols(),
         };
         let is_visible =
             |column: u16| schema.attributes[usize::from(column)].audience != Audience::Hidden;

@@ -3,7 +3,7 @@
 use shared::predicate::number::{float_key, integer_key};
 use shared::predicate::{CELL_SHIFTS, NameId, WorldNames};
 use shared::world::attribute::AttributeType;
-use shared::{Attribute as Column, Audience, ClientRow, EntityId, Fixed, Schema};
+use shared::{Attribute as Column, AttributeValue, Audience, ClientRow, EntityId, Schema};
 
 use super::wanted::{CHANGE, Wanted};
 use crate::content::batch::{Attribute, Batch};
@@ -162,8 +162,11 @@ impl Writer {
                 push(text(names.old_symbol, old));
                 push(text(names.new_symbol, new));
             }
-            ty => {
-                let [old, new] = values.map(|value| number(ty, value));
+            ty @ (AttributeType::I32
+            | AttributeType::Fixed
+            | AttributeType::Bool
+            | AttributeType::Entity) => {
+                let [old, new] = values.map(|value| AttributeValue::of(ty, value).number());
                 push(float(names.old, old));
                 push(float(names.new, new));
             }
@@ -260,18 +263,12 @@ fn attribute(
     symbols: &mut Texts,
     batch: &mut Batch,
 ) -> Attribute {
-    match ty {
-        AttributeType::Symbol => text(name, symbols.place(value as usize, batch)),
-        AttributeType::Fixed => float(name, number(ty, value)),
-        _ => integer(name, value),
-    }
-}
-
-/// A value as a float, which is exact: 32 bits fit its mantissa.
-fn number(ty: AttributeType, value: i32) -> f64 {
-    match ty {
-        AttributeType::Fixed => f64::from(value) / f64::from(Fixed::ONE.raw()),
-        _ => f64::from(value),
+    match AttributeValue::of(ty, value) {
+        AttributeValue::Symbol(symbol) => text(name, symbols.place(symbol.0 as usize, batch)),
+        AttributeValue::Fixed(number) => float(name, number.to_f64()),
+        AttributeValue::I32(_) | AttributeValue::Bool(_) | AttributeValue::Entity(_) => {
+            integer(name, value)
+        }
     }
 }
 

@@ -193,7 +193,10 @@ impl Play {
             let script = dice.pick(&scripts);
             let words = script.words.iter().map(|word| match word.ty {
                 AttributeType::Entity => self.reference(dice, oracle, &alive),
-                _ => self.word(dice),
+                AttributeType::I32
+                | AttributeType::Fixed
+                | AttributeType::Bool
+                | AttributeType::Symbol => self.word(dice),
             });
             let words: Vec<i32> = words.collect();
             frame.push(entity, sequence, script.kind, &words);

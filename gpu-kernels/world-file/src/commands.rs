@@ -98,9 +98,9 @@ fn every_one(
     }
     let mut words = vec![0; command.words.len()];
     for ((i, word), value) in given.zip(&raw.words) {
-        let own = match word.ty {
-            AttributeType::Symbol => symbols.names(schema, command.kind, i),
-            _ => vec![],
+        let own = match word.ty.has_symbols() {
+            true => symbols.names(schema, command.kind, i),
+            false => vec![],
         };
         words[i] = kinds::value(&key, word.ty, value, &own, &schema.symbols)?;
     }

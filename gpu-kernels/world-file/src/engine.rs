@@ -47,7 +47,7 @@ fn fall(schema: &Schema, kind: &Kind, raw: &raw::Kind) -> Result<Option<Fall>, P
         return problem(falls_at_key(kind, second), message);
     }
     let key = falls_at_key(kind, attribute);
-    if !matches!(attribute.ty, AttributeType::I32 | AttributeType::Fixed) {
+    if !attribute.ty.is_number() {
         return problem(key, "only i32 and fixed attributes have `falls_at`");
     }
     let at = kinds::value(&key, attribute.ty, value, &[], &[])?;
@@ -149,13 +149,14 @@ pub(super) fn persist_text(schema: &Schema, persists: &[u16]) -> Text {
         .map(|&column| &schema.attributes[usize::from(column)])
     {
         let name = &attribute.name;
-        let ty = match attribute.ty {
-            AttributeType::I32 => "i32".to_owned(),
-            AttributeType::Fixed => "Fixed".to_owned(),
-            AttributeType::Bool => "bool".to_owned(),
-            AttributeType::Entity => "Entity".to_owned(),
-            AttributeType::Symbol => format!("Symbol<{name}>"),
+        let of = match attribute.ty {
+            AttributeType::Symbol => format!("<{name}>"),
+            AttributeType::I32
+            | AttributeType::Fixed
+            | AttributeType::Bool
+            | AttributeType::Entity => String::new(),
         };
+        let ty = format!("{}{of}", attribute.ty.script_name());
         let update = match attribute.merge {
             MergeRule::Sum => format!("me.{name} += value;"),
             MergeRule::First | MergeRule::Last => format!("me.{name} = value;"),

@@ -1,6 +1,5 @@
 //! `default` of an attribute, where it is not one value but a choice of several.
 
-use shared::world::attribute::AttributeType;
 use shared::world::initial::{Choice, Initial};
 use shared::world::schema::{KindAttribute, Schema};
 use toml::Value;
@@ -74,7 +73,7 @@ impl Reader<'_> {
     }
 
     fn between(&self, from: &Value, to: &Value) -> Result<Choice, Problem> {
-        if !matches!(self.attribute.ty, AttributeType::I32 | AttributeType::Fixed) {
+        if !self.attribute.ty.is_number() {
             let message = "only i32 and fixed attributes have `from` and `to`";
             return problem(self.key, message);
         }

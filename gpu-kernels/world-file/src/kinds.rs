@@ -90,7 +90,7 @@ pub(super) fn symbols(schema: &Schema, raw_kinds: &[raw::Kind]) -> Symbols {
                 .collect();
             numbers.sort_unstable();
             numbers.dedup();
-            (attribute.ty == AttributeType::Symbol).then_some(SymbolSet {
+            attribute.ty.has_symbols().then_some(SymbolSet {
                 kind,
                 column: own.column,
                 numbers,
@@ -208,7 +208,7 @@ fn column(
 
 /// How updates of an attribute become one change. Only numbers have a sum and an order.
 fn merge_rule(key: &str, raw: &raw::Attribute) -> Result<MergeRule, Problem> {
-    let is_number = matches!(raw.ty, AttributeType::I32 | AttributeType::Fixed);
+    let is_number = raw.ty.is_number();
     let default = match is_number {
         true => MergeRule::Sum,
         false => MergeRule::Last,
@@ -258,12 +258,12 @@ fn bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result<Bounds,
             symbols,
         ),
     };
-    if raw.ty != AttributeType::Symbol && !raw.symbols.is_empty() {
+    if !raw.ty.has_symbols() && !raw.symbols.is_empty() {
         let message = "only attributes of type symbol have `symbols`";
         return problem(format!("{key}.symbols"), message);
     }
     let natural = natural_bounds(key, raw, symbols)?;
-    let is_number = matches!(raw.ty, AttributeType::I32 | AttributeType::Fixed);
+    let is_number = raw.ty.is_number();
     if !is_number && (raw.min.is_some() || raw.max.is_some()) {
         return problem(key, "only i32 and fixed attributes have `min` and `max`");
     }

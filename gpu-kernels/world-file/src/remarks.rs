@@ -1,6 +1,5 @@
 //! What a world file says that is allowed, but hardly meant; and what its world lacks.
 
-use shared::world::attribute::AttributeType;
 use shared::world::config::WorldConfig;
 
 use super::check::{Problem, list};
@@ -69,7 +68,7 @@ fn values_of_nobody(
     declared: &Declared,
 ) -> Option<Problem> {
     let column = config.schema.column(&attribute.name)?;
-    if attribute.ty != AttributeType::Symbol || declared.updates >> column & 1 == 1 {
+    if !attribute.ty.has_symbols() || declared.updates >> column & 1 == 1 {
         return None;
     }
     let has = |symbol: &String| {

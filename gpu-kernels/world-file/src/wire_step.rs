@@ -1,6 +1,6 @@
 //! `wire_step`: how exactly clients are told of movement.
 
-use shared::world::attribute::{Attribute, AttributeType, Audience};
+use shared::world::attribute::{Attribute, Audience};
 use shared::world::fixed::Fixed;
 
 use super::check::{Problem, problem, unexpected};
@@ -10,7 +10,10 @@ use super::raw;
 pub(super) fn of_positions(raw: &raw::Section) -> Result<u32, Problem> {
     match raw.wire_step {
         None => Ok(0),
-        Some(given) => step("world.wire_step", given, FIXED, POSITION_MAX),
+        Some(given) => {
+            let bits = Fixed::FRACTION_BITS;
+            step("world.wire_step", given, bits, POSITION_MAX)
+        }
     }
 }
 
@@ -20,9 +23,10 @@ pub(super) fn of_attribute(key: &str, raw: &raw::Attribute) -> Result<u32, Probl
         return Ok(0);
     };
     let key = format!("{key}.wire_step");
-    match (raw.audience, raw.ty) {
-        (Audience::Movement, AttributeType::I32) => step(&key, given, 0, STEP_MAX),
-        (Audience::Movement, AttributeType::Fixed) => step(&key, given, FIXED, STEP_MAX),
+    match raw.audience {
+        Audience::Movement if raw.ty.is_number() => {
+            step(&key, given, raw.ty.fraction_bits(), STEP_MAX)
+        }
         _ => problem(key, "only numbers of audience movement are told in steps"),
     }
 }
@@ -39,7 +43,6 @@ fn step(key: &str, given: f64, fraction_bits: u32, max: u32) -> Result<u32, Prob
     }
 }
 
-const FIXED: u32 = Fixed::FRACTION_BITS;
 /// A unit: corners are told in units.
 const POSITION_MAX: u32 = Fixed::FRACTION_BITS;
 const STEP_MAX: u32 = Attribute::STEP_MAX;

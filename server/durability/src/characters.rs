@@ -17,7 +17,7 @@ use accounts::identity::Account;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Map, Value};
 use shared::world::schema::KindAttribute;
-use shared::{Attribute, AttributeType, Fixed, WorldConfig};
+use shared::{Attribute, AttributeValue, Plain, Symbol, WorldConfig};
 use thiserror::Error;
 use tracing::info;
 use world_file::{Format, plain};
@@ -26,6 +26,7 @@ use self::file::{FILE, FileStore};
 use self::postgres::{Database, PostgresStore};
 use super::disk::{Disk, Folder};
 use super::folder::write;
+use super::values::value_text;
 
 /// By account: its character as JSON.
 pub type Texts = BTreeMap<String, String>;
@@ -166,18 +167,13 @@ pub fn character_of(world: &WorldConfig, row: &[i32]) -> Map<String, Value> {
 
 /// A value of an attribute.
 pub fn value_of(world: &WorldConfig, attribute: &Attribute, value: i32) -> Value {
-    match attribute.ty {
-        AttributeType::I32 | AttributeType::Entity => value.into(),
-        AttributeType::Fixed => Fixed::from_raw(value).to_f64().into(),
-        AttributeType::Bool => (value != 0).into(),
-        AttributeType::Symbol => symbol_of(world, value).map_or(Value::Null, Value::from),
+    match crate::values::plain(world, attribute.ty, value) {
+        Plain::Whole(number) => number.into(),
+        Plain::Fraction(number) => number.into(),
+        Plain::Truth(truth) => truth.into(),
+        Plain::Text(symbol) => symbol.into(),
+        Plain::Nothing => Value::Null,
     }
-}
-
-/// The symbol that a value stands for.
-pub fn symbol_of(world: &WorldConfig, value: i32) -> Option<&str> {
-    let place = usize::try_from(value).ok()?;
-    world.schema.symbols.get(place).map(String::as_str)
 }
 
 /// The row of a character, as far as the world has such attributes and values.
@@ -185,7 +181,7 @@ pub fn row_of(world: &WorldConfig, character: &Map<String, Value>) -> Vec<i32> {
     let value = |(attribute, own): (&Attribute, &KindAttribute)| {
         let given = character.get(&attribute.name);
         let value = given.and_then(|given| parse(world, attribute, given));
-        let is_symbol = attribute.ty == AttributeType::Symbol;
+        let is_symbol = attribute.ty.has_symbols();
         match value {
             Some(value) if can_have(world, attribute, own, value) => value,
             Some(value) if !is_symbol => value.clamp(own.min, own.max),
@@ -204,16 +200,17 @@ pub fn change(world: &WorldConfig, row: &mut [i32], values: &Map<String, Value>)
             bail!("accounts keep no `{name}`; expected one of {names:?}");
         };
         let Some(value) = parse(world, attribute, given) else {
-            let ty = format!("{:?}", attribute.ty).to_lowercase();
+            let ty = attribute.ty.name();
             bail!("{name}: expected a value of type {ty}, found {given}");
         };
-        if attribute.ty == AttributeType::Symbol && !can_have(world, attribute, own, value) {
+        if attribute.ty.has_symbols() && !can_have(world, attribute, own, value) {
             let symbols = world.symbols.of(world.player_kind, own.column).iter();
-            let names: Vec<&str> = symbols.filter_map(|&s| symbol_of(world, s)).collect();
+            let names = symbols.filter_map(|&s| Symbol(s).name(&world.schema.symbols));
+            let names: Vec<&str> = names.collect();
             bail!("{name}: expected one of {names:?}, found {given}");
         }
         if !(own.min..=own.max).contains(&value) {
-            let bounds = [own.min, own.max].map(|bound| character_of_one(world, attribute, bound));
+            let bounds = [own.min, own.max].map(|bound| value_text(world, attribute.ty, bound));
             bail!(
                 "{name}: expected {} to {}, found {given}",
                 bounds[0],
@@ -227,9 +224,9 @@ pub fn change(world: &WorldConfig, row: &mut [i32], values: &Map<String, Value>)
 
 /// Whether players can have a value of an attribute.
 fn can_have(world: &WorldConfig, attribute: &Attribute, own: &KindAttribute, value: i32) -> bool {
-    match attribute.ty {
-        AttributeType::Symbol => world.symbols.has(world.player_kind, own.column, value),
-        _ => (own.min..=own.max).contains(&value),
+    match attribute.ty.has_symbols() {
+        true => world.symbols.has(world.player_kind, own.column, value),
+        false => (own.min..=own.max).contains(&value),
     }
 }
 
@@ -238,22 +235,19 @@ pub fn default_row(world: &WorldConfig) -> Vec<i32> {
     persisted(world).map(|(_, own)| own.default).collect()
 }
 
-fn character_of_one(world: &WorldConfig, attribute: &Attribute, value: i32) -> String {
-    crate::values::value_text(world, attribute.ty, value)
-}
-
 /// A value in raw units.
 fn parse(world: &WorldConfig, attribute: &Attribute, given: &Value) -> Option<i32> {
-    match (attribute.ty, given) {
-        (AttributeType::I32, given) => i32::try_from(given.as_i64()?).ok(),
-        (AttributeType::Fixed, given) => Some(Fixed::from_f64(given.as_f64()?)?.raw()),
-        (AttributeType::Bool, Value::Bool(truth)) => Some(i32::from(*truth)),
-        (AttributeType::Symbol, Value::String(symbol)) => {
-            let place = world.schema.symbols.iter().position(|own| own == symbol);
-            i32::try_from(place?).ok()
-        }
-        _ => None,
-    }
+    let plain = match given {
+        Value::Bool(truth) => Plain::Truth(*truth),
+        Value::String(text) => Plain::Text(text),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => Plain::Whole(number),
+            None => Plain::Fraction(number.as_f64()?),
+        },
+        Value::Null | Value::Array(_) | Value::Object(_) => return None,
+    };
+    let value = AttributeValue::of_plain(attribute.ty, plain, &world.schema.symbols)?;
+    Some(value.raw())
 }
 
 /// The persistent attributes of accounts, each as the player kind has it.

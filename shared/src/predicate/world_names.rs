@@ -127,8 +127,7 @@ fn cells(
 ) -> Result<Vec<Cells>, NameError> {
     let mut cells = vec![];
     for (column, attribute) in schema.attributes.iter().enumerate() {
-        let is_number = matches!(attribute.ty, AttributeType::I32 | AttributeType::Fixed);
-        if !is_number || columns[column].is_none() || cells.len() == CELLED_MAX {
+        if !attribute.ty.is_number() || columns[column].is_none() || cells.len() == CELLED_MAX {
             continue;
         }
         let mut names = [NameId(0); CELL_SHIFTS.len()];

@@ -17,6 +17,71 @@ pub enum AttributeType {
     Symbol,
 }
 
+impl AttributeType {
+    /// The type as world files and JSON name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AttributeType::I32 => "i32",
+            AttributeType::Fixed => "fixed",
+            AttributeType::Bool => "bool",
+            AttributeType::Entity => "entity",
+            AttributeType::Symbol => "symbol",
+        }
+    }
+
+    /// The type as scripts name it.
+    pub const fn script_name(self) -> &'static str {
+        match self {
+            AttributeType::I32 => "i32",
+            AttributeType::Fixed => "Fixed",
+            AttributeType::Bool => "bool",
+            AttributeType::Entity => "Entity",
+            AttributeType::Symbol => "Symbol",
+        }
+    }
+
+    /// Whether values can be added, and have an order.
+    pub const fn is_number(self) -> bool {
+        match self {
+            AttributeType::I32 | AttributeType::Fixed => true,
+            AttributeType::Bool | AttributeType::Entity | AttributeType::Symbol => false,
+        }
+    }
+
+    /// Whether values stand for names, of which a world file lists some for each attribute.
+    pub const fn has_symbols(self) -> bool {
+        match self {
+            AttributeType::Symbol => true,
+            AttributeType::I32
+            | AttributeType::Fixed
+            | AttributeType::Bool
+            | AttributeType::Entity => false,
+        }
+    }
+
+    /// How many of the 32 bits are behind the point.
+    pub const fn fraction_bits(self) -> u32 {
+        match self {
+            AttributeType::Fixed => Fixed::FRACTION_BITS,
+            AttributeType::I32
+            | AttributeType::Bool
+            | AttributeType::Entity
+            | AttributeType::Symbol => 0,
+        }
+    }
+
+    /// What a value has to be, for people.
+    pub const fn expected(self) -> &'static str {
+        match self {
+            AttributeType::I32 => "a whole number",
+            AttributeType::Fixed => "a number",
+            AttributeType::Bool => "true or false",
+            AttributeType::Entity => "an entity",
+            AttributeType::Symbol => "one of the symbols",
+        }
+    }
+}
+
 /// How several updates of one attribute in one tick become one change (thesis, 3.4).
 /// `Sum` adds to the value before the tick; the others replace it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,10 +134,7 @@ impl Attribute {
     /// The step in which clients are told of movement, in units; `None` if it is told
     /// exactly.
     pub fn wire_step(&self) -> Option<f64> {
-        let fraction_bits = match self.ty {
-            AttributeType::Fixed => Fixed::FRACTION_BITS,
-            _ => 0,
-        };
+        let fraction_bits = self.ty.fraction_bits();
         (self.step > 0).then(|| (f64::from(self.step) - f64::from(fraction_bits)).exp2())
     }
 

@@ -3,7 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::attribute::AttributeType;
 use super::schema::{KindAttribute, Schema};
 
 /// The symbols of all attributes of type symbol.
@@ -26,7 +25,7 @@ impl Symbols {
         let set = |kind: u16, own: &KindAttribute| {
             let attribute = schema.attributes.get(usize::from(own.column))?;
             let numbers = own.min.max(0)..own.max.saturating_add(1).min(end);
-            (attribute.ty == AttributeType::Symbol).then(|| SymbolSet {
+            attribute.ty.has_symbols().then(|| SymbolSet {
                 kind,
                 column: own.column,
                 numbers: numbers.collect(),

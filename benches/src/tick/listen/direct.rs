@@ -3,8 +3,7 @@ use gpu_kernels::listen::Before;
 use shared::predicate::{
     Constraint, NameId, Operator, Predicate, PredicateLimits, Value, WorldNames,
 };
-use shared::world::attribute::AttributeType;
-use shared::{CommandKind, EntityId, Fixed, Slot};
+use shared::{AttributeValue, CommandKind, EntityId, Slot};
 
 use super::scenario::{Mirror, Scenario, client_of};
 
@@ -91,10 +90,7 @@ impl Direct<'_> {
         put(names.entity, Value::Integer(reference.into()));
         let attribute = &schema.attributes[usize::from(column)];
         put(names.attribute, attribute.name.as_str().into());
-        let float = |raw: i32| match attribute.ty {
-            AttributeType::Fixed => f64::from(raw) / f64::from(Fixed::ONE.raw()),
-            _ => f64::from(raw),
-        };
+        let float = |raw: i32| AttributeValue::of(attribute.ty, raw).number();
         put(names.old, Value::Float(float(old)));
         put(names.new, Value::Float(float(new)));
         if let Some(command) = command.and_then(|kind| schema.command(CommandKind(kind))) {
@@ -115,11 +111,12 @@ impl Direct<'_> {
             };
             put(
                 name,
-                match schema.attributes[own].ty {
-                    AttributeType::Fixed => {
-                        Value::Float(f64::from(row[own]) / f64::from(Fixed::ONE.raw()))
-                    }
-                    _ => Value::Integer(row[own].into()),
+                match AttributeValue::of(schema.attributes[own].ty, row[own]) {
+                    AttributeValue::Fixed(number) => Value::Float(number.to_f64()),
+                    AttributeValue::I32(_)
+                    | AttributeValue::Bool(_)
+                    | AttributeValue::Entity(_)
+                    | AttributeValue::Symbol(_) => Value::Integer(row[own].into()),
                 },
             );
         }

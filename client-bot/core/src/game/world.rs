@@ -7,21 +7,21 @@ use shared::Tick;
 use shared::wire::DecodeError;
 use shared::wire::control::{Quotas, Welcome};
 
+use crate::Movement;
 use crate::clock::{Clock, moment_of, tick_of};
-use crate::event::{Both, EventHandler};
+use crate::event::{Both, DatagramSummary, EventHandler};
 use crate::pace::Pace;
-use crate::prediction::Prediction;
-use crate::record::{Record, Recorder};
-use crate::scene::Scene;
 use crate::session::Session;
+use crate::view::View;
+
+use super::presentation::Presentation;
 
 /// A game's knowledge of the world, also while it is not connected.
 pub(super) struct World {
     pub session: Session,
     pub clock: Clock,
-    pub scene: Scene,
-    pub record: Record,
-    pub prediction: Prediction,
+    /// `None` in a headless game.
+    pub presentation: Option<Box<Presentation>>,
     pub quotas: Quotas,
     /// The newest tick that input was sent for.
     input: Option<Tick>,
@@ -40,22 +40,45 @@ pub(super) struct World {
     sent_for: Option<Tick>,
 }
 
+/// The server's word of its ticks, in bytes that are being read.
+struct Arrival<'a> {
+    clock: &'a mut Clock,
+    now: Duration,
+    /// The tick of a datagram that was applied.
+    tick: Option<Tick>,
+    /// From that datagram: see [`DatagramSummary::send_every`].
+    send_every: u32,
+}
+
+impl EventHandler for Arrival<'_> {
+    fn datagram(&mut self, _: &View, summary: DatagramSummary, _: &Movement) {
+        let DatagramSummary {
+            tick,
+            processed,
+            margin,
+            ..
+        } = summary;
+        self.clock.receive(tick, processed, margin, self.now);
+        self.tick = Some(tick);
+        self.send_every = summary.send_every;
+    }
+}
+
 impl World {
+    /// Without a forecast, nothing is shown.
     pub fn new(
         session: Session,
-        forecast: Forecast,
+        forecast: Option<Forecast>,
         welcome: &Welcome,
         round_trip: Option<Duration>,
         now: Duration,
     ) -> World {
         let view = session.view();
-        let schema = view.schema();
-        let mut clock = Clock::new(schema.world.tick_hz, round_trip);
+        let mut clock = Clock::new(view.schema().world.tick_hz, round_trip);
         clock.set_early_max(welcome.quotas.input_ticks);
+        let shown = |forecast| Box::new(Presentation::new(view, forecast, &welcome.quotas));
         World {
-            scene: Scene::new(schema),
-            record: Record::new(schema, view.entity()),
-            prediction: Prediction::new(schema, forecast, &welcome.quotas),
+            presentation: forecast.map(shown),
             quotas: welcome.quotas,
             session,
             input: None,
@@ -69,32 +92,28 @@ impl World {
         }
     }
 
-    pub fn resume(&mut self, session: Session, forecast: Forecast) {
-        self.record.resume(session.view().entity());
+    pub fn resume(&mut self, session: Session, forecast: Option<Forecast>) {
         self.session = session;
         self.clock.forget_inputs();
-        self.prediction.resume();
-        self.prediction
-            .change(self.session.view().schema(), forecast);
+        if let (Some(shown), Some(forecast)) = (&mut self.presentation, forecast) {
+            shown.resume(self.session.view(), forecast);
+        }
         (self.unsent, self.held) = (None, None);
     }
 
     pub fn handle_stream(
         &mut self,
         bytes: &[u8],
-        now: Duration,
         handler: &mut dyn EventHandler,
     ) -> Result<(), DecodeError> {
-        let (session, mut recorder) = self.recorder(now);
-        session.handle_stream(bytes, &mut Both(&mut recorder, handler))?;
+        let Some(shown) = &mut self.presentation else {
+            return self.session.handle_stream(bytes, handler);
+        };
+        let mut recorder = shown.recorder();
+        let both = &mut Both(&mut recorder, handler);
+        self.session.handle_stream(bytes, both)?;
         let forecast = recorder.forecast.take();
-        let view = self.session.view();
-        if let Some(bytes) = forecast {
-            let forecast = Forecast::from_bytes(&bytes, view.schema())?;
-            self.prediction.change(view.schema(), forecast);
-        }
-        self.record.settle(view, &mut self.scene);
-        Ok(())
+        shown.settle(self.session.view(), forecast)
     }
 
     pub fn handle_datagram(
@@ -104,10 +123,26 @@ impl World {
         handler: &mut dyn EventHandler,
     ) -> Result<(), DecodeError> {
         let newest = self.session.view().newest();
-        let (session, mut recorder) = self.recorder(now);
-        session.handle_datagram(bytes, &mut Both(&mut recorder, handler))?;
-        let send_every = recorder.send_every;
-        if let Some(tick) = recorder.received {
+        let mut arrival = Arrival {
+            clock: &mut self.clock,
+            now,
+            tick: None,
+            send_every: 1,
+        };
+        match &mut self.presentation {
+            None => {
+                let both = &mut Both(&mut arrival, handler);
+                self.session.handle_datagram(bytes, both)?;
+            }
+            Some(shown) => {
+                let mut recorder = shown.recorder();
+                let both = &mut Both(&mut recorder, handler);
+                let all = &mut Both(&mut arrival, both);
+                self.session.handle_datagram(bytes, all)?;
+            }
+        }
+        let send_every = arrival.send_every;
+        if let Some(tick) = arrival.tick {
             if tick > newest {
                 self.pace.receive(send_every, now);
             }
@@ -119,29 +154,20 @@ impl World {
             if self.clock.take_surplus(now) {
                 self.input = self.input.map(Tick::next);
             }
-            let arrived = self.session.arrived();
-            self.prediction.receive(self.session.view(), &arrived, tick);
+            if let Some(shown) = &mut self.presentation {
+                let arrived = self.session.arrived();
+                shown
+                    .prediction
+                    .receive(self.session.view(), &arrived, tick);
+            }
         }
         Ok(())
     }
 
-    fn recorder(&mut self, now: Duration) -> (&mut Session, Recorder<'_>) {
-        let recorder = Recorder {
-            record: &mut self.record,
-            scene: &mut self.scene,
-            clock: &mut self.clock,
-            prediction: &mut self.prediction,
-            now,
-            received: None,
-            send_every: 1,
-            forecast: None,
-        };
-        (&mut self.session, recorder)
-    }
-
     /// The tick that is shown, or the newest one that was received before anything is.
     pub fn shown(&self) -> Tick {
-        let shown = self.scene.shown_tick();
+        let shown = self.presentation.as_ref();
+        let shown = shown.and_then(|shown| shown.scene.shown_tick());
         shown.map_or(self.session.view().newest(), |shown| tick_of(shown.round()))
     }
 
@@ -153,7 +179,7 @@ impl World {
         }
         // One that was received is over.
         let next = self.session.view().newest().next();
-        let newest = self.prediction.earliest(tick_of(due).max(next));
+        let newest = self.earliest(tick_of(due).max(next));
         let Some(sent) = self.input.filter(|_| !self.pace.is_busy()) else {
             return self
                 .input
@@ -168,8 +194,13 @@ impl World {
         let offered = before.map_or(Tick(0), Tick::next);
         let first = sent.next().max(offered).max(late);
         let first = first.max(next).max(self.clock.first_input());
-        let first = self.prediction.earliest(first);
+        let first = self.earliest(first);
         (first <= newest).then_some(first)
+    }
+
+    fn earliest(&self, tick: Tick) -> Tick {
+        let shown = self.presentation.as_ref();
+        shown.map_or(tick, |shown| shown.prediction.earliest(tick))
     }
 
     /// When input is due next, and may be sent.
@@ -188,7 +219,9 @@ impl World {
         let due = self.input_due(now);
         if let Some(tick) = due {
             self.input = due;
-            self.prediction.reach(self.session.view(), tick);
+            if let Some(shown) = &mut self.presentation {
+                shown.prediction.reach(self.session.view(), tick);
+            }
             if let Some(sequence) = self.unsent {
                 self.session.mean(tick);
                 self.held.get_or_insert((sequence, tick));
@@ -234,8 +267,10 @@ impl World {
         self.sent = now;
         self.pace.send(now);
         if let Some(sequence) = self.unsent.take() {
-            let acknowledged = self.session.arrived().newest;
-            self.prediction.send(sequence, acknowledged);
+            if let Some(shown) = &mut self.presentation {
+                let acknowledged = self.session.arrived().newest;
+                shown.prediction.send(sequence, acknowledged);
+            }
             if let Some(tick) = meant {
                 // The first of them shows how long the way takes: the others waited for nothing.
                 let (first, tick) = self.held.unwrap_or((sequence, tick));

@@ -2,66 +2,59 @@
 
 use std::time::{Duration, Instant};
 
-use client_core::{DatagramSummary, EventHandler, Message, Movement, View};
+use client_core::{DatagramSummary, EventHandler, Message, Movement, Quotas, View};
 use shared::Tick;
 
-use crate::swarm::latency::Unprocessed;
-use crate::swarm::thread::Bots;
-use crate::verify::Checker;
+use super::playing::Playing;
+use crate::swarm::crew::Crew;
 
-/// A bot's record of the events that it receives.
-pub struct Log {
-    pub checker: Option<Checker>,
-    pub unprocessed: Unprocessed,
-    /// The last request that was answered, and the tick of the answer.
-    pub answered: Option<(u32, Tick)>,
-    /// The last tick in which the bot was sure to know all movement.
-    pub complete_tick: Tick,
-    /// 1, or the server is busy: see [`DatagramSummary::send_every`].
-    pub send_every: u32,
+/// Gets all that a bot receives, and what it shares with others.
+pub struct Log<'a> {
+    pub bot: usize,
+    /// `None` before the welcome.
+    pub playing: &'a mut Option<Box<Playing>>,
+    pub crew: &'a mut Crew,
+    pub now: Instant,
+    /// The mistake in the bot's script.
+    pub mistake: Option<String>,
 }
 
-/// The log of a bot, and what it shares with others.
-pub struct SharedLog<'a> {
-    log: &'a mut Log,
-    bots: &'a mut Bots,
-    now: Instant,
-}
-
-impl Log {
-    pub fn of<'a>(&'a mut self, bots: &'a mut Bots, now: Instant) -> SharedLog<'a> {
-        SharedLog {
-            log: self,
-            bots,
-            now,
+impl EventHandler for Log<'_> {
+    fn welcomed(&mut self, view: &View, quotas: &Quotas) {
+        match Playing::new(self.bot, view, quotas, self.crew) {
+            Ok(playing) => *self.playing = Some(Box::new(playing)),
+            Err(mistake) => self.mistake = Some(mistake),
         }
     }
-}
 
-impl EventHandler for SharedLog<'_> {
     fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
-        self.log.send_every = summary.send_every;
-        let us = &mut self.bots.tally.latencies_us;
+        let Some(playing) = self.playing else {
+            return;
+        };
+        let us = &mut self.crew.tally.latencies_us;
         let take = |latency: Duration| us.push(latency.as_micros() as u64);
-        self.log
+        playing
             .unprocessed
             .process(view.processed(), self.now, take);
         if let (Some(checker), Some(history)) =
-            (&mut self.log.checker, self.bots.state.history.get())
+            (&mut playing.checker, self.crew.state.history.get())
         {
             checker.datagram(history, view, summary, movement);
             if checker.has_all_movement(summary, movement) {
-                self.log.complete_tick = summary.tick;
+                playing.complete_tick = summary.tick;
             }
         }
     }
 
     fn message(&mut self, tick: Tick, message: &Message) {
+        let Some(playing) = self.playing else {
+            return;
+        };
         if let Message::Answer(answer) = message {
-            self.log.answered = Some((answer.request, tick));
+            playing.answered = Some((answer.request, tick));
         }
         if let (Some(checker), Some(history)) =
-            (&mut self.log.checker, self.bots.state.history.get())
+            (&mut playing.checker, self.crew.state.history.get())
         {
             checker.message(history, tick, message);
         }

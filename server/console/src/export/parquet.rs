@@ -10,8 +10,7 @@ use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleT
 use ::parquet::errors::Result;
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{Type, TypePtr};
-use durability::characters::symbol_of;
-use shared::{Attribute, AttributeType, Fixed, WorldConfig};
+use shared::{Attribute, AttributeType, AttributeValue, Symbol, WorldConfig};
 
 use super::{Entities, Entity};
 
@@ -119,7 +118,7 @@ impl Column {
         cells: &mut SerializedColumnWriter<'_>,
     ) -> Result<()> {
         let own = |entity: &Entity<'_>| match self {
-            Column::Attribute(place, _) => entity.value(place),
+            Column::Attribute(place, ty) => Some(AttributeValue::of(ty, entity.value(place)?)),
             _ => None,
         };
         match self.physical() {
@@ -128,11 +127,11 @@ impl Column {
                 put::<ByteArrayType>(cells.typed(), group.iter().map(text))
             }
             Physical::DOUBLE => {
-                let number = |entity| Some(Fixed::from_raw(own(entity)?).to_f64());
+                let number = |entity| Some(own(entity)?.number());
                 put::<DoubleType>(cells.typed(), group.iter().map(number))
             }
             Physical::BOOLEAN => {
-                let truth = |entity| Some(own(entity)? != 0);
+                let truth = |entity| Some(own(entity)?.raw() != 0);
                 put::<BoolType>(cells.typed(), group.iter().map(truth))
             }
             _ => {
@@ -158,7 +157,7 @@ impl Column {
             Column::Kind => Some(&entity.kind.name),
             Column::Account => entity.person?.account.as_deref(),
             Column::Name => entity.person?.name.as_deref(),
-            Column::Attribute(place, _) => symbol_of(world, entity.value(place)?),
+            Column::Attribute(place, _) => Symbol(entity.value(place)?).name(&world.schema.symbols),
             _ => None,
         }
     }

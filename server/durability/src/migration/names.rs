@@ -150,7 +150,7 @@ impl<'a> Names<'a> {
                 continue;
             };
             if old.ty != new.ty {
-                let (from, to) = (type_name(old.ty), type_name(new.ty));
+                let (from, to) = (old.ty.name(), new.ty.name());
                 let then = match self.source(column) {
                     Some(_) => "its values are converted",
                     None => "its values are the defaults",
@@ -200,15 +200,4 @@ fn source(kept: &Schema, new: &Attribute) -> Option<Source> {
         _ => return None,
     };
     Some(Source { column, conversion })
-}
-
-/// As a world file names it.
-fn type_name(ty: AttributeType) -> &'static str {
-    match ty {
-        AttributeType::I32 => "i32",
-        AttributeType::Fixed => "fixed",
-        AttributeType::Bool => "bool",
-        AttributeType::Entity => "entity",
-        AttributeType::Symbol => "symbol",
-    }
 }

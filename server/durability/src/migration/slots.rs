@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use gpu_kernels::{Region, SlotState, Snapshot};
 use shared::world::schema::{KindAttribute, KindRegions};
-use shared::{AttributeType, EntityId, Tick, WorldConfig};
+use shared::{EntityId, Tick, WorldConfig};
 
 use super::changes::{Changes, counted};
 use super::names::Names;
@@ -162,7 +162,7 @@ impl Filler<'_> {
                     let ty = names.given.schema.attributes[column].ty;
                     let value = names.value(source, old_row[source.column]);
                     // A symbol near the one that is meant is another one.
-                    let is_symbol = ty == AttributeType::Symbol;
+                    let is_symbol = ty.has_symbols();
                     let symbols = &names.given.symbols;
                     let is_one = |&value: &i32| !is_symbol || symbols.has(kind, own.column, value);
                     match value.filter(is_one) {

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use gpu_kernels::{Snapshot, TimedCommand};
-use shared::{AttributeType, CommandKind};
+use shared::CommandKind;
 
 use super::changes::{Changes, counted};
 use super::names::{Names, Pair};
@@ -56,7 +56,7 @@ fn translate(names: &Names<'_>, kept: &TimedCommand) -> Result<TimedCommand, Str
     }
     for (word, schema) in words.iter_mut().zip(&old.words) {
         // Below 0 it is no symbol, in all worlds.
-        if schema.ty == AttributeType::Symbol && *word >= 0 {
+        if schema.ty.has_symbols() && *word >= 0 {
             *word = names
                 .symbol(*word)
                 .ok_or_else(|| format!("{} names a symbol that is gone", old.name))?;

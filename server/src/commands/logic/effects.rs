@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use script::Command;
 use script::interpreter::{Effects, Outgoing, World};
 use shared::{
-    AttributeType, CommandKind, EntityId, EntityRef, Fixed, MergeRule, NotificationKind, Slot,
+    AttributeType, AttributeValue, CommandKind, EntityId, Fixed, MergeRule, NotificationKind, Slot,
     WorldConfig,
 };
 
@@ -17,20 +17,9 @@ pub fn parameters(config: &WorldConfig, command: &Command) -> String {
     let words = words.map(|(word, column)| {
         let of = column.and_then(|column| config.schema.attributes.get(usize::from(column)));
         let of = of.map_or(String::new(), |attribute| format!("<{}>", attribute.name));
-        format!("{}: {}{of}", word.name, type_name(word.ty))
+        format!("{}: {}{of}", word.name, word.ty.script_name())
     });
     words.collect::<Vec<String>>().join(", ")
-}
-
-/// The type as scripts name it.
-pub fn type_name(ty: AttributeType) -> &'static str {
-    match ty {
-        AttributeType::I32 => "i32",
-        AttributeType::Fixed => "Fixed",
-        AttributeType::Bool => "bool",
-        AttributeType::Entity => "Entity",
-        AttributeType::Symbol => "Symbol",
-    }
 }
 
 /// `entity 17 (wolf)`.
@@ -45,15 +34,15 @@ pub fn entity(still: &Still, entity: EntityId) -> String {
 
 /// An argument or an attribute.
 pub fn value(still: &Still, ty: AttributeType, raw: i32) -> String {
-    match ty {
-        AttributeType::I32 => raw.to_string(),
-        AttributeType::Fixed => units(raw),
-        AttributeType::Bool => (raw != 0).to_string(),
-        AttributeType::Symbol => match still.config.schema.symbols.get(raw as usize) {
+    match AttributeValue::of(ty, raw) {
+        AttributeValue::I32(number) => number.to_string(),
+        AttributeValue::Fixed(number) => units(number.raw()),
+        AttributeValue::Bool(truth) => truth.to_string(),
+        AttributeValue::Symbol(symbol) => match symbol.name(&still.config.schema.symbols) {
             Some(symbol) => format!("{symbol:?}"),
             None => format!("the unknown symbol {raw}"),
         },
-        AttributeType::Entity => match still.referred(EntityRef(raw)) {
+        AttributeValue::Entity(reference) => match still.referred(reference) {
             Some(found) => entity(still, found),
             None => "nobody".to_owned(),
         },

@@ -8,7 +8,7 @@ use client_bot::say;
 use script::arith::Random;
 use script::interpreter::{Interpreter, Invocation, Overrun, Space};
 use script::{Command, Logic};
-use shared::{AttributeType, CommandSchema, EntityId, EntityRef, Fixed, WorldConfig};
+use shared::{AttributeType, AttributeValue, CommandSchema, EntityId, EntityRef, WorldConfig};
 use world_file::Checked;
 
 use super::effects::{self, CommandEffects};
@@ -185,15 +185,10 @@ fn words(still: &Still, command: &Command, given: &[String]) -> Result<Vec<i32>>
 fn word(still: &Still, ty: AttributeType, column: Option<u16>, given: &str) -> Result<i32, String> {
     let expected = |what: &str| format!("expected {what}");
     match ty {
-        AttributeType::I32 => given.parse().map_err(|_| expected("a whole number")),
-        AttributeType::Bool => match given {
-            "true" => Ok(1),
-            "false" => Ok(0),
-            _ => Err(expected("true or false")),
-        },
-        AttributeType::Fixed => {
-            let number = given.parse().ok().and_then(Fixed::from_f64);
-            number.map(Fixed::raw).ok_or_else(|| expected("a number"))
+        AttributeType::I32 | AttributeType::Bool | AttributeType::Fixed => {
+            let value = AttributeValue::parse(ty, given, &[]);
+            let raw = value.map(AttributeValue::raw);
+            raw.ok_or_else(|| expected(ty.expected()))
         }
         AttributeType::Symbol => {
             let all = (0..).zip(&still.config.schema.symbols);

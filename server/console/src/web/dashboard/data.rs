@@ -7,7 +7,9 @@ use std::time::Instant;
 use frontend::mirror::{SharedMirror, Spot};
 use platform::metrics::web::{WebRefusal, WebRefusals};
 use serde::Serialize;
-use shared::{AttributeType, Audience, ClientRow, EntityRef, Fixed, Slot, WorldConfig};
+use shared::{
+    AttributeType, AttributeValue, Audience, ClientRow, EntityRef, Fixed, Slot, WorldConfig,
+};
 use tick::operator::ClientFilter;
 
 use super::commands::Row;
@@ -310,18 +312,17 @@ pub fn attributes(config: &WorldConfig, columns: u64, row: &[i32]) -> Vec<Attrib
 
 /// An attribute's value.
 pub fn value(config: &WorldConfig, ty: AttributeType, raw: i32) -> Value {
-    match ty {
-        AttributeType::I32 => Value::Number(f64::from(raw)),
-        AttributeType::Fixed => Value::Number(Fixed::from_raw(raw).to_f64()),
-        AttributeType::Bool => Value::Bool(raw != 0),
-        AttributeType::Entity if EntityRef(raw) == EntityRef::NONE => Value::Nothing,
-        AttributeType::Entity => Value::Entity {
-            slot: EntityRef(raw).slot().0,
+    match AttributeValue::of(ty, raw) {
+        AttributeValue::I32(number) => Value::Number(number.into()),
+        AttributeValue::Fixed(number) => Value::Number(number.to_f64()),
+        AttributeValue::Bool(truth) => Value::Bool(truth),
+        AttributeValue::Entity(EntityRef::NONE) => Value::Nothing,
+        AttributeValue::Entity(entity) => Value::Entity {
+            slot: entity.slot().0,
         },
-        AttributeType::Symbol => {
-            let symbol = usize::try_from(raw).ok();
-            let symbol = symbol.and_then(|place| config.schema.symbols.get(place));
-            symbol.map_or(Value::Nothing, |symbol| Value::Text(symbol.clone()))
+        AttributeValue::Symbol(symbol) => {
+            let name = symbol.name(&config.schema.symbols);
+            name.map_or(Value::Nothing, |name| Value::Text(name.to_owned()))
         }
     }
 }
