@@ -7,6 +7,7 @@
 
 mod reload;
 mod scripts;
+mod still;
 
 use script::interpreter::World;
 use shared::world::birthplace::Birthplace;
@@ -20,6 +21,7 @@ use crate::tick::notification::Notification;
 
 pub use reload::{CompiledLogic, LogicCompiler};
 pub use scripts::{Engine, ScriptError, Scripts};
+pub use still::{Buckets, StillWorld};
 
 /// The parts of the world's configuration by which commands are judged, resolved once.
 pub struct Catalog {

@@ -26,6 +26,7 @@
 //! | [`check`] | `myriad check` |
 //! | [`logic`] | `myriad logic` |
 //! | [`doctor`] | `myriad doctor` |
+//! | [`warnings`] | what both checks print |
 //! | [`shell`] | `myriad completions`, `myriad man` |
 //! | [`parity`] | `myriad doctor --parity` |
 
@@ -54,4 +55,5 @@ pub mod serve;
 pub mod shell;
 pub mod token;
 pub mod verify;
+pub mod warnings;
 pub mod web;

@@ -352,6 +352,218 @@ fn contradictions_are_printed_by_check_and_at_the_start() {
     assert!(!served.contains("left out"), "{served}");
 }
 
+const STALL: &str = "#[command(clients)]
+fn buy(me: Entity, stall: Entity, count: i32) {
+    require(stall.stock >= count);
+    stall.stock -= count;
+    me.gold += count;
+}
+";
+
+const MARKET: &str = "
+[[kind]]
+name = 'player'
+attributes = [{ name = 'gold', type = 'i32', audience = 'state' }]
+[[kind]]
+name = 'stall'
+attributes = [{ name = 'stock', type = 'i32', min = 0, audience = 'state' }]
+";
+
+#[test]
+fn warnings_are_drawn_with_their_names_and_fail_a_check_that_denies_them() {
+    let folder = empty("warned");
+    write(&folder, "stall.rs", STALL);
+    let world = format!("[logic]\nfolder = 'logic'\n{MARKET}");
+    fs::write(folder.join("w.toml"), world).unwrap();
+    let checks: [&[&str]; 2] = [
+        &["check", "w.toml"],
+        &["logic", "check", "logic", "--seconds", "0.05"],
+    ];
+    for check in checks {
+        let checked = myriad(&folder, check);
+        let printed = text(&checked);
+        assert!(checked.status.success(), "{printed}");
+        for part in [
+            "warning[double_spends]: `stock` can be taken twice",
+            "stall.rs:4:5",
+            "stall.stock -= count;",
+        ] {
+            assert!(printed.contains(part), "{part:?} is missing in: {printed}");
+        }
+        let denied = myriad(&folder, &[check, &["--deny-warnings"]].concat());
+        assert_eq!(denied.status.code(), Some(1), "{}", text(&denied));
+    }
+    let silent = STALL.replace(
+        "    stall.stock -=",
+        "    #[allow(double_spends)]\n    stall.stock -=",
+    );
+    write(&folder, "stall.rs", &silent);
+    let denied = myriad(&folder, &["check", "w.toml", "--deny-warnings"]);
+    assert!(denied.status.success(), "{}", text(&denied));
+}
+
+const TESTS: &str = "
+#[cfg(test)]
+fn stall_with(stock: i32) -> Entity {
+    let stall = spawn(\"stall\", point(10.0, 10.0));
+    stall.stock = stock;
+    stall
+}
+
+#[test]
+fn a_buyer_gets_what_the_stall_has() {
+    let (me, stall) = (0, 0);
+}
+
+#[test]
+fn two_buyers_take_what_is_there_once() {
+    let stall = stall_with(1);
+    let ann = spawn(\"player\", stall);
+    let bob = spawn(\"player\", stall);
+    send(buy(ann, stall, 1));
+    send(buy(bob, stall, 1));
+    ticks(1);
+    assert(stall.stock >= 0);
+    assert_eq!(ann.gold + bob.gold, 1);
+}
+";
+
+#[test]
+fn tests_of_scripts_run_on_every_backend_and_a_failure_shows_the_values() {
+    let folder = empty("tested");
+    fs::write(folder.join("w.toml"), MARKET).unwrap();
+    // What is no test is drawn as in every text.
+    write(&folder, "stall.rs", &format!("{STALL}{TESTS}"));
+    let wrong = myriad(&folder, &["logic", "test", "logic"]);
+    let printed = text(&wrong);
+    assert_eq!(wrong.status.code(), Some(1), "{printed}");
+    assert!(
+        printed.contains("scripts don't have this pattern"),
+        "{printed}"
+    );
+    let checked = myriad(&folder, &["logic", "check", "logic", "--seconds", "0.05"]);
+    assert_eq!(checked.status.code(), Some(1), "{}", text(&checked));
+
+    let tests = TESTS.replace(
+        "let (me, stall) = (0, 0);",
+        "let stall = stall_with(5);
+    let me = spawn(\"player\", point(11.0, 10.0));
+    let before = tick();
+    send(buy(me, stall, 3));
+    ticks(2);
+    assert_eq(me.gold, 3);
+    assert_eq(stall.stock, 2);
+    assert_eq(tick(), before + 2);
+    send(buy(me, stall, 3));
+    ticks(1);
+    assert(stall.stock == 2 && distance(me, stall) == 1.0);
+    despawn(stall);
+    ticks(1);
+    assert(!exists(stall) && exists(me));",
+    );
+    write(&folder, "stall.rs", &format!("{STALL}{tests}"));
+    let failed = myriad(&folder, &["logic", "test", "logic"]);
+    let printed = text(&failed);
+    assert_eq!(failed.status.code(), Some(1), "{printed}");
+    for part in [
+        "test `two_buyers_take_what_is_there_once` of stall.rs failed:",
+        "assert_eq(ann.gold + bob.gold, 1);",
+        "left is 2, right is 1",
+        "1 passed, 1 failed on cpu with the interpreter, cpu",
+    ] {
+        assert!(printed.contains(part), "{part:?} is missing in: {printed}");
+    }
+    // One script, one test.
+    let one = ["logic", "test", "logic/stall.rs", "a_buyer"];
+    let passed = myriad(&folder, &one);
+    assert!(passed.status.success(), "{}", text(&passed));
+    assert!(
+        text(&passed).contains("1 passed, 0 failed"),
+        "{}",
+        text(&passed)
+    );
+}
+
+#[test]
+fn a_thousand_tests_pass_and_the_world_has_none_of_them() {
+    let folder = empty("thousand");
+    fs::write(folder.join("w.toml"), MARKET).unwrap();
+    for file in 0..4 {
+        let mut tests = String::new();
+        for n in 0..250 {
+            tests += &format!(
+                "#[test] fn t{n}() {{ let me = spawn(\"player\", point(1.0, 1.0)); \
+                 let it = spawn(\"stall\", me); it.stock = 9; send(buy(me, it, {})); ticks(2); \
+                 assert_eq(me.gold, {}); }}\n",
+                n % 9,
+                n % 9
+            );
+        }
+        let shared = if file == 0 { STALL } else { "" };
+        write(&folder, &format!("t{file}.rs"), &format!("{shared}{tests}"));
+    }
+    let passed = myriad(&folder, &["logic", "test", "logic"]);
+    let printed = text(&passed);
+    println!("{printed}");
+    assert!(passed.status.success(), "{printed}");
+    assert!(printed.contains("1000 passed, 0 failed"), "{printed}");
+    let cost = text(&myriad(&folder, &["logic", "cost", "logic"]));
+    assert!(cost.contains("buy ") && !cost.contains("t1 "), "{cost}");
+}
+
+#[test]
+fn what_scripts_log_is_shown_while_the_world_runs_and_escaped() {
+    let folder = empty("logged");
+    let howl = "#[command(rules)]
+fn howl(me: Entity) {
+    me.hp += 1;
+    log(\"how\\nl {}\", me.hp, me);
+    after(1, echo(me, 4));
+}
+#[command]
+fn echo(me: Entity, n: i32) {
+    log(\"echo\", n);
+    me.hp -= n;
+}
+";
+    write(&folder, "howl.rs", howl);
+    let world = "[logic]
+folder = 'logic'
+[[kind]]
+name = 'wolf'
+population = 1
+attributes = [{ name = 'hp', type = 'i32', default = 30, audience = 'state' }]
+[[every]]
+kind = 'wolf'
+ticks = 5
+command = 'howl'
+";
+    fs::write(folder.join("w.toml"), world).unwrap();
+    let serve = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--stop-after",
+        "3",
+        "--world",
+        "w.toml",
+    ];
+    let served = text(&myriad(&folder, &serve));
+    let howled = served.lines().find(|line| line.contains("command=howl"));
+    let howled = howled.unwrap_or_else(|| panic!("no line in: {served}"));
+    assert!(howled.contains(r"how\nl 30 entity 0 (wolf)"), "{howled}");
+    assert!(served.contains("echo 4"), "{served}");
+    // So are warnings, once.
+    assert_eq!(served.matches("[stale_reads]").count(), 1, "{served}");
+    let mut silent = Command::new(myriad_binary());
+    let silent = silent
+        .args(serve)
+        .current_dir(&folder)
+        .env("RUST_LOG", "warn");
+    let silent = text(&silent.output().unwrap());
+    assert!(!silent.contains("echo"), "{silent}");
+}
+
 fn write(folder: &Path, name: &str, text: &str) {
     fs::create_dir_all(folder.join("logic")).unwrap();
     fs::write(folder.join("logic").join(name), text).unwrap();

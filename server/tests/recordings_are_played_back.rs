@@ -272,6 +272,39 @@ fn the_port_answers_requests_and_refuses_invalid_ones_with_a_sentence() {
     let cause = first["causes"][0][0].as_u64().unwrap() as usize;
     assert_eq!(shown["commands"][cause]["name"], json!("move"));
     assert_eq!(shown["commands"][cause]["entity"][0], json!(3));
+    // That command once more, with what its lines give.
+    let number = shown["commands"][cause]["number"].as_u64().unwrap();
+    let run = json(&format!("run?viewer=2&tick=20&command={number}"));
+    assert_eq!(run["command"], json!("move"));
+    let text = &run["texts"][0];
+    assert_eq!(text["file"], json!("move.rs"));
+    let update = run["values"].as_array().unwrap().iter();
+    let update = update
+        .clone()
+        .find(|value| value["name"] == json!("me.position +="));
+    let update = update.expect("the line with the update");
+    let line = update["line"].as_u64().unwrap() as usize;
+    assert!(
+        text["lines"][line - 1]
+            .as_str()
+            .unwrap()
+            .contains("me.position += clamp(")
+    );
+    let step = update["values"][0].as_str().unwrap();
+    let axis = |n: usize| {
+        let axes = step.trim_matches(['(', ')']).split(", ");
+        axes.map(|axis| axis.parse::<f64>().unwrap())
+            .nth(n)
+            .unwrap()
+    };
+    let changed = shown["changes"].as_array().unwrap().iter();
+    let moved = changed
+        .clone()
+        .find(|change| change["slot"] == json!(3) && change["attribute"] == json!("x"));
+    if let Some(moved) = moved {
+        let way = moved["new"].as_f64().unwrap() - moved["old"].as_f64().unwrap();
+        assert!((way - axis(0)).abs() < 0.002, "{way} {step}");
+    }
     // The client's view: at most its known set.
     let all = json("moment?viewer=2&tick=20&x=30&y=30&edge=60");
     let listed = |shown: &Value| shown["crowd"]["total"].as_u64().unwrap();
@@ -284,6 +317,9 @@ fn the_port_answers_requests_and_refuses_invalid_ones_with_a_sentence() {
     );
     for (path, status) in [
         (format!("moment?viewer=3&tick={}", ticks + 1), "409"),
+        ("run?viewer=3&tick=20&command=99999".to_owned(), "409"),
+        ("run?viewer=3&tick=0&command=0".to_owned(), "409"),
+        ("run?viewer=3&tick=20".to_owned(), "400"),
         ("moment?viewer=3".to_owned(), "400"),
         ("moment?viewer=3&tick=-1".to_owned(), "400"),
         ("moment?tick=1".to_owned(), "400"),

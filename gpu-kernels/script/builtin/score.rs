@@ -1,6 +1,6 @@
 /// Adds to the `score` of the entity, and keeps its `best`.
 #[command]
 fn score(me: Entity, points: i32) {
-    me.score += points;
     me.best.max(max(me.best, me.score + points));
+    me.score += points;
 }

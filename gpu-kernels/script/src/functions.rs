@@ -1,7 +1,7 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 26] = [
+pub const BUILTINS: [(&str, &str); 27] = [
     ("require", "require(condition)"),
     ("exists", "exists(entity)"),
     ("resolve", "resolve(number)"),
@@ -28,4 +28,5 @@ pub const BUILTINS: [(&str, &str); 26] = [
     ("tell", "tell(Name { … }, around(point, distance))"),
     ("around", "around(point, distance)"),
     ("towards", "towards(point, point, distance)"),
+    ("log", "log(\"text\", value, …)"),
 ];

@@ -108,6 +108,28 @@ impl Interpreter {
         effects: &mut impl Effects,
         insts_max: u64,
     ) -> Result<(), Overrun> {
+        let unwatched = |_: usize, _: &mut [i32]| Ok(());
+        self.run_watched(
+            code,
+            space,
+            world,
+            (invocation, insts_max),
+            effects,
+            unwatched,
+        )
+    }
+
+    /// Likewise, and calls `watch` before each instruction, with its place and the registers. An
+    /// error of it ends the run.
+    pub fn run_watched(
+        &mut self,
+        code: &Code,
+        space: &Space,
+        world: &impl World,
+        (invocation, insts_max): (&Invocation<'_>, u64),
+        effects: &mut impl Effects,
+        mut watch: impl FnMut(usize, &mut [i32]) -> Result<(), Overrun>,
+    ) -> Result<(), Overrun> {
         self.registers.clear();
         self.registers.resize(code.registers as usize, 0);
         if self.near.len() < usize::from(code.loops) {
@@ -131,6 +153,7 @@ impl Interpreter {
         let (mut at, mut left) = (0, insts_max);
         while let Some(inst) = code.insts.get(at) {
             left = left.checked_sub(1).ok_or(Overrun)?;
+            watch(at, run.registers)?;
             at = match run.step(inst)? {
                 Next::Following => at + 1,
                 Next::At(target) => target as usize,

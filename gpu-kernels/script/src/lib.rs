@@ -13,6 +13,10 @@
 //! | `usage` | how often an entity may use a command |
 //! | `lower` | checks types, and turns functions into instructions |
 //! | `diagnostic` | what is wrong with a text, and how it is drawn |
+//! | `lint` | warnings: what is allowed, but hardly meant |
+//! | `testing` | compiles and runs tests: `#[test] fn` |
+//! | `watched` | runs of commands for people: what each line gives, and what is logged |
+//! | `shown` | values as text |
 //! | `forecast` | what clients are sent, to predict their own entity |
 //! | `ir` | what a command becomes: instructions over 32-bit registers |
 //! | `arith` | what operators give for all operands; random numbers |
@@ -33,6 +37,8 @@ mod functions;
 pub mod interpreter;
 pub mod ir;
 #[cfg(feature = "compile")]
+pub mod lint;
+#[cfg(feature = "compile")]
 pub mod logic;
 #[cfg(feature = "compile")]
 mod lower;
@@ -45,6 +51,10 @@ pub mod play;
 #[cfg(feature = "compile")]
 pub mod ptx;
 #[cfg(feature = "compile")]
+mod shown;
+#[cfg(feature = "compile")]
+pub mod testing;
+#[cfg(feature = "compile")]
 mod types;
 #[cfg(feature = "compile")]
 mod unit;
@@ -52,6 +62,8 @@ mod unit;
 mod usage;
 #[cfg(feature = "compile")]
 pub mod uses;
+#[cfg(feature = "compile")]
+pub mod watched;
 
 #[cfg(feature = "compile")]
 pub use diagnostic::{Diagnostic, Problem};

@@ -8,8 +8,11 @@
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, commands that are put off, notifications |
 //! | `send` | commands that a client sends |
+//! | `testing` | what only tests do |
+//! | `sites` | where the instructions come from, for those who look at them |
 //! | `constant` | constants, with what the world file sets |
 //! | `symbol` | symbols and the attributes that can have them |
+//! | `log` | `log(…)`, which a world drops |
 //! | `finish` | labels to places; removes what has no use |
 
 mod call;
@@ -17,10 +20,13 @@ mod constant;
 mod effect;
 mod expression;
 mod finish;
+mod log;
 mod loops;
 mod send;
+pub mod sites;
 mod statement;
 mod symbol;
+mod testing;
 
 use std::collections::HashMap;
 
@@ -37,6 +43,8 @@ use crate::unit::Unit;
 
 pub use constant::constant;
 pub use send::SEND;
+use sites::{Site, Sited};
+pub use statement::{is_change, is_comparison, strip};
 
 /// A step of lowering, or its problem.
 pub type Checked<T> = Result<T, Box<Diagnostic>>;
@@ -82,6 +90,8 @@ enum Line {
     Step {
         in_loop: bool,
     },
+    /// Only where sites are asked for.
+    Site(Box<Site>),
 }
 
 /// The names of a block.
@@ -152,6 +162,23 @@ impl<'a> Lower<'a> {
         file: usize,
         function: &'a Function,
     ) -> Result<Code, Vec<Diagnostic>> {
+        Ok(Lower::lowered(unit, file, function)?.finish())
+    }
+
+    /// The instructions of a function as they are lowered, and what they come from.
+    pub fn with_sites(
+        unit: &'a Unit<'a>,
+        file: usize,
+        function: &'a Function,
+    ) -> Result<Sited, Vec<Diagnostic>> {
+        Ok(Lower::lowered(unit, file, function)?.finish_with_sites())
+    }
+
+    fn lowered(
+        unit: &'a Unit<'a>,
+        file: usize,
+        function: &'a Function,
+    ) -> Result<Lower<'a>, Vec<Diagnostic>> {
         let mut lower = Lower::new(unit, file);
         lower.frames[0].function = Some(function);
         let mut word = 0;
@@ -166,6 +193,7 @@ impl<'a> Lower<'a> {
                 false => lower.word(parameter.ty, &mut word),
             };
             lower.bind(&parameter.name, value, parameter.is_mutable);
+            lower.value_site(&parameter.span, &parameter.name, value);
         }
         lower.finish_function(function)
     }
@@ -181,10 +209,10 @@ impl<'a> Lower<'a> {
         let slot = lower.set(Inst::Actor);
         lower.me = Some(slot);
         lower.bind("me", Value::scalar(Type::Entity, slot), false);
-        lower.finish_function(function)
+        Ok(lower.finish_function(function)?.finish())
     }
 
-    fn finish_function(mut self, function: &'a Function) -> Result<Code, Vec<Diagnostic>> {
+    fn finish_function(mut self, function: &'a Function) -> Result<Lower<'a>, Vec<Diagnostic>> {
         let result = self.body(&function.body, function.result);
         if let Err(problem) = result {
             self.problems.push(*problem);
@@ -195,7 +223,7 @@ impl<'a> Lower<'a> {
         let exit = self.frames[0].exit;
         self.place(exit);
         self.emit(Inst::End);
-        Ok(self.finish())
+        Ok(self)
     }
 
     /// The value of an expression that must be constant.

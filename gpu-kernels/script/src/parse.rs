@@ -49,9 +49,20 @@ pub struct Function {
     pub doc: String,
     /// Who may give it; `None`: a helper, not a command.
     pub senders: Option<shared::Senders>,
+    /// Whether it is for tests alone.
+    pub test: Option<TestRole>,
     pub parameters: Vec<Parameter>,
     pub result: Type,
     pub body: syn::Block,
+}
+
+/// What a function is that the running world does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestRole {
+    /// `#[test]`
+    Test,
+    /// `#[cfg(test)]`: tests call it.
+    Helper,
 }
 
 pub struct Parameter {
@@ -133,7 +144,7 @@ impl<'a> File<'a> {
     }
 
     /// The problem at some bytes of the text. Only those of the first line are marked.
-    fn at_bytes(
+    pub fn at_bytes(
         &self,
         place: Range<usize>,
         message: impl Into<String>,
@@ -191,7 +202,8 @@ impl<'a> File<'a> {
         diagnostic
     }
 
-    fn range(&self, span: Span) -> Range<usize> {
+    /// The bytes of a place.
+    pub fn range(&self, span: Span) -> Range<usize> {
         let (start, end) = (self.byte(span.start()), self.byte(span.end()));
         start..end.max(start)
     }

@@ -25,6 +25,12 @@ pub struct Unit<'a> {
     /// Whether it is what a client does. It can't change the world, and sends commands of
     /// the schema.
     pub is_client: bool,
+    /// Whether instructions are for people, who want to know where they come from.
+    pub has_sites: bool,
+    /// Whether functions for tests are compiled.
+    pub is_test: bool,
+    /// By text.
+    pub tests: Vec<(usize, &'a Function)>,
     pub commands: BTreeMap<String, Signature<'a>>,
     /// By text and name.
     helpers: BTreeMap<(usize, String), &'a Function>,
@@ -90,6 +96,9 @@ impl<'a> Unit<'a> {
             budget,
             files,
             is_client: false,
+            has_sites: false,
+            is_test: false,
+            tests: vec![],
             commands: BTreeMap::new(),
             helpers: BTreeMap::new(),
             constants: BTreeMap::new(),
@@ -103,12 +112,37 @@ impl<'a> Unit<'a> {
             work: Cell::new(0),
             depth: Cell::new(0),
         };
+        unit.declare_all(files);
+        unit
+    }
+
+    /// The same for the tests of the texts.
+    pub fn of_tests(
+        schema: &'a Schema,
+        symbols: &'a Symbols,
+        files: &'a [File<'a>],
+        settings: &'a Constants,
+        numbers: Numbers,
+    ) -> Unit<'a> {
+        // A test may do more than a command.
+        let budget = Budget {
+            steps: Budget::STEPS_MAX,
+            visits: Budget::VISITS_MAX,
+        };
+        let mut unit = Unit::new(schema, symbols, &[], budget, settings, numbers);
+        unit.files = files;
+        unit.has_sites = true;
+        unit.is_test = true;
+        unit.declare_all(files);
+        unit
+    }
+
+    fn declare_all(&mut self, files: &'a [File<'a>]) {
         for (f, file) in files.iter().enumerate() {
             for item in &file.items {
-                unit.declare(f, item);
+                self.declare(f, item);
             }
         }
-        unit
     }
 
     /// Notes a problem, once.

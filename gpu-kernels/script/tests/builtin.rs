@@ -281,7 +281,7 @@ fn a_score_adds_up_and_its_best_is_kept() {
         for points in NUMBERS {
             let sum = (i64::from(had) + i64::from(points)) as i32;
             let most = if sum > before { sum } else { before };
-            let expected = updates(&[(stage.me, score, points), (stage.me, best, most)]);
+            let expected = updates(&[(stage.me, best, most), (stage.me, score, points)]);
             assert_eq!(stage.run("score", &[points]), expected, "{had} + {points}");
         }
     }

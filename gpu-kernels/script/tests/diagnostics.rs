@@ -1,7 +1,7 @@
-//! Every problem that a text can have, as designers see it.
+//! Every problem and every warning that a text can have, as designers see it.
 //!
 //! `tests/diagnostics/*.rs` holds the texts, one after another: a line `//- name` begins
-//! one. The `.txt` beside it holds the drawn problems. After a change of wording,
+//! one. The `.txt` beside it holds what is drawn. After a change of wording,
 //! `UPDATE_DIAGNOSTICS=1 cargo test -p script --test it diagnostics` writes them anew; then
 //! read the difference.
 
@@ -39,7 +39,7 @@ fn drawn_all(input: &str) -> String {
     for case in input.split("//- ").skip(1) {
         let (name, text) = case.split_once('\n').unwrap();
         let problems = match common::compile(text) {
-            Ok(_) => "no problem".to_owned(),
+            Ok(_) => common::drawn_warnings(text),
             Err(_) => common::drawn(text),
         };
         drawn += &format!("==== {name}\n{}\n\n", problems.trim_end());

@@ -11,6 +11,8 @@ const GUIDE: &str = include_str!("../../../server/worlds/logic.md");
 
 const LAG: &str = include_str!("../../../server/worlds/lag.md");
 
+const TESTING: &str = include_str!("../../../server/worlds/testing.md");
+
 const README: &str = include_str!("../../../README.md");
 
 /// The blocks of a language in the guide.
@@ -53,6 +55,7 @@ fn examples_compile() {
     };
     assert!(blocks("rust").count() > 10);
     let others = blocks_of(README, "rust").chain(blocks_of(LAG, "text"));
+    let others = others.chain(blocks_of(TESTING, "rust"));
     for block in blocks("rust").chain(others) {
         if let Err(problems) = compile(block) {
             panic!("{}:\n{block}", problems[0]);
@@ -68,6 +71,19 @@ fn examples_compile() {
         let message = message.lines().next().unwrap();
         assert_eq!(problem.diagnostic().unwrap().message, message);
     }
+}
+
+#[test]
+fn every_warning_has_its_row_and_the_tests_of_the_guide_compile() {
+    for name in script::lint::NAMES {
+        let cell = format!("`{name}`");
+        let rows = TESTING.lines().filter(|line| line.starts_with("| `"));
+        assert!(rows.into_iter().any(|row| row.contains(&cell)), "{name}");
+    }
+    let text = blocks_of(TESTING, "rust").find(|block| block.contains("#[test]"));
+    let config = common::world_of(text.unwrap());
+    let tests = script::testing::tests(&config).unwrap();
+    assert_eq!(tests.len(), 1);
 }
 
 #[test]

@@ -317,7 +317,7 @@ fn scores_keep_the_best() {
     world.set(me, "score", 7);
     world.set(me, "best", 10);
     // The merge rule `max` replaces the value before the tick.
-    let best = |points| world.run(score, me, &[points]).unwrap().updates[1].2;
+    let best = |points| world.run(score, me, &[points]).unwrap().updates[0].2;
     assert_eq!((best(2), best(3), best(5)), (10, 10, 12));
 }
 

@@ -6,7 +6,7 @@ use shared::Tick;
 
 use crate::logic::{CompiledLogic, LogicCompiler};
 use crate::tick::error::{RestoreError, TickError};
-use crate::tick::frame::Frame;
+use crate::tick::frame::{Command, Frame};
 use crate::tick::output::TickOutput;
 use crate::tick::state::{Snapshot, StateHash};
 
@@ -55,6 +55,12 @@ pub trait Backend: Send {
 
     /// Returns the hash of the present state, computed from scratch.
     fn state_hash(&mut self) -> Result<StateHash, TickError>;
+
+    /// The commands of the last tick beside those of its frame, timed ones and those of rules, and
+    /// their words. `None`: they are not in the host's memory.
+    fn due(&self) -> Option<(&[Command], &[i32])> {
+        None
+    }
 
     /// Runs one tick to its end.
     fn tick(&mut self, frame: &Frame) -> Result<Arc<TickOutput>, TickError> {

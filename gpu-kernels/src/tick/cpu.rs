@@ -35,7 +35,7 @@ use shared::{ClientRow, Slot, Tick, WorldConfig};
 use crate::logic::{Catalog, CompiledLogic, Engine, LogicCompiler, ScriptError, Scripts};
 use crate::tick::backend::{Backend, Ticket};
 use crate::tick::error::{RestoreError, StartError, TickError};
-use crate::tick::frame::{Frame, Observer};
+use crate::tick::frame::{Command, Frame, Observer};
 use crate::tick::output::TickOutput;
 use crate::tick::parts::PARTS_MAX;
 use crate::tick::state::{self, SlotState, Snapshot, StateHash, Track, part};
@@ -276,6 +276,10 @@ impl Backend for CpuBackend {
         };
         self.in_flight.remove(i);
         Ok(self.outputs[ticket.0.0 as usize % 2].clone())
+    }
+
+    fn due(&self) -> Option<(&[Command], &[i32])> {
+        Some(self.due.commands())
     }
 
     fn set_quiet(&mut self, is_quiet: bool) {

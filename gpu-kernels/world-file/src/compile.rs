@@ -28,6 +28,8 @@ pub struct Declared {
     pub spawns: Vec<u16>,
     /// The columns that commands update, as bits.
     pub updates: u64,
+    /// The columns that commands read, as bits.
+    pub reads: u64,
     /// Built-in commands that the world can't have, and why.
     pub left_out: Vec<(String, String)>,
 }
@@ -62,7 +64,7 @@ pub(super) fn compile(
     let reasons = reasons(&compiled);
     let spawns = spawned(&compiled);
     logic.numbers = compiled.numbers;
-    let insts = compiled.commands.iter().flat_map(|c| &c.code.insts);
+    let insts = || compiled.commands.iter().flat_map(|c| &c.code.insts);
     Ok(Declared {
         puts_off: compiled
             .commands
@@ -71,7 +73,11 @@ pub(super) fn compile(
         spawns,
         rewinds: compiled.commands.iter().any(|c| c.rewinds()),
         reasons,
-        updates: insts.fold(0, |bits, inst| match inst {
+        reads: insts().fold(0, |bits, inst| match *inst {
+            Inst::Read(_, _, column) | Inst::Has(_, _, column) => bits | 1 << column,
+            _ => bits,
+        }),
+        updates: insts().fold(0, |bits, inst| match inst {
             Inst::Update(_, column, _) => bits | 1 << column,
             _ => bits,
         }),

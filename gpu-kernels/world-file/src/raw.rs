@@ -102,6 +102,15 @@ pub struct Attribute {
     #[serde(default)]
     pub persist: bool,
     pub wire_step: Option<f64>,
+    #[serde(default)]
+    pub allow: Vec<Allow>,
+}
+
+/// A warning that an attribute does not get.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Allow {
+    UnusedAttributes,
 }
 
 #[derive(Deserialize)]
@@ -177,6 +186,7 @@ pub fn default_kinds() -> Vec<Kind> {
             tells_owner: None,
             persist: false,
             wire_step: None,
+            allow: vec![],
         }],
     }]
 }

@@ -1,5 +1,6 @@
 //! What a world file says that is allowed, but hardly meant; and what its world lacks.
 
+use shared::world::attribute::Audience;
 use shared::world::config::WorldConfig;
 
 use super::check::{Problem, list};
@@ -17,6 +18,7 @@ pub(super) fn warnings(
         for attribute in &kind.attributes {
             warnings.extend(values_of_nobody(config, kinds, kind, attribute, declared));
             warnings.extend(turns_of_the_spawned(config, kind, attribute, declared));
+            warnings.extend(unused(config, kind, attribute, declared));
         }
     }
     warnings
@@ -113,6 +115,32 @@ fn turns_of_the_spawned(
             );
             Problem::new(key, message)
         })
+}
+
+/// A hidden attribute that no script reads: no client is sent it either.
+fn unused(
+    config: &WorldConfig,
+    kind: &raw::Kind,
+    attribute: &raw::Attribute,
+    declared: &Declared,
+) -> Option<Problem> {
+    let column = config.schema.column(&attribute.name)?;
+    let is_engines = attribute.falls_at.is_some()
+        || attribute.tells_owner == Some(true)
+        || attribute.persist
+        || ["vx", "vy", "vz"].contains(&attribute.name.as_str()) && config.motion.is_some();
+    let is_used = attribute.audience != Audience::Hidden || declared.reads >> column & 1 == 1;
+    let is_allowed = attribute.allow.contains(&raw::Allow::UnusedAttributes);
+    (!is_engines && !is_used && !is_allowed).then(|| {
+        Problem::new(
+            format!("kind.{}.attributes.{}", kind.name, attribute.name),
+            format!(
+                "nothing reads `{}`: no script does, and no client is sent what is hidden \
+                 [unused_attributes]",
+                attribute.name
+            ),
+        )
+    })
 }
 
 /// The values of a `default`: one, or those of a list in a table.

@@ -14,10 +14,12 @@
 //! | [`surveyor`] | the thread that runs all ticks once, and makes the snapshots |
 //! | [`player`] | the state at any position |
 //! | [`difference`] | where two states differ |
+//! | [`inspection`] | a command of a tick, run once more |
 //! | [`moment`] | a state, the changes of the tick before it, and the commands that caused them |
 
 pub mod contents;
 pub mod difference;
+pub mod inspection;
 pub mod moment;
 pub mod names;
 pub mod persistent;

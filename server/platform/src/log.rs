@@ -33,9 +33,10 @@ pub enum LogFormat {
 
 /// The usual level of a server: all its crates also log admissions and departures.
 pub const SERVING: &str = "warn,accounts=info,console=info,durability=info,frontend=info,\
-    platform=info,server=info,session=info,standby=info,tick=info,transport=info,audit=info";
-/// The usual level of other commands: warnings, errors, and requests of operators.
-pub const QUIET: &str = "warn,audit=info";
+    platform=info,script=info,server=info,session=info,standby=info,tick=info,transport=info,audit=info";
+/// The usual level of other commands: warnings, errors, requests of operators, and what scripts
+/// log.
+pub const QUIET: &str = "warn,audit=info,script=info";
 
 /// Logs to standard error by the filter `RUST_LOG`, a level or a list of TARGET=LEVEL, or else by
 /// `usual`.

@@ -8,10 +8,15 @@ use clap::Args;
 use client_bot::say;
 use world_file::Reader;
 
+use super::warnings;
+
 #[derive(Debug, Args)]
 pub struct CheckArguments {
     /// World file
     file: PathBuf,
+    /// Fail if there are warnings
+    #[arg(long)]
+    deny_warnings: bool,
 }
 
 /// Checks a world file. False if something is wrong with it.
@@ -27,11 +32,9 @@ pub fn run(arguments: &CheckArguments) -> Result<bool> {
             return Ok(false);
         }
     };
-    for warning in &checked.warnings {
-        say!("warning: {warning}");
-    }
-    for note in &checked.notes {
-        say!("note: {note}");
+    let warnings = warnings::print(&checked);
+    if warnings::are_denied(warnings, arguments.deny_warnings) {
+        return Ok(false);
     }
     let schema = &checked.config.schema;
     say!(

@@ -6,6 +6,7 @@
 //! | [`new`] | `myriad logic new` |
 //! | [`cost`] | `myriad logic cost` |
 //! | [`run`](mod@run) | `myriad logic run` |
+//! | [`test`] | `myriad logic test` |
 //! | [`still`] | a world that stands still, for `myriad logic run` |
 //! | [`effects`] | the effects of a command, as text |
 //! | [`place`] | the world in which scripts are tried |
@@ -19,6 +20,7 @@ pub mod place;
 pub mod run;
 pub mod still;
 pub mod table;
+pub mod test;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -27,6 +29,7 @@ use check::CheckArguments;
 use cost::CostArguments;
 use new::NewArguments;
 use run::RunArguments;
+use test::TestArguments;
 
 #[derive(Debug, Args)]
 pub struct LogicArguments {
@@ -44,6 +47,8 @@ enum LogicCommand {
     Cost(CostArguments),
     /// Run one command, and print its effects
     Run(RunArguments),
+    /// Run the tests that stand in scripts
+    Test(TestArguments),
 }
 
 /// Runs a command. False if it found something wrong.
@@ -53,5 +58,6 @@ pub fn run(arguments: &LogicArguments) -> Result<bool> {
         LogicCommand::New(arguments) => new::run(arguments).map(|()| true),
         LogicCommand::Cost(arguments) => cost::run(arguments),
         LogicCommand::Run(arguments) => run::run(arguments),
+        LogicCommand::Test(arguments) => test::run(arguments),
     }
 }

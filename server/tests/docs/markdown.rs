@@ -34,6 +34,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/README.md", 310),
     ("server/worlds/motion.md", 60),
     ("server/worlds/usage.md", 70),
+    ("server/worlds/testing.md", 120),
     ("server/worlds/lag.md", 70),
     ("server/worlds/interest.md", 140),
     ("client-bot/README.md", 310),

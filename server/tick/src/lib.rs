@@ -7,6 +7,7 @@
 //! | [`intake`] | inboxes into a frame |
 //! | [`reload`] | scripts that change while the world runs |
 //! | [`requests`] | the queue of clients' requests, fair between clients |
+//! | `script_log` | what scripts log |
 //! | [`directory`] | clients and their entities; slots that can't be reused yet |
 //! | [`characters`] | the saved attributes of accounts without an entity |
 //! | [`holdings`] | regions and subscriptions of clients |
@@ -23,5 +24,6 @@ pub mod intake;
 pub mod operator;
 pub mod reload;
 pub mod requests;
+mod script_log;
 pub mod talk;
 pub mod tick_loop;

@@ -23,7 +23,7 @@ use anyhow::{Context, Result};
 use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
 use platform::metrics::table;
 use platform::scheduling::give_way;
-use script::Logic;
+use script::{Logic, lint};
 use shared::WorldConfig;
 use shared::world::logic::Text;
 use tracing::{error, info, warn};
@@ -80,6 +80,9 @@ pub fn watch(
                 tried: None,
                 reported: Reported::default(),
             });
+            if let Some(scripts) = &mut scripts {
+                scripts.warn();
+            }
             // A recovered world has the scripts of its last run.
             let mut is_running = scripts.as_mut().is_none_or(Reloader::reload);
             while is_running && !stop.load(Ordering::Relaxed) {
@@ -165,6 +168,15 @@ impl Reloader {
         builtin.chain(own).collect()
     }
 
+    /// Logs the warnings of the scripts, each once.
+    fn warn(&mut self) {
+        let warnings = lint::warnings(&self.config);
+        let warnings = warnings.iter().map(ToString::to_string).collect();
+        for warning in self.reported.warnings(warnings) {
+            warn!("{warning}");
+        }
+    }
+
     fn accept(&mut self) -> bool {
         if self.reported.fixed() {
             info!("the scripts have no problems any more");
@@ -186,6 +198,7 @@ impl Reloader {
         match self.compiler.compile(config.clone(), logic) {
             Ok(compiled) => {
                 self.config = config;
+                self.warn();
                 table::RELOADS.add_to("compiled", 1);
                 self.compiled.send(compiled).is_ok()
             }

@@ -60,6 +60,7 @@ use super::holdings::Holdings;
 use super::intake::Intake;
 use super::operator::{self, OperatorRequest};
 use super::requests::RequestQueue;
+use super::script_log::ScriptLog;
 use super::talk::Talk;
 use super::talk::filter::TalkFilter;
 use super::talk::mutes::KeptMutes;
@@ -107,6 +108,7 @@ pub struct TickLoop {
     frame: Arc<Frame>,
     /// Notices of an earlier tick, kept for their memory.
     spare: Notices,
+    script_log: ScriptLog,
     /// Every client has acknowledged its stream up to this tick.
     acked_through: Tick,
     /// The last tick of a persistent world.
@@ -202,6 +204,8 @@ impl TickLoop {
                 talk.keep_mutes(mutes);
             }
         }
+        let mut script_log = ScriptLog::default();
+        script_log.change(&parts.config);
         // The shards have the world of the checkpoint.
         let is_persistent = parts.persistent.is_some();
         TickLoop {
@@ -233,6 +237,7 @@ impl TickLoop {
             stop: parts.stop,
             frame: Arc::new(frame),
             spare: Notices::default(),
+            script_log,
             acked_through: Tick(0),
             last: None,
         }
@@ -309,6 +314,7 @@ impl TickLoop {
         self.journal()?;
         clock.end(Step::Keep);
         let output = self.backend.tick(&self.frame)?;
+        self.show_script_log(&output);
         clock.end(Step::Backend);
         let is_recorded = self.record(&output);
         clock.end(Step::Record);
@@ -411,6 +417,7 @@ impl TickLoop {
         let session = self.session.changed(&self.config, &logic.forecast);
         self.backend.stage(logic);
         show_commands(&self.config);
+        self.script_log.change(&self.config);
         if let Some(window) = &self.window {
             window.lock().world = Some(Arc::new(self.config.clone()));
         }
@@ -473,6 +480,12 @@ impl TickLoop {
             self.changes.extend(channels);
         }
         refusals
+    }
+
+    fn show_script_log(&mut self, output: &TickOutput) {
+        let (mirror, backend) = (self.mirror.read(), &*self.backend);
+        self.script_log
+            .show(&self.config, &mirror, &self.frame, backend, output);
     }
 
     /// Records the tick, which consumes its frame. False if it can't be recorded any more.

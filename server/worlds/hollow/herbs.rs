@@ -18,11 +18,12 @@ fn pick(me: Entity, herb: Entity) {
 /// Gives a wanted herb away, once. A rule runs it for each herb in every tick.
 #[command(rules)]
 fn grow(me: Entity) {
-    require(exists(me.owner));
+    let owner = me.owner;
+    require(exists(owner));
     me.owner = none;
     if me.ripe {
         me.ripe = false;
-        me.owner.herbs += 1;
+        owner.herbs += 1;
         after(REGROWTH, regrow(me));
     }
 }
@@ -37,6 +38,7 @@ fn regrow(me: Entity) {
 fn heal(me: Entity, target: Entity) {
     require(me.herbs > 0 && !exists(me.buyer));
     require(target.kind == me.kind && is_within(me, target, REACH));
+    #[allow(double_spends)] // Only `settle` takes herbs, too, and only what is on offer.
     me.herbs -= 1;
     target.hp += HEALING;
     target.immune_until.max(tick() + IMMUNITY);

@@ -30,14 +30,14 @@ fn enlist(me: Entity) {
 fn strike(me: Entity, target: Entity) {
     require(is_within(me, target, REACH) && has(target.hp));
     require(target.kind != me.kind || target.banner != me.banner);
-    hurt(target, DAMAGE);
     let mut points = HIT;
     if target.hp + target.shield <= DAMAGE {
         points = FELLED;
         tell(Felled { victim: target }, around(target, SOUND));
     }
-    me.score += points;
-    me.banner.score += points;
+    hurt(target, DAMAGE);
     // `best` merges by `max`: of the values that a tick's commands give, so its own is one.
     me.banner.best.max(max(me.banner.best, me.score + points));
+    me.score += points;
+    me.banner.score += points;
 }

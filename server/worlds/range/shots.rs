@@ -21,11 +21,12 @@ fn cut(me: Entity, target: Entity) {
 /// A step, back at the ends of the range.
 #[command(rules)]
 fn run(me: Entity) {
+    let step = me.step;
     if me.x > 580.0 {
         me.step = -4.0;
     }
     if me.x < 20.0 {
         me.step = 4.0;
     }
-    me.position += point(me.step, 0.0);
+    me.position += point(step, 0.0);
 }

@@ -28,6 +28,11 @@ impl<'a> Lower<'a> {
         if name == SEND && self.unit.is_client {
             return self.send(&arguments, call.span());
         }
+        if self.unit.is_test
+            && let Some(value) = self.test_call(&name, &arguments, call)?
+        {
+            return Ok(value);
+        }
         if let Some(&(_, form)) = BUILTINS.iter().find(|(builtin, _)| *builtin == name) {
             return self.builtin(&name, form, &arguments, call);
         }
@@ -140,6 +145,7 @@ impl<'a> Lower<'a> {
     ) -> Checked<Value> {
         match (name, arguments) {
             ("require", &[condition]) => self.require(condition),
+            ("log", &[text, ref values @ ..]) => self.log(text, values, call.span()),
             ("exists", &[entity]) => {
                 let entity = self.expression_of(entity, Type::Entity)?;
                 let nobody = Value::NOBODY.operand();
@@ -326,7 +332,9 @@ impl<'a> Lower<'a> {
 
     /// Ends the command unless a condition holds.
     fn require(&mut self, condition: &'a syn::Expr) -> Checked<Value> {
+        let at = condition;
         let condition = self.expression_of(condition, Type::Bool)?;
+        self.value_site(at, "require", condition);
         let exit = self.frames[0].exit;
         match condition.operand().constant() {
             Some(0) => {

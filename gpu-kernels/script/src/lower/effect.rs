@@ -43,6 +43,14 @@ impl<'a> Lower<'a> {
                 (column, Type::of_column(self.unit.schema, column))
             }
         };
+        if self.unit.is_test {
+            let slot = entity.operand();
+            let old = match name {
+                "position" => Value::new(ty, self.position(slot)),
+                _ => self.attribute(slot, name, span)?,
+            };
+            return self.test_update(slot, column as u16, (old, op, from), to.span());
+        }
         let merge = self.unit.schema.attributes[column].merge;
         let is_minus = match (merge, op) {
             (MergeRule::Sum, Some(syn::BinOp::AddAssign(_))) => false,
@@ -51,7 +59,9 @@ impl<'a> Lower<'a> {
             _ => return Err(self.wrong_update(&to.base, name, merge, span)),
         };
         if let Type::SymbolOf(column) = ty {
-            return self.update_symbol(entity, column, from);
+            let value = self.update_symbol(entity, column, from)?;
+            self.update_site(to, entity.operand(), column, op, value);
+            return Ok(());
         }
         let value = self.expression_of(from, ty)?;
         let mut words = vec![];
@@ -64,18 +74,19 @@ impl<'a> Lower<'a> {
             let column = (column + axis) as u16;
             self.emit(Inst::Update(entity.operand(), column, word));
         }
+        self.update_site(to, entity.operand(), column as u16, op, value);
         Ok(())
     }
 
     /// An update by a symbol, which has no effect if the attribute can't have it.
-    fn update_symbol(&mut self, entity: Value, column: u16, from: &'a syn::Expr) -> Checked<()> {
+    fn update_symbol(&mut self, entity: Value, column: u16, from: &'a syn::Expr) -> Checked<Value> {
         let value = self.expression(from, Some(Type::SymbolOf(column)))?;
         let value = match value.ty.is_symbol() {
             true => value,
             false => self.convert(value, Type::SymbolOf(column), from)?,
         };
         if value.ty == Type::Never {
-            return Ok(());
+            return Ok(value);
         }
         let slot = entity.operand();
         let (word, can) = self.symbol_for(slot, column, value, from)?;
@@ -85,7 +96,7 @@ impl<'a> Lower<'a> {
         }
         self.emit(Inst::Update(slot, column, word));
         self.place(over);
-        Ok(())
+        Ok(value)
     }
 
     fn wrong_update(
@@ -126,6 +137,10 @@ impl<'a> Lower<'a> {
             if self.unit.is_client {
                 return Err(self.is_for_worlds("an update", call.span()));
             }
+            if self.unit.is_test {
+                let message = "a test sets attributes by `=`";
+                return Err(self.problem(call.span(), message, ""));
+            }
             let entity = self.expression_of(&field.base, Type::Entity)?;
             let column = match &name[..] {
                 "position" => 0,
@@ -143,6 +158,7 @@ impl<'a> Lower<'a> {
             let value = self.expression_of(argument, Type::of(attribute.ty))?;
             let word = self.stored(value);
             self.emit(Inst::Update(entity.operand(), column as u16, word));
+            self.update_site(field, entity.operand(), column as u16, None, value);
             return Ok(Value::UNIT);
         }
         let message = format!("there is no method `{method}`");

@@ -103,7 +103,7 @@ impl<'a> Lower<'a> {
                 "",
                 "mend the rest first",
             )
-        } else if self.lines.len() > INSTRUCTIONS_MAX || self.work > WORK_MAX {
+        } else if self.lines.len() > self.lines_max() || self.work > WORK_MAX {
             let message = format!("the command has more than {INSTRUCTIONS_MAX} instructions");
             (message, "it has as many before this", copies)
         } else if work.get() > ALL_WORK_MAX {
@@ -270,7 +270,9 @@ impl<'a> Lower<'a> {
                 None => Err(self.no_axis(&name, member.span())),
             },
             Type::Entity if name == "position" => {
-                Ok(Value::new(Type::Point, self.position(base.operand())))
+                let value = Value::new(Type::Point, self.position(base.operand()));
+                self.read_site(field, base.operand(), 0, value);
+                Ok(value)
             }
             Type::Entity if name == "kind" => {
                 let slot = base.operand();
@@ -279,7 +281,13 @@ impl<'a> Lower<'a> {
                     self.set(|reg| Inst::Kind(reg, slot)),
                 ))
             }
-            Type::Entity => self.attribute(base.operand(), &name, member.span()),
+            Type::Entity => {
+                let value = self.attribute(base.operand(), &name, member.span())?;
+                if let Some(column) = self.unit.schema.column(&name) {
+                    self.read_site(field, base.operand(), column as u16, value);
+                }
+                Ok(value)
+            }
             other => {
                 let message = format!("`{other}` has no `{name}`");
                 Err(self.problem(
@@ -319,7 +327,7 @@ impl<'a> Lower<'a> {
         })
     }
 
-    fn attribute(&mut self, slot: Operand, name: &str, span: Span) -> Checked<Value> {
+    pub(super) fn attribute(&mut self, slot: Operand, name: &str, span: Span) -> Checked<Value> {
         let column = self.column(name, span)?;
         let ty = Type::of_column(self.unit.schema, column);
         let value = self.set(|reg| Inst::Read(reg, slot, column as u16));
@@ -465,7 +473,21 @@ impl<'a> Lower<'a> {
             };
             (a, self.expression(&binary.right, hint)?)
         };
+        if is_comparison {
+            self.side_site(&binary.left, a);
+            self.side_site(&binary.right, b);
+        }
         self.operate(binary.op, a, b, [&binary.left, &binary.right, binary])
+    }
+
+    /// A side of a comparison, unless its value stands there.
+    fn side_site(&mut self, side: &syn::Expr, value: Value) {
+        let is_written = matches!(strip(side), syn::Expr::Field(_)) || value.is_constant();
+        if self.unit.has_sites && !is_written {
+            let source = self.unit.files[self.file()].source(side.span());
+            let name = source.unwrap_or("…").to_owned();
+            self.value_site(side, &name, value);
+        }
     }
 
     /// `a && b`, `a || b`: the right side only counts where it decides.
@@ -902,7 +924,7 @@ fn lack(expression: &syn::Expr) -> (&'static str, &'static str) {
     }
 }
 
-fn is_text(expression: &syn::Expr) -> bool {
+pub(super) fn is_text(expression: &syn::Expr) -> bool {
     let is_text = |literal: &syn::ExprLit| matches!(literal.lit, syn::Lit::Str(_));
     matches!(strip(expression), syn::Expr::Lit(literal) if is_text(literal))
 }

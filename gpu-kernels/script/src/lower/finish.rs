@@ -2,16 +2,22 @@
 
 use std::collections::HashMap;
 
+use super::sites::{Site, Sited};
 use super::{Line, Lower};
 use crate::ir::{Binary, Code, Inst, Operand, Reg};
 
 impl Lower<'_> {
     pub(super) fn finish(mut self) -> Code {
         self.count_steps();
-        let mut code = self.resolve();
-        code.loops = self.near_max;
+        let Sited { mut code, .. } = self.resolve();
         simplify(&mut code);
         code
+    }
+
+    /// The instructions as they stand in the text, each site before a jump that does nothing.
+    pub(super) fn finish_with_sites(mut self) -> Sited {
+        self.count_steps();
+        self.resolve()
     }
 
     /// Counts the steps at run time, where they can be more than the budget.
@@ -45,14 +51,19 @@ impl Lower<'_> {
     }
 
     /// Replaces labels by places.
-    fn resolve(&mut self) -> Code {
+    fn resolve(&mut self) -> Sited {
         let mut places = vec![0; self.labels as usize];
         let mut insts = vec![];
+        let mut sites: Vec<(u32, Site)> = vec![];
         for line in std::mem::take(&mut self.lines) {
             match line {
                 Line::Inst(inst) => insts.push(inst),
                 Line::Label(label) => places[label as usize] = insts.len() as u32,
                 Line::Step { .. } => {}
+                Line::Site(site) => {
+                    sites.push((insts.len() as u32, *site));
+                    insts.push(Inst::End);
+                }
             }
         }
         for inst in &mut insts {
@@ -60,11 +71,15 @@ impl Lower<'_> {
                 *target = places[*target as usize];
             }
         }
-        Code {
+        for &(place, _) in &sites {
+            insts[place as usize] = Inst::Jump(place + 1);
+        }
+        let code = Code {
             insts,
             registers: self.registers,
-            loops: 0,
-        }
+            loops: self.near_max,
+        };
+        Sited { code, sites }
     }
 }
 

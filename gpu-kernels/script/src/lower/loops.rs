@@ -65,6 +65,7 @@ impl<'a> Lower<'a> {
         self.scopes.push(Scope::default());
         let own = self.copy(counter);
         self.bind(name, own, is_mutable);
+        self.value_site(range, name, own);
         let result = self.block(body, Some(Type::Unit));
         self.scopes.pop();
         self.loops.pop();
@@ -97,7 +98,9 @@ impl<'a> Lower<'a> {
         let radius = self.expression_of(radius, Type::Fixed)?;
         self.visit_near(center, radius.operand(), call, |lower, slot| {
             lower.scopes.push(Scope::default());
-            lower.bind(name, Value::scalar(Type::Entity, slot), is_mutable);
+            let value = Value::scalar(Type::Entity, slot);
+            lower.bind(name, value, is_mutable);
+            lower.value_site(call, name, value);
             let result = lower.block(body, Some(Type::Unit));
             lower.scopes.pop();
             result.map(|_| ())

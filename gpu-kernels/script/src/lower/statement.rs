@@ -142,7 +142,9 @@ impl<'a> Lower<'a> {
             // A value that fits everywhere, so that its uses give no more problems.
             self.bind(&text, Value::NEVER, is_mutable);
         }
-        self.bind(&text, value?, is_mutable);
+        let value = value?;
+        self.bind(&text, value, is_mutable);
+        self.value_site(pattern, &text, value);
         Ok(Value::UNIT)
     }
 
@@ -224,6 +226,9 @@ impl<'a> Lower<'a> {
                 let local = self.variable(path)?;
                 let value = self.assigned(local, op, from)?;
                 self.assign(local, value);
+                if let Some(name) = path.path.get_ident() {
+                    self.value_site(name, &name_of(name), value);
+                }
             }
             syn::Expr::Field(field) => {
                 let syn::Member::Named(member) = &field.member else {
@@ -253,7 +258,7 @@ impl<'a> Lower<'a> {
     }
 
     /// The new value of a variable.
-    fn assigned(
+    pub(super) fn assigned(
         &mut self,
         old: Value,
         op: Option<&'a syn::BinOp>,
@@ -332,7 +337,8 @@ fn is_idle(expression: &syn::Expr) -> bool {
     }
 }
 
-fn is_comparison(expression: &syn::Expr) -> bool {
+/// Whether it is `==` or the like.
+pub fn is_comparison(expression: &syn::Expr) -> bool {
     use syn::BinOp;
     let is_one = |op: &BinOp| {
         matches!(
@@ -344,7 +350,7 @@ fn is_comparison(expression: &syn::Expr) -> bool {
 }
 
 /// Whether it is `+=` or the like.
-pub(super) fn is_change(op: &syn::BinOp) -> bool {
+pub fn is_change(op: &syn::BinOp) -> bool {
     use syn::BinOp;
     matches!(
         op,
@@ -373,7 +379,7 @@ pub(super) fn plain_name(pattern: &syn::Pat) -> Option<(String, bool)> {
 }
 
 /// An expression without the parentheses around it.
-pub(super) fn strip(expression: &syn::Expr) -> &syn::Expr {
+pub fn strip(expression: &syn::Expr) -> &syn::Expr {
     match expression {
         syn::Expr::Paren(inner) => strip(&inner.expr),
         syn::Expr::Group(inner) => strip(&inner.expr),

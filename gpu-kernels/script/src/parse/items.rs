@@ -4,7 +4,7 @@ use shared::AttributeType;
 use shared::predicate::nearest;
 use syn::spanned::Spanned;
 
-use super::{Const, File, Function, Item, NotificationItem, Parameter, foreign, name_of};
+use super::{Const, File, Function, Item, NotificationItem, Parameter, TestRole, foreign, name_of};
 use crate::diagnostic::{Diagnostic, one_of};
 use crate::types::Type;
 
@@ -83,7 +83,11 @@ impl File<'_> {
             return Err(Box::new(self.at(span, message, label)));
         }
         let mut senders = None;
+        let test = self.test_role(&item)?;
         for attribute in attributes(&item.attrs) {
+            if is_of_test(attribute) {
+                continue;
+            }
             if !attribute.path().is_ident("command") || senders.is_some() {
                 return Err(self.unknown_attribute(attribute, "one `#[command]`"));
             }
@@ -100,6 +104,7 @@ impl File<'_> {
             is_public: is_public(&item.vis),
             doc: doc_of(&item.attrs),
             senders,
+            test,
             parameters: parameters.collect::<Result<_, _>>()?,
             result,
             body: *item.block,
@@ -115,6 +120,32 @@ impl File<'_> {
             }
             _ => Ok(function),
         }
+    }
+
+    /// Whether `#[test]` or `#[cfg(test)]` is above a function.
+    fn test_role(&self, item: &syn::ItemFn) -> Result<Option<TestRole>, Box<Diagnostic>> {
+        let mut own = attributes(&item.attrs).filter(|attribute| is_of_test(attribute));
+        let Some(attribute) = own.next() else {
+            return Ok(None);
+        };
+        let others = attributes(&item.attrs)
+            .filter(|other| other.span().start() != attribute.span().start());
+        if let Some(other) = others.into_iter().next() {
+            return Err(self.unknown_attribute(other, "nothing else on what is for tests"));
+        }
+        if attribute.path().is_ident("cfg") {
+            let argument = attribute.parse_args::<syn::Ident>();
+            return match argument {
+                Ok(word) if word == "test" => Ok(Some(TestRole::Helper)),
+                _ => Err(self.unknown_attribute(attribute, "`#[cfg(test)]`")),
+            };
+        }
+        if !item.sig.inputs.is_empty() || !matches!(item.sig.output, syn::ReturnType::Default) {
+            let label = "expected `fn name()`";
+            let message = "a test takes nothing and gives nothing";
+            return Err(Box::new(self.at(item.sig.ident.span(), message, label)));
+        }
+        Ok(Some(TestRole::Test))
     }
 
     fn senders(&self, attribute: &syn::Attribute) -> Result<shared::Senders, Box<Diagnostic>> {
@@ -280,6 +311,11 @@ pub(super) fn attributes(attributes: &[syn::Attribute]) -> impl Iterator<Item = 
             && !path.is_ident("allow")
             && path.segments.first().is_none_or(|s| s.ident != "rustfmt")
     })
+}
+
+/// Whether it is `#[test]` or `#[cfg(…)]`.
+fn is_of_test(attribute: &syn::Attribute) -> bool {
+    attribute.path().is_ident("test") || attribute.path().is_ident("cfg")
 }
 
 fn doc_of(attributes: &[syn::Attribute]) -> String {

@@ -5,13 +5,17 @@ use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX, SEEN};
 
 use super::{Signature, Unit, snake_case};
 use crate::functions::BUILTINS;
-use crate::parse::{Const, Function, Item, NotificationItem, Parameter};
+use crate::parse::{Const, Function, Item, NotificationItem, Parameter, TestRole};
 use crate::types::Type;
 
 impl<'a> Unit<'a> {
     pub(super) fn declare(&mut self, f: usize, item: &'a Item) {
         match item {
             Item::Const(item) => self.declare_constant(f, item),
+            Item::Function(function) if function.test.is_some() && !self.is_test => {}
+            Item::Function(function) if function.test == Some(TestRole::Test) => {
+                self.declare_test(f, function);
+            }
             Item::Function(function) if function.senders.is_some() => {
                 self.declare_command(f, function);
             }
@@ -32,6 +36,15 @@ impl<'a> Unit<'a> {
             let span = self.constants[&(first, item.name.clone())].span;
             self.declared_twice(f, item.span, &item.name, first, span);
         }
+    }
+
+    fn declare_test(&mut self, f: usize, function: &'a Function) {
+        let mut known = self.tests.iter();
+        let first = known.find(|(file, other)| *file == f && other.name == function.name);
+        if let Some(&(_, first)) = first {
+            self.declared_twice(f, function.span, &function.name, f, first.span);
+        }
+        self.tests.push((f, function));
     }
 
     fn declare_helper(&mut self, f: usize, function: &'a Function) {

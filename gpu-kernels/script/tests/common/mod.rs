@@ -10,7 +10,7 @@ use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, S
 use script::ir::Budget;
 use script::{Command, Logic, Problem, builtin};
 use shared::world::logic::{Constants, LogicConfig, Text};
-use shared::{EntityId, Schema, Slot, Tick};
+use shared::{EntityId, Schema, Slot, Tick, WorldConfig};
 
 pub const WORLD: &str = r#"
 [world]
@@ -89,6 +89,33 @@ pub fn drawn(text: &str) -> String {
         .map(|problem| problem.diagnostic().unwrap_or_else(|| panic!("{problem}")))
         .collect();
     script::diagnostic::draw(&diagnostics, &[Text::new("test.rs", text)], false)
+}
+
+/// The warnings of a text, as drawn.
+pub fn drawn_warnings(text: &str) -> String {
+    let config = world_of(text);
+    match &script::lint::warnings(&config)[..] {
+        [] => "no problem".to_owned(),
+        warnings => script::diagnostic::draw_warnings(warnings, &config.logic.texts, false),
+    }
+}
+
+/// The world of the tests with a text.
+pub fn world_of(text: &str) -> WorldConfig {
+    let mut config = world_file::parse(WORLD, "test").unwrap();
+    config.logic = LogicConfig {
+        texts: vec![Text::new("test.rs", text)],
+        ..LogicConfig::default()
+    };
+    let logic = Logic::compile(&config.schema, &config.logic).unwrap();
+    config.logic.numbers = logic.numbers;
+    let commands = logic.commands.into_iter().map(|c| c.schema);
+    config
+        .schema
+        .commands
+        .retain(|c| c.kind <= shared::CommandKind::DESPAWN);
+    config.schema.commands.extend(commands);
+    config
 }
 
 /// Of random numbers.

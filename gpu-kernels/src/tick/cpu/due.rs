@@ -85,6 +85,11 @@ impl Due {
         }
     }
 
+    /// Those that were gathered, and their words.
+    pub fn commands(&self) -> (&[Command], &[i32]) {
+        (&self.commands, &self.words)
+    }
+
     /// The frame's commands and those that were gathered for it.
     pub fn after<'a>(&'a self, frame: &'a Frame) -> TickCommands<'a> {
         TickCommands {

@@ -10,6 +10,7 @@ use platform::metrics::machine;
 use script::logic::compile_with;
 use shared::WorldConfig;
 
+use super::inspection::{self, Inspection};
 use super::moment::Moment;
 use super::names::Names;
 use super::shelf::{SHELF_BYTES_MAX, Shelf};
@@ -30,6 +31,8 @@ pub struct Player {
     world: Arc<WorldConfig>,
     /// The newest last.
     recent: VecDeque<Arc<Moment>>,
+    /// The last position that was sought, and the state before its tick.
+    before: Option<(u64, Snapshot)>,
 }
 
 impl Player {
@@ -80,6 +83,7 @@ impl Player {
             position: Some(contents.first),
             world: Arc::new(world),
             recent: VecDeque::new(),
+            before: None,
         };
         Ok((player, surveyor))
     }
@@ -146,7 +150,24 @@ impl Player {
         self.position = Some(position);
         let after = self.backend.snapshot()?;
         let world = self.world_of(&after)?;
-        Ok(Moment::new(world, &before, after, &output, trace))
+        let moment = Moment::new(world, &before, after, &output, trace);
+        self.before = Some((position, before));
+        Ok(moment)
+    }
+
+    /// Runs a command of the tick before a position again, by its place among the tick's.
+    pub fn inspect(&mut self, position: u64, command: usize) -> Result<Inspection> {
+        let mut moment = self.at(position)?;
+        if self.before.as_ref().is_none_or(|(at, _)| *at != position) {
+            self.recent.retain(|recent| recent.position != position);
+            moment = self.at(position)?;
+        }
+        match &self.before {
+            Some((at, before)) if *at == position => {
+                inspection::inspect(&moment.world, before, &moment.trace, command)
+            }
+            _ => bail!("no tick has run before position {position}"),
+        }
     }
 
     /// Brings the world to the position from which a tick starts.

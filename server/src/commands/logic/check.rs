@@ -17,8 +17,9 @@ use testkit::backends::Starter;
 use testkit::trial;
 use tick::backend::{BackendChoice, BackendOptions, Gpus, start_backend};
 
-use super::{effects, place, table};
+use super::{effects, place, table, test};
 use crate::commands::arguments::seconds;
+use crate::commands::warnings;
 
 #[derive(Debug, Args)]
 pub struct CheckArguments {
@@ -33,6 +34,9 @@ pub struct CheckArguments {
     /// Seed of the random commands
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Fail if there are warnings
+    #[arg(long)]
+    deny_warnings: bool,
 }
 
 /// Checks scripts. False if something is wrong with them.
@@ -41,11 +45,9 @@ pub fn run(arguments: &CheckArguments) -> Result<bool> {
     let Some(checked) = place::world(Some(&arguments.folder), world)? else {
         return Ok(false);
     };
-    for warning in &checked.warnings {
-        say!("warning: {warning}");
-    }
-    for note in &checked.notes {
-        say!("note: {note}");
+    let warnings = warnings::print(&checked);
+    if warnings::are_denied(warnings, arguments.deny_warnings) {
+        return Ok(false);
     }
     let logic = match Logic::of(&checked.config) {
         Ok(logic) => logic,
@@ -54,6 +56,9 @@ pub fn run(arguments: &CheckArguments) -> Result<bool> {
             return Ok(false);
         }
     };
+    if test::compiled(&checked.config).is_none() {
+        return Ok(false);
+    }
     let rows: Vec<[String; 4]> = logic
         .commands
         .iter()
@@ -114,7 +119,7 @@ fn try_out(config: &WorldConfig, arguments: &CheckArguments) -> Result<bool> {
 }
 
 /// Machine code, the interpreter, and the GPU if there is one.
-fn backends(config: &WorldConfig) -> Vec<Starter> {
+pub fn backends(config: &WorldConfig) -> Vec<Starter> {
     let threads = machine::cores();
     let cpu = |label: &str, engine| {
         Starter::new(label, move |config| {

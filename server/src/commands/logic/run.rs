@@ -99,7 +99,7 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     let ran = Interpreter::default().run(
         &command.code,
         &space(config),
-        &still,
+        &still.world(),
         &invocation,
         &mut effects,
     );

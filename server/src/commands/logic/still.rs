@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use durability::recording::{NextTick, RecordingReader};
-use gpu_kernels::{Backend, CpuBackend, Frame, SlotState, Snapshot};
+use gpu_kernels::logic::StillWorld;
+use gpu_kernels::{Backend, CpuBackend, Frame, Snapshot};
 use platform::metrics::machine;
-use script::arith;
 use script::interpreter::World;
 use script::logic::with_logic;
 use shared::{EntityId, EntityRef, Slot, Tick, WorldConfig};
@@ -76,49 +76,37 @@ impl Still {
 
     /// A position; 0 along an axis that the world lacks.
     pub fn position(&self, slot: Slot) -> [i32; 3] {
-        let mut position = [0; 3];
-        for (axis, place) in position
-            .iter_mut()
-            .enumerate()
-            .take(self.config.dimensions())
-        {
-            *place = self.attribute(slot, axis);
-        }
-        position
+        self.world().position(slot)
+    }
+
+    /// As commands see it.
+    pub fn world(&self) -> StillWorld<'_> {
+        StillWorld::new(&self.config, &self.snapshot)
     }
 }
 
 impl World for Still {
     fn attribute(&self, slot: Slot, column: usize) -> i32 {
-        let columns = self.config.schema.attributes.len();
-        self.snapshot.rows[slot.index() * columns + column]
+        self.world().attribute(slot, column)
     }
 
     fn generation(&self, slot: Slot) -> Option<u32> {
-        let state = self.snapshot.states.get(slot.index())?;
-        (*state == SlotState::Live).then(|| self.snapshot.generations[slot.index()])
+        self.world().generation(slot)
     }
 
     fn kind(&self, slot: Slot) -> u16 {
-        self.snapshot.kinds[slot.index()]
+        self.world().kind(slot)
     }
 
     fn has(&self, slot: Slot, column: usize) -> bool {
-        let kind = &self.config.schema.kinds[usize::from(self.kind(slot))];
-        let mut own = kind.attributes.iter();
-        own.any(|a| usize::from(a.column) == column)
+        self.world().has(slot, column)
+    }
+
+    fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
+        self.world().past(slot, axis, tick)
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
-        let edge = self.config.schema.world.aoi.raw();
-        let all = 0..self.snapshot.states.len() as u32;
-        let living = all.filter(|&slot| self.generation(Slot(slot)).is_some());
-        let places = living.map(|slot| (slot, self.position(Slot(slot))));
-        let mut found: Vec<_> = places
-            .filter(|&(_, place)| arith::is_within(place, center, radius))
-            .map(|(slot, [x, y, z])| (z / edge, y / edge, x / edge, slot))
-            .collect();
-        found.sort_unstable();
-        slots.extend(found.into_iter().map(|(_, _, _, slot)| slot));
+        self.world().near(center, radius, slots);
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 pub struct Reported {
     problems: BTreeSet<String>,
     skipped: BTreeSet<String>,
+    warnings: BTreeSet<String>,
 }
 
 impl Reported {
@@ -18,6 +19,11 @@ impl Reported {
     /// The same for files with the name of a script that are none.
     pub fn skipped(&mut self, skipped: &[String]) -> Vec<String> {
         only_new(&mut self.skipped, skipped.to_vec())
+    }
+
+    /// The same for warnings.
+    pub fn warnings(&mut self, warnings: Vec<String>) -> Vec<String> {
+        only_new(&mut self.warnings, warnings)
     }
 
     /// Forgets all problems; whether there were any.

@@ -7,6 +7,7 @@ use frontend::mirror::Spot;
 use gpu_kernels::Command;
 use hyper::StatusCode;
 use platform::http::Page;
+use script::watched::Run;
 use serde::Serialize;
 use shared::{ClientRow, EntityId, Fixed, Name, Slot, WorldConfig};
 
@@ -106,6 +107,8 @@ struct Changed {
 /// A command of the tick.
 #[derive(Debug, Serialize)]
 struct CausingCommand {
+    /// Its place among the tick's commands.
+    number: u32,
     name: String,
     /// Slot and generation; none gives the command of a birth.
     entity: Option<(u32, u32)>,
@@ -132,6 +135,10 @@ impl Source {
                 Ok(shown) => serde_json::to_vec(&shown),
                 Err(reason) => return Page::error(StatusCode::CONFLICT, reason),
             },
+            Query::Run { tick, command } => match self.run(*tick, *command) {
+                Ok(shown) => serde_json::to_vec(&shown),
+                Err(reason) => return Page::error(StatusCode::CONFLICT, reason),
+            },
         };
         // Numbers and text are always written.
         Page::new(JSON, bytes.unwrap_or_default())
@@ -154,6 +161,22 @@ impl Source {
     }
 
     /// An error is a sentence.
+    fn run(&self, tick: u64, command: usize) -> Result<ShownRun, String> {
+        let mut player = self.player.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = player.inspect(tick, command);
+        let found = found.map_err(|error| format!("{error:#}"))?;
+        let texts = found.texts.into_iter().map(|text| ShownText {
+            lines: text.text.lines().map(str::to_owned).collect(),
+            file: text.file,
+        });
+        Ok(ShownRun {
+            command: found.command,
+            texts: texts.collect(),
+            run: found.run,
+        })
+    }
+
+    /// An error is a sentence.
     fn moment(&self, look: &Look) -> Result<Shown, String> {
         let moment = {
             let mut player = self.player.lock().unwrap_or_else(PoisonError::into_inner);
@@ -168,6 +191,21 @@ impl Source {
             progress,
         ))
     }
+}
+
+/// A command that ran again.
+#[derive(Debug, Serialize)]
+struct ShownRun {
+    command: String,
+    texts: Vec<ShownText>,
+    #[serde(flatten)]
+    run: Run,
+}
+
+#[derive(Debug, Serialize)]
+struct ShownText {
+    file: String,
+    lines: Vec<String>,
 }
 
 /// The names of the players at a moment.
@@ -307,7 +345,7 @@ fn changed(
             known.unwrap_or_else(|| {
                 numbers.push(number);
                 let command = &moment.trace.commands[number as usize];
-                commands.push(given(moment, players, command));
+                commands.push(given(moment, players, number, command));
                 numbers.len() - 1
             })
         };
@@ -323,7 +361,7 @@ fn changed(
     (changes, commands)
 }
 
-fn given(moment: &Moment, players: &Players<'_>, command: &Command) -> CausingCommand {
+fn given(moment: &Moment, players: &Players<'_>, number: u32, command: &Command) -> CausingCommand {
     let schemas = moment.world.schema.commands.iter();
     let mut own = schemas.filter(|schema| schema.kind.id() == command.kind);
     let schema = own.next();
@@ -331,6 +369,7 @@ fn given(moment: &Moment, players: &Players<'_>, command: &Command) -> CausingCo
     let words = schema.into_iter().flat_map(|schema| &schema.words).zip(raw);
     let entity = Some(command.entity).filter(|&entity| entity != EntityId::NONE);
     CausingCommand {
+        number,
         name: schema.map_or_else(|| format!("command {}", command.kind), |s| s.name.clone()),
         entity: entity.map(|entity| (entity.slot.0, entity.generation)),
         player: entity.and_then(|entity| players.entity(entity)),

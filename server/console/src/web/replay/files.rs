@@ -20,6 +20,10 @@ pub fn at(path: &str) -> Option<Page> {
             "text/javascript; charset=utf-8",
             include_bytes!("page/timeline.js"),
         ),
+        "/replay/run.js" => (
+            "text/javascript; charset=utf-8",
+            include_bytes!("page/run.js"),
+        ),
         "/replay/tables.js" => (
             "text/javascript; charset=utf-8",
             include_bytes!("page/tables.js"),

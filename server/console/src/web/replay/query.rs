@@ -12,6 +12,12 @@ pub enum Query {
     /// The world, and how long the recording is.
     World,
     Moment(Look),
+    /// A command of a tick once more, with the values of its lines.
+    Run {
+        tick: u64,
+        /// Its place among the tick's commands.
+        command: usize,
+    },
 }
 
 /// A look at the world at a position of the recording.
@@ -37,6 +43,10 @@ pub fn parse(request: &HttpRequest) -> Result<(Viewer, Query), QueryError> {
             slot: fields.number("slot")?.map(Slot),
             client: fields.number("client")?.map(ClientRow),
         }),
+        "/replay/data/run" => Query::Run {
+            tick: fields.required("tick")?,
+            command: fields.required("command")?,
+        },
         _ => return Err(QueryError::Unknown),
     };
     Ok((Viewer(fields.required("viewer")?), query))

@@ -3,6 +3,7 @@
 import { askForToken, get, sentence } from "/dashboard/server.js";
 import { WorldMap } from "/dashboard/map.js";
 import { Timeline } from "/replay/timeline.js";
+import { showRun } from "/replay/run.js";
 import { showChanges, showClients, showEntity, showLives } from "/replay/tables.js";
 
 const byId = (id) => document.getElementById(id);
@@ -46,6 +47,18 @@ for (const id of ["inspected", "changes", "lives"]) {
     if (line) replay.inspect(Number(line.dataset.slot));
   });
 }
+byId("changes").addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-command]");
+  if (!button || !replay.shown) return;
+  replay.timeline.play(false);
+  const { tick } = replay.shown;
+  try {
+    showRun(await get("run", { tick, command: button.dataset.command }), tick);
+  } catch (error) {
+    say(sentence(error));
+  }
+});
+byId("run-close").addEventListener("click", () => { byId("run-card").hidden = true; });
 byId("client").addEventListener("change", () => {
   replay.client = byId("client").value === "" ? null : Number(byId("client").value);
   replay.follows = replay.client !== null;

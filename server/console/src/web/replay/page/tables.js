@@ -31,8 +31,17 @@ export function showChanges(shown, chosen) {
   const listed = changes.length < total ? `, ${changes.length} are listed` : "";
   byId("changes-facts").textContent = `${total} by ${given} commands${listed}`;
   byId("changes").replaceChildren(...changes.map((change) => {
-    const causes = change.causes.map(([number, value]) => cause(commands[number], value, change.causes.length > 1));
-    const line = row([change.slot, change.attribute, text(change.old), text(change.new), causes.join("; ") || "the engine"], { slot: change.slot });
+    const line = row([change.slot, change.attribute, text(change.old), text(change.new), change.causes.length > 0 ? "" : "the engine"], { slot: change.slot });
+    const causes = change.causes.map(([place, value]) => {
+      const button = document.createElement("button");
+      button.className = "cause";
+      button.type = "button";
+      button.dataset.command = commands[place].number;
+      button.title = "Run it again";
+      button.textContent = cause(commands[place], value, change.causes.length > 1);
+      return button;
+    });
+    line.lastChild.append(...causes);
     line.classList.toggle("chosen", change.slot === chosen);
     return line;
   }));

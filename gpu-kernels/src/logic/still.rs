@@ -1,0 +1,132 @@
+//! A state as commands see it, for runs beside the world.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use script::arith::{is_within, ticks_back};
+use script::interpreter::World;
+use shared::{EntityId, Slot, WorldConfig};
+
+use crate::tick::state::{SlotState, Snapshot};
+
+/// The world between two ticks.
+pub struct StillWorld<'a> {
+    config: &'a WorldConfig,
+    snapshot: &'a Snapshot,
+    /// Made when it is asked for.
+    buckets: OnceCell<Buckets>,
+}
+
+/// The slots of living entities, ascending, by bucket.
+pub struct Buckets {
+    edge: i32,
+    /// By z, y, x.
+    slots: BTreeMap<(i32, i32, i32), Vec<u32>>,
+}
+
+impl Buckets {
+    /// Sorts entities by their places, in raw units.
+    pub fn of(config: &WorldConfig, places: impl Iterator<Item = (Slot, [i32; 3])>) -> Buckets {
+        let edge = config.schema.world.aoi.raw();
+        let mut slots: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+        for (slot, place) in places {
+            let [x, y, z] = place.map(|axis| axis / edge);
+            slots.entry((z, y, x)).or_default().push(slot.0);
+        }
+        Buckets { edge, slots }
+    }
+
+    /// The slots around a point, as [`World::near`] gives them.
+    pub fn near(
+        &self,
+        center: [i32; 3],
+        radius: i32,
+        place: impl Fn(Slot) -> [i32; 3],
+        slots: &mut Vec<u32>,
+    ) {
+        let low = center.map(|axis| axis.saturating_sub(radius).max(0) / self.edge);
+        let high = center.map(|axis| axis.saturating_add(radius) / self.edge);
+        let (first, last) = ((low[2], low[1], low[0]), (high[2], high[1], high[0]));
+        if first > last {
+            return;
+        }
+        let touched = self.slots.range(first..=last).filter(|((_, y, x), _)| {
+            (low[1]..=high[1]).contains(y) && (low[0]..=high[0]).contains(x)
+        });
+        let near = touched.flat_map(|(_, slots)| slots);
+        slots.extend(near.filter(|&&slot| is_within(place(Slot(slot)), center, radius)));
+    }
+}
+
+impl<'a> StillWorld<'a> {
+    pub fn new(config: &'a WorldConfig, snapshot: &'a Snapshot) -> StillWorld<'a> {
+        StillWorld {
+            config,
+            snapshot,
+            buckets: OnceCell::new(),
+        }
+    }
+
+    /// The entity in a slot.
+    pub fn entity(&self, slot: u32) -> Option<EntityId> {
+        let generation = self.generation(Slot(slot))?;
+        Some(EntityId::new(slot, generation))
+    }
+
+    /// A position; 0 along an axis that the world lacks.
+    pub fn position(&self, slot: Slot) -> [i32; 3] {
+        let mut position = [0; 3];
+        let axes = self.config.dimensions();
+        for (axis, place) in position.iter_mut().enumerate().take(axes) {
+            *place = self.attribute(slot, axis);
+        }
+        position
+    }
+}
+
+impl World for StillWorld<'_> {
+    fn attribute(&self, slot: Slot, column: usize) -> i32 {
+        let columns = self.config.schema.attributes.len();
+        let place = slot.index() * columns + column;
+        self.snapshot.rows.get(place).copied().unwrap_or(0)
+    }
+
+    fn generation(&self, slot: Slot) -> Option<u32> {
+        let state = self.snapshot.states.get(slot.index())?;
+        (*state == SlotState::Live).then(|| self.snapshot.generations[slot.index()])
+    }
+
+    fn kind(&self, slot: Slot) -> u16 {
+        self.snapshot.kinds[slot.index()]
+    }
+
+    fn has(&self, slot: Slot, column: usize) -> bool {
+        let kind = self.config.schema.kinds.get(usize::from(self.kind(slot)));
+        let mut own = kind.into_iter().flat_map(|kind| &kind.attributes);
+        self.generation(slot).is_some() && own.any(|a| usize::from(a.column) == column)
+    }
+
+    fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
+        let kept = self.config.limits.rewind_ticks;
+        if kept == 0 {
+            return -1;
+        }
+        let now = self.snapshot.tick;
+        let back = ticks_back(now.low().cast_signed(), tick, kept);
+        let kept = u64::from(kept);
+        let ring = ((now.0 % kept + kept - u64::from(back)) % kept) as usize;
+        let axes = self.config.dimensions();
+        let slots = self.snapshot.states.len();
+        let place = (ring * slots + slot.index()) * axes + axis;
+        self.snapshot.past.get(place).copied().unwrap_or(0) - 1
+    }
+
+    fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
+        let buckets = self.buckets.get_or_init(|| {
+            let all = (0..self.snapshot.states.len() as u32).map(Slot);
+            let living = all.filter(|&slot| self.generation(slot).is_some());
+            Buckets::of(self.config, living.map(|slot| (slot, self.position(slot))))
+        });
+        buckets.near(center, radius, |slot| self.position(slot), slots);
+    }
+}

@@ -1,0 +1,315 @@
+//! `myriad logic test`: the tests that stand in scripts, on every backend of this machine.
+
+use std::cell::RefCell;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use client_bot::say;
+use gpu_kernels::logic::StillWorld;
+use gpu_kernels::{Backend, Frame, SlotState, Snapshot};
+use script::diagnostic::draw;
+use script::interpreter::{Interpreter, World};
+use script::testing::{self, Host, Test};
+use script::{Diagnostic, Problem};
+use shared::{CommandKind, EntityId, Slot, Tick, WorldConfig};
+
+use super::{check, place};
+
+#[derive(Debug, Args)]
+pub struct TestArguments {
+    /// Folder of the scripts, one of its scripts, or a world file
+    #[arg(value_name = "FOLDER|FILE")]
+    path: PathBuf,
+    /// Only tests whose names contain this
+    name: Option<String>,
+    /// World file [default: the only one beside the folder, else a plain default world]
+    #[arg(long, value_name = "FILE")]
+    world: Option<PathBuf>,
+}
+
+/// Runs the tests. False if one fails.
+pub fn run(arguments: &TestArguments) -> Result<bool> {
+    let begun = Instant::now();
+    let path = &arguments.path;
+    let ends_in = |ending: &str| path.extension().is_some_and(|found| found == ending);
+    let world = arguments.world.as_deref();
+    let (folder, world, script) = match () {
+        () if ends_in("toml") => (None, Some(path.as_path()), None),
+        () if ends_in("rs") => {
+            let folder = match path.parent() {
+                Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+                Some(parent) => parent,
+                None => Path::new("."),
+            };
+            let script = path.file_name().unwrap_or_default();
+            (Some(folder), world, Some(script.to_string_lossy()))
+        }
+        () => (Some(path.as_path()), world, None),
+    };
+    let Some(checked) = place::world(folder, world)? else {
+        return Ok(false);
+    };
+    let config = with_room(checked.config);
+    let Some(tests) = compiled(&config) else {
+        return Ok(false);
+    };
+    let is_chosen = |test: &&Test| {
+        script.as_ref().is_none_or(|script| test.file == *script)
+            && (arguments.name.as_ref()).is_none_or(|name| test.name.contains(name.as_str()))
+    };
+    let chosen: Vec<&Test> = tests.iter().filter(is_chosen).collect();
+    let mut labels = vec![];
+    let mut failures: Vec<Failure<'_>> = vec![];
+    for starter in check::backends(&config) {
+        let backend = starter.try_start(&config)?;
+        let bench = Bench::new(&config, backend)
+            .with_context(|| format!("{} could not start", starter.label))?;
+        let mut interpreter = Interpreter::default();
+        for &test in &chosen {
+            bench.clear();
+            let Err(diagnostic) = test.run(&config, &mut interpreter, &bench) else {
+                continue;
+            };
+            let same = failures
+                .iter_mut()
+                .find(|known| std::ptr::eq(known.test, test) && known.diagnostic == *diagnostic);
+            match same {
+                Some(known) => known.backends.push(starter.label.clone()),
+                None => failures.push(Failure {
+                    test,
+                    diagnostic: *diagnostic,
+                    backends: vec![starter.label.clone()],
+                }),
+            }
+        }
+        labels.push(starter.label);
+    }
+    let colours = std::io::stdout().is_terminal();
+    for failure in &failures {
+        let (name, file) = (&failure.test.name, &failure.test.file);
+        let of = match failure.backends.len() == labels.len() {
+            true => String::new(),
+            false => format!(" on {}", failure.backends.join(", ")),
+        };
+        say!("test `{name}` of {file} failed{of}:");
+        let drawn = draw(&[&failure.diagnostic], &config.logic.texts, colours);
+        say!("{}\n", drawn.trim_end());
+    }
+    let is_failed = |test: &&Test| failures.iter().any(|f| std::ptr::eq(f.test, *test));
+    let failed = chosen.iter().filter(|test| is_failed(test)).count();
+    let passed = chosen.len() - failed;
+    say!(
+        "{passed} passed, {failed} failed on {} in {:.1} s",
+        labels.join(", "),
+        begun.elapsed().as_secs_f64()
+    );
+    Ok(failed == 0)
+}
+
+struct Failure<'a> {
+    test: &'a Test,
+    diagnostic: Diagnostic,
+    /// Those on which it fails like this.
+    backends: Vec<String>,
+}
+
+/// The tests of a world. `None`: they have problems, which are printed.
+pub fn compiled(config: &WorldConfig) -> Option<Vec<Test>> {
+    match testing::tests(config) {
+        Ok(tests) => Some(tests),
+        Err(problems) => {
+            let diagnostics: Vec<_> = problems.iter().filter_map(Problem::diagnostic).collect();
+            let colours = std::io::stdout().is_terminal();
+            say!(
+                "{}",
+                draw(&diagnostics, &config.logic.texts, colours).trim_end()
+            );
+            let others = problems.iter().filter(|p| p.diagnostic().is_none());
+            others.for_each(|problem| say!("{problem}"));
+            None
+        }
+    }
+}
+
+/// A world with room for what a test sets up, and no more: each test begins with an empty one.
+fn with_room(mut config: WorldConfig) -> WorldConfig {
+    let world = &mut config.schema.world;
+    world.capacity = world.capacity.min(ENTITIES_MAX);
+    config.limits.clients = config.limits.clients.min(CLIENTS_MAX);
+    config
+}
+
+/// The most entities of a test.
+const ENTITIES_MAX: u32 = 1024;
+/// The tick divides its work by clients, so there is at least one.
+const CLIENTS_MAX: u32 = 1;
+
+/// A world of one backend, in which test after test runs.
+struct Bench<'a> {
+    config: &'a WorldConfig,
+    empty: Snapshot,
+    state: RefCell<State>,
+}
+
+struct State {
+    backend: Box<dyn Backend>,
+    /// The world as the test sees it.
+    snapshot: Snapshot,
+    /// Whether the backend has another one.
+    is_changed: bool,
+    /// For the next tick.
+    commands: Vec<(CommandKind, EntityId, Vec<i32>)>,
+}
+
+impl<'a> Bench<'a> {
+    fn new(config: &'a WorldConfig, mut backend: Box<dyn Backend>) -> Result<Bench<'a>> {
+        // No client watches.
+        backend.set_quiet(true);
+        let empty = backend.snapshot()?;
+        let state = State {
+            backend,
+            snapshot: empty.clone(),
+            is_changed: false,
+            commands: vec![],
+        };
+        Ok(Bench {
+            config,
+            empty,
+            state: RefCell::new(state),
+        })
+    }
+
+    /// Begins a test.
+    fn clear(&self) {
+        let mut state = self.state.borrow_mut();
+        state.snapshot.clone_from(&self.empty);
+        state.is_changed = true;
+        state.commands.clear();
+    }
+
+    fn with<T>(&self, look: impl FnOnce(StillWorld<'_>) -> T) -> T {
+        let state = self.state.borrow();
+        look(StillWorld::new(self.config, &state.snapshot))
+    }
+
+    fn run_ticks(&self, n: u32) -> Result<()> {
+        let mut state = self.state.borrow_mut();
+        let State {
+            backend,
+            snapshot,
+            is_changed,
+            commands,
+        } = &mut *state;
+        if std::mem::take(is_changed) {
+            backend
+                .restore(snapshot)
+                .map_err(|error| anyhow!("{error}"))?;
+        }
+        let mut tick = snapshot.tick;
+        for _ in 0..n {
+            let mut frame = Frame::new(tick);
+            for (sequence, (kind, actor, words)) in (0..).zip(commands.drain(..)) {
+                frame.push(actor, sequence, kind, &words);
+            }
+            frame.order(self.config.seed);
+            backend.tick(&frame)?;
+            tick = tick.next();
+        }
+        *snapshot = backend.snapshot()?;
+        Ok(())
+    }
+}
+
+impl World for Bench<'_> {
+    fn attribute(&self, slot: Slot, column: usize) -> i32 {
+        self.with(|world| match world.generation(slot) {
+            Some(_) => world.attribute(slot, column),
+            None => 0,
+        })
+    }
+
+    fn generation(&self, slot: Slot) -> Option<u32> {
+        self.with(|world| world.generation(slot))
+    }
+
+    fn kind(&self, slot: Slot) -> u16 {
+        self.with(|world| match world.generation(slot) {
+            Some(_) => world.kind(slot),
+            None => u16::MAX,
+        })
+    }
+
+    fn has(&self, slot: Slot, column: usize) -> bool {
+        self.with(|world| world.has(slot, column))
+    }
+
+    fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
+        self.with(|world| world.past(slot, axis, tick))
+    }
+
+    fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
+        self.with(|world| world.near(center, radius, slots));
+    }
+}
+
+impl Host for Bench<'_> {
+    fn now(&self) -> Tick {
+        self.state.borrow().snapshot.tick
+    }
+
+    fn spawn(&self, kind: u16, place: [i32; 3]) -> Result<Slot, String> {
+        let schema = &self.config.schema;
+        let mut state = self.state.borrow_mut();
+        let snapshot = &mut state.snapshot;
+        let is_free = |state: &SlotState| *state == SlotState::Free;
+        let slot = snapshot.states.iter().position(is_free);
+        let slot = slot.ok_or_else(|| {
+            let room = snapshot.states.len();
+            format!("the world of a test has room for {room} entities")
+        })?;
+        snapshot.states[slot] = SlotState::Live;
+        snapshot.generations[slot] += 1;
+        snapshot.kinds[slot] = kind;
+        let mut row = schema.default_row(usize::from(kind));
+        row[..schema.dimensions()].copy_from_slice(&place[..schema.dimensions()]);
+        for own in &schema.kinds[usize::from(kind)].attributes {
+            let value = &mut row[usize::from(own.column)];
+            *value = (*value).clamp(own.min, own.max);
+        }
+        let columns = schema.attributes.len();
+        snapshot.rows[slot * columns..][..columns].copy_from_slice(&row);
+        state.is_changed = true;
+        Ok(Slot(slot as u32))
+    }
+
+    fn set(&self, slot: Slot, column: u16, value: i32) -> Result<(), String> {
+        let schema = &self.config.schema;
+        if self.generation(slot).is_none() {
+            return Err("this entity is dead".to_owned());
+        }
+        let kind = &schema.kinds[usize::from(self.kind(slot))];
+        let Some(own) = kind.attributes.iter().find(|a| a.column == column) else {
+            let attribute = &schema.attributes[usize::from(column)].name;
+            return Err(format!("a `{}` has no `{attribute}`", kind.name));
+        };
+        let mut state = self.state.borrow_mut();
+        let place = slot.index() * schema.attributes.len() + usize::from(column);
+        state.snapshot.rows[place] = value.clamp(own.min, own.max);
+        state.is_changed = true;
+        Ok(())
+    }
+
+    fn send(&self, command: CommandKind, actor: EntityId, words: &[i32]) -> Result<(), String> {
+        let mut state = self.state.borrow_mut();
+        state.commands.push((command, actor, words.to_vec()));
+        Ok(())
+    }
+
+    fn ticks(&self, n: u32) -> Result<(), String> {
+        self.run_ticks(n)
+            .map_err(|error| format!("the world stopped: {error:#}"))
+    }
+}

@@ -1,0 +1,223 @@
+//! What scripts log: commands that do are run again on the host, in the world before the tick, as
+//! long as somebody reads the log.
+
+use std::cell::OnceCell;
+use std::sync::mpsc::{Receiver, channel};
+
+use frontend::mirror::Mirror;
+use gpu_kernels::logic::Buckets;
+use gpu_kernels::{Backend, Command, Frame, TickOutput};
+use script::arith::Random;
+use script::interpreter::{Interpreter, Invocation, World};
+use script::watched::Watched;
+use shared::{CommandKind, EntityId, Refusal, Slot, Tick, WorldConfig};
+use tracing::{info, warn};
+
+/// The commands that log something, of the scripts in force.
+#[derive(Default)]
+pub struct ScriptLog {
+    watched: Option<Watched>,
+    /// They are compiled on another thread.
+    compiled: Option<Receiver<Watched>>,
+    interpreter: Interpreter,
+    /// Commands that were not run again, as a tick had too many.
+    left_out: u64,
+}
+
+/// The commands of a tick that are run again.
+const COMMANDS_MAX: usize = 64;
+
+impl ScriptLog {
+    /// Looks at other scripts from now on.
+    pub fn change(&mut self, config: &WorldConfig) {
+        self.watched = None;
+        self.compiled = None;
+        let texts = &config.logic.texts;
+        if !is_read() || !texts.iter().any(|text| text.text.contains("log")) {
+            return;
+        }
+        let (sender, receiver) = channel();
+        let config = config.clone();
+        let compile = move || {
+            if let Ok(watched) = Watched::logging(&config) {
+                // The world may have ended.
+                let _ = sender.send(watched);
+            }
+        };
+        let builder = std::thread::Builder::new().name("script log".to_owned());
+        match builder.spawn(compile) {
+            Ok(_) => self.compiled = Some(receiver),
+            Err(error) => warn!(%error, "what scripts log is not shown"),
+        }
+    }
+
+    /// Shows what the commands of a tick log. The mirror is still that of the tick before.
+    pub fn show(
+        &mut self,
+        config: &WorldConfig,
+        mirror: &Mirror,
+        frame: &Frame,
+        backend: &dyn Backend,
+        output: &TickOutput,
+    ) {
+        if let Some(watched) = self.compiled.as_ref().and_then(|from| from.try_recv().ok()) {
+            self.watched = Some(watched);
+            self.compiled = None;
+        }
+        let Some(watched) = self.watched.as_ref().filter(|watched| !watched.is_empty()) else {
+            return;
+        };
+        if !is_read() {
+            return;
+        }
+        let world = Before {
+            config,
+            mirror,
+            buckets: OnceCell::new(),
+        };
+        let given = frame.commands.iter().map(|c| (*c, frame.words_of(c)));
+        let given = given.filter(|(command, _)| ran(command, output));
+        let due = backend.due();
+        let (timed, timed_words) = due.unwrap_or_default();
+        let timed = timed.iter().map(|&command| {
+            let start = command.word_start as usize;
+            let words = start..start + usize::from(command.word_count);
+            (command, timed_words.get(words).unwrap_or_default())
+        });
+        let ruled = match due {
+            Some(_) => vec![],
+            None => rules(config, mirror, watched, output.tick),
+        };
+        let ruled = ruled.iter().map(|(command, words)| (*command, &words[..]));
+        let all = given.chain(timed).chain(ruled);
+        let logging = all.filter(|(command, words)| {
+            let schema = config.schema.command(CommandKind(command.kind));
+            watched.has(CommandKind(command.kind))
+                && schema.is_some_and(|schema| {
+                    let lives = mirror.living(command.entity.slot) == Some(command.entity);
+                    schema.words.len() == words.len() && (lives || !schema.has_actor)
+                })
+        });
+        for (n, (command, words)) in logging.enumerate() {
+            if n >= COMMANDS_MAX {
+                self.left_out += 1;
+                continue;
+            }
+            let entity = command.entity;
+            let Command { kind, sequence, .. } = command;
+            let invocation = Invocation {
+                tick: output.tick,
+                entity,
+                words,
+                random: Random::new(config.seed, output.tick, entity, kind, sequence),
+            };
+            let kind = CommandKind(kind);
+            let lines = watched.logged(config, &mut self.interpreter, &world, kind, &invocation);
+            let name = config.logic.numbers.command_name(kind).unwrap_or_default();
+            let by = (entity != EntityId::NONE).then(|| entity.slot.0);
+            for line in lines {
+                info!(target: "script", tick = %output.tick, command = name, entity = by, text = %line);
+            }
+        }
+        let seconds = u64::from(config.schema.world.tick_hz);
+        if self.left_out > 0 && output.tick.0.is_multiple_of(seconds) {
+            let commands = std::mem::take(&mut self.left_out);
+            info!(target: "script", commands, "commands were left out of the log of scripts");
+        }
+    }
+}
+
+/// Whether the log has the lines of scripts.
+fn is_read() -> bool {
+    tracing::enabled!(target: "script", tracing::Level::INFO)
+}
+
+/// Whether a command of the frame was not refused before its run.
+fn ran(command: &Command, output: &TickOutput) -> bool {
+    let key = (command.entity, command.sequence);
+    let at = output
+        .refused
+        .binary_search_by_key(&key, |r| (r.entity, r.sequence));
+    at.is_err() || at.is_ok_and(|at| output.refused[at].reason == Refusal::Idle)
+}
+
+/// The commands that rules give in a tick, of those that log.
+fn rules(
+    config: &WorldConfig,
+    mirror: &Mirror,
+    watched: &Watched,
+    tick: Tick,
+) -> Vec<(Command, Vec<i32>)> {
+    let mut given = vec![];
+    let logging = (0u32..).zip(&config.every);
+    for (number, rule) in logging.filter(|(_, rule)| watched.has(rule.command)) {
+        let ticks = u64::from(rule.ticks);
+        let first = (ticks - tick.0 % ticks) % ticks;
+        let (Ok(first), Ok(slots)) = (u32::try_from(first), u32::try_from(mirror.capacity()))
+        else {
+            continue;
+        };
+        for slot in (first..slots).step_by(rule.ticks as usize).map(Slot) {
+            let Some(entity) = mirror
+                .living(slot)
+                .filter(|_| mirror.kind(slot) == rule.kind)
+            else {
+                continue;
+            };
+            if given.len() > COMMANDS_MAX {
+                return given;
+            }
+            let mut words = rule.words.clone();
+            if let Some(place) = rule.own_place {
+                let axes = config.dimensions();
+                let own = &mut words[usize::from(place)..][..axes];
+                own.copy_from_slice(&mirror.position(slot)[..axes]);
+            }
+            let command = Command {
+                entity,
+                sequence: number,
+                word_start: 0,
+                kind: rule.command.0,
+                word_count: 0,
+            };
+            given.push((command, words));
+        }
+    }
+    given
+}
+
+/// The world before a tick, as its commands saw it. It keeps no earlier places: `was_within` is
+/// false in what is logged.
+struct Before<'a> {
+    config: &'a WorldConfig,
+    mirror: &'a Mirror,
+    buckets: OnceCell<Buckets>,
+}
+
+impl World for Before<'_> {
+    fn attribute(&self, slot: Slot, column: usize) -> i32 {
+        self.mirror.row(slot)[column]
+    }
+
+    fn generation(&self, slot: Slot) -> Option<u32> {
+        self.mirror.living(slot).map(|entity| entity.generation)
+    }
+
+    fn kind(&self, slot: Slot) -> u16 {
+        self.mirror.kind(slot)
+    }
+
+    fn has(&self, slot: Slot, column: usize) -> bool {
+        self.mirror.kind_columns(slot) >> column & 1 == 1
+    }
+
+    fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
+        let buckets = self.buckets.get_or_init(|| {
+            let mut spots = vec![];
+            self.mirror.spots(0..self.mirror.capacity(), &mut spots);
+            let places = spots.iter().map(|spot| (spot.entity.slot, spot.position));
+            Buckets::of(self.config, places)
+        });
+        buckets.near(center, radius, |slot| self.mirror.position(slot), slots);
+    }
+}
