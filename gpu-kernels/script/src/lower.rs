@@ -7,11 +7,13 @@
 //! | `expression` | operators, names, attributes, `if`, `match` |
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, commands that are put off, notifications |
+//! | `atomic` | what only atomic commands have |
 //! | `send` | commands that a client sends |
 //! | `constant` | constants, with what the world file sets |
 //! | `symbol` | symbols and the attributes that can have them |
 //! | `finish` | labels to places; removes what has no use |
 
+mod atomic;
 mod call;
 mod constant;
 mod effect;
@@ -27,6 +29,8 @@ use std::collections::HashMap;
 use proc_macro2::Span;
 use shared::world::fixed::Fixed;
 use syn::spanned::Spanned;
+
+use atomic::Atomic;
 
 use crate::arith;
 use crate::diagnostic::Diagnostic;
@@ -72,6 +76,8 @@ pub struct Lower<'a> {
     is_stopped: bool,
     /// The actor of the command, if it has one.
     me: Option<Operand>,
+    /// If the command is atomic.
+    atomic: Option<Atomic>,
 }
 
 /// An instruction whose targets are labels, or what becomes instructions at the end.
@@ -132,6 +138,7 @@ impl<'a> Lower<'a> {
             work: 0,
             is_stopped: false,
             me: None,
+            atomic: None,
         };
         let exit = lower.label();
         lower.frames.push(Frame {
@@ -152,8 +159,22 @@ impl<'a> Lower<'a> {
         file: usize,
         function: &'a Function,
     ) -> Result<Code, Vec<Diagnostic>> {
+        Lower::function_as(unit, file, function, function.is_atomic)
+    }
+
+    /// The same of a helper that atomic commands may call, if `is_atomic`.
+    pub fn function_as(
+        unit: &'a Unit<'a>,
+        file: usize,
+        function: &'a Function,
+        is_atomic: bool,
+    ) -> Result<Code, Vec<Diagnostic>> {
         let mut lower = Lower::new(unit, file);
         lower.frames[0].function = Some(function);
+        lower.atomic = is_atomic.then(|| Atomic {
+            refuse: lower.label(),
+            ..Atomic::default()
+        });
         let mut word = 0;
         for parameter in &function.parameters {
             let is_actor = function.senders.is_some() && parameter.name == "me";
@@ -195,7 +216,24 @@ impl<'a> Lower<'a> {
         let exit = self.frames[0].exit;
         self.place(exit);
         self.emit(Inst::End);
-        Ok(self.finish())
+        if let Some(refuse) = self.atomic.as_ref().map(|atomic| atomic.refuse) {
+            self.place(refuse);
+            self.emit(Inst::Refuse);
+        }
+        let (code, names) = self.finish();
+        match self.atomic.take() {
+            // A helper is bounded where it is called.
+            Some(atomic) if function.senders.is_some() => {
+                atomic::guarded(&self, &atomic, code, &names).map_err(|problem| vec![*problem])
+            }
+            _ => Ok(code),
+        }
+    }
+
+    /// Where the name of the function stands that is lowered.
+    fn name_span(&self) -> Span {
+        let function = self.frames.first().and_then(|frame| frame.function);
+        function.map_or_else(Span::call_site, |function| function.span)
     }
 
     /// The value of an expression that must be constant.
@@ -248,8 +286,8 @@ impl<'a> Lower<'a> {
                 let word = take();
                 let own = self.unit.symbols.all_of(column);
                 let is_own = self.is_one_of(word, &own);
-                let exit = self.frames[0].exit;
-                self.emit(Inst::JumpUnless(is_own, exit));
+                let refusal = self.refusal();
+                self.emit(Inst::JumpUnless(is_own, refusal));
                 Value::scalar(ty, word)
             }
             _ => Value::scalar(ty, take()),

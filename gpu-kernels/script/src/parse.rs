@@ -49,6 +49,8 @@ pub struct Function {
     pub doc: String,
     /// Who may give it; `None`: a helper, not a command.
     pub senders: Option<shared::Senders>,
+    /// Whether it is a command that runs as if alone.
+    pub is_atomic: bool,
     pub parameters: Vec<Parameter>,
     pub result: Type,
     pub body: syn::Block,

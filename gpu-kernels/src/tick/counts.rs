@@ -188,6 +188,12 @@ counts! {
         /// Commands beyond `limits.commands_per_tick`.
         commands_dropped => Counter "myriad_commands_total" "fate" = "dropped";
             frame.commands + counters.due - counters.commands;
+        /// Atomic commands of which a condition did not hold, or a value did not fit.
+        atomic_refused => Counter "myriad_commands_total" "fate" = "refused"; 0;
+        /// Atomic commands whose references had changed by their turn, twice.
+        atomic_moved => Counter "myriad_commands_total" "fate" = "moved"; 0;
+        /// Atomic commands that wait for the next tick: beyond `limits.atomic_per_tick`, or since references had changed by their turn.
+        atomic_deferred => Counter "myriad_atomic_deferred_total"; 0;
         /// Updates beyond `limits.updates_per_tick`: the last commands lose theirs.
         updates_dropped => Counter "myriad_updates_dropped_total";
             counters.updates_total - counters.updates;

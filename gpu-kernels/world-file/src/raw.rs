@@ -101,7 +101,16 @@ pub struct Attribute {
     pub tells_owner: Option<bool>,
     #[serde(default)]
     pub persist: bool,
+    pub overflow: Option<Overflow>,
     pub wire_step: Option<f64>,
+}
+
+/// What becomes of a write of an atomic command that is beyond an attribute's bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Overflow {
+    Clamp,
+    Refuse,
 }
 
 #[derive(Deserialize)]
@@ -176,6 +185,7 @@ pub fn default_kinds() -> Vec<Kind> {
             falls_at: None,
             tells_owner: None,
             persist: false,
+            overflow: None,
             wire_step: None,
         }],
     }]

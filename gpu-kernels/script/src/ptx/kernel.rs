@@ -251,6 +251,9 @@ impl Run<'_> {
             Inst::JumpUnless(condition, to) => self.jump(condition, "setp.eq.s32", to),
             Inst::End => self.text.jump(self.end),
             Inst::Overrun => self.text.jump(self.overrun),
+            Inst::Write(_) | Inst::Keep(_) | Inst::Refuse => {
+                unreachable!("no GPU runs atomic commands")
+            }
         }
     }
 

@@ -16,6 +16,7 @@ pub fn shape(layout: &Layout) -> Shape {
         commands: 9,
         notifications: 4,
         is_wild: false,
+        is_atomic: false,
     }
 }
 

@@ -208,6 +208,8 @@ impl Copy {
             known: vec![vec![]; self.clients as usize],
             behind: vec![],
             next_sequence: self.next_sequence,
+            // GPUs run no atomic commands.
+            deferred: vec![],
             logic: self.logic,
             states: states.into_iter().map(slot_state).collect(),
         }

@@ -100,6 +100,9 @@ impl Compiler {
 
     /// Compiles the commands of a world that are not as they were before, several at a time.
     pub fn code(&mut self, config: &WorldConfig, logic: &Logic) -> Result<Arc<Code>, ScriptError> {
+        if let Some(command) = logic.commands.iter().find(|c| c.atomic.is_some()) {
+            return Err(ScriptError::Atomic(command.schema.name.clone()));
+        }
         let layout = script_layout(config, &self.sizes);
         let codes = in_parallel(&logic.commands, |command| {
             let text = ptx::module(command.schema.kind.id(), &command.code, &layout);

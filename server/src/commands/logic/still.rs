@@ -109,6 +109,10 @@ impl World for Still {
         own.any(|a| usize::from(a.column) == column)
     }
 
+    fn bounds(&self, slot: Slot, column: usize) -> (i32, i32) {
+        self.config.schema.bounds(self.kind(slot).into())[column]
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let edge = self.config.schema.world.aoi.raw();
         let all = 0..self.snapshot.states.len() as u32;
