@@ -165,8 +165,11 @@ impl WriteOp {
     }
 }
 
-/// The most writes of a run.
+/// The most writes of a run of an atomic command.
 pub const WRITES_MAX: usize = 256;
+/// The most commands that a run of an atomic command puts off, and the most notifications: one
+/// with more overruns.
+pub const EFFECTS_MAX: usize = 8;
 
 /// A command that a command puts off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
