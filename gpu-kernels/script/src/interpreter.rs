@@ -7,7 +7,7 @@ use shared::{EntityId, EntityRef, Slot, Tick};
 
 use crate::arith::{self, Random};
 use crate::ir::{
-    Budget, Code, Inst, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, NOBODY, Operand, Point, Reg,
+    Budget, Code, EFFECTS_MAX, Inst, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, NOBODY, Operand, Point, Reg,
     TIMED_WORDS_MAX, WRITES_MAX, Write,
 };
 
@@ -155,6 +155,9 @@ impl Interpreter {
             near: &mut self.near,
             writes: &mut self.writes,
             visits: 0,
+            afters: 0,
+            notifications: 0,
+            code,
             random: invocation.random,
             space,
             world,
@@ -187,6 +190,10 @@ struct Run<'a, W, E> {
     registers: &'a mut [i32],
     near: &'a mut [Near],
     writes: &'a mut Vec<Written>,
+    /// The commands that it put off, and its notifications.
+    afters: usize,
+    notifications: usize,
+    code: &'a Code,
     visits: u32,
     random: Random,
     space: &'a Space,
@@ -296,6 +303,8 @@ impl<W: World, E: Effects> Run<'_, W, E> {
                     Some(slot) => self.entity(slot),
                 };
                 if let Some(entity) = entity {
+                    self.afters += 1;
+                    self.check_effects(self.afters)?;
                     let ticks = self.get(after.ticks).clamp(1, DELAY_TICKS_MAX as i32);
                     let mut words = [0; TIMED_WORDS_MAX];
                     let words = self.words(&after.words, &mut words);
@@ -304,6 +313,8 @@ impl<W: World, E: Effects> Run<'_, W, E> {
                 }
             }
             Inst::Notify(ref notify) => {
+                self.notifications += 1;
+                self.check_effects(self.notifications)?;
                 let source = notify.source.and_then(|slot| self.entity(slot));
                 let area = notify.area.map(|(center, distance)| {
                     let center = self.point(center);
@@ -326,6 +337,14 @@ impl<W: World, E: Effects> Run<'_, W, E> {
             Inst::Refuse => return Err(NoEffect::Refused),
         }
         Ok(Next::Following)
+    }
+
+    /// A run of an atomic command has few effects of a kind.
+    fn check_effects(&self, n: usize) -> Result<(), NoEffect> {
+        match n > EFFECTS_MAX && self.code.is_atomic() {
+            true => Err(NoEffect::Overrun),
+            false => Ok(()),
+        }
     }
 
     /// An attribute as the run left it.

@@ -37,8 +37,6 @@ pub enum ScriptError {
     Native(NativeError),
     /// A GPU's driver refuses them.
     Kernels(CompileError),
-    /// The name of an atomic command, which no GPU runs.
-    Atomic(String),
 }
 
 /// An executor of commands.
@@ -201,10 +199,6 @@ impl fmt::Display for ScriptError {
             }
             ScriptError::Native(error) => error.fmt(f),
             ScriptError::Kernels(error) => error.fmt(f),
-            ScriptError::Atomic(command) => write!(
-                f,
-                "`{command}` is atomic, and GPUs run no atomic commands: expected the backend `cpu`"
-            ),
         }
     }
 }

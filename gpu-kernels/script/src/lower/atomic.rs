@@ -148,6 +148,10 @@ pub(super) fn guarded(
 ) -> Result<Code, Box<Diagnostic>> {
     let Err(unbounded) = Keys::of(&code) else {
         atomic::guard(&mut code);
+        // One that changes nothing is atomic, too: its instructions say so.
+        if !code.is_atomic() {
+            code.insts.extend([Inst::End, Inst::Refuse]);
+        }
         return Ok(code);
     };
     let reg = code.insts[unbounded.inst].sets();
