@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use gpu_kernels::logic::Engine;
 use gpu_kernels::{Backend, CpuBackend, StartError};
-use script::Logic;
 use shared::WorldConfig;
 
 /// A way to start a backend.
@@ -13,7 +12,6 @@ pub struct Starter {
     /// The backend's name in messages, such as `cpu with 2 threads`.
     pub label: String,
     start: Arc<Start>,
-    runs_atomic: bool,
 }
 
 type Start = dyn Fn(&WorldConfig) -> Result<Box<dyn Backend>, StartError> + Send + Sync;
@@ -27,13 +25,7 @@ impl Starter {
         Starter {
             label: label.into(),
             start: Arc::new(start),
-            runs_atomic: true,
         }
-    }
-
-    /// Whether it starts worlds like this one: GPUs run no atomic commands.
-    pub fn can_run(&self, config: &WorldConfig) -> bool {
-        self.runs_atomic || !has_atomic(config)
     }
 
     /// Starts an empty world of this configuration.
@@ -61,23 +53,11 @@ pub fn starters() -> Vec<Starter> {
 pub fn backends(config: &WorldConfig) -> Vec<(String, Box<dyn Backend>)> {
     starters()
         .into_iter()
-        .filter(|starter| starter.can_run(config))
         .map(|starter| {
             let backend = starter.start(config);
             (starter.label, backend)
         })
         .collect()
-}
-
-/// Whether any command of a world is atomic.
-fn has_atomic(config: &WorldConfig) -> bool {
-    let logic = Logic::of(config);
-    logic.is_ok_and(|logic| {
-        logic
-            .commands
-            .iter()
-            .any(|command| command.atomic.is_some())
-    })
 }
 
 /// The name of the first GPU that can run the kernels. Without one, prints a line and
@@ -150,17 +130,13 @@ fn cuda_on(place: String, gpus: Vec<u32>) -> Starter {
     use gpu_kernels::CudaBackend;
     use gpu_kernels::tick::cuda::CudaOptions;
 
-    let starter = Starter::new(format!("cuda on {place}"), move |config| {
+    Starter::new(format!("cuda on {place}"), move |config| {
         let options = CudaOptions {
             gpus: gpus.clone(),
             ..CudaOptions::default()
         };
         Ok(Box::new(CudaBackend::new(config, &options)?))
-    });
-    Starter {
-        runs_atomic: false,
-        ..starter
-    }
+    })
 }
 
 /// None on this platform; prints a line.

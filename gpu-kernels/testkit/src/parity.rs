@@ -204,7 +204,7 @@ impl Parity {
     /// An empty world on these backends.
     pub fn start(config: &WorldConfig, starters: &[Starter]) -> Result<Parity, Failure> {
         let mut backends = vec![];
-        for starter in starters.iter().filter(|starter| starter.can_run(config)) {
+        for starter in starters {
             let backend = starter.try_start(config).map_err(|e| starter.failure(e))?;
             backends.push((starter.clone(), backend));
         }

@@ -108,8 +108,7 @@ impl<'a> Worlds<'a> {
             Ok(backend) => Ok((starter.label.clone(), backend)),
             Err(error) => Err(failure(&starter.label, error)),
         };
-        let able = backends.iter().filter(|starter| starter.can_run(config));
-        let all = able.map(start).collect::<Result<_, _>>()?;
+        let all = backends.iter().map(start).collect::<Result<_, _>>()?;
         Ok(Worlds { config, all })
     }
 
