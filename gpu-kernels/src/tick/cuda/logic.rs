@@ -37,8 +37,9 @@ impl LogicKernels {
             })
             .collect();
         run.items(self.judge, commands)?;
+        let is_given = |kind| counts.of_kind(kind) > 0;
         // No client gives another command.
-        if of_kinds.is_empty() {
+        if !scripts.commands().any(|c| is_given(c.form.kind)) {
             return run.items(self.sum, commands);
         }
         run.items(self.group, commands)?;
