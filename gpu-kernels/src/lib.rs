@@ -30,6 +30,7 @@ pub use tick::counts::Counts;
 pub use tick::cpu::CpuBackend;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use tick::cuda::CudaBackend;
+pub use tick::deferred::DeferredCommand;
 pub use tick::error::{RestoreError, StartError, TickError};
 pub use tick::frame::{
     After, Batch, Command, CommandOrder, Frame, Holder, Observer, ObserverChange, Region,

@@ -22,6 +22,7 @@ pub mod cpu;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod cuda;
 
+pub mod deferred;
 pub mod error;
 pub mod fault;
 pub mod frame;

@@ -1,6 +1,7 @@
 //! All tests of the crate beside those within it, in one program: each program would be linked with
 //! everything. `cargo test -p gpu-kernels --test it NAME` runs those of a module.
 
+mod atomic;
 mod births;
 mod cache;
 mod causes;

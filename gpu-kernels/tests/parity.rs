@@ -66,7 +66,7 @@ fn a_backend_that_differs_is_named_with_the_world_and_the_part() {
 /// How often each thing happened: a comparison of idle worlds would show nothing.
 #[derive(Default)]
 struct Reached {
-    counts: [u64; 25],
+    counts: [u64; 28],
     deliveries: [u64; 4],
     /// By number of a notification.
     notifications: [u64; 4],
@@ -86,6 +86,9 @@ impl Reached {
             over_budget,
             over_per_tick,
             resting,
+            atomic_refused,
+            atomic_moved,
+            atomic_deferred,
             commands_dropped,
             updates,
             updates_dropped,
@@ -118,6 +121,9 @@ impl Reached {
             over_budget,
             over_per_tick,
             resting,
+            atomic_refused,
+            atomic_moved,
+            atomic_deferred,
             commands_dropped,
             updates,
             updates_dropped,
@@ -145,7 +151,10 @@ impl Reached {
             self.deliveries[delivery.kind() as usize] += 1;
         }
         for notification in &output.notifications {
-            self.notifications[usize::from(notification.kind)] += 1;
+            // Those of random scripts are not numbered here.
+            if let Some(n) = self.notifications.get_mut(usize::from(notification.kind)) {
+                *n += 1;
+            }
         }
         for refused in &output.refused {
             self.refusals[refused.reason as usize] += 1;

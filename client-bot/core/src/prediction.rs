@@ -519,7 +519,8 @@ impl Prediction {
         resting.flatten().collect()
     }
 
-    /// Runs the commands and rules of a tick over the state before, and merges their updates.
+    /// Runs the commands and rules of a tick over the state before, and merges their updates. Those
+    /// that are atomic follow, one after another, as if no other client gave any.
     fn next_row(&mut self, view: &View, own: EntityId, kind: u16, tick: Tick) -> Vec<i32> {
         let resting = self.resting_in(tick);
         let Some(before) = self.states.back() else {
@@ -536,6 +537,8 @@ impl Prediction {
             slot: own.slot,
             updates: vec![],
         };
+        // With their words, in order.
+        let mut atomic: Vec<(&Foreseen, Vec<i32>)> = vec![];
         let mut run = |command: &Foreseen, words: &[i32]| {
             let invocation = Invocation {
                 tick,
@@ -561,8 +564,12 @@ impl Prediction {
         for planned in due.filter(runs) {
             let command = self.forecast.command(planned.kind);
             let fits = |c: &&Foreseen| usize::from(c.word_count) == planned.words.len();
-            if let Some(command) = command.filter(fits) {
-                run(command, &planned.words);
+            match command.filter(fits) {
+                Some(command) if command.code.is_atomic() => {
+                    atomic.push((command, planned.words.clone()));
+                }
+                Some(command) => run(command, &planned.words),
+                None => {}
             }
         }
         let turn = tick.0 + u64::from(own.slot.0);
@@ -576,11 +583,45 @@ impl Prediction {
                     let position = &before[..self.kinds.dimensions];
                     words[place..place + position.len()].copy_from_slice(position);
                 }
-                run(command, &words);
+                match command.code.is_atomic() {
+                    true => atomic.push((command, words)),
+                    false => run(command, &words),
+                }
             }
         }
         let mut row = before.clone();
         self.kinds.merge(&mut row, kind, updates.updates);
+        for (command, words) in atomic {
+            let foreground = Foreground {
+                view,
+                own,
+                kind,
+                row: &row,
+                kinds: &self.kinds,
+            };
+            let mut writes = OwnUpdates {
+                slot: own.slot,
+                updates: vec![],
+            };
+            let ran = self.interpreter.run_bounded(
+                &command.code,
+                &self.space,
+                &foreground,
+                &Invocation {
+                    tick,
+                    entity: own,
+                    words: &words,
+                    random: Random::from_key(0),
+                },
+                &mut writes,
+                INSTRUCTIONS_MAX,
+            );
+            if ran.is_ok() {
+                for (column, value) in writes.updates {
+                    row[usize::from(column)] = value;
+                }
+            }
+        }
         for (column, changed) in self.changed.iter_mut().enumerate() {
             if row[column] != before[column] {
                 *changed = Some(tick);

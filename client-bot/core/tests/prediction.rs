@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use client_core::{Game, GameOptions, Step};
+use script::logic::with_logic;
 use script::{Forecast, Logic};
 use shared::wire::control::{Quotas, Welcome};
 use shared::wire::{codec, length};
+use shared::world::logic::Text;
 use shared::{CommandKind, Tick, WorldConfig};
 
 use crate::common;
@@ -51,7 +53,10 @@ struct Play {
 
 impl Play {
     fn new(world: &str) -> Play {
-        let config = world_file::parse(world, "a test's world").expect("a valid world");
+        Play::of(world_file::parse(world, "a test's world").expect("a valid world"))
+    }
+
+    fn of(config: WorldConfig) -> Play {
         let server = Server::of(&config.schema);
         let mut game = Game::new(GameOptions::default());
         assert_eq!(game.next_step(Duration::ZERO), Step::Connect);
@@ -239,6 +244,47 @@ fn rules_of_the_world_go_on_in_the_prediction() {
     }
     assert!(play.x > 25 * UNIT, "the server's boat drifts");
     assert!(play.predicted() > play.x, "it is ahead of the server");
+    assert_eq!(play.corrected(), 0);
+}
+
+#[test]
+fn an_atomic_command_is_predicted_as_if_alone_with_all_of_it_or_nothing() {
+    let text = "#[command(clients, atomic)]
+        fn hop(me: Entity, along: Fixed, across: Fixed) {
+            me.x += along + 1.0;
+            require(me.x < 60.0 && across == 0.0);
+            me.x -= 1.0;
+        }";
+    let config = world_file::parse("", "a test's world").expect("a valid world");
+    let mut logic = config.logic.clone();
+    logic.texts.push(Text::new("hop.rs", text));
+    let config = with_logic(&config, &logic).expect("a valid script");
+    let mut play = Play::of(config);
+    let hop = play.kind("hop");
+    let x = std::cell::Cell::new(play.x);
+    let alone = |_, words: &[i32]| {
+        let before = x.get();
+        for step in words.chunks(2) {
+            let after = x.get() + step[0];
+            if after + UNIT < 60 * UNIT {
+                x.set(after);
+            }
+        }
+        x.get() - before
+    };
+    for _ in 0..40 {
+        play.frame(None, alone);
+    }
+    let server = play.x;
+    for _ in 0..7 {
+        play.frame(Some((hop, [UNIT, 0])), alone);
+    }
+    assert!(play.predicted() > server, "it is ahead of the server");
+    for _ in 0..500 {
+        play.frame(Some((hop, [UNIT, 0])), alone);
+    }
+    // What does not hold undoes the step before it.
+    assert_eq!((play.x, play.predicted()), (58 * UNIT, 58 * UNIT));
     assert_eq!(play.corrected(), 0);
 }
 

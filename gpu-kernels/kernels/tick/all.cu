@@ -1,4 +1,5 @@
 // The kernels of the tick and of content matching, in one module.
+#include "tick/atomic.cu"
 #include "tick/due.cu"
 #include "tick/hash.cu"
 #include "tick/hearings.cu"

@@ -17,6 +17,9 @@ constexpr u32 NOWHERE = 4294967295;
 constexpr u32 TIER_BITS = 2;
 constexpr u32 POPULATION_TOKEN = 4294967295;
 constexpr u32 SPAWN_TRIES = 64;
+constexpr u32 ATOMIC_KEYS = 8;
+constexpr u32 ATOMIC_EFFECTS = 8;
+constexpr u32 ATOMIC_THREADS_MIN = 20000;
 enum SlotState : u32 {
     FREE = 0,
     LIVE = 1,
@@ -43,6 +46,9 @@ enum Verdict : u32 {
     OVER_BUDGET = 258,
     OVER_PER_TICK = 259,
     RESTS = 260,
+    IDLE = 261,
+    REFUSED = 262,
+    MOVED = 263,
 };
 enum Refusal : u32 {
     REFUSED_IDLE = 0,
@@ -94,6 +100,14 @@ enum Scan : u32 {
     SCAN_PICKS = 18,
     SCAN_COURSES = 19,
     SCAN_REFUSED = 20,
+    SCAN_ATOMIC_ORDER = 21,
+    SCAN_ATOMIC_PAIRS = 22,
+    SCAN_ATOMIC_HEADS = 23,
+    SCAN_ATOMIC_LEFT = 24,
+    SCAN_ATOMIC_FRESH = 25,
+    SCAN_ATOMIC_AGAIN = 26,
+    SCAN_ATOMIC_AFTERS = 27,
+    SCAN_ATOMIC_NOTIFICATIONS = 28,
 };
 
 // A command of a frame.
@@ -138,6 +152,13 @@ struct alignas(8) TimedState {
 };
 static_assert(sizeof(TimedState) == 24, "as in Rust");
 static_assert(offsetof(TimedState, len) == 0 && offsetof(TimedState, next_sequence) == 8 && offsetof(TimedState, hash) == 16, "as in Rust");
+
+// How many atomic commands wait for the next tick.
+struct alignas(8) DeferredState {
+    u64 len;
+};
+static_assert(sizeof(DeferredState) == 8, "as in Rust");
+static_assert(offsetof(DeferredState, len) == 0, "as in Rust");
 
 // An observer: tag 0 none, 1 an entity (a: slot, b: generation), 2 a point (a, b, c).
 struct alignas(4) Observer {
@@ -292,6 +313,29 @@ struct alignas(8) Counters {
     u64 picked;
     u64 falls;
     u64 fallen;
+    // Atomic commands that ask for a turn; pairs of turn and key; entities that are keys.
+    u64 atomic_asked;
+    u64 atomic_pairs;
+    u64 atomic_entities;
+    // Turns in the queue; those that threads took by their number, and workers by waiting;
+    // those that have ended.
+    u64 atomic_tail;
+    u64 atomic_first;
+    u64 atomic_head;
+    u64 atomic_done;
+    // Not 0 if a worker has waited in vain.
+    u64 atomic_stuck;
+    // Attributes that they left with another value, and those of them without an interval.
+    u64 atomic_left;
+    u64 atomic_fresh;
+    // Turns whose commands come again; commands that find no room to wait.
+    u64 atomic_again;
+    u64 atomic_dropped;
+    // What they put off, and their notifications.
+    u64 atomic_afters;
+    u64 atomic_notified;
+    // The part of the state hash of those that wait.
+    u64 deferred_hash;
     // By number of a command: runs that used up their budget.
     u32 over_budget_of[256];
     // The parts of the state hash.
@@ -308,6 +352,12 @@ struct alignas(8) Counters {
     u64 over_per_tick;
     // Commands that rest after a use.
     u64 resting;
+    // Atomic commands of which a condition did not hold, or a value did not fit.
+    u64 atomic_refused;
+    // Atomic commands whose references had changed by their turn, twice.
+    u64 atomic_moved;
+    // Atomic commands that wait for the next tick: beyond `limits.atomic_per_tick`, or since references had changed by their turn.
+    u64 atomic_deferred;
     // Updates before merging.
     u64 updates;
     // Merged changes: (entity, attribute) pairs with a new value.
@@ -333,7 +383,7 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 1992, "as in Rust");
+static_assert(sizeof(Counters) == 2136, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, crowds) == 16, "as in Rust");
 static_assert(offsetof(Counters, commands) == 24 && offsetof(Counters, updates_total) == 32 && offsetof(Counters, intervals) == 40, "as in Rust");
 static_assert(offsetof(Counters, changed_entities) == 48 && offsetof(Counters, free_slots) == 56 && offsetof(Counters, births_asked) == 64, "as in Rust");
@@ -342,14 +392,20 @@ static_assert(offsetof(Counters, served) == 96 && offsetof(Counters, ignored_ent
 static_assert(offsetof(Counters, afters) == 176 && offsetof(Counters, born) == 184 && offsetof(Counters, reborn) == 192, "as in Rust");
 static_assert(offsetof(Counters, reborn_acts) == 200 && offsetof(Counters, timed_unscheduled) == 208 && offsetof(Counters, published) == 216, "as in Rust");
 static_assert(offsetof(Counters, areas) == 224 && offsetof(Counters, notified) == 232 && offsetof(Counters, picked) == 240, "as in Rust");
-static_assert(offsetof(Counters, falls) == 248 && offsetof(Counters, fallen) == 256 && offsetof(Counters, over_budget_of) == 264, "as in Rust");
-static_assert(offsetof(Counters, hash) == 1288 && offsetof(Counters, applied) == 1848 && offsetof(Counters, stale) == 1856, "as in Rust");
-static_assert(offsetof(Counters, malformed) == 1864 && offsetof(Counters, over_budget) == 1872 && offsetof(Counters, over_per_tick) == 1880, "as in Rust");
-static_assert(offsetof(Counters, resting) == 1888 && offsetof(Counters, updates) == 1896 && offsetof(Counters, changes) == 1904, "as in Rust");
-static_assert(offsetof(Counters, courses) == 1912 && offsetof(Counters, births) == 1920 && offsetof(Counters, deaths) == 1928, "as in Rust");
-static_assert(offsetof(Counters, deliveries) == 1936 && offsetof(Counters, clients_behind) == 1944 && offsetof(Counters, entities) == 1952, "as in Rust");
-static_assert(offsetof(Counters, timed) == 1960 && offsetof(Counters, respawns) == 1968 && offsetof(Counters, hearings) == 1976, "as in Rust");
-static_assert(offsetof(Counters, hearings_dropped) == 1984, "as in Rust");
+static_assert(offsetof(Counters, falls) == 248 && offsetof(Counters, fallen) == 256 && offsetof(Counters, atomic_asked) == 264, "as in Rust");
+static_assert(offsetof(Counters, atomic_pairs) == 272 && offsetof(Counters, atomic_entities) == 280 && offsetof(Counters, atomic_tail) == 288, "as in Rust");
+static_assert(offsetof(Counters, atomic_first) == 296 && offsetof(Counters, atomic_head) == 304 && offsetof(Counters, atomic_done) == 312, "as in Rust");
+static_assert(offsetof(Counters, atomic_stuck) == 320 && offsetof(Counters, atomic_left) == 328 && offsetof(Counters, atomic_fresh) == 336, "as in Rust");
+static_assert(offsetof(Counters, atomic_again) == 344 && offsetof(Counters, atomic_dropped) == 352 && offsetof(Counters, atomic_afters) == 360, "as in Rust");
+static_assert(offsetof(Counters, atomic_notified) == 368 && offsetof(Counters, deferred_hash) == 376 && offsetof(Counters, over_budget_of) == 384, "as in Rust");
+static_assert(offsetof(Counters, hash) == 1408 && offsetof(Counters, applied) == 1968 && offsetof(Counters, stale) == 1976, "as in Rust");
+static_assert(offsetof(Counters, malformed) == 1984 && offsetof(Counters, over_budget) == 1992 && offsetof(Counters, over_per_tick) == 2000, "as in Rust");
+static_assert(offsetof(Counters, resting) == 2008 && offsetof(Counters, atomic_refused) == 2016 && offsetof(Counters, atomic_moved) == 2024, "as in Rust");
+static_assert(offsetof(Counters, atomic_deferred) == 2032 && offsetof(Counters, updates) == 2040 && offsetof(Counters, changes) == 2048, "as in Rust");
+static_assert(offsetof(Counters, courses) == 2056 && offsetof(Counters, births) == 2064 && offsetof(Counters, deaths) == 2072, "as in Rust");
+static_assert(offsetof(Counters, deliveries) == 2080 && offsetof(Counters, clients_behind) == 2088 && offsetof(Counters, entities) == 2096, "as in Rust");
+static_assert(offsetof(Counters, timed) == 2104 && offsetof(Counters, respawns) == 2112 && offsetof(Counters, hearings) == 2120, "as in Rust");
+static_assert(offsetof(Counters, hearings_dropped) == 2128, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -499,6 +555,14 @@ struct alignas(8) World {
     u8 per_tick[256];
     // By number of a command: its place among those that rest after a use, or `NO_REST`.
     u8 rest_places[256];
+    // A bit for each number of a command that is atomic.
+    u64 atomic_kinds[4];
+    // The most atomic commands of a tick, and the most that wait for the next one.
+    u32 atomic_max;
+    u32 deferred_max;
+    // Where the words of those that waited begin in `due_words`.
+    u32 deferred_base;
+    u32 padding;
     // Tables: by kind and column.
     const int2 *bounds;
     const Initial *initials;
@@ -545,6 +609,12 @@ struct alignas(8) World {
     // The commands that wait, column by column, `timed_max` each.
     u32 *timed;
     TimedState *timed_state;
+    // Atomic commands that wait for the next tick, in order, their words, and whether a
+    // frame gave them (1) and references had changed (2).
+    Command *deferred;
+    i32 *deferred_words;
+    u32 *deferred_flags;
+    DeferredState *deferred_state;
     // The index of the state's positions, by bucket.
     u64 *index_keys;
     u64 *index_keys_spare;
@@ -572,7 +642,7 @@ struct alignas(8) World {
     i32 *last_positions;
     // By slot: whether its entity is told a new course.
     u32 *told;
-    // The frame's commands, and those due.
+    // The frame's commands, and those due; behind them atomic ones that waited.
     Command *commands;
     // By command: its kind, or a `Verdict`.
     u32 *verdicts;
@@ -629,8 +699,50 @@ struct alignas(8) World {
     // By slot and column: ~stamp, then the first command that updated it; null
     // where causes are not kept.
     u64 *first_updates;
+    // As `deferred`, in the next tick.
+    Command *deferred_next;
+    i32 *deferred_words_next;
+    u32 *deferred_flags_next;
+    // By place, those that waited first: the number of its turn, or NOWHERE.
+    u32 *atomic_ranks;
+    // By turn: the command's place, and its kind or a `Verdict`.
+    u32 *atomic_places;
+    u32 *atomic_verdicts;
+    // By turn and key: the slot, or NOBODY; and the place of the pair when sorted.
+    u32 *atomic_slots;
+    u32 *atomic_pair_places;
+    // By turn: how many of its keys are not at the head of their queues.
+    u32 *atomic_waits;
+    // Turns that can run.
+    u32 *atomic_queue;
+    // Slots with turns, as they are before they are sorted, and then.
+    u32 *pair_keys;
+    u32 *pair_values;
+    u32 *atomic_pair_keys;
+    u32 *atomic_pair_keys_spare;
+    u32 *atomic_pair_values;
+    u32 *atomic_pair_values_spare;
+    // The entities that are keys, ascending, and what the merge left in their rows.
+    u32 *atomic_entities;
+    i32 *atomic_rows;
+    // By turn: what it puts off, and its notifications.
+    u32 *atomic_after_counts;
+    AfterRecord *atomic_afters;
+    u32 *atomic_notification_counts;
+    Notification *atomic_notifications;
+    // By slot and column: the place of the last atomic command that wrote it.
+    u32 *atomic_writers;
+    // Attributes that atomic commands left with another value than the merge; then those
+    // without an interval; then with all intervals.
+    u32 *left_keys;
+    i32 *left_values;
+    u32 *fresh_keys;
+    i32 *fresh_values;
+    u32 *joined_keys;
+    i64 *joined_values;
+    u32 *joined_changed;
 };
-static_assert(sizeof(World) == 1640, "as in Rust");
+static_assert(sizeof(World) == 1960, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -645,33 +757,46 @@ static_assert(offsetof(World, directory_len) == 192 && offsetof(World, directory
 static_assert(offsetof(World, tolerance) == 204 && offsetof(World, velocity) == 208 && offsetof(World, resting) == 224, "as in Rust");
 static_assert(offsetof(World, crowds) == 228 && offsetof(World, cell_bits) == 232 && offsetof(World, cell_edge) == 236, "as in Rust");
 static_assert(offsetof(World, forms) == 240 && offsetof(World, per_tick) == 496 && offsetof(World, rest_places) == 752, "as in Rust");
-static_assert(offsetof(World, bounds) == 1008 && offsetof(World, initials) == 1016 && offsetof(World, choices) == 1024, "as in Rust");
-static_assert(offsetof(World, kind_columns) == 1032 && offsetof(World, merge_rules) == 1040 && offsetof(World, visible_columns) == 1048, "as in Rust");
-static_assert(offsetof(World, rule_table) == 1056 && offsetof(World, falls) == 1064 && offsetof(World, spawn_areas) == 1072, "as in Rust");
-static_assert(offsetof(World, born) == 1080 && offsetof(World, rests) == 1088 && offsetof(World, rows) == 1096, "as in Rust");
-static_assert(offsetof(World, states) == 1104 && offsetof(World, generations) == 1112 && offsetof(World, slot_kinds) == 1120, "as in Rust");
-static_assert(offsetof(World, track_glides) == 1128 && offsetof(World, track_steps) == 1136 && offsetof(World, track_offsets) == 1144, "as in Rust");
-static_assert(offsetof(World, past) == 1152 && offsetof(World, rebirth_due) == 1160 && offsetof(World, ready) == 1168, "as in Rust");
-static_assert(offsetof(World, observers) == 1176 && offsetof(World, known) == 1184 && offsetof(World, known_counts) == 1192, "as in Rust");
-static_assert(offsetof(World, behind) == 1200 && offsetof(World, timed) == 1208 && offsetof(World, timed_state) == 1216, "as in Rust");
-static_assert(offsetof(World, index_keys) == 1224 && offsetof(World, index_keys_spare) == 1232 && offsetof(World, index_slots) == 1240, "as in Rust");
-static_assert(offsetof(World, index_slots_spare) == 1248 && offsetof(World, index_positions) == 1256 && offsetof(World, index_len) == 1264, "as in Rust");
-static_assert(offsetof(World, directory) == 1272 && offsetof(World, crowd_slots) == 1280 && offsetof(World, crowd_positions) == 1288, "as in Rust");
-static_assert(offsetof(World, crowd_starts) == 1296 && offsetof(World, visible) == 1304 && offsetof(World, visible_counts) == 1312, "as in Rust");
-static_assert(offsetof(World, views) == 1320 && offsetof(World, changed) == 1328 && offsetof(World, last_positions) == 1336, "as in Rust");
-static_assert(offsetof(World, told) == 1344 && offsetof(World, commands) == 1352 && offsetof(World, verdicts) == 1360, "as in Rust");
-static_assert(offsetof(World, group_places) == 1368 && offsetof(World, group_starts) == 1376 && offsetof(World, group_order) == 1384, "as in Rust");
-static_assert(offsetof(World, update_counts) == 1392 && offsetof(World, update_offsets) == 1400 && offsetof(World, partials) == 1408, "as in Rust");
-static_assert(offsetof(World, keys) == 1416 && offsetof(World, values) == 1424 && offsetof(World, update_keys) == 1432, "as in Rust");
-static_assert(offsetof(World, update_keys_spare) == 1440 && offsetof(World, update_values) == 1448 && offsetof(World, update_values_spare) == 1456, "as in Rust");
-static_assert(offsetof(World, interval_keys) == 1464 && offsetof(World, interval_starts) == 1472 && offsetof(World, interval_values) == 1480, "as in Rust");
-static_assert(offsetof(World, interval_changed) == 1488 && offsetof(World, bucket_keys) == 1496 && offsetof(World, bucket_slots) == 1504, "as in Rust");
-static_assert(offsetof(World, free_list) == 1512 && offsetof(World, died) == 1520 && offsetof(World, client_counts) == 1528, "as in Rust");
-static_assert(offsetof(World, ranges) == 1536 && offsetof(World, changed_before) == 1544 && offsetof(World, timed_next) == 1552, "as in Rust");
-static_assert(offsetof(World, after_counts) == 1560 && offsetof(World, after_offsets) == 1568 && offsetof(World, after_records) == 1576, "as in Rust");
-static_assert(offsetof(World, after_partials) == 1584 && offsetof(World, fallen) == 1592 && offsetof(World, due_words) == 1600, "as in Rust");
-static_assert(offsetof(World, notification_counts) == 1608 && offsetof(World, notification_offsets) == 1616 && offsetof(World, notification_partials) == 1624, "as in Rust");
-static_assert(offsetof(World, first_updates) == 1632, "as in Rust");
+static_assert(offsetof(World, atomic_kinds) == 1008 && offsetof(World, atomic_max) == 1040 && offsetof(World, deferred_max) == 1044, "as in Rust");
+static_assert(offsetof(World, deferred_base) == 1048 && offsetof(World, padding) == 1052 && offsetof(World, bounds) == 1056, "as in Rust");
+static_assert(offsetof(World, initials) == 1064 && offsetof(World, choices) == 1072 && offsetof(World, kind_columns) == 1080, "as in Rust");
+static_assert(offsetof(World, merge_rules) == 1088 && offsetof(World, visible_columns) == 1096 && offsetof(World, rule_table) == 1104, "as in Rust");
+static_assert(offsetof(World, falls) == 1112 && offsetof(World, spawn_areas) == 1120 && offsetof(World, born) == 1128, "as in Rust");
+static_assert(offsetof(World, rests) == 1136 && offsetof(World, rows) == 1144 && offsetof(World, states) == 1152, "as in Rust");
+static_assert(offsetof(World, generations) == 1160 && offsetof(World, slot_kinds) == 1168 && offsetof(World, track_glides) == 1176, "as in Rust");
+static_assert(offsetof(World, track_steps) == 1184 && offsetof(World, track_offsets) == 1192 && offsetof(World, past) == 1200, "as in Rust");
+static_assert(offsetof(World, rebirth_due) == 1208 && offsetof(World, ready) == 1216 && offsetof(World, observers) == 1224, "as in Rust");
+static_assert(offsetof(World, known) == 1232 && offsetof(World, known_counts) == 1240 && offsetof(World, behind) == 1248, "as in Rust");
+static_assert(offsetof(World, timed) == 1256 && offsetof(World, timed_state) == 1264 && offsetof(World, deferred) == 1272, "as in Rust");
+static_assert(offsetof(World, deferred_words) == 1280 && offsetof(World, deferred_flags) == 1288 && offsetof(World, deferred_state) == 1296, "as in Rust");
+static_assert(offsetof(World, index_keys) == 1304 && offsetof(World, index_keys_spare) == 1312 && offsetof(World, index_slots) == 1320, "as in Rust");
+static_assert(offsetof(World, index_slots_spare) == 1328 && offsetof(World, index_positions) == 1336 && offsetof(World, index_len) == 1344, "as in Rust");
+static_assert(offsetof(World, directory) == 1352 && offsetof(World, crowd_slots) == 1360 && offsetof(World, crowd_positions) == 1368, "as in Rust");
+static_assert(offsetof(World, crowd_starts) == 1376 && offsetof(World, visible) == 1384 && offsetof(World, visible_counts) == 1392, "as in Rust");
+static_assert(offsetof(World, views) == 1400 && offsetof(World, changed) == 1408 && offsetof(World, last_positions) == 1416, "as in Rust");
+static_assert(offsetof(World, told) == 1424 && offsetof(World, commands) == 1432 && offsetof(World, verdicts) == 1440, "as in Rust");
+static_assert(offsetof(World, group_places) == 1448 && offsetof(World, group_starts) == 1456 && offsetof(World, group_order) == 1464, "as in Rust");
+static_assert(offsetof(World, update_counts) == 1472 && offsetof(World, update_offsets) == 1480 && offsetof(World, partials) == 1488, "as in Rust");
+static_assert(offsetof(World, keys) == 1496 && offsetof(World, values) == 1504 && offsetof(World, update_keys) == 1512, "as in Rust");
+static_assert(offsetof(World, update_keys_spare) == 1520 && offsetof(World, update_values) == 1528 && offsetof(World, update_values_spare) == 1536, "as in Rust");
+static_assert(offsetof(World, interval_keys) == 1544 && offsetof(World, interval_starts) == 1552 && offsetof(World, interval_values) == 1560, "as in Rust");
+static_assert(offsetof(World, interval_changed) == 1568 && offsetof(World, bucket_keys) == 1576 && offsetof(World, bucket_slots) == 1584, "as in Rust");
+static_assert(offsetof(World, free_list) == 1592 && offsetof(World, died) == 1600 && offsetof(World, client_counts) == 1608, "as in Rust");
+static_assert(offsetof(World, ranges) == 1616 && offsetof(World, changed_before) == 1624 && offsetof(World, timed_next) == 1632, "as in Rust");
+static_assert(offsetof(World, after_counts) == 1640 && offsetof(World, after_offsets) == 1648 && offsetof(World, after_records) == 1656, "as in Rust");
+static_assert(offsetof(World, after_partials) == 1664 && offsetof(World, fallen) == 1672 && offsetof(World, due_words) == 1680, "as in Rust");
+static_assert(offsetof(World, notification_counts) == 1688 && offsetof(World, notification_offsets) == 1696 && offsetof(World, notification_partials) == 1704, "as in Rust");
+static_assert(offsetof(World, first_updates) == 1712 && offsetof(World, deferred_next) == 1720 && offsetof(World, deferred_words_next) == 1728, "as in Rust");
+static_assert(offsetof(World, deferred_flags_next) == 1736 && offsetof(World, atomic_ranks) == 1744 && offsetof(World, atomic_places) == 1752, "as in Rust");
+static_assert(offsetof(World, atomic_verdicts) == 1760 && offsetof(World, atomic_slots) == 1768 && offsetof(World, atomic_pair_places) == 1776, "as in Rust");
+static_assert(offsetof(World, atomic_waits) == 1784 && offsetof(World, atomic_queue) == 1792 && offsetof(World, pair_keys) == 1800, "as in Rust");
+static_assert(offsetof(World, pair_values) == 1808 && offsetof(World, atomic_pair_keys) == 1816 && offsetof(World, atomic_pair_keys_spare) == 1824, "as in Rust");
+static_assert(offsetof(World, atomic_pair_values) == 1832 && offsetof(World, atomic_pair_values_spare) == 1840 && offsetof(World, atomic_entities) == 1848, "as in Rust");
+static_assert(offsetof(World, atomic_rows) == 1856 && offsetof(World, atomic_after_counts) == 1864 && offsetof(World, atomic_afters) == 1872, "as in Rust");
+static_assert(offsetof(World, atomic_notification_counts) == 1880 && offsetof(World, atomic_notifications) == 1888 && offsetof(World, atomic_writers) == 1896, "as in Rust");
+static_assert(offsetof(World, left_keys) == 1904 && offsetof(World, left_values) == 1912 && offsetof(World, fresh_keys) == 1920, "as in Rust");
+static_assert(offsetof(World, fresh_values) == 1928 && offsetof(World, joined_keys) == 1936 && offsetof(World, joined_values) == 1944, "as in Rust");
+static_assert(offsetof(World, joined_changed) == 1952, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -756,4 +881,4 @@ static_assert(offsetof(Tick, course_slots) == 248 && offsetof(Tick, course_veloc
 static_assert(offsetof(Tick, deliveries) == 272 && offsetof(Tick, bucket_order) == 280 && offsetof(Tick, bucket_ranges) == 288, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 296 && offsetof(Tick, hearings) == 304, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xb43b0d922d2375c9ull;
+constexpr u64 TICK_LAYOUT_HASH = 0x456b08808bb7236dull;

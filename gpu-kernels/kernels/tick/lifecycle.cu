@@ -172,6 +172,7 @@ KERNEL lifecycle_reborn_store(World w, Tick t) {
 KERNEL lifecycle_end(World w, Tick t) {
     t.counters->births_asked += t.counters->reborn;
     t.counters->births += t.counters->reborn;
+    t.counters->hash[PART_TIMED] = t.counters->deferred_hash;
     if (!w.timed_max) return;
     TimedState& state = *w.timed_state;
     u64 stayed = state.len - t.counters->timed_due;
@@ -181,7 +182,7 @@ KERNEL lifecycle_end(World w, Tick t) {
     state.next_sequence += kept;
     t.counters->timed = state.len;
     t.counters->timed_unscheduled = asked - kept;
-    t.counters->hash[PART_TIMED] = state.hash + (state.next_sequence ? mix(8ull << 56, state.next_sequence) : 0);
+    t.counters->hash[PART_TIMED] += state.hash + (state.next_sequence ? mix(8ull << 56, state.next_sequence) : 0);
 }
 
 KERNEL lifecycle_deaths_count(World w, Tick t) {

@@ -118,7 +118,9 @@ KERNEL logic_sum(World w, Tick t) {
     count(&t.counters->resting, is_command && fate == RESTS);
     count(&t.counters->over_budget, is_command && fate == OVER_BUDGET);
     if (is_command && fate == OVER_BUDGET) atomicAdd(&t.counters->over_budget_of[w.commands[i].kind], 1u);
-    count(&t.counters->applied, is_command && fate < COMMANDS_MAX);
+    // What becomes of atomic commands is known after their turns.
+    bool is_now = is_command && fate < COMMANDS_MAX && !is_atomic(w, fate);
+    count(&t.counters->applied, is_now);
     count(&t.counters->births_asked, is_command && fate == SPAWN);
     // What was used rests. The commands of an entity write the same.
     if (w.resting && i < t.frame_commands && is_command && fate < COMMANDS_MAX) {
@@ -164,6 +166,7 @@ __device__ inline u32 refusal(const World& w, const Tick& t, u32 i) {
     if (i >= t.frame_commands || i >= t.counters->commands) return NOWHERE;
     u32 kind = w.commands[i].kind;
     if (kind >= COMMANDS_MAX || !(w.forms[kind] & IS_CLIENTS)) return NOWHERE;
+    if (w.verdicts[i] < COMMANDS_MAX && is_atomic(w, w.verdicts[i])) return NOWHERE;
     switch (w.verdicts[i]) {
         case MALFORMED: return NOWHERE;
         case STALE: return REFUSED_DEAD;

@@ -14,7 +14,13 @@ __device__ inline u64 entity_bits(u32 slot, u32 generation) { return (u64)genera
 
 // Scans that overlap have separate partial sums.
 __device__ inline u64* partials_of(const World& w, Scan scan) {
-    return scan == SCAN_AFTERS ? w.after_partials : scan == SCAN_NOTIFICATIONS ? w.notification_partials : w.partials;
+    switch (scan) {
+    case SCAN_AFTERS:
+    case SCAN_ATOMIC_AFTERS: return w.after_partials;
+    case SCAN_NOTIFICATIONS:
+    case SCAN_ATOMIC_NOTIFICATIONS: return w.notification_partials;
+    default: return w.partials;
+    }
 }
 // Every thread gets the block's sum.
 __device__ inline u64 put_partial(const World& w, const Tick& t, Scan scan, u64 value) {
@@ -23,6 +29,9 @@ __device__ inline u64 put_partial(const World& w, const Tick& t, Scan scan, u64 
 __device__ inline u64 offset_of(const World& w, const Tick& t, Scan scan, u64 value) {
     return scan_offset(partials_of(w, scan), t.scan_sums + scan * w.scan_groups, value);
 }
+
+// Whether commands of a kind that is below COMMANDS_MAX are atomic.
+__device__ inline bool is_atomic(const World& w, u32 kind) { return w.atomic_kinds[kind >> 6] >> (kind & 63) & 1; }
 
 // Adds a block's values to a part of the state hash. All its threads must call it.
 __device__ inline void add_part(Tick& t, u32 part, u64 value) {

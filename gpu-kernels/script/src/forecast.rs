@@ -117,6 +117,7 @@ fn check_code(code: &mut Code, words: u16, schema: &Schema) -> Result<(), &'stat
             Inst::Has(_, _, column) | Inst::Read(_, _, column) | Inst::Update(_, column, _) => {
                 usize::from(*column) < columns
             }
+            Inst::Write(write) => usize::from(write.column) < columns,
             Inst::Past(_, _, axis, _) => usize::from(*axis) < schema.dimensions(),
             Inst::NearOpen(number, ..) | Inst::NearNext(_, number, _) => *number < loops,
             Inst::Random(..) | Inst::After(_) | Inst::Notify(_) => false,
@@ -178,6 +179,7 @@ mod foresee {
             Inst::Has(_, _, column) | Inst::Read(_, _, column) | Inst::Update(_, column, _) => {
                 is_hidden(column)
             }
+            Inst::Write(write) => is_hidden(write.column),
             _ => false,
         });
         code.has_updates() && !code.draws() && !names_hidden

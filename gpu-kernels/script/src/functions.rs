@@ -1,8 +1,9 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 27] = [
+pub const BUILTINS: [(&str, &str); 28] = [
     ("require", "require(condition)"),
+    ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
     ("resolve", "resolve(number)"),
     ("is_within", "is_within(place, place, distance)"),

@@ -1,12 +1,14 @@
 //! Runs a command, instruction by instruction. The other backends must do the same.
+//!
+//! What an atomic command writes stays in the interpreter until its run ends.
 
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::{EntityId, EntityRef, Slot, Tick};
 
 use crate::arith::{self, Random};
 use crate::ir::{
-    Budget, Code, Inst, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, NOBODY, Operand, Point, Reg,
-    TIMED_WORDS_MAX,
+    Budget, Code, EFFECTS_MAX, Inst, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, NOBODY, Operand, Point, Reg,
+    TIMED_WORDS_MAX, WRITES_MAX, Write,
 };
 
 /// The world at the start of the tick.
@@ -20,6 +22,16 @@ pub trait World {
     fn kind(&self, slot: Slot) -> u16;
     /// Whether the kind of a live entity has a column.
     fn has(&self, slot: Slot, column: usize) -> bool;
+    /// The least and the greatest value of a column that the kind of a live entity has, for
+    /// atomic commands.
+    fn bounds(&self, _slot: Slot, _column: usize) -> (i32, i32) {
+        (i32::MIN, i32::MAX)
+    }
+    /// Whether a live entity is one of the keys of the atomic command that runs. Where it runs
+    /// alone, they all are.
+    fn is_key(&self, _slot: Slot) -> bool {
+        true
+    }
     /// A coordinate of a live entity after a tick, of which the low bits are given: -1 where it
     /// was nowhere. Ticks that are not kept are taken for the nearest that is
     /// ([`arith::ticks_back`]). A world that keeps none has nothing to say.
@@ -35,6 +47,9 @@ pub trait World {
 pub trait Effects: Outgoing {
     /// An update of an attribute that the entity has.
     fn update(&mut self, slot: Slot, column: u16, value: i32);
+    /// A value that an atomic command leaves in an attribute that the entity has. It comes after
+    /// the run, once for each write, and only of runs that have an effect.
+    fn write(&mut self, _slot: Slot, _column: u16, _value: i32) {}
 }
 
 /// Where the commands that a command puts off go, and its notifications.
@@ -66,15 +81,31 @@ pub struct Space {
     pub budget: Budget,
 }
 
-/// The run used up its budget. Its effects so far don't count.
+/// Why a run has no effect: what it did so far does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overrun;
+pub enum NoEffect {
+    /// It used up its budget.
+    Overrun,
+    /// A condition of an atomic command does not hold.
+    Refused,
+    /// An atomic command has to do with an entity that it did not name at the start of the stage.
+    Moved,
+}
 
 /// Memory that runs share.
 #[derive(Debug, Default)]
 pub struct Interpreter {
     registers: Vec<i32>,
     near: Vec<Near>,
+    writes: Vec<Written>,
+}
+
+/// What an atomic command has written so far.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    slot: Slot,
+    column: u16,
+    value: i32,
 }
 
 /// A loop over what is near.
@@ -93,7 +124,7 @@ impl Interpreter {
         world: &impl World,
         invocation: &Invocation<'_>,
         effects: &mut impl Effects,
-    ) -> Result<(), Overrun> {
+    ) -> Result<(), NoEffect> {
         self.run_bounded(code, space, world, invocation, effects, u64::MAX)
     }
 
@@ -107,7 +138,7 @@ impl Interpreter {
         invocation: &Invocation<'_>,
         effects: &mut impl Effects,
         insts_max: u64,
-    ) -> Result<(), Overrun> {
+    ) -> Result<(), NoEffect> {
         let unwatched = |_: usize, _: &mut [i32]| Ok(());
         self.run_watched(
             code,
@@ -128,8 +159,8 @@ impl Interpreter {
         world: &impl World,
         (invocation, insts_max): (&Invocation<'_>, u64),
         effects: &mut impl Effects,
-        mut watch: impl FnMut(usize, &mut [i32]) -> Result<(), Overrun>,
-    ) -> Result<(), Overrun> {
+        mut watch: impl FnMut(usize, &mut [i32]) -> Result<(), NoEffect>,
+    ) -> Result<(), NoEffect> {
         self.registers.clear();
         self.registers.resize(code.registers as usize, 0);
         if self.near.len() < usize::from(code.loops) {
@@ -140,25 +171,33 @@ impl Interpreter {
             near.slots.clear();
             near.next = 0;
         }
+        self.writes.clear();
         let mut run = Run {
             registers: &mut self.registers,
             near: &mut self.near,
+            writes: &mut self.writes,
             visits: 0,
+            afters: 0,
+            notifications: 0,
+            code,
             random: invocation.random,
             space,
             world,
             invocation,
-            effects,
+            effects: &mut *effects,
         };
         let (mut at, mut left) = (0, insts_max);
         while let Some(inst) = code.insts.get(at) {
-            left = left.checked_sub(1).ok_or(Overrun)?;
+            left = left.checked_sub(1).ok_or(NoEffect::Overrun)?;
             watch(at, run.registers)?;
             at = match run.step(inst)? {
                 Next::Following => at + 1,
                 Next::At(target) => target as usize,
                 Next::End => break,
             };
+        }
+        for written in &self.writes {
+            effects.write(written.slot, written.column, written.value);
         }
         Ok(())
     }
@@ -173,6 +212,11 @@ enum Next {
 struct Run<'a, W, E> {
     registers: &'a mut [i32],
     near: &'a mut [Near],
+    writes: &'a mut Vec<Written>,
+    /// The commands that it put off, and its notifications.
+    afters: usize,
+    notifications: usize,
+    code: &'a Code,
     visits: u32,
     random: Random,
     space: &'a Space,
@@ -182,7 +226,7 @@ struct Run<'a, W, E> {
 }
 
 impl<W: World, E: Effects> Run<'_, W, E> {
-    fn step(&mut self, inst: &Inst) -> Result<Next, Overrun> {
+    fn step(&mut self, inst: &Inst) -> Result<Next, NoEffect> {
         match *inst {
             Inst::Copy(reg, a) => self.set(reg, self.get(a)),
             Inst::Unary(reg, op, a) => self.set(reg, arith::unary(op, self.get(a))),
@@ -223,7 +267,7 @@ impl<W: World, E: Effects> Run<'_, W, E> {
             }
             Inst::Read(reg, slot, column) => {
                 let slot = self.slot(slot);
-                let value = slot.map_or(0, |slot| self.world.attribute(slot, column.into()));
+                let value = slot.map_or(0, |slot| self.attribute(slot, column));
                 self.set(reg, value);
             }
             Inst::Past(reg, slot, axis, tick) => {
@@ -256,7 +300,7 @@ impl<W: World, E: Effects> Run<'_, W, E> {
                 near.next += 1;
                 self.visits += 1;
                 if self.visits > self.space.budget.visits {
-                    return Err(Overrun);
+                    return Err(NoEffect::Overrun);
                 }
                 self.set(reg, slot as i32);
             }
@@ -266,12 +310,24 @@ impl<W: World, E: Effects> Run<'_, W, E> {
                     self.effects.update(slot, column, self.get(value));
                 }
             }
+            Inst::Write(ref write) => {
+                if self.has(write.slot, write.column) {
+                    self.write(write)?;
+                }
+            }
+            Inst::Keep(slot) => {
+                if self.slot(slot).is_some_and(|slot| !self.world.is_key(slot)) {
+                    return Err(NoEffect::Moved);
+                }
+            }
             Inst::After(ref after) => {
                 let entity = match after.actor {
                     None => Some(EntityId::NONE),
                     Some(slot) => self.entity(slot),
                 };
                 if let Some(entity) = entity {
+                    self.afters += 1;
+                    self.check_effects(self.afters)?;
                     let ticks = self.get(after.ticks).clamp(1, DELAY_TICKS_MAX as i32);
                     let mut words = [0; TIMED_WORDS_MAX];
                     let words = self.words(&after.words, &mut words);
@@ -280,6 +336,8 @@ impl<W: World, E: Effects> Run<'_, W, E> {
                 }
             }
             Inst::Notify(ref notify) => {
+                self.notifications += 1;
+                self.check_effects(self.notifications)?;
                 let source = notify.source.and_then(|slot| self.entity(slot));
                 let area = notify.area.map(|(center, distance)| {
                     let center = self.point(center);
@@ -298,9 +356,49 @@ impl<W: World, E: Effects> Run<'_, W, E> {
             Inst::JumpUnless(a, target) if self.get(a) == 0 => return Ok(Next::At(target)),
             Inst::JumpIf(..) | Inst::JumpUnless(..) => {}
             Inst::End => return Ok(Next::End),
-            Inst::Overrun => return Err(Overrun),
+            Inst::Overrun => return Err(NoEffect::Overrun),
+            Inst::Refuse => return Err(NoEffect::Refused),
         }
         Ok(Next::Following)
+    }
+
+    /// A run of an atomic command has few effects of a kind.
+    fn check_effects(&self, n: usize) -> Result<(), NoEffect> {
+        match n > EFFECTS_MAX && self.code.is_atomic() {
+            true => Err(NoEffect::Overrun),
+            false => Ok(()),
+        }
+    }
+
+    /// An attribute as the run left it.
+    fn attribute(&self, slot: Slot, column: u16) -> i32 {
+        let is_it = |written: &&Written| (written.slot, written.column) == (slot, column);
+        match self.writes.iter().rev().find(is_it) {
+            Some(written) => written.value,
+            None => self.world.attribute(slot, column.into()),
+        }
+    }
+
+    /// A write of an attribute that the entity has.
+    fn write(&mut self, write: &Write) -> Result<(), NoEffect> {
+        if self.writes.len() == WRITES_MAX {
+            return Err(NoEffect::Overrun);
+        }
+        let slot = Slot(self.get(write.slot) as u32);
+        let before = self.attribute(slot, write.column);
+        let wanted = write.op.of(before, self.get(write.value));
+        let (min, max) = self.world.bounds(slot, write.column.into());
+        // Not `clamp`, which panics where a schema from elsewhere has them reversed.
+        let value = wanted.max(i64::from(min)).min(i64::from(max));
+        if write.fits && value != wanted {
+            return Err(NoEffect::Refused);
+        }
+        self.writes.push(Written {
+            slot,
+            column: write.column,
+            value: value as i32,
+        });
+        Ok(())
     }
 
     fn get(&self, operand: Operand) -> i32 {

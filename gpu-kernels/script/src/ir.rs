@@ -122,7 +122,54 @@ pub enum Inst {
     End,
     /// Ends the run without any effect: it used up its budget.
     Overrun,
+    /// A change of an attribute by an atomic command.
+    Write(Write),
+    /// Ends the run of an atomic command without any effect, for it to come again in the next
+    /// tick, unless the entity in a slot is one of its [keys](crate::atomic), or [`NOBODY`]. It
+    /// comes before each use of an entity that may be none.
+    Keep(Operand),
+    /// Ends the run of an atomic command without any effect: a condition does not hold.
+    Refuse,
 }
+
+/// A change of an attribute by an atomic command, unless the entity isn't there or its kind lacks
+/// the attribute. It is computed in 64 bits and clamped to the bounds of the kind at once, and
+/// later reads of the run see it. A run with more than [`WRITES_MAX`] overruns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Write {
+    pub slot: Operand,
+    pub column: u16,
+    pub op: WriteOp,
+    pub value: Operand,
+    /// Whether the run is refused where the value would be clamped.
+    pub fits: bool,
+}
+
+/// What a write makes of the value that was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum WriteOp {
+    Set,
+    Add,
+    Sub,
+}
+
+impl WriteOp {
+    /// What it makes of a value, before that is clamped.
+    pub fn of(self, before: i32, value: i32) -> i64 {
+        let (before, value) = (i64::from(before), i64::from(value));
+        match self {
+            WriteOp::Set => value,
+            WriteOp::Add => before + value,
+            WriteOp::Sub => before - value,
+        }
+    }
+}
+
+/// The most writes of a run of an atomic command.
+pub const WRITES_MAX: usize = 256;
+/// The most commands that a run of an atomic command puts off, and the most notifications: one
+/// with more overruns.
+pub const EFFECTS_MAX: usize = 8;
 
 /// A command that a command puts off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -257,7 +304,10 @@ impl Inst {
 
     /// Whether the next instruction in the list does not follow it.
     pub fn ends_block(&self) -> bool {
-        matches!(self, Inst::Jump(_) | Inst::End | Inst::Overrun)
+        matches!(
+            self,
+            Inst::Jump(_) | Inst::End | Inst::Overrun | Inst::Refuse
+        )
     }
 
     /// Calls `visit` with each operand.
@@ -270,6 +320,7 @@ impl Inst {
             | Inst::Kind(_, a)
             | Inst::Has(_, a, _)
             | Inst::Read(_, a, _)
+            | Inst::Keep(a)
             | Inst::JumpIf(a, _)
             | Inst::JumpUnless(a, _) => visit(a),
             Inst::Binary(_, _, a, b)
@@ -278,6 +329,10 @@ impl Inst {
             | Inst::Past(_, a, _, b) => {
                 visit(a);
                 visit(b);
+            }
+            Inst::Write(write) => {
+                visit(&mut write.slot);
+                visit(&mut write.value);
             }
             Inst::Distance(_, a, b) => a.iter_mut().chain(b).for_each(visit),
             Inst::IsWithin(_, a, b, radius) => {
@@ -307,7 +362,8 @@ impl Inst {
             | Inst::NearNext(..)
             | Inst::Jump(_)
             | Inst::End
-            | Inst::Overrun => {}
+            | Inst::Overrun
+            | Inst::Refuse => {}
         }
     }
 }
@@ -325,7 +381,22 @@ impl Code {
     }
 
     pub fn has_updates(&self) -> bool {
-        self.insts.iter().any(|i| matches!(i, Inst::Update(..)))
+        self.updates().next().is_some()
+    }
+
+    /// The columns that it updates or writes, once for each instruction.
+    pub fn updates(&self) -> impl Iterator<Item = u16> {
+        self.insts.iter().filter_map(|inst| match inst {
+            Inst::Update(_, column, _) => Some(*column),
+            Inst::Write(write) => Some(write.column),
+            _ => None,
+        })
+    }
+
+    /// Whether it has instructions that only atomic commands have.
+    pub fn is_atomic(&self) -> bool {
+        let is_own = |i: &Inst| matches!(i, Inst::Write(_) | Inst::Keep(_) | Inst::Refuse);
+        self.insts.iter().any(is_own)
     }
 
     /// Whether it draws random numbers.

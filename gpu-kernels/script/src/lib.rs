@@ -1,5 +1,5 @@
 //! Game logic as scripts: commands in Rust's syntax, with semantics of their own. Without the
-//! feature `compile` only `arith`, `forecast`, `interpreter` and `ir` are there.
+//! feature `compile` only `arith`, `atomic`, `forecast`, `interpreter` and `ir` are there.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -20,6 +20,7 @@
 //! | `forecast` | what clients are sent, to predict their own entity |
 //! | `ir` | what a command becomes: instructions over 32-bit registers |
 //! | `arith` | what operators give for all operands; random numbers |
+//! | `atomic` | which entities an atomic command has to do with |
 //! | `interpreter` | runs instructions one by one |
 //! | `native` | compiles instructions to machine code (feature `native`) |
 //! | `ptx` | writes instructions as kernels for a GPU |
@@ -27,6 +28,7 @@
 #![deny(unsafe_code)]
 
 pub mod arith;
+pub mod atomic;
 #[cfg(feature = "compile")]
 pub mod builtin;
 #[cfg(feature = "compile")]

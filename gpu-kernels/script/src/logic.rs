@@ -10,8 +10,9 @@ use shared::{CommandKind, CommandSchema, Schema, WorldConfig};
 
 mod change;
 
+use crate::atomic::Keys;
 use crate::diagnostic::{PROBLEMS_MAX, Problem};
-use crate::ir::{Code, Inst};
+use crate::ir::{Code, Inst, WRITES_MAX};
 use crate::lower::{Lower, constant};
 use crate::parse::File;
 use crate::types::Type;
@@ -43,7 +44,9 @@ pub struct Command {
     /// The name of its text.
     pub file: String,
     pub code: Code,
-    /// The most updates of a run.
+    /// Of a command that runs as if alone: the entities that it has to do with.
+    pub atomic: Option<Keys>,
+    /// The most updates or writes of a run.
     pub updates_max: u64,
     /// By word: the attribute of which it is a symbol, if its parameter says so.
     pub word_columns: Vec<Option<u16>>,
@@ -62,8 +65,18 @@ impl Logic {
     /// The logic of a checked world.
     pub fn of(config: &WorldConfig) -> Result<Logic, Vec<Problem>> {
         let mut logic = Logic::compile_with(&config.schema, &config.symbols, &config.logic)?;
+        logic.refuse_excess(&config.exact);
         logic.fit(&config.schema);
         Ok(logic)
+    }
+
+    /// Refuses writes of these columns that would be clamped.
+    fn refuse_excess(&mut self, columns: &[u16]) {
+        for inst in self.commands.iter_mut().flat_map(|c| &mut c.code.insts) {
+            if let Inst::Write(write) = inst {
+                write.fits |= columns.contains(&write.column);
+            }
+        }
     }
 
     /// Removes what a world of this schema has no room for.
@@ -291,7 +304,10 @@ fn lower_all<'a>(unit: &'a Unit<'a>) -> (Vec<Command>, Vec<(String, String)>) {
         if unit.files[file].text.is_builtin {
             continue;
         }
-        if let Err(problems) = Lower::function(unit, file, function) {
+        // One that only fits atomic commands is for those.
+        if let Err(problems) = Lower::function(unit, file, function)
+            && Lower::function_as(unit, file, function, true).is_err()
+        {
             problems.into_iter().for_each(|problem| unit.note(problem));
         }
     }
@@ -309,6 +325,7 @@ fn lower_all<'a>(unit: &'a Unit<'a>) -> (Vec<Command>, Vec<(String, String)>) {
             Ok(code) => {
                 let schema = command_schema(unit, signature);
                 commands.push(Command {
+                    atomic: atomic_keys(signature, &code),
                     updates_max: updates_max(&code, unit.budget),
                     word_columns: word_columns(unit, signature),
                     schema,
@@ -330,9 +347,13 @@ fn lower_all<'a>(unit: &'a Unit<'a>) -> (Vec<Command>, Vec<(String, String)>) {
 }
 
 fn has_effect(code: &Code) -> bool {
-    let is_effect =
-        |inst: &Inst| matches!(inst, Inst::Update(..) | Inst::After(_) | Inst::Notify(_));
-    code.insts.iter().any(is_effect)
+    let is_sent = |inst: &Inst| matches!(inst, Inst::After(_) | Inst::Notify(_));
+    code.has_updates() || code.insts.iter().any(is_sent)
+}
+
+/// The keys of a command that is atomic. They are bounded, as it was lowered.
+fn atomic_keys(signature: &Signature<'_>, code: &Code) -> Option<Keys> {
+    (signature.function.is_atomic).then(|| Keys::of(code).unwrap_or_default())
 }
 
 fn command_schema(unit: &Unit<'_>, signature: &Signature<'_>) -> CommandSchema {
@@ -404,9 +425,11 @@ fn updates_max(code: &Code, budget: Budget) -> u64 {
         }
     }
     let updates = code.insts.iter().zip(&in_loop);
-    let updates = updates.filter(|(inst, _)| matches!(inst, Inst::Update(..)));
+    let updates = updates.filter(|(inst, _)| matches!(inst, Inst::Update(..) | Inst::Write(_)));
     let rounds = u64::from(budget.steps) + u64::from(budget.visits);
-    updates
-        .map(|(_, &in_loop)| if in_loop { rounds } else { 1 })
-        .sum()
+    let all = updates.map(|(_, &in_loop)| if in_loop { rounds } else { 1 });
+    match code.is_atomic() {
+        true => all.sum::<u64>().min(WRITES_MAX as u64),
+        false => all.sum(),
+    }
 }

@@ -7,6 +7,7 @@
 //! | `expression` | operators, names, attributes, `if`, `match` |
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, commands that are put off, notifications |
+//! | `atomic` | what only atomic commands have |
 //! | `send` | commands that a client sends |
 //! | `testing` | what only tests do |
 //! | `sites` | where the instructions come from, for those who look at them |
@@ -15,6 +16,7 @@
 //! | `log` | `log(…)`, which a world drops |
 //! | `finish` | labels to places; removes what has no use |
 
+mod atomic;
 mod call;
 mod constant;
 mod effect;
@@ -33,6 +35,8 @@ use std::collections::HashMap;
 use proc_macro2::Span;
 use shared::world::fixed::Fixed;
 use syn::spanned::Spanned;
+
+use atomic::Atomic;
 
 use crate::arith;
 use crate::diagnostic::Diagnostic;
@@ -80,6 +84,8 @@ pub struct Lower<'a> {
     is_stopped: bool,
     /// The actor of the command, if it has one.
     me: Option<Operand>,
+    /// If the command is atomic.
+    atomic: Option<Atomic>,
 }
 
 /// An instruction whose targets are labels, or what becomes instructions at the end.
@@ -142,6 +148,7 @@ impl<'a> Lower<'a> {
             work: 0,
             is_stopped: false,
             me: None,
+            atomic: None,
         };
         let exit = lower.label();
         lower.frames.push(Frame {
@@ -162,7 +169,7 @@ impl<'a> Lower<'a> {
         file: usize,
         function: &'a Function,
     ) -> Result<Code, Vec<Diagnostic>> {
-        Ok(Lower::lowered(unit, file, function)?.finish())
+        Lower::function_as(unit, file, function, function.is_atomic)
     }
 
     /// The instructions of a function as they are lowered, and what they come from.
@@ -171,16 +178,40 @@ impl<'a> Lower<'a> {
         file: usize,
         function: &'a Function,
     ) -> Result<Sited, Vec<Diagnostic>> {
-        Ok(Lower::lowered(unit, file, function)?.finish_with_sites())
+        let lower = Lower::lowered(unit, file, function, function.is_atomic)?;
+        Ok(lower.finish_with_sites())
+    }
+
+    /// The same of a helper that atomic commands may call, if `is_atomic`.
+    pub fn function_as(
+        unit: &'a Unit<'a>,
+        file: usize,
+        function: &'a Function,
+        is_atomic: bool,
+    ) -> Result<Code, Vec<Diagnostic>> {
+        let mut lower = Lower::lowered(unit, file, function, is_atomic)?;
+        let (code, names) = lower.finish();
+        match lower.atomic.take() {
+            // A helper is bounded where it is called.
+            Some(atomic) if function.senders.is_some() => {
+                atomic::guarded(&lower, &atomic, code, &names).map_err(|problem| vec![*problem])
+            }
+            _ => Ok(code),
+        }
     }
 
     fn lowered(
         unit: &'a Unit<'a>,
         file: usize,
         function: &'a Function,
+        is_atomic: bool,
     ) -> Result<Lower<'a>, Vec<Diagnostic>> {
         let mut lower = Lower::new(unit, file);
         lower.frames[0].function = Some(function);
+        lower.atomic = is_atomic.then(|| Atomic {
+            refuse: lower.label(),
+            ..Atomic::default()
+        });
         let mut word = 0;
         for parameter in &function.parameters {
             let is_actor = function.senders.is_some() && parameter.name == "me";
@@ -209,7 +240,7 @@ impl<'a> Lower<'a> {
         let slot = lower.set(Inst::Actor);
         lower.me = Some(slot);
         lower.bind("me", Value::scalar(Type::Entity, slot), false);
-        Ok(lower.finish_function(function)?.finish())
+        Ok(lower.finish_function(function)?.finish().0)
     }
 
     fn finish_function(mut self, function: &'a Function) -> Result<Lower<'a>, Vec<Diagnostic>> {
@@ -223,7 +254,17 @@ impl<'a> Lower<'a> {
         let exit = self.frames[0].exit;
         self.place(exit);
         self.emit(Inst::End);
+        if let Some(refuse) = self.atomic.as_ref().map(|atomic| atomic.refuse) {
+            self.place(refuse);
+            self.emit(Inst::Refuse);
+        }
         Ok(self)
+    }
+
+    /// Where the name of the function stands that is lowered.
+    fn name_span(&self) -> Span {
+        let function = self.frames.first().and_then(|frame| frame.function);
+        function.map_or_else(Span::call_site, |function| function.span)
     }
 
     /// The value of an expression that must be constant.
@@ -276,8 +317,8 @@ impl<'a> Lower<'a> {
                 let word = take();
                 let own = self.unit.symbols.all_of(column);
                 let is_own = self.is_one_of(word, &own);
-                let exit = self.frames[0].exit;
-                self.emit(Inst::JumpUnless(is_own, exit));
+                let refusal = self.refusal();
+                self.emit(Inst::JumpUnless(is_own, refusal));
                 Value::scalar(ty, word)
             }
             _ => Value::scalar(ty, take()),

@@ -3,7 +3,8 @@
 //!
 //! A command becomes a function. It writes its updates to where there is room for them, tells
 //! how many it has, and passes the commands that it puts off and its notifications to the
-//! [`Host`].
+//! [`Host`]. An atomic one changes the world's rows, and writes there what was in them, so that
+//! its caller can undo that.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -29,8 +30,8 @@ use std::sync::Arc;
 use shared::world::schema::ATTRIBUTES_MAX;
 use thiserror::Error;
 
-pub use frame::View;
-pub use thread::{Call, Host, Thread};
+pub use frame::{Pair, Rows, View};
+pub use thread::{Call, Ended, Host, Thread};
 
 use crate::interpreter::Space;
 use crate::ir::Code;
@@ -63,6 +64,8 @@ pub struct Shape {
     pub columns: usize,
     /// By kind: the columns that it has, as bits.
     pub kind_columns: Vec<u64>,
+    /// By kind, then by column: the least and the greatest value of an attribute that it has.
+    pub bounds: Vec<(i32, i32)>,
     /// The state of a slot whose entity lives.
     pub live: u8,
 }
@@ -72,12 +75,13 @@ impl Native {
     ///
     /// # Panics
     ///
-    /// If rows have more than [`ATTRIBUTES_MAX`] columns.
+    /// If rows have more than [`ATTRIBUTES_MAX`] columns, or bounds are missing.
     pub fn compile<'c>(
         commands: impl IntoIterator<Item = (u16, &'c Code)>,
         shape: Shape,
     ) -> Result<Native, NativeError> {
         assert!(shape.columns <= ATTRIBUTES_MAX);
+        assert_eq!(shape.bounds.len(), shape.columns * shape.kind_columns.len());
         let mut native = Native {
             shape: Arc::new(shape),
             functions: vec![],

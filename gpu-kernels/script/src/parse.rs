@@ -51,6 +51,8 @@ pub struct Function {
     pub senders: Option<shared::Senders>,
     /// Whether it is for tests alone.
     pub test: Option<TestRole>,
+    /// Whether it is a command that runs as if alone.
+    pub is_atomic: bool,
     pub parameters: Vec<Parameter>,
     pub result: Type,
     pub body: syn::Block,

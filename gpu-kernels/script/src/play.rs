@@ -10,7 +10,7 @@ use shared::{CommandKind, EntityId, Schema, Slot, Tick};
 
 use crate::arith::Random;
 use crate::diagnostic::Problem;
-use crate::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, Space, World};
+use crate::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use crate::ir::Code;
 use crate::logic::with_stack;
 use crate::lower::{Lower, SEND, constant};
@@ -47,7 +47,7 @@ impl Play {
         world: &impl World,
         (tick, me): (Tick, EntityId),
         seed: u64,
-    ) -> Result<Vec<Sent>, Overrun> {
+    ) -> Result<Vec<Sent>, NoEffect> {
         let invocation = Invocation {
             tick,
             entity: me,

@@ -16,9 +16,12 @@
 //! | `near` | visits of what is near |
 //! | `random` | random numbers |
 //! | `effects` | updates, commands put off, notifications |
+//! | `atomic` | the kernels of all atomic commands: keys, and workers that run them |
+//! | `turn` | one run of an atomic command: its writes, and how it ends |
 //! | `memory` | parameters and loads |
 //! | `text` | instructions and registers |
 
+mod atomic;
 mod effects;
 mod entities;
 mod kernel;
@@ -28,11 +31,14 @@ mod near;
 mod operators;
 mod random;
 mod text;
+mod turn;
 
 use std::fmt::Write;
 
+use crate::atomic::Keys;
 use crate::ir::Code;
 
+use atomic::Workers;
 use effects::Pass;
 use memory::{TICK, WORLD};
 
@@ -55,18 +61,56 @@ pub fn kernel_names(kind: u16) -> KernelNames {
 
 /// The text for a command with this number.
 pub fn module(kind: u16, code: &Code, layout: &Layout) -> String {
-    let mut text = format!(".version {VERSION}\n.target {TARGET}\n.address_size 64\n");
+    let mut text = header();
     let names = kernel_names(kind);
     for (name, pass) in [(names.count, Pass::Count), (names.store, Pass::Store)] {
-        let (world, tick) = (layout.world.bytes, layout.tick.bytes);
         let body = kernel::body(kind, code, layout, pass);
-        let _ = write!(
-            text,
-            "\n.visible .entry {name}(\n    .param .align 8 .b8 {WORLD}[{world}],\n    \
-             .param .align 8 .b8 {TICK}[{tick}]\n)\n.maxntid {THREADS_MAX}, 1, 1\n{{\n{body}}}\n"
-        );
+        entry(&mut text, layout, &name, &body);
     }
     text
+}
+
+/// The kernels of a world's atomic commands.
+pub mod atomic_kernels {
+    /// Finds the slots of all keys.
+    pub const KEYS: &str = "atomic_keys";
+    /// Runs commands: each thread those that it finds in the queue, and what they free.
+    pub const THREADS: &str = "atomic_run_threads";
+    /// Likewise, by a thread of each warp, which waits for more.
+    pub const WARPS: &str = "atomic_run_warps";
+}
+
+/// The text for a world's atomic commands, with their numbers and keys.
+pub fn atomic_module(commands: &[(u16, &Code, &Keys)], layout: &Layout) -> String {
+    let mut text = header();
+    let bodies = [
+        (atomic_kernels::KEYS, atomic::keys(commands, layout)),
+        (
+            atomic_kernels::THREADS,
+            atomic::run(commands, layout, Workers::Threads),
+        ),
+        (
+            atomic_kernels::WARPS,
+            atomic::run(commands, layout, Workers::Warps),
+        ),
+    ];
+    for (name, body) in bodies {
+        entry(&mut text, layout, name, &body);
+    }
+    text
+}
+
+fn header() -> String {
+    format!(".version {VERSION}\n.target {TARGET}\n.address_size 64\n")
+}
+
+fn entry(text: &mut String, layout: &Layout, name: &str, body: &str) {
+    let (world, tick) = (layout.world.bytes, layout.tick.bytes);
+    let _ = write!(
+        text,
+        "\n.visible .entry {name}(\n    .param .align 8 .b8 {WORLD}[{world}],\n    \
+         .param .align 8 .b8 {TICK}[{tick}]\n)\n.maxntid {THREADS_MAX}, 1, 1\n{{\n{body}}}\n"
+    );
 }
 
 /// The most threads of a block.

@@ -10,7 +10,7 @@ use shared::{CommandKind, EntityId, Slot, Tick, WorldConfig};
 
 use crate::arith::Random;
 use crate::diagnostic::{Diagnostic, Problem};
-use crate::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, Space, World};
+use crate::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use crate::ir::NOBODY;
 use crate::logic::with_stack;
 use crate::lower::Lower;
@@ -132,7 +132,7 @@ impl Test {
         match (ran, watch.failure) {
             (_, Some(failure)) => Err(failure),
             (Ok(()), None) => Ok(()),
-            (Err(Overrun), None) => {
+            (Err(_), None) => {
                 let text = self.texts.iter().find(|text| text.file == self.file);
                 let message = format!("the test `{}` does too much", self.name);
                 let nowhere = Text::new(&self.file, "");
@@ -156,7 +156,7 @@ struct Watch<'a, H> {
 }
 
 impl<H: Host> Watch<'_, H> {
-    fn step(&mut self, at: usize, registers: &mut [i32]) -> Result<(), Overrun> {
+    fn step(&mut self, at: usize, registers: &mut [i32]) -> Result<(), NoEffect> {
         let Some((number, site)) = site_at(&self.test.sited, at, &mut self.next) else {
             return Ok(());
         };
@@ -183,7 +183,7 @@ impl<H: Host> Watch<'_, H> {
         let values = self.values_in(site);
         let diagnostic = Diagnostic::at(&self.test.texts[site.file], &site.span, text, values);
         self.failure = Some(Box::new(diagnostic));
-        Err(Overrun)
+        Err(NoEffect::Overrun)
     }
 
     fn see(&mut self, site: usize, name: &str, value: &crate::types::Value, registers: &[i32]) {

@@ -9,7 +9,7 @@ use shared::world::logic::{LogicConfig, Text};
 use shared::{CommandKind, EntityId, Slot, WorldConfig};
 
 use crate::diagnostic::Problem;
-use crate::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, Space, World};
+use crate::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use crate::logic::with_stack;
 use crate::lower::Lower;
 use crate::lower::sites::{Form, Sited, What};
@@ -185,7 +185,7 @@ impl Watched {
             &mut Nothing,
             watch,
         );
-        run.is_over_budget = ran == Err(Overrun);
+        run.is_over_budget = ran == Err(NoEffect::Overrun);
         // A helper function that is called twice has its places twice.
         run.values = places.into_values().collect();
         run.values

@@ -1,7 +1,8 @@
 //! The guide for game designers says nothing that isn't so: its examples compile, and those
 //! that shall fail do so with the message that stands beside them.
 
-use script::ir::Budget;
+use script::atomic::KEYS_MAX;
+use script::ir::{Budget, WRITES_MAX};
 use script::{BUILTINS, builtin};
 use shared::world::logic::{Constant, Constants, Text};
 
@@ -12,6 +13,7 @@ const GUIDE: &str = include_str!("../../../server/worlds/logic.md");
 const LAG: &str = include_str!("../../../server/worlds/lag.md");
 
 const TESTING: &str = include_str!("../../../server/worlds/testing.md");
+const ATOMIC: &str = include_str!("../../../server/worlds/atomic.md");
 
 const README: &str = include_str!("../../../README.md");
 
@@ -56,6 +58,7 @@ fn examples_compile() {
     assert!(blocks("rust").count() > 10);
     let others = blocks_of(README, "rust").chain(blocks_of(LAG, "text"));
     let others = others.chain(blocks_of(TESTING, "rust"));
+    let others = others.chain(blocks_of(ATOMIC, "rust"));
     for block in blocks("rust").chain(others) {
         if let Err(problems) = compile(block) {
             panic!("{}:\n{block}", problems[0]);
@@ -99,6 +102,8 @@ fn limits_are_as_the_guide_says() {
     let Budget { steps, visits } = Budget::default();
     assert!(GUIDE.contains(&format!("{steps} steps and {visits} visits")));
     assert!(GUIDE.lines().count() <= 320);
+    assert!(ATOMIC.contains(&format!("A run can write {WRITES_MAX} times")));
+    assert!(ATOMIC.contains(&format!("at most {KEYS_MAX} entities")));
 }
 
 #[test]

@@ -6,9 +6,10 @@ use std::thread::ScopedJoinHandle;
 
 use crate::programs::{BINARY, LIMITS, UNARY};
 use script::arith::{Random, is_within};
-use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Space, World};
-use script::ir::{Budget, Code, Inst, NOBODY, Operand, Reg};
-use script::native::{Call, Host, Native, NativeError, Shape, Thread, View};
+use script::atomic::KEYS_MAX;
+use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
+use script::ir::{Budget, Code, Inst, NOBODY, Operand, Reg, WRITES_MAX};
+use script::native::{Call, Host, Native, NativeError, Rows, Shape, Thread, View};
 use shared::world::mix::mix;
 use shared::{EntityId, Slot, Tick};
 
@@ -37,18 +38,7 @@ fn random_commands_run_alike() {
 /// the seed gives.
 fn compared(seed: u64) -> Vec<Done> {
     let mut random = Generator { seed, drawn: 0 };
-    let shape = random.shape();
-    let code = programs::program(
-        seed,
-        programs::Shape {
-            columns: shape.columns as u16,
-            dimensions: shape.space.dimensions,
-            words: WORDS as u16,
-            commands: u16::MAX,
-            notifications: u16::MAX,
-            is_wild: true,
-        },
-    );
+    let (shape, code) = random.program(false);
     let native = Native::compile([(7, &code)], shape.clone()).unwrap();
     let compare = |_| {
         let table = random.table(&shape);
@@ -63,6 +53,54 @@ fn compared(seed: u64) -> Vec<Done> {
         let got = run.native(&native, &table);
         assert_eq!(got, expected, "seed {seed}\n{code}\n{table:?}");
         got
+    };
+    (0..WORLDS_PER_PROGRAM).map(compare).collect()
+}
+
+#[test]
+fn random_atomic_programs_leave_the_same_rows_and_undo_what_has_no_effect() {
+    let mut ended = [0; 4];
+    for seed in 0..PROGRAMS / 2 {
+        for result in compared_atomic(seed) {
+            ended[match result {
+                Ok(()) => 0,
+                Err(NoEffect::Overrun) => 1,
+                Err(NoEffect::Refused) => 2,
+                Err(NoEffect::Moved) => 3,
+            }] += 1;
+        }
+    }
+    println!("{ended:?}");
+    assert!(ended.iter().all(|&n| n > 100), "{ended:?}");
+}
+
+fn compared_atomic(seed: u64) -> Vec<Result<(), NoEffect>> {
+    let mut random = Generator { seed, drawn: 0 };
+    let (mut shape, code) = random.program(true);
+    for bounds in &mut shape.bounds {
+        let [a, b] = [random.word(), random.word()];
+        *bounds = match random.one_in(3) {
+            true => (i32::MIN, i32::MAX),
+            false => (a.min(b), a.max(b)),
+        };
+    }
+    let native = Native::compile([(7, &code)], shape.clone()).unwrap();
+    let compare = |_| {
+        let mut table = random.table(&shape);
+        for key in &mut table.keys {
+            *key = random.below(table.states.len() + 1) as i32 - 1;
+        }
+        let words: Vec<i32> = (0..WORDS).map(|_| random.word()).collect();
+        let run = Run {
+            code: &code,
+            actor: random.live(&table),
+            words: &words,
+            random: random.next(),
+        };
+        let expected = run.interpreted_atomic(&table);
+        let got = run.native_atomic(&native, &table);
+        assert_eq!(got, expected, "seed {seed}\n{code}\n{table:?}");
+        got.result
     };
     (0..WORLDS_PER_PROGRAM).map(compare).collect()
 }
@@ -253,6 +291,7 @@ fn shape(columns: usize, kind_columns: Vec<u64>) -> Shape {
             budget: Budget::default(),
         },
         columns,
+        bounds: vec![(i32::MIN, i32::MAX); columns * kind_columns.len()],
         kind_columns,
         live: LIVE,
     }
@@ -266,6 +305,7 @@ struct Table<'a> {
     states: Vec<u8>,
     generations: Vec<u32>,
     kinds: Vec<u16>,
+    keys: [i32; KEYS_MAX],
 }
 
 const TICK: Tick = Tick((1 << 40) - 3);
@@ -304,6 +344,15 @@ impl World for Table<'_> {
     fn has(&self, slot: Slot, column: usize) -> bool {
         let kind = self.kinds.get(slot.index());
         kind.is_some_and(|&kind| self.shape.kind_columns[usize::from(kind)] >> column & 1 == 1)
+    }
+
+    fn bounds(&self, slot: Slot, column: usize) -> (i32, i32) {
+        let kind = usize::from(self.kinds[slot.index()]);
+        self.shape.bounds[kind * self.shape.columns + column]
+    }
+
+    fn is_key(&self, slot: Slot) -> bool {
+        self.keys.contains(&(slot.0 as i32))
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
@@ -349,10 +398,23 @@ impl<'a> Recorder<'a> {
     }
 }
 
+/// What a run of an atomic command left.
+#[derive(Debug, PartialEq)]
+struct Left {
+    result: Result<(), NoEffect>,
+    rows: Vec<i32>,
+    /// Nothing, if it has no effect.
+    told: Vec<Told>,
+}
+
 impl Effects for Recorder<'_> {
     fn update(&mut self, slot: Slot, column: u16, value: i32) {
         let key = slot.index() * self.table.shape.columns + usize::from(column);
         self.updates.push((key as u32, value as u32));
+    }
+
+    fn write(&mut self, slot: Slot, column: u16, value: i32) {
+        self.update(slot, column, value);
     }
 }
 
@@ -426,6 +488,60 @@ impl Run<'_> {
         });
         Done { updates, told }
     }
+
+    fn interpreted_atomic(&self, table: &Table<'_>) -> Left {
+        let mut effects = Recorder::of(table);
+        let invocation = Invocation {
+            tick: TICK,
+            entity: EntityId {
+                slot: self.actor,
+                generation: table.generation(self.actor).unwrap(),
+            },
+            words: self.words,
+            random: Random::from_key(self.random),
+        };
+        let space = &table.shape.space;
+        let result = Interpreter::default().run(self.code, space, table, &invocation, &mut effects);
+        let mut rows = table.rows.clone();
+        for (key, value) in effects.updates {
+            rows[key as usize] = value as i32;
+        }
+        Left {
+            result,
+            rows,
+            told: result.map_or(vec![], |()| effects.told),
+        }
+    }
+
+    fn native_atomic(&self, native: &Native, table: &Table<'_>) -> Left {
+        let mut changed = table.rows.clone();
+        let rows = Rows::new(
+            TICK,
+            table.shape.columns,
+            &mut changed,
+            &table.states,
+            &table.generations,
+            &table.kinds,
+        );
+        let mut thread = Thread::of_rows(native, rows, Recorder::of(table));
+        let call = Call {
+            actor: self.actor,
+            words: self.words,
+            random: self.random,
+        };
+        let mut log = vec![(99, 99); WRITES_MAX];
+        let ended = thread.run_atomic(7, &call, table.keys, &mut log);
+        let mut told = std::mem::take(&mut thread.host_mut().told);
+        if ended.result.is_err() {
+            thread.undo(&log[..ended.writes]);
+            told.clear();
+        }
+        Left {
+            result: ended.result,
+            rows: changed,
+            told,
+        }
+    }
 }
 
 struct Generator {
@@ -480,6 +596,24 @@ impl Generator {
         shape
     }
 
+    /// A command with all instructions, and the world that it is for.
+    fn program(&mut self, is_atomic: bool) -> (Shape, Code) {
+        let shape = self.shape();
+        let code = programs::program(
+            self.seed,
+            programs::Shape {
+                columns: shape.columns as u16,
+                dimensions: shape.space.dimensions,
+                words: WORDS as u16,
+                commands: u16::MAX,
+                notifications: u16::MAX,
+                is_wild: true,
+                is_atomic,
+            },
+        );
+        (shape, code)
+    }
+
     /// Slot 0 lives, as that is in registers that are not set.
     fn table<'a>(&mut self, shape: &'a Shape) -> Table<'a> {
         let slots = 1 + self.below(12);
@@ -489,6 +623,7 @@ impl Generator {
             states: vec![],
             generations: vec![],
             kinds: vec![],
+            keys: [NOBODY; KEYS_MAX],
         };
         for slot in 0..slots {
             let is_live = slot == 0 || !self.one_in(4);

@@ -134,6 +134,7 @@ fn shape() -> Shape {
         },
         columns: COLUMNS,
         kind_columns: vec![0b111111, 0b010011, 0b001011],
+        bounds: vec![(i32::MIN, i32::MAX); COLUMNS],
         live: 1,
     }
 }

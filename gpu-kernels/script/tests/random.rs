@@ -5,7 +5,7 @@
 use std::env;
 use std::ops::Range;
 
-use script::interpreter::Overrun;
+use script::interpreter::NoEffect;
 use script::{Command, Logic};
 use shared::world::logic::{Constants, Text};
 use shared::{AttributeType, EntityId, EntityRef, Schema};
@@ -124,7 +124,7 @@ impl Sums {
         }
     }
 
-    fn add(&mut self, logic: &Logic, run: &Result<Done, Overrun>) {
+    fn add(&mut self, logic: &Logic, run: &Result<Done, NoEffect>) {
         self.runs += 1;
         match run {
             Ok(done) => {
@@ -137,7 +137,8 @@ impl Sums {
                     assert!(command.is_none_or(|c| c.schema.words.len() == words.len()));
                 }
             }
-            Err(Overrun) => self.overruns += 1,
+            Err(NoEffect::Refused | NoEffect::Moved) => {}
+            Err(NoEffect::Overrun) => self.overruns += 1,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use device::CompileError;
 use script::arith::random_key;
 use script::interpreter::Space;
+use script::ir::Inst;
 use script::native::{Native, NativeError, Shape};
 use script::{Command, Logic, Problem};
 use shared::{EntityId, Tick, WorldConfig};
@@ -18,6 +19,8 @@ pub struct Scripts {
     places: Vec<Option<u16>>,
     /// By number: whether a command draws random numbers.
     draws: Vec<bool>,
+    /// By number: whether a command is atomic, and whether it looks at its keys.
+    atomic: Vec<(bool, bool)>,
     /// By entity kind: its columns, as bits.
     kind_columns: Vec<u64>,
     pub space: Space,
@@ -75,15 +78,20 @@ impl Scripts {
             .map(|c| usize::from(c.schema.kind.id()));
         let count = numbers.max().map_or(0, |last| last + 1);
         let (mut places, mut draws) = (vec![None; count], vec![false; count]);
+        let mut atomic = vec![(false, false); count];
         for (place, command) in logic.commands.iter().enumerate() {
             let number = usize::from(command.schema.kind.id());
             places[number] = Some(place as u16);
             draws[number] = command.code.draws();
+            let is_guard = |inst: &Inst| matches!(inst, Inst::Keep(_));
+            let is_guarded = command.code.insts.iter().any(is_guard);
+            atomic[number] = (command.atomic.is_some(), is_guarded);
         }
         let mut scripts = Scripts {
             logic,
             places,
             draws,
+            atomic,
             kind_columns: config.schema.kind_columns(),
             space,
             seed: config.seed,
@@ -105,6 +113,9 @@ impl Scripts {
             space: self.space,
             columns: config.schema.attributes.len(),
             kind_columns: self.kind_columns.clone(),
+            bounds: (0..config.schema.kinds.len())
+                .flat_map(|kind| config.schema.bounds(kind))
+                .collect(),
             live: SlotState::Live as u8,
         };
         let before = before.and_then(|before| Some((before, before.native.as_ref()?)));
@@ -154,6 +165,17 @@ impl Scripts {
     #[inline]
     pub fn has(&self, number: u16) -> bool {
         matches!(self.places.get(usize::from(number)), Some(Some(_)))
+    }
+
+    #[inline]
+    pub fn is_atomic(&self, number: u16) -> bool {
+        matches!(self.atomic.get(usize::from(number)), Some((true, _)))
+    }
+
+    /// Whether a command looks at its keys.
+    #[inline]
+    pub fn is_guarded(&self, number: u16) -> bool {
+        matches!(self.atomic.get(usize::from(number)), Some((_, true)))
     }
 
     /// The number from which a run's random numbers follow; 0 if it draws none.

@@ -139,6 +139,29 @@ counts! {
         picked: u64;
         falls: u64;
         fallen: u64;
+        /// Atomic commands that ask for a turn; pairs of turn and key; entities that are keys.
+        atomic_asked: u64;
+        atomic_pairs: u64;
+        atomic_entities: u64;
+        /// Turns in the queue; those that threads took by their number, and workers by waiting;
+        /// those that have ended.
+        atomic_tail: u64;
+        atomic_first: u64;
+        atomic_head: u64;
+        atomic_done: u64;
+        /// Not 0 if a worker has waited in vain.
+        atomic_stuck: u64;
+        /// Attributes that they left with another value, and those of them without an interval.
+        atomic_left: u64;
+        atomic_fresh: u64;
+        /// Turns whose commands come again; commands that find no room to wait.
+        atomic_again: u64;
+        atomic_dropped: u64;
+        /// What they put off, and their notifications.
+        atomic_afters: u64;
+        atomic_notified: u64;
+        /// The part of the state hash of those that wait.
+        deferred_hash: u64;
         /// By number of a command: runs that used up their budget.
         over_budget_of: [u32; COMMANDS_MAX];
         /// The parts of the state hash.
@@ -157,6 +180,12 @@ counts! {
         over_per_tick => Counter "myriad_commands_total" "fate" = "over_per_tick";
         /// Commands that rest after a use.
         resting => Counter "myriad_commands_total" "fate" = "resting";
+        /// Atomic commands of which a condition did not hold, or a value did not fit.
+        atomic_refused => Counter "myriad_commands_total" "fate" = "refused";
+        /// Atomic commands whose references had changed by their turn, twice.
+        atomic_moved => Counter "myriad_commands_total" "fate" = "moved";
+        /// Atomic commands that wait for the next tick: beyond `limits.atomic_per_tick`, or since references had changed by their turn.
+        atomic_deferred => Counter "myriad_atomic_deferred_total";
         /// Updates before merging.
         updates => Counter "myriad_updates_total";
         /// Merged changes: (entity, attribute) pairs with a new value.
@@ -187,7 +216,7 @@ counts! {
         commands; frame.commands + counters.due;
         /// Commands beyond `limits.commands_per_tick`.
         commands_dropped => Counter "myriad_commands_total" "fate" = "dropped";
-            frame.commands + counters.due - counters.commands;
+            frame.commands + counters.due - counters.commands + counters.atomic_dropped;
         /// Updates beyond `limits.updates_per_tick`: the last commands lose theirs.
         updates_dropped => Counter "myriad_updates_dropped_total";
             counters.updates_total - counters.updates;

@@ -4,6 +4,7 @@
 //! State is stored by row (`rows[slot × columns + column]`), so an update's sort
 //! key is also its address, and an entity's attributes share a cache line.
 
+mod atomic;
 mod boxes;
 mod causes;
 mod copy;
@@ -34,12 +35,14 @@ use shared::{ClientRow, Slot, Tick, WorldConfig};
 
 use crate::logic::{Catalog, CompiledLogic, Engine, LogicCompiler, ScriptError, Scripts};
 use crate::tick::backend::{Backend, Ticket};
+use crate::tick::deferred::DeferredCommand;
 use crate::tick::error::{RestoreError, StartError, TickError};
 use crate::tick::frame::{Command, Frame, Observer};
 use crate::tick::output::TickOutput;
 use crate::tick::parts::PARTS_MAX;
 use crate::tick::state::{self, SlotState, Snapshot, StateHash, Track, part};
 use crate::tick::trace::Trace;
+use atomic::Atomic;
 use boxes::Boxes;
 use due::{Due, TickCommands};
 use index::Index;
@@ -71,6 +74,7 @@ pub struct CpuBackend {
     due: Due,
     updates: Updates,
     merge: Merge,
+    atomic: Atomic,
     motion: Option<Motion>,
     interest: Interest,
     outputs: [Arc<TickOutput>; 2],
@@ -96,6 +100,8 @@ struct State {
     observers: Vec<Option<Observer>>,
     regions: Regions,
     timed: Timed,
+    /// Atomic commands that wait for the next tick.
+    deferred: Vec<DeferredCommand>,
     /// By slot of an entity that is to be born again: the first tick in which it may be.
     due: BTreeMap<u32, Tick>,
     /// Updated by every stage that changes the state.
@@ -148,6 +154,7 @@ impl CpuBackend {
                 observers: vec![None; observers],
                 regions: Regions::new(config),
                 timed: Timed::new(config),
+                deferred: vec![],
                 due: BTreeMap::new(),
                 hash,
             },
@@ -156,6 +163,7 @@ impl CpuBackend {
             due: Due::new(config),
             updates: Updates::new(config),
             merge: Merge::new(config),
+            atomic: Atomic::new(config),
             motion: Motion::new(config),
             interest: Interest::new(config, threads),
             outputs: Default::default(),
@@ -329,6 +337,7 @@ impl Backend for CpuBackend {
         self.state.regions.restore(snapshot);
         self.interest.restore(snapshot);
         self.state.timed.restore(snapshot);
+        self.state.deferred.clone_from(&snapshot.deferred);
         let taken = (0..).zip(&snapshot.states).zip(&snapshot.due);
         self.state.due = taken
             .filter(|((_, state), _)| state.is_taken())

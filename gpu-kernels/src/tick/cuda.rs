@@ -18,10 +18,13 @@
 //! | `scripts` | the world's commands as kernels, compiled while the world runs |
 //! | `tick` | the tick: the list of its stages |
 //! | `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `hearings`, `hash`, `download` | one file a stage |
-//! | `regions`, `timed`, `snapshot`, `copy` | copying parts of the state between host and device |
+//! | `atomic` | atomic commands, within the stage `merge` |
+//! | `deferred`, `regions`, `timed`, `snapshot`, `copy` | copying parts of the state between host and device |
 
+mod atomic;
 mod backend;
 mod copy;
+mod deferred;
 mod download;
 mod due;
 mod hash;
@@ -87,6 +90,8 @@ struct Part {
     logic_hash: u64,
     /// Kinds of which commands may wait for their tick.
     waiting: Kinds,
+    /// Whether atomic commands may wait for the next tick.
+    may_defer: bool,
     sorter: Sorter,
     buffers: Buffers,
     /// The address of the first buffer.
@@ -239,6 +244,7 @@ impl Part {
             });
         }
         world::set_logic(&mut self.world, config);
+        self.world.atomic_kinds = self.scripts.atomic_kinds();
         self.logic_hash = config.logic.hash();
         self.config = config.clone();
     }
@@ -314,7 +320,8 @@ impl Start<'_> {
         device.enter()?;
         let (config, sizes) = (self.config, self.sizes);
         let buffers = Buffers::new(&sizes);
-        let world = buffers.world(config, &sizes, base);
+        let mut world = buffers.world(config, &sizes, base);
+        world.atomic_kinds = scripts.atomic_kinds();
         let regions = buffers.regions(config, &sizes, base);
         world::prepare(&device, &buffers, base, config, &world, &regions)?;
         let scratch = Pointer::new(buffers.sort_scratch(base));
@@ -329,6 +336,7 @@ impl Start<'_> {
             retired: vec![],
             logic_hash: config.logic.hash(),
             waiting: Kinds::NONE,
+            may_defer: false,
             sorter: Sorter::load(&device, scratch)?,
             buffers,
             base,
@@ -393,5 +401,6 @@ fn sort_scratch(sizes: &Sizes) -> u64 {
     let entities = scratch_bytes::<u64>(sizes.capacity, bits_for(sizes.buckets - 1));
     let boxes = sizes.carriers.max(sizes.notifications);
     let boxes = scratch_bytes::<u64>(boxes, sizes.box_key_bits);
-    updates.max(entities).max(boxes)
+    let pairs = scratch_bytes::<u32>(sizes.pairs(), bits_for(sizes.capacity - 1));
+    updates.max(entities).max(boxes).max(pairs)
 }

@@ -59,7 +59,7 @@ pub struct Frame {
 }
 
 /// One command of an entity or of the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Command {
     /// The acting entity; [`EntityId::NONE`] for a birth.

@@ -11,6 +11,7 @@ use shared::world::logic::LogicConfig;
 use shared::world::mix::mix;
 use shared::{ClientRow, EntityId, Schema, Slot, Tick};
 
+use crate::tick::deferred::DeferredCommand;
 use crate::tick::frame::{Holder, Observer, Region, Target};
 use crate::tick::timed::{TimedCommand, next_sequence_element};
 
@@ -90,6 +91,8 @@ pub struct Snapshot {
     pub timed: Vec<TimedCommand>,
     /// The number of commands scheduled since the world began.
     pub next_sequence: u64,
+    /// The atomic commands that wait for the next tick, in their order.
+    pub deferred: Vec<DeferredCommand>,
     /// The world's scripts, with the numbers of their names.
     pub logic: LogicConfig,
 }
@@ -188,6 +191,9 @@ impl StateHash {
             hash.add(part::TIMED, command.element());
         }
         hash.add(part::TIMED, next_sequence_element(snapshot.next_sequence));
+        for (place, command) in snapshot.deferred.iter().enumerate() {
+            hash.add(part::TIMED, command.element(place));
+        }
         hash
     }
 

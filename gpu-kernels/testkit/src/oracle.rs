@@ -4,6 +4,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
+//! | `atomic` | atomic commands, one after another |
 //! | `commands` | the commands that run, and the updates of each |
 //! | `usage` | how often clients use commands, and which had no effect |
 //! | `timed` | commands that wait for their tick; the fallen, and their respawns |
@@ -15,6 +16,7 @@
 //! | `notifications` | notifications of commands, items and the fallen |
 //! | `hearings` | the notifications that reach each client by place |
 
+mod atomic;
 mod commands;
 mod hearings;
 mod interest;
@@ -40,6 +42,7 @@ use shared::world::mix::Random;
 use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
 use crate::rules::Rules;
+use atomic::Waiting;
 use commands::Command;
 
 pub use motion::Movement;
@@ -68,6 +71,8 @@ pub struct Oracle {
     pub timed: Vec<TimedCommand>,
     /// The number of commands scheduled since the world began.
     pub next_sequence: u64,
+    /// Atomic commands that wait for the next tick.
+    deferred: Vec<Waiting>,
 }
 
 /// A slot with its entity.
@@ -148,6 +153,7 @@ impl Oracle {
             behind: BTreeSet::new(),
             timed: vec![],
             next_sequence: 0,
+            deferred: vec![],
         }
     }
 
@@ -163,8 +169,9 @@ impl Oracle {
         self.apply_frame(frame, &mut out.counts);
         let commands = self.commands(frame, &mut out);
         self.schedule_from_frame(frame, &mut out.counts);
-        let commands = self.runnable(commands, &mut out);
+        let (commands, atomic) = self.runnable(commands, &mut out);
         self.use_commands(&commands);
+        self.use_commands(&atomic);
         self.notify_of_commands(&commands, &mut out);
         let (updates, later) = self.updates(&commands, &mut out);
         for command in later {
@@ -174,6 +181,7 @@ impl Oracle {
             .map(|slot| self.position(slot))
             .collect();
         let mut changed = self.merge(updates, &mut out);
+        self.take_turns(atomic, &mut changed, &mut out);
         self.tell_courses(&places, &mut changed, &mut out);
         let (changes, subscribed) = (
             &out.changes,
@@ -233,6 +241,7 @@ impl Oracle {
             behind: self.behind.iter().copied().collect(),
             timed: self.timed.clone(),
             next_sequence: self.next_sequence,
+            deferred: self.deferred.iter().map(Waiting::stored).collect(),
             logic: self.config.logic.clone(),
         }
     }

@@ -6,6 +6,8 @@ use script::logic::with_logic;
 use shared::world::logic::{Constant, Text};
 use shared::{AttributeType, MergeRule, Schema, WorldConfig};
 
+use crate::dice::Dice;
+
 /// A world with texts besides those that it has.
 pub fn with_texts(config: &WorldConfig, texts: Vec<Text>) -> WorldConfig {
     let mut logic = config.logic.clone();
@@ -79,4 +81,167 @@ pub fn setters(schema: &Schema) -> Text {
         .expect("a string takes everything");
     }
     Text::new("setters.rs", text)
+}
+
+/// Atomic commands `deal_0` and so on, with random statements.
+pub fn deals(dice: &mut Dice, config: &WorldConfig) -> Text {
+    let mut text = "struct Dealt { n: i32, by: Entity }\n".to_owned();
+    for number in 0..1 + dice.below(3) {
+        let by = if dice.once_in(4) { "" } else { "clients, " };
+        let mut deal = Deal {
+            schema: &config.schema,
+            has_timed: config.limits.timed_commands > 0,
+            tells: config.limits.notifications_per_tick > 0,
+            body: String::new(),
+        };
+        deal.statements(dice, 0);
+        let body = deal.body;
+        writeln!(
+            text,
+            "#[command({by}atomic)]\nfn deal_{number}(me: Entity, other: Entity, third: Entity, \
+             n: i32) {{\n{body}}}",
+        )
+        .expect("a string takes everything");
+    }
+    if config.limits.timed_commands > 0 {
+        // Clients reach those of others only, too.
+        text += "#[command(clients)]\nfn start_deal(me: Entity, other: Entity, n: i32) {\n    \
+                 after(1, deal_0(me, other, me, n));\n    after(2, deal_0(other, me, other, n));\n}\n";
+    }
+    Text::new("deals.rs", text)
+}
+
+/// The statements of an atomic command.
+struct Deal<'a> {
+    schema: &'a Schema,
+    has_timed: bool,
+    tells: bool,
+    body: String,
+}
+
+impl Deal<'_> {
+    fn statements(&mut self, dice: &mut Dice, depth: usize) {
+        for _ in 0..1 + dice.below(5) {
+            let statement = self.statement(dice, depth);
+            self.body += &statement;
+            self.body.push('\n');
+        }
+    }
+
+    fn statement(&mut self, dice: &mut Dice, depth: usize) -> String {
+        match dice.below(if depth < 2 { 16 } else { 12 }) {
+            0 => format!("require({});", self.condition(dice)),
+            1 => format!("if {} {{ return; }}", self.condition(dice)),
+            2 => {
+                let (who, by) = (self.entity(dice), dice.pick(&["0.5", "-3", "2"]));
+                format!(
+                    "{who}.position += point({});",
+                    vec![by; self.schema.dimensions()].join(", ")
+                )
+            }
+            3 => format!(
+                "{}.position = {}.position;",
+                self.entity(dice),
+                self.entity(dice)
+            ),
+            4 if self.tells => {
+                let (who, by) = (self.entity(dice), self.entity(dice));
+                format!("tell(Dealt {{ n, by: {by} }}, around({who}, 10.0));")
+            }
+            5 if self.has_timed && !dice.once_in(3) => {
+                let ticks = dice.pick(&["1", "n", "2"]);
+                // One after another, not ever more.
+                let (me, other) = (self.entity(dice), self.entity(dice));
+                format!("if n > 0 {{ after({ticks}, deal_0({me}, {other}, third, n - 7)); }}")
+            }
+            12 | 13 => {
+                let condition = self.condition(dice);
+                let before = std::mem::take(&mut self.body);
+                self.statements(dice, depth + 1);
+                let then = std::mem::replace(&mut self.body, before);
+                format!("if {condition} {{\n{then}}}")
+            }
+            14 => {
+                let before = std::mem::take(&mut self.body);
+                self.statements(dice, depth + 1);
+                let inner = std::mem::replace(&mut self.body, before);
+                let end = dice.pick(&["3", "n", "abs(n)", "2"]);
+                format!("for i in 0..{end} {{\n{inner}}}")
+            }
+            _ => self.change(dice),
+        }
+    }
+
+    fn change(&self, dice: &mut Dice) -> String {
+        let own = &self.schema.attributes[self.schema.dimensions()..];
+        if own.is_empty() {
+            return format!("{}.x += n as Fixed;", self.entity(dice));
+        }
+        let attribute = &own[dice.below(own.len())];
+        let to = format!("{}.{}", self.entity(dice), attribute.name);
+        let value = match attribute.ty {
+            AttributeType::I32 => self.number(dice),
+            AttributeType::Fixed => format!("({} as Fixed)", self.number(dice)),
+            AttributeType::Bool => return format!("{to} = {};", self.condition(dice)),
+            AttributeType::Entity => return format!("{to} = {};", self.entity(dice)),
+            AttributeType::Symbol => {
+                return format!("{to} = {}.{};", self.entity(dice), attribute.name);
+            }
+        };
+        match dice.below(8) {
+            0 => format!("{to} = {value};"),
+            1 => format!("{to}.min({value});"),
+            2 => format!("{to}.max({value});"),
+            3 => format!("require_fits({to} -= {value});"),
+            4 | 5 => format!("{to} -= {value};"),
+            _ => format!("{to} += {value};"),
+        }
+    }
+
+    fn condition(&self, dice: &mut Dice) -> String {
+        match dice.below(6) {
+            0 => format!(
+                "is_within({}, {}, 20.0)",
+                self.entity(dice),
+                self.entity(dice)
+            ),
+            1 => format!("exists({})", self.entity(dice)),
+            2 => format!("{} != {}", self.entity(dice), self.entity(dice)),
+            _ => format!("{} >= {}", self.number(dice), self.number(dice)),
+        }
+    }
+
+    fn number(&self, dice: &mut Dice) -> String {
+        let own = self.schema.attributes.iter();
+        let own = own.filter(|a| a.ty == AttributeType::I32);
+        let own: Vec<&str> = own.map(|a| a.name.as_str()).collect();
+        match dice.below(8) {
+            0 => "n".to_owned(),
+            1 => "random(-5, 9)".to_owned(),
+            2 => "tick()".to_owned(),
+            3 | 4 => dice.pick(&["1", "5", "20", "100"]).to_owned(),
+            _ if own.is_empty() => "n".to_owned(),
+            _ => format!("{}.{}", self.entity(dice), dice.pick(&own)),
+        }
+    }
+
+    /// At most as many different ones as an atomic command may have to do with.
+    fn entity(&self, dice: &mut Dice) -> String {
+        let references = self.schema.attributes.iter();
+        let mut references = references.filter(|a| a.ty == AttributeType::Entity);
+        let plain = ["me", "other", "third"];
+        match references.next() {
+            Some(reference) if dice.once_in(3) => {
+                let name = &reference.name;
+                let chains = [
+                    format!("me.{name}"),
+                    format!("other.{name}"),
+                    format!("third.{name}"),
+                    format!("third.{name}.{name}"),
+                ];
+                chains[dice.below(chains.len())].clone()
+            }
+            _ => dice.pick(&plain).to_owned(),
+        }
+    }
 }

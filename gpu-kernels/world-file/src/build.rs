@@ -73,6 +73,7 @@ pub(super) fn build(
     let falls = engine::falls(&schema, raw_kinds, problems);
     let tells_owner = problems.take_or(None, engine::tells_owner(&schema, raw_kinds));
     let persists = problems.take_or(vec![], engine::persists(&schema, raw_kinds, player_kind));
+    let exact = problems.take_or(vec![], engine::exact(&schema, raw_kinds));
     let tick_hz = schema.world.tick_hz;
     let spectators = interest::spectators(&raw.spectators, tick_hz);
     let spectators = problems.take_or(None, spectators);
@@ -141,6 +142,7 @@ pub(super) fn build(
             .as_ref()
             .is_some_and(|(logic, _)| logic.folder.is_some()),
         rewinds: scripted(|d| d.rewinds),
+        is_atomic: scripted(|d| d.reasons.atomic_per_tick.is_some()),
         is_heard: scripted(|d| !d.notifications.is_empty()),
         notifies: !notifications.is_empty(),
     };
@@ -164,6 +166,7 @@ pub(super) fn build(
         falls,
         tells_owner,
         persists,
+        exact,
         every,
         motion,
         spectators,

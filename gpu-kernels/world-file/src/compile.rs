@@ -39,6 +39,7 @@ pub struct Declared {
 pub struct Reasons {
     pub timed_commands: Option<String>,
     pub rewind_ticks: Option<String>,
+    pub atomic_per_tick: Option<String>,
     pub notifications_per_tick: Option<String>,
 }
 
@@ -65,6 +66,7 @@ pub(super) fn compile(
     let spawns = spawned(&compiled);
     logic.numbers = compiled.numbers;
     let insts = || compiled.commands.iter().flat_map(|c| &c.code.insts);
+    let columns = compiled.commands.iter().flat_map(|c| c.code.updates());
     Ok(Declared {
         puts_off: compiled
             .commands
@@ -77,10 +79,7 @@ pub(super) fn compile(
             Inst::Read(_, _, column) | Inst::Has(_, _, column) => bits | 1 << column,
             _ => bits,
         }),
-        updates: insts().fold(0, |bits, inst| match inst {
-            Inst::Update(_, column, _) => bits | 1 << column,
-            _ => bits,
-        }),
+        updates: columns.fold(0, |bits, column| bits | 1 << column),
         left_out: compiled.left_out,
         word_columns: compiled
             .commands
@@ -109,6 +108,7 @@ fn reasons(logic: &Logic) -> Reasons {
         ),
         rewind_ticks: first(&asks, "uses `was_within`")
             .or_else(|| first(&|c| c.rewinds(), "has a parameter `seen`")),
+        atomic_per_tick: first(&|c| c.atomic.is_some(), "is atomic"),
         notifications_per_tick: first(&tells, "tells clients of something by `tell`"),
     }
 }

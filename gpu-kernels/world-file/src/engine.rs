@@ -140,6 +140,31 @@ pub(super) fn persists(
     Ok(columns)
 }
 
+/// The columns of which atomic commands refuse a write that does not fit.
+pub(super) fn exact(schema: &Schema, raw: &[raw::Kind]) -> Result<Vec<u16>, Problem> {
+    let mut columns = vec![];
+    for kind in raw {
+        for attribute in kind.attributes.iter().filter(|a| a.overflow.is_some()) {
+            let key = format!("kind.{}.attributes.{}.overflow", kind.name, attribute.name);
+            if !matches!(attribute.ty, AttributeType::I32 | AttributeType::Fixed) {
+                return problem(key, "only i32 and fixed attributes overflow");
+            }
+            let others = raw.iter().flat_map(|kind| &kind.attributes);
+            let mut others = others.filter(|other| other.name == attribute.name);
+            if !others.all(|other| other.overflow == attribute.overflow) {
+                return problem(key, "expected the same in all kinds with this attribute");
+            }
+            if attribute.overflow == Some(raw::Overflow::Refuse) {
+                let column = schema.column(&attribute.name).unwrap_or_default();
+                columns.push(place(&key, column)?);
+            }
+        }
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    Ok(columns)
+}
+
 /// The commands that give newborns what their accounts keep: one for each attribute, of one
 /// word, which is added where updates are added.
 pub(super) fn persist_text(schema: &Schema, persists: &[u16]) -> Text {

@@ -24,6 +24,8 @@ pub(super) struct Needs<'a> {
     pub is_heard: bool,
     /// Whether scripts ask where entities were.
     pub rewinds: bool,
+    /// Whether any command is atomic.
+    pub is_atomic: bool,
     /// Whether any notifications can happen.
     pub notifies: bool,
 }
@@ -60,6 +62,7 @@ pub(super) fn explain(reasons: &Reasons, problems: &mut Problems) {
     let reasons = [
         ("limits.timed_commands", &reasons.timed_commands),
         ("limits.rewind_ticks", &reasons.rewind_ticks),
+        ("limits.atomic_per_tick", &reasons.atomic_per_tick),
         (
             "limits.notifications_per_tick",
             &reasons.notifications_per_tick,
@@ -104,6 +107,11 @@ fn of_tick(
     let commands = capacity + quotas + capacity * needs.rules + timed + 1024;
     ranges.commands_per_tick.default = commands.min(INDEX_MAX);
     let commands = ranges.commands_per_tick.value(given.commands_per_tick);
+    ranges.atomic_per_tick.default = match needs.is_atomic || needs.reloads {
+        true => commands.min(65_536),
+        false => 0,
+    };
+    ranges.atomic_per_tick.min = u64::from(needs.is_atomic);
     ranges.updates_per_tick.default = (commands * 4).clamp(65_536, INDEX_MAX);
     let deliveries = match needs.world.visible_max {
         // Known sets are unbounded, so this is a guess, which the file can override.

@@ -101,6 +101,7 @@ pub struct Attribute {
     pub tells_owner: Option<bool>,
     #[serde(default)]
     pub persist: bool,
+    pub overflow: Option<Overflow>,
     pub wire_step: Option<f64>,
     #[serde(default)]
     pub allow: Vec<Allow>,
@@ -111,6 +112,14 @@ pub struct Attribute {
 #[serde(rename_all = "snake_case")]
 pub enum Allow {
     UnusedAttributes,
+}
+
+/// What becomes of a write of an atomic command that is beyond an attribute's bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Overflow {
+    Clamp,
+    Refuse,
 }
 
 #[derive(Deserialize)]
@@ -185,6 +194,7 @@ pub fn default_kinds() -> Vec<Kind> {
             falls_at: None,
             tells_owner: None,
             persist: false,
+            overflow: None,
             wire_step: None,
             allow: vec![],
         }],

@@ -2,7 +2,7 @@
 //!
 //! | part | bytes |
 //! | --- | --- |
-//! | `MYRIADC3` | 8 |
+//! | `MYRIADC4` | 8 |
 //! | the tick that comes next | 8 |
 //! | epoch of the server that wrote it, version of the tick | 4, 4 |
 //! | CRC-32C of the record before | 4 |
@@ -203,7 +203,7 @@ fn parse_head(bytes: &[u8; HEAD_BYTES]) -> Option<(Head, u32, u64)> {
 }
 
 const PREFIX: &str = "checkpoint-";
-const MAGIC: &[u8; 8] = b"MYRIADC3";
+const MAGIC: &[u8; 8] = b"MYRIADC4";
 /// What the checkpoints of all versions begin with.
 const KIND: &[u8] = b"MYRIADC";
 const HEAD_BYTES: usize = 44;

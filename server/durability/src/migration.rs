@@ -175,6 +175,7 @@ fn empty(given: &WorldConfig, kept: &Snapshot) -> Snapshot {
         behind: vec![],
         timed: vec![],
         next_sequence: 0,
+        deferred: vec![],
         logic: given.logic.clone(),
     }
 }

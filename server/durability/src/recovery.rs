@@ -223,7 +223,7 @@ mod tests {
         let error = newest(&Folder::new(&path), None).expect_err("no world");
         std::fs::remove_dir_all(&path).expect("the folder");
         let error = format!("{error:#}");
-        let expected = "is a checkpoint of another version of Myriad: expected MYRIADC3, found \
+        let expected = "is a checkpoint of another version of Myriad: expected MYRIADC4, found \
                         MYRIADC2";
         assert!(error.contains(expected), "{error}");
     }

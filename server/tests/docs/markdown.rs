@@ -32,6 +32,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/replay.md", 70),
     ("server/talk.md", 70),
     ("server/worlds/README.md", 310),
+    ("server/worlds/atomic.md", 90),
     ("server/worlds/motion.md", 60),
     ("server/worlds/usage.md", 70),
     ("server/worlds/testing.md", 120),

@@ -35,6 +35,9 @@ pub struct WorldConfig {
     pub tells_owner: Option<u16>,
     /// The columns of players that an account keeps while it has no entity, ascending.
     pub persists: Vec<u16>,
+    /// The columns that atomic commands don't clamp, ascending: a write that does not fit is
+    /// refused.
+    pub exact: Vec<u16>,
     pub every: Vec<Every>,
     /// How movement is told; `None`: each change of a position, as it happens.
     pub motion: Option<Motion>,

@@ -79,6 +79,10 @@ macro_rules! limits {
             timed_commands: u32 as u64
                 by "`capacity` with a `folder`, embers, `respawn_ticks` or `born`, else 0",
                 0 => $crate::world::limits::INDEX_MAX;
+            /// atomic commands that run in a tick; more wait for the next one. At least 1 with any
+            atomic_per_tick: u32 as u64
+                by "65536 with a `folder` or an atomic command, at most `commands_per_tick`; else 0",
+                0 => $crate::world::limits::INDEX_MAX;
             /// updates in a tick, before merging
             updates_per_tick: u32 as u64 by "4 × `commands_per_tick`, at least 65536",
                 1 => $crate::world::limits::INDEX_MAX;

@@ -155,7 +155,7 @@ fn random_key(world: &Frozen, scripts: &Scripts, given: &GivenCommand) -> u64 {
     scripts.random_key(world.tick, given.entity, given.kind.id(), given.sequence)
 }
 
-fn within_budget<T>(run: Result<T, script::interpreter::Overrun>) -> anyhow::Result<T> {
+fn within_budget<T>(run: Result<T, script::interpreter::NoEffect>) -> anyhow::Result<T> {
     run.map_err(|_| anyhow::anyhow!("a command used up its budget"))
 }
 

@@ -40,6 +40,10 @@ impl World for Foreground<'_> {
             && self.kinds.columns[usize::from(self.kind(slot))] >> column & 1 == 1
     }
 
+    fn bounds(&self, slot: Slot, column: usize) -> (i32, i32) {
+        self.kinds.bounds[usize::from(self.kind(slot))][column]
+    }
+
     /// By the course that was received for the tick; the newest known place, if there is none.
     fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
         let tick = self.view.newest().nearest(tick.cast_unsigned(), 32);
@@ -68,7 +72,7 @@ impl World for Foreground<'_> {
     }
 }
 
-/// Keeps the updates of the own entity.
+/// Keeps the updates of the own entity, or what an atomic command leaves in it.
 pub struct OwnUpdates {
     pub slot: Slot,
     pub updates: Vec<(u16, i32)>,
@@ -79,6 +83,10 @@ impl Effects for OwnUpdates {
         if slot == self.slot {
             self.updates.push((column, value));
         }
+    }
+
+    fn write(&mut self, slot: Slot, column: u16, value: i32) {
+        self.update(slot, column, value);
     }
 }
 

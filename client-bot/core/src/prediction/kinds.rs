@@ -10,7 +10,7 @@ pub struct Kinds {
     /// By kind: its columns, as bits.
     pub columns: Vec<u64>,
     /// By kind and column.
-    bounds: Vec<Vec<(i32, i32)>>,
+    pub bounds: Vec<Vec<(i32, i32)>>,
     /// By column.
     merges: Vec<MergeRule>,
     /// By column: how exactly datagrams carry it, in raw units; `None`: they don't.

@@ -95,6 +95,7 @@ fn change(
         ..logic.clone()
     };
     if problems.is_empty() {
+        compiled.refuse_excess(&config.exact);
         compiled.fit(&config.schema);
         Ok((config, compiled))
     } else {
@@ -200,6 +201,11 @@ fn lacks_room(logic: &Logic, limits: &Limits) -> Vec<Problem> {
             "tells of something",
             "notifications_per_tick",
         ));
+    }
+    if let Some(command) = logic.commands.iter().find(|c| c.atomic.is_some())
+        && limits.atomic_per_tick == 0
+    {
+        problems.push(problem(command, "is atomic", "atomic_per_tick"));
     }
     if let Some(command) = logic.commands.iter().find(|c| c.rewinds())
         && limits.rewind_ticks == 0

@@ -146,6 +146,7 @@ impl<'a> Lower<'a> {
         match (name, arguments) {
             ("require", &[condition]) => self.require(condition),
             ("log", &[text, ref values @ ..]) => self.log(text, values, call.span()),
+            ("require_fits", &[change]) => self.require_fits(change),
             ("exists", &[entity]) => {
                 let entity = self.expression_of(entity, Type::Entity)?;
                 let nobody = Value::NOBODY.operand();
@@ -153,11 +154,9 @@ impl<'a> Lower<'a> {
                 Ok(Value::scalar(Type::Bool, exists))
             }
             ("resolve", &[number]) => {
+                let span = number.span();
                 let number = self.expression_of(number, Type::Int)?.operand();
-                Ok(Value::scalar(
-                    Type::Entity,
-                    self.set(|reg| Inst::Resolve(reg, number)),
-                ))
+                Ok(Value::scalar(Type::Entity, self.resolved(number, span)))
             }
             ("is_within", &[a, b, radius]) => self.is_within(a, b, radius),
             ("was_within", _) if self.unit.is_client => {
@@ -330,12 +329,12 @@ impl<'a> Lower<'a> {
         Ok(Value::new(value.ty, value.operands))
     }
 
-    /// Ends the command unless a condition holds.
+    /// Ends the command unless a condition holds; of an atomic one, nothing counts then.
     fn require(&mut self, condition: &'a syn::Expr) -> Checked<Value> {
         let at = condition;
         let condition = self.expression_of(condition, Type::Bool)?;
         self.value_site(at, "require", condition);
-        let exit = self.frames[0].exit;
+        let exit = self.refusal();
         match condition.operand().constant() {
             Some(0) => {
                 self.emit(Inst::Jump(exit));

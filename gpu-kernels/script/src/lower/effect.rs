@@ -10,7 +10,7 @@ use super::call::count;
 use super::statement::{is_call, strip};
 use super::{Checked, Lower};
 use crate::functions::BUILTINS;
-use crate::ir::{After, Inst, Notify, Operand, TIMED_WORDS_MAX, Unary};
+use crate::ir::{After, Binary, Inst, Notify, Operand, TIMED_WORDS_MAX, Unary, WriteOp};
 use crate::parse::name_of;
 use crate::types::{Type, Value};
 
@@ -51,8 +51,13 @@ impl<'a> Lower<'a> {
             };
             return self.test_update(slot, column as u16, (old, op, from), to.span());
         }
+        // Symbols are set alone, and checked.
+        if self.atomic.is_some() && (op.is_some() || !ty.is_symbol()) {
+            return self.write(entity.operand(), (column, ty), op, from, span);
+        }
         let merge = self.unit.schema.attributes[column].merge;
         let is_minus = match (merge, op) {
+            (_, None) if self.atomic.is_some() => false,
             (MergeRule::Sum, Some(syn::BinOp::AddAssign(_))) => false,
             (MergeRule::Sum, Some(syn::BinOp::SubAssign(_))) => true,
             (MergeRule::First | MergeRule::Last, None) => false,
@@ -72,7 +77,7 @@ impl<'a> Lower<'a> {
                 false => word,
             };
             let column = (column + axis) as u16;
-            self.emit(Inst::Update(entity.operand(), column, word));
+            self.change(entity.operand(), column, WriteOp::Set, word);
         }
         self.update_site(to, entity.operand(), column as u16, op, value);
         Ok(())
@@ -94,7 +99,7 @@ impl<'a> Lower<'a> {
         if let Some(can) = can {
             self.emit(Inst::JumpUnless(can, over));
         }
-        self.emit(Inst::Update(slot, column, word));
+        self.change(slot, column, WriteOp::Set, word);
         self.place(over);
         Ok(value)
     }
@@ -117,7 +122,7 @@ impl<'a> Lower<'a> {
         };
         let message = format!("`{name}` merges by `{rule}`, so it can't be changed like this");
         let help = "when several commands change it in one tick, its merge rule, which the world \
-                    file sets, says what comes out";
+                    file sets, says what comes out; an `atomic` command changes anything";
         self.helped(span, message, format!("expected {form}"), help)
     }
 
@@ -147,7 +152,14 @@ impl<'a> Lower<'a> {
                 _ => self.column(&name, member.span())?,
             };
             let attribute = &self.unit.schema.attributes[column];
-            if attribute.merge != rule {
+            if self.atomic.is_some() {
+                let is_number = Type::of(attribute.ty).is_number() && name != "position";
+                if !is_number {
+                    let message = format!("`{name}` has no `{method}`");
+                    let label = "expected an attribute of type i32 or fixed";
+                    return Err(self.problem(call.span(), message, label));
+                }
+            } else if attribute.merge != rule {
                 return Err(self.wrong_update(&field.base, &name, attribute.merge, call.span()));
             }
             let &[argument] = &arguments[..] else {
@@ -157,8 +169,15 @@ impl<'a> Lower<'a> {
             };
             let value = self.expression_of(argument, Type::of(attribute.ty))?;
             let word = self.stored(value);
-            self.emit(Inst::Update(entity.operand(), column as u16, word));
-            self.update_site(field, entity.operand(), column as u16, None, value);
+            let slot = entity.operand();
+            match (&self.atomic, rule) {
+                (Some(_), MergeRule::Min) => {
+                    self.write_limit(slot, column as u16, Binary::Min, word);
+                }
+                (Some(_), _) => self.write_limit(slot, column as u16, Binary::Max, word),
+                (None, _) => self.emit(Inst::Update(slot, column as u16, word)),
+            }
+            self.update_site(field, slot, column as u16, None, value);
             return Ok(Value::UNIT);
         }
         let message = format!("there is no method `{method}`");

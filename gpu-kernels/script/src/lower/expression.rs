@@ -335,7 +335,7 @@ impl<'a> Lower<'a> {
             Type::Entity => {
                 // Where there is no entity, the attribute reads as 0, which may refer to one.
                 let reference = self.reference_or_none(slot, column as u16, value);
-                Value::scalar(ty, self.set(|reg| Inst::Resolve(reg, reference)))
+                Value::scalar(ty, self.resolved(reference, span))
             }
             // 0 may be a symbol of another attribute.
             Type::SymbolOf(_) => {

@@ -7,11 +7,12 @@ use super::{Line, Lower};
 use crate::ir::{Binary, Code, Inst, Operand, Reg};
 
 impl Lower<'_> {
-    pub(super) fn finish(mut self) -> Code {
+    /// The instructions; and by register, its number before they were numbered anew.
+    pub(super) fn finish(&mut self) -> (Code, HashMap<Reg, Reg>) {
         self.count_steps();
         let Sited { mut code, .. } = self.resolve();
-        simplify(&mut code);
-        code
+        let names = simplify(&mut code);
+        (code, names)
     }
 
     /// The instructions as they stand in the text, each site before a jump that does nothing.
@@ -88,7 +89,7 @@ impl Lower<'_> {
 const ROUNDS_MAX: usize = 32;
 
 /// Removes what can't be reached and what has no use.
-fn simplify(code: &mut Code) {
+fn simplify(code: &mut Code) -> HashMap<Reg, Reg> {
     for _ in 0..ROUNDS_MAX {
         let changed = shorten_jumps(code)
             | remove_unreachable(code)
@@ -100,7 +101,7 @@ fn simplify(code: &mut Code) {
     }
     // Backends only see what can run.
     remove_unreachable(code);
-    number_registers(code);
+    number_registers(code)
 }
 
 /// Jumps to jumps go on to where those lead, and jumps to the next instruction go.
@@ -253,8 +254,8 @@ fn retain(code: &mut Code, keep: &[bool]) -> bool {
     true
 }
 
-/// Numbers the registers that are left without gaps.
-fn number_registers(code: &mut Code) {
+/// Numbers the registers that are left without gaps, and returns their numbers before.
+fn number_registers(code: &mut Code) -> HashMap<Reg, Reg> {
     let mut numbers = HashMap::new();
     let mut number = |reg: Reg| {
         let next = Reg(numbers.len() as u32);
@@ -271,4 +272,8 @@ fn number_registers(code: &mut Code) {
         });
     }
     code.registers = numbers.len() as u32;
+    numbers
+        .into_iter()
+        .map(|(before, now)| (now, before))
+        .collect()
 }

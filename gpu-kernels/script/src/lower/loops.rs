@@ -116,6 +116,7 @@ impl<'a> Lower<'a> {
         at: &dyn Spanned,
         body: impl FnOnce(&mut Lower<'a>, Operand) -> Checked<()>,
     ) -> Checked<()> {
+        self.check_near(at.span())?;
         if self.near_depth == NEAR_DEPTH_MAX {
             let label = format!("at most {NEAR_DEPTH_MAX} deep are allowed");
             return Err(self.problem(at.span(), "visits of what is near nest too deep", label));

@@ -31,6 +31,9 @@ pub fn check(code: &Code, shape: &Shape) -> Result<(), &'static str> {
             {
                 return Err("a column that isn't there");
             }
+            Inst::Write(write) if !is_column(write.column) => {
+                return Err("a column that isn't there");
+            }
             Inst::Past(_, _, axis, _) if usize::from(*axis) >= shape.space.dimensions => {
                 return Err("an axis that isn't there");
             }

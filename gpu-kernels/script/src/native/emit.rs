@@ -6,6 +6,7 @@
 //! the slot's state still comes from memory.
 
 mod arith;
+mod atomic;
 mod world;
 
 use std::mem::offset_of;
@@ -22,7 +23,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use super::Shape;
 use super::check;
 use super::facts::State;
-use super::frame::{After, Frame, Near, Notify, OVERRUN, Pair};
+use super::frame::{After, Frame, Near, Notify, OVERRUN, Outcome, Pair};
 use crate::ir::{Code, Inst, Operand};
 
 /// A command that becomes a function.
@@ -73,7 +74,10 @@ impl Emission<'_> {
         let block = |state: &Option<State>| state.as_ref().map(|_| b.create_block());
         let blocks: Vec<Option<Block>> = self.states.iter().map(block).collect();
         let overrun = b.create_block();
-        b.set_cold_block(overrun);
+        let (refused, moved) = (b.create_block(), b.create_block());
+        for block in [overrun, refused, moved] {
+            b.set_cold_block(block);
+        }
         let end = b.create_block();
         let mut emit = Emit {
             frame: parameters[0],
@@ -84,6 +88,7 @@ impl Emission<'_> {
             out_end: parameters[5],
             out_region: region(&mut b, 1),
             world_region: region(&mut b, 2),
+            rows_region: region(&mut b, 3),
             operands: None,
             callback: None,
             b,
@@ -97,6 +102,8 @@ impl Emission<'_> {
             visits,
             drawn,
             overrun,
+            refused,
+            moved,
             end,
             blocks,
         };
@@ -130,6 +137,8 @@ struct Emit<'a, 'f> {
     out_end: Value,
     out_region: AliasRegion,
     world_region: AliasRegion,
+    /// Of rows that the command changes.
+    rows_region: AliasRegion,
     /// Where callbacks find their operands.
     operands: Option<StackSlot>,
     callback: Option<SigRef>,
@@ -141,6 +150,9 @@ struct Emit<'a, 'f> {
     /// How many random numbers were drawn.
     drawn: Variable,
     overrun: Block,
+    /// Only in atomic commands.
+    refused: Block,
+    moved: Block,
     end: Block,
     /// By instruction, of those that begin a block.
     blocks: Vec<Option<Block>>,
@@ -192,9 +204,28 @@ impl Emit<'_, '_> {
         let bytes = self.b.ins().isub(emitted, self.out);
         let count = self.b.ins().ushr_imm_u(bytes, PAIR_BITS);
         self.b.ins().return_(&[count]);
+        if of.code.is_atomic() {
+            self.end_without(self.overrun, Outcome::Overrun);
+            self.end_without(self.refused, Outcome::Refused);
+            self.end_without(self.moved, Outcome::Moved);
+            return;
+        }
         self.b.switch_to_block(self.overrun);
         let overrun = self.b.ins().iconst(I64, OVERRUN);
         self.b.ins().return_(&[overrun]);
+    }
+
+    /// Ends a run of an atomic command without an effect.
+    fn end_without(&mut self, block: Block, outcome: Outcome) {
+        self.b.switch_to_block(block);
+        let emitted = self.b.use_var(self.emitted);
+        let bytes = self.b.ins().isub(emitted, self.out);
+        // Four times the number of writes.
+        let writes = self.b.ins().ushr_imm_u(bytes, PAIR_BITS - 2);
+        let outcome = self.b.ins().iconst(I64, outcome as i64);
+        let result = self.b.ins().bor(writes, outcome);
+        let result = self.b.ins().bnot(result);
+        self.b.ins().return_(&[result]);
     }
 
     fn inst(&mut self, at: usize, inst: &Inst) {
@@ -289,6 +320,11 @@ impl Emit<'_, '_> {
             }
             Inst::Overrun => {
                 self.b.ins().jump(self.overrun, &[]);
+            }
+            Inst::Write(ref write) => self.write(write),
+            Inst::Keep(slot) => self.keep(slot),
+            Inst::Refuse => {
+                self.b.ins().jump(self.refused, &[]);
             }
         }
     }

@@ -6,7 +6,8 @@ use shared::Tick;
 use shared::world::id::CAPACITY_MAX;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 
-use crate::ir::TIMED_WORDS_MAX;
+use crate::atomic::KEYS_MAX;
+use crate::ir::{NOBODY, TIMED_WORDS_MAX};
 
 /// The world at the start of a tick: arrays by slot, for all slots that were ever used.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +93,45 @@ impl<'a> View<'a> {
     }
 }
 
+/// The world as atomic commands see it and change it, one after another.
+#[derive(Debug)]
+pub struct Rows<'a>(View<'a>);
+
+impl<'a> Rows<'a> {
+    /// As in [`View::new`].
+    ///
+    /// # Panics
+    ///
+    /// Likewise.
+    pub fn new<S: Copy + Sync>(
+        tick: Tick,
+        columns: usize,
+        rows: &'a mut [i32],
+        states: &'a [S],
+        generations: &'a [u32],
+        kinds: &'a [u16],
+    ) -> Rows<'a> {
+        let pointer = rows.as_mut_ptr();
+        let mut view = View::new(tick, columns, rows, states, generations, kinds);
+        view.rows = pointer;
+        Rows(view)
+    }
+
+    /// As in [`View::with_past`].
+    ///
+    /// # Panics
+    ///
+    /// Likewise.
+    #[must_use]
+    pub fn with_past(self, past: &'a [i32], ticks: u32, dimensions: usize) -> Rows<'a> {
+        Rows(self.0.with_past(past, ticks, dimensions))
+    }
+
+    pub(super) fn view(&self) -> &View<'a> {
+        &self.0
+    }
+}
+
 /// What machine code reads.
 #[repr(C)]
 pub struct Frame {
@@ -113,6 +153,8 @@ pub struct Frame {
     pub past_ticks: u32,
     /// Where this tick's positions are to be: its number modulo `past_ticks`.
     pub past_next: u32,
+    /// The slots of the keys of the atomic command that runs, or `NOBODY`.
+    pub keys: [i32; KEYS_MAX],
 }
 
 /// A function that machine code calls. The second argument leads to the operands: one of the
@@ -121,12 +163,24 @@ pub type Callback = unsafe extern "C" fn(*mut Frame, *const i32);
 
 /// A run: frame, slot of the actor, words, random key, where the updates go and where that
 /// ends → the number of updates, or [`OVERRUN`]. Those that don't fit are counted only.
+///
+/// Of an atomic command: → the number of its writes; without an effect, the complement of
+/// 4 × that number + an [`Outcome`].
 pub type Run = unsafe extern "C" fn(*mut Frame, u64, *const i32, u64, *mut Pair, *mut Pair) -> i64;
 
-/// (slot × columns + column, the value's bits)
+/// (slot × columns + column, the bits of the update's value; of a write, of the value before)
 pub type Pair = (u32, u32);
 
 pub const OVERRUN: i64 = -1;
+
+/// Why a run of an atomic command has no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i64)]
+pub enum Outcome {
+    Overrun = 0,
+    Refused = 1,
+    Moved = 2,
+}
 
 impl Frame {
     pub fn new(view: &View<'_>, [near, after, notify]: [Callback; 3]) -> Frame {
@@ -146,6 +200,7 @@ impl Frame {
             past_slots: view.past_slots,
             past_ticks: view.past_ticks,
             past_next: (view.tick.0 % u64::from(view.past_ticks.max(1))) as u32,
+            keys: [NOBODY; KEYS_MAX],
         }
     }
 }

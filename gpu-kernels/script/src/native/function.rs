@@ -25,6 +25,8 @@ pub struct Function {
     pub acts: bool,
     /// Whether it draws random numbers.
     pub draws: bool,
+    /// Whether it changes rows.
+    pub is_atomic: bool,
     /// Loops over what is near.
     pub loops: u8,
     /// Whose tables the code reads.
@@ -60,6 +62,7 @@ impl Function {
             words: words.max().unwrap_or(0),
             acts: has(|inst| matches!(inst, Inst::Actor(_))),
             draws: has(|inst| matches!(inst, Inst::Random(..))),
+            is_atomic: code.is_atomic(),
             loops: code.loops,
             _shape: shape.clone(),
             _memory: Mutex::new(memory),

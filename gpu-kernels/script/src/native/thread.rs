@@ -7,10 +7,11 @@ use shared::world::config::DELAY_TICKS_MAX;
 use shared::{EntityId, Slot};
 
 use super::Native;
-use super::frame::{After, Frame, Near, Notify, OVERRUN, Pair, View};
+use super::frame::{After, Frame, Near, Notify, OVERRUN, Outcome, Pair, Rows, View};
 use super::function::Function;
-use crate::interpreter::{Outgoing, Overrun};
-use crate::ir::{NEAR_CENTER_MIN, NEAR_RADIUS_MAX};
+use crate::atomic::KEYS_MAX;
+use crate::interpreter::{NoEffect, Outgoing};
+use crate::ir::{NEAR_CENTER_MIN, NEAR_RADIUS_MAX, WRITES_MAX};
 
 /// What runs ask of their caller. A panic in here ends the process, as machine code can't be
 /// unwound.
@@ -32,6 +33,15 @@ pub struct Call<'a> {
     pub random: u64,
 }
 
+/// How a run of an atomic command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// What it wrote: so many values that were there before stand at the start of the log.
+    pub writes: usize,
+    /// Why it has no effect. Then the writes are to be undone.
+    pub result: Result<(), NoEffect>,
+}
+
 /// Runs commands over a view of the world, one after another.
 // Machine code reads the frame through a pointer to all of it, so that must come first.
 #[repr(C)]
@@ -42,6 +52,9 @@ pub struct Thread<'a, H> {
     size: [i32; 3],
     /// By loop: the slots that it visits.
     near: Vec<Vec<u32>>,
+    /// The rows, where commands may change them.
+    rows: Option<*mut i32>,
+    columns: usize,
     view: PhantomData<View<'a>>,
 }
 
@@ -59,7 +72,83 @@ impl<'a, H: Host> Thread<'a, H> {
             host,
             size: native.shape.space.size,
             near: vec![],
+            rows: None,
+            columns: native.shape.columns,
             view: PhantomData,
+        }
+    }
+
+    /// For atomic commands, which change the rows.
+    ///
+    /// # Panics
+    ///
+    /// As in [`Thread::new`].
+    pub fn of_rows(native: &'a Native, rows: Rows<'a>, host: H) -> Thread<'a, H> {
+        let mut thread = Thread::new(native, rows.view(), host);
+        thread.rows = Some(thread.frame.rows.cast_mut());
+        thread
+    }
+
+    /// Runs an atomic command, which changes rows. Writes to the start of `log` what was in them.
+    /// After a run without an effect the caller undoes its writes, and drops what the host was
+    /// given.
+    ///
+    /// # Panics
+    ///
+    /// As in [`Thread::run`], if the rows can't be changed, or if the log has less room than a
+    /// run needs.
+    #[inline]
+    pub fn run_atomic(
+        &mut self,
+        number: u16,
+        call: &Call<'_>,
+        keys: [i32; KEYS_MAX],
+        log: &mut [Pair],
+    ) -> Ended {
+        let function = self.prepare(number, call);
+        assert!(self.rows.is_some(), "rows that can't be changed");
+        let log = log[..WRITES_MAX].as_mut_ptr_range();
+        self.frame.keys = keys;
+        // SAFETY: as in `run`; the rows are borrowed for this thread alone.
+        let ended = unsafe {
+            (function.run)(
+                (&raw mut *self).cast(),
+                u64::from(call.actor.0),
+                call.words.as_ptr(),
+                call.random,
+                log.start,
+                log.end,
+            )
+        };
+        if ended >= 0 {
+            return Ended {
+                writes: ended as usize,
+                result: Ok(()),
+            };
+        }
+        let why = match !ended & 3 {
+            why if why == Outcome::Refused as i64 => NoEffect::Refused,
+            why if why == Outcome::Moved as i64 => NoEffect::Moved,
+            _ => NoEffect::Overrun,
+        };
+        Ended {
+            writes: (!ended >> 2) as usize,
+            result: Err(why),
+        }
+    }
+
+    /// Puts back what was in the rows before a run, by its log.
+    ///
+    /// # Panics
+    ///
+    /// If the rows can't be changed, or lack a place.
+    pub fn undo(&mut self, log: &[Pair]) {
+        let rows = self.rows.expect("rows that can't be changed");
+        let places = self.frame.slots as usize * self.columns;
+        for &(key, before) in log.iter().rev() {
+            assert!((key as usize) < places);
+            // SAFETY: it is within the rows, which are borrowed for this thread alone.
+            unsafe { rows.add(key as usize).write(before as i32) };
         }
     }
 
@@ -77,8 +166,9 @@ impl<'a, H: Host> Thread<'a, H> {
         number: u16,
         call: &Call<'_>,
         out: &mut [Pair],
-    ) -> Result<usize, Overrun> {
+    ) -> Result<usize, NoEffect> {
         let function = self.prepare(number, call);
+        assert!(!function.is_atomic, "it changes rows");
         let out = out.as_mut_ptr_range();
         // SAFETY: `self` is a frame followed by what the callbacks need, for a view with
         // the rows that the code was compiled for, and `prepare` checked the rest. The code
@@ -94,7 +184,7 @@ impl<'a, H: Host> Thread<'a, H> {
             )
         };
         match count {
-            OVERRUN => Err(Overrun),
+            OVERRUN => Err(NoEffect::Overrun),
             count => Ok(count as usize),
         }
     }

@@ -82,7 +82,7 @@ impl File<'_> {
             let message = "functions of scripts don't have this";
             return Err(Box::new(self.at(span, message, label)));
         }
-        let mut senders = None;
+        let (mut senders, mut is_atomic) = (None, false);
         let test = self.test_role(&item)?;
         for attribute in attributes(&item.attrs) {
             if is_of_test(attribute) {
@@ -91,7 +91,8 @@ impl File<'_> {
             if !attribute.path().is_ident("command") || senders.is_some() {
                 return Err(self.unknown_attribute(attribute, "one `#[command]`"));
             }
-            senders = Some(self.senders(attribute)?);
+            let (given_by, atomic) = self.senders(attribute)?;
+            (senders, is_atomic) = (Some(given_by), atomic);
         }
         let parameters = signature.inputs.iter().map(|input| self.parameter(input));
         let result = match &signature.output {
@@ -105,6 +106,7 @@ impl File<'_> {
             doc: doc_of(&item.attrs),
             senders,
             test,
+            is_atomic,
             parameters: parameters.collect::<Result<_, _>>()?,
             result,
             body: *item.block,
@@ -148,26 +150,33 @@ impl File<'_> {
         Ok(Some(TestRole::Test))
     }
 
-    fn senders(&self, attribute: &syn::Attribute) -> Result<shared::Senders, Box<Diagnostic>> {
+    /// Who gives a command, and whether it is atomic.
+    fn senders(
+        &self,
+        attribute: &syn::Attribute,
+    ) -> Result<(shared::Senders, bool), Box<Diagnostic>> {
         let mut senders = shared::Senders {
             clients: false,
             rules: false,
         };
+        let mut is_atomic = false;
         if matches!(attribute.meta, syn::Meta::Path(_)) {
-            return Ok(senders);
+            return Ok((senders, false));
         }
         let parsed = attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("clients") {
                 senders.clients = true;
             } else if meta.path.is_ident("rules") {
                 senders.rules = true;
+            } else if meta.path.is_ident("atomic") {
+                is_atomic = true;
             } else {
-                return Err(meta.error("expected `clients` or `rules`"));
+                return Err(meta.error("expected `clients`, `rules` or `atomic`"));
             }
             Ok(())
         });
         match parsed {
-            Ok(()) => Ok(senders),
+            Ok(()) => Ok((senders, is_atomic)),
             Err(error) => {
                 let message = "this doesn't say who gives the command";
                 let mut problem = self.at(error.span(), message, error.to_string());

@@ -4,11 +4,13 @@
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 
-use crate::ir::{After, Code, NEAR_RADIUS_MAX, NOBODY, Notify, Operand, TIMED_WORDS_MAX};
+use crate::ir::{
+    After, Code, EFFECTS_MAX, NEAR_RADIUS_MAX, NOBODY, Notify, Operand, TIMED_WORDS_MAX,
+};
 
 use super::entities::identity;
 use super::layout::{Layout, NOWHERE};
-use super::memory::{Presence, TICK, element, element_of, load, store};
+use super::memory::{Presence, TICK, element, element_of, load, store, table};
 use super::text::{Flag, Label, Long, Text, Value, Word};
 
 /// What a kernel does with effects.
@@ -16,6 +18,9 @@ use super::text::{Flag, Label, Long, Text, Value, Word};
 pub enum Pass {
     Count,
     Store,
+    /// At once, of an atomic command with this turn; jumps to the label where there are more than
+    /// it may have.
+    Turn(Word, Label),
 }
 
 /// The effects of a run. Of those that a code has, how many there are so far, or where the
@@ -53,9 +58,18 @@ impl Effects {
             layout.world.after_offsets,
             layout.world.notification_offsets,
         ];
+        let has = match pass {
+            // They count, whether there is room for them or not.
+            Pass::Turn(..) => [
+                false,
+                code.afters().next().is_some(),
+                code.notifications().next().is_some(),
+            ],
+            _ => has,
+        };
         let [updates, afters, notifications] = [0, 1, 2].map(|effect| {
             has[effect].then(|| match pass {
-                Pass::Count => text.set("mov.b32", format_args!("0")),
+                Pass::Count | Pass::Turn(..) => text.set("mov.b32", format_args!("0")),
                 Pass::Store => {
                     let address = element_of(text, offsets[effect], place, 4);
                     load(text, address, 0)
@@ -75,6 +89,14 @@ impl Effects {
             effects.keep_cause(text, layout, place);
         }
         effects
+    }
+
+    pub fn afters(&self) -> Option<Word> {
+        self.afters
+    }
+
+    pub fn notifications(&self) -> Option<Word> {
+        self.notifications
     }
 
     fn all(&self) -> impl Iterator<Item = Word> {
@@ -114,7 +136,7 @@ impl Effects {
 
     /// After a run: stores the counts.
     pub fn finish(&self, text: &mut Text, layout: &Layout, place: Word) {
-        if self.pass == Pass::Store {
+        if self.pass != Pass::Count {
             return;
         }
         let world = &layout.world;
@@ -152,7 +174,7 @@ impl Effects {
                 Presence::If(text.set("and.pred", format_args!("{keeps}, {has}")))
             }
         };
-        self.emit(text, is_kept, n, u32::MAX, |text| {
+        self.emit(text, is_kept, n, u32::MAX, |text, n| {
             let slot = text.in_register(slot);
             let columns = layout.numbers.columns;
             let key: Word = text.set("mad.lo.u32", format_args!("{slot}, {columns}, {column}"));
@@ -179,8 +201,12 @@ impl Effects {
     ) {
         let Some(n) = self.afters else { return };
         let fields = &layout.after;
-        self.emit(text, is, n, layout.numbers.timed_max, |text| {
-            let record = element_of(text, layout.world.after_records, n, fields.bytes);
+        let table = match self.pass {
+            Pass::Turn(..) => layout.world.atomic_afters,
+            _ => layout.world.after_records,
+        };
+        self.emit(text, is, n, layout.numbers.timed_max, |text, n| {
+            let record = element_of(text, table, n, fields.bytes);
             let ticks = clamped(text, after.ticks, 1, DELAY_TICKS_MAX as i32);
             store(text, record, fields.ticks, ticks);
             let [slot, generation] = match after.actor {
@@ -207,9 +233,15 @@ impl Effects {
         let Some(n) = self.notifications else { return };
         let fields = &layout.notification;
         let max = layout.numbers.notifications_max;
-        self.emit(text, Presence::Always, n, max, |text| {
-            let table = layout.tick.notifications;
-            let table: Long = text.set("ld.param.u64", format_args!("[{TICK}+{table}]"));
+        let pass = self.pass;
+        self.emit(text, Presence::Always, n, max, |text, n| {
+            let table: Long = match pass {
+                Pass::Turn(..) => table(text, layout.world.atomic_notifications),
+                _ => {
+                    let table = layout.tick.notifications;
+                    text.set("ld.param.u64", format_args!("[{TICK}+{table}]"))
+                }
+            };
             let record = element(text, table, n, fields.bytes);
             let [slot, generation] = identity(text, layout, source, is);
             store(text, record, fields.slot, slot);
@@ -229,14 +261,14 @@ impl Effects {
         });
     }
 
-    /// Counts an effect that is there, or stores it below `max`.
+    /// Counts an effect that is there, or stores it below `max`: `write` is given its place.
     fn emit(
         &self,
         text: &mut Text,
         is: Presence,
         n: Word,
         max: u32,
-        write: impl FnOnce(&mut Text),
+        write: impl FnOnce(&mut Text, Word),
     ) {
         if let Presence::Never = is {
             return;
@@ -252,11 +284,21 @@ impl Effects {
         if let Presence::If(flag) = is {
             text.jump_unless(flag, beyond);
         }
+        if let Pass::Turn(turn, overrun) = self.pass {
+            let is_over: Flag = text.set("setp.ge.u32", format_args!("{n}, {EFFECTS_MAX}"));
+            text.jump_if(is_over, overrun);
+            if max > 0 {
+                let place = text.set("mad.lo.u32", format_args!("{turn}, {EFFECTS_MAX}, {n}"));
+                write(text, place);
+            }
+            text.put("add.u32", n, format_args!("{n}, 1"));
+            return text.place(beyond);
+        }
         if max < u32::MAX {
             let is_full: Flag = text.set("setp.ge.u32", format_args!("{n}, {max}"));
             text.jump_if(is_full, beyond);
         }
-        write(text);
+        write(text, n);
         text.put("add.u32", n, format_args!("{n}, 1"));
         text.place(beyond);
     }

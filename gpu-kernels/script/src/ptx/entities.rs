@@ -3,7 +3,7 @@
 use crate::ir::{NOBODY, Point};
 
 use super::layout::Layout;
-use super::memory::{Presence, TICK, element, element_of, load, load_present, table};
+use super::memory::{Presence, TICK, element, element_of, load, load_of_row, load_present, table};
 use super::text::{Flag, Long, Text, Value, Word};
 
 /// Sets a register to the slot of the living entity to which a reference refers.
@@ -56,7 +56,7 @@ pub fn attribute(
     let slot = text.in_register(slot);
     let row_bytes = layout.numbers.columns * 4;
     let row = element_of(text, layout.world.rows, slot, row_bytes);
-    load_present(text, is, row, i32::from(column) * 4, 0)
+    load_of_row(text, is, row, i32::from(column) * 4, 0)
 }
 
 /// A coordinate of an entity after a tick; -1 for nobody, and where it was nowhere.

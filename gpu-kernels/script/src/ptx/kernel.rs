@@ -11,6 +11,7 @@ use super::near::Near;
 use super::operators;
 use super::random::Random;
 use super::text::{Flag, Label, Long, Register, Text, Value, Word};
+use super::turn::Turn;
 
 /// The body of the kernel that counts or stores the effects of a command's runs.
 pub fn body(kind: u16, code: &Code, layout: &Layout, pass: Pass) -> String {
@@ -49,7 +50,7 @@ fn own_part(text: &mut Text, layout: &Layout, kind: u16) -> [Word; 3] {
 }
 
 /// The run of one command.
-struct Run<'a> {
+pub struct Run<'a> {
     text: &'a mut Text,
     layout: &'a Layout,
     code: &'a Code,
@@ -69,11 +70,13 @@ struct Run<'a> {
     labels: Vec<Option<Label>>,
     end: Label,
     overrun: Label,
+    /// Of an atomic command.
+    turn: Option<Turn>,
     next: Label,
 }
 
 impl Run<'_> {
-    fn new<'a>(
+    pub fn new<'a>(
         text: &'a mut Text,
         layout: &'a Layout,
         code: &'a Code,
@@ -81,6 +84,10 @@ impl Run<'_> {
         (kind, command): (u16, Word),
         next: Label,
     ) -> Run<'a> {
+        let overrun = match pass {
+            Pass::Turn(_, overrun) => overrun,
+            _ => text.label(),
+        };
         let effects = Effects::new(text, layout, code, pass, command, next);
         let uses = |is: fn(&Inst) -> bool| code.insts.iter().any(is);
         let draws = uses(|inst| matches!(inst, Inst::Random(..)));
@@ -119,7 +126,8 @@ impl Run<'_> {
             is_somebody: never_nobody(code),
             labels: targets.iter().map(|&is| is.then(|| text.label())).collect(),
             end: text.label(),
-            overrun: text.label(),
+            overrun,
+            turn: None,
             next,
             text,
             layout,
@@ -127,7 +135,36 @@ impl Run<'_> {
         }
     }
 
-    fn write(&mut self) {
+    /// The run of an atomic command.
+    pub fn of_turn<'a>(
+        text: &'a mut Text,
+        layout: &'a Layout,
+        code: &'a Code,
+        (kind, command): (u16, Word),
+        turn: Turn,
+        next: Label,
+    ) -> Run<'a> {
+        let pass = Pass::Turn(turn.number, turn.overrun);
+        let mut run = Run::new(text, layout, code, pass, (kind, command), next);
+        run.turn = Some(turn);
+        run
+    }
+
+    pub fn write(&mut self) {
+        self.insts();
+        if let Some(turn) = self.turn {
+            return turn.end(self.text, self.layout, &self.effects, self.command);
+        }
+        self.effects.finish(self.text, self.layout, self.command);
+        let overruns = |inst: &Inst| matches!(inst, Inst::Overrun);
+        if self.visits.is_some() || self.code.insts.iter().any(overruns) {
+            self.text.jump(self.next);
+            self.text.place(self.overrun);
+            self.store_overrun();
+        }
+    }
+
+    fn insts(&mut self) {
         for register in 0..self.code.registers {
             let register = Word::new(register);
             self.text.put("mov.b32", register, format_args!("0"));
@@ -143,13 +180,6 @@ impl Run<'_> {
             self.text.place(label);
         }
         self.text.place(self.end);
-        self.effects.finish(self.text, self.layout, self.command);
-        let overruns = |inst: &Inst| matches!(inst, Inst::Overrun);
-        if self.visits.is_some() || code.insts.iter().any(overruns) {
-            self.text.jump(self.next);
-            self.text.place(self.overrun);
-            self.store_overrun();
-        }
     }
 
     /// The counts stay 0, so that nothing is stored, and the command does not run again.
@@ -251,6 +281,20 @@ impl Run<'_> {
             Inst::JumpUnless(condition, to) => self.jump(condition, "setp.eq.s32", to),
             Inst::End => self.text.jump(self.end),
             Inst::Overrun => self.text.jump(self.overrun),
+            Inst::Write(ref write) => {
+                let has = self.has(write.slot, write.column);
+                let turn = self.turn.expect("atomic commands have turns");
+                turn.write(self.text, layout, write, has);
+            }
+            Inst::Keep(slot) => {
+                let is = self.presence(slot);
+                let turn = self.turn.expect("atomic commands have turns");
+                turn.keep(self.text, layout, slot.into(), is);
+            }
+            Inst::Refuse => {
+                let turn = self.turn.expect("atomic commands have turns");
+                self.text.jump(turn.refuse);
+            }
         }
     }
 

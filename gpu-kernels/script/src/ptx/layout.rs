@@ -8,6 +8,7 @@ use crate::interpreter::Space;
 pub struct Layout {
     pub world: WorldFields,
     pub tick: TickFields,
+    pub counters: CounterFields,
     pub command: CommandFields,
     pub after: AfterFields,
     pub notification: NotificationFields,
@@ -87,6 +88,28 @@ fields! {
         index_positions,
         /// By 2^[`Numbers::directory_shift`] buckets: where they begin in the index.
         directory,
+        /// By kind and column: the least and the greatest value.
+        bounds,
+        /// By turn of an atomic command: its place in the tick, and what becomes of it.
+        atomic_places,
+        atomic_verdicts,
+        /// By turn, then key: its slot, or that of nobody; and its place among the pairs.
+        atomic_slots,
+        atomic_pair_places,
+        /// By turn: how many of its keys wait for commands before.
+        atomic_waits,
+        /// Turns that can run, as they come to that; all bits set in places that are free.
+        atomic_queue,
+        /// The keys of all turns, sorted by slot, then by turn; and turn and key in one number.
+        atomic_pair_keys,
+        atomic_pair_values,
+        /// By turn: its timed commands and notifications, and their numbers.
+        atomic_afters,
+        atomic_after_counts,
+        atomic_notifications,
+        atomic_notification_counts,
+        /// By slot and column: the place of the last atomic command that wrote it.
+        atomic_writers,
     }
 
     /// The second parameter.
@@ -99,6 +122,24 @@ fields! {
         words,
         /// The address of [`NotificationFields`] each.
         notifications,
+        /// The address of [`CounterFields`].
+        counters,
+    }
+
+    /// Counters of the tick. The fields have 64 bits, of which the lower 32 count.
+    pub struct CounterFields {
+        /// Atomic commands that ask for a turn.
+        atomic_asked,
+        /// Pairs of turn and key.
+        atomic_pairs,
+        /// Of the queue: how many turns are in it; how many of these threads take by their
+        /// number, and how many of the others are taken; how many have ended.
+        atomic_tail,
+        atomic_first,
+        atomic_head,
+        atomic_done,
+        /// Not 0 if a worker has given up.
+        atomic_stuck,
     }
 
     /// A command of the tick. The fields have 32 bits.
@@ -108,6 +149,8 @@ fields! {
         sequence,
         /// Into the frame's words, or with the highest bit set into `due_words`.
         word_start,
+        /// 16 bits.
+        kind,
     }
 
     /// A command that is put off. The fields have 32 bits.
@@ -168,6 +211,13 @@ pub struct Numbers {
     pub live: u32,
     /// The verdict on a command that used up its budget.
     pub over_budget: u32,
+    /// Those on atomic commands of which a condition does not hold, that have to do with an entity
+    /// that is no key of theirs, and that did nothing.
+    pub refused: u32,
+    pub moved: u32,
+    pub idle: u32,
+    /// The most atomic commands of a tick.
+    pub atomic_max: u32,
 }
 
 /// In place of an offset: nothing is stored.

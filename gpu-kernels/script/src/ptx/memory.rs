@@ -45,12 +45,37 @@ pub fn load_present(
     offset: i32,
     otherwise: i32,
 ) -> Value {
+    load_present_by(LOAD, text, presence, address, offset, otherwise)
+}
+
+/// An attribute in a row if its entity is there, else a constant.
+pub fn load_of_row(
+    text: &mut Text,
+    presence: Presence,
+    row: Long,
+    offset: i32,
+    otherwise: i32,
+) -> Value {
+    let operation = if text.has_live_rows { LOAD_LIVE } else { LOAD };
+    load_present_by(operation, text, presence, row, offset, otherwise)
+}
+
+fn load_present_by(
+    operation: &str,
+    text: &mut Text,
+    presence: Presence,
+    address: Long,
+    offset: i32,
+    otherwise: i32,
+) -> Value {
     match presence {
-        Presence::Always => Value::Word(load(text, address, offset)),
+        Presence::Always => Value::Word(text.set(operation, format_args!("[{address}+{offset}]"))),
         Presence::Never => Value::Const(otherwise),
         Presence::If(flag) => {
             let word: Word = text.set("mov.b32", format_args!("{otherwise}"));
-            text.line(format_args!("@{flag} {LOAD} {word}, [{address}+{offset}]"));
+            text.line(format_args!(
+                "@{flag} {operation} {word}, [{address}+{offset}]"
+            ));
             Value::Word(word)
         }
     }
@@ -64,3 +89,6 @@ pub fn store(text: &mut Text, address: Long, offset: u32, value: Value) {
 pub const WORLD: &str = "world";
 pub const TICK: &str = "tick";
 const LOAD: &str = "ld.global.nc.u32";
+/// Of what other threads write.
+pub const LOAD_LIVE: &str = "ld.relaxed.gpu.global.u32";
+pub const STORE_LIVE: &str = "st.relaxed.gpu.global.u32";

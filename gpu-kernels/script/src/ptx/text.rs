@@ -11,6 +11,8 @@ pub struct Text {
     /// By class: the registers so far.
     registers: [u32; CLASSES.len()],
     labels: u32,
+    /// Rows change while the kernel runs, by other threads too.
+    pub has_live_rows: bool,
 }
 
 /// A register of one class.
@@ -31,7 +33,13 @@ pub enum Value {
 }
 
 /// By class: the type, and how the names begin.
-const CLASSES: [(&str, &str); 4] = [("b32", "%w"), ("b64", "%l"), ("pred", "%f"), ("f64", "%x")];
+const CLASSES: [(&str, &str); 5] = [
+    ("b32", "%w"),
+    ("b64", "%l"),
+    ("pred", "%f"),
+    ("f64", "%x"),
+    ("b16", "%h"),
+];
 
 macro_rules! registers {
     ($($(#[$docs:meta])* $name:ident = $class:literal;)*) => { $(
@@ -62,6 +70,8 @@ registers! {
     /// A condition.
     Flag = 2;
     Double = 3;
+    /// 16 bits.
+    Half = 4;
 }
 
 impl Text {

@@ -6,7 +6,7 @@ pub mod native;
 pub mod random;
 
 use script::arith::{self, Random};
-use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, Space, World};
+use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use script::ir::Budget;
 use script::{Command, Logic, Problem, builtin};
 use shared::world::logic::{Constants, LogicConfig, Text};
@@ -175,7 +175,12 @@ impl TestWorld {
         }
     }
 
-    pub fn run(&self, command: &Command, entity: EntityId, words: &[i32]) -> Result<Done, Overrun> {
+    pub fn run(
+        &self,
+        command: &Command,
+        entity: EntityId,
+        words: &[i32],
+    ) -> Result<Done, NoEffect> {
         let mut done = Done::default();
         let invocation = Invocation {
             tick: self.tick,
@@ -209,6 +214,13 @@ impl World for TestWorld {
             .any(|a| usize::from(a.column) == column)
     }
 
+    fn bounds(&self, slot: Slot, column: usize) -> (i32, i32) {
+        let kind = &self.schema.kinds[usize::from(self.kind(slot))];
+        let mut own = kind.attributes.iter();
+        let own = own.find(|a| usize::from(a.column) == column).unwrap();
+        (own.min, own.max)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let dimensions = self.schema.dimensions();
         for slot in 0..self.rows.len() as u32 {
@@ -229,6 +241,8 @@ impl World for TestWorld {
 pub struct Done {
     /// Slot, column, value.
     pub updates: Vec<(u32, u16, i32)>,
+    /// What an atomic command leaves: slot, column, value.
+    pub writes: Vec<(u32, u16, i32)>,
     /// Ticks, entity, command, words.
     pub afters: Vec<(u32, EntityId, u16, Vec<i32>)>,
     pub notifications: Vec<Told>,
@@ -240,6 +254,10 @@ pub type Told = (u16, EntityId, Option<([i32; 3], i32)>, Vec<i32>);
 impl Effects for Done {
     fn update(&mut self, slot: Slot, column: u16, value: i32) {
         self.updates.push((slot.0, column, value));
+    }
+
+    fn write(&mut self, slot: Slot, column: u16, value: i32) {
+        self.writes.push((slot.0, column, value));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Commands as machine code over a small world in memory.
 
 use script::arith::random_key;
-use script::interpreter::{Outgoing, Overrun, World};
+use script::interpreter::{NoEffect, Outgoing, World};
 use script::native::{Call, Host, Native, Shape, Thread, View};
 use script::{Command, Logic};
 use shared::EntityId;
@@ -18,6 +18,9 @@ pub fn compile(logic: &Logic, world: &TestWorld) -> Native {
         space: world.space(),
         columns: world.schema.attributes.len(),
         kind_columns: world.schema.kind_columns(),
+        bounds: (0..world.schema.kinds.len())
+            .flat_map(|kind| world.schema.bounds(kind))
+            .collect(),
         live: LIVE,
     };
     Native::compile(commands, shape).unwrap()
@@ -30,7 +33,7 @@ pub fn run(
     command: &Command,
     entity: EntityId,
     words: &[i32],
-) -> Result<Done, Overrun> {
+) -> Result<Done, NoEffect> {
     let columns = world.schema.attributes.len();
     let arrays = Arrays::of(world, columns);
     let view = View::new(

@@ -4,7 +4,8 @@
 //! end, and what is near is opened before it is visited. Wild ones do not.
 
 use script::ir::{
-    After, Binary, Code, Inst, NOBODY, Notify, Operand, Point, Reg, TIMED_WORDS_MAX, Unary,
+    After, Binary, Code, Inst, NOBODY, Notify, Operand, Point, Reg, TIMED_WORDS_MAX, Unary, Write,
+    WriteOp,
 };
 use shared::world::mix::mix;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
@@ -22,6 +23,8 @@ pub struct Shape {
     /// that has a meaning, jumps forward to anywhere, and visits what it has not opened. The
     /// budget must be small, and slot 0 alive: it is in registers that are not set.
     pub is_wild: bool,
+    /// Whether it writes at once instead of updating.
+    pub is_atomic: bool,
 }
 
 /// The command of a seed.
@@ -160,6 +163,13 @@ impl Program {
             11 | 12 => Inst::Read(number, self.any_slot(), self.column()),
             13 => Inst::Distance(number, self.point(), self.point()),
             14 => Inst::IsWithin(number, self.point(), self.point(), self.operand()),
+            15..=17 if self.shape.is_atomic => Inst::Write(Write {
+                slot: self.any_slot(),
+                column: self.column(),
+                op: [WriteOp::Set, WriteOp::Add, WriteOp::Sub][self.below(3) as usize],
+                value: self.operand(),
+                fits: self.below(8) == 0,
+            }),
             15..=17 => Inst::Update(self.any_slot(), self.column(), self.operand()),
             18 => self.after(),
             19 => self.notify(),
@@ -177,6 +187,8 @@ impl Program {
             }
             23 => match self.below(20) {
                 0 => Inst::End,
+                3..=5 if self.shape.is_atomic => Inst::Keep(self.any_slot()),
+                6 if self.shape.is_atomic => Inst::Refuse,
                 1 => Inst::Overrun,
                 2 => Inst::Copy(self.entity(), Operand::Const(NOBODY)),
                 _ => Inst::Copy(self.entity(), self.slot()),

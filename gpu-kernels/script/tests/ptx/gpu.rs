@@ -11,7 +11,8 @@ use device::layout::Described;
 use device::{ConstPointer, Device, Grid, Plain, Plan, Pointer};
 use script::interpreter::Interpreter;
 use script::ptx::layout::{
-    AfterFields, CommandFields, NOWHERE, NotificationFields, Numbers, TickFields, WorldFields,
+    AfterFields, CommandFields, CounterFields, NOWHERE, NotificationFields, Numbers, TickFields,
+    WorldFields,
 };
 use script::ptx::{self, Layout};
 
@@ -71,6 +72,7 @@ device::device_struct! {
         slot: u32;
         generation: u32;
         word_start: u32;
+        kind: u32;
     }
 }
 
@@ -151,12 +153,20 @@ fn seeds() -> Range<u64> {
 fn layout(numbers: Numbers) -> Layout {
     fn of<T: Described, F>(new: impl Fn(u32, &mut dyn FnMut(&str) -> u32) -> F) -> F {
         let structure = T::structure();
-        let mut offset = |name: &str| structure.offset(name) as u32;
+        let mut offset = |name: &str| match is_of_atomic(name) {
+            true => 0,
+            false => structure.offset(name) as u32,
+        };
         new(structure.bytes as u32, &mut offset)
+    }
+    // Only atomic commands use these.
+    fn is_of_atomic(name: &str) -> bool {
+        name.starts_with("atomic_") || ["bounds", "counters"].contains(&name)
     }
     Layout {
         world: of::<TestWorld, _>(|bytes, offset| WorldFields::new(bytes, offset)),
         tick: of::<TestTick, _>(|bytes, offset| TickFields::new(bytes, offset)),
+        counters: CounterFields::default(),
         command: of::<TestCommand, _>(|bytes, offset| CommandFields::new(bytes, offset)),
         after: of::<TestAfter, _>(|bytes, offset| AfterFields::new(bytes, offset)),
         notification: of::<TestNotification, _>(|bytes, offset| {
@@ -244,6 +254,7 @@ impl Test<'_> {
             slot: command.entity.slot.0,
             generation: command.entity.generation,
             word_start: (3 * i as u32) | ((i as u32 % 2) << 31),
+            kind: KIND.into(),
         };
         let commands: Vec<TestCommand> = state.commands.iter().enumerate().map(command).collect();
         self.write(world.commands, &commands);

@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, thread};
 
+use script::atomic::Keys;
 use script::interpreter::Interpreter;
 use script::ir::{Binary, Code, Inst, NOBODY, Operand, Reg};
 use script::{Logic, ptx};
@@ -50,6 +51,35 @@ fn every_command_assembles() {
             });
         }
     });
+}
+
+#[test]
+fn all_atomic_commands_of_a_world_assemble_together() {
+    let Some(assembler) = Assembler::find() else {
+        return;
+    };
+    for seed in 0..20 {
+        let layout = worlds::layout(seed);
+        let shape = programs::Shape {
+            is_atomic: true,
+            ..worlds::shape(&layout)
+        };
+        let codes = [0, 1, 2].map(|n| programs::program(3 * seed + n, shape));
+        let keys = codes
+            .each_ref()
+            .map(|code| Keys::of(code).unwrap_or_default());
+        let commands: Vec<_> = (7..).zip(&codes).zip(&keys).collect();
+        let commands: Vec<_> = commands
+            .iter()
+            .map(|&((n, code), keys)| (n, code, keys))
+            .collect();
+        let text = ptx::atomic_module(&commands, &layout);
+        for target in ["sm_75", "sm_90"] {
+            if let Err(error) = assembler.assemble(&text, target) {
+                panic!("seed {seed}, {target}: {error}\n{text}");
+            }
+        }
+    }
 }
 
 /// Else comparing kernels with the interpreter would say little.

@@ -1,7 +1,7 @@
 //! A random state of a world, commands for it, and what the interpreter makes of them.
 
 use script::arith::{self, Random};
-use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, World};
+use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
 use script::ir::Code;
 use script::ptx::layout::Numbers;
 use shared::world::mix::mix;
@@ -144,7 +144,7 @@ impl State {
         interpreter: &mut Interpreter,
         code: &Code,
         command: &Command,
-    ) -> Result<Run, Overrun> {
+    ) -> Result<Run, NoEffect> {
         let Command {
             entity, sequence, ..
         } = *command;

@@ -3,7 +3,8 @@
 use script::interpreter::Space;
 use script::ir::Budget;
 use script::ptx::layout::{
-    AfterFields, CommandFields, Layout, NotificationFields, Numbers, TickFields, WorldFields,
+    AfterFields, CommandFields, CounterFields, Layout, NotificationFields, Numbers, TickFields,
+    WorldFields,
 };
 
 use crate::programs::Shape;
@@ -16,6 +17,7 @@ pub fn shape(layout: &Layout) -> Shape {
         commands: 9,
         notifications: 4,
         is_wild: false,
+        is_atomic: false,
     }
 }
 
@@ -27,15 +29,18 @@ pub fn layout(number: u64) -> Layout {
         last
     };
     let world = WorldFields::new(512, &mut pointer);
+    let counters = CounterFields::new(1024, &mut pointer);
     Layout {
         world,
         tick: TickFields::new(512, pointer),
+        counters,
         command: CommandFields {
             bytes: 20,
             slot: 0,
             generation: 4,
             sequence: 8,
             word_start: 12,
+            kind: 16,
         },
         after: AfterFields {
             bytes: 36,
@@ -84,5 +89,9 @@ pub fn numbers(number: u64) -> Numbers {
         has_causes: !number.is_multiple_of(3),
         live: 1,
         over_budget: 0x102,
+        refused: 0x106,
+        moved: 0x107,
+        idle: 0x105,
+        atomic_max: 1000,
     }
 }

@@ -52,6 +52,11 @@ impl TickCauses<'_> {
         self.first[key].fetch_min(self.tick | u64::from(command), Ordering::Relaxed);
     }
 
+    /// Records that a command is the cause, whichever updated the attribute before.
+    pub fn set(&self, key: usize, command: u32) {
+        self.first[key].store(self.tick | u64::from(command), Ordering::Relaxed);
+    }
+
     /// The place of the first command that updated an attribute in this tick.
     pub fn first(&self, key: usize) -> usize {
         self.first[key].load(Ordering::Relaxed) as u32 as usize

@@ -35,6 +35,7 @@ impl CpuBackend {
             behind: vec![],
             timed: state.timed.pending(),
             next_sequence: state.timed.next_sequence(),
+            deferred: state.deferred.clone(),
             logic: self.config.logic.clone(),
         }
     }

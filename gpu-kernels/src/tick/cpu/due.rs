@@ -1,7 +1,11 @@
+use std::ops::Range;
+
+use shared::world::command::COMMAND_WORDS_MAX;
 use shared::{EntityId, Slot, WorldConfig};
 
 use super::State;
 use crate::tick::counts::Counts;
+use crate::tick::deferred::DeferredCommand;
 use crate::tick::frame::{Command, Frame};
 use crate::tick::timed::TimedCommand;
 
@@ -13,36 +17,84 @@ pub struct Due {
     /// Those that are due beside the frame's, and their words.
     commands: Vec<Command>,
     words: Vec<i32>,
+    /// Atomic commands that waited, and their words.
+    deferred: Vec<DeferredCommand>,
+    deferred_commands: Vec<Command>,
+    deferred_words: Vec<i32>,
 }
 
-/// All commands of a tick: the frame's, then those that are due.
+/// All commands of a tick: the frame's, then those that are due. Behind them are the places of
+/// atomic commands that waited for this tick, which are no commands of it otherwise.
 #[derive(Clone, Copy)]
 pub struct TickCommands<'a> {
     given: &'a [Command],
     given_words: &'a [i32],
     due: &'a [Command],
     due_words: &'a [i32],
+    deferred: &'a [DeferredCommand],
+    deferred_commands: &'a [Command],
+    deferred_words: &'a [i32],
 }
 
 impl<'a> TickCommands<'a> {
+    /// Without those that waited.
     pub fn len(&self) -> usize {
         self.given.len() + self.due.len()
+    }
+
+    /// The places of atomic commands that waited, in order.
+    pub fn deferred_places(&self) -> Range<usize> {
+        self.len()..self.len() + self.deferred.len()
+    }
+
+    /// The n-th command, if it waited for this tick.
+    fn deferred(&self, n: usize) -> Option<&'a DeferredCommand> {
+        self.deferred.get(n.checked_sub(self.len())?)
+    }
+
+    /// Whether the n-th command waited as its references had changed.
+    pub fn has_moved(&self, n: usize) -> bool {
+        self.deferred(n).is_some_and(|waited| waited.has_moved)
+    }
+
+    /// The n-th command and its place, to wait for the next tick.
+    pub fn defer(&self, n: usize, has_moved: bool) -> (usize, DeferredCommand) {
+        let command = self.get(n);
+        let mut words = [0; COMMAND_WORDS_MAX];
+        let given = self.words(n);
+        words[..given.len()].copy_from_slice(given);
+        let deferred = DeferredCommand {
+            entity: command.entity,
+            kind: command.kind,
+            word_count: command.word_count,
+            sequence: command.sequence,
+            is_given: self.was_given(n),
+            has_moved,
+            words,
+        };
+        (n, deferred)
     }
 
     #[inline]
     pub fn get(&self, n: usize) -> &'a Command {
         match self.given.get(n) {
             Some(command) => command,
-            None => &self.due[n - self.given.len()],
+            None => match self.due.get(n - self.given.len()) {
+                Some(command) => command,
+                None => &self.deferred_commands[n - self.len()],
+            },
         }
     }
 
     /// The n-th command's words.
     #[inline]
     pub fn words(&self, n: usize) -> &'a [i32] {
-        let words = match self.is_given(n) {
-            true => self.given_words,
-            false => self.due_words,
+        let words = if self.is_given(n) {
+            self.given_words
+        } else if n < self.len() {
+            self.due_words
+        } else {
+            self.deferred_words
         };
         let command = self.get(n);
         &words[command.word_start as usize..][..usize::from(command.word_count)]
@@ -54,23 +106,34 @@ impl<'a> TickCommands<'a> {
         n < self.given.len()
     }
 
+    /// Whether the n-th command is the frame's, or was that of the frame in which it began to wait.
+    #[inline]
+    pub fn was_given(&self, n: usize) -> bool {
+        self.is_given(n) || self.deferred(n).is_some_and(|waited| waited.is_given)
+    }
+
     /// The frame's commands before the n-th, which is the frame's too.
     pub fn given_before(&self, n: usize) -> &'a [Command] {
         &self.given[..n]
     }
 
-    /// Copies all to one list of commands and one of words.
+    /// Copies all, with those that waited, to one list of commands and one of words.
     pub fn copy_to(&self, commands: &mut Vec<Command>, words: &mut Vec<i32>) {
         words.clear();
         words.extend_from_slice(self.given_words);
         words.extend_from_slice(self.due_words);
+        words.extend_from_slice(self.deferred_words);
         commands.clear();
         commands.extend_from_slice(self.given);
-        let behind = self.given_words.len() as u32;
-        commands.extend(self.due.iter().map(|&command| Command {
-            word_start: command.word_start + behind,
-            ..command
-        }));
+        let mut extend = |more: &[Command], behind: usize| {
+            commands.extend(more.iter().map(|&command| Command {
+                word_start: command.word_start + behind as u32,
+                ..command
+            }));
+        };
+        let given = self.given_words.len();
+        extend(self.due, given);
+        extend(self.deferred_commands, given + self.due_words.len());
     }
 }
 
@@ -82,6 +145,9 @@ impl Due {
             dimensions: config.dimensions(),
             commands: vec![],
             words: vec![],
+            deferred: vec![],
+            deferred_commands: vec![],
+            deferred_words: vec![],
         }
     }
 
@@ -97,6 +163,26 @@ impl Due {
             given_words: &frame.words,
             due: &self.commands,
             due_words: &self.words,
+            deferred: &self.deferred,
+            deferred_commands: &self.deferred_commands,
+            deferred_words: &self.deferred_words,
+        }
+    }
+
+    /// Gathers the atomic commands that waited for this tick.
+    fn gather_deferred(&mut self, state: &mut State) {
+        self.deferred = state.take_deferred();
+        self.deferred_commands.clear();
+        self.deferred_words.clear();
+        for waited in &self.deferred {
+            self.deferred_commands.push(Command {
+                entity: waited.entity,
+                sequence: waited.sequence,
+                word_start: self.deferred_words.len() as u32,
+                kind: waited.kind,
+                word_count: waited.word_count,
+            });
+            self.deferred_words.extend_from_slice(waited.words());
         }
     }
 
@@ -107,6 +193,7 @@ impl Due {
     pub fn gather(&mut self, frame: &Frame, state: &mut State, counts: &mut Counts) {
         self.commands.clear();
         self.words.clear();
+        self.gather_deferred(state);
         let room = self.commands_max.saturating_sub(frame.commands.len());
         let mut total = frame.commands.len();
         state.take_due(|timed| {

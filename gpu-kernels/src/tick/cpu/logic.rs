@@ -5,12 +5,12 @@ mod run;
 
 use std::collections::BTreeMap;
 
-use script::interpreter::Overrun;
-use shared::{CommandKind, EntityId, NotificationKind, Refusal, Slot, WorldConfig};
+use shared::{CommandKind, EntityId, NotificationKind, Refusal, Slot, Tick, WorldConfig};
 
 use device::cpu::{Workers, grow, partition_point, ranges, take};
 
 use super::causes::{Causes, TickCauses};
+use super::merge::Left;
 use super::usage::is_surplus;
 use super::{Index, State, TickCommands};
 use crate::logic::{Catalog, Rest, Scripts};
@@ -21,7 +21,8 @@ use crate::tick::output::{Changes, RefusedCommand, TickOutput};
 use crate::tick::timed::TimedCommand;
 use crate::tick::trace::{Trace, TracedUpdate};
 use pairs::{Pair, Pairs};
-use run::{Frozen, Run, Runner};
+pub use run::Run;
+use run::{Frozen, Runner};
 
 /// The tick's updates, which its commands emit.
 pub struct Updates {
@@ -39,7 +40,7 @@ pub struct Updates {
 
 /// The verdict on a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+pub enum Verdict {
     Malformed,
     Stale,
     /// Its entity has given it as often in the tick as it may.
@@ -51,11 +52,17 @@ enum Verdict {
     /// It ran, and had no effect.
     Idle,
     Run(CommandKind),
+    /// It is atomic, and has its turn later in the tick.
+    Atomic,
+    /// A condition of an atomic command does not hold.
+    Refused,
+    /// References of an atomic command had changed, in the tick before, too.
+    Moved,
 }
 
 /// The results of the commands of one thread.
 #[derive(Default)]
-struct Part {
+pub struct Part {
     pairs: Pairs,
     /// Those that aren't kept included.
     updates: u64,
@@ -72,6 +79,8 @@ struct Part {
     used: Vec<(Slot, Rest)>,
     /// The places of births and deaths.
     lives: Vec<u32>,
+    /// The places of atomic commands.
+    atomic: Vec<u32>,
 }
 
 /// How many commands had each verdict.
@@ -82,6 +91,8 @@ struct VerdictCounts {
     over_per_tick: u64,
     resting: u64,
     over_budget: u64,
+    refused: u64,
+    moved: u64,
     applied: u64,
 }
 
@@ -94,7 +105,7 @@ pub struct Rules<'a> {
 
 impl Rules<'_> {
     #[inline]
-    fn run_of<'d>(&self, state: &State, commands: TickCommands<'d>, n: usize) -> Run<'d> {
+    pub fn run_of<'d>(&self, tick: Tick, commands: TickCommands<'d>, n: usize) -> Run<'d> {
         let Command {
             entity,
             kind,
@@ -104,7 +115,7 @@ impl Rules<'_> {
         Run {
             entity,
             words: commands.words(n),
-            random: self.scripts.random_key(state.tick, entity, kind, sequence),
+            random: self.scripts.random_key(tick, entity, kind, sequence),
         }
     }
 }
@@ -195,20 +206,24 @@ impl Updates {
         });
         let has_rests = world.state.ready.is_used();
         workers.run(tasks.collect(), |(range, offsets, part)| {
-            let after = std::mem::take(&mut part.after);
-            let notifications = std::mem::take(&mut part.notifications);
+            let (after, notifications) = part.take_emitted();
             let mut runner = Runner::new(rules.scripts, world, after, notifications);
             for (n, offset) in range.zip(offsets) {
                 *offset = 0;
                 let mut verdict = judge(world.state, rules.catalog, commands, n);
                 if let Verdict::Run(kind) = verdict
+                    && rules.scripts.is_atomic(kind.id())
+                {
+                    verdict = Verdict::Atomic;
+                    part.atomic.push(n as u32);
+                } else if let Verdict::Run(kind) = verdict
                     && rules.scripts.has(kind.id())
                 {
-                    let run = rules.run_of(world.state, commands, n);
+                    let run = rules.run_of(world.state.tick, commands, n);
                     match runner.run(kind.id(), &run, &mut part.pairs) {
                         Ok(Some(updates)) => *offset = updates as u64,
                         Ok(None) => verdict = Verdict::Idle,
-                        Err(Overrun) => verdict = Verdict::OverBudget,
+                        Err(_) => verdict = Verdict::OverBudget,
                     }
                     part.updates += *offset;
                     if part.pairs.is_full() {
@@ -216,11 +231,12 @@ impl Updates {
                     }
                 }
                 part.note(rules.catalog, commands, n, verdict);
-                if has_rests && matches!(verdict, Verdict::Idle | Verdict::Run(_)) {
+                let is_used = matches!(verdict, Verdict::Idle | Verdict::Run(_) | Verdict::Atomic);
+                if has_rests && is_used {
                     part.note_use(rules.catalog, commands, n);
                 }
             }
-            (part.after, part.notifications) = runner.into_emitted();
+            part.set_emitted(runner.into_emitted());
         });
     }
 
@@ -273,7 +289,7 @@ impl Updates {
                 for n in first..range.end {
                     let out = take(&mut rest, start(n + 1) - start(n));
                     if !out.is_empty() {
-                        let run = rules.run_of(world.state, commands, n);
+                        let run = rules.run_of(world.state.tick, commands, n);
                         runner.store(commands.get(n).kind, &run, out);
                     }
                 }
@@ -377,6 +393,22 @@ impl Updates {
         });
     }
 
+    /// The places of the tick's atomic commands, in order.
+    pub fn atomic(&self) -> impl Iterator<Item = u32> + '_ {
+        self.parts
+            .iter()
+            .flat_map(|part| part.atomic.iter().copied())
+    }
+
+    /// Notes the atomic commands behind changes.
+    pub fn note_atomic(&self, left: &[Left]) {
+        if let Some(causes) = tick_causes(&self.causes, self.is_quiet) {
+            for left in left {
+                causes.set(left.key as usize, left.command);
+            }
+        }
+    }
+
     /// The tick's births and deaths among its commands, in order, each with its words.
     pub fn lives<'a>(
         &'a self,
@@ -392,7 +424,7 @@ fn tick_causes(causes: &Option<Causes>, is_quiet: bool) -> Option<TickCauses<'_>
 }
 
 impl Part {
-    fn clear(&mut self, most: usize) {
+    pub fn clear(&mut self, most: usize) {
         self.pairs.clear(most);
         self.updates = 0;
         self.missing = None;
@@ -401,13 +433,39 @@ impl Part {
         self.refused.clear();
         self.used.clear();
         self.lives.clear();
+        self.atomic.clear();
+    }
+
+    /// Hands out the lists of timed commands and notifications, to be filled.
+    pub fn take_emitted(&mut self) -> (Vec<TimedCommand>, Vec<Notification>) {
+        let after = std::mem::take(&mut self.after);
+        (after, std::mem::take(&mut self.notifications))
+    }
+
+    pub fn set_emitted(&mut self, emitted: (Vec<TimedCommand>, Vec<Notification>)) {
+        (self.after, self.notifications) = emitted;
     }
 
     /// Counts a verdict, and notes which command of a client has no effect.
     #[inline]
-    fn note(&mut self, catalog: &Catalog, commands: TickCommands<'_>, n: usize, verdict: Verdict) {
+    pub fn note(
+        &mut self,
+        catalog: &Catalog,
+        commands: TickCommands<'_>,
+        n: usize,
+        verdict: Verdict,
+    ) {
         let counts = &mut self.counts;
         let reason = match verdict {
+            Verdict::Atomic => return,
+            Verdict::Refused => {
+                counts.refused += 1;
+                Refusal::Idle
+            }
+            Verdict::Moved => {
+                counts.moved += 1;
+                Refusal::BeyondLimits
+            }
             Verdict::Run(kind) => {
                 counts.applied += 1;
                 if matches!(kind, CommandKind::SPAWN | CommandKind::DESPAWN) {
@@ -455,7 +513,7 @@ impl Part {
     }
 
     /// Hands over the results, in the order of the commands. Used commands begin their cooldown.
-    fn conclude(&mut self, catalog: &Catalog, state: &mut State, out: &mut TickOutput) {
+    pub fn conclude(&mut self, catalog: &Catalog, state: &mut State, out: &mut TickOutput) {
         self.counts.add_to(&mut out.counts);
         for (&kind, &runs) in &self.over_budget {
             let kind = CommandKind(kind);
@@ -487,19 +545,21 @@ impl VerdictCounts {
         counts.over_per_tick += self.over_per_tick;
         counts.resting += self.resting;
         counts.over_budget += self.over_budget;
+        counts.atomic_refused += self.refused;
+        counts.atomic_moved += self.moved;
         counts.applied += self.applied;
     }
 }
 
 /// The report of a client's command; `None` of commands that no client gave.
-fn refusal(
+pub fn refusal(
     catalog: &Catalog,
     commands: TickCommands<'_>,
     n: usize,
     reason: Refusal,
 ) -> Option<RefusedCommand> {
     let command = commands.get(n);
-    let is_clients = commands.is_given(n) && catalog.is_clients(command.kind);
+    let is_clients = commands.was_given(n) && catalog.is_clients(command.kind);
     is_clients.then_some(RefusedCommand {
         entity: command.entity,
         sequence: command.sequence,

@@ -25,6 +25,17 @@ pub struct Merge {
     changed_entities: usize,
 }
 
+/// An attribute that atomic commands left with another value than the merge.
+#[derive(Clone, Copy, Debug)]
+pub struct Left {
+    /// slot × columns + column.
+    pub key: u32,
+    pub before: i32,
+    pub now: i32,
+    /// The place of the last command that wrote it.
+    pub command: u32,
+}
+
 /// Properties of the columns.
 struct Columns {
     rules: Vec<MergeRule>,
@@ -167,6 +178,28 @@ impl Merge {
         }
         self.pack(workers, state.columns, &cuts, &results, changes);
         counts.changes = changes.values.len() as u64;
+    }
+
+    /// The bits of a key: slot × columns + column.
+    pub fn key_bits(&self) -> u32 {
+        self.key_bits
+    }
+
+    /// Takes in what atomic commands left in the rows.
+    pub fn leave(&mut self, state: &mut State, left: &[Left]) {
+        for &Left {
+            key, before, now, ..
+        } in left
+        {
+            let (slot, column) = (key / state.columns as u32, key as usize % state.columns);
+            if self.columns.visible[column] {
+                let changed = &mut self.changed[slot as usize];
+                self.changed_entities += usize::from(*changed != self.stamp);
+                *changed = self.stamp;
+            }
+            state.subtract(part::COLUMNS + column, attribute(slot, before));
+            state.add(part::COLUMNS + column, attribute(slot, now));
+        }
     }
 
     /// Packs the parts' changes into a CSR by entity.

@@ -2,7 +2,7 @@
 
 use device::cpu::{Workers, ranges, take};
 use script::arith::ticks_back;
-use script::native::View;
+use script::native::{Rows, View};
 use shared::{Slot, Tick, WorldConfig};
 
 use super::State;
@@ -40,6 +40,11 @@ impl Past {
     /// The view with the ticks that are kept.
     pub fn seen_by<'a>(&'a self, view: View<'a>) -> View<'a> {
         view.with_past(&self.positions, self.ticks, self.dimensions)
+    }
+
+    /// The same for commands that change the rows.
+    pub fn seen_in<'a>(&'a self, rows: Rows<'a>) -> Rows<'a> {
+        rows.with_past(&self.positions, self.ticks, self.dimensions)
     }
 
     /// [`World::past`](script::interpreter::World::past).

@@ -31,6 +31,14 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
             "timed commands",
             u64::from(limits.timed_commands) * (size_of::<crate::TimedCommand>() as u64 + 8 + 24),
         ),
+        // What was in the rows before two writes of each, sorted and not; commands that wait.
+        (
+            "atomic commands",
+            match u64::from(limits.atomic_per_tick) {
+                0 => 0,
+                most => most * (2 * 24 + 8) + commands * size_of::<crate::DeferredCommand>() as u64,
+            },
+        ),
         ("state rows", slots * columns * 4),
         ("slots", slots * 12),
         // A track and the position before the tick; the slots and velocities of three lists.

@@ -38,8 +38,6 @@ impl CpuBackend {
         if let Some(trace) = &mut self.trace {
             self.updates.trace(&self.config, commands, trace);
         }
-        out.refused.extend(frame.beyond(&self.config));
-        out.refused.sort_unstable();
         out.stages.set(Stage::Logic, clock.lap());
 
         self.merge.merge(
@@ -49,6 +47,20 @@ impl CpuBackend {
             &mut out.changes,
             &mut out.counts,
         );
+        self.atomic.run(
+            &self.workers,
+            rules,
+            &mut self.state,
+            (commands, self.updates.atomic()),
+            &mut self.merge,
+            out,
+        );
+        if let Some(trace) = &mut self.trace {
+            self.atomic.trace(&self.config, &self.state, trace);
+        }
+        self.updates.note_atomic(self.atomic.left());
+        out.refused.extend(frame.beyond(&self.config));
+        out.refused.sort_unstable();
         self.updates.write_causes(
             &self.workers,
             rules.catalog,

@@ -4,6 +4,7 @@ use shared::{Tick, WorldConfig};
 
 use super::State;
 use crate::tick::counts::Counts;
+use crate::tick::deferred::DeferredCommand;
 use crate::tick::state::{Snapshot, part};
 use crate::tick::timed::{TimedCommand, next_sequence_element};
 
@@ -114,6 +115,23 @@ impl State {
             each(command);
         });
         self.subtract(part::TIMED, elements);
+    }
+
+    /// Removes the atomic commands that waited for this tick.
+    pub fn take_deferred(&mut self) -> Vec<DeferredCommand> {
+        let deferred = std::mem::take(&mut self.deferred);
+        for (place, command) in deferred.iter().enumerate() {
+            self.subtract(part::TIMED, command.element(place));
+        }
+        deferred
+    }
+
+    /// Lets atomic commands wait for the next tick.
+    pub fn defer(&mut self, commands: Vec<DeferredCommand>) {
+        for (place, command) in commands.iter().enumerate() {
+            self.add(part::TIMED, command.element(place));
+        }
+        self.deferred = commands;
     }
 
     /// Schedules a command, if there is room.

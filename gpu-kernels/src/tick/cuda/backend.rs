@@ -451,12 +451,12 @@ impl Output {
         });
         self.output = Arc::new(TickOutput {
             changes: Changes {
-                slots: HostVec::locked(room(sizes.changes)),
-                offsets: HostVec::locked(room(sizes.changes + 1)),
-                columns: HostVec::locked(room(sizes.changes)),
-                values: HostVec::locked(room(sizes.changes)),
-                causes: HostVec::locked(room(sizes.changes * sizes.causes)),
-                actors: HostVec::locked(room(sizes.changes * sizes.causes)),
+                slots: HostVec::locked(room(sizes.changes())),
+                offsets: HostVec::locked(room(sizes.changes() + 1)),
+                columns: HostVec::locked(room(sizes.changes())),
+                values: HostVec::locked(room(sizes.changes())),
+                causes: HostVec::locked(room(sizes.changes() * sizes.causes)),
+                actors: HostVec::locked(room(sizes.changes() * sizes.causes)),
             },
             courses: Courses {
                 slots: HostVec::locked(room(sizes.capacity * sizes.motion)),

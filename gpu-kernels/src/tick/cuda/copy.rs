@@ -9,8 +9,10 @@ use super::layout::{self, TIMED_COLUMNS, TimedState};
 use super::regions::host_region;
 use super::sizes::Sizes;
 use super::snapshot::{host_observer, of_living, slot_state};
-use super::{Part, timed};
+use super::{Part, deferred, timed};
+use crate::tick::frame::Command;
 use crate::tick::state::{Snapshot, Track};
+use crate::tick::timed::TIMED_WORDS_MAX;
 
 /// A copy of the state on its way to the host. What clients know is left out.
 pub struct Copy {
@@ -33,6 +35,9 @@ pub struct Copy {
     publications: Piece<layout::Region>,
     subscriptions: Piece<layout::Region>,
     timed: [Piece<u32>; TIMED_COLUMNS],
+    deferred: Piece<Command>,
+    deferred_words: Piece<i32>,
+    deferred_flags: Piece<u32>,
 }
 
 /// An array of the state, of which the host has a part.
@@ -117,6 +122,7 @@ impl Part {
         let due = if s.respawns > 0 { s.capacity } else { 0 };
         // This waits for the ticks before, too.
         let timed: TimedState = self.fetch(w.timed_state, 1)?[0];
+        let deferred = self.fetch(w.deferred_state, 1)?[0].len;
         let mut columns = vec![];
         for column in 0..TIMED_COLUMNS as u64 {
             columns.push(from.piece(w.timed.at(column * s.timed), timed.len)?);
@@ -144,6 +150,9 @@ impl Part {
             publications: from.piece(r.publications, s.carriers)?,
             subscriptions: from.piece(r.subscriptions, s.carriers)?,
             timed: timed_columns,
+            deferred: from.piece(w.deferred, deferred)?,
+            deferred_words: from.piece(w.deferred_words, deferred * TIMED_WORDS_MAX as u64)?,
+            deferred_flags: from.piece(w.deferred_flags, deferred)?,
         };
         // The downloads have a lane of their own.
         device.synchronize(Lane::Work)?;
@@ -169,6 +178,10 @@ impl Copy {
             && self.regions.go_on(d, b)?
             && self.publications.go_on(d, b)?
             && self.subscriptions.go_on(d, b)?;
+        is_done = is_done
+            && self.deferred.go_on(d, b)?
+            && self.deferred_words.go_on(d, b)?
+            && self.deferred_flags.go_on(d, b)?;
         for column in &mut self.timed {
             is_done = is_done && column.go_on(d, b)?;
         }
@@ -208,6 +221,11 @@ impl Copy {
             known: vec![vec![]; self.clients as usize],
             behind: vec![],
             next_sequence: self.next_sequence,
+            deferred: deferred::commands(
+                &self.deferred.values,
+                &self.deferred_words.values,
+                &self.deferred_flags.values,
+            ),
             logic: self.logic,
             states: states.into_iter().map(slot_state).collect(),
         }
@@ -231,10 +249,13 @@ pub fn copy_bytes(s: &Sizes) -> u64 {
     ];
     let words = words.into_iter().map(|count| count * 4);
     let timed = (0..TIMED_COLUMNS).map(|_| s.timed * 4);
+    let deferred = [size_of::<Command>() as u64, 4 * TIMED_WORDS_MAX as u64, 4];
+    let deferred = deferred.map(|bytes| s.deferred * bytes);
     let observers = s.observers * size_of::<layout::Observer>() as u64;
     let region = size_of::<layout::Region>() as u64;
     let regions = [s.client_regions, s.carriers, s.carriers].map(|count| count * region);
-    let all = words.chain(timed).chain([observers]).chain(regions);
+    let all = words.chain(timed).chain(deferred);
+    let all = all.chain([observers]).chain(regions);
     all.map(|bytes| bytes.next_multiple_of(ALIGNMENT)).sum()
 }
 

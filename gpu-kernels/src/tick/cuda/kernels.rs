@@ -2,6 +2,7 @@
 
 use device::{Device, DriverError};
 
+use super::atomic::AtomicKernels;
 use super::due::DueKernels;
 use super::hash::HashKernels;
 use super::hearings::HearingsKernels;
@@ -17,6 +18,7 @@ use super::regions::RegionsKernels;
 pub struct Kernels {
     pub due: DueKernels,
     pub logic: LogicKernels,
+    pub atomic: AtomicKernels,
     pub merge: MergeKernels,
     pub motion: MotionKernels,
     pub lifecycle: LifecycleKernels,
@@ -32,6 +34,7 @@ impl Kernels {
         Ok(Kernels {
             due: DueKernels::load(device)?,
             logic: LogicKernels::load(device)?,
+            atomic: AtomicKernels::load(device)?,
             merge: MergeKernels::load(device)?,
             motion: MotionKernels::load(device)?,
             lifecycle: LifecycleKernels::load(device)?,

@@ -15,6 +15,7 @@ use crate::tick::notification::Notification;
 use crate::tick::parts::PARTS_MAX;
 use crate::tick::timed::TIMED_WORDS_MAX;
 pub use header::{hash, header};
+use script::ir::EFFECTS_MAX;
 pub use scripts::script_layout;
 
 /// The bits of a tier in what views and known sets hold, below those of the slot.
@@ -87,6 +88,14 @@ device::device_struct! {
         per_tick: [u8; COMMANDS_MAX];
         /// By number of a command: its place among those that rest after a use, or `NO_REST`.
         rest_places: [u8; COMMANDS_MAX];
+        /// A bit for each number of a command that is atomic.
+        atomic_kinds: [u64; COMMANDS_MAX / 64];
+        /// The most atomic commands of a tick, and the most that wait for the next one.
+        atomic_max: u32;
+        deferred_max: u32;
+        /// Where the words of those that waited begin in `due_words`.
+        deferred_base: u32;
+        padding: u32;
 
         /// Tables: by kind and column.
         bounds: ConstPointer<Int2> = s.kinds * s.columns;
@@ -135,6 +144,12 @@ device::device_struct! {
         /// The commands that wait, column by column, `timed_max` each.
         timed: Pointer<u32> = s.timed * TIMED_COLUMNS as u64;
         timed_state: Pointer<TimedState> = 1, zeroed;
+        /// Atomic commands that wait for the next tick, in order, their words, and whether a
+        /// frame gave them (1) and references had changed (2).
+        deferred: Pointer<Command> = s.deferred;
+        deferred_words: Pointer<i32> = s.deferred * TIMED_WORDS_MAX as u64;
+        deferred_flags: Pointer<u32> = s.deferred;
+        deferred_state: Pointer<DeferredState> = 1, zeroed;
 
         /// The index of the state's positions, by bucket.
         index_keys: Pointer<u64> = s.capacity;
@@ -164,8 +179,8 @@ device::device_struct! {
         last_positions: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
         /// By slot: whether its entity is told a new course.
         told: Pointer<u32> = s.capacity * s.motion;
-        /// The frame's commands, and those due.
-        commands: Pointer<Command> = s.commands;
+        /// The frame's commands, and those due; behind them atomic ones that waited.
+        commands: Pointer<Command> = s.commands + s.deferred;
         /// By command: its kind, or a `Verdict`.
         verdicts: Pointer<u32> = s.commands;
         /// By command: its place among those of its kind.
@@ -213,7 +228,7 @@ device::device_struct! {
         fallen: Pointer<u32> = s.capacity * s.respawns;
         /// Words of rules, those of rules at entities' own places, then those of timed
         /// commands.
-        due_words: Pointer<i32> = s.rule_words + s.commands.min(s.timed) * TIMED_WORDS_MAX as u64;
+        due_words: Pointer<i32> = s.deferred_base() + s.deferred * TIMED_WORDS_MAX as u64;
         /// By command: its notifications, likewise.
         notification_counts: Pointer<u32> = s.commands * u64::from(s.notifications > 0);
         notification_offsets: Pointer<u32> = s.commands * u64::from(s.notifications > 0);
@@ -221,6 +236,49 @@ device::device_struct! {
         /// By slot and column: ~stamp, then the first command that updated it; null
         /// where causes are not kept.
         first_updates: Pointer<u64> = s.capacity * s.columns * s.causes, ones;
+
+        /// As `deferred`, in the next tick.
+        deferred_next: Pointer<Command> = s.deferred;
+        deferred_words_next: Pointer<i32> = s.deferred * TIMED_WORDS_MAX as u64;
+        deferred_flags_next: Pointer<u32> = s.deferred;
+        /// By place, those that waited first: the number of its turn, or NOWHERE.
+        atomic_ranks: Pointer<u32> = 2 * s.deferred;
+        /// By turn: the command's place, and its kind or a `Verdict`.
+        atomic_places: Pointer<u32> = s.atomics;
+        atomic_verdicts: Pointer<u32> = s.atomics;
+        /// By turn and key: the slot, or NOBODY; and the place of the pair when sorted.
+        atomic_slots: Pointer<u32> = s.pairs();
+        atomic_pair_places: Pointer<u32> = s.pairs();
+        /// By turn: how many of its keys are not at the head of their queues.
+        atomic_waits: Pointer<u32> = s.atomics;
+        /// Turns that can run.
+        atomic_queue: Pointer<u32> = s.atomics;
+        /// Slots with turns, as they are before they are sorted, and then.
+        pair_keys: Pointer<u32>;
+        pair_values: Pointer<u32>;
+        atomic_pair_keys: Pointer<u32> = s.pairs();
+        atomic_pair_keys_spare: Pointer<u32> = s.pairs();
+        atomic_pair_values: Pointer<u32> = s.pairs();
+        atomic_pair_values_spare: Pointer<u32> = s.pairs();
+        /// The entities that are keys, ascending, and what the merge left in their rows.
+        atomic_entities: Pointer<u32> = s.atomic_entities();
+        atomic_rows: Pointer<i32> = s.atomic_entities() * s.columns;
+        /// By turn: what it puts off, and its notifications.
+        atomic_after_counts: Pointer<u32> = s.atomics * u64::from(s.timed > 0);
+        atomic_afters: Pointer<AfterRecord> = s.atomics * EFFECTS_MAX as u64 * u64::from(s.timed > 0);
+        atomic_notification_counts: Pointer<u32> = s.atomics * u64::from(s.notifications > 0);
+        atomic_notifications: Pointer<Notification> = s.atomics * EFFECTS_MAX as u64 * u64::from(s.notifications > 0);
+        /// By slot and column: the place of the last atomic command that wrote it.
+        atomic_writers: Pointer<u32> = s.capacity * s.columns * s.causes * u64::from(s.atomics > 0);
+        /// Attributes that atomic commands left with another value than the merge; then those
+        /// without an interval; then with all intervals.
+        left_keys: Pointer<u32> = s.left();
+        left_values: Pointer<i32> = s.left();
+        fresh_keys: Pointer<u32> = s.left();
+        fresh_values: Pointer<i32> = s.left();
+        joined_keys: Pointer<u32> = s.joined();
+        joined_values: Pointer<i64> = s.joined();
+        joined_changed: Pointer<u32> = s.joined();
     }
 }
 
@@ -273,14 +331,14 @@ device::device_struct! {
         /// Slot and generation.
         deaths: Pointer<UInt2> = s.capacity;
         notifications: Pointer<Notification> = s.notifications;
-        refused: Pointer<Refused> = s.commands;
-        change_slots: Pointer<u32> = s.changes;
-        change_offsets: Pointer<u32> = s.changes + 1;
-        change_columns: Pointer<u16> = s.changes;
-        change_values: Pointer<i32> = s.changes;
-        change_causes: Pointer<u16> = s.changes * s.causes;
+        refused: Pointer<Refused> = s.commands + s.deferred;
+        change_slots: Pointer<u32> = s.changes();
+        change_offsets: Pointer<u32> = s.changes() + 1;
+        change_columns: Pointer<u16> = s.changes();
+        change_values: Pointer<i32> = s.changes();
+        change_causes: Pointer<u16> = s.changes() * s.causes;
         /// By change: the slot of the entity that gave the command, or NOBODY.
-        change_actors: Pointer<u32> = s.changes * s.causes;
+        change_actors: Pointer<u32> = s.changes() * s.causes;
         course_slots: Pointer<u32> = s.capacity * s.motion;
         /// By course and axis.
         course_velocities: Pointer<i32> = 3 * s.capacity * s.motion;
@@ -465,6 +523,13 @@ device::device_struct! {
 }
 
 device::device_struct! {
+    /// How many atomic commands wait for the next tick.
+    pub struct DeferredState {
+        len: u64;
+    }
+}
+
+device::device_struct! {
     /// A command that a command puts off; `kind` has the number of its words from bit 16 on.
     pub struct AfterRecord {
         ticks: u32;
@@ -529,7 +594,7 @@ device::describe_struct! {
 }
 
 /// Scans of a tick, each with sums of its own.
-pub const SCANS: [&str; 21] = [
+pub const SCANS: [&str; 29] = [
     "due",
     "updates",
     "intervals",
@@ -551,6 +616,14 @@ pub const SCANS: [&str; 21] = [
     "picks",
     "courses",
     "refused",
+    "atomic_order",
+    "atomic_pairs",
+    "atomic_heads",
+    "atomic_left",
+    "atomic_fresh",
+    "atomic_again",
+    "atomic_afters",
+    "atomic_notifications",
 ];
 
 /// Instead of a kind: the verdict on a command that is not run.
@@ -562,6 +635,11 @@ pub enum Verdict {
     OverBudget,
     OverPerTick,
     Rests,
+    /// Of an atomic command: it did nothing, a condition does not hold, or its references had
+    /// changed.
+    Idle,
+    Refused,
+    Moved,
 }
 
 /// Set in the form of every command of the world.

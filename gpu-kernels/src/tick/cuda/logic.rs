@@ -1,9 +1,9 @@
 //! Stage: commands to updates, by count, scan and store (thesis 3.3).
 
-use device::{DriverError, Grid};
+use device::{DriverError, Grid, Kernel};
 
 use super::launcher::Launcher;
-use super::scripts::{LoadedCommand, Scripts};
+use super::scripts::Scripts;
 use super::upload::FrameCounts;
 use super::world::{update_keys, update_values};
 
@@ -28,20 +28,23 @@ impl LogicKernels {
     ) -> Result<(), DriverError> {
         let commands = counts.commands_max;
         // Only of kinds that the tick may have.
-        let of_kinds: Vec<(&LoadedCommand, Grid)> = scripts
+        let of_kinds: Vec<(Kernel, Kernel, Grid)> = scripts
             .commands()
-            .map(|command| (command, counts.of_kind(command.form.kind)))
-            .filter(|&(_, n)| n > 0)
-            .map(|(command, n)| (command, grid(run, n)))
+            .filter_map(|command| {
+                let (count, store) = command.kernels()?;
+                let n = counts.of_kind(command.form.kind);
+                (n > 0).then(|| (count, store, grid(run, n)))
+            })
             .collect();
         run.items(self.judge, commands)?;
+        let is_given = |kind| counts.of_kind(kind) > 0;
         // No client gives another command.
-        if of_kinds.is_empty() {
+        if !scripts.commands().any(|c| is_given(c.form.kind)) {
             return run.items(self.sum, commands);
         }
         run.items(self.group, commands)?;
-        for &(command, grid) in &of_kinds {
-            run.grid(command.count(), grid)?;
+        for &(count, _, grid) in &of_kinds {
+            run.grid(count, grid)?;
         }
         run.items(self.sum, commands)?;
         run.items(self.offsets, commands)?;
@@ -52,8 +55,8 @@ impl LogicKernels {
         // Updates are stored where the sort reads them, and read where it writes them.
         run.world.keys = keys.given(run.world.key_bits);
         run.world.values = values.given(run.world.key_bits);
-        for &(command, grid) in &of_kinds {
-            run.grid(command.store(), grid)?;
+        for &(_, store, grid) in &of_kinds {
+            run.grid(store, grid)?;
         }
         run.world.keys = keys.first;
         run.world.values = values.first;

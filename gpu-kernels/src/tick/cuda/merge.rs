@@ -6,7 +6,9 @@ use device::DriverError;
 use device::gpu::sort::Sort;
 use shared::NotificationKind;
 
+use super::atomic::AtomicKernels;
 use super::launcher::Launcher;
+use super::scripts::AtomicRunners;
 use super::upload::FrameCounts;
 use super::world::{update_keys, update_values};
 use crate::tick::counts::Counters;
@@ -25,8 +27,14 @@ device::kernels! {
 }
 
 impl MergeKernels {
-    pub fn run(&self, run: &Launcher, counts: &FrameCounts) -> Result<(), DriverError> {
-        let updates = counts.updates_max;
+    /// Merges updates, then runs atomic commands if the tick may have any, by `runners` if it has.
+    pub fn run(
+        &self,
+        run: &mut Launcher,
+        counts: &FrameCounts,
+        atomic: Option<(&AtomicKernels, Option<&AtomicRunners>)>,
+    ) -> Result<(), DriverError> {
+        let mut updates = counts.updates_max;
         if updates > 0 {
             let sort = Sort {
                 keys: update_keys(&run.world),
@@ -42,6 +50,12 @@ impl MergeKernels {
         // One warp for each share of 256 updates.
         run.items(self.fold, updates.div_ceil(256) * 32)?;
         run.items(self.apply, updates)?;
+        let intervals = [run.world.interval_keys, run.world.interval_changed];
+        let values = run.world.interval_values;
+        if let Some((atomic, runners)) = atomic {
+            atomic.run(run, runners, updates)?;
+            updates += run.sizes.left();
+        }
         run.items(self.count, updates)?;
         // At least one thread, to write the final offset.
         run.items(self.store, updates.max(1))?;
@@ -49,6 +63,8 @@ impl MergeKernels {
             run.items(self.picks_count, updates)?;
             run.items(self.picks_store, updates)?;
         }
+        [run.world.interval_keys, run.world.interval_changed] = intervals;
+        run.world.interval_values = values;
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use device::{CompileError, Device, DriverError, Kernel, Loaded, MachineCode};
+use script::ptx::Layout;
 use script::{Command, Forecast, Logic, ptx};
 use sha2::{Digest, Sha256};
 use shared::WorldConfig;
@@ -39,11 +40,26 @@ pub struct Compiler {
 
 /// Commands in machine code.
 #[derive(Default)]
-pub struct Code(Vec<CommandCode>);
+pub struct Code {
+    commands: Vec<CommandCode>,
+    /// What runs the atomic ones.
+    atomic: Option<AtomicCode>,
+}
+
+struct AtomicCode {
+    key: String,
+    machine_code: Arc<MachineCode>,
+}
 
 #[derive(Clone)]
 struct CommandCode {
     form: Form,
+    /// Unless it is atomic.
+    own: Option<OwnCode>,
+}
+
+#[derive(Clone)]
+struct OwnCode {
     /// The key of its text: two of one key are the same.
     key: String,
     machine_code: Arc<MachineCode>,
@@ -58,17 +74,39 @@ pub struct Form {
     pub updates_max: u64,
     /// The numbers of the commands that it may put off.
     pub puts_off: Vec<u16>,
+    pub is_atomic: bool,
 }
 
 /// Commands on the GPU.
 #[derive(Default)]
-pub struct Scripts(Vec<LoadedCommand>);
+pub struct Scripts {
+    commands: Vec<LoadedCommand>,
+    atomic: Option<LoadedAtomic>,
+}
 
 /// A command on the GPU.
 pub struct LoadedCommand {
     pub form: Form,
+    /// Unless it is atomic.
+    own: Option<LoadedOwn>,
+}
+
+struct LoadedOwn {
     key: String,
     kernels: Arc<CommandKernels>,
+}
+
+struct LoadedAtomic {
+    key: String,
+    runners: Arc<AtomicRunners>,
+}
+
+/// The kernels of all atomic commands, which are there as long as this is.
+pub struct AtomicRunners {
+    pub keys: Kernel,
+    pub threads: Kernel,
+    pub warps: Kernel,
+    _code: Loaded,
 }
 
 /// The kernels of a command, which are there as long as this is.
@@ -102,18 +140,39 @@ impl Compiler {
     pub fn code(&mut self, config: &WorldConfig, logic: &Logic) -> Result<Arc<Code>, ScriptError> {
         let layout = script_layout(config, &self.sizes);
         let codes = in_parallel(&logic.commands, |command| {
-            let text = ptx::module(command.schema.kind.id(), &command.code, &layout);
-            let key = self.key(&text);
-            let machine_code = self.machine_code(&key, &text)?;
-            Ok(CommandCode {
-                form: Form::of(command),
-                key,
-                machine_code,
-            })
+            let own = match command.atomic {
+                Some(_) => None,
+                None => {
+                    let text = ptx::module(command.schema.kind.id(), &command.code, &layout);
+                    let key = self.key(&text);
+                    let machine_code = self.machine_code(&key, &text)?;
+                    Some(OwnCode { key, machine_code })
+                }
+            };
+            let form = Form::of(command);
+            Ok(CommandCode { form, own })
         });
         let codes: Result<_, CompileError> = codes.into_iter().collect();
-        self.newest = Arc::new(Code(codes.map_err(ScriptError::Kernels)?));
+        let commands = codes.map_err(ScriptError::Kernels)?;
+        let atomic = self.atomic(logic, &layout);
+        let atomic = atomic.map_err(ScriptError::Kernels)?;
+        self.newest = Arc::new(Code { commands, atomic });
         Ok(self.newest.clone())
+    }
+
+    /// Compiles the atomic commands, if there are any.
+    fn atomic(&self, logic: &Logic, layout: &Layout) -> Result<Option<AtomicCode>, CompileError> {
+        let atomic = |command: &'_ Command| command.atomic.is_some();
+        let commands: Vec<_> = (logic.commands.iter().filter(|command| atomic(command)))
+            .filter_map(|c| Some((c.schema.kind.id(), &c.code, c.atomic.as_ref()?)))
+            .collect();
+        if commands.is_empty() {
+            return Ok(None);
+        }
+        let text = ptx::atomic_module(&commands, layout);
+        let key = self.key(&text);
+        let machine_code = self.machine_code(&key, &text)?;
+        Ok(Some(AtomicCode { key, machine_code }))
     }
 
     fn key(&self, text: &str) -> String {
@@ -126,8 +185,8 @@ impl Compiler {
     }
 
     fn machine_code(&self, key: &str, text: &str) -> Result<Arc<MachineCode>, CompileError> {
-        if let Some(known) = self.newest.0.iter().find(|known| known.key == key) {
-            return Ok(known.machine_code.clone());
+        if let Some(known) = self.newest.machine_code(key) {
+            return Ok(known);
         }
         let cached = self.cache.as_ref().and_then(|cache| cache.get(key));
         if let Some(code) = cached.and_then(|bytes| MachineCode::from_bytes(&bytes)) {
@@ -158,6 +217,7 @@ impl Form {
             kind: command.schema.kind.id(),
             updates_max: command.updates_max,
             puts_off,
+            is_atomic: command.atomic.is_some(),
         }
     }
 }
@@ -166,31 +226,65 @@ impl Scripts {
     /// Puts commands onto the GPU. Those that are there already stay.
     pub fn load(&self, code: &Code, device: &Device) -> Result<Scripts, ScriptError> {
         let load = |command: &CommandCode| {
-            let CommandCode {
-                form,
-                key,
-                machine_code,
-            } = command;
-            let there = self.0.iter().find(|there| there.key == *key);
-            let kernels = match there {
-                Some(there) => there.kernels.clone(),
-                None => Arc::new(CommandKernels::load(form.kind, machine_code, device)?),
+            let form = command.form.clone();
+            let own = match &command.own {
+                Some(own) => Some(self.own(form.kind, own, device)?),
+                None => None,
             };
-            Ok(LoadedCommand {
-                form: form.clone(),
-                key: key.clone(),
-                kernels,
+            Ok(LoadedCommand { form, own })
+        };
+        let loaded = || {
+            let commands: Result<_, DriverError> = code.commands.iter().map(load).collect();
+            let atomic = match &code.atomic {
+                Some(atomic) => Some(self.load_atomic(atomic, device)?),
+                None => None,
+            };
+            Ok(Scripts {
+                commands: commands?,
+                atomic,
             })
         };
-        let loaded: Result<_, DriverError> = code.0.iter().map(load).collect();
-        loaded
-            .map(Scripts)
-            .map_err(|error| ScriptError::Kernels(error.into()))
+        loaded().map_err(|error: DriverError| ScriptError::Kernels(error.into()))
+    }
+
+    fn own(&self, kind: u16, own: &OwnCode, device: &Device) -> Result<LoadedOwn, DriverError> {
+        let there = self.commands.iter().filter_map(|there| there.own.as_ref());
+        let kernels = match { there }.find(|there| there.key == own.key) {
+            Some(there) => there.kernels.clone(),
+            None => Arc::new(CommandKernels::load(kind, &own.machine_code, device)?),
+        };
+        let key = own.key.clone();
+        Ok(LoadedOwn { key, kernels })
+    }
+
+    fn load_atomic(&self, code: &AtomicCode, device: &Device) -> Result<LoadedAtomic, DriverError> {
+        let there = self.atomic.as_ref().filter(|there| there.key == code.key);
+        let runners = match there {
+            Some(there) => there.runners.clone(),
+            None => Arc::new(AtomicRunners::load(&code.machine_code, device)?),
+        };
+        let key = code.key.clone();
+        Ok(LoadedAtomic { key, runners })
+    }
+
+    /// What runs atomic commands, if there are any.
+    pub fn atomic(&self) -> Option<&AtomicRunners> {
+        self.atomic.as_ref().map(|atomic| &*atomic.runners)
+    }
+
+    /// A bit for each number of an atomic command.
+    pub fn atomic_kinds(&self) -> [u64; COMMANDS_MAX / 64] {
+        let mut kinds = [0; COMMANDS_MAX / 64];
+        for command in self.commands().filter(|command| command.form.is_atomic) {
+            let number = usize::from(command.form.kind);
+            kinds[number / 64] |= 1 << (number % 64);
+        }
+        kinds
     }
 
     /// All commands, by number.
     pub fn commands(&self) -> impl Iterator<Item = &LoadedCommand> {
-        self.0.iter()
+        self.commands.iter()
     }
 
     /// Whether any command puts others off.
@@ -201,14 +295,40 @@ impl Scripts {
 }
 
 impl LoadedCommand {
-    /// The kernel that counts the effects of the tick's commands of this kind.
-    pub fn count(&self) -> Kernel {
-        self.kernels.count
+    /// The kernels that count the effects of the tick's commands of this kind, and store them;
+    /// none of an atomic command.
+    pub fn kernels(&self) -> Option<(Kernel, Kernel)> {
+        let own = self.own.as_ref()?;
+        Some((own.kernels.count, own.kernels.store))
     }
+}
 
-    /// The kernel that stores them.
-    pub fn store(&self) -> Kernel {
-        self.kernels.store
+impl Code {
+    /// The machine code of a text, by its key.
+    fn machine_code(&self, key: &str) -> Option<Arc<MachineCode>> {
+        let own = self
+            .commands
+            .iter()
+            .filter_map(|command| command.own.as_ref());
+        let own = own.map(|own| (&own.key, &own.machine_code));
+        let atomic = self
+            .atomic
+            .iter()
+            .map(|atomic| (&atomic.key, &atomic.machine_code));
+        let (_, code) = own.chain(atomic).find(|&(known, _)| known == key)?;
+        Some(code.clone())
+    }
+}
+
+impl AtomicRunners {
+    fn load(machine_code: &MachineCode, device: &Device) -> Result<AtomicRunners, DriverError> {
+        let code = device.load_code(machine_code)?;
+        Ok(AtomicRunners {
+            keys: code.kernel(ptx::atomic_kernels::KEYS)?,
+            threads: code.kernel(ptx::atomic_kernels::THREADS)?,
+            warps: code.kernel(ptx::atomic_kernels::WARPS)?,
+            _code: code,
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The numbers that determine all device memory.
 
+use script::atomic::KEYS_MAX;
 use shared::world::attribute::bits_for;
 use shared::{InterestMode, WorldConfig};
 
@@ -24,6 +25,9 @@ pub struct Sizes {
     pub commands: u64,
     /// Commands that may wait for their tick.
     pub timed: u64,
+    /// Atomic commands that run in a tick, and those that may wait for the next one.
+    pub atomics: u64,
+    pub deferred: u64,
     /// 0: the world has none.
     pub notifications: u64,
     /// 1 where the causes of changes are kept, else 0.
@@ -55,8 +59,6 @@ pub struct Sizes {
     pub choices: u64,
     /// 1 where movement is told as courses, else 0.
     pub motion: u64,
-    /// Updates after merging.
-    pub changes: u64,
     pub births: u64,
     /// Rows of buckets that an observer can touch.
     pub rows: u64,
@@ -125,6 +127,7 @@ impl Sizes {
         let commands = u64::from(limits.commands_per_tick);
         let timed = u64::from(limits.timed_commands);
         let updates = u64::from(limits.updates_per_tick);
+        let atomics = u64::from(limits.atomic_per_tick);
         let buckets = buckets(config).into_iter().product();
         Sizes {
             capacity,
@@ -140,6 +143,8 @@ impl Sizes {
             },
             commands,
             timed,
+            atomics,
+            deferred: if atomics > 0 { commands } else { 0 },
             causes: u64::from(limits.subscriptions_per_client > 0),
             notifications: u64::from(limits.notifications_per_tick),
             // Births of clients may have all columns.
@@ -162,13 +167,46 @@ impl Sizes {
             rule_words: rule_words(config),
             choices: config.choices().count() as u64,
             motion: u64::from(config.motion.is_some()),
-            changes: updates.min(capacity * columns),
             births: commands + capacity * u64::from(config.has_falls()),
             rows: rows(config),
             buckets,
             directory: Directory::new(buckets, capacity),
             crowds: Crowds::new(config),
         }
+    }
+
+    /// Where the words of commands that waited begin, behind those of rules and timed commands.
+    pub fn deferred_base(&self) -> u64 {
+        self.rule_words + self.commands.min(self.timed) * TIMED_WORDS_MAX as u64
+    }
+
+    /// Pairs of an atomic command and one of its keys.
+    pub fn pairs(&self) -> u64 {
+        self.atomics * KEYS_MAX as u64
+    }
+
+    /// Entities that are keys of atomic commands.
+    pub fn atomic_entities(&self) -> u64 {
+        self.pairs().min(self.capacity)
+    }
+
+    /// Attributes that atomic commands may change.
+    pub fn left(&self) -> u64 {
+        self.atomic_entities() * self.columns
+    }
+
+    /// Intervals of updates, with attributes that atomic commands change.
+    pub fn joined(&self) -> u64 {
+        if self.atomics > 0 {
+            self.updates + self.left()
+        } else {
+            0
+        }
+    }
+
+    /// Updates after merging, with what atomic commands change.
+    pub fn changes(&self) -> u64 {
+        (self.updates + self.left()).min(self.capacity * self.columns)
     }
 
     /// Numbers that say where entities were.
@@ -205,6 +243,9 @@ impl Sizes {
             .max(self.clients)
             .max(self.timed)
             .max(self.notifications)
+            .max(2 * self.deferred)
+            .max(self.pairs())
+            .max(self.joined())
     }
 }
 

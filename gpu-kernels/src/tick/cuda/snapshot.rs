@@ -6,6 +6,7 @@ use device::{DriverError, Plain, Pointer};
 use shared::EntityId;
 
 use super::Part;
+use super::deferred;
 use super::layout;
 use super::motion;
 use super::regions::{device_region, host_region};
@@ -88,6 +89,7 @@ impl Part {
         device.write(w.behind, &behind)?;
         motion::put(self, snapshot)?;
         timed::put(self, snapshot)?;
+        deferred::put(self, &snapshot.deferred)?;
         for (to, regions) in [
             (r.clients, &snapshot.regions),
             (r.publications, &snapshot.publications),
@@ -101,6 +103,7 @@ impl Part {
         for timed in &snapshot.timed {
             self.waiting.add(timed.kind);
         }
+        self.may_defer = !snapshot.deferred.is_empty();
         self.clients_used = self.config.limits.clients;
         self.rebuild_index()
     }

@@ -119,7 +119,10 @@ impl Part {
         begin(Stage::Logic)?;
         kernels.logic.run(&mut run, &self.scripts, counts)?;
         begin(Stage::Merge)?;
-        kernels.merge.run(&run, counts)?;
+        let atomic = (self.may_defer || self.scripts.atomic().is_some())
+            .then(|| (&kernels.atomic, self.scripts.atomic()));
+        kernels.merge.run(&mut run, counts, atomic)?;
+        self.may_defer = self.scripts.atomic().is_some();
         kernels.motion.run(&run)?;
         begin(Stage::Lifecycle)?;
         kernels.lifecycle.run(&run, &kernels.regions, counts)?;
@@ -146,7 +149,7 @@ impl Part {
             device.record(Lane::Work, served)?;
         }
         begin(Stage::Download)?;
-        end_tick(&mut run.world, self.is_quiet);
+        end_tick(&mut run.world, self.is_quiet, atomic.is_some());
         kernels.hash.run(&run)?;
         flight.counters.start(Lane::Work, tick.counters)?;
         device.record(Lane::Work, &flight.marks[Stage::ALL.len()])?;
@@ -178,12 +181,17 @@ impl Part {
 /// Swaps buffers: what clients saw is now what they know, unless the tick was quiet. The
 /// commands that still wait were copied to the next tick's buffer, together with the new
 /// ones.
-fn end_tick(world: &mut World, is_quiet: bool) {
+fn end_tick(world: &mut World, is_quiet: bool, has_deferred: bool) {
     if world.visible_max > 0 && !is_quiet {
         swap(&mut world.known, &mut world.visible);
         swap(&mut world.known_counts, &mut world.visible_counts);
     }
     swap(&mut world.timed, &mut world.timed_next);
+    if has_deferred {
+        swap(&mut world.deferred, &mut world.deferred_next);
+        swap(&mut world.deferred_words, &mut world.deferred_words_next);
+        swap(&mut world.deferred_flags, &mut world.deferred_flags_next);
+    }
 }
 
 /// Clears the counters and the sums of scans, which are stored behind them.

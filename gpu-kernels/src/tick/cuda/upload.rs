@@ -299,7 +299,8 @@ impl FrameCounts {
             deaths: kinds[usize::from(CommandKind::DESPAWN.id())] > 0 || config.has_falls(),
             clients: 0,
         };
-        for command in outlook.scripts.commands() {
+        let commands = outlook.scripts.commands();
+        for command in commands.filter(|command| !command.form.is_atomic) {
             let updates = counts
                 .of_kind(command.form.kind)
                 .saturating_mul(command.form.updates_max);
@@ -332,7 +333,8 @@ impl FrameCounts {
         }
         let run = scripts
             .commands()
-            .filter(|command| self.of_kind(command.form.kind) > 0);
+            // Atomic ones may have waited.
+            .filter(|command| command.form.is_atomic || self.of_kind(command.form.kind) > 0);
         for &kind in run.flat_map(|command| &command.form.puts_off) {
             waiting.add(kind);
         }

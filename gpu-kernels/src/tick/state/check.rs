@@ -25,6 +25,7 @@ impl Snapshot {
         self.check_regions(config)?;
         self.check_fallen(config)?;
         self.check_clients(config)?;
+        self.check_deferred(config)?;
         self.check_timed(config)
     }
 
@@ -209,6 +210,19 @@ impl Snapshot {
         for (slot, row) in self.rows.chunks_exact(columns).enumerate() {
             if self.states[slot] == SlotState::Live && catalog.has_fallen(self.kinds[slot], row) {
                 return out_of_range("slots of the fallen", slot as i64);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_deferred(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        if self.deferred.len() > config.limits.commands_per_tick as usize {
+            return out_of_range("number of deferred commands", self.deferred.len() as i64);
+        }
+        for command in &self.deferred {
+            let beyond = command.words.get(usize::from(command.word_count)..);
+            if beyond.is_none_or(|beyond| beyond.iter().any(|&word| word != 0)) {
+                return out_of_range("deferred commands' word counts", command.word_count);
             }
         }
         Ok(())

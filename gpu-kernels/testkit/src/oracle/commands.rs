@@ -21,6 +21,7 @@ pub const BURN: u16 = 8;
 pub const SHOUT: u16 = 9;
 
 /// A command with its words.
+#[derive(Clone)]
 pub struct Command {
     pub entity: EntityId,
     pub kind: u16,
@@ -88,9 +89,14 @@ impl Oracle {
         commands
     }
 
-    /// The commands that are neither malformed nor stale; counts the others.
-    pub(super) fn runnable(&self, commands: Vec<Command>, out: &mut OracleOutput) -> Vec<Command> {
-        let mut run = vec![];
+    /// The commands that are neither malformed nor stale, and those of them that are atomic;
+    /// counts the others.
+    pub(super) fn runnable(
+        &self,
+        commands: Vec<Command>,
+        out: &mut OracleOutput,
+    ) -> (Vec<Command>, Vec<Command>) {
+        let (mut run, mut atomic) = (vec![], vec![]);
         let mut given: Vec<(EntityId, u16)> = vec![];
         for command in commands {
             let is_surplus = self.is_surplus(&command, &given);
@@ -108,6 +114,8 @@ impl Oracle {
             } else if self.rests(&command) {
                 out.counts.resting += 1;
                 self.refuse(&command, Refusal::Resting, out);
+            } else if self.is_atomic(command.kind) {
+                atomic.push(command);
             } else if self.overruns(&command) {
                 out.counts.over_budget += 1;
                 *out.over_budget.entry(command.kind).or_default() += 1;
@@ -117,17 +125,17 @@ impl Oracle {
                 run.push(command);
             }
         }
-        run
+        (run, atomic)
     }
 
-    fn has_actor(&self, command: &Command) -> bool {
+    pub(super) fn has_actor(&self, command: &Command) -> bool {
         match self.script(command.kind) {
             Some(script) => script.schema.has_actor,
             None => ![SPAWN, BURN].contains(&command.kind),
         }
     }
 
-    fn is_well_formed(&self, command: &Command) -> bool {
+    pub(super) fn is_well_formed(&self, command: &Command) -> bool {
         let axes = self.config.schema.world.size.len();
         let words = command.words.len();
         let hp = self.hp().is_some();

@@ -3,7 +3,7 @@
 
 use gpu_kernels::Notification;
 use script::arith::Random;
-use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, Space, World};
+use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use script::{Command as Script, arith};
 use shared::{EntityId, NotificationKind, Slot};
 
@@ -15,6 +15,8 @@ use super::commands::{Command, Delayed, SHOUT};
 pub struct Ran {
     /// Slot, column, value.
     pub updates: Vec<(u32, usize, i32)>,
+    /// Of an atomic command: slot, column, the value that it leaves.
+    pub writes: Vec<(u32, usize, i32)>,
     pub later: Vec<Delayed>,
     pub notifications: Vec<RawNotification>,
 }
@@ -35,7 +37,17 @@ impl Oracle {
     }
 
     /// Runs a script.
-    pub(super) fn run_script(&self, script: &Script, command: &Command) -> Result<Ran, Overrun> {
+    pub(super) fn run_script(&self, script: &Script, command: &Command) -> Result<Ran, NoEffect> {
+        self.run_script_in(self, script, command)
+    }
+
+    /// Runs a script in a world like this one.
+    pub(super) fn run_script_in(
+        &self,
+        world: &impl World,
+        script: &Script,
+        command: &Command,
+    ) -> Result<Ran, NoEffect> {
         let space = Space {
             dimensions: self.config.schema.world.size.len(),
             size: [0, 1, 2].map(|axis| self.size(axis)),
@@ -55,7 +67,7 @@ impl Oracle {
         };
         let mut ran = Ran::default();
         let mut interpreter = Interpreter::default();
-        interpreter.run(&script.code, &space, self, &invocation, &mut ran)?;
+        interpreter.run(&script.code, &space, world, &invocation, &mut ran)?;
         Ok(ran)
     }
 
@@ -91,6 +103,13 @@ impl World for Oracle {
             .any(|a| usize::from(a.column) == column)
     }
 
+    fn bounds(&self, slot: Slot, column: usize) -> (i32, i32) {
+        let kind = &self.config.schema.kinds[usize::from(self.kind(slot))];
+        let mut own = kind.attributes.iter();
+        let own = own.find(|a| usize::from(a.column) == column);
+        own.map_or((0, 0), |own| (own.min, own.max))
+    }
+
     fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
         self.coordinate(slot.index(), axis, tick)
     }
@@ -113,6 +132,10 @@ impl World for Oracle {
 impl Effects for Ran {
     fn update(&mut self, slot: Slot, column: u16, value: i32) {
         self.updates.push((slot.0, column.into(), value));
+    }
+
+    fn write(&mut self, slot: Slot, column: u16, value: i32) {
+        self.writes.push((slot.0, column.into(), value));
     }
 }
 

@@ -4,7 +4,7 @@ use shared::WorldConfig;
 
 use super::regions::RegionsFile;
 use crate::dice::Dice;
-use crate::scripts::{setters, shots, with_texts};
+use crate::scripts::{deals, setters, shots, with_texts};
 
 /// A world of small numbers, with every kind of rule and limit now and then.
 pub fn random_world(dice: &mut Dice) -> WorldConfig {
@@ -17,6 +17,9 @@ pub fn random_world(dice: &mut Dice) -> WorldConfig {
     }
     if config.limits.rewind_ticks > 0 {
         texts.push(shots());
+    }
+    if config.limits.atomic_per_tick > 0 {
+        texts.push(deals(dice, &config));
     }
     match texts.is_empty() {
         true => config,
@@ -121,6 +124,7 @@ fn limits(dice: &mut Dice) -> String {
         limit(2, "rewind_ticks", &[1, 2, 3, 7, 64]),
         limit(2, "timed_commands", &[1, 4, 20, 500]),
         limit(2, "notifications_per_tick", &[1, 1, 2, 100_000]),
+        limit(2, "atomic_per_tick", &[1, 2, 5, 1000]),
     ]
     .concat()
 }

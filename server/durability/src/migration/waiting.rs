@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
-use gpu_kernels::{Snapshot, TimedCommand};
-use shared::CommandKind;
+use gpu_kernels::{DeferredCommand, Snapshot, TimedCommand};
+use shared::{CommandKind, Tick};
 
 use super::changes::{Changes, counted};
 use super::names::{Names, Pair};
@@ -14,6 +14,18 @@ pub fn migrate(names: &Names<'_>, kept: &Snapshot, new: &mut Snapshot, changes: 
             Ok(command) => new.timed.push(command),
             Err(reason) => *dropped.entry(reason).or_default() += 1,
         }
+    }
+    for command in &kept.deferred {
+        match translate_deferred(names, command) {
+            Ok(command) => new.deferred.push(command),
+            Err(reason) => *dropped.entry(reason).or_default() += 1,
+        }
+    }
+    let room = names.given.limits.commands_per_tick as usize;
+    if new.deferred.len() > room {
+        let reason = format!("there is room for {room} only (limits.commands_per_tick)");
+        dropped.insert(reason, (new.deferred.len() - room) as u64);
+        new.deferred.truncate(room);
     }
     let room = names.given.limits.timed_commands as usize;
     if new.timed.len() > room {
@@ -30,6 +42,20 @@ pub fn migrate(names: &Names<'_>, kept: &Snapshot, new: &mut Snapshot, changes: 
         let waiting = counted(count, "waiting command is", "waiting commands are");
         changes.say(format!("{waiting} dropped: {reason}"));
     }
+}
+
+/// Likewise, of an atomic command.
+fn translate_deferred(
+    names: &Names<'_>,
+    kept: &DeferredCommand,
+) -> Result<DeferredCommand, String> {
+    let timed = TimedCommand::new(Tick(0), kept.entity, kept.kind, kept.words());
+    let TimedCommand { kind, words, .. } = translate(names, &timed)?;
+    Ok(DeferredCommand {
+        kind,
+        words,
+        ..*kept
+    })
 }
 
 /// A command with the numbers of the new world, or why there is none.

@@ -250,7 +250,7 @@ table! {
     SOCKET_DROPS: Counter = "myriad_socket_drops_total",
         "packets that arrived when a shard's socket buffer was full";
     COMMANDS: Counter = "myriad_commands_total" ["fate": &FATES],
-        "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `over_per_tick`, `resting` (after a use), `dropped` (beyond `commands_per_tick`), `over_quota`, `too_early`, `too_late`, `repeated`";
+        "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `over_per_tick`, `resting` (after a use), `refused` (atomic: a condition does not hold, or a value does not fit), `moved` (atomic: references changed twice), `dropped` (beyond `commands_per_tick`), `over_quota`, `too_early`, `too_late`, `repeated`";
     COMMANDS_OVER_BUDGET: Counter = "myriad_commands_over_budget_total" ["command": &[]],
         "commands of `myriad_commands_total{fate=\"over_budget\"}` by name; a world has at most 254 names";
     RELOADS: Counter = "myriad_reloads_total" ["result": &RESULTS],
@@ -324,13 +324,15 @@ const WEB_REFUSALS: [&str; WebRefusal::ALL.len()] = {
     }
     names
 };
-const FATES: [&str; 11] = [
+const FATES: [&str; 13] = [
     "applied",
     "stale",
     "malformed",
     "over_budget",
     "over_per_tick",
     "resting",
+    "refused",
+    "moved",
     "dropped",
     "over_quota",
     "too_early",

@@ -60,7 +60,7 @@ fn row(command: &Command) -> [String; 6] {
         code.registers.to_string(),
         command.updates_max.to_string(),
         steps(code).to_owned(),
-        traits(code),
+        traits(command),
     ]
 }
 
@@ -83,13 +83,15 @@ fn loops(code: &Code) -> bool {
     back.any(|to| !matches!(code.insts[to as usize], Inst::NearNext(..)))
 }
 
-fn traits(code: &Code) -> String {
+fn traits(command: &Command) -> String {
+    let code = &command.code;
     let all = [
         (loops(code), "loops"),
         (code.loops > 0, "visits"),
         (code.draws(), "draws"),
         (code.afters().next().is_some(), "defers"),
         (code.notifications().next().is_some(), "tells"),
+        (command.atomic.is_some(), "atomic"),
     ];
     let own = all.iter().filter(|(has, _)| *has);
     own.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")

@@ -65,6 +65,8 @@ pub fn place(still: &Still, place: [i32; 3]) -> String {
 #[derive(Default)]
 pub struct CommandEffects {
     updates: BTreeMap<(u32, u16), Vec<i32>>,
+    /// What an atomic command leaves.
+    written: BTreeMap<(u32, u16), i32>,
     later: Vec<(u32, EntityId, u16, Vec<i32>)>,
     notifications: Vec<Notified>,
 }
@@ -82,6 +84,10 @@ impl Effects for CommandEffects {
             .entry((slot.0, column))
             .or_default()
             .push(value);
+    }
+
+    fn write(&mut self, slot: Slot, column: u16, value: i32) {
+        self.written.insert((slot.0, column), value);
     }
 }
 
@@ -126,7 +132,14 @@ impl CommandEffects {
             format!("in {ticks} {unit}: {name}({words}) by {by}")
         });
         let notifications = self.notifications.iter().map(|n| n.line(still));
-        updates.chain(later).chain(notifications).collect()
+        let written = self.written.iter();
+        let written =
+            written.map(|(&(slot, column), &value)| left(still, Slot(slot), column, value));
+        updates
+            .chain(written)
+            .chain(later)
+            .chain(notifications)
+            .collect()
     }
 }
 
@@ -200,7 +213,18 @@ fn change(still: &Still, slot: Slot, column: u16, values: &[i32]) -> String {
         MergeRule::First => first,
         MergeRule::Last => values.last().copied().unwrap_or(first),
     };
-    let after = clamp(after.into());
+    left(still, slot, column, clamp(after.into()))
+}
+
+/// `entity 17 (wolf): hp 30 → 25`.
+fn left(still: &Still, slot: Slot, column: u16, after: i32) -> String {
+    let attribute = &still.config.schema.attributes[usize::from(column)];
+    let before = still.attribute(slot, column.into());
+    let show = |raw: i32| value(still, attribute.ty, raw);
+    let who = still
+        .entity(slot.0)
+        .map_or(String::new(), |e| entity(still, e));
+    let name = &attribute.name;
     match after == before {
         true => format!("{who}: {name} stays {}", show(before)),
         false => format!("{who}: {name} {} → {}", show(before), show(after)),

@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow, bail, ensure};
 use clap::Args;
 use client_bot::say;
 use script::arith::Random;
-use script::interpreter::{Interpreter, Invocation, Overrun, Space};
+use script::interpreter::{Interpreter, Invocation, NoEffect, Space};
 use script::{Command, Logic};
 use shared::{AttributeType, AttributeValue, CommandSchema, EntityId, EntityRef, WorldConfig};
 use world_file::Checked;
@@ -103,7 +103,11 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
         &invocation,
         &mut effects,
     );
-    if ran == Err(Overrun) {
+    if let Err(NoEffect::Refused | NoEffect::Moved) = ran {
+        say!("refused, so without effect: a `require` does not hold, or a value does not fit");
+        return Ok(true);
+    }
+    if ran == Err(NoEffect::Overrun) {
         let budget = config.logic.budget;
         say!(
             "over budget, so without effect: more than {} steps or {} visits",

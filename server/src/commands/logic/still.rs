@@ -106,6 +106,10 @@ impl World for Still {
         self.world().past(slot, axis, tick)
     }
 
+    fn bounds(&self, slot: Slot, column: usize) -> (i32, i32) {
+        self.config.schema.bounds(self.kind(slot).into())[column]
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.world().near(center, radius, slots);
     }

@@ -12,15 +12,15 @@ use crate::ir::{After, NOBODY, Notify, Operand};
 
 /// The slot of an entity, in 64 bits.
 #[derive(Clone, Copy)]
-struct Place {
-    slot: Value,
+pub(super) struct Place {
+    pub slot: Value,
     /// Whether it is below the number of slots; `None`: surely.
     is_there: Option<Value>,
 }
 
 impl Emit<'_, '_> {
     /// An operand that is a slot or [`NOBODY`], which is above all slots.
-    fn place(&mut self, operand: Operand) -> Place {
+    pub(super) fn place(&mut self, operand: Operand) -> Place {
         let is_slot = self.state.is_slot(operand);
         let short = self.get(operand);
         let is_there = (!is_slot).then(|| self.is_below(short));
@@ -57,7 +57,7 @@ impl Emit<'_, '_> {
 
     /// Loads a slot's element of an array. Where the slot isn't surely there, after a branch:
     /// so loads must stay in their block.
-    fn element(&mut self, ty: Type, array: usize, slot: Value) -> Value {
+    pub(super) fn element(&mut self, ty: Type, array: usize, slot: Value) -> Value {
         let array = self.of_frame(I64, array);
         let offset = self.b.ins().imul_imm_s(slot, i64::from(ty.bytes()));
         let address = self.b.ins().iadd(array, offset);
@@ -66,7 +66,7 @@ impl Emit<'_, '_> {
     }
 
     /// Of memory that doesn't change while a command runs.
-    fn frozen(&self) -> MemFlagsData {
+    pub(super) fn frozen(&self) -> MemFlagsData {
         (MemFlagsData::trusted().with_readonly()).with_alias_region(Some(self.world_region))
     }
 
@@ -131,7 +131,7 @@ impl Emit<'_, '_> {
     }
 
     /// Whether the kind of an entity has a column.
-    fn kind_has(&mut self, slot: Value, column: u16) -> Value {
+    pub(super) fn kind_has(&mut self, slot: Value, column: u16) -> Value {
         let kinds = &self.of.shape.kind_columns;
         let has = |bits: &u64| bits >> column & 1 == 1;
         if kinds.iter().all(has) {
@@ -168,13 +168,26 @@ impl Emit<'_, '_> {
     pub(super) fn read(&mut self, slot: Operand, column: u16) -> Value {
         let place = self.place(slot);
         self.value_at(place, 0, |emit, slot| {
-            let rows = emit.of_frame(I64, offset_of!(Frame, rows));
-            let row_bytes = (emit.of.shape.columns * size_of::<i32>()) as i64;
-            let offset = emit.b.ins().imul_imm_s(slot, row_bytes);
-            let row = emit.b.ins().iadd(rows, offset);
-            let flags = emit.frozen();
+            let row = emit.row(slot);
+            let flags = emit.of_rows();
             emit.b.ins().load(I32, flags, row, i32::from(column) * 4)
         })
+    }
+
+    /// The address of a slot's row.
+    pub(super) fn row(&mut self, slot: Value) -> Value {
+        let rows = self.of_frame(I64, offset_of!(Frame, rows));
+        let row_bytes = (self.of.shape.columns * size_of::<i32>()) as i64;
+        let offset = self.b.ins().imul_imm_s(slot, row_bytes);
+        self.b.ins().iadd(rows, offset)
+    }
+
+    /// Of the rows, which only atomic commands change.
+    pub(super) fn of_rows(&self) -> MemFlagsData {
+        match self.of.code.is_atomic() {
+            true => MemFlagsData::trusted().with_alias_region(Some(self.rows_region)),
+            false => self.frozen(),
+        }
     }
 
     /// A coordinate of an entity after a tick.
@@ -249,7 +262,7 @@ impl Emit<'_, '_> {
     }
 
     /// Goes on where the place is there.
-    fn branch_unless_there(&mut self, place: Place, otherwise: super::Block) {
+    pub(super) fn branch_unless_there(&mut self, place: Place, otherwise: super::Block) {
         if let Some(is_there) = place.is_there {
             let there = self.b.create_block();
             self.b.ins().brif(is_there, there, &[], otherwise, &[]);

@@ -1,7 +1,7 @@
 //! Runs commands on a frozen world, as one thread does.
 
 use script::arith::Random;
-use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Overrun, World};
+use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
 use script::native::{Call, Host, Thread, View};
 use shared::{EntityId, NotificationKind, Slot};
 
@@ -106,7 +106,7 @@ impl<'a> Runner<'a> {
         kind: u16,
         call: &Run<'_>,
         pairs: &mut Pairs,
-    ) -> Result<Option<usize>, Overrun> {
+    ) -> Result<Option<usize>, NoEffect> {
         let marks = self.emitted().marks();
         loop {
             let n = match self.write(kind, call, pairs.room()) {
@@ -135,7 +135,7 @@ impl<'a> Runner<'a> {
 
     /// Writes a command's updates as far as there is room, and counts them.
     #[inline]
-    fn write(&mut self, kind: u16, call: &Run<'_>, out: &mut [Pair]) -> Result<usize, Overrun> {
+    fn write(&mut self, kind: u16, call: &Run<'_>, out: &mut [Pair]) -> Result<usize, NoEffect> {
         match self {
             Runner::Native(thread) => thread.run(kind, &call.native(), out),
             Runner::Interpreted(runner) => {
@@ -182,7 +182,7 @@ impl Interpreted<'_> {
         kind: u16,
         call: &Run<'_>,
         update: impl FnMut(Slot, u16, i32),
-    ) -> Result<(), Overrun> {
+    ) -> Result<(), NoEffect> {
         let Some(command) = self.scripts.command(kind) else {
             return Ok(());
         };
@@ -210,7 +210,7 @@ pub struct Run<'a> {
 
 impl Run<'_> {
     #[inline]
-    fn native(&self) -> Call<'_> {
+    pub fn native(&self) -> Call<'_> {
         Call {
             actor: self.entity.slot,
             words: self.words,

@@ -1,6 +1,8 @@
 //! The header of the tick's kernels.
 
 use device::layout::Header;
+use script::atomic::KEYS_MAX;
+use script::ir::EFFECTS_MAX;
 use script::ptx::layout::NOWHERE;
 use shared::world::attribute::MergeRule;
 use shared::world::command::COMMANDS_MAX;
@@ -8,10 +10,12 @@ use shared::world::course::VELOCITY_MAX;
 use shared::world::spawn::SPAWN_TRIES;
 use shared::{CommandKind, NotificationKind, Refusal};
 
+use super::super::atomic::THREADS_MIN;
 use super::{
-    AfterRecord, BY_THE_SERVER, Birth, BoxIndex, Fall, HAS_ACTOR, IS_CLIENTS, IS_COMMAND, Initial,
-    LEVELS_MAX, Level, NO_REST, Observer, ObserverSet, Refused, Region, RegionSet, Regions, Rule,
-    SCANS, SpawnArea, TIER_BITS, TIMED_COLUMNS, Tick, TimedState, Verdict, World,
+    AfterRecord, BY_THE_SERVER, Birth, BoxIndex, DeferredState, Fall, HAS_ACTOR, IS_CLIENTS,
+    IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, Observer, ObserverSet, Refused, Region,
+    RegionSet, Regions, Rule, SCANS, SpawnArea, TIER_BITS, TIMED_COLUMNS, Tick, TimedState,
+    Verdict, World,
 };
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::frame::{After, Command};
@@ -37,7 +41,10 @@ pub fn header() -> String {
         .constant("NOWHERE", NOWHERE)
         .constant("TIER_BITS", TIER_BITS)
         .constant("POPULATION_TOKEN", POPULATION_TOKEN)
-        .constant("SPAWN_TRIES", SPAWN_TRIES);
+        .constant("SPAWN_TRIES", SPAWN_TRIES)
+        .constant("ATOMIC_KEYS", KEYS_MAX as u32)
+        .constant("ATOMIC_EFFECTS", EFFECTS_MAX as u32)
+        .constant("ATOMIC_THREADS_MIN", THREADS_MIN as u32);
     structures(enumerations(header)).finish("TICK_LAYOUT_HASH")
 }
 
@@ -110,6 +117,9 @@ fn enumerations(header: Header) -> Header {
                     ("over_budget", Verdict::OverBudget as u32),
                     ("over_per_tick", Verdict::OverPerTick as u32),
                     ("rests", Verdict::Rests as u32),
+                    ("idle", Verdict::Idle as u32),
+                    ("refused", Verdict::Refused as u32),
+                    ("moved", Verdict::Moved as u32),
                 ],
             ),
         )
@@ -161,6 +171,7 @@ fn structures(header: Header) -> Header {
         .structure::<After>()
         .structure::<AfterRecord>()
         .structure::<TimedState>()
+        .structure::<DeferredState>()
         .structure::<Observer>()
         .structure::<ObserverSet>()
         .structure::<Fall>()

@@ -4,12 +4,13 @@ use device::layout::Described;
 use script::interpreter::Space;
 use script::ptx::Layout;
 use script::ptx::layout::{
-    AfterFields, CommandFields, NotificationFields, Numbers, TickFields, WorldFields,
+    AfterFields, CommandFields, CounterFields, NotificationFields, Numbers, TickFields, WorldFields,
 };
 use shared::WorldConfig;
 
 use super::super::sizes::{Sizes, buckets};
 use super::{AfterRecord, Tick, Verdict, World};
+use crate::tick::counts::Counters;
 use crate::tick::frame::Command;
 use crate::tick::notification::Notification;
 use crate::tick::state::SlotState;
@@ -20,6 +21,7 @@ pub fn script_layout(config: &WorldConfig, sizes: &Sizes) -> Layout {
     Layout {
         world: fields::<World, _>(|bytes, offset| WorldFields::new(bytes, offset)),
         tick: fields::<Tick, _>(|bytes, offset| TickFields::new(bytes, offset)),
+        counters: fields::<Counters, _>(|bytes, offset| CounterFields::new(bytes, offset)),
         command: fields::<Command, _>(|bytes, offset| CommandFields::new(bytes, offset)),
         after: fields::<AfterRecord, _>(|bytes, offset| AfterFields::new(bytes, offset)),
         notification: fields::<Notification, _>(|bytes, offset| {
@@ -44,6 +46,10 @@ pub fn script_layout(config: &WorldConfig, sizes: &Sizes) -> Layout {
             has_causes: sizes.causes > 0,
             live: SlotState::Live as u32,
             over_budget: Verdict::OverBudget as u32,
+            refused: Verdict::Refused as u32,
+            moved: Verdict::Moved as u32,
+            idle: Verdict::Idle as u32,
+            atomic_max: sizes.atomics as u32,
         },
     }
 }

@@ -1,0 +1,376 @@
+//! The kernels of a world's atomic commands, by data flow.
+//!
+//! The keys of all turns are sorted by entity, so that each entity has a queue of the turns that
+//! have to do with it, in order. A turn is run once it is at the head of all its queues: by the
+//! worker that ended the last one before it. So the commands of each entity run one after another,
+//! in order, and those without an entity in common at the same time.
+
+use std::fmt::Write as _;
+
+use crate::atomic::{KEYS_MAX, Key, Keys};
+use crate::ir::{Code, EFFECTS_MAX, Inst, NOBODY, WRITES_MAX};
+
+use super::entities;
+use super::kernel::Run;
+use super::layout::Layout;
+use super::memory::{LOAD_LIVE, Presence, STORE_LIVE, TICK, element_of, load, load_of, store};
+use super::text::{Flag, Half, Label, Long, Text, Value, Word};
+use super::turn::{ENTRY_BYTES, LOG, Turn};
+
+/// Who runs commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workers {
+    /// Each thread those in the queue at its number, and what these free: quick where many can
+    /// run. What else is freed it leaves in the queue.
+    Threads,
+    /// A thread of each warp, the others in the queue, until all have ended.
+    Warps,
+}
+
+/// The body of the kernel that finds the slots of each turn's keys.
+pub fn keys(commands: &[(u16, &Code, &Keys)], layout: &Layout) -> String {
+    let mut text = Text::default();
+    let [again, next, done] = [(); 3].map(|()| text.label());
+    let count = turns(&mut text, layout);
+    let (turn, step) = own_number(&mut text);
+    let is_none: Flag = text.set("setp.ge.u32", format_args!("{turn}, {count}"));
+    text.jump_if(is_none, done);
+    text.place(again);
+    let place = load_of(&mut text, layout.world.atomic_places, turn);
+    let record = element_of(
+        &mut text,
+        layout.world.commands,
+        place,
+        layout.command.bytes,
+    );
+    let slots = element_of(
+        &mut text,
+        layout.world.atomic_slots,
+        turn,
+        4 * KEYS_MAX as u32,
+    );
+    let labels = dispatch(
+        &mut text,
+        layout,
+        record,
+        commands.iter().map(|command| command.0),
+    );
+    text.jump(next);
+    for (label, (_, _, keys)) in labels.into_iter().zip(commands) {
+        text.place(label);
+        let mut found: Vec<Word> = vec![];
+        for &path in keys.paths() {
+            let slot = match path {
+                Key::Actor => load(&mut text, record, layout.command.slot as i32),
+                Key::Word(number) => {
+                    let start = load(&mut text, record, layout.command.word_start as i32);
+                    let words = entities::words(&mut text, layout, start);
+                    let reference = load(&mut text, words, i32::from(number) * 4);
+                    resolved(&mut text, layout, Value::Word(reference))
+                }
+                Key::Of(of, column) => {
+                    let of = Value::Word(found[usize::from(of)]);
+                    let is: Flag = text.set("setp.ne.s32", format_args!("{of}, {NOBODY}"));
+                    let has = entities::has(&mut text, layout, of, Presence::If(is), column);
+                    let reference = reference_in(&mut text, layout, of, has, column);
+                    resolved(&mut text, layout, reference)
+                }
+            };
+            found.push(slot);
+        }
+        for key in 0..KEYS_MAX {
+            let slot = found.get(key).copied();
+            let slot = slot.map_or(Value::Const(NOBODY), Value::Word);
+            store(&mut text, slots, 4 * key as u32, slot);
+        }
+        text.jump(next);
+    }
+    text.place(next);
+    text.put("add.u32", turn, format_args!("{turn}, {step}"));
+    let is_more: Flag = text.set("setp.lt.u32", format_args!("{turn}, {count}"));
+    text.jump_if(is_more, again);
+    text.place(done);
+    text.line(format_args!("ret"));
+    text.finish()
+}
+
+/// The reference in an attribute; that to nobody where the entity lacks it.
+fn reference_in(
+    text: &mut Text,
+    layout: &Layout,
+    slot: Value,
+    has: Presence,
+    column: u16,
+) -> Value {
+    match has {
+        Presence::Never => Value::Const(NOBODY),
+        Presence::Always => entities::attribute(text, layout, slot, has, column),
+        Presence::If(flag) => {
+            let value = entities::attribute(text, layout, slot, has, column);
+            Value::Word(text.set("selp.b32", format_args!("{value}, {NOBODY}, {flag}")))
+        }
+    }
+}
+
+fn resolved(text: &mut Text, layout: &Layout, reference: Value) -> Word {
+    let reference = Value::Word(text.in_register(reference));
+    let slot: Word = text.register();
+    entities::resolve(text, layout, slot, reference);
+    slot
+}
+
+/// The body of a kernel that runs commands.
+pub fn run(commands: &[(u16, &Code, &Keys)], layout: &Layout, workers: Workers) -> String {
+    let mut text = Text::default();
+    text.has_live_rows = true;
+    // A code's registers are the first.
+    let registers = commands.iter().map(|(_, code, _)| code.registers).max();
+    for _ in 0..registers.unwrap_or(0) {
+        text.register::<Word>();
+    }
+    let [turn, written, verdict, ended] = [(); 4].map(|()| text.register::<Word>());
+    let [take, got, begin, ran, exit] = [(); 5].map(|()| text.label());
+    let counters = counters(&mut text, layout);
+    let count = turns(&mut text, layout);
+    match workers {
+        Workers::Threads => by_threads(&mut text, layout, counters, turn, [take, got, exit]),
+        Workers::Warps => by_warps(
+            &mut text,
+            layout,
+            (counters, count),
+            turn,
+            [take, got, exit],
+        ),
+    }
+    text.place(got);
+    text.line(format_args!("fence.acq_rel.gpu"));
+    text.put("mov.b32", ended, format_args!("0"));
+    text.place(begin);
+    let place = load_of(&mut text, layout.world.atomic_places, turn);
+    let record = element_of(
+        &mut text,
+        layout.world.commands,
+        place,
+        layout.command.bytes,
+    );
+    text.put("mov.b32", written, format_args!("0"));
+    let labels = dispatch(
+        &mut text,
+        layout,
+        record,
+        commands.iter().map(|command| command.0),
+    );
+    text.jump(ran);
+    for (label, &(kind, code, _)) in labels.into_iter().zip(commands) {
+        text.place(label);
+        let own = Turn::new(&mut text, kind, [turn, written, verdict], ran);
+        Run::of_turn(&mut text, layout, code, (kind, place), own, ran).write();
+    }
+    text.place(ran);
+    text.line(format_args!("fence.acq_rel.gpu"));
+    let next = free_others(&mut text, layout, counters, turn, commands);
+    text.put("add.u32", ended, format_args!("{ended}, 1"));
+    text.line(format_args!("fence.acq_rel.gpu"));
+    let goes_on: Flag = text.set("setp.ne.s32", format_args!("{next}, {NOBODY}"));
+    text.put("mov.b32", turn, format_args!("{next}"));
+    text.jump_if(goes_on, begin);
+    let done = layout.counters.atomic_done;
+    text.line(format_args!(
+        "red.global.add.u32 [{counters}+{done}], {ended}"
+    ));
+    text.jump(take);
+    text.place(exit);
+    text.line(format_args!("ret"));
+    let mut body = String::new();
+    let bytes = writes_max(commands) * ENTRY_BYTES;
+    let _ = writeln!(body, "    .local .align 8 .b8 {LOG}[{bytes}];");
+    body + &text.finish()
+}
+
+/// The most writes of a run.
+fn writes_max(commands: &[(u16, &Code, &Keys)]) -> u32 {
+    let of = |code: &Code| {
+        let writes = code.insts.iter().filter(|i| matches!(i, Inst::Write(_)));
+        let jumps_back = code
+            .insts
+            .iter()
+            .zip(0..)
+            .any(|(inst, at)| inst.target().is_some_and(|to| to <= at));
+        if jumps_back {
+            WRITES_MAX
+        } else {
+            writes.count().min(WRITES_MAX)
+        }
+    };
+    let most = commands.iter().map(|(_, code, _)| of(code)).max();
+    most.unwrap_or(0).max(1) as u32
+}
+
+/// Takes turns by the number of the thread.
+fn by_threads(
+    text: &mut Text,
+    layout: &Layout,
+    counters: Long,
+    turn: Word,
+    [take, got, exit]: [Label; 3],
+) {
+    let (number, step) = own_number(text);
+    let first = load(text, counters, layout.counters.atomic_first as i32);
+    text.place(take);
+    let is_none: Flag = text.set("setp.ge.u32", format_args!("{number}, {first}"));
+    text.jump_if(is_none, exit);
+    let place = element_of(text, layout.world.atomic_queue, number, 4);
+    text.put(LOAD_LIVE, turn, format_args!("[{place}]"));
+    text.put("add.u32", number, format_args!("{number}, {step}"));
+    text.jump(got);
+}
+
+/// Takes the next in the queue, and waits for it. Each waits at a place of its own, and rests
+/// between two looks, as looks slow down those who run.
+fn by_warps(
+    text: &mut Text,
+    layout: &Layout,
+    (counters, count): (Long, Word),
+    turn: Word,
+    [take, got, exit]: [Label; 3],
+) {
+    let fields = &layout.counters;
+    let lane: Word = text.set("mov.u32", format_args!("%laneid"));
+    let is_idle: Flag = text.set("setp.ne.u32", format_args!("{lane}, 0"));
+    text.jump_if(is_idle, exit);
+    let first = load(text, counters, fields.atomic_first as i32);
+    let looks: Word = text.register();
+    text.place(take);
+    let head = fields.atomic_head;
+    let ticket: Word = text.set(
+        "atom.global.add.u32",
+        format_args!("[{counters}+{head}], 1"),
+    );
+    let ticket: Word = text.set("add.u32", format_args!("{ticket}, {first}"));
+    let is_none: Flag = text.set("setp.ge.u32", format_args!("{ticket}, {count}"));
+    text.jump_if(is_none, exit);
+    let place = element_of(text, layout.world.atomic_queue, ticket, 4);
+    text.put("mov.b32", looks, format_args!("0"));
+    let wait = text.label();
+    text.place(wait);
+    text.put(LOAD_LIVE, turn, format_args!("[{place}]"));
+    let is_there: Flag = text.set("setp.ne.s32", format_args!("{turn}, {NOBODY}"));
+    text.jump_if(is_there, got);
+    let done = fields.atomic_done;
+    let done: Word = text.set(LOAD_LIVE, format_args!("[{counters}+{done}]"));
+    let is_all: Flag = text.set("setp.ge.u32", format_args!("{done}, {count}"));
+    text.jump_if(is_all, exit);
+    text.line(format_args!("nanosleep.u32 {REST_NS}"));
+    text.put("add.u32", looks, format_args!("{looks}, 1"));
+    let goes_on: Flag = text.set("setp.lt.u32", format_args!("{looks}, {LOOKS_MAX}"));
+    text.jump_if(goes_on, wait);
+    let one: Word = text.set("mov.b32", format_args!("1"));
+    let stuck = fields.atomic_stuck;
+    text.line(format_args!("{STORE_LIVE} [{counters}+{stuck}], {one}"));
+    text.jump(exit);
+}
+
+/// Takes a turn that has ended out of the queues of its entities. Returns one that can run now, and
+/// puts others into the queue.
+fn free_others(
+    text: &mut Text,
+    layout: &Layout,
+    counters: Long,
+    turn: Word,
+    commands: &[(u16, &Code, &Keys)],
+) -> Word {
+    let world = &layout.world;
+    let next: Word = text.set("mov.b32", format_args!("{NOBODY}"));
+    let pairs = load(text, counters, layout.counters.atomic_pairs as i32);
+    let bytes = 4 * KEYS_MAX as u32;
+    let slots = element_of(text, world.atomic_slots, turn, bytes);
+    let places = element_of(text, world.atomic_pair_places, turn, bytes);
+    let most = commands.iter().map(|(_, _, keys)| keys.paths().len()).max();
+    for key in 0..most.unwrap_or(0) as i32 {
+        let (skip, others) = (text.label(), text.label());
+        let slot = load(text, slots, 4 * key);
+        let is_none: Flag = text.set("setp.eq.s32", format_args!("{slot}, {NOBODY}"));
+        text.jump_if(is_none, skip);
+        let place = load(text, places, 4 * key);
+        let after: Word = text.set("add.u32", format_args!("{place}, 1"));
+        let is_last: Flag = text.set("setp.ge.u32", format_args!("{after}, {pairs}"));
+        text.jump_if(is_last, skip);
+        let theirs = load_of(text, world.atomic_pair_keys, after);
+        let is_other: Flag = text.set("setp.ne.u32", format_args!("{theirs}, {slot}"));
+        text.jump_if(is_other, skip);
+        let pair = load_of(text, world.atomic_pair_values, after);
+        let other: Word = text.set("shr.u32", format_args!("{pair}, {}", KEYS_MAX.ilog2()));
+        let waits = element_of(text, world.atomic_waits, other, 4);
+        let left: Word = text.set("atom.global.add.u32", format_args!("[{waits}], -1"));
+        let waits_on: Flag = text.set("setp.ne.u32", format_args!("{left}, 1"));
+        text.jump_if(waits_on, skip);
+        let has_next: Flag = text.set("setp.ne.s32", format_args!("{next}, {NOBODY}"));
+        text.jump_if(has_next, others);
+        text.put("mov.b32", next, format_args!("{other}"));
+        text.jump(skip);
+        text.place(others);
+        let tail = layout.counters.atomic_tail;
+        let free: Word = text.set(
+            "atom.global.add.u32",
+            format_args!("[{counters}+{tail}], 1"),
+        );
+        let free = element_of(text, world.atomic_queue, free, 4);
+        text.line(format_args!("fence.acq_rel.gpu"));
+        text.line(format_args!("{STORE_LIVE} [{free}], {other}"));
+        text.place(skip);
+    }
+    next
+}
+
+/// Jumps to the label of a command's kind; goes on where it is none of these.
+fn dispatch(
+    text: &mut Text,
+    layout: &Layout,
+    record: Long,
+    kinds: impl Iterator<Item = u16>,
+) -> Vec<Label> {
+    let kind: Word = text.register();
+    let field = layout.command.kind;
+    let half: Half = text.set("ld.global.nc.u16", format_args!("[{record}+{field}]"));
+    text.put("cvt.u32.u16", kind, format_args!("{half}"));
+    let mut labels = vec![];
+    for number in kinds {
+        let label = text.label();
+        let is_it: Flag = text.set("setp.eq.u32", format_args!("{kind}, {number}"));
+        text.jump_if(is_it, label);
+        labels.push(label);
+    }
+    labels
+}
+
+fn counters(text: &mut Text, layout: &Layout) -> Long {
+    let counters = layout.tick.counters;
+    text.set("ld.param.u64", format_args!("[{TICK}+{counters}]"))
+}
+
+/// How many turns the tick has.
+fn turns(text: &mut Text, layout: &Layout) -> Word {
+    let counters = counters(text, layout);
+    let asked = load(text, counters, layout.counters.atomic_asked as i32);
+    text.set(
+        "min.u32",
+        format_args!("{asked}, {}", layout.numbers.atomic_max),
+    )
+}
+
+/// The number of the thread in the grid, and how many there are.
+fn own_number(text: &mut Text) -> (Word, Word) {
+    let [block, threads, thread, blocks] = ["%ctaid.x", "%ntid.x", "%tid.x", "%nctaid.x"]
+        .map(|special| -> Word { text.set("mov.u32", format_args!("{special}")) });
+    let number = text.set("mad.lo.u32", format_args!("{block}, {threads}, {thread}"));
+    (
+        number,
+        text.set("mul.lo.u32", format_args!("{blocks}, {threads}")),
+    )
+}
+
+/// How long a worker rests between two looks.
+const REST_NS: u32 = 200;
+/// After so many, some seconds, it gives up: it waits for what never comes.
+const LOOKS_MAX: u32 = 1 << 24;
+const _: () = assert!(KEYS_MAX.is_power_of_two() && EFFECTS_MAX > 0);

@@ -1,0 +1,305 @@
+//! Runs atomic commands on rows that they change, one after another.
+
+use script::arith::Random;
+use script::atomic::KEYS_MAX;
+use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
+use script::ir::EFFECTS_MAX;
+use script::native::{Host, Rows, Thread};
+use shared::{EntityId, NotificationKind, Slot, Tick};
+
+use super::log::Log;
+use crate::logic::{Catalog, Scripts};
+use crate::space::Area;
+use crate::tick::cpu::State;
+use crate::tick::cpu::logic::{Rules, Run};
+use crate::tick::cpu::past::Past;
+use crate::tick::cpu::slots::Slots;
+use crate::tick::notification::Notification;
+use crate::tick::timed::TimedCommand;
+
+/// The commands of a tick, whatever runs them.
+#[expect(clippy::large_enum_variant, reason = "there is one")]
+pub enum Turns<'a> {
+    Native(Thread<'a, Emitted>),
+    Interpreted(Box<Interpreted<'a>>),
+}
+
+/// Runs commands by the interpreter.
+pub struct Interpreted<'a> {
+    interpreter: Interpreter,
+    scripts: &'a Scripts,
+    world: Turn<'a>,
+    emitted: Emitted,
+    writes: Vec<(Slot, u16, i32)>,
+}
+
+/// The world as the command that runs sees it.
+struct Turn<'a> {
+    catalog: &'a Catalog,
+    tick: Tick,
+    columns: usize,
+    kind_columns: &'a [u64],
+    rows: &'a mut [i32],
+    slots: &'a Slots,
+    past: &'a Past,
+    keys: [i32; KEYS_MAX],
+}
+
+impl<'a> Turns<'a> {
+    pub fn new(rules: Rules<'a>, state: &'a mut State, emitted: Emitted) -> Turns<'a> {
+        let State {
+            tick,
+            columns,
+            slots,
+            rows,
+            past,
+            ..
+        } = state;
+        let (slots, past) = (&*slots, &*past);
+        let Some(native) = rules.scripts.native() else {
+            return Turns::Interpreted(Box::new(Interpreted {
+                interpreter: Interpreter::default(),
+                scripts: rules.scripts,
+                world: Turn {
+                    catalog: rules.catalog,
+                    tick: *tick,
+                    columns: *columns,
+                    kind_columns: rules.scripts.kind_columns(),
+                    rows,
+                    slots,
+                    past,
+                    keys: [script::ir::NOBODY; KEYS_MAX],
+                },
+                emitted,
+                writes: vec![],
+            }));
+        };
+        let rows = Rows::new(
+            *tick,
+            *columns,
+            rows,
+            &slots.states()[..slots.used()],
+            slots.generations(),
+            slots.kinds(),
+        );
+        Turns::Native(Thread::of_rows(native, past.seen_in(rows), emitted))
+    }
+
+    /// Runs a command, and logs its writes. False if it does nothing at all.
+    #[inline]
+    pub fn run(
+        &mut self,
+        kind: u16,
+        call: &Run<'_>,
+        keys: [i32; KEYS_MAX],
+        log: &mut Log,
+    ) -> Result<bool, NoEffect> {
+        let marks = self.emitted().marks();
+        let ran = match self {
+            Turns::Native(thread) => {
+                let room = log.room();
+                let mut ended = thread.run_atomic(kind, &call.native(), keys, room);
+                let (after, notifications) = thread.host().marks();
+                let effects = (after - marks.0).max(notifications - marks.1);
+                if effects > EFFECTS_MAX {
+                    ended.result = Err(NoEffect::Overrun);
+                }
+                if ended.result.is_err() {
+                    thread.undo(&room[..ended.writes]);
+                }
+                ended.result.map(|()| ended.writes)
+            }
+            Turns::Interpreted(runner) => runner.run(kind, call, keys, log.room()),
+        };
+        match ran {
+            Ok(writes) => {
+                log.keep(writes);
+                Ok(writes > 0 || self.emitted().marks() != marks)
+            }
+            Err(why) => {
+                self.drop_after(marks);
+                Err(why)
+            }
+        }
+    }
+
+    fn emitted(&self) -> &Emitted {
+        match self {
+            Turns::Native(thread) => thread.host(),
+            Turns::Interpreted(runner) => &runner.emitted,
+        }
+    }
+
+    fn drop_after(&mut self, marks: (usize, usize)) {
+        match self {
+            Turns::Native(thread) => thread.host_mut().drop_after(marks),
+            Turns::Interpreted(runner) => runner.emitted.drop_after(marks),
+        }
+    }
+
+    pub fn into_emitted(self) -> (Vec<TimedCommand>, Vec<Notification>) {
+        let emitted = match self {
+            Turns::Native(thread) => thread.into_host(),
+            Turns::Interpreted(runner) => runner.emitted,
+        };
+        (emitted.after, emitted.notifications)
+    }
+}
+
+impl Interpreted<'_> {
+    fn run(
+        &mut self,
+        kind: u16,
+        call: &Run<'_>,
+        keys: [i32; KEYS_MAX],
+        log: &mut [(u32, u32)],
+    ) -> Result<usize, NoEffect> {
+        let Some(command) = self.scripts.command(kind) else {
+            return Ok(0);
+        };
+        self.world.keys = keys;
+        self.writes.clear();
+        let invocation = Invocation {
+            tick: self.world.tick,
+            entity: call.entity,
+            words: call.words,
+            random: Random::from_key(call.random),
+        };
+        let mut effects = Written {
+            emitted: &mut self.emitted,
+            writes: &mut self.writes,
+        };
+        let space = &self.scripts.space;
+        self.interpreter
+            .run(&command.code, space, &self.world, &invocation, &mut effects)?;
+        for (entry, &(slot, column, value)) in log.iter_mut().zip(&self.writes) {
+            let key = slot.index() * self.world.columns + usize::from(column);
+            let before = std::mem::replace(&mut self.world.rows[key], value);
+            *entry = (key as u32, before as u32);
+        }
+        Ok(self.writes.len())
+    }
+}
+
+impl World for Turn<'_> {
+    fn attribute(&self, slot: Slot, column: usize) -> i32 {
+        self.rows[slot.index() * self.columns + column]
+    }
+
+    fn generation(&self, slot: Slot) -> Option<u32> {
+        let i = slot.index();
+        let live = i < self.slots.used() && self.slots.is_live(i);
+        live.then(|| self.slots.generations()[i])
+    }
+
+    fn kind(&self, slot: Slot) -> u16 {
+        self.slots.kinds()[slot.index()]
+    }
+
+    fn has(&self, slot: Slot, column: usize) -> bool {
+        self.kind_columns[usize::from(self.kind(slot))] >> column & 1 == 1
+    }
+
+    fn bounds(&self, slot: Slot, column: usize) -> (i32, i32) {
+        self.catalog.bounds(self.kind(slot))[column]
+    }
+
+    fn is_key(&self, slot: Slot) -> bool {
+        self.keys.contains(&(slot.0 as i32))
+    }
+
+    fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
+        self.past.coordinate(self.tick, slot, axis, tick)
+    }
+
+    // An atomic command does not look around.
+    fn near(&self, _: [i32; 3], _: i32, _: &mut Vec<u32>) {}
+}
+
+/// The timed commands and notifications of the commands so far.
+pub struct Emitted {
+    tick: Tick,
+    dimensions: usize,
+    after: Vec<TimedCommand>,
+    notifications: Vec<Notification>,
+}
+
+impl Emitted {
+    pub fn new(
+        tick: Tick,
+        dimensions: usize,
+        after: Vec<TimedCommand>,
+        notifications: Vec<Notification>,
+    ) -> Emitted {
+        Emitted {
+            tick,
+            dimensions,
+            after,
+            notifications,
+        }
+    }
+
+    fn marks(&self) -> (usize, usize) {
+        (self.after.len(), self.notifications.len())
+    }
+
+    fn drop_after(&mut self, (after, notifications): (usize, usize)) {
+        self.after.truncate(after);
+        self.notifications.truncate(notifications);
+    }
+}
+
+impl Host for Emitted {
+    fn near(&mut self, _: [i32; 3], _: i32, _: &mut Vec<u32>) {}
+}
+
+impl Outgoing for Emitted {
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
+        let due = self.tick.after(ticks);
+        self.after.push(TimedCommand::new(due, entity, kind, words));
+    }
+
+    fn notify(
+        &mut self,
+        kind: u16,
+        source: EntityId,
+        area: Option<([i32; 3], i32)>,
+        words: &[i32],
+    ) {
+        let area = area.map(|(center, distance)| Area::around(center, distance, self.dimensions));
+        let kind = NotificationKind(kind);
+        self.notifications
+            .push(Notification::new(kind, source, area, words));
+    }
+}
+
+/// What a run by the interpreter does.
+struct Written<'a> {
+    emitted: &'a mut Emitted,
+    writes: &'a mut Vec<(Slot, u16, i32)>,
+}
+
+impl Effects for Written<'_> {
+    // An atomic command has no updates.
+    fn update(&mut self, _: Slot, _: u16, _: i32) {}
+
+    fn write(&mut self, slot: Slot, column: u16, value: i32) {
+        self.writes.push((slot, column, value));
+    }
+}
+
+impl Outgoing for Written<'_> {
+    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
+        self.emitted.after(ticks, entity, kind, words);
+    }
+
+    fn notify(
+        &mut self,
+        kind: u16,
+        source: EntityId,
+        area: Option<([i32; 3], i32)>,
+        words: &[i32],
+    ) {
+        self.emitted.notify(kind, source, area, words);
+    }
+}
