@@ -424,7 +424,7 @@ fn two_buyers_take_what_is_there_once() {
     send(buy(bob, stall, 1));
     ticks(1);
     assert(stall.stock >= 0);
-    assert_eq!(ann.gold + bob.gold, 1);
+    assert_eq(ann.gold + bob.gold, 1);
 }
 ";
 

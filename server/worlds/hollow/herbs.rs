@@ -43,19 +43,3 @@ fn heal(me: Entity, target: Entity) {
     target.hp += HEALING;
     target.immune_until.max(tick() + IMMUNITY);
 }
-
-#[test]
-fn of_two_who_want_a_herb_one_gets_it() {
-    let herb = spawn("herb", point(50.0, 50.0));
-    let ann = spawn("player", herb);
-    let bob = spawn("player", herb);
-    ann.herbs = 0;
-    bob.herbs = 0;
-    send(pick(ann, herb));
-    send(pick(bob, herb));
-    ticks(2);
-    assert_eq(ann.herbs + bob.herbs, 1);
-    assert(!herb.ripe);
-    ticks(REGROWTH);
-    assert(herb.ripe);
-}

@@ -48,19 +48,3 @@ fn settle(me: Entity) {
     seller.buyer = none;
     tell(Deal { buyer: me, herbs: seller.bundle, price: seller.price }, around(me, REACH));
 }
-
-#[test]
-fn a_deal_neither_loses_nor_makes_gold() {
-    let ann = spawn("player", point(50.0, 50.0));
-    let bob = spawn("player", ann);
-    ann.herbs = 3;
-    bob.gold = 10;
-    let gold = ann.gold + bob.gold;
-    send(offer(ann, bob, 2, 7));
-    ticks(1);
-    send(accept(bob, ann, 7));
-    ticks(2);
-    assert_eq(bob.herbs, 3);
-    assert_eq(bob.gold, 3);
-    assert_eq(ann.gold + bob.gold, gold);
-}
