@@ -372,6 +372,14 @@ fn a_browser_scrubs_steps_and_shows_who_caused_what() {
     let caused = "document.querySelector('#changes tr.chosen')?.cells[4].innerText
                   .startsWith(`move of ${replay.slot} `)";
     browser.until("its own command caused its change", caused);
+    // What caused it runs once more, beside its text.
+    browser.run("document.querySelector('#changes tr.chosen .cause').click()");
+    browser.until(
+        "the text with its values is shown",
+        "!document.getElementById('run-card').hidden
+            && document.getElementById('run').textContent.includes('me.position +=: (')",
+    );
+    browser.run("document.getElementById('run-close').click()");
     // The view of a client.
     browser.run(
         "const client = document.getElementById('client');

@@ -10,8 +10,10 @@
 //! | [`still`] | a world that stands still, for `myriad logic run` |
 //! | [`effects`] | the effects of a command, as text |
 //! | [`place`] | the world in which scripts are tried |
+//! | [`backends`] | the backends on which scripts are tried |
 //! | [`table`] | columns of text |
 
+pub mod backends;
 pub mod check;
 pub mod cost;
 pub mod effects;

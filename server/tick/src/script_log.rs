@@ -114,7 +114,7 @@ impl ScriptLog {
             let kind = CommandKind(kind);
             let lines = watched.logged(config, &mut self.interpreter, &world, kind, &invocation);
             let name = config.logic.numbers.command_name(kind).unwrap_or_default();
-            let by = (entity != EntityId::NONE).then(|| entity.slot.0);
+            let by = (entity != EntityId::NONE).then_some(entity.slot.0);
             for line in lines {
                 info!(target: "script", tick = %output.tick, command = name, entity = by, text = %line);
             }
@@ -219,5 +219,66 @@ impl World for Before<'_> {
             Buckets::of(self.config, places)
         });
         buckets.near(center, radius, |slot| self.mirror.position(slot), slots);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use device::cpu::Workers;
+    use gpu_kernels::CpuBackend;
+    use shared::wire::movement::MovementCodec;
+
+    use super::*;
+
+    const WORLD: &str = "
+        [logic]
+        builtin = ['roam', 'blast']
+        [[kind]]
+        name = 'wolf'
+        population = 7
+        attributes = [{ name = 'hp', type = 'i32', default = 9, audience = 'state' }]
+        [[every]]
+        kind = 'wolf'
+        ticks = 3
+        command = 'roam'
+        [[every]]
+        kind = 'wolf'
+        ticks = 2
+        command = 'blast'
+        at = 'own'
+    ";
+
+    #[test]
+    fn the_commands_of_rules_on_the_host_are_those_of_the_backend() {
+        let config = world_file::parse(WORLD, "a test's world").unwrap();
+        let watched = Watched::of(&config, |_| true).unwrap();
+        let workers = Workers::new(1).unwrap();
+        let mut backend = CpuBackend::new(&config, 1, None).unwrap();
+        let mut mirror = Mirror::new(&config, MovementCodec::new(&config.schema).unwrap());
+        let mut compared = 0;
+        for tick in (0..7).map(Tick) {
+            let mut frame = Frame::new(tick);
+            if tick == Tick(0) {
+                frame.populate(&config);
+            }
+            let output = backend.tick(&frame).unwrap();
+            let (due, words) = backend.due().unwrap();
+            let expected: Vec<_> = due
+                .iter()
+                .map(|c| {
+                    let start = c.word_start as usize;
+                    let own = words[start..][..usize::from(c.word_count)].to_vec();
+                    (c.entity, c.sequence, c.kind, own)
+                })
+                .collect();
+            let found = rules(&config, &mirror, &watched, tick).into_iter();
+            let found: Vec<_> = found
+                .map(|(c, words)| (c.entity, c.sequence, c.kind, words))
+                .collect();
+            assert_eq!(found, expected, "tick {tick}");
+            compared += found.len();
+            mirror.apply(&workers, &output);
+        }
+        assert!(compared > 30, "{compared}");
     }
 }

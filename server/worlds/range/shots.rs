@@ -30,3 +30,19 @@ fn run(me: Entity) {
     }
     me.position += point(step, 0.0);
 }
+
+#[test]
+fn a_shot_hits_where_the_player_saw_the_target() {
+    let me = spawn("player", point(100.0, 50.0));
+    let target = spawn("player", point(105.0, 50.0));
+    ticks(1);
+    let seen = tick() - 1;
+    target.position += point(200.0, 0.0);
+    ticks(1);
+    send(shoot(me, target, seen));
+    send(cut(me, target));
+    ticks(1);
+    assert_eq(me.shots, 1);
+    assert_eq(me.hits, 1);
+    assert_eq(me.cuts, 0);
+}

@@ -1,5 +1,5 @@
 //! What nothing uses, what never runs, and what a text says that can hardly be meant. This looks
-//! at texts as they are written.
+//! at texts as they are written; `scope` holds the variables of their blocks.
 
 mod scope;
 

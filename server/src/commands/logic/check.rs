@@ -7,16 +7,12 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::Args;
 use client_bot::say;
-use gpu_kernels::CpuBackend;
-use gpu_kernels::logic::Engine;
-use platform::metrics::machine;
 use platform::metrics::stats::counts_text;
 use script::{Command, Logic};
 use shared::WorldConfig;
-use testkit::backends::Starter;
 use testkit::trial;
-use tick::backend::{BackendChoice, BackendOptions, Gpus, start_backend};
 
+use super::backends::backends;
 use super::{effects, place, table, test};
 use crate::commands::arguments::seconds;
 use crate::commands::warnings;
@@ -116,31 +112,6 @@ fn try_out(config: &WorldConfig, arguments: &CheckArguments) -> Result<bool> {
         );
     }
     Ok(true)
-}
-
-/// Machine code, the interpreter, and the GPU if there is one.
-pub fn backends(config: &WorldConfig) -> Vec<Starter> {
-    let threads = machine::cores();
-    let cpu = |label: &str, engine| {
-        Starter::new(label, move |config| {
-            let backend = CpuBackend::with_engine(config, threads, None, engine)?;
-            Ok(Box::new(backend))
-        })
-    };
-    let mut backends = vec![
-        cpu("cpu with the interpreter", Engine::Interpreter),
-        cpu("cpu", Engine::Fastest),
-    ];
-    let options = BackendOptions {
-        backend: BackendChoice::Cuda,
-        gpus: Some(Gpus::one(0)),
-    };
-    if let Ok(started) = start_backend(options, config, threads, None) {
-        backends.push(Starter::new(started.description, move |config| {
-            Ok(start_backend(options, config, threads, None)?.backend)
-        }));
-    }
-    backends
 }
 
 /// The frames of a try are kept until it is over.

@@ -16,7 +16,8 @@ use script::testing::{self, Host, Test};
 use script::{Diagnostic, Problem};
 use shared::{CommandKind, EntityId, Slot, Tick, WorldConfig};
 
-use super::{check, place};
+use super::backends::backends;
+use super::place;
 
 #[derive(Debug, Args)]
 pub struct TestArguments {
@@ -63,7 +64,7 @@ pub fn run(arguments: &TestArguments) -> Result<bool> {
     let chosen: Vec<&Test> = tests.iter().filter(is_chosen).collect();
     let mut labels = vec![];
     let mut failures: Vec<Failure<'_>> = vec![];
-    for starter in check::backends(&config) {
+    for starter in backends(&config) {
         let backend = starter.try_start(&config)?;
         let bench = Bench::new(&config, backend)
             .with_context(|| format!("{} could not start", starter.label))?;
