@@ -6,6 +6,7 @@
 //! | [`fight`] | whole ticks as the server runs them: exact distance, known sets, blows |
 //! | [`crowd`] | everybody within one area of interest: the nearest of all others |
 //! | [`hot`] | all updates to one attribute of one entity, against an even spread |
+//! | [`deals`] | transfers as an atomic command, against a loop |
 //! | [`due`] | waiting commands, and those whose tick has come |
 //! | [`mod@logic`] | scripts: a command's cost, compiling, other scripts for a running world |
 //! | [`listen`] | content subscriptions: which clients are sent which changes |
@@ -17,6 +18,7 @@ mod backends;
 mod checks;
 mod clients;
 pub mod crowd;
+pub mod deals;
 pub mod due;
 pub mod fan_out;
 pub mod fight;
@@ -34,6 +36,7 @@ mod worlds;
 pub use backends::{BackendName, BackendOptions};
 pub use clients::ClientCounts;
 pub use crowd::Crowd;
+pub use deals::Deals;
 pub use due::Due;
 pub use fan_out::FanOut;
 pub use fight::Fight;
