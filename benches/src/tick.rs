@@ -6,7 +6,7 @@
 //! | [`fight`] | whole ticks as the server runs them: exact distance, known sets, blows |
 //! | [`crowd`] | everybody within one area of interest: the nearest of all others |
 //! | [`hot`] | all updates to one attribute of one entity, against an even spread |
-//! | [`deals`] | atomic commands that take and give, evenly spread and contended |
+//! | [`deals`] | transfers as an atomic command, against a loop |
 //! | [`due`] | waiting commands, and those whose tick has come |
 //! | [`mod@logic`] | scripts: a command's cost, compiling, other scripts for a running world |
 //! | [`listen`] | content subscriptions: which clients are sent which changes |

@@ -36,4 +36,4 @@ pub mod trace;
 /// The version of the tick: raised by each change after which the same frames lead to
 /// another state, which golden tests show. A journal's frames replay only in the version
 /// that ran them.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;

@@ -303,7 +303,7 @@ fn a_hundred_thousand_trades_keep_the_sum() {
     let give = market.schema.command_named("give").unwrap().kind;
     let mut dice = Dice::new(5);
     let (mut given, mut applied) = (0, 0);
-    while given < 100_000 || parity.oracle.snapshot().deferred.len() > 0 {
+    while given < 100_000 || !parity.oracle.snapshot().deferred.is_empty() {
         let mut frame = Frame::new(parity.oracle.tick);
         for sequence in 0..20_000.min(100_000 - given) {
             let [from, to] = [0; 2].map(|_| {

@@ -252,7 +252,7 @@ impl Seen {
                         self.note("the warden raged");
                     }
                 }
-                ("gold", "settle") if new > old => self.note("gold changed hands"),
+                ("gold", "accept") if new > old => self.note("gold changed hands"),
                 _ => {}
             }
         }

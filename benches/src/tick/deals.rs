@@ -1,66 +1,52 @@
-//! Deals: atomic commands that take from one entity and give to another, evenly spread or
-//! contended, beside a loop of one thread over plain numbers.
+//! Deals: transfers between accounts as an atomic command, against a loop in Rust.
 
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
 use client_bot::note;
-use gpu_kernels::{Backend, Frame};
+use gpu_kernels::Frame;
 use script::logic::with_logic;
-use shared::world::logic::Text;
-use shared::world::mix::Random;
-use shared::{CommandKind, EntityId, Tick, WorldConfig};
+use shared::world::logic::{Constant, Text};
+use shared::world::mix::mix;
+use shared::{EntityId, Tick, WorldConfig};
 
 use super::backends::{BackendOptions, Candidate};
-use super::checks::ensure_same;
 use crate::bench::Bench;
+use crate::options::at_least_one;
 use crate::report::markdown::{head, line, number, title};
 use crate::report::{Recorder, Report, Row, Sample};
 
-/// Atomic commands. Fails where two backends disagree, or the state is another than that of
-/// deals one after another.
+/// Atomic commands. Fails where an account is not as the loop leaves it, or a sum is not kept.
 pub struct Deals;
 
-/// Atomic commands: each pays another entity what its own has, or nothing
+/// Transfers between accounts as an atomic command, against a loop in Rust
 ///
-/// All deals of a tick run as if one after another. Some are spread evenly, of some the payee is
-/// drawn by a Zipf distribution, and some all take from one stall. There are no observers, so
-/// that logic and atomic commands are measured; `serial` is a loop of one thread over a list of
-/// numbers, which has no scripts, limits, changes or hashes.
+/// Each transfer reads two accounts, checks one, debits it and credits the other. How often an
+/// account is chosen follows Zipf's law: at 0 all are as likely, at 1.5 a few are in most
+/// transfers. The accounts are compared after each tick.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Deals of a tick that are spread evenly among as many entities
-    #[arg(long, default_value = "1048576", value_name = "N", value_parser = value_parser!(u32).range(2..=1 << 22))]
-    deals: u32,
+    /// Transfers in a tick
+    #[arg(long, default_value = "100000", value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 22))]
+    transfers: u32,
+    /// Accounts: one of each is an entity
+    #[arg(long, default_value = "100000", value_name = "N", value_parser = value_parser!(u32).range(2..=1 << 22))]
+    accounts: u32,
+    /// Exponents of Zipf's law
+    #[arg(
+        long,
+        default_value = "0,1.5",
+        value_delimiter = ',',
+        value_name = "LIST"
+    )]
+    zipf: Vec<f64>,
     /// Timed ticks
-    #[arg(long, default_value = "20", value_name = "N", value_parser = value_parser!(u32).range(1..=1000))]
-    runs: u32,
-    /// After so many ticks of the first scenario the sum of all that entities own is still the
-    /// same; 0: this is not tried
-    #[arg(long, default_value = "0", value_name = "N")]
-    conserve: u32,
+    #[arg(long, default_value = "20", value_name = "N", value_parser = at_least_one)]
+    runs: usize,
     #[command(flatten)]
     backends: BackendOptions,
-}
-
-/// Who deals with whom.
-#[derive(Clone, Copy, Debug)]
-struct Scenario {
-    name: &'static str,
-    deals: u32,
-    entities: u32,
-    payee: Payee,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Payee {
-    Even,
-    /// By the exponent.
-    Zipf(f64),
-    /// All take from the first entity.
-    Stall,
 }
 
 impl Bench for Deals {
@@ -69,324 +55,227 @@ impl Bench for Deals {
     type Options = Options;
 
     fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
-        let few = options.deals.min(4096);
-        for scenario in [
-            Scenario {
-                name: "even",
-                deals: options.deals,
-                entities: options.deals,
-                payee: Payee::Even,
-            },
-            Scenario {
-                name: "few, even",
-                deals: few,
-                entities: options.deals,
-                payee: Payee::Even,
-            },
-            Scenario {
-                name: "Zipf 0.9",
-                deals: options.deals.min(16_384),
-                entities: options.deals,
-                payee: Payee::Zipf(0.9),
-            },
-            Scenario {
-                name: "one stall",
-                deals: few,
-                entities: options.deals,
-                payee: Payee::Stall,
-            },
-        ] {
-            let rows = measure(scenario, options).with_context(|| scenario.name)?;
+        for &zipf in &options.zipf {
+            let rows = measure(zipf, options).with_context(|| format!("Zipf {zipf}"))?;
             recorder.add(rows)?;
-        }
-        if options.conserve > 0 {
-            conserve(options)?;
         }
         Ok(())
     }
 
     fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
         title(out, "Deals")?;
-        writeln!(
-            out,
-            "Times in milliseconds, medians of a tick; `merge` has the atomic commands. {}\n",
-            report.origin()
-        )?;
-        let columns = ["scenario", "deals", "serial", "backend", "threads"];
+        writeln!(out, "Times in milliseconds, medians. {}\n", report.origin())?;
         head(
             out,
-            &[&columns[..], &["total", "merge", "million a second"]].concat(),
+            &[
+                "Zipf",
+                "transfers",
+                "accounts",
+                "subject",
+                "threads",
+                "a tick",
+                "merge, with the transfers",
+                "ns per transfer",
+            ],
         )?;
         for row in &report.rows {
-            let mut cells = columns[..2]
-                .iter()
-                .map(|name| row.cell(name))
-                .collect::<Vec<_>>();
-            cells.push(number(row.float("serial_ms")));
-            cells.extend([row.backend.clone(), row.cell("threads")]);
-            let merge = row.stage("merge");
-            let rate = merge.map(|ms| row.work as f64 / ms / 1000.0);
-            cells.extend([Some(row.total_ms), merge, rate].map(number));
-            line(out, &cells)?;
+            let of_row = row.stage("merge");
+            let transfers = row.whole("transfers").unwrap_or(1) as f64;
+            line(
+                out,
+                &[
+                    row.text("zipf").unwrap_or_default().to_owned(),
+                    row.cell("transfers"),
+                    row.cell("accounts"),
+                    row.backend.clone(),
+                    row.cell("threads"),
+                    number(Some(row.total_ms)),
+                    number(of_row),
+                    number(of_row.map(|ms| ms * 1e6 / transfers)),
+                ],
+            )?;
         }
         Ok(())
     }
 }
 
-/// A row for each backend.
-fn measure(scenario: Scenario, options: &Options) -> anyhow::Result<Vec<Row>> {
-    let config = config(
-        scenario.entities,
-        scenario.deals,
-        options.backends.run.seed(),
-    )?;
-    let (mut rows, mut expected) = (vec![], vec![]);
-    for candidate in options.backends.named() {
-        let mut arena = Arena::new(&config, &candidate)?;
-        let (mut samples, mut hashes, mut serial) = (vec![], vec![], vec![]);
-        for _ in 0..WARM_UP_TICKS + options.runs as usize {
-            let (sample, hash, loop_time) = arena.tick(scenario)?;
-            samples.push(sample);
-            hashes.push(hash);
-            serial.push(loop_time);
+/// A row for the loop and one for each backend.
+fn measure(zipf: f64, options: &Options) -> anyhow::Result<Vec<Row>> {
+    let config = config(options)?;
+    let mut rows = vec![];
+    let mut looped = vec![];
+    for (i, candidate) in options.backends.candidates().enumerate() {
+        let (samples, by_loop) = sample(zipf, &config, &candidate, options)?;
+        if i == 0 {
+            looped = by_loop;
         }
-        arena.check()?;
-        ensure_same(&candidate, &hashes, &expected)?;
-        serial.sort_unstable();
-        let serial_ms = serial[serial.len() / 2].as_secs_f64() * 1000.0;
-        let mut row = Row::of(
-            NAME,
+        rows.push((
             candidate.name,
             candidate.approach,
-            &samples[WARM_UP_TICKS..],
-        );
-        row.put("scenario", scenario.name);
-        row.put("deals", scenario.deals);
-        row.put("entities", scenario.entities);
-        row.put("threads", candidate.threads);
-        row.put("serial_ms", serial_ms);
-        row.work = u64::from(scenario.deals);
-        row.checksum = format!("{:016x}", hashes[hashes.len() - 1]);
-        let merge = row.stage("merge").unwrap_or(0.0);
-        note!(
-            "{} deals, {}, {}: {:.3} ms, of these {merge:.3} for merge and deals; serial {serial_ms:.3}",
-            scenario.deals,
-            scenario.name,
-            row.backend,
-            row.total_ms
-        );
-        rows.push(row);
-        expected = hashes;
+            candidate.threads,
+            samples,
+        ));
     }
-    Ok(rows)
+    rows.insert(0, ("loop", "a loop in Rust, one thread", 1, looped));
+    let rows = rows.into_iter().map(|(name, approach, threads, samples)| {
+        let mut row = Row::of(NAME, name, approach, &samples[WARM_UP_TICKS..]);
+        row.put("zipf", zipf.to_string());
+        row.put("transfers", options.transfers);
+        row.put("accounts", options.accounts);
+        row.put("threads", threads);
+        row.work = u64::from(options.transfers);
+        let ms = row.stage("merge").unwrap_or_default();
+        note!("deals, Zipf {zipf}, {name}: {ms:.3} ms for the transfers");
+        row
+    });
+    Ok(rows.collect())
 }
 
-/// Runs many ticks of deals, and fails if the sum of all that entities own has changed.
-fn conserve(options: &Options) -> anyhow::Result<()> {
-    let scenario = Scenario {
-        name: "conserved",
-        deals: options.deals,
-        entities: options.deals / 4,
-        payee: Payee::Zipf(0.4),
+/// Runs ticks, and the same transfers in a loop: the times of both.
+fn sample(
+    zipf: f64,
+    config: &WorldConfig,
+    candidate: &Candidate,
+    options: &Options,
+) -> anyhow::Result<(Vec<Sample>, Vec<Sample>)> {
+    let mut backend = candidate.start(config)?;
+    let mut frame = Frame::new(Tick(0));
+    frame.populate(config);
+    let births = backend.tick(&frame)?;
+    let entities: Vec<EntityId> = births.births.iter().filter_map(|b| b.entity).collect();
+    let columns = config.schema.attributes.len();
+    let gold = config.schema.column("gold").context("gold")?;
+    let transfer = config
+        .schema
+        .command_named("transfer")
+        .context("transfer")?;
+    let accounts = Zipf::new(entities.len(), zipf);
+    let mut held = vec![GOLD; entities.len()];
+    let (mut samples, mut looped) = (vec![], vec![]);
+    let mut drawn = 0;
+    let mut draw = || {
+        drawn += 1;
+        mix(config.seed, drawn)
     };
-    let config = config(
-        scenario.entities,
-        scenario.deals,
-        options.backends.run.seed(),
-    )?;
-    for candidate in options.backends.named() {
-        let mut arena = Arena::new(&config, &candidate)?;
-        for tick in 0..options.conserve {
-            arena.fill(scenario);
-            let output = arena
-                .backend
-                .tick(&arena.frame)
-                .context("the tick failed")?;
-            arena.next = arena.next.next();
-            if tick % 100 == 99 || tick + 1 == options.conserve {
-                let left: u64 = arena.owned()?.into_iter().map(|gold| gold as u64).sum();
-                let all = u64::from(scenario.entities) * u64::from(START);
-                ensure!(left == all, "{left} of {all} are left after tick {tick}");
-            }
-            ensure!(output.counts.atomic_deferred == 0, "not all have a turn");
-        }
-        let deals = u64::from(options.conserve) * u64::from(scenario.deals);
-        note!(
-            "{}: after {deals} deals, all sums are as before",
-            candidate.name
-        );
-    }
-    Ok(())
-}
-
-/// A world of entities that deal, and what they own by the loop.
-struct Arena {
-    seed: u64,
-    backend: Box<dyn Backend>,
-    kind: CommandKind,
-    entities: Vec<EntityId>,
-    columns: usize,
-    column: usize,
-    gold: Vec<u32>,
-    next: Tick,
-    frame: Frame,
-    /// By rank: the share of all up to it.
-    shares: Vec<f64>,
-}
-
-impl Arena {
-    fn new(config: &WorldConfig, candidate: &Candidate) -> anyhow::Result<Arena> {
-        let mut backend = candidate.start(config)?;
-        let mut frame = Frame::new(Tick(0));
-        frame.populate(config);
-        let births = backend.tick(&frame)?;
-        let entities: Vec<EntityId> = births.births.iter().filter_map(|b| b.entity).collect();
-        let column = config.schema.column("gold").context("there is gold")?;
-        let pay = config.schema.commands.iter().find(|c| c.name == "pay");
-        Ok(Arena {
-            seed: config.seed,
-            backend,
-            kind: pay.context("there is the command")?.kind,
-            gold: vec![START; entities.len()],
-            entities,
-            columns: config.schema.attributes.len(),
-            column,
-            next: Tick(1),
-            frame,
-            shares: vec![],
-        })
-    }
-
-    /// The deals of a tick.
-    fn fill(&mut self, scenario: Scenario) {
-        let n = self.entities.len();
-        if let Payee::Zipf(exponent) = scenario.payee
-            && self.shares.is_empty()
-        {
-            let mut sum = 0.0;
-            self.shares.extend((1..=n).map(|rank| {
-                sum += (rank as f64).powf(-exponent);
-                sum
-            }));
-        }
-        self.frame.reset(self.next);
-        let mut random = Random::new(self.seed, self.next, EntityId::NONE);
-        for i in 0..scenario.deals {
-            let payer = match scenario.deals as usize == n {
-                true => i as usize,
-                false => random.below(n as u32) as usize,
+    for tick in 1..=(WARM_UP_TICKS + options.runs) as u64 {
+        frame.reset(Tick(tick));
+        for sequence in 0..options.transfers {
+            let from = accounts.of(draw());
+            let to = match accounts.of(draw()) {
+                to if to == from => (to + 1) % entities.len(),
+                to => to,
             };
-            let other = match scenario.payee {
-                Payee::Even => random.below(n as u32) as usize,
-                Payee::Zipf(_) => {
-                    let all = self.shares[n - 1];
-                    let drawn = f64::from(random.below(1 << 24)) / f64::from(1 << 24) * all;
-                    self.shares
-                        .partition_point(|&share| share <= drawn)
-                        .min(n - 1)
-                }
-                Payee::Stall => 0,
-            };
-            let words = [
-                self.entities[other].reference().0,
-                random.below(PRICE_MAX) as i32,
-            ];
-            self.frame.push(self.entities[payer], i, self.kind, &words);
+            let amount = (draw() % 100) as i32;
+            let words = [entities[to].reference().0, amount];
+            frame.push(entities[from], sequence, transfer.kind, &words);
         }
-        self.frame.order(self.seed);
-    }
+        frame.order(config.seed);
+        let begin = Instant::now();
+        let output = backend.tick(&frame).context("the tick failed")?;
+        samples.push(Sample::of(&output, begin.elapsed()));
 
-    /// Runs a tick, and the same deals in a loop.
-    fn tick(&mut self, scenario: Scenario) -> anyhow::Result<(Sample, u64, Duration)> {
-        self.fill(scenario);
-        self.next = self.next.next();
-        let deals: Vec<(u32, u32, i32)> = (self.frame.commands.iter())
+        let transfers: Vec<(u32, u32, i32)> = (frame.commands.iter())
             .map(|command| {
-                let words = self.frame.words_of(command);
-                let other = shared::EntityRef(words[0]).slot().0;
-                (command.entity.slot.0, other, words[1])
+                let words = frame.words_of(command);
+                let to = shared::EntityRef(words[0]).slot();
+                (command.entity.slot.0, to.0, words[1])
             })
             .collect();
         let begin = Instant::now();
-        let output = self.backend.tick(&self.frame).context("the tick failed")?;
-        let sample = Sample::of(&output, begin.elapsed());
-        ensure!(output.counts.atomic_deferred == 0, "not all have a turn");
-        let begin = Instant::now();
-        for &(payer, payee, n) in &deals {
-            let (payer, payee) = (payer as usize, payee as usize);
-            if n > 0 && self.gold[payer] >= n as u32 {
-                self.gold[payer] -= n as u32;
-                self.gold[payee] += n as u32;
+        for &(from, to, amount) in &transfers {
+            if held[from as usize] >= amount {
+                held[from as usize] -= amount;
+                held[to as usize] += amount;
             }
         }
-        Ok((sample, output.hash.combined(), begin.elapsed()))
+        looped.push(Sample::of_stage("merge", begin.elapsed()));
+        ensure!(output.counts.atomic_deferred == 0, "transfers waited");
+        let sum: i64 = held.iter().map(|&gold| i64::from(gold)).sum();
+        ensure!(
+            sum == i64::from(GOLD) * held.len() as i64,
+            "a sum is not kept"
+        );
+    }
+    let rows = backend.snapshot()?.rows;
+    let found = rows.chunks_exact(columns).map(|row| row[gold]);
+    ensure!(found.eq(held), "{} differs from the loop", candidate.name);
+    Ok((samples, looped))
+}
+
+/// Draws places by Zipf's law: the n-th is drawn in proportion to n to the power of -z.
+struct Zipf {
+    /// By place: how likely it is to be this one or one before.
+    cumulated: Vec<f64>,
+}
+
+impl Zipf {
+    fn new(places: usize, exponent: f64) -> Zipf {
+        let mut sum = 0.0;
+        let weights = (1..=places).map(|place| (place as f64).powf(-exponent));
+        let sums: Vec<f64> = weights
+            .map(|weight| {
+                sum += weight;
+                sum
+            })
+            .collect();
+        let cumulated = sums.into_iter().map(|so_far| so_far / sum).collect();
+        Zipf { cumulated }
     }
 
-    /// What each entity owns, by slot.
-    fn owned(&mut self) -> anyhow::Result<Vec<i32>> {
-        let rows = self.backend.snapshot()?.rows;
-        let rows = rows.chunks_exact(self.columns);
-        Ok(rows.map(|row| row[self.column]).collect())
-    }
-
-    /// Fails unless the world is as the loop left the numbers.
-    fn check(&mut self) -> anyhow::Result<()> {
-        let owned = self.owned()?;
-        let differs = |(have, want): (&i32, &u32)| *have as u32 != *want;
-        match owned.iter().zip(&self.gold).position(differs) {
-            None => Ok(()),
-            Some(slot) => Err(anyhow!(
-                "the entity in slot {slot} owns {}, {} by the loop",
-                owned[slot],
-                self.gold[slot]
-            )),
-        }
+    fn of(&self, random: u64) -> usize {
+        let share = (random >> 11) as f64 / (1u64 << 53) as f64;
+        let place = self.cumulated.partition_point(|&so_far| so_far <= share);
+        place.min(self.cumulated.len() - 1)
     }
 }
 
-fn config(entities: u32, deals: u32, seed: u64) -> anyhow::Result<WorldConfig> {
-    let commands = entities.max(deals);
+fn config(options: &Options) -> anyhow::Result<WorldConfig> {
+    let (accounts, transfers) = (options.accounts, options.transfers);
+    let commands = accounts.max(transfers);
     let text = format!(
         r#"
         [world]
         name = "deals"
         size = [1000, 1000]
         aoi = 10
-        capacity = {entities}
+        capacity = {accounts}
         seed = {seed}
         visible_max = 1
 
         [limits]
         clients = 1
         commands_per_tick = {commands}
-        atomic_per_tick = {commands}
+        atomic_per_tick = {transfers}
         deliveries_per_tick = 1
 
+        [logic]
+        builtin = []
+
         [[kind]]
-        name = "player"
-        population = {entities}
+        name = "account"
+        population = {accounts}
         attributes = [
-            {{ name = "gold", type = "i32", default = {START}, min = 0, max = 2000000000, audience = "state" }},
+            {{ name = "gold", type = "i32", default = {GOLD}, min = 0, audience = "private" }},
         ]
-        "#
+        "#,
+        seed = options.backends.run.seed(),
     );
     let config = world_file::parse(&text, "the world of deals")?;
     let mut logic = config.logic.clone();
-    logic.texts.push(Text::new("deals.rs", DEAL.to_owned()));
-    let with = with_logic(&config, &logic);
-    with.map_err(|problems| anyhow!("{}", problems[0]))
+    logic.texts.push(Text::new("transfer.rs", TRANSFER));
+    let per_tick = [("per_tick".to_owned(), Constant::Int(0))].into();
+    logic.constants.insert("transfer".to_owned(), per_tick);
+    with_logic(&config, &logic).map_err(|problems| anyhow::anyhow!("{}", problems[0]))
 }
 
-const DEAL: &str = "
-#[command(clients, atomic)]
-fn pay(me: Entity, to: Entity, n: i32) {
-    require(n > 0 && me.gold >= n);
-    me.gold -= n;
-    to.gold += n;
+const TRANSFER: &str = "#[command(clients, atomic)]
+fn transfer(me: Entity, to: Entity, amount: i32) {
+    require(amount >= 0 && me.gold >= amount);
+    me.gold -= amount;
+    require_fits(to.gold += amount);
 }
 ";
-
 const NAME: &str = "deals";
-const START: u32 = 100;
-const PRICE_MAX: u32 = 50;
+/// What is in an account at first.
+const GOLD: i32 = 1000;
 const WARM_UP_TICKS: usize = 3;

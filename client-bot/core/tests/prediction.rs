@@ -255,7 +255,8 @@ fn an_atomic_command_is_predicted_as_if_alone_with_all_of_it_or_nothing() {
             require(me.x < 60.0 && across == 0.0);
             me.x -= 1.0;
         }";
-    let config = world_file::parse("", "a test's world").expect("a valid world");
+    let world = "[limits]\natomic_per_tick = 8";
+    let config = world_file::parse(world, "a test's world").expect("a valid world");
     let mut logic = config.logic.clone();
     logic.texts.push(Text::new("hop.rs", text));
     let config = with_logic(&config, &logic).expect("a valid script");

@@ -2,13 +2,14 @@ const REACH: Fixed = 3.0;
 /// Ticks until it can be harvested again.
 const REGROWTH: i32 = 100;
 
-/// Takes what is `ripe` in reach; it becomes one's own `wood`.
-#[command(clients)]
+/// Takes what is `ripe` in reach; it becomes one's own `wood`. Of several who want it in a tick, one
+/// has it.
+#[command(clients, atomic)]
 fn harvest(me: Entity, plant: Entity) {
     require(is_within(me, plant, REACH) && plant.ripe);
     #[allow(double_spends)] // Who comes in the same tick harvests it, too.
     plant.ripe = false;
-    me.wood += 1;
+    require_fits(me.wood += 1);
     after(REGROWTH, regrow(plant));
 }
 

@@ -11,6 +11,7 @@ mod copy;
 mod due;
 mod index;
 mod interest;
+mod left;
 mod lifecycle;
 mod logic;
 mod merge;

@@ -159,6 +159,10 @@ impl TestWorld {
         self.rows[entity.slot.index()].as_mut().unwrap().2[column] = value;
     }
 
+    pub fn row_of(&self, entity: EntityId) -> &[i32] {
+        &self.row(entity.slot).unwrap().2
+    }
+
     fn row(&self, slot: Slot) -> Option<&(u16, u32, Vec<i32>)> {
         self.rows.get(slot.index())?.as_ref()
     }

@@ -14,8 +14,8 @@ use script::interpreter::NoEffect;
 use script::ir::NOBODY;
 use shared::{CommandKind, EntityRef, WorldConfig};
 
+use super::left::Left;
 use super::logic::{Part, Rules, Verdict, refusal};
-use super::merge::Left;
 use super::{Merge, State, TickCommands};
 use crate::logic::{Catalog, Scripts};
 use crate::tick::deferred::DeferredCommand;

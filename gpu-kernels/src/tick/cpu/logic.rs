@@ -10,7 +10,7 @@ use shared::{CommandKind, EntityId, NotificationKind, Refusal, Slot, Tick, World
 use device::cpu::{Workers, grow, partition_point, ranges, take};
 
 use super::causes::{Causes, TickCauses};
-use super::merge::Left;
+use super::left::Left;
 use super::usage::is_surplus;
 use super::{Index, State, TickCommands};
 use crate::logic::{Catalog, Rest, Scripts};

@@ -2,6 +2,7 @@ use shared::world::attribute::bits_for;
 use shared::world::schema::ATTRIBUTES_MAX;
 use shared::{Audience, MergeRule, Slot, WorldConfig};
 
+use super::left::Left;
 use super::reciprocal::Reciprocal;
 use super::{RadixSorter, State, Updates};
 use crate::tick::counts::Counts;
@@ -23,17 +24,6 @@ pub struct Merge {
     stamp: u32,
     /// The number of living entities among this tick's `changed`.
     changed_entities: usize,
-}
-
-/// An attribute that atomic commands left with another value than the merge.
-#[derive(Clone, Copy, Debug)]
-pub struct Left {
-    /// slot × columns + column.
-    pub key: u32,
-    pub before: i32,
-    pub now: i32,
-    /// The place of the last command that wrote it.
-    pub command: u32,
 }
 
 /// Properties of the columns.

@@ -1,4 +1,4 @@
-use crate::tick::cpu::merge::Left;
+use crate::tick::cpu::left::Left;
 use crate::tick::output::Changes;
 
 /// Adds what atomic commands left to the merged changes: of an attribute in both, theirs counts.
