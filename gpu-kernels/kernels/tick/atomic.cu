@@ -5,7 +5,6 @@
 #include "tick/notifications.cuh"
 #include "tick/timed.cuh"
 
-constexpr u32 KEYS_MASK = ATOMIC_KEYS - 1;
 // Set in the flags of a command that waits: a frame gave it; its references had changed.
 constexpr u32 WAS_GIVEN = 1, HAS_MOVED = 2;
 
@@ -100,6 +99,7 @@ KERNEL atomic_pairs_count(World w, Tick t) {
             for (u32 before = 0; before < key; before++)
                 if (slots[before] == slot) slot = NOBODY;
             slots[key] = slot;
+            w.atomic_next[(u64)turn * ATOMIC_KEYS + key] = NOBODY;
             n += slot != NOBODY;
         }
         w.atomic_waits[turn] = n;
@@ -133,7 +133,8 @@ KERNEL atomic_link(World w, Tick t) {
     add_once(&t.counters->atomic_entities, put_partial(w, t, SCAN_ATOMIC_HEADS, head));
     if (i >= t.counters->atomic_pairs) return;
     u32 pair = w.atomic_pair_values[i];
-    w.atomic_pair_places[pair] = i;
+    if (i + 1 < t.counters->atomic_pairs && w.atomic_pair_keys[i + 1] == w.atomic_pair_keys[i])
+        w.atomic_next[pair] = w.atomic_pair_values[i + 1] / ATOMIC_KEYS;
     if (head && atomicSub(&w.atomic_waits[pair / ATOMIC_KEYS], 1u) == 1) enqueue(w, t, pair / ATOMIC_KEYS);
 }
 KERNEL atomic_heads(World w, Tick t) {

@@ -708,9 +708,9 @@ struct alignas(8) World {
     // By turn: the command's place, and its kind or a `Verdict`.
     u32 *atomic_places;
     u32 *atomic_verdicts;
-    // By turn and key: the slot, or NOBODY; and the place of the pair when sorted.
+    // By turn and key: the slot, or NOBODY; and the turn after it that has the same entity.
     u32 *atomic_slots;
-    u32 *atomic_pair_places;
+    u32 *atomic_next;
     // By turn: how many of its keys are not at the head of their queues.
     u32 *atomic_waits;
     // Turns that can run.
@@ -788,7 +788,7 @@ static_assert(offsetof(World, after_partials) == 1664 && offsetof(World, fallen)
 static_assert(offsetof(World, notification_counts) == 1688 && offsetof(World, notification_offsets) == 1696 && offsetof(World, notification_partials) == 1704, "as in Rust");
 static_assert(offsetof(World, first_updates) == 1712 && offsetof(World, deferred_next) == 1720 && offsetof(World, deferred_words_next) == 1728, "as in Rust");
 static_assert(offsetof(World, deferred_flags_next) == 1736 && offsetof(World, atomic_ranks) == 1744 && offsetof(World, atomic_places) == 1752, "as in Rust");
-static_assert(offsetof(World, atomic_verdicts) == 1760 && offsetof(World, atomic_slots) == 1768 && offsetof(World, atomic_pair_places) == 1776, "as in Rust");
+static_assert(offsetof(World, atomic_verdicts) == 1760 && offsetof(World, atomic_slots) == 1768 && offsetof(World, atomic_next) == 1776, "as in Rust");
 static_assert(offsetof(World, atomic_waits) == 1784 && offsetof(World, atomic_queue) == 1792 && offsetof(World, pair_keys) == 1800, "as in Rust");
 static_assert(offsetof(World, pair_values) == 1808 && offsetof(World, atomic_pair_keys) == 1816 && offsetof(World, atomic_pair_keys_spare) == 1824, "as in Rust");
 static_assert(offsetof(World, atomic_pair_values) == 1832 && offsetof(World, atomic_pair_values_spare) == 1840 && offsetof(World, atomic_entities) == 1848, "as in Rust");
@@ -881,4 +881,4 @@ static_assert(offsetof(Tick, course_slots) == 248 && offsetof(Tick, course_veloc
 static_assert(offsetof(Tick, deliveries) == 272 && offsetof(Tick, bucket_order) == 280 && offsetof(Tick, bucket_ranges) == 288, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 296 && offsetof(Tick, hearings) == 304, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x456b08808bb7236dull;
+constexpr u64 TICK_LAYOUT_HASH = 0xb8861589b64eee68ull;

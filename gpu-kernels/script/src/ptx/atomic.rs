@@ -154,6 +154,8 @@ pub fn run(commands: &[(u16, &Code, &Keys)], layout: &Layout, workers: Workers) 
         layout.command.bytes,
     );
     text.put("mov.b32", written, format_args!("0"));
+    // Loaded beside what the run needs, so that nothing waits for them.
+    let others = others(&mut text, layout, turn, commands);
     let labels = dispatch(
         &mut text,
         layout,
@@ -168,7 +170,7 @@ pub fn run(commands: &[(u16, &Code, &Keys)], layout: &Layout, workers: Workers) 
     }
     text.place(ran);
     text.line(format_args!("fence.acq_rel.gpu"));
-    let next = free_others(&mut text, layout, counters, turn, commands);
+    let next = free_others(&mut text, layout, counters, &others);
     text.put("add.u32", ended, format_args!("{ended}, 1"));
     text.line(format_args!("fence.acq_rel.gpu"));
     let goes_on: Flag = text.set("setp.ne.s32", format_args!("{next}, {NOBODY}"));
@@ -270,45 +272,37 @@ fn by_warps(
     text.jump(exit);
 }
 
-/// Takes a turn that has ended out of the queues of its entities. Returns one that can run now, and
-/// puts others into the queue.
-fn free_others(
+/// The turns after one in the queues of its entities, or that of nobody.
+fn others(
     text: &mut Text,
     layout: &Layout,
-    counters: Long,
     turn: Word,
     commands: &[(u16, &Code, &Keys)],
-) -> Word {
+) -> Vec<Word> {
+    let next = element_of(text, layout.world.atomic_next, turn, 4 * KEYS_MAX as u32);
+    let most = commands.iter().map(|(_, _, keys)| keys.paths().len()).max();
+    let keys = 0..most.unwrap_or(0) as i32;
+    keys.map(|key| load(text, next, 4 * key)).collect()
+}
+
+/// Takes a turn that has ended out of the queues of its entities. Returns one of the `others` that
+/// can run now, and puts more into the queue.
+fn free_others(text: &mut Text, layout: &Layout, counters: Long, others: &[Word]) -> Word {
     let world = &layout.world;
     let next: Word = text.set("mov.b32", format_args!("{NOBODY}"));
-    let pairs = load(text, counters, layout.counters.atomic_pairs as i32);
-    let bytes = 4 * KEYS_MAX as u32;
-    let slots = element_of(text, world.atomic_slots, turn, bytes);
-    let places = element_of(text, world.atomic_pair_places, turn, bytes);
-    let most = commands.iter().map(|(_, _, keys)| keys.paths().len()).max();
-    for key in 0..most.unwrap_or(0) as i32 {
-        let (skip, others) = (text.label(), text.label());
-        let slot = load(text, slots, 4 * key);
-        let is_none: Flag = text.set("setp.eq.s32", format_args!("{slot}, {NOBODY}"));
+    for &other in others {
+        let (skip, more) = (text.label(), text.label());
+        let is_none: Flag = text.set("setp.eq.s32", format_args!("{other}, {NOBODY}"));
         text.jump_if(is_none, skip);
-        let place = load(text, places, 4 * key);
-        let after: Word = text.set("add.u32", format_args!("{place}, 1"));
-        let is_last: Flag = text.set("setp.ge.u32", format_args!("{after}, {pairs}"));
-        text.jump_if(is_last, skip);
-        let theirs = load_of(text, world.atomic_pair_keys, after);
-        let is_other: Flag = text.set("setp.ne.u32", format_args!("{theirs}, {slot}"));
-        text.jump_if(is_other, skip);
-        let pair = load_of(text, world.atomic_pair_values, after);
-        let other: Word = text.set("shr.u32", format_args!("{pair}, {}", KEYS_MAX.ilog2()));
         let waits = element_of(text, world.atomic_waits, other, 4);
         let left: Word = text.set("atom.global.add.u32", format_args!("[{waits}], -1"));
         let waits_on: Flag = text.set("setp.ne.u32", format_args!("{left}, 1"));
         text.jump_if(waits_on, skip);
         let has_next: Flag = text.set("setp.ne.s32", format_args!("{next}, {NOBODY}"));
-        text.jump_if(has_next, others);
+        text.jump_if(has_next, more);
         text.put("mov.b32", next, format_args!("{other}"));
         text.jump(skip);
-        text.place(others);
+        text.place(more);
         let tail = layout.counters.atomic_tail;
         let free: Word = text.set(
             "atom.global.add.u32",

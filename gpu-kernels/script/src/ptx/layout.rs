@@ -93,16 +93,14 @@ fields! {
         /// By turn of an atomic command: its place in the tick, and what becomes of it.
         atomic_places,
         atomic_verdicts,
-        /// By turn, then key: its slot, or that of nobody; and its place among the pairs.
+        /// By turn, then key: its slot, or that of nobody; and the turn after it in the queue of
+        /// that entity, or that of nobody.
         atomic_slots,
-        atomic_pair_places,
+        atomic_next,
         /// By turn: how many of its keys wait for commands before.
         atomic_waits,
         /// Turns that can run, as they come to that; all bits set in places that are free.
         atomic_queue,
-        /// The keys of all turns, sorted by slot, then by turn; and turn and key in one number.
-        atomic_pair_keys,
-        atomic_pair_values,
         /// By turn: its timed commands and notifications, and their numbers.
         atomic_afters,
         atomic_after_counts,
@@ -130,8 +128,6 @@ fields! {
     pub struct CounterFields {
         /// Atomic commands that ask for a turn.
         atomic_asked,
-        /// Pairs of turn and key.
-        atomic_pairs,
         /// Of the queue: how many turns are in it; how many of these threads take by their
         /// number, and how many of the others are taken; how many have ended.
         atomic_tail,

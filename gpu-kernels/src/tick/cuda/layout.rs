@@ -246,9 +246,9 @@ device::device_struct! {
         /// By turn: the command's place, and its kind or a `Verdict`.
         atomic_places: Pointer<u32> = s.atomics;
         atomic_verdicts: Pointer<u32> = s.atomics;
-        /// By turn and key: the slot, or NOBODY; and the place of the pair when sorted.
+        /// By turn and key: the slot, or NOBODY; and the turn after it that has the same entity.
         atomic_slots: Pointer<u32> = s.pairs();
-        atomic_pair_places: Pointer<u32> = s.pairs();
+        atomic_next: Pointer<u32> = s.pairs();
         /// By turn: how many of its keys are not at the head of their queues.
         atomic_waits: Pointer<u32> = s.atomics;
         /// Turns that can run.
