@@ -1,31 +1,29 @@
 //! A rate limit on the talk of others that a listener receives: a burst of bytes, then a rate, for
 //! all speakers together. Counted in ticks.
 
+use platform::rate_limit::RateLimit;
 use shared::Tick;
 
 /// The budget of one listener.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct TalkBudget {
-    /// When all talk so far would have arrived at the even rate, in bytes of that rate.
-    paid: u64,
-}
+pub struct TalkBudget(RateLimit<u64>);
 
 impl TalkBudget {
     /// Takes this many bytes if they are within the budget; false if not.
     pub fn take(&mut self, bytes: usize, now: Tick, tick_hz: u32) -> bool {
-        let now = now.0.saturating_mul(BYTES_PER_SECOND) / u64::from(tick_hz.max(1));
-        let next = self.paid.max(now).saturating_add(bytes as u64);
-        let is_within = next <= now + BYTES_AT_ONCE;
-        if is_within {
-            self.paid = next;
-        }
-        is_within
+        self.0
+            .take(bytes as u64, moment(now, tick_hz), BYTES_AT_ONCE)
     }
 
     /// Whether the budget is full again.
     pub fn is_whole(&self, now: Tick, tick_hz: u32) -> bool {
-        self.paid <= now.0.saturating_mul(BYTES_PER_SECOND) / u64::from(tick_hz.max(1))
+        self.0.is_whole(moment(now, tick_hz))
     }
+}
+
+/// A tick in bytes of the even rate.
+fn moment(tick: Tick, tick_hz: u32) -> u64 {
+    tick.0.saturating_mul(BYTES_PER_SECOND) / u64::from(tick_hz.max(1))
 }
 
 /// A narrow link of today carries this beside the game: 32 kbit/s.

@@ -5,6 +5,7 @@
 //! | [`log`] | the log, so many lines a second |
 //! | [`metrics`] | figures for people and for Prometheus |
 //! | [`http`] | small HTTP ports |
+//! | [`rate_limit`] | so much at once, and then an even rate |
 //! | [`private`] | files that only the server's user may read |
 //! | [`reach`] | TCP connections to whichever address of a name answers |
 //! | [`tls`] | certificates that this machine trusts |
@@ -17,6 +18,7 @@ pub mod http;
 pub mod log;
 pub mod metrics;
 pub mod private;
+pub mod rate_limit;
 pub mod reach;
 pub mod renewal;
 pub mod runtime;

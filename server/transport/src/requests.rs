@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use platform::rate_limit::RateLimit;
 use quic::StreamEnd;
 use shared::wire::DecodeError;
 use shared::wire::request::{Request, RequestReader};
@@ -11,7 +12,11 @@ use super::client_link::ClientLink;
 /// The client's half of its stream, behind the hello.
 pub struct Requests {
     reader: RequestReader,
-    rate_limit: RateLimit,
+    rate_limit: RateLimit<Instant>,
+    /// From one request to the next at the even rate, and all that may come at once. More requests
+    /// wait in the client's own buffers, since the stream's window is small.
+    interval: Duration,
+    at_once: Duration,
     /// Room for unanswered requests: as many as a client may send in a second.
     room: u32,
     /// The stream may have unread bytes.
@@ -20,20 +25,14 @@ pub struct Requests {
     is_ended: bool,
 }
 
-/// A rate of requests a second, with a burst of one second. More requests wait in the client's own
-/// buffers, since the stream's window is small.
-struct RateLimit {
-    interval: Duration,
-    burst: Duration,
-    /// When the requests so far would have been accepted at the even rate.
-    paid: Instant,
-}
-
 impl Requests {
     pub fn new(per_second: u32, now: Instant) -> Requests {
+        let interval = Duration::from_secs(1) / per_second;
         Requests {
             reader: RequestReader::default(),
-            rate_limit: RateLimit::new(per_second, now),
+            rate_limit: RateLimit::new(now),
+            interval,
+            at_once: interval * per_second,
             room: per_second,
             is_readable: true,
             is_ended: false,
@@ -48,10 +47,10 @@ impl Requests {
     /// The next request that has arrived, if the client may send one now.
     pub fn next(&mut self, link: &mut impl ClientLink) -> Result<Option<Request>, DecodeError> {
         let now = link.now();
-        while self.is_readable && self.room > 0 && self.rate_limit.next() <= now {
+        while self.is_readable && self.room > 0 && self.may_come(now) {
             match self.reader.next_request() {
                 Ok(Some(request)) => {
-                    self.rate_limit.take(now);
+                    self.rate_limit.take(self.interval, now, self.at_once);
                     self.room -= 1;
                     return Ok(Some(request));
                 }
@@ -75,29 +74,14 @@ impl Requests {
         Ok(None)
     }
 
+    /// Whether the rate allows a request now.
+    fn may_come(&self, now: Instant) -> bool {
+        self.rate_limit.has_room(self.interval, now, self.at_once)
+    }
+
     /// A request is answered.
     pub fn answer(&mut self) {
         self.room += 1;
-    }
-}
-
-impl RateLimit {
-    fn new(per_second: u32, now: Instant) -> RateLimit {
-        let interval = Duration::from_secs(1) / per_second;
-        RateLimit {
-            interval,
-            burst: interval * per_second.saturating_sub(1),
-            paid: now,
-        }
-    }
-
-    /// When the next request is accepted.
-    fn next(&self) -> Instant {
-        self.paid.checked_sub(self.burst).unwrap_or(self.paid)
-    }
-
-    fn take(&mut self, now: Instant) {
-        self.paid = self.paid.max(now) + self.interval;
     }
 }
 
@@ -111,20 +95,22 @@ mod tests {
     fn a_burst_of_requests_goes_through_and_then_one_an_interval() {
         let start = Instant::now() + Duration::from_secs(100);
         let ms = Duration::from_millis;
-        let mut rate_limit = RateLimit::new(10, start);
-        for _ in 0..10 {
-            assert!(rate_limit.next() <= start);
-            rate_limit.take(start);
-        }
-        assert_eq!(rate_limit.next(), start + ms(100));
-        rate_limit.take(start + ms(100));
-        assert_eq!(rate_limit.next(), start + ms(200));
+        let mut requests = Requests::new(10, start);
+        let mut come = |now| {
+            let limit = &mut requests.rate_limit;
+            let (interval, at_once) = (requests.interval, requests.at_once);
+            (0..100)
+                .filter(|_| limit.take(interval, now, at_once))
+                .count()
+        };
+        assert_eq!(come(start), 10);
+        assert_eq!(come(start + ms(99)), 0);
+        assert_eq!(come(start + ms(100)), 1);
+        assert_eq!(come(start + ms(199)), 0);
         // After a long pause there is room for one burst, not more.
         let later = start + Duration::from_secs(60);
-        for _ in 0..10 {
-            assert!(rate_limit.next() <= later);
-            rate_limit.take(later);
-        }
-        assert_eq!(rate_limit.next(), later + ms(100));
+        assert_eq!(come(later), 10);
+        assert_eq!(come(later + ms(99)), 0);
+        assert!(!requests.may_come(later + ms(99)) && requests.may_come(later + ms(100)));
     }
 }

@@ -7,14 +7,14 @@ use std::collections::HashMap;
 
 use accounts::identity::Account;
 use accounts::network::Network;
+use platform::rate_limit::RateLimit;
 use shared::wire::control::Ticket;
 use shared::{ClientRow, Tick};
 
 /// The limits of recent speakers.
 pub struct RateLimits {
     interval_ticks: u64,
-    /// When an account's talk so far would have been sent at the even rate, in ticks.
-    accounts: HashMap<Account, u64>,
+    accounts: HashMap<Account, RateLimit<u64>>,
     /// The same of guests, by network; `None`: unknown.
     guests: HashMap<Option<Network>, HashMap<Ticket, Guest>>,
     next_cleanup: u64,
@@ -35,7 +35,7 @@ pub enum RateKey<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Guest {
     client: ClientRow,
-    paid: u64,
+    limit: RateLimit<u64>,
 }
 
 impl RateLimits {
@@ -57,11 +57,12 @@ impl RateLimits {
         ticket_of: impl Fn(ClientRow) -> Option<Ticket>,
     ) -> bool {
         let now = now.0;
-        self.forget_paid(now);
-        let paid = match speaker {
+        self.forget_whole(now);
+        let new = RateLimit::new(now);
+        let limit = match speaker {
             RateKey::Account(account) => match self.accounts.get_mut(*account) {
-                Some(paid) => paid,
-                None => self.accounts.entry((*account).clone()).or_insert(now),
+                Some(limit) => limit,
+                None => self.accounts.entry((*account).clone()).or_insert(new),
             },
             &RateKey::Guest {
                 client,
@@ -70,32 +71,28 @@ impl RateLimits {
             } => {
                 let guests = self.guests.entry(network).or_default();
                 if !guests.contains_key(&ticket) {
-                    let paid = take_over(guests, ticket_of).unwrap_or(now);
-                    guests.insert(ticket, Guest { client, paid });
+                    let limit = take_over(guests, ticket_of).unwrap_or(new);
+                    guests.insert(ticket, Guest { client, limit });
                 }
                 match guests.get_mut(&ticket) {
-                    Some(guest) => &mut guest.paid,
+                    Some(guest) => &mut guest.limit,
                     None => return false,
                 }
             }
         };
-        let next = (*paid).max(now) + self.interval_ticks;
-        let may_speak = next <= now + self.interval_ticks * TALKS_AT_ONCE;
-        if may_speak {
-            *paid = next;
-        }
-        may_speak
+        let at_once = self.interval_ticks * TALKS_AT_ONCE;
+        limit.take(self.interval_ticks, now, at_once)
     }
 
     /// Drops limits that are full again, now and then.
-    fn forget_paid(&mut self, now: u64) {
+    fn forget_whole(&mut self, now: u64) {
         if now < self.next_cleanup {
             return;
         }
         self.next_cleanup = now + self.interval_ticks;
-        self.accounts.retain(|_, paid| *paid > now);
+        self.accounts.retain(|_, limit| !limit.is_whole(now));
         self.guests.retain(|_, guests| {
-            guests.retain(|_, guest| guest.paid > now);
+            guests.retain(|_, guest| !guest.limit.is_whole(now));
             !guests.is_empty()
         });
     }
@@ -105,11 +102,11 @@ impl RateLimits {
 fn take_over(
     guests: &mut HashMap<Ticket, Guest>,
     ticket_of: impl Fn(ClientRow) -> Option<Ticket>,
-) -> Option<u64> {
+) -> Option<RateLimit<u64>> {
     let all = guests.iter();
     let gone = all.filter(|(ticket, guest)| ticket_of(guest.client) != Some(**ticket));
-    let (&ticket, _) = gone.max_by_key(|(ticket, guest)| (guest.paid, **ticket))?;
-    guests.remove(&ticket).map(|guest| guest.paid)
+    let (&ticket, _) = gone.max_by_key(|(ticket, guest)| (guest.limit, **ticket))?;
+    guests.remove(&ticket).map(|guest| guest.limit)
 }
 
 const TALKS_PER_SECOND: u64 = 2;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use platform::metrics::web::WebRefusal;
+use platform::rate_limit::RateLimit;
 
 use super::survey::Area;
 
@@ -21,8 +22,7 @@ pub struct Viewer(pub u64);
 #[derive(Debug)]
 struct Looking {
     last: Instant,
-    /// When its requests would have come at an even rate.
-    paid: Instant,
+    requests: RateLimit<Instant>,
     /// When it last requested the map.
     map: Option<Instant>,
     area: Option<Area>,
@@ -38,17 +38,16 @@ impl Viewers {
         }
         let looking = self.viewers.entry(viewer).or_insert(Looking {
             last: now,
-            paid: now,
+            requests: RateLimit::new(now),
             map: None,
             area: None,
         });
         looking.last = now;
-        let paid = looking.paid.max(now) + ASK_INTERVAL;
-        if paid > now + ASK_INTERVAL * ASKS_AT_ONCE {
-            return Err(WebRefusal::Often);
+        let at_once = ASK_INTERVAL * ASKS_AT_ONCE;
+        match looking.requests.take(ASK_INTERVAL, now, at_once) {
+            true => Ok(()),
+            false => Err(WebRefusal::Often),
         }
-        looking.paid = paid;
-        Ok(())
     }
 
     /// Notes a request for the map, and for the entities of an area if it names one.
