@@ -7,7 +7,6 @@ const REGROWTH: i32 = 100;
 #[command(clients, atomic)]
 fn harvest(me: Entity, plant: Entity) {
     require(is_within(me, plant, REACH) && plant.ripe);
-    #[allow(double_spends)] // Who comes in the same tick harvests it, too.
     plant.ripe = false;
     require_fits(me.wood += 1);
     after(REGROWTH, regrow(plant));

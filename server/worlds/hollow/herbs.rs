@@ -34,11 +34,10 @@ fn regrow(me: Entity) {
 }
 
 /// Eats a herb, or gives it to somebody in reach. What is on offer is not eaten.
-#[command(clients)]
+#[command(clients, atomic)]
 fn heal(me: Entity, target: Entity) {
     require(me.herbs > 0 && !exists(me.buyer));
     require(target.kind == me.kind && is_within(me, target, REACH));
-    #[allow(double_spends)] // Only `settle` takes herbs, too, and only what is on offer.
     me.herbs -= 1;
     target.hp += HEALING;
     target.immune_until.max(tick() + IMMUNITY);

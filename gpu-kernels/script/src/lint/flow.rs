@@ -19,7 +19,8 @@ pub fn check(found: &mut Found<'_>, config: &WorldConfig) {
     let unit = found.unit;
     let mut takes = vec![];
     for signature in unit.commands.values() {
-        if unit.files[signature.file].text.is_builtin {
+        // An atomic command reads what it wrote, and what others left.
+        if unit.files[signature.file].text.is_builtin || signature.function.is_atomic {
             continue;
         }
         let Some(schema) = config.schema.command(signature.kind) else {
@@ -76,8 +77,8 @@ fn double_spends(found: &mut Found<'_>, config: &WorldConfig, takes: &[(&Command
         let name = &config.schema.attributes[usize::from(take.column)].name;
         let message = format!("`{name}` can be taken twice");
         let label = format!("{how} both find it there, and take it");
-        let help = "all ordinary commands of a tick see the same world: let one command take it, \
-                    which its entity gives once a tick";
+        let help = "all ordinary commands of a tick see the same world: make it `atomic`, or let \
+                    one command take it, which its entity gives once a tick";
         found.warn(DOUBLE_SPENDS, take.place.clone(), message, label, help);
     }
 }

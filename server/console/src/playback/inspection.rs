@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use gpu_kernels::logic::StillWorld;
 use gpu_kernels::{Snapshot, Trace};
+use script::Logic;
 use script::arith::Random;
 use script::interpreter::{Interpreter, Invocation, World};
 use script::watched::{Run, Watched};
@@ -31,6 +32,16 @@ pub fn inspect(
     let kind = CommandKind(command.kind);
     let schema = world.schema.command(kind);
     let schema = schema.context("the command is none of the world's scripts")?;
+    let logic = Logic::of(world).map_err(|problems| anyhow::anyhow!("{}", problems[0]))?;
+    if logic
+        .command(kind)
+        .is_some_and(|command| command.atomic.is_some())
+    {
+        bail!(
+            "`{}` is atomic: it saw what the commands before it had left, which is not kept",
+            schema.name
+        );
+    }
     let words = trace.words_of(command);
     if words.len() != schema.words.len() {
         bail!("`{}` was malformed, so it did not run", schema.name);
