@@ -44,7 +44,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("client-bot/ffi/README.md", 130),
     ("client-bot/python/README.md", 60),
     ("client-bot/web/README.md", 110),
-    ("benches/README.md", 340),
+    ("benches/README.md", 342),
 ];
 
 pub fn documents() -> Vec<Document> {
