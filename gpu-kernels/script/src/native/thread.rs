@@ -11,7 +11,7 @@ use super::frame::{After, Frame, Near, Notify, OVERRUN, Outcome, Pair, Rows, Vie
 use super::function::Function;
 use crate::atomic::KEYS_MAX;
 use crate::interpreter::{NoEffect, Outgoing};
-use crate::ir::{NEAR_CENTER_MIN, NEAR_RADIUS_MAX, WRITES_MAX};
+use crate::ir::{EFFECTS_MAX, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, WRITES_MAX};
 
 /// What runs ask of their caller. A panic in here ends the process, as machine code can't be
 /// unwound.
@@ -55,6 +55,9 @@ pub struct Thread<'a, H> {
     /// The rows, where commands may change them.
     rows: Option<*mut i32>,
     columns: usize,
+    /// How many commands the run has put off, and its notifications.
+    afters: usize,
+    notifications: usize,
     view: PhantomData<View<'a>>,
 }
 
@@ -74,6 +77,8 @@ impl<'a, H: Host> Thread<'a, H> {
             near: vec![],
             rows: None,
             columns: native.shape.columns,
+            afters: 0,
+            notifications: 0,
             view: PhantomData,
         }
     }
@@ -109,6 +114,7 @@ impl<'a, H: Host> Thread<'a, H> {
         assert!(self.rows.is_some(), "rows that can't be changed");
         let log = log[..WRITES_MAX].as_mut_ptr_range();
         self.frame.keys = keys;
+        (self.afters, self.notifications) = (0, 0);
         // SAFETY: as in `run`; the rows are borrowed for this thread alone.
         let ended = unsafe {
             (function.run)(
@@ -121,9 +127,13 @@ impl<'a, H: Host> Thread<'a, H> {
             )
         };
         if ended >= 0 {
+            let effects = self.afters.max(self.notifications);
             return Ended {
                 writes: ended as usize,
-                result: Ok(()),
+                result: match effects > EFFECTS_MAX {
+                    true => Err(NoEffect::Overrun),
+                    false => Ok(()),
+                },
             };
         }
         let why = match !ended & 3 {
@@ -254,6 +264,7 @@ unsafe extern "C" fn after<H: Host>(frame: *mut Frame, operands: *const i32) {
         ((*operands).command, (*operands).ticks, entity, words)
     };
     let ticks = ticks.clamp(1, DELAY_TICKS_MAX as i32);
+    thread.afters += 1;
     thread
         .host
         .after(ticks as u32, entity, command as u16, words);
@@ -274,6 +285,7 @@ unsafe extern "C" fn notify<H: Host>(frame: *mut Frame, operands: *const i32) {
             0 => None,
             _ => Some(((*operands).center, (*operands).distance)),
         };
+        thread.notifications += 1;
         let words = (&raw const (*operands).words).cast();
         let words = slice::from_raw_parts(words, (*operands).words_len as usize);
         ((*operands).kind, source, area, words)

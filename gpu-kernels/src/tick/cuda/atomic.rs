@@ -8,7 +8,7 @@ use device::{DriverError, Grid};
 use shared::world::attribute::bits_for;
 
 use super::launcher::Launcher;
-use super::layout::World;
+use super::layout::{ATOMIC_THREADS_MIN, World};
 use super::scripts::AtomicRunners;
 use crate::tick::counts::Counters;
 
@@ -58,7 +58,7 @@ impl AtomicKernels {
             self.queue(run)?;
             run.grid(self.before, all(run.sizes.left()))?;
             run.grid(self.begin, Grid::blocks(1, 1))?;
-            if turns >= THREADS_MIN {
+            if turns >= u64::from(ATOMIC_THREADS_MIN) {
                 run.grid(runners.threads, all(turns))?;
             }
             let workers = WORKER_BLOCKS * run.device.multiprocessors();
@@ -121,9 +121,6 @@ fn pair_values(world: &World) -> Doubled<u32> {
     }
 }
 
-/// If so many turns can run at first, each thread takes one: with fewer, the other threads of a
-/// warp slow down the one that goes on.
-pub const THREADS_MIN: u64 = 20_000;
 const THREADS: u32 = 128;
 /// Blocks of a multiprocessor whose warps wait for turns.
 const WORKER_BLOCKS: u32 = 8;

@@ -642,6 +642,9 @@ pub enum Verdict {
     Moved,
 }
 
+/// If so many atomic commands can run at first, each thread takes one: with fewer, the other threads
+/// of a warp slow down the one that goes on.
+pub const ATOMIC_THREADS_MIN: u32 = 20_000;
 /// Set in the form of every command of the world.
 pub const IS_COMMAND: u8 = 0x80;
 /// Set in the form of commands that a living entity must give.

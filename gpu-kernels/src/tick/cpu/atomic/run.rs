@@ -3,7 +3,6 @@
 use script::arith::Random;
 use script::atomic::KEYS_MAX;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
-use script::ir::EFFECTS_MAX;
 use script::native::{Host, Rows, Thread};
 use shared::{EntityId, NotificationKind, Slot, Tick};
 
@@ -98,12 +97,7 @@ impl<'a> Turns<'a> {
         let ran = match self {
             Turns::Native(thread) => {
                 let room = log.room();
-                let mut ended = thread.run_atomic(kind, &call.native(), keys, room);
-                let (after, notifications) = thread.host().marks();
-                let effects = (after - marks.0).max(notifications - marks.1);
-                if effects > EFFECTS_MAX {
-                    ended.result = Err(NoEffect::Overrun);
-                }
+                let ended = thread.run_atomic(kind, &call.native(), keys, room);
                 if ended.result.is_err() {
                     thread.undo(&room[..ended.writes]);
                 }

@@ -10,12 +10,11 @@ use shared::world::course::VELOCITY_MAX;
 use shared::world::spawn::SPAWN_TRIES;
 use shared::{CommandKind, NotificationKind, Refusal};
 
-use super::super::atomic::THREADS_MIN;
 use super::{
-    AfterRecord, BY_THE_SERVER, Birth, BoxIndex, DeferredState, Fall, HAS_ACTOR, IS_CLIENTS,
-    IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, Observer, ObserverSet, Refused, Region,
-    RegionSet, Regions, Rule, SCANS, SpawnArea, TIER_BITS, TIMED_COLUMNS, Tick, TimedState,
-    Verdict, World,
+    ATOMIC_THREADS_MIN, AfterRecord, BY_THE_SERVER, Birth, BoxIndex, DeferredState, Fall,
+    HAS_ACTOR, IS_CLIENTS, IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, Observer, ObserverSet,
+    Refused, Region, RegionSet, Regions, Rule, SCANS, SpawnArea, TIER_BITS, TIMED_COLUMNS, Tick,
+    TimedState, Verdict, World,
 };
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::frame::{After, Command};
@@ -44,7 +43,7 @@ pub fn header() -> String {
         .constant("SPAWN_TRIES", SPAWN_TRIES)
         .constant("ATOMIC_KEYS", KEYS_MAX as u32)
         .constant("ATOMIC_EFFECTS", EFFECTS_MAX as u32)
-        .constant("ATOMIC_THREADS_MIN", THREADS_MIN as u32);
+        .constant("ATOMIC_THREADS_MIN", ATOMIC_THREADS_MIN);
     structures(enumerations(header)).finish("TICK_LAYOUT_HASH")
 }
 
