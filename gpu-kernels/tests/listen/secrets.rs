@@ -106,16 +106,17 @@ fn with_other_secrets(
     // The first is the watcher's own.
     let own = alive.first().copied();
     let (mut before, mut altered) = (mirror.clone(), 0);
-    let is_secret = |slot: usize, column: usize| {
+    let is_secret_of = |entity: EntityId, column: usize| {
         let is_number = [AttributeType::I32, AttributeType::Fixed];
         let attribute = &schema.attributes[column];
         is_number.contains(&attribute.ty)
             && match attribute.audience {
                 Audience::Hidden => true,
-                Audience::Private => own != Some(mirror.ids[slot]),
+                Audience::Private => own != Some(entity),
                 _ => false,
             }
     };
+    let is_secret = |slot: usize, column: usize| is_secret_of(mirror.ids[slot], column);
     for (slot, row) in before.rows.iter_mut().enumerate() {
         for (column, value) in row.iter_mut().enumerate() {
             if is_secret(slot, column) {
@@ -127,8 +128,20 @@ fn with_other_secrets(
     let mut other = TickOutput {
         tick: output.tick,
         notifications: output.notifications.clone(),
+        births: output.births.clone(),
+        birth_rows: output.birth_rows.clone(),
         ..TickOutput::default()
     };
+    let born = other.births.iter().filter_map(|birth| birth.entity);
+    let rows = (other.birth_rows).chunks_exact_mut(schema.attributes.len());
+    for (entity, row) in born.zip(rows) {
+        for (column, value) in row.iter_mut().enumerate() {
+            if is_secret_of(entity, column) {
+                *value = dice.within(-5..=120);
+                altered += 1;
+            }
+        }
+    }
     let changes = &mut other.changes;
     changes.offsets.push(0);
     for entity in alive {

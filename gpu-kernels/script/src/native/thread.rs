@@ -126,24 +126,26 @@ impl<'a, H: Host> Thread<'a, H> {
                 log.end,
             )
         };
-        if ended >= 0 {
-            let effects = self.afters.max(self.notifications);
-            return Ended {
-                writes: ended as usize,
-                result: match effects > EFFECTS_MAX {
-                    true => Err(NoEffect::Overrun),
-                    false => Ok(()),
-                },
-            };
-        }
-        let why = match !ended & 3 {
-            why if why == Outcome::Refused as i64 => NoEffect::Refused,
-            why if why == Outcome::Moved as i64 => NoEffect::Moved,
-            _ => NoEffect::Overrun,
+        let (writes, result) = match ended {
+            0.. => (ended as usize, Ok(())),
+            _ => (
+                (!ended >> 2) as usize,
+                Err(match !ended & 3 {
+                    why if why == Outcome::Refused as i64 => NoEffect::Refused,
+                    why if why == Outcome::Moved as i64 => NoEffect::Moved,
+                    _ => NoEffect::Overrun,
+                }),
+            ),
         };
+        // Other backends end such a run at once, whatever comes after.
+        let is_over = function.is_atomic && self.afters.max(self.notifications) > EFFECTS_MAX;
         Ended {
-            writes: (!ended >> 2) as usize,
-            result: Err(why),
+            writes,
+            result: if is_over {
+                Err(NoEffect::Overrun)
+            } else {
+                result
+            },
         }
     }
 
