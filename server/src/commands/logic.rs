@@ -6,7 +6,7 @@
 //! | [`new`] | `myriad logic new` |
 //! | [`cost`] | `myriad logic cost` |
 //! | [`run`](mod@run) | `myriad logic run` |
-//! | [`test`] | `myriad logic test` |
+//! | [`mod@test`] | `myriad logic test` |
 //! | [`still`] | a world that stands still, for `myriad logic run` |
 //! | [`effects`] | the effects of a command, as text |
 //! | [`place`] | the world in which scripts are tried |
