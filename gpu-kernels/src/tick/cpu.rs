@@ -9,6 +9,7 @@ mod boxes;
 mod causes;
 mod copy;
 mod due;
+mod emitted;
 mod index;
 mod interest;
 mod left;

@@ -14,6 +14,7 @@ use script::interpreter::NoEffect;
 use script::ir::NOBODY;
 use shared::{CommandKind, EntityRef, WorldConfig};
 
+use super::emitted::Emitted;
 use super::left::Left;
 use super::logic::{Part, Rules, Verdict, refusal};
 use super::{Merge, State, TickCommands};
@@ -23,7 +24,7 @@ use crate::tick::output::{Changes, TickOutput};
 use crate::tick::trace::{Trace, TracedUpdate};
 use join::join;
 use log::Log;
-use run::{Emitted, Turns};
+use run::Turns;
 
 /// The stage's buffers.
 pub struct Atomic {
@@ -121,7 +122,13 @@ impl Atomic {
         let mut waiting = vec![];
         let (scripts, tick) = (rules.scripts, state.tick);
         let (after, notifications) = self.part.take_emitted();
-        let emitted = Emitted::new(tick, scripts.space.dimensions, after, notifications);
+        let emitted = Emitted {
+            tick,
+            dimensions: scripts.space.dimensions,
+            index: None,
+            after,
+            notifications,
+        };
         let mut turns = Turns::new(rules, state, emitted);
         let mut keys = self.keys.iter();
         for &place in &self.order[..now] {

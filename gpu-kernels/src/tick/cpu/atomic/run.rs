@@ -3,13 +3,13 @@
 use script::arith::Random;
 use script::atomic::KEYS_MAX;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
-use script::native::{Host, Rows, Thread};
-use shared::{EntityId, NotificationKind, Slot, Tick};
+use script::native::{Rows, Thread};
+use shared::{EntityId, Slot, Tick};
 
 use super::log::Log;
 use crate::logic::{Catalog, Scripts};
-use crate::space::Area;
 use crate::tick::cpu::State;
+use crate::tick::cpu::emitted::Emitted;
 use crate::tick::cpu::logic::{Rules, Run};
 use crate::tick::cpu::past::Past;
 use crate::tick::cpu::slots::Slots;
@@ -19,7 +19,7 @@ use crate::tick::timed::TimedCommand;
 /// The commands of a tick, whatever runs them.
 #[expect(clippy::large_enum_variant, reason = "there is one")]
 pub enum Turns<'a> {
-    Native(Thread<'a, Emitted>),
+    Native(Thread<'a, Emitted<'a>>),
     Interpreted(Box<Interpreted<'a>>),
 }
 
@@ -28,7 +28,7 @@ pub struct Interpreted<'a> {
     interpreter: Interpreter,
     scripts: &'a Scripts,
     world: Turn<'a>,
-    emitted: Emitted,
+    emitted: Emitted<'a>,
     writes: Vec<(Slot, u16, i32)>,
 }
 
@@ -45,7 +45,7 @@ struct Turn<'a> {
 }
 
 impl<'a> Turns<'a> {
-    pub fn new(rules: Rules<'a>, state: &'a mut State, emitted: Emitted) -> Turns<'a> {
+    pub fn new(rules: Rules<'a>, state: &'a mut State, emitted: Emitted<'a>) -> Turns<'a> {
         let State {
             tick,
             columns,
@@ -117,7 +117,7 @@ impl<'a> Turns<'a> {
         }
     }
 
-    fn emitted(&self) -> &Emitted {
+    fn emitted(&self) -> &Emitted<'_> {
         match self {
             Turns::Native(thread) => thread.host(),
             Turns::Interpreted(runner) => &runner.emitted,
@@ -210,70 +210,13 @@ impl World for Turn<'_> {
     fn near(&self, _: [i32; 3], _: i32, _: &mut Vec<u32>) {}
 }
 
-/// The timed commands and notifications of the commands so far.
-pub struct Emitted {
-    tick: Tick,
-    dimensions: usize,
-    after: Vec<TimedCommand>,
-    notifications: Vec<Notification>,
-}
-
-impl Emitted {
-    pub fn new(
-        tick: Tick,
-        dimensions: usize,
-        after: Vec<TimedCommand>,
-        notifications: Vec<Notification>,
-    ) -> Emitted {
-        Emitted {
-            tick,
-            dimensions,
-            after,
-            notifications,
-        }
-    }
-
-    fn marks(&self) -> (usize, usize) {
-        (self.after.len(), self.notifications.len())
-    }
-
-    fn drop_after(&mut self, (after, notifications): (usize, usize)) {
-        self.after.truncate(after);
-        self.notifications.truncate(notifications);
-    }
-}
-
-impl Host for Emitted {
-    fn near(&mut self, _: [i32; 3], _: i32, _: &mut Vec<u32>) {}
-}
-
-impl Outgoing for Emitted {
-    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
-        let due = self.tick.after(ticks);
-        self.after.push(TimedCommand::new(due, entity, kind, words));
-    }
-
-    fn notify(
-        &mut self,
-        kind: u16,
-        source: EntityId,
-        area: Option<([i32; 3], i32)>,
-        words: &[i32],
-    ) {
-        let area = area.map(|(center, distance)| Area::around(center, distance, self.dimensions));
-        let kind = NotificationKind(kind);
-        self.notifications
-            .push(Notification::new(kind, source, area, words));
-    }
-}
-
 /// What a run by the interpreter does.
-struct Written<'a> {
-    emitted: &'a mut Emitted,
+struct Written<'a, 'w> {
+    emitted: &'a mut Emitted<'w>,
     writes: &'a mut Vec<(Slot, u16, i32)>,
 }
 
-impl Effects for Written<'_> {
+impl Effects for Written<'_, '_> {
     // An atomic command has no updates.
     fn update(&mut self, _: Slot, _: u16, _: i32) {}
 
@@ -282,7 +225,7 @@ impl Effects for Written<'_> {
     }
 }
 
-impl Outgoing for Written<'_> {
+impl Outgoing for Written<'_, '_> {
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
         self.emitted.after(ticks, entity, kind, words);
     }

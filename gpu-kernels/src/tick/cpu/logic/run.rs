@@ -2,12 +2,12 @@
 
 use script::arith::Random;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
-use script::native::{Call, Host, Thread, View};
-use shared::{EntityId, NotificationKind, Slot};
+use script::native::{Call, Thread, View};
+use shared::{EntityId, Slot};
 
 use super::pairs::{Pair, Pairs};
 use crate::logic::Scripts;
-use crate::space::Area;
+use crate::tick::cpu::emitted::Emitted;
 use crate::tick::cpu::{Index, State};
 use crate::tick::notification::Notification;
 use crate::tick::timed::TimedCommand;
@@ -61,6 +61,7 @@ pub enum Runner<'a> {
 pub struct Interpreted<'a> {
     interpreter: Interpreter,
     scripts: &'a Scripts,
+    world: Frozen<'a>,
     emitted: Emitted<'a>,
 }
 
@@ -72,7 +73,8 @@ impl<'a> Runner<'a> {
         notifications: Vec<Notification>,
     ) -> Runner<'a> {
         let emitted = Emitted {
-            world,
+            tick: world.state.tick,
+            index: Some(world.index),
             dimensions: scripts.space.dimensions,
             after,
             notifications,
@@ -81,6 +83,7 @@ impl<'a> Runner<'a> {
             return Runner::Interpreted(Box::new(Interpreted {
                 interpreter: Interpreter::default(),
                 scripts,
+                world,
                 emitted,
             }));
         };
@@ -139,7 +142,7 @@ impl<'a> Runner<'a> {
         match self {
             Runner::Native(thread) => thread.run(kind, &call.native(), out),
             Runner::Interpreted(runner) => {
-                let columns = runner.emitted.world.state.columns;
+                let columns = runner.world.state.columns;
                 let mut n = 0;
                 let ran = runner.run(kind, call, |slot, column, value| {
                     let key = slot.index() * columns + usize::from(column);
@@ -186,7 +189,7 @@ impl Interpreted<'_> {
         let Some(command) = self.scripts.command(kind) else {
             return Ok(());
         };
-        let world = self.emitted.world;
+        let world = self.world;
         let invocation = Invocation {
             tick: world.state.tick,
             entity: call.entity,
@@ -216,51 +219,6 @@ impl Run<'_> {
             words: self.words,
             random: self.random,
         }
-    }
-}
-
-/// The timed commands and notifications of one thread's commands.
-pub struct Emitted<'a> {
-    world: Frozen<'a>,
-    dimensions: usize,
-    after: Vec<TimedCommand>,
-    notifications: Vec<Notification>,
-}
-
-impl Emitted<'_> {
-    fn marks(&self) -> (usize, usize) {
-        (self.after.len(), self.notifications.len())
-    }
-
-    fn drop_after(&mut self, (after, notifications): (usize, usize)) {
-        self.after.truncate(after);
-        self.notifications.truncate(notifications);
-    }
-}
-
-impl Host for Emitted<'_> {
-    fn near(&mut self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
-        self.world.near(center, radius, slots);
-    }
-}
-
-impl Outgoing for Emitted<'_> {
-    fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
-        let due = self.world.state.tick.after(ticks);
-        self.after.push(TimedCommand::new(due, entity, kind, words));
-    }
-
-    fn notify(
-        &mut self,
-        kind: u16,
-        source: EntityId,
-        area: Option<([i32; 3], i32)>,
-        words: &[i32],
-    ) {
-        let area = area.map(|(center, distance)| Area::around(center, distance, self.dimensions));
-        let kind = NotificationKind(kind);
-        self.notifications
-            .push(Notification::new(kind, source, area, words));
     }
 }
 
