@@ -13,7 +13,8 @@ use script::interpreter::World;
 use shared::world::birthplace::Birthplace;
 use shared::world::initial::Initial;
 use shared::{
-    CommandKind, CommandSchema, EntityId, EntityRef, Fall, NotificationKind, Slot, WorldConfig,
+    CommandKind, CommandSchema, EntityId, EntityRef, Fall, Hook, NotificationKind, Occasion, Slot,
+    WorldConfig,
 };
 
 use crate::space::Area;
@@ -169,9 +170,26 @@ impl Catalog {
         &self.birthplaces[usize::from(kind)]
     }
 
-    /// The command that newborn entities of a kind give in the next tick.
-    pub fn born(&self, kind: u16) -> Option<CommandKind> {
-        self.config.born[usize::from(kind)]
+    /// The commands that an occasion makes entities of a kind give.
+    pub fn hooks(&self, occasion: Occasion, kind: u16) -> impl Iterator<Item = &Hook> {
+        self.config.hooks_of(occasion, kind)
+    }
+
+    /// Whether any hook watches the borders of zones.
+    pub fn has_zone_hooks(&self) -> bool {
+        let is_of_zone =
+            |hook: &Hook| matches!(hook.occasion, Occasion::Enter(_) | Occasion::Exit(_));
+        self.config.hooks.iter().any(is_of_zone)
+    }
+
+    /// Whether entities of a kind outlive their fall by one tick, for its hooks.
+    pub fn has_fall_hooks(&self, kind: u16) -> bool {
+        self.hooks(Occasion::Fall, kind).next().is_some()
+    }
+
+    /// The column that decides whether entities of a kind have fallen.
+    pub fn fall_column(&self, kind: u16) -> Option<usize> {
+        self.fall(kind).map(|fall| usize::from(fall.column))
     }
 
     /// The column whose new owners are reported.

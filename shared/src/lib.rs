@@ -18,6 +18,7 @@ pub use world::command::{CommandKind, CommandSchema, CommandWord, Refusal, Sende
 pub use world::config::{Every, Fall, Motion, WorldConfig};
 pub use world::course::Course;
 pub use world::fixed::Fixed;
+pub use world::hook::{Hook, Occasion, Zone};
 pub use world::id::{ClientRow, EntityId, EntityRef, Slot, Tick};
 pub use world::limits::Limits;
 pub use world::notification::{NotificationField, NotificationKind, NotificationSchema};

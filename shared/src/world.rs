@@ -28,6 +28,7 @@ pub mod command;
 pub mod config;
 pub mod course;
 pub mod fixed;
+pub mod hook;
 pub mod id;
 pub mod initial;
 pub mod limits;

@@ -13,6 +13,7 @@
 #include "tick/motion.cu"
 #include "tick/notifications.cu"
 #include "tick/regions.cu"
+#include "tick/zones.cu"
 
 #include "content/compare.cu"
 #include "content/lists.cu"

@@ -8,7 +8,7 @@ KERNEL hash_slots(World w, Tick t) {
         u32 state = w.states[slot], generation = w.generations[slot];
         if (generation == 0 && state == FREE) continue;
         slots += mix(2ull << 56 | slot, (u64)generation | (u64)state << 32 | (u64)w.slot_kinds[slot] << 40);
-        if (state == FALLEN || state == RESERVED) slots += mix(13ull << 56 | slot, w.rebirth_due[slot]);
+        if (w.respawns && w.rebirth_due[slot]) slots += mix(13ull << 56 | slot, w.rebirth_due[slot]);
         for (u32 place = 0; place < w.resting; place++) {
             u64 ready = w.ready[(u64)slot * w.resting + place];
             if (ready) slots += mix(14ull << 56 | (u64)place << 32 | slot, ready);

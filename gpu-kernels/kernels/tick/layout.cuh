@@ -16,6 +16,12 @@ constexpr u32 VELOCITY_MAX = 524287;
 constexpr u32 NOWHERE = 4294967295;
 constexpr u32 TIER_BITS = 2;
 constexpr u32 POPULATION_TOKEN = 4294967295;
+constexpr u32 JOIN_TOKEN = 2147483648;
+constexpr u32 ON_BIRTH = 0;
+constexpr u32 ON_JOIN = 1;
+constexpr u32 ON_FALL = 2;
+constexpr u32 ON_BORDER = 3;
+constexpr u32 BEGINS = 65536;
 constexpr u32 SPAWN_TRIES = 64;
 constexpr u32 ATOMIC_KEYS = 8;
 constexpr u32 ATOMIC_EFFECTS = 8;
@@ -93,21 +99,23 @@ enum Scan : u32 {
     SCAN_AFTERS = 11,
     SCAN_FALLS = 12,
     SCAN_REBORN = 13,
-    SCAN_PUBLISHED = 14,
-    SCAN_AREAS = 15,
-    SCAN_HEARINGS = 16,
-    SCAN_NOTIFICATIONS = 17,
-    SCAN_PICKS = 18,
-    SCAN_COURSES = 19,
-    SCAN_REFUSED = 20,
-    SCAN_ATOMIC_ORDER = 21,
-    SCAN_ATOMIC_PAIRS = 22,
-    SCAN_ATOMIC_HEADS = 23,
-    SCAN_ATOMIC_LEFT = 24,
-    SCAN_ATOMIC_FRESH = 25,
-    SCAN_ATOMIC_AGAIN = 26,
-    SCAN_ATOMIC_AFTERS = 27,
-    SCAN_ATOMIC_NOTIFICATIONS = 28,
+    SCAN_ZONES = 14,
+    SCAN_CROSSINGS = 15,
+    SCAN_PUBLISHED = 16,
+    SCAN_AREAS = 17,
+    SCAN_HEARINGS = 18,
+    SCAN_NOTIFICATIONS = 19,
+    SCAN_PICKS = 20,
+    SCAN_COURSES = 21,
+    SCAN_REFUSED = 22,
+    SCAN_ATOMIC_ORDER = 23,
+    SCAN_ATOMIC_PAIRS = 24,
+    SCAN_ATOMIC_HEADS = 25,
+    SCAN_ATOMIC_LEFT = 26,
+    SCAN_ATOMIC_FRESH = 27,
+    SCAN_ATOMIC_AGAIN = 28,
+    SCAN_ATOMIC_AFTERS = 29,
+    SCAN_ATOMIC_NOTIFICATIONS = 30,
 };
 
 // A command of a frame.
@@ -303,6 +311,11 @@ struct alignas(8) Counters {
     // schedule.
     u64 reborn;
     u64 reborn_acts;
+    // Commands that those who fell schedule, and those who crossed the borders of zones.
+    u64 fall_acts;
+    u64 zone_acts;
+    // Zones, each with its carrier.
+    u64 zones;
     u64 timed_unscheduled;
     // Entities that carry a publication.
     u64 published;
@@ -383,29 +396,30 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 2136, "as in Rust");
+static_assert(sizeof(Counters) == 2160, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, crowds) == 16, "as in Rust");
 static_assert(offsetof(Counters, commands) == 24 && offsetof(Counters, updates_total) == 32 && offsetof(Counters, intervals) == 40, "as in Rust");
 static_assert(offsetof(Counters, changed_entities) == 48 && offsetof(Counters, free_slots) == 56 && offsetof(Counters, births_asked) == 64, "as in Rust");
 static_assert(offsetof(Counters, refused) == 72 && offsetof(Counters, changed_live) == 80 && offsetof(Counters, deliveries_total) == 88, "as in Rust");
 static_assert(offsetof(Counters, served) == 96 && offsetof(Counters, ignored_entries) == 104 && offsetof(Counters, chunk_starts) == 112, "as in Rust");
 static_assert(offsetof(Counters, afters) == 176 && offsetof(Counters, born) == 184 && offsetof(Counters, reborn) == 192, "as in Rust");
-static_assert(offsetof(Counters, reborn_acts) == 200 && offsetof(Counters, timed_unscheduled) == 208 && offsetof(Counters, published) == 216, "as in Rust");
-static_assert(offsetof(Counters, areas) == 224 && offsetof(Counters, notified) == 232 && offsetof(Counters, picked) == 240, "as in Rust");
-static_assert(offsetof(Counters, falls) == 248 && offsetof(Counters, fallen) == 256 && offsetof(Counters, atomic_asked) == 264, "as in Rust");
-static_assert(offsetof(Counters, atomic_pairs) == 272 && offsetof(Counters, atomic_entities) == 280 && offsetof(Counters, atomic_tail) == 288, "as in Rust");
-static_assert(offsetof(Counters, atomic_first) == 296 && offsetof(Counters, atomic_head) == 304 && offsetof(Counters, atomic_done) == 312, "as in Rust");
-static_assert(offsetof(Counters, atomic_stuck) == 320 && offsetof(Counters, atomic_left) == 328 && offsetof(Counters, atomic_fresh) == 336, "as in Rust");
-static_assert(offsetof(Counters, atomic_again) == 344 && offsetof(Counters, atomic_dropped) == 352 && offsetof(Counters, atomic_afters) == 360, "as in Rust");
-static_assert(offsetof(Counters, atomic_notified) == 368 && offsetof(Counters, deferred_hash) == 376 && offsetof(Counters, over_budget_of) == 384, "as in Rust");
-static_assert(offsetof(Counters, hash) == 1408 && offsetof(Counters, applied) == 1968 && offsetof(Counters, stale) == 1976, "as in Rust");
-static_assert(offsetof(Counters, malformed) == 1984 && offsetof(Counters, over_budget) == 1992 && offsetof(Counters, over_per_tick) == 2000, "as in Rust");
-static_assert(offsetof(Counters, resting) == 2008 && offsetof(Counters, atomic_refused) == 2016 && offsetof(Counters, atomic_moved) == 2024, "as in Rust");
-static_assert(offsetof(Counters, atomic_deferred) == 2032 && offsetof(Counters, updates) == 2040 && offsetof(Counters, changes) == 2048, "as in Rust");
-static_assert(offsetof(Counters, courses) == 2056 && offsetof(Counters, births) == 2064 && offsetof(Counters, deaths) == 2072, "as in Rust");
-static_assert(offsetof(Counters, deliveries) == 2080 && offsetof(Counters, clients_behind) == 2088 && offsetof(Counters, entities) == 2096, "as in Rust");
-static_assert(offsetof(Counters, timed) == 2104 && offsetof(Counters, respawns) == 2112 && offsetof(Counters, hearings) == 2120, "as in Rust");
-static_assert(offsetof(Counters, hearings_dropped) == 2128, "as in Rust");
+static_assert(offsetof(Counters, reborn_acts) == 200 && offsetof(Counters, fall_acts) == 208 && offsetof(Counters, zone_acts) == 216, "as in Rust");
+static_assert(offsetof(Counters, zones) == 224 && offsetof(Counters, timed_unscheduled) == 232 && offsetof(Counters, published) == 240, "as in Rust");
+static_assert(offsetof(Counters, areas) == 248 && offsetof(Counters, notified) == 256 && offsetof(Counters, picked) == 264, "as in Rust");
+static_assert(offsetof(Counters, falls) == 272 && offsetof(Counters, fallen) == 280 && offsetof(Counters, atomic_asked) == 288, "as in Rust");
+static_assert(offsetof(Counters, atomic_pairs) == 296 && offsetof(Counters, atomic_entities) == 304 && offsetof(Counters, atomic_tail) == 312, "as in Rust");
+static_assert(offsetof(Counters, atomic_first) == 320 && offsetof(Counters, atomic_head) == 328 && offsetof(Counters, atomic_done) == 336, "as in Rust");
+static_assert(offsetof(Counters, atomic_stuck) == 344 && offsetof(Counters, atomic_left) == 352 && offsetof(Counters, atomic_fresh) == 360, "as in Rust");
+static_assert(offsetof(Counters, atomic_again) == 368 && offsetof(Counters, atomic_dropped) == 376 && offsetof(Counters, atomic_afters) == 384, "as in Rust");
+static_assert(offsetof(Counters, atomic_notified) == 392 && offsetof(Counters, deferred_hash) == 400 && offsetof(Counters, over_budget_of) == 408, "as in Rust");
+static_assert(offsetof(Counters, hash) == 1432 && offsetof(Counters, applied) == 1992 && offsetof(Counters, stale) == 2000, "as in Rust");
+static_assert(offsetof(Counters, malformed) == 2008 && offsetof(Counters, over_budget) == 2016 && offsetof(Counters, over_per_tick) == 2024, "as in Rust");
+static_assert(offsetof(Counters, resting) == 2032 && offsetof(Counters, atomic_refused) == 2040 && offsetof(Counters, atomic_moved) == 2048, "as in Rust");
+static_assert(offsetof(Counters, atomic_deferred) == 2056 && offsetof(Counters, updates) == 2064 && offsetof(Counters, changes) == 2072, "as in Rust");
+static_assert(offsetof(Counters, courses) == 2080 && offsetof(Counters, births) == 2088 && offsetof(Counters, deaths) == 2096, "as in Rust");
+static_assert(offsetof(Counters, deliveries) == 2104 && offsetof(Counters, clients_behind) == 2112 && offsetof(Counters, entities) == 2120, "as in Rust");
+static_assert(offsetof(Counters, timed) == 2128 && offsetof(Counters, respawns) == 2136 && offsetof(Counters, hearings) == 2144, "as in Rust");
+static_assert(offsetof(Counters, hearings_dropped) == 2152, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -459,6 +473,49 @@ static_assert(offsetof(BoxIndex, keys) == 0 && offsetof(BoxIndex, keys_spare) ==
 static_assert(offsetof(BoxIndex, numbers_spare) == 24 && offsetof(BoxIndex, boxes) == 32 && offsetof(BoxIndex, starts) == 40, "as in Rust");
 static_assert(offsetof(BoxIndex, given_keys) == 48 && offsetof(BoxIndex, given_numbers) == 56, "as in Rust");
 
+// A zone: a disc within `radius` of `low` if `form` is 1, else a box with both corners;
+// as seen from its carrier, if it has one. `number` is that of the world file.
+struct alignas(4) Zone {
+    u32 form;
+    i32 radius;
+    i32 low[3];
+    i32 high[3];
+    // The kind of its carriers, or NOWHERE.
+    u32 carrier;
+    u32 number;
+};
+static_assert(sizeof(Zone) == 40, "as in Rust");
+static_assert(offsetof(Zone, form) == 0 && offsetof(Zone, radius) == 4 && offsetof(Zone, low) == 8, "as in Rust");
+static_assert(offsetof(Zone, high) == 20 && offsetof(Zone, carrier) == 32 && offsetof(Zone, number) == 36, "as in Rust");
+
+// Where an entity was; generation 0: there was none.
+struct alignas(4) ZonePlace {
+    u32 generation;
+    i32 place[3];
+};
+static_assert(sizeof(ZonePlace) == 16, "as in Rust");
+static_assert(offsetof(ZonePlace, generation) == 0 && offsetof(ZonePlace, place) == 4, "as in Rust");
+
+// A place of the table of zones, and the slot of who carries it, plus 1; or 0.
+struct alignas(4) PlacedZone {
+    u32 zone;
+    u32 carrier;
+};
+static_assert(sizeof(PlacedZone) == 8, "as in Rust");
+static_assert(offsetof(PlacedZone, zone) == 0 && offsetof(PlacedZone, carrier) == 4, "as in Rust");
+
+// A command that entities of a kind, or of all where it is NOWHERE, give on an occasion.
+// `has_other` is 1 if it names another entity in a word.
+struct alignas(4) Hook {
+    u32 occasion;
+    u32 kind;
+    u32 command;
+    u32 has_other;
+};
+static_assert(sizeof(Hook) == 16, "as in Rust");
+static_assert(offsetof(Hook, occasion) == 0 && offsetof(Hook, kind) == 4 && offsetof(Hook, command) == 8, "as in Rust");
+static_assert(offsetof(Hook, has_other) == 12, "as in Rust");
+
 // Regions, and how the world's boxes are sorted; all 0 in worlds that have none.
 struct alignas(8) Regions {
     u32 per_client;
@@ -480,14 +537,33 @@ struct alignas(8) Regions {
     // By client: numbers of notifications, `hearings_max` each.
     u32 *heard;
     u32 *heard_counts;
+    // Zones that stay where they are come first.
+    u32 zones_fixed;
+    u32 zones_carried;
+    const Zone *zone_table;
+    // By slot: where its entity was after the tick before.
+    ZonePlace *zone_places;
+    // By slot: how many commands its crossings give.
+    u32 *zone_acts;
+    // Zones and their carriers, and where they are: before the tick, and after it.
+    BoxIndex zones_before;
+    BoxIndex zones_now;
+    PlacedZone *placed_before;
+    PlacedZone *placed_now;
+    PlacedZone *placed_zones;
+    PlacedZone *placed_zones_spare;
     Level level[20];
 };
-static_assert(sizeof(Regions) == 680, "as in Rust");
+static_assert(sizeof(Regions) == 872, "as in Rust");
 static_assert(offsetof(Regions, per_client) == 0 && offsetof(Regions, of_entities) == 4 && offsetof(Regions, levels) == 8, "as in Rust");
 static_assert(offsetof(Regions, hearings_max) == 12 && offsetof(Regions, hearing_places) == 16 && offsetof(Regions, padding) == 20, "as in Rust");
 static_assert(offsetof(Regions, newborn) == 24 && offsetof(Regions, clients) == 32 && offsetof(Regions, publications) == 40, "as in Rust");
 static_assert(offsetof(Regions, subscriptions) == 48 && offsetof(Regions, published) == 56 && offsetof(Regions, areas) == 120, "as in Rust");
-static_assert(offsetof(Regions, heard) == 184 && offsetof(Regions, heard_counts) == 192 && offsetof(Regions, level) == 200, "as in Rust");
+static_assert(offsetof(Regions, heard) == 184 && offsetof(Regions, heard_counts) == 192 && offsetof(Regions, zones_fixed) == 200, "as in Rust");
+static_assert(offsetof(Regions, zones_carried) == 204 && offsetof(Regions, zone_table) == 208 && offsetof(Regions, zone_places) == 216, "as in Rust");
+static_assert(offsetof(Regions, zone_acts) == 224 && offsetof(Regions, zones_before) == 232 && offsetof(Regions, zones_now) == 296, "as in Rust");
+static_assert(offsetof(Regions, placed_before) == 360 && offsetof(Regions, placed_now) == 368 && offsetof(Regions, placed_zones) == 376, "as in Rust");
+static_assert(offsetof(Regions, placed_zones_spare) == 384 && offsetof(Regions, level) == 392, "as in Rust");
 
 // The world's configuration, tables, state and scratch.
 struct alignas(8) World {
@@ -562,7 +638,11 @@ struct alignas(8) World {
     u32 deferred_max;
     // Where the words of those that waited begin in `due_words`.
     u32 deferred_base;
-    u32 padding;
+    // The hooks in force: so many entries of `hooks`, from the first one on.
+    u32 hook_first;
+    u32 hook_count;
+    // 0 in worlds without zones, 2 where hooks watch their borders, else 1.
+    u32 zoned;
     // Tables: by kind and column.
     const int2 *bounds;
     const Initial *initials;
@@ -579,8 +659,8 @@ struct alignas(8) World {
     const Fall *falls;
     // By kind: where its entities are born again.
     const SpawnArea *spawn_areas;
-    // By kind: the command that its newborns give, or NOWHERE.
-    const u32 *born;
+    // The commands that the world gives by itself, twice: ticks in flight keep theirs.
+    const Hook *hooks;
     // By command that rests: for how many ticks.
     const u32 *rests;
     // State: by slot and column.
@@ -596,7 +676,8 @@ struct alignas(8) World {
     // By place in the ring of the ticks that are kept, slot and axis: a coordinate plus 1,
     // or 0.
     i32 *past;
-    // By slot of an entity that is to be born again: the first tick in which it may be.
+    // By slot of an entity that is to be born again: the first tick in which it may be. Of a
+    // living one that fell, and has hooks for it: the tick in which it dies; else 0.
     u64 *rebirth_due;
     // By slot, then by command that rests: the first tick in which it may be used again.
     u64 *ready;
@@ -687,7 +768,7 @@ struct alignas(8) World {
     u32 *after_offsets;
     AfterRecord *after_records;
     u64 *after_partials;
-    // By slot: the kind of who falls, or NOBODY.
+    // By slot: the kind of who dies of a fall, with BEGINS of who begins to fall, or NOBODY.
     u32 *fallen;
     // Words of rules, those of rules at entities' own places, then those of timed
     // commands.
@@ -742,7 +823,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 1960, "as in Rust");
+static_assert(sizeof(World) == 1968, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -758,45 +839,45 @@ static_assert(offsetof(World, tolerance) == 204 && offsetof(World, velocity) == 
 static_assert(offsetof(World, crowds) == 228 && offsetof(World, cell_bits) == 232 && offsetof(World, cell_edge) == 236, "as in Rust");
 static_assert(offsetof(World, forms) == 240 && offsetof(World, per_tick) == 496 && offsetof(World, rest_places) == 752, "as in Rust");
 static_assert(offsetof(World, atomic_kinds) == 1008 && offsetof(World, atomic_max) == 1040 && offsetof(World, deferred_max) == 1044, "as in Rust");
-static_assert(offsetof(World, deferred_base) == 1048 && offsetof(World, padding) == 1052 && offsetof(World, bounds) == 1056, "as in Rust");
-static_assert(offsetof(World, initials) == 1064 && offsetof(World, choices) == 1072 && offsetof(World, kind_columns) == 1080, "as in Rust");
-static_assert(offsetof(World, merge_rules) == 1088 && offsetof(World, visible_columns) == 1096 && offsetof(World, rule_table) == 1104, "as in Rust");
-static_assert(offsetof(World, falls) == 1112 && offsetof(World, spawn_areas) == 1120 && offsetof(World, born) == 1128, "as in Rust");
-static_assert(offsetof(World, rests) == 1136 && offsetof(World, rows) == 1144 && offsetof(World, states) == 1152, "as in Rust");
-static_assert(offsetof(World, generations) == 1160 && offsetof(World, slot_kinds) == 1168 && offsetof(World, track_glides) == 1176, "as in Rust");
-static_assert(offsetof(World, track_steps) == 1184 && offsetof(World, track_offsets) == 1192 && offsetof(World, past) == 1200, "as in Rust");
-static_assert(offsetof(World, rebirth_due) == 1208 && offsetof(World, ready) == 1216 && offsetof(World, observers) == 1224, "as in Rust");
-static_assert(offsetof(World, known) == 1232 && offsetof(World, known_counts) == 1240 && offsetof(World, behind) == 1248, "as in Rust");
-static_assert(offsetof(World, timed) == 1256 && offsetof(World, timed_state) == 1264 && offsetof(World, deferred) == 1272, "as in Rust");
-static_assert(offsetof(World, deferred_words) == 1280 && offsetof(World, deferred_flags) == 1288 && offsetof(World, deferred_state) == 1296, "as in Rust");
-static_assert(offsetof(World, index_keys) == 1304 && offsetof(World, index_keys_spare) == 1312 && offsetof(World, index_slots) == 1320, "as in Rust");
-static_assert(offsetof(World, index_slots_spare) == 1328 && offsetof(World, index_positions) == 1336 && offsetof(World, index_len) == 1344, "as in Rust");
-static_assert(offsetof(World, directory) == 1352 && offsetof(World, crowd_slots) == 1360 && offsetof(World, crowd_positions) == 1368, "as in Rust");
-static_assert(offsetof(World, crowd_starts) == 1376 && offsetof(World, visible) == 1384 && offsetof(World, visible_counts) == 1392, "as in Rust");
-static_assert(offsetof(World, views) == 1400 && offsetof(World, changed) == 1408 && offsetof(World, last_positions) == 1416, "as in Rust");
-static_assert(offsetof(World, told) == 1424 && offsetof(World, commands) == 1432 && offsetof(World, verdicts) == 1440, "as in Rust");
-static_assert(offsetof(World, group_places) == 1448 && offsetof(World, group_starts) == 1456 && offsetof(World, group_order) == 1464, "as in Rust");
-static_assert(offsetof(World, update_counts) == 1472 && offsetof(World, update_offsets) == 1480 && offsetof(World, partials) == 1488, "as in Rust");
-static_assert(offsetof(World, keys) == 1496 && offsetof(World, values) == 1504 && offsetof(World, update_keys) == 1512, "as in Rust");
-static_assert(offsetof(World, update_keys_spare) == 1520 && offsetof(World, update_values) == 1528 && offsetof(World, update_values_spare) == 1536, "as in Rust");
-static_assert(offsetof(World, interval_keys) == 1544 && offsetof(World, interval_starts) == 1552 && offsetof(World, interval_values) == 1560, "as in Rust");
-static_assert(offsetof(World, interval_changed) == 1568 && offsetof(World, bucket_keys) == 1576 && offsetof(World, bucket_slots) == 1584, "as in Rust");
-static_assert(offsetof(World, free_list) == 1592 && offsetof(World, died) == 1600 && offsetof(World, client_counts) == 1608, "as in Rust");
-static_assert(offsetof(World, ranges) == 1616 && offsetof(World, changed_before) == 1624 && offsetof(World, timed_next) == 1632, "as in Rust");
-static_assert(offsetof(World, after_counts) == 1640 && offsetof(World, after_offsets) == 1648 && offsetof(World, after_records) == 1656, "as in Rust");
-static_assert(offsetof(World, after_partials) == 1664 && offsetof(World, fallen) == 1672 && offsetof(World, due_words) == 1680, "as in Rust");
-static_assert(offsetof(World, notification_counts) == 1688 && offsetof(World, notification_offsets) == 1696 && offsetof(World, notification_partials) == 1704, "as in Rust");
-static_assert(offsetof(World, first_updates) == 1712 && offsetof(World, deferred_next) == 1720 && offsetof(World, deferred_words_next) == 1728, "as in Rust");
-static_assert(offsetof(World, deferred_flags_next) == 1736 && offsetof(World, atomic_ranks) == 1744 && offsetof(World, atomic_places) == 1752, "as in Rust");
-static_assert(offsetof(World, atomic_verdicts) == 1760 && offsetof(World, atomic_slots) == 1768 && offsetof(World, atomic_next) == 1776, "as in Rust");
-static_assert(offsetof(World, atomic_waits) == 1784 && offsetof(World, atomic_queue) == 1792 && offsetof(World, pair_keys) == 1800, "as in Rust");
-static_assert(offsetof(World, pair_values) == 1808 && offsetof(World, atomic_pair_keys) == 1816 && offsetof(World, atomic_pair_keys_spare) == 1824, "as in Rust");
-static_assert(offsetof(World, atomic_pair_values) == 1832 && offsetof(World, atomic_pair_values_spare) == 1840 && offsetof(World, atomic_entities) == 1848, "as in Rust");
-static_assert(offsetof(World, atomic_rows) == 1856 && offsetof(World, atomic_after_counts) == 1864 && offsetof(World, atomic_afters) == 1872, "as in Rust");
-static_assert(offsetof(World, atomic_notification_counts) == 1880 && offsetof(World, atomic_notifications) == 1888 && offsetof(World, atomic_writers) == 1896, "as in Rust");
-static_assert(offsetof(World, left_keys) == 1904 && offsetof(World, left_values) == 1912 && offsetof(World, fresh_keys) == 1920, "as in Rust");
-static_assert(offsetof(World, fresh_values) == 1928 && offsetof(World, joined_keys) == 1936 && offsetof(World, joined_values) == 1944, "as in Rust");
-static_assert(offsetof(World, joined_changed) == 1952, "as in Rust");
+static_assert(offsetof(World, deferred_base) == 1048 && offsetof(World, hook_first) == 1052 && offsetof(World, hook_count) == 1056, "as in Rust");
+static_assert(offsetof(World, zoned) == 1060 && offsetof(World, bounds) == 1064 && offsetof(World, initials) == 1072, "as in Rust");
+static_assert(offsetof(World, choices) == 1080 && offsetof(World, kind_columns) == 1088 && offsetof(World, merge_rules) == 1096, "as in Rust");
+static_assert(offsetof(World, visible_columns) == 1104 && offsetof(World, rule_table) == 1112 && offsetof(World, falls) == 1120, "as in Rust");
+static_assert(offsetof(World, spawn_areas) == 1128 && offsetof(World, hooks) == 1136 && offsetof(World, rests) == 1144, "as in Rust");
+static_assert(offsetof(World, rows) == 1152 && offsetof(World, states) == 1160 && offsetof(World, generations) == 1168, "as in Rust");
+static_assert(offsetof(World, slot_kinds) == 1176 && offsetof(World, track_glides) == 1184 && offsetof(World, track_steps) == 1192, "as in Rust");
+static_assert(offsetof(World, track_offsets) == 1200 && offsetof(World, past) == 1208 && offsetof(World, rebirth_due) == 1216, "as in Rust");
+static_assert(offsetof(World, ready) == 1224 && offsetof(World, observers) == 1232 && offsetof(World, known) == 1240, "as in Rust");
+static_assert(offsetof(World, known_counts) == 1248 && offsetof(World, behind) == 1256 && offsetof(World, timed) == 1264, "as in Rust");
+static_assert(offsetof(World, timed_state) == 1272 && offsetof(World, deferred) == 1280 && offsetof(World, deferred_words) == 1288, "as in Rust");
+static_assert(offsetof(World, deferred_flags) == 1296 && offsetof(World, deferred_state) == 1304 && offsetof(World, index_keys) == 1312, "as in Rust");
+static_assert(offsetof(World, index_keys_spare) == 1320 && offsetof(World, index_slots) == 1328 && offsetof(World, index_slots_spare) == 1336, "as in Rust");
+static_assert(offsetof(World, index_positions) == 1344 && offsetof(World, index_len) == 1352 && offsetof(World, directory) == 1360, "as in Rust");
+static_assert(offsetof(World, crowd_slots) == 1368 && offsetof(World, crowd_positions) == 1376 && offsetof(World, crowd_starts) == 1384, "as in Rust");
+static_assert(offsetof(World, visible) == 1392 && offsetof(World, visible_counts) == 1400 && offsetof(World, views) == 1408, "as in Rust");
+static_assert(offsetof(World, changed) == 1416 && offsetof(World, last_positions) == 1424 && offsetof(World, told) == 1432, "as in Rust");
+static_assert(offsetof(World, commands) == 1440 && offsetof(World, verdicts) == 1448 && offsetof(World, group_places) == 1456, "as in Rust");
+static_assert(offsetof(World, group_starts) == 1464 && offsetof(World, group_order) == 1472 && offsetof(World, update_counts) == 1480, "as in Rust");
+static_assert(offsetof(World, update_offsets) == 1488 && offsetof(World, partials) == 1496 && offsetof(World, keys) == 1504, "as in Rust");
+static_assert(offsetof(World, values) == 1512 && offsetof(World, update_keys) == 1520 && offsetof(World, update_keys_spare) == 1528, "as in Rust");
+static_assert(offsetof(World, update_values) == 1536 && offsetof(World, update_values_spare) == 1544 && offsetof(World, interval_keys) == 1552, "as in Rust");
+static_assert(offsetof(World, interval_starts) == 1560 && offsetof(World, interval_values) == 1568 && offsetof(World, interval_changed) == 1576, "as in Rust");
+static_assert(offsetof(World, bucket_keys) == 1584 && offsetof(World, bucket_slots) == 1592 && offsetof(World, free_list) == 1600, "as in Rust");
+static_assert(offsetof(World, died) == 1608 && offsetof(World, client_counts) == 1616 && offsetof(World, ranges) == 1624, "as in Rust");
+static_assert(offsetof(World, changed_before) == 1632 && offsetof(World, timed_next) == 1640 && offsetof(World, after_counts) == 1648, "as in Rust");
+static_assert(offsetof(World, after_offsets) == 1656 && offsetof(World, after_records) == 1664 && offsetof(World, after_partials) == 1672, "as in Rust");
+static_assert(offsetof(World, fallen) == 1680 && offsetof(World, due_words) == 1688 && offsetof(World, notification_counts) == 1696, "as in Rust");
+static_assert(offsetof(World, notification_offsets) == 1704 && offsetof(World, notification_partials) == 1712 && offsetof(World, first_updates) == 1720, "as in Rust");
+static_assert(offsetof(World, deferred_next) == 1728 && offsetof(World, deferred_words_next) == 1736 && offsetof(World, deferred_flags_next) == 1744, "as in Rust");
+static_assert(offsetof(World, atomic_ranks) == 1752 && offsetof(World, atomic_places) == 1760 && offsetof(World, atomic_verdicts) == 1768, "as in Rust");
+static_assert(offsetof(World, atomic_slots) == 1776 && offsetof(World, atomic_next) == 1784 && offsetof(World, atomic_waits) == 1792, "as in Rust");
+static_assert(offsetof(World, atomic_queue) == 1800 && offsetof(World, pair_keys) == 1808 && offsetof(World, pair_values) == 1816, "as in Rust");
+static_assert(offsetof(World, atomic_pair_keys) == 1824 && offsetof(World, atomic_pair_keys_spare) == 1832 && offsetof(World, atomic_pair_values) == 1840, "as in Rust");
+static_assert(offsetof(World, atomic_pair_values_spare) == 1848 && offsetof(World, atomic_entities) == 1856 && offsetof(World, atomic_rows) == 1864, "as in Rust");
+static_assert(offsetof(World, atomic_after_counts) == 1872 && offsetof(World, atomic_afters) == 1880 && offsetof(World, atomic_notification_counts) == 1888, "as in Rust");
+static_assert(offsetof(World, atomic_notifications) == 1896 && offsetof(World, atomic_writers) == 1904 && offsetof(World, left_keys) == 1912, "as in Rust");
+static_assert(offsetof(World, left_values) == 1920 && offsetof(World, fresh_keys) == 1928 && offsetof(World, fresh_values) == 1936, "as in Rust");
+static_assert(offsetof(World, joined_keys) == 1944 && offsetof(World, joined_values) == 1952 && offsetof(World, joined_changed) == 1960, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -881,4 +962,4 @@ static_assert(offsetof(Tick, course_slots) == 248 && offsetof(Tick, course_veloc
 static_assert(offsetof(Tick, deliveries) == 272 && offsetof(Tick, bucket_order) == 280 && offsetof(Tick, bucket_ranges) == 288, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 296 && offsetof(Tick, hearings) == 304, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xb8861589b64eee68ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xa7ec31702b97cae8ull;

@@ -1,12 +1,13 @@
 // Births and deaths. The n-th birth gets the n-th lowest free slot: both numbers
 // come from scans. The fallen that respawn keep their slots, and are born there again.
 #include "tick/notifications.cuh"
-#include "tick/timed.cuh"
+#include "tick/hooks.cuh"
 
 // `kind` is that of the entity to be born here again, or 0.
 __device__ inline void die(const World& w, const Tick& t, u32 slot, u32 kind) {
     w.died[slot] = t.stamp;
     w.slot_kinds[slot] = kind;
+    if (w.respawns) w.rebirth_due[slot] = 0;
     for (u32 place = 0; place < w.resting; place++) w.ready[(u64)slot * w.resting + place] = 0;
     if (w.motion) {
         w.track_glides[slot] = 0;
@@ -38,39 +39,67 @@ KERNEL lifecycle_deaths(World w, Tick t) {
 }
 
 // Marks the entities that fall. An entity that a command has already despawned has no
-// successor.
+// successor. One with hooks for its fall dies one tick later, once they have run.
 KERNEL lifecycle_fallen(World w, Tick t) {
     u32 slot = thread_index();
     bool falls = false;
+    u64 acts = 0;
     if (slot < w.capacity) {
         u32 kind = w.slot_kinds[slot];
         Fall fall = w.falls[kind];
-        falls = w.states[slot] == LIVE && fall.respawn_ticks && w.rows[(u64)slot * w.columns + fall.column] <= fall.at;
-        w.fallen[slot] = falls ? kind : NOBODY;
+        bool lives = w.states[slot] == LIVE && fall.respawn_ticks, is_dying = lives && w.rebirth_due[slot];
+        if (lives && !is_dying && w.rows[(u64)slot * w.columns + fall.column] <= fall.at) {
+            acts = hooks_of(w, ON_FALL, kind);
+            falls = !acts;
+        }
+        falls |= is_dying;
+        w.fallen[slot] = falls ? kind : acts ? kind | BEGINS : NOBODY;
         if (falls) w.states[slot] = fall.respawn_ticks == BY_THE_SERVER ? RESTING : FALLEN;
     }
-    u64 sum = put_partial(w, t, SCAN_FALLS, falls);
-    add_once(&t.counters->fallen, sum);
-    if (tells(w, NOTIFY_FALL)) add_once(&t.counters->falls, sum);
+    u64 sum = put_partial(w, t, SCAN_FALLS, acts << 32 | (u64)falls);
+    add_once(&t.counters->fallen, (u32)sum);
+    add_once(&t.counters->fall_acts, sum >> 32);
+    if (tells(w, NOTIFY_FALL)) add_once(&t.counters->falls, (u32)sum);
+}
+
+// The reference to the entity whose command changed an attribute first in this tick.
+__device__ inline i32 actor_of(const World& w, const Tick& t, u32 slot, u32 column) {
+    if (!w.first_updates) return NOBODY_REFERENCE;
+    u64 first = w.first_updates[(u64)slot * w.columns + column];
+    if ((u32)(first >> 32) != ~t.stamp) return NOBODY_REFERENCE;
+    Command c = w.commands[(u32)first];
+    return w.forms[c.kind] & HAS_ACTOR ? reference_to(c.slot, c.generation) : NOBODY_REFERENCE;
 }
 
 // Fallen entities die, and note when they may be born again.
 KERNEL lifecycle_fall(World w, Tick t) {
-    if (!t.counters->fallen) return;
+    if (!t.counters->fallen && !t.counters->fall_acts) return;
     u32 slot = thread_index();
     u32 kind = slot < w.capacity ? w.fallen[slot] : NOBODY;
-    u64 place = offset_of(w, t, SCAN_FALLS, kind != NOBODY);
-    if (kind == NOBODY) return;
+    bool begins = kind != NOBODY && kind & BEGINS;
+    if (begins) kind &= ~BEGINS;
+    u64 acts = begins ? hooks_of(w, ON_FALL, kind) : 0;
+    u64 before = offset_of(w, t, SCAN_FALLS, acts << 32 | (u64)(kind != NOBODY && !begins));
+    u64 element = 0;
+    if (begins) {
+        w.rebirth_due[slot] = t.number + 1;
+        // Nobody updated a newborn: its slot was free.
+        i32 by = actor_of(w, t, slot, w.falls[kind].column);
+        u64 n = t.afters_asked + t.counters->afters + t.counters->born + (before >> 32);
+        element = give_hooks(w, t, ON_FALL, kind, slot, w.generations[slot], by, n);
+    }
+    add_elements(w, element);
+    if (kind == NOBODY || begins) return;
     if (tells(w, NOTIFY_FALL)) {
         Notification n = notification(w, NOTIFY_FALL, slot, w.generations[slot], position(w, slot), 0);
         n.word_count = 1;
         n.words[0] = (i32)kind;
-        tell(w, t, t.counters->notified + t.counters->picked + place, n);
+        tell(w, t, t.counters->notified + t.counters->picked + (u32)before, n);
     }
     u32 ticks = w.falls[kind].respawn_ticks;
     bool respawns = ticks != BY_THE_SERVER;
-    if (respawns) w.rebirth_due[slot] = t.number + ticks;
     die(w, t, slot, respawns ? kind : 0);
+    if (respawns) w.rebirth_due[slot] = t.number + ticks;
 }
 
 // An attribute of a newborn.
@@ -83,6 +112,7 @@ __device__ inline i32 initial(const World& w, const Initial& of, u32 turn, Rando
 // chosen. `row` is its place among the tick's rows of newborns.
 __device__ inline void bear(const World& w, const Tick& t, const Birth& b, u64 row, const i32* values, u32 given) {
     w.states[b.slot] = LIVE;
+    if (w.respawns) w.rebirth_due[b.slot] = 0;
     w.generations[b.slot] = b.generation;
     w.slot_kinds[b.slot] = b.kind;
     w.changed[b.slot] = t.stamp;
@@ -125,10 +155,19 @@ __device__ inline bool birthplace(const World& w, const Tick& t, u32 kind, u32 n
     return true;
 }
 
-// Schedules the command that a newborn gives first, the n-th that the tick schedules.
-__device__ inline u64 act_first(const World& w, const Tick& t, const Birth& b, u64 n) {
-    Timed timed(t.number + 1, b.slot, b.generation, w.born[b.kind], 0);
-    return schedule(w, t, n, timed);
+// How many commands a newborn gives.
+__device__ inline u32 first_acts(const World& w, u32 kind, bool joins) {
+    return hooks_of(w, ON_BIRTH, kind) + (joins ? hooks_of(w, ON_JOIN, kind) : 0);
+}
+// Schedules the commands that a newborn gives first, the n-th that the tick schedules and those
+// behind it.
+__device__ inline u64 act_first(const World& w, const Tick& t, const Birth& b, bool joins, u64 n) {
+    u64 element = give_hooks(w, t, ON_BIRTH, b.kind, b.slot, b.generation, NOBODY_REFERENCE, n);
+    if (joins) {
+        n += hooks_of(w, ON_BIRTH, b.kind);
+        element += give_hooks(w, t, ON_JOIN, b.kind, b.slot, b.generation, NOBODY_REFERENCE, n);
+    }
+    return element;
 }
 
 // Whether a slot's entity is born again in this tick.
@@ -137,7 +176,7 @@ __device__ inline bool is_reborn(const World& w, const Tick& t, u32 slot) {
 }
 // Two counts in one scan: those that are born again, and those of them that give a command.
 __device__ inline u64 rebirth_weight(const World& w, bool reborn, u32 slot) {
-    return reborn ? 1ull << 32 | (u64)(w.born[w.slot_kinds[slot]] != NOWHERE) : 0;
+    return reborn ? 1ull << 32 | (u64)hooks_of(w, ON_BIRTH, w.slot_kinds[slot]) : 0;
 }
 KERNEL lifecycle_reborn_count(World w, Tick t) {
     u32 slot = thread_index();
@@ -161,8 +200,10 @@ KERNEL lifecycle_reborn_store(World w, Tick t) {
         i32 axes[3];
         bool is_placed = birthplace(w, t, b.kind, slot, axes);
         bear(w, t, b, t.counters->births + place, axes, is_placed ? w.dimensions : 0);
-        if ((u32)weight)
-            element = act_first(w, t, b, t.afters_asked + t.counters->afters + t.counters->born + (u32)before);
+        if ((u32)weight) {
+            u64 n = t.afters_asked + t.counters->afters + t.counters->born + t.counters->fall_acts;
+            element = act_first(w, t, b, false, n + (u32)before);
+        }
         t.births[t.counters->births_asked + place] = b;
     }
     add_elements(w, element);
@@ -173,16 +214,8 @@ KERNEL lifecycle_end(World w, Tick t) {
     t.counters->births_asked += t.counters->reborn;
     t.counters->births += t.counters->reborn;
     t.counters->hash[PART_TIMED] = t.counters->deferred_hash;
-    if (!w.timed_max) return;
-    TimedState& state = *w.timed_state;
-    u64 stayed = state.len - t.counters->timed_due;
-    u64 asked = t.afters_asked + t.counters->afters + t.counters->born + t.counters->reborn_acts;
-    u64 kept = min(asked, w.timed_max - stayed);
-    state.len = stayed + kept;
-    state.next_sequence += kept;
-    t.counters->timed = state.len;
-    t.counters->timed_unscheduled = asked - kept;
-    t.counters->hash[PART_TIMED] += state.hash + (state.next_sequence ? mix(8ull << 56, state.next_sequence) : 0);
+    // In worlds with zones, crossings of their borders follow.
+    if (!w.zoned) end_scheduling(w, t, 0);
 }
 
 KERNEL lifecycle_deaths_count(World w, Tick t) {
@@ -209,14 +242,17 @@ KERNEL lifecycle_free_store(World w, Tick t) {
     if (free) w.free_list[place] = slot;
 }
 
+// Whether a birth is the first one of its client.
+__device__ inline bool joins(u32 token) { return token != POPULATION_TOKEN && token & JOIN_TOKEN; }
+
 __device__ inline bool is_birth(const World& w, const Tick& t, u32 i) {
     return i < t.counters->commands && w.verdicts[i] == SPAWN;
 }
 // Two counts in one scan: births, and those of them whose newborn gives a command.
 __device__ inline u64 birth_weight(const World& w, const Tick& t, u32 i) {
     if (!is_birth(w, t, i)) return 0;
-    bool acts = w.born[words_of(w, t, w.commands[i])[0]] != NOWHERE;
-    return 1ull << 32 | (u64)acts;
+    const i32* words = words_of(w, t, w.commands[i]);
+    return 1ull << 32 | (u64)first_acts(w, (u32)words[0], joins((u32)words[1]));
 }
 
 KERNEL lifecycle_births_count(World w, Tick t) {
@@ -227,21 +263,23 @@ KERNEL lifecycle_births_store(World w, Tick t) {
     u64 weight = birth_weight(w, t, i);
     u64 before = offset_of(w, t, SCAN_BIRTHS, weight);
     u64 place = before >> 32;
-    bool has_slot = weight && place < t.counters->free_slots, acts = has_slot && (u32)weight;
+    bool has_slot = weight && place < t.counters->free_slots;
+    u64 acts = has_slot ? (u32)weight : 0;
     u64 element = 0;
     if (weight) {
         Command c = w.commands[i];
         const i32* words = words_of(w, t, c);
-        Birth b = {(u32)words[1], (u32)words[0], 0xffffffffu, 0};
+        bool is_first = joins((u32)words[1]);
+        Birth b = {(u32)words[1] & ~(is_first ? JOIN_TOKEN : 0), (u32)words[0], 0xffffffffu, 0};
         if (has_slot) {
             atomicAdd(&t.counters->births, 1ull);
             b.slot = w.free_list[place];
             b.generation = w.generations[b.slot] + 1;
             bear(w, t, b, place, words + 2, c.word_count - 2u);
         }
-        if (acts) element = act_first(w, t, b, t.afters_asked + t.counters->afters + (u32)before);
+        if (acts) element = act_first(w, t, b, is_first, t.afters_asked + t.counters->afters + (u32)before);
         t.births[place] = b;
     }
     add_elements(w, element);
-    add_once(&t.counters->born, block_sum((u64)acts));
+    add_once(&t.counters->born, block_sum(acts));
 }

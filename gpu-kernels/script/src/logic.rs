@@ -6,7 +6,7 @@ use shared::world::command::CommandWord;
 use shared::world::logic::{Budget, Constants, LogicConfig, Numbers, Text};
 use shared::world::notification::{NotificationField, NotificationSchema};
 use shared::world::symbols::Symbols;
-use shared::{CommandKind, CommandSchema, Schema, WorldConfig};
+use shared::{CommandKind, CommandSchema, Hook, Schema, WorldConfig};
 
 mod change;
 
@@ -28,6 +28,8 @@ pub struct Logic {
     pub commands: Vec<Command>,
     /// Notifications that the commands may emit, by number.
     pub notifications: Vec<NotificationSchema>,
+    /// The commands that the world gives by itself, by number.
+    pub hooks: Vec<Hook>,
     /// The numbers of names, with those of new names.
     pub numbers: Numbers,
     pub budget: Budget,
@@ -174,6 +176,7 @@ fn compile(schema: &Schema, symbols: &Symbols, logic: &LogicConfig) -> Result<Lo
     if !problems.is_empty() {
         return Err(problems);
     }
+    let hooks = hooks_of(&unit);
     let (forms, numbers) = unit.into_forms();
     let used = |form: &Form| {
         let mut notifications = commands.iter().flat_map(|c| c.code.notifications());
@@ -188,6 +191,7 @@ fn compile(schema: &Schema, symbols: &Symbols, logic: &LogicConfig) -> Result<Lo
     Ok(Logic {
         commands,
         notifications,
+        hooks,
         numbers,
         budget: *budget,
         left_out,
@@ -344,6 +348,21 @@ fn lower_all<'a>(unit: &'a Unit<'a>) -> (Vec<Command>, Vec<(String, String)>) {
     }
     commands.sort_by_key(|command| command.schema.kind);
     (commands, left_out)
+}
+
+fn hooks_of(unit: &Unit<'_>) -> Vec<Hook> {
+    let hook = |signature: &Signature<'_>| {
+        let hook = signature.function.hook?;
+        Some(Hook {
+            occasion: hook.occasion,
+            kind: hook.kind,
+            command: signature.kind,
+            has_other: signature.function.parameters.len() > 1,
+        })
+    };
+    let mut hooks: Vec<Hook> = unit.commands.values().filter_map(hook).collect();
+    hooks.sort_by_key(|hook| hook.command);
+    hooks
 }
 
 fn has_effect(code: &Code) -> bool {

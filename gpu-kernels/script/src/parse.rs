@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use proc_macro2::{LineColumn, Span, TokenStream};
-use shared::Schema;
 use shared::world::logic::Text;
+use shared::{Occasion, Schema};
 
 use crate::diagnostic::{Diagnostic, PROBLEMS_MAX};
 use crate::types::Type;
 
 pub(crate) mod foreign;
+mod hooks;
 mod items;
 mod limits;
 mod quotes;
@@ -49,6 +50,8 @@ pub struct Function {
     pub doc: String,
     /// Who may give it; `None`: a helper, not a command.
     pub senders: Option<shared::Senders>,
+    /// When the world gives it by itself.
+    pub hook: Option<HookItem>,
     /// Whether it is for tests alone.
     pub test: Option<TestRole>,
     /// Whether it is a command that runs as if alone.
@@ -56,6 +59,13 @@ pub struct Function {
     pub parameters: Vec<Parameter>,
     pub result: Type,
     pub body: syn::Block,
+}
+
+/// `#[on(occasion)]`
+#[derive(Clone, Copy)]
+pub struct HookItem {
+    pub occasion: Occasion,
+    pub kind: Option<u16>,
 }
 
 /// What a function is that the running world does not have.

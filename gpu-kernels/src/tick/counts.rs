@@ -129,6 +129,11 @@ counts! {
         /// schedule.
         reborn: u64;
         reborn_acts: u64;
+        /// Commands that those who fell schedule, and those who crossed the borders of zones.
+        fall_acts: u64;
+        zone_acts: u64;
+        /// Zones, each with its carrier.
+        zones: u64;
         timed_unscheduled: u64;
         /// Entities that carry a publication.
         published: u64;

@@ -25,6 +25,7 @@ mod slots;
 mod tick;
 mod timed;
 mod usage;
+mod zones;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,6 +59,7 @@ use regions::Regions;
 use slots::Slots;
 use timed::Timed;
 use usage::Ready;
+use zones::Zones;
 
 /// A world on the CPU.
 pub struct CpuBackend {
@@ -71,6 +73,8 @@ pub struct CpuBackend {
     state: State,
     /// Entities sorted by bucket, as they are between ticks.
     index: Index,
+    /// Where entities and zones were; `None` in worlds without zones.
+    zones: Option<Zones>,
     /// Boxes in which entities are published, beside their positions.
     published: Boxes,
     due: Due,
@@ -104,7 +108,8 @@ struct State {
     timed: Timed,
     /// Atomic commands that wait for the next tick.
     deferred: Vec<DeferredCommand>,
-    /// By slot of an entity that is to be born again: the first tick in which it may be.
+    /// By slot of an entity that is to be born again: the first tick in which it may be. By slot of
+    /// one that fell and has hooks for it: the tick that it dies in.
     due: BTreeMap<u32, Tick>,
     /// Updated by every stage that changes the state.
     hash: StateHash,
@@ -161,6 +166,7 @@ impl CpuBackend {
                 hash,
             },
             index: Index::new(config),
+            zones: Zones::new(config),
             published: Boxes::new(config),
             due: Due::new(config),
             updates: Updates::new(config),
@@ -176,6 +182,9 @@ impl CpuBackend {
             config: config.clone(),
         };
         backend.index.build(&backend.workers, &backend.state);
+        if let Some(zones) = &mut backend.zones {
+            zones.begin(&backend.workers, &backend.state);
+        }
         Ok(backend)
     }
 }
@@ -227,6 +236,7 @@ impl CpuBackend {
         };
         self.logic_hash = config.logic.hash();
         self.catalog = Catalog::new(&config);
+        self.updates.set_hooks(&config.hooks);
         self.scripts = scripts;
         self.config = config;
         Ok(())
@@ -340,14 +350,14 @@ impl Backend for CpuBackend {
         self.interest.restore(snapshot);
         self.state.timed.restore(snapshot);
         self.state.deferred.clone_from(&snapshot.deferred);
-        let taken = (0..).zip(&snapshot.states).zip(&snapshot.due);
-        self.state.due = taken
-            .filter(|((_, state), _)| state.is_taken())
-            .map(|((slot, _), &due)| (slot, due))
-            .collect();
+        let due = (0..).zip(snapshot.due.iter().copied());
+        self.state.due = due.filter(|(_, due)| *due > Tick(0)).collect();
         let per_client = self.config.limits.observers_per_client as usize;
         self.state.hash = StateHash::of(snapshot, columns, per_client);
         self.index.build(&self.workers, &self.state);
+        if let Some(zones) = &mut self.zones {
+            zones.begin(&self.workers, &self.state);
+        }
         Ok(())
     }
 
@@ -368,6 +378,12 @@ impl State {
 
     fn subtract(&mut self, part: usize, element: u64) {
         self.hash.parts[part] = self.hash.parts[part].wrapping_sub(element);
+    }
+
+    /// The number of fallen entities that are to be born again.
+    fn respawns(&self) -> usize {
+        let is_dead = |slot: &&u32| !self.slots.is_live(**slot as usize);
+        self.due.keys().filter(is_dead).count()
     }
 
     fn row(&self, slot: Slot) -> &[i32] {

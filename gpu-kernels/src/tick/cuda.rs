@@ -47,6 +47,7 @@ mod tick;
 mod timed;
 mod upload;
 mod world;
+mod zones;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -55,6 +56,7 @@ use device::gpu::sort::{Sorter, scratch_bytes};
 use device::{Device, Download, DriverError, Event, GpuInfo, HostVec, Lane, NoDevice, Pointer};
 use shared::WorldConfig;
 use shared::world::attribute::bits_for;
+use shared::world::command::COMMANDS_MAX;
 
 use crate::kernels::KERNELS;
 use crate::tick::counts::{CHUNKS_MAX, Counters, FrameTotals};
@@ -108,6 +110,8 @@ struct Part {
     is_quiet: bool,
     /// How many entities each client of the part sees, in a tick that cuts follow.
     seen: HostVec<u32>,
+    /// Whether zones that stay where they are were sorted.
+    are_zones_placed: bool,
     /// A copy of the state that is under way.
     copy: Option<Box<copy::Copy>>,
     /// The GPU's properties before this world allocated its memory.
@@ -235,7 +239,12 @@ impl Part {
     }
 
     /// Brings scripts into force, for the next tick.
-    fn take_scripts(&mut self, scripts: Scripts, config: &WorldConfig, in_flight: &[shared::Tick]) {
+    fn take_scripts(
+        &mut self,
+        scripts: Scripts,
+        config: &WorldConfig,
+        in_flight: &[shared::Tick],
+    ) -> Result<(), DriverError> {
         let before = std::mem::replace(&mut self.scripts, scripts);
         if !in_flight.is_empty() {
             self.retired.push(Retired {
@@ -244,9 +253,21 @@ impl Part {
             });
         }
         world::set_logic(&mut self.world, config);
+        // Of at most two ticks in flight, those before the last reload are over.
+        self.world.hook_first = match self.world.hook_first {
+            0 => COMMANDS_MAX as u32 + self.world.kinds,
+            _ => 0,
+        };
+        let hooks = self
+            .world
+            .hooks
+            .writable()
+            .at(u64::from(self.world.hook_first));
+        self.device.write(hooks, &world::hooks(config))?;
         self.world.atomic_kinds = self.scripts.atomic_kinds();
         self.logic_hash = config.logic.hash();
         self.config = config.clone();
+        Ok(())
     }
 
     /// Forgets scripts that only this tick still ran.
@@ -346,6 +367,7 @@ impl Start<'_> {
             stamp: 0,
             clients_used: 0,
             is_quiet: false,
+            are_zones_placed: false,
             seen: match self.links {
                 Some(_) => HostVec::locked(sizes.clients as usize),
                 None => HostVec::new(),

@@ -60,7 +60,8 @@ pub struct Snapshot {
     pub generations: Vec<u32>,
     /// Per slot; 0 unless it has an entity, or one is to be born in it again.
     pub kinds: Vec<u16>,
-    /// Per slot: the first tick in which its entity may be born again; 0 unless one is to be.
+    /// Per slot: the first tick in which its entity may be born again; of a living entity that
+    /// fell and has hooks for it, the tick that it dies in; else 0.
     pub due: Vec<Tick>,
     /// Per slot, then per column; 0 unless live.
     pub rows: Vec<i32>,
@@ -152,7 +153,7 @@ impl StateHash {
             let (state, kind) = (snapshot.states[slot], snapshot.kinds[slot]);
             let generation = snapshot.generations[slot];
             hash.add(part::SLOTS, self::slot(slot, state, kind, generation));
-            if state.is_taken() {
+            if snapshot.due[slot] > Tick(0) {
                 hash.add(part::SLOTS, due(slot, snapshot.due[slot]));
             }
             if state == SlotState::Live {

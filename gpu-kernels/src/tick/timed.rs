@@ -2,19 +2,30 @@
 //! in which they were scheduled.
 //!
 //! They are scheduled by the server ([`Frame::after`](crate::Frame::after)), by commands
-//! (`after` in a script) and by newborns of kinds that say so (`born`), in this order within
-//! a tick. Commands above `limits.timed_commands` are dropped, the last first, and counted.
+//! (`after` in a script) and by hooks: of births and clients that join, of falls, of rebirths, and
+//! of the borders of zones; in this order within a tick. Commands above `limits.timed_commands` are dropped, the last first, and counted.
 
 use serde::{Deserialize, Serialize};
 use shared::world::command::COMMAND_WORDS_MAX;
 use shared::world::mix::mix;
-use shared::{EntityId, Tick};
+use shared::{EntityId, EntityRef, Hook, Tick};
 
 /// The maximum number of words of a timed command: any command can wait.
 pub const TIMED_WORDS_MAX: usize = COMMAND_WORDS_MAX;
 
 /// The token of births that no client waits for.
 pub const POPULATION_TOKEN: u32 = u32::MAX;
+
+/// Set in the token of a birth that is its client's first.
+pub const JOIN_TOKEN: u32 = 1 << 31;
+
+/// The token of a birth as its output has it, and whether a client joins with it.
+pub fn token_of(token: u32) -> (u32, bool) {
+    match token {
+        POPULATION_TOKEN => (token, false),
+        _ => (token & !JOIN_TOKEN, token & JOIN_TOKEN != 0),
+    }
+}
 
 /// A command that waits for its tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +56,17 @@ impl TimedCommand {
             word_count: words.len() as u16,
             words: all,
         }
+    }
+
+    /// The command of a hook, which may name another entity.
+    pub fn of_hook(due: Tick, entity: EntityId, hook: &Hook, other: EntityId) -> TimedCommand {
+        let reference = match other {
+            EntityId::NONE => EntityRef::NONE,
+            other => other.reference(),
+        };
+        let words = [reference.0];
+        let given = &words[..usize::from(hook.has_other)];
+        TimedCommand::new(due, entity, hook.command.id(), given)
     }
 
     /// The words in use.

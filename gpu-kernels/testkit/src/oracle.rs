@@ -14,6 +14,7 @@
 //! | `interest` | what each client sees: deliveries |
 //! | `scripts` | commands that only scripts define |
 //! | `notifications` | notifications of commands, items and the fallen |
+//! | `zones` | the commands of hooks; who crosses the borders of zones |
 //! | `hearings` | the notifications that reach each client by place |
 
 mod atomic;
@@ -27,6 +28,7 @@ mod regions;
 mod scripts;
 mod timed;
 mod usage;
+mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +41,7 @@ use script::logic::with_logic;
 use shared::world::birthplace::Birthplace;
 use shared::world::initial::Choice;
 use shared::world::mix::Random;
-use shared::{Audience, EntityId, MergeRule, Slot, Tick, WorldConfig};
+use shared::{Audience, EntityId, MergeRule, Occasion, Slot, Tick, WorldConfig};
 
 use crate::rules::Rules;
 use atomic::Waiting;
@@ -166,6 +168,7 @@ impl Oracle {
             self.rules = Rules::of(&self.config);
         }
         let mut out = OracleOutput::default();
+        let before = self.bodies();
         self.apply_frame(frame, &mut out.counts);
         let commands = self.commands(frame, &mut out);
         self.schedule_from_frame(frame, &mut out.counts);
@@ -183,14 +186,14 @@ impl Oracle {
         let mut changed = self.merge(updates, &mut out);
         self.take_turns(atomic, &mut changed, &mut out);
         self.tell_courses(&places, &mut changed, &mut out);
-        let (changes, subscribed) = (
-            &out.changes,
-            self.config.limits.subscriptions_per_client > 0,
-        );
+        let actors = out.causes.clone();
+        let (changes, subscribed) = (&out.changes, self.config.causes);
         out.causes
             .retain(|key, _| subscribed && changes.contains_key(key));
         self.notify_of_picks(&mut out);
-        self.births_and_deaths(&commands, &mut changed, &mut out);
+        self.births_and_deaths(&commands, &actors, &mut changed, &mut out);
+        self.watch_zones(&before, &mut out.counts);
+        out.counts.timed = self.timed.len() as u64;
         self.keep_places();
         self.cut_notifications(&mut out);
         self.deliver(&changed, &mut out);
@@ -374,6 +377,7 @@ impl Oracle {
     fn births_and_deaths(
         &mut self,
         commands: &[Command],
+        actors: &BTreeMap<(u32, u16), (u16, u32)>,
         changed: &mut BTreeSet<u32>,
         out: &mut OracleOutput,
     ) {
@@ -392,13 +396,14 @@ impl Oracle {
                     slot.movement = Movement::default();
                     slot.past.clear();
                     slot.used.clear();
+                    slot.due = None;
                     changed.remove(&command.entity.slot.0);
                     died.insert(command.entity.slot.0, command.entity);
                 }
                 _ => {}
             }
         }
-        for entity in self.fall(out) {
+        for entity in self.fall(actors, out) {
             changed.remove(&entity.slot.0);
             died.insert(entity.slot.0, entity);
         }
@@ -419,8 +424,8 @@ impl Oracle {
         out.deaths = died.into_values().collect();
         out.counts.deaths = out.deaths.len() as u64;
         out.counts.entities = self.alive().len() as u64;
-        out.counts.timed = self.timed.len() as u64;
-        out.counts.respawns = self.slots.iter().filter(|s| s.due.is_some()).count() as u64;
+        let waits = |slot: &&OracleSlot| slot.due.is_some() && slot.state != SlotState::Live;
+        out.counts.respawns = self.slots.iter().filter(waits).count() as u64;
     }
 
     fn birth(
@@ -430,7 +435,13 @@ impl Oracle {
         changed: &mut BTreeSet<u32>,
         out: &mut OracleOutput,
     ) {
-        let (kind, token) = (words[0] as u16, words[1] as u32);
+        let (kind, mut token) = (words[0] as u16, words[1] as u32);
+        // The topmost bit says that a client joins; all bits, that there is no client.
+        let joins = token != u32::MAX && token >= 1 << 31;
+        if joins {
+            token -= 1 << 31;
+        }
+        let words = &[&[words[0], token as i32], &words[2..]].concat()[..];
         let entity = slot.map(|slot| EntityId {
             slot: Slot(slot as u32),
             generation: self.slots[slot].generation.wrapping_add(1),
@@ -459,15 +470,21 @@ impl Oracle {
             due: None,
             row,
         };
-        if let Some(born) = self.config.born[usize::from(kind)] {
-            let first = Command {
+        self.give_hooks(
+            Occasion::Birth,
+            entity,
+            kind,
+            EntityId::NONE,
+            &mut out.counts,
+        );
+        if joins {
+            self.give_hooks(
+                Occasion::Join,
                 entity,
-                kind: born.id(),
-                sequence: 0,
-                words: vec![],
-                place: None,
-            };
-            self.schedule((1, first), &mut out.counts);
+                kind,
+                EntityId::NONE,
+                &mut out.counts,
+            );
         }
     }
 

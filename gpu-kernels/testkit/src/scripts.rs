@@ -111,6 +111,55 @@ pub fn deals(dice: &mut Dice, config: &WorldConfig) -> Text {
     Text::new("deals.rs", text)
 }
 
+/// Hooks for some occasions, which change who they are about and what they name, and may so feed
+/// each other.
+pub fn hooks(dice: &mut Dice, config: &WorldConfig) -> Option<Text> {
+    let schema = &config.schema;
+    let mut on: Vec<(String, Option<&str>)> = ["join", "birth", "birth, kind = \"player\""]
+        .map(|occasion| (occasion.to_owned(), None))
+        .to_vec();
+    let by = Some("by").filter(|_| config.causes);
+    on.extend([("fall".to_owned(), None), ("fall".to_owned(), by)]);
+    for zone in &schema.zones {
+        let name = &zone.name;
+        on.push((format!("enter, {name:?}"), Some("carrier")));
+        on.push((format!("exit, {name:?}"), Some("carrier")));
+        on.push((format!("enter, {name:?}, kind = \"player\""), None));
+    }
+    let numbers = (schema.attributes.iter().skip(schema.dimensions()))
+        .filter(|attribute| attribute.ty == AttributeType::I32)
+        .filter(|attribute| attribute.merge == MergeRule::Sum);
+    let numbers: Vec<&str> = numbers.map(|attribute| attribute.name.as_str()).collect();
+    let mut text = String::new();
+    for (number, (on, other)) in on.into_iter().enumerate() {
+        if dice.once_in(2) {
+            continue;
+        }
+        let can_be_atomic = config.limits.atomic_per_tick > 0;
+        let atomic = if can_be_atomic && dice.once_in(3) {
+            ", atomic"
+        } else {
+            ""
+        };
+        let parameter = other.map_or(String::new(), |other| format!(", {other}: Entity"));
+        let step = vec![dice.pick(&["1.0", "-2.5", "0.0"]); schema.dimensions()].join(", ");
+        let mut body = match dice.once_in(2) {
+            true => format!("    me.position += point({step});\n"),
+            false => String::new(),
+        };
+        for who in ["me"].into_iter().chain(other) {
+            let by = dice.pick(&["1", "-3", "-60"]);
+            body += &match numbers.is_empty() {
+                true => format!("    {who}.x += {by} as Fixed;\n"),
+                false => format!("    {who}.{} += {by};\n", dice.pick(&numbers)),
+            };
+        }
+        text +=
+            &format!("#[on({on}{atomic})]\nfn hook_{number}(me: Entity{parameter}) {{\n{body}}}\n");
+    }
+    (!text.is_empty()).then(|| Text::new("hooks.rs", text))
+}
+
 /// The statements of an atomic command.
 struct Deal<'a> {
     schema: &'a Schema,

@@ -19,7 +19,7 @@ use super::logic::{self, Texts};
 use super::ranges::Ranges;
 use super::{
     commands, engine, initial, interest, kinds, limits, motion, raw, regions, remarks, spawn,
-    wire_step,
+    wire_step, zones,
 };
 
 /// A world without problems.
@@ -78,6 +78,7 @@ pub(super) fn build(
     let spectators = interest::spectators(&raw.spectators, tick_hz);
     let spectators = problems.take_or(None, spectators);
     let motion = motion::motion(&schema, &raw.world, problems);
+    schema.zones = zones::zones(&schema, &raw.zone, problems);
     let logic = problems.take(logic::logic(&raw.logic, &raw.commands, texts));
     let mut skipped = vec![];
     let logic = logic.map(|found| {
@@ -128,6 +129,8 @@ pub(super) fn build(
         Some(_) => commands::born(&schema, raw_kinds, problems),
         None => vec![],
     };
+    let mut hooks: Vec<_> = WorldConfig::hooks_of_born(&born).collect();
+    hooks.extend(declared.iter().flat_map(|declared| &declared.hooks));
     regions::add(&mut schema, raw_kinds, edge_max, problems);
     let mut notifications = commands::notifications(&schema, &falls, tells_owner);
     notifications.extend(declared.iter().flat_map(|d| d.notifications.clone()));
@@ -137,7 +140,7 @@ pub(super) fn build(
         persists: persists.len() as u64,
         schedules: scripted(|d| d.puts_off)
             || falls.iter().any(Option::is_some)
-            || born.iter().any(Option::is_some),
+            || !hooks.is_empty(),
         reloads: compiled
             .as_ref()
             .is_some_and(|(logic, _)| logic.folder.is_some()),
@@ -163,6 +166,8 @@ pub(super) fn build(
         spawns,
         initials,
         born,
+        causes: limits.subscriptions_per_client > 0 || WorldConfig::tells_of_falls(&hooks),
+        hooks,
         falls,
         tells_owner,
         persists,

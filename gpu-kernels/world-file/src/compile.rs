@@ -7,12 +7,14 @@ use shared::world::command::CommandSchema;
 use shared::world::logic::LogicConfig;
 use shared::world::notification::NotificationSchema;
 use shared::world::symbols::Symbols;
-use shared::{CommandKind, Schema};
+use shared::{CommandKind, Hook, Schema};
 
 /// What scripts declare.
 pub struct Declared {
     /// By number.
     pub commands: Vec<CommandSchema>,
+    /// The commands that the world gives by itself.
+    pub hooks: Vec<Hook>,
     /// Those that can happen, by number.
     pub notifications: Vec<NotificationSchema>,
     /// By command, as `commands`, and by word: the attribute of which it is a symbol, if the
@@ -88,6 +90,7 @@ pub(super) fn compile(
             .collect(),
         commands: compiled.commands.into_iter().map(|c| c.schema).collect(),
         notifications: compiled.notifications,
+        hooks: compiled.hooks,
     })
 }
 
@@ -101,11 +104,13 @@ fn reasons(logic: &Logic) -> Reasons {
     let asks = |c: &&Command| c.code.insts.iter().any(|i| matches!(i, Inst::Past(..)));
     let puts_off = |c: &&Command| c.schema.is_given() && c.code.afters().next().is_some();
     let tells = |c: &&Command| c.code.notifications().next().is_some();
+    let is_hook = |c: &&Command| logic.hooks.iter().any(|h| h.command == c.schema.kind);
     Reasons {
         timed_commands: first(
             &puts_off,
             "puts a command off by `after`, `spawn` or `despawn`",
-        ),
+        )
+        .or_else(|| first(&is_hook, "is a hook")),
         rewind_ticks: first(&asks, "uses `was_within`")
             .or_else(|| first(&|c| c.rewinds(), "has a parameter `seen`")),
         atomic_per_tick: first(&|c| c.atomic.is_some(), "is atomic"),

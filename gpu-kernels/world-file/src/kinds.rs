@@ -72,6 +72,7 @@ pub(super) fn schema(
         kinds,
         notifications: vec![],
         symbols,
+        zones: vec![],
     }
 }
 

@@ -68,6 +68,7 @@ mod spawn;
 mod stored;
 mod syntax;
 mod wire_step;
+mod zones;
 
 pub use error::{ConfigError, Remark};
 pub use parse::Checked;

@@ -19,6 +19,7 @@ pub struct World {
     pub spectators: Spectators,
     pub kind: Option<Vec<Kind>>,
     pub every: Vec<Every>,
+    pub zone: Vec<Zone>,
 }
 
 #[derive(Deserialize)]
@@ -82,6 +83,16 @@ pub struct Spawn {
     pub center: Option<Vec<f64>>,
     pub radius: Option<f64>,
     pub area: Option<Vec<Vec<f64>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Zone {
+    pub name: String,
+    pub center: Option<Vec<f64>>,
+    pub radius: Option<f64>,
+    pub area: Option<Vec<Vec<f64>>>,
+    pub carrier: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -34,6 +34,7 @@ pub(super) fn read(table: DeTable<'_>, lines: &Lines<'_>) -> (raw::World, Proble
                 let is_unread = kinds.is_empty() && reader.problems.0.len() > before;
                 world.kind = (!is_unread).then_some(kinds);
             }
+            "zone" => world.zone = reader.list("zone", start, value),
             "every" => world.every = reader.list("every", start, value),
             other => {
                 let message = unknown_key(other, PARTS);
@@ -133,6 +134,7 @@ fn found(value: &DeValue<'_>) -> String {
     }
 }
 
-const PARTS: &str = "one of `world`, `limits`, `logic`, `commands`, `spectators`, `kind`, `every`";
+const PARTS: &str =
+    "one of `world`, `limits`, `logic`, `commands`, `spectators`, `kind`, `zone`, `every`";
 /// The most problems of one part; a file with more is mended in several rounds.
 const PROBLEMS_MAX: usize = 64;

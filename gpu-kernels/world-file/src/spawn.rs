@@ -20,9 +20,20 @@ pub(super) fn areas(
 }
 
 fn area(key: &str, world: &WorldInfo, raw: &raw::Spawn) -> Result<SpawnArea, Problem> {
-    match (&raw.center, raw.radius, &raw.area) {
+    shape(key, (&raw.center, raw.radius, &raw.area), |key, raw| {
+        point(key, world, raw)
+    })
+}
+
+/// A disc or a box, whose points `point` reads.
+pub(super) fn shape(
+    key: &str,
+    given: (&Option<Vec<f64>>, Option<f64>, &Option<Vec<Vec<f64>>>),
+    point: impl Fn(&str, &[f64]) -> Result<[i32; 3], Problem>,
+) -> Result<SpawnArea, Problem> {
+    match given {
         (Some(center), radius, None) => Ok(SpawnArea::Ball {
-            center: point(&format!("{key}.center"), world, center)?,
+            center: point(&format!("{key}.center"), center)?,
             radius: fixed(
                 &format!("{key}.radius"),
                 radius.unwrap_or(0.0),
@@ -36,7 +47,7 @@ fn area(key: &str, world: &WorldInfo, raw: &raw::Spawn) -> Result<SpawnArea, Pro
             let [low, high] = &corners[..] else {
                 return unexpected(key, corners.len(), "2 corners: the low and the high one");
             };
-            let (low, high) = (point(&key, world, low)?, point(&key, world, high)?);
+            let (low, high) = (point(&key, low)?, point(&key, high)?);
             if low.iter().zip(&high).any(|(low, high)| low > high) {
                 return problem(key, "the first corner must be the low one along every axis");
             }
@@ -47,7 +58,7 @@ fn area(key: &str, world: &WorldInfo, raw: &raw::Spawn) -> Result<SpawnArea, Pro
 }
 
 /// A point of the world.
-fn point(key: &str, world: &WorldInfo, raw: &[f64]) -> Result<[i32; 3], Problem> {
+pub(super) fn point(key: &str, world: &WorldInfo, raw: &[f64]) -> Result<[i32; 3], Problem> {
     if raw.len() != world.size.len() {
         let expected = format!("{} numbers, one per axis", world.size.len());
         return unexpected(key, raw.len(), expected);

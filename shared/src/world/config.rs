@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::command::CommandKind;
+use super::hook::{Hook, Occasion};
 use super::initial::Initial;
 use super::limits::Limits;
 use super::logic::LogicConfig;
@@ -28,6 +29,11 @@ pub struct WorldConfig {
     /// By kind: the command that each newborn gives in the tick after its birth; it takes no
     /// words.
     pub born: Vec<Option<CommandKind>>,
+    /// The commands that the world gives by itself, those of `born` first.
+    pub hooks: Vec<Hook>,
+    /// Whether the first command that updates an attribute is kept in each tick: clients can
+    /// subscribe to it, or hooks are told who caused a fall.
+    pub causes: bool,
     /// By kind: when its entities fall; `None`: they don't. Of the players' kind, only
     /// entities with a client are reborn.
     pub falls: Vec<Option<Fall>>,
@@ -114,6 +120,30 @@ impl WorldConfig {
     /// The number of axes, 2 or 3.
     pub fn dimensions(&self) -> usize {
         self.schema.dimensions()
+    }
+
+    /// The commands that an occasion makes entities of a kind give, in their order.
+    pub fn hooks_of(&self, occasion: Occasion, kind: u16) -> impl Iterator<Item = &Hook> {
+        let own = self.hooks.iter().filter(move |hook| hook.is_of(kind));
+        own.filter(move |hook| hook.occasion == occasion)
+    }
+
+    /// Whether any hook is told who caused a fall.
+    pub fn tells_of_falls(hooks: &[Hook]) -> bool {
+        let is_told = |hook: &Hook| hook.occasion == Occasion::Fall && hook.has_other;
+        hooks.iter().any(is_told)
+    }
+
+    /// Those that newborns give as `born` says.
+    pub fn hooks_of_born(born: &[Option<CommandKind>]) -> impl Iterator<Item = Hook> {
+        (0..).zip(born).filter_map(|(kind, command)| {
+            Some(Hook {
+                occasion: Occasion::Birth,
+                kind: Some(kind),
+                command: (*command)?,
+                has_other: false,
+            })
+        })
     }
 
     /// Whether the entities of any kind fall.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::attribute::{Attribute, AttributeType, Audience, MergeRule};
 use super::command::{CommandKind, CommandSchema};
 use super::fixed::Fixed;
+use super::hook::Zone;
 use super::notification::{NotificationKind, NotificationSchema};
 
 /// One kind of entity.
@@ -98,6 +99,7 @@ pub struct Schema {
     /// The notifications that can happen in the world, by ascending number.
     pub notifications: Vec<NotificationSchema>,
     pub symbols: Vec<String>,
+    pub zones: Vec<Zone>,
 }
 
 /// The most columns a world can have.

@@ -1,6 +1,8 @@
 //! The worlds of the golden cases. They are written out, so that no other change moves a bit.
 
+use shared::world::hook::Zone;
 use shared::world::schema::{KindAttribute, KindRegions};
+use shared::world::spawn::SpawnArea;
 use shared::{
     Attribute, AttributeType, Audience, CommandKind, CommandSchema, CommandWord, Fixed,
     InterestMode, Kind, MergeRule, NotificationField, NotificationKind, NotificationSchema, Schema,
@@ -94,6 +96,14 @@ pub fn flat() -> Schema {
             shout,
         ],
         symbols: ["calm", "angry", "tired"].map(str::to_owned).to_vec(),
+        zones: vec![Zone {
+            name: "market".to_owned(),
+            area: SpawnArea::Box {
+                low: [4096, 8192, 0],
+                high: [40_960, 81_920, 0],
+            },
+            carrier: None,
+        }],
     }
 }
 
@@ -130,6 +140,14 @@ pub fn deep() -> Schema {
         commands: vec![CommandSchema::spawn(), CommandSchema::despawn()],
         notifications: vec![],
         symbols: vec![],
+        zones: vec![Zone {
+            name: "nebula".to_owned(),
+            area: SpawnArea::Ball {
+                center: [0, 0, 0],
+                radius: 8192,
+            },
+            carrier: Some(0),
+        }],
     }
 }
 

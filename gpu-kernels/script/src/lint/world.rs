@@ -11,9 +11,10 @@ pub fn check(found: &mut Found<'_>, config: &WorldConfig, uses: &Uses) {
     let unit = found.unit;
     for (name, signature) in &unit.commands {
         let senders = signature.function.senders.unwrap_or_default();
-        let is_born = config.born.contains(&Some(signature.kind));
+        let is_hook = config.hooks.iter().any(|h| h.command == signature.kind)
+            || signature.function.hook.is_some();
         let is_ruled = config.every.iter().any(|e| e.command == signature.kind);
-        if senders.clients || is_born || is_ruled || uses.commands.contains(name) {
+        if senders.clients || is_hook || is_ruled || uses.commands.contains(name) {
             continue;
         }
         let file = signature.file;
@@ -21,7 +22,8 @@ pub fn check(found: &mut Found<'_>, config: &WorldConfig, uses: &Uses) {
         if !senders.rules {
             let message = format!("nothing gives the command `{name}`");
             let label = "no `after` names it, and no kind gives it when `born`";
-            let help = "declare who gives it: `#[command(clients)]` or `#[command(rules)]`";
+            let help =
+                "declare who gives it: `#[command(clients)]`, `#[command(rules)]` or `#[on(…)]`";
             found.warn(UNUSED_COMMANDS, place, message, label, help);
         } else if has_file {
             let message = format!("no rule gives the command `{name}`");

@@ -39,6 +39,14 @@ fn change(
     let mut compiled = Logic::compile_with(&config.schema, &config.symbols, logic)?;
     let limits = &config.limits;
     let mut problems = lacks_room(&compiled, limits);
+    if WorldConfig::tells_of_falls(&compiled.hooks) && !config.causes {
+        problems.push(Problem::Setting {
+            key: "logic".to_owned(),
+            message: "a hook asks who caused a fall, for which the running world has no room: \
+                      restart it"
+                .to_owned(),
+        });
+    }
     let before = config.schema.notifications.clone();
     let resting_before = resting(&config.schema);
     let mut config = config.clone();
@@ -90,6 +98,8 @@ fn change(
             ),
         });
     }
+    config.hooks = WorldConfig::hooks_of_born(&config.born).collect();
+    config.hooks.extend_from_slice(&compiled.hooks);
     config.logic = LogicConfig {
         numbers: compiled.numbers.clone(),
         ..logic.clone()
@@ -194,6 +204,12 @@ fn lacks_room(logic: &Logic, limits: &Limits) -> Vec<Problem> {
     let mut problems = vec![];
     if let Some(command) = puts_off.filter(|_| limits.timed_commands == 0) {
         problems.push(problem(command, "puts a command off", "timed_commands"));
+    }
+    let mut hooks = logic.hooks.iter();
+    if let Some(hook) = hooks.next().filter(|_| limits.timed_commands == 0)
+        && let Some(command) = logic.command(hook.command)
+    {
+        problems.push(problem(command, "is a hook", "timed_commands"));
     }
     if let Some(command) = tells.filter(|_| limits.notifications_per_tick == 0) {
         problems.push(problem(

@@ -82,14 +82,20 @@ impl File<'_> {
             let message = "functions of scripts don't have this";
             return Err(Box::new(self.at(span, message, label)));
         }
-        let (mut senders, mut is_atomic) = (None, false);
+        let (mut senders, mut is_atomic, mut hook) = (None, false, None);
         let test = self.test_role(&item)?;
         for attribute in attributes(&item.attrs) {
             if is_of_test(attribute) {
                 continue;
             }
+            if attribute.path().is_ident("on") && senders.is_none() {
+                let (own, atomic) = self.hook(attribute)?;
+                (senders, is_atomic, hook) = (Some(shared::Senders::default()), atomic, Some(own));
+                continue;
+            }
             if !attribute.path().is_ident("command") || senders.is_some() {
-                return Err(self.unknown_attribute(attribute, "one `#[command]`"));
+                let expected = "one `#[command]` or `#[on(…)]`";
+                return Err(self.unknown_attribute(attribute, expected));
             }
             let (given_by, atomic) = self.senders(attribute)?;
             (senders, is_atomic) = (Some(given_by), atomic);
@@ -105,6 +111,7 @@ impl File<'_> {
             is_public: is_public(&item.vis),
             doc: doc_of(&item.attrs),
             senders,
+            hook,
             test,
             is_atomic,
             parameters: parameters.collect::<Result<_, _>>()?,

@@ -1,6 +1,7 @@
 //! What texts declare, and whether they may.
 
 use proc_macro2::Span;
+use shared::Occasion;
 use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX, SEEN};
 
 use super::{Signature, Unit, snake_case};
@@ -132,6 +133,9 @@ impl<'a> Unit<'a> {
                 ));
             }
         }
+        if let Some(hook) = &function.hook {
+            return self.check_hook(file, function, hook.occasion);
+        }
         let is_wrong = |p: &&Parameter| p.name == SEEN && p.ty != Type::Int && senders.clients;
         if let Some(parameter) = function.parameters.iter().find(is_wrong) {
             let message = "`seen` is the tick that the client saw";
@@ -168,6 +172,38 @@ impl<'a> Unit<'a> {
             let label = "leave out the parameter, or `rules`";
             self.note(at(target.span, "a rule has no other entity to name", label));
         }
+    }
+
+    /// Checks what the world gives a hook: the entity that it is about, and maybe another one.
+    fn check_hook(&self, file: usize, function: &Function, occasion: Occasion) {
+        let (has_actor, other) = match occasion {
+            Occasion::Reload => (false, None),
+            Occasion::Join | Occasion::Leave | Occasion::Birth => (true, None),
+            Occasion::Fall => (true, Some("by")),
+            Occasion::Enter(_) | Occasion::Exit(_) => (true, Some("carrier")),
+        };
+        let is_entity = |p: &Parameter| p.ty == Type::Entity;
+        let fits = match &function.parameters[..] {
+            [] => !has_actor,
+            [me] => has_actor && me.name == "me" && is_entity(me),
+            [me, by] => other.is_some() && me.name == "me" && is_entity(me) && is_entity(by),
+            _ => false,
+        };
+        if fits {
+            return;
+        }
+        let name = &function.name;
+        let label = match (has_actor, other) {
+            (false, _) => format!("expected `fn {name}()`"),
+            (true, None) => format!("expected `fn {name}(me: Entity)`"),
+            (true, Some(other)) => {
+                format!(
+                    "expected `fn {name}(me: Entity)` or `fn {name}(me: Entity, {other}: Entity)`"
+                )
+            }
+        };
+        let message = "the world gives this hook something else";
+        self.note(self.files[file].at(function.span, message, label));
     }
 
     fn declare_notification(&self, f: usize, item: &NotificationItem) {

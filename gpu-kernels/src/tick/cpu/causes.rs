@@ -19,11 +19,11 @@ pub struct TickCauses<'a> {
 }
 
 impl Causes {
-    /// `None` in worlds where no client can ask for causes.
+    /// `None` in worlds where nobody can ask for causes.
     pub fn new(config: &WorldConfig) -> Option<Causes> {
         let attributes = config.schema.world.capacity as usize * config.schema.attributes.len();
         let never = || AtomicU64::new(u64::MAX);
-        (config.limits.subscriptions_per_client > 0).then(|| Causes {
+        config.causes.then(|| Causes {
             first: std::iter::repeat_with(never).take(attributes).collect(),
             ticks: 0,
         })

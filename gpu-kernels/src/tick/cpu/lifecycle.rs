@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use device::cpu::{Workers, ranges};
 use shared::world::mix::Random;
-use shared::{CommandKind, EntityId, NotificationKind, Slot, Tick};
+use shared::{CommandKind, EntityId, NotificationKind, Occasion, Slot, Tick};
 
 use super::motion::Motion;
 use super::{Merge, State};
@@ -11,14 +11,17 @@ use crate::tick::counts::Counts;
 use crate::tick::frame::{Command, POPULATION_TOKEN};
 use crate::tick::output::{Birth, TickOutput};
 use crate::tick::state::{self, SlotState, attribute, part};
-use crate::tick::timed::TimedCommand;
+use crate::tick::timed::{TimedCommand, token_of};
 
 /// Applies the tick's births and deaths, in command order. The n-th birth gets the n-th
 /// lowest free slot, and its command if its kind has one; a death leaves a resting slot. Then
 /// the fallen of kinds that respawn
 /// die too, and keep their slots: once they are due and all clients know of the fall, they
 /// are born there again, by slot. So nothing that happens meanwhile can use up their room.
-/// An entity that was despawned in the tick of its fall does not respawn.
+/// An entity that was despawned in the tick of its fall does not respawn. One whose kind has hooks
+/// for it lives for one tick more, in which these run. `actor` is the entity whose command changed
+/// a value of the rows.
+#[allow(clippy::too_many_arguments)]
 pub fn run<'a>(
     workers: &Workers,
     state: &mut State,
@@ -26,6 +29,7 @@ pub fn run<'a>(
     commands: impl Iterator<Item = (&'a Command, &'a [i32])>,
     merge: &mut Merge,
     mut motion: Option<&mut Motion>,
+    actor: impl Fn(usize) -> EntityId,
     output: &mut TickOutput,
 ) {
     for (command, words) in commands {
@@ -37,35 +41,51 @@ pub fn run<'a>(
         }
     }
     if catalog.has_falls() {
-        fall(workers, state, catalog, merge, output);
+        fall(workers, state, catalog, merge, actor, output);
         respawn(state, catalog, merge, motion, output);
     }
     output.deaths.sort_unstable_by_key(|entity| entity.slot);
     output.counts.deaths = output.deaths.len() as u64;
     output.counts.entities = state.slots.live() as u64;
     output.counts.timed = state.timed.len() as u64;
-    output.counts.respawns = state.due.len() as u64;
+    output.counts.respawns = state.respawns() as u64;
 }
 
-/// Only changed entities and newborns are checked: no fallen entity outlives the tick of its fall.
+/// Only changed entities and newborns are checked, and those that fell in the tick before.
 fn fall(
     workers: &Workers,
     state: &mut State,
     catalog: &Catalog,
     merge: &mut Merge,
+    actor: impl Fn(usize) -> EntityId,
     output: &mut TickOutput,
 ) {
     let mut slots = Cow::Borrowed(&output.changes.slots[..]);
-    if !output.births.is_empty() {
+    let is_dying = |slot: &&u32| state.slots.is_live(**slot as usize);
+    let dying: Vec<u32> = state.due.keys().filter(is_dying).copied().collect();
+    if !output.births.is_empty() || !dying.is_empty() {
         // A birth may say that its entity has fallen.
         let born = output.births.iter().filter_map(|birth| birth.entity);
         slots.to_mut().extend(born.map(|entity| entity.slot.0));
+        slots.to_mut().extend(dying);
         slots.to_mut().sort_unstable();
+        slots.to_mut().dedup();
     }
     for slot in fallen(workers, state, catalog, &slots) {
         let kind = state.slots.kinds()[slot.index()];
         let generation = state.slots.generations()[slot.index()];
         let entity = EntityId { slot, generation };
+        if catalog.has_fall_hooks(kind) && !state.due.contains_key(&slot.0) {
+            let by = match (
+                output.changes.slots.binary_search(&slot.0),
+                catalog.fall_column(kind),
+            ) {
+                (Ok(_), Some(column)) => actor(slot.index() * state.columns + column),
+                _ => EntityId::NONE,
+            };
+            begin_fall(state, catalog, entity, kind, by, output);
+            continue;
+        }
         if catalog.tells(NotificationKind::FALL) {
             let notification = catalog.fell(entity, kind, state.row(slot));
             output.notify(notification, catalog.notifications_max());
@@ -81,6 +101,26 @@ fn fall(
     }
 }
 
+/// Schedules the hooks of a fall; the entity dies in the tick in which they run.
+fn begin_fall(
+    state: &mut State,
+    catalog: &Catalog,
+    entity: EntityId,
+    kind: u16,
+    by: EntityId,
+    output: &mut TickOutput,
+) {
+    let due = state.tick.next();
+    for hook in catalog.hooks(Occasion::Fall, kind) {
+        state.schedule(
+            TimedCommand::of_hook(due, entity, hook, by),
+            &mut output.counts,
+        );
+    }
+    state.due.insert(entity.slot.0, due);
+    state.add(part::SLOTS, state::due(entity.slot.index(), due));
+}
+
 /// Those of some slots whose living entities have fallen, in the same order.
 fn fallen(workers: &Workers, state: &State, catalog: &Catalog, slots: &[u32]) -> Vec<Slot> {
     let parts = workers.parts(slots.len());
@@ -90,7 +130,9 @@ fn fallen(workers: &Workers, state: &State, catalog: &Catalog, slots: &[u32]) ->
         let slots = slots[range].iter().map(|&slot| Slot(slot));
         found.extend(slots.filter(|&slot| {
             let kind = state.slots.kinds()[slot.index()];
-            state.slots.is_live(slot.index()) && catalog.has_fallen(kind, state.row(slot))
+            let has_fallen =
+                || state.due.contains_key(&slot.0) || catalog.has_fallen(kind, state.row(slot));
+            state.slots.is_live(slot.index()) && has_fallen()
         }));
     });
     found.concat()
@@ -124,6 +166,7 @@ fn respawn(
             slot: Slot(slot),
             kind,
             token: POPULATION_TOKEN,
+            joins: false,
             values: &place,
         };
         birth.bear(state, catalog, merge, motion.as_deref_mut(), output);
@@ -139,6 +182,7 @@ fn spawn<'a>(
     output: &mut TickOutput,
 ) -> Option<Newborn<'a>> {
     let (kind, token, values) = (words[0], words[1] as u32, &words[2..]);
+    let (token, joins) = token_of(token);
     let Some(kind) = u16::try_from(kind).ok().filter(|&k| catalog.is_kind(k)) else {
         refuse(&mut output.counts);
         return None;
@@ -156,6 +200,7 @@ fn spawn<'a>(
         slot,
         kind,
         token,
+        joins,
         values,
     })
 }
@@ -165,6 +210,8 @@ struct Newborn<'a> {
     slot: Slot,
     kind: u16,
     token: u32,
+    /// Whether it is a client's first entity.
+    joins: bool,
     /// Its place, or all its columns; those that it leaves out are chosen.
     values: &'a [i32],
 }
@@ -183,6 +230,7 @@ impl Newborn<'_> {
             slot,
             kind,
             token,
+            joins,
             values,
         } = self;
         let generation = state.slots.generations()[slot.index()].wrapping_add(1);
@@ -223,9 +271,13 @@ impl Newborn<'_> {
         if let Some(motion) = motion {
             motion.mark_birth(slot, state.row(slot));
         }
-        if let Some(command) = catalog.born(kind) {
-            let due = state.tick.next();
-            let first = TimedCommand::new(due, entity, command.id(), &[]);
+        let due = state.tick.next();
+        for hook in catalog.hooks(Occasion::Birth, kind) {
+            let first = TimedCommand::of_hook(due, entity, hook, EntityId::NONE);
+            state.schedule(first, &mut output.counts);
+        }
+        for hook in catalog.hooks(Occasion::Join, kind).filter(|_| joins) {
+            let first = TimedCommand::of_hook(due, entity, hook, EntityId::NONE);
             state.schedule(first, &mut output.counts);
         }
     }
@@ -250,6 +302,9 @@ fn death(
         return;
     }
     merge.mark_death(entity.slot);
+    if let Some(due) = state.due.remove(&entity.slot.0) {
+        state.subtract(part::SLOTS, state::due(entity.slot.index(), due));
+    }
     hash_row(state, entity.slot, u64::wrapping_sub);
     state.bury_regions(entity);
     state.bury_track(entity.slot);

@@ -5,7 +5,7 @@ mod run;
 
 use std::collections::BTreeMap;
 
-use shared::{CommandKind, EntityId, NotificationKind, Refusal, Slot, Tick, WorldConfig};
+use shared::{CommandKind, EntityId, Hook, NotificationKind, Refusal, Slot, Tick, WorldConfig};
 
 use device::cpu::{Workers, grow, partition_point, ranges, take};
 
@@ -34,6 +34,8 @@ pub struct Updates {
     /// The work of each part of the commands.
     parts: Vec<Part>,
     causes: Option<Causes>,
+    /// Whether the tick itself asks for causes.
+    has_fall_hooks: bool,
     /// The tick's causes are not requested.
     is_quiet: bool,
 }
@@ -129,13 +131,24 @@ impl Updates {
             offsets: vec![],
             parts: vec![],
             causes: Causes::new(config),
+            has_fall_hooks: WorldConfig::tells_of_falls(&config.hooks),
             is_quiet: false,
         }
     }
 
-    /// Whether the causes of the next ticks are not requested.
+    /// Whether the causes of the next ticks are not requested by clients.
     pub fn set_quiet(&mut self, is_quiet: bool) {
         self.is_quiet = is_quiet;
+    }
+
+    /// The hooks from the next tick on: some are told who caused a fall.
+    pub fn set_hooks(&mut self, hooks: &[Hook]) {
+        self.has_fall_hooks = WorldConfig::tells_of_falls(hooks);
+    }
+
+    /// The causes of this tick, if anybody asks for them.
+    fn tick_causes(&self) -> Option<TickCauses<'_>> {
+        asked(&self.causes, !self.is_quiet || self.has_fall_hooks)
     }
 
     /// Runs every command. Each thread collects the results of its own commands: updates, timed
@@ -269,7 +282,7 @@ impl Updates {
         let n = commands.len();
         grow(&mut self.pairs, self.len);
         let mut pairs = &mut self.pairs[..self.len];
-        let causes = tick_causes(&self.causes, self.is_quiet);
+        let causes = asked(&self.causes, !self.is_quiet || self.has_fall_hooks);
         let (offsets, len) = (&self.offsets[..n], self.len);
         let start = |command: usize| match command < kept {
             true => offsets[command] as usize,
@@ -362,7 +375,7 @@ impl Updates {
         columns: usize,
         changes: &mut Changes,
     ) {
-        let Some(first) = tick_causes(&self.causes, self.is_quiet) else {
+        let Some(first) = self.tick_causes() else {
             changes.causes.clear();
             changes.actors.clear();
             return;
@@ -402,10 +415,23 @@ impl Updates {
 
     /// Notes the atomic commands behind changes.
     pub fn note_atomic(&self, left: &[Left]) {
-        if let Some(causes) = tick_causes(&self.causes, self.is_quiet) {
+        if let Some(causes) = self.tick_causes() {
             for left in left {
                 causes.set(left.key as usize, left.command);
             }
+        }
+    }
+
+    /// The entity whose command updated an attribute first, which changed in the tick; none where
+    /// causes are not kept.
+    pub fn actor_of(&self, catalog: &Catalog, commands: TickCommands<'_>, key: usize) -> EntityId {
+        let Some(causes) = self.tick_causes() else {
+            return EntityId::NONE;
+        };
+        let command = commands.get(causes.first(key));
+        match catalog.has_actor(CommandKind(command.kind)) {
+            true => command.entity,
+            false => EntityId::NONE,
         }
     }
 
@@ -417,10 +443,6 @@ impl Updates {
         let places = self.parts.iter().flat_map(|part| &part.lives);
         places.map(move |&n| (commands.get(n as usize), commands.words(n as usize)))
     }
-}
-
-fn tick_causes(causes: &Option<Causes>, is_quiet: bool) -> Option<TickCauses<'_>> {
-    causes.as_ref().filter(|_| !is_quiet).map(Causes::of_tick)
 }
 
 impl Part {
@@ -603,3 +625,7 @@ fn exclusive_scan_from(first: u64, numbers: &mut [u64]) -> u64 {
 
 /// The minimum number of commands that is worth a second thread.
 const COMMANDS_GRAIN: usize = 2048;
+
+fn asked(causes: &Option<Causes>, is_asked: bool) -> Option<TickCauses<'_>> {
+    causes.as_ref().filter(|_| is_asked).map(Causes::of_tick)
+}

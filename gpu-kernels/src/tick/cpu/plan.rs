@@ -22,7 +22,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         0 => 0,
         _ => clients * u64::from(limits.client_hearings_per_tick),
     };
-    let causes = u64::from(limits.subscriptions_per_client > 0);
+    let causes = u64::from(config.causes);
     let tracked = u64::from(config.motion.is_some());
     let observer = size_of::<Option<crate::Observer>>() as u64;
     vec![
@@ -46,6 +46,11 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         (
             "past positions",
             slots * u64::from(limits.rewind_ticks) * config.dimensions() as u64 * 4,
+        ),
+        // A place and a kind before the tick and after it; a pair, a box and its copy of carriers.
+        (
+            "zones",
+            zones(config) * (2 * 20 + 2 * (2 * 16 + 2 * 28 + 8)),
         ),
         (
             "rests",
@@ -82,4 +87,15 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         // Hearings of one part and of two ticks.
         ("hearings", hearings * 3 * 4),
     ]
+}
+
+/// The most zones at a time, and the slots of a world that has any.
+fn zones(config: &WorldConfig) -> u64 {
+    let capacity = u64::from(config.schema.world.capacity);
+    let zones = &config.schema.zones;
+    let carried = zones.iter().filter(|zone| zone.carrier.is_some()).count() as u64;
+    match zones.len() {
+        0 => 0,
+        all => all as u64 + capacity * carried.max(1),
+    }
 }

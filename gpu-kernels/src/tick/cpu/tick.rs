@@ -87,8 +87,17 @@ impl CpuBackend {
             self.updates.lives(commands),
             &mut self.merge,
             self.motion.as_mut(),
+            |key| self.updates.actor_of(&self.catalog, commands, key),
             out,
         );
+        if let Some(zones) = &mut self.zones {
+            zones.watch(
+                &self.workers,
+                &self.catalog,
+                &mut self.state,
+                &mut out.counts,
+            );
+        }
         self.state.keep_past(&self.workers);
         out.stages.set(Stage::Lifecycle, clock.lap());
 

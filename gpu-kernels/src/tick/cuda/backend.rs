@@ -290,7 +290,8 @@ impl CudaBackend {
         let load = |part: &Part| part.scripts.load(&code, &part.device);
         let loaded: Vec<Scripts> = self.parts.iter().map(load).collect::<Result<_, _>>()?;
         for (part, scripts) in self.parts.iter_mut().zip(loaded) {
-            part.take_scripts(scripts, &config, &self.in_flight);
+            part.take_scripts(scripts, &config, &self.in_flight)
+                .map_err(|error| ScriptError::Kernels(error.into()))?;
         }
         Ok(())
     }

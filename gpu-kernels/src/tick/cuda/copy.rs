@@ -192,10 +192,7 @@ impl Copy {
     fn finish(self) -> Snapshot {
         let states = self.states.values;
         let slots = self.glides.count;
-        let due = |slot: usize| match slot_state(states[slot]).is_taken() {
-            true => self.due.values.get(slot).copied().unwrap_or(0),
-            false => 0,
-        };
+        let due = |slot: usize| self.due.values.get(slot).copied().unwrap_or(0);
         let track = |slot: usize| Track {
             glides: self.glides.values[slot] != 0,
             step: [0, 1, 2].map(|axis| self.steps.values[axis * slots + slot]),

@@ -13,6 +13,7 @@ use super::logic::LogicKernels;
 use super::merge::MergeKernels;
 use super::motion::MotionKernels;
 use super::regions::RegionsKernels;
+use super::zones::ZoneKernels;
 
 /// One structure of kernels for each stage.
 pub struct Kernels {
@@ -27,6 +28,7 @@ pub struct Kernels {
     pub hearings: HearingsKernels,
     pub regions: RegionsKernels,
     pub hash: HashKernels,
+    pub zones: ZoneKernels,
 }
 
 impl Kernels {
@@ -43,6 +45,7 @@ impl Kernels {
             hearings: HearingsKernels::load(device)?,
             regions: RegionsKernels::load(device)?,
             hash: HashKernels::load(device)?,
+            zones: ZoneKernels::load(device)?,
         })
     }
 }

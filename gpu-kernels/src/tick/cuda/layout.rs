@@ -95,7 +95,11 @@ device::device_struct! {
         deferred_max: u32;
         /// Where the words of those that waited begin in `due_words`.
         deferred_base: u32;
-        padding: u32;
+        /// The hooks in force: so many entries of `hooks`, from the first one on.
+        hook_first: u32;
+        hook_count: u32;
+        /// 0 in worlds without zones, 2 where hooks watch their borders, else 1.
+        zoned: u32;
 
         /// Tables: by kind and column.
         bounds: ConstPointer<Int2> = s.kinds * s.columns;
@@ -113,8 +117,8 @@ device::device_struct! {
         falls: ConstPointer<Fall> = s.kinds;
         /// By kind: where its entities are born again.
         spawn_areas: ConstPointer<SpawnArea> = s.kinds;
-        /// By kind: the command that its newborns give, or NOWHERE.
-        born: ConstPointer<u32> = s.kinds;
+        /// The commands that the world gives by itself, twice: ticks in flight keep theirs.
+        hooks: ConstPointer<Hook> = 2 * (COMMANDS_MAX as u64 + s.kinds);
         /// By command that rests: for how many ticks.
         rests: ConstPointer<u32> = s.resting;
 
@@ -131,7 +135,8 @@ device::device_struct! {
         /// By place in the ring of the ticks that are kept, slot and axis: a coordinate plus 1,
         /// or 0.
         past: Pointer<i32> = s.past(), zeroed;
-        /// By slot of an entity that is to be born again: the first tick in which it may be.
+        /// By slot of an entity that is to be born again: the first tick in which it may be. Of a
+        /// living one that fell, and has hooks for it: the tick in which it dies; else 0.
         rebirth_due: Pointer<u64> = s.capacity * s.respawns, zeroed;
         /// By slot, then by command that rests: the first tick in which it may be used again.
         ready: Pointer<u64> = s.capacity * s.resting, zeroed;
@@ -224,7 +229,7 @@ device::device_struct! {
         after_offsets: Pointer<u32> = s.commands * u64::from(s.timed > 0);
         after_records: Pointer<AfterRecord> = s.timed;
         after_partials: Pointer<u64> = s.command_blocks() * u64::from(s.timed > 0);
-        /// By slot: the kind of who falls, or NOBODY.
+        /// By slot: the kind of who dies of a fall, with BEGINS of who begins to fall, or NOBODY.
         fallen: Pointer<u32> = s.capacity * s.respawns;
         /// Words of rules, those of rules at entities' own places, then those of timed
         /// commands.
@@ -374,6 +379,21 @@ device::device_struct! {
         /// By client: numbers of notifications, `hearings_max` each.
         heard: Pointer<u32> = s.hearings;
         heard_counts: Pointer<u32> = s.clients * u64::from(s.notifications > 0);
+        /// Zones that stay where they are come first.
+        zones_fixed: u32;
+        zones_carried: u32;
+        zone_table: ConstPointer<Zone> = s.zones;
+        /// By slot: where its entity was after the tick before.
+        zone_places: Pointer<ZonePlace> = s.capacity * u64::from(s.zones > 0), zeroed;
+        /// By slot: how many commands its crossings give.
+        zone_acts: Pointer<u32> = s.capacity * u64::from(s.zones > 0);
+        /// Zones and their carriers, and where they are: before the tick, and after it.
+        zones_before: BoxIndex;
+        zones_now: BoxIndex;
+        placed_before: Pointer<PlacedZone>;
+        placed_now: Pointer<PlacedZone>;
+        placed_zones: Pointer<PlacedZone> = s.placed_zones();
+        placed_zones_spare: Pointer<PlacedZone> = s.placed_zones();
         level: [Level; LEVELS_MAX];
     }
 }
@@ -388,10 +408,51 @@ device::device_struct! {
         /// Six edges an entry, sorted.
         boxes: Pointer<i32> = 6 * *n;
         /// By level: its first entry; and how many entries there are.
-        starts: Pointer<u32> = (LEVELS_MAX as u64 + 1) * u64::from(*n > 0);
+        starts: Pointer<u32> = (LEVELS_MAX as u64 + 1) * u64::from(*n > 0), zeroed;
         /// As they are before the sort.
         given_keys: Pointer<u64>;
         given_numbers: Pointer<u32>;
+    }
+}
+
+device::device_struct! {
+    /// A zone: a disc within `radius` of `low` if `form` is 1, else a box with both corners;
+    /// as seen from its carrier, if it has one. `number` is that of the world file.
+    pub struct Zone {
+        form: u32;
+        radius: i32;
+        low: [i32; 3];
+        high: [i32; 3];
+        /// The kind of its carriers, or NOWHERE.
+        carrier: u32;
+        number: u32;
+    }
+}
+
+device::device_struct! {
+    /// Where an entity was; generation 0: there was none.
+    pub struct ZonePlace {
+        generation: u32;
+        place: [i32; 3];
+    }
+}
+
+device::device_struct! {
+    /// A place of the table of zones, and the slot of who carries it, plus 1; or 0.
+    pub struct PlacedZone {
+        zone: u32;
+        carrier: u32;
+    }
+}
+
+device::device_struct! {
+    /// A command that entities of a kind, or of all where it is NOWHERE, give on an occasion.
+    /// `has_other` is 1 if it names another entity in a word.
+    pub struct Hook {
+        occasion: u32;
+        kind: u32;
+        command: u32;
+        has_other: u32;
     }
 }
 
@@ -594,7 +655,7 @@ device::describe_struct! {
 }
 
 /// Scans of a tick, each with sums of its own.
-pub const SCANS: [&str; 29] = [
+pub const SCANS: [&str; 31] = [
     "due",
     "updates",
     "intervals",
@@ -609,6 +670,8 @@ pub const SCANS: [&str; 29] = [
     "afters",
     "falls",
     "reborn",
+    "zones",
+    "crossings",
     "published",
     "areas",
     "hearings",
@@ -652,6 +715,13 @@ pub const HAS_ACTOR: u8 = 0x40;
 /// Set in the form of commands that clients give.
 pub const IS_CLIENTS: u8 = 0x20;
 const _: () = assert!(COMMAND_WORDS_MAX < IS_CLIENTS as usize);
+/// Occasions of hooks; those of a zone's border follow, enter and exit by its number.
+pub const ON_BIRTH: u32 = 0;
+pub const ON_JOIN: u32 = 1;
+pub const ON_FALL: u32 = 2;
+pub const ON_BORDER: u32 = 3;
+/// With the kind of an entity that begins to fall.
+pub const BEGINS: u32 = 1 << 16;
 /// In place of a command's place among those that rest.
 pub const NO_REST: u8 = 0xff;
 /// Numbers of a timed command, each in a column of its own.

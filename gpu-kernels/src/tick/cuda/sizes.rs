@@ -50,6 +50,10 @@ pub struct Sizes {
     pub client_regions: u64,
     /// Slots whose entities may carry regions: all or none.
     pub carriers: u64,
+    /// Zones of the world file, and the most that entities of one kind carry.
+    pub zones: u64,
+    pub zones_fixed: u64,
+    pub zones_carried: u64,
     /// Bits of the key by which boxes are sorted.
     pub box_key_bits: u32,
     pub rules: u64,
@@ -145,7 +149,7 @@ impl Sizes {
             timed,
             atomics,
             deferred: if atomics > 0 { commands } else { 0 },
-            causes: u64::from(limits.subscriptions_per_client > 0),
+            causes: u64::from(config.causes),
             notifications: u64::from(limits.notifications_per_tick),
             // Births of clients may have all columns.
             words: (commands + timed) * TIMED_WORDS_MAX as u64
@@ -162,6 +166,9 @@ impl Sizes {
             },
             client_regions: u64::from(limits.clients) * u64::from(limits.regions_per_client),
             carriers: capacity * u64::from(limits.entity_regions),
+            zones: config.schema.zones.len() as u64,
+            zones_fixed: fixed_zones(config),
+            zones_carried: config.schema.zones.len() as u64 - fixed_zones(config),
             box_key_bits: bits_for(Levels::new(config).keys() - 1),
             rules: config.every.len() as u64,
             rule_words: rule_words(config),
@@ -178,6 +185,11 @@ impl Sizes {
     /// Where the words of commands that waited begin, behind those of rules and timed commands.
     pub fn deferred_base(&self) -> u64 {
         self.rule_words + self.commands.min(self.timed) * TIMED_WORDS_MAX as u64
+    }
+
+    /// The most zones at a time, each with its carrier.
+    pub fn placed_zones(&self) -> u64 {
+        self.zones_fixed + self.zones_carried * self.capacity
     }
 
     /// Pairs of an atomic command and one of its keys.
@@ -246,7 +258,13 @@ impl Sizes {
             .max(2 * self.deferred)
             .max(self.pairs())
             .max(self.joined())
+            .max(self.placed_zones())
     }
+}
+
+fn fixed_zones(config: &WorldConfig) -> u64 {
+    let zones = config.schema.zones.iter();
+    zones.filter(|zone| zone.carrier.is_none()).count() as u64
 }
 
 fn rule_words(config: &WorldConfig) -> u64 {

@@ -129,6 +129,7 @@ impl Part {
         flight.after_lifecycle.start(Lane::Work, tick.counters)?;
         begin(Stage::Index)?;
         kernels.index.run(&run, &kernels.regions)?;
+        kernels.zones.run(&mut run, &mut self.are_zones_placed)?;
         begin(Stage::Interest)?;
         kernels.interest.count(&mut run, self.form)?;
         let own = run.counter(offset_of!(Counters, deliveries_total));
@@ -157,7 +158,7 @@ impl Part {
         // What clients saw is what they know now.
         let views = run.world.known_counts;
         flight.views = (is_followed && run.world.visible_max > 0).then_some(views);
-        self.world = run.world;
+        (self.world, self.regions) = (run.world, run.regions);
         Ok(())
     }
 
@@ -165,7 +166,7 @@ impl Part {
     pub(super) fn rebuild_index(&mut self) -> Result<(), DriverError> {
         let tick = self.begin_tick(0)?;
         clear_counters(&self.device, &tick)?;
-        let run = Launcher {
+        let mut run = Launcher {
             device: &self.device,
             sorter: &self.sorter,
             sizes: &self.sizes,
@@ -174,6 +175,10 @@ impl Part {
             tick,
         };
         self.kernels.index.run(&run, &self.kernels.regions)?;
+        self.kernels
+            .zones
+            .begin(&mut run, &mut self.are_zones_placed)?;
+        self.regions = run.regions;
         self.device.synchronize(Lane::Work)
     }
 }

@@ -338,9 +338,8 @@ impl FrameCounts {
         for &kind in run.flat_map(|command| &command.form.puts_off) {
             waiting.add(kind);
         }
-        if self.births || config.has_falls() {
-            let born = config.born.iter().flatten();
-            born.for_each(|command| waiting.add(command.id()));
+        for hook in &config.hooks {
+            waiting.add(hook.command.id());
         }
     }
 }

@@ -8,11 +8,12 @@ use shared::world::attribute::bits_for;
 use shared::world::command::COMMANDS_MAX;
 use shared::world::initial::Choice;
 use shared::world::spawn::{SpawnArea as Area, spawn_seed};
-use shared::{Audience, InterestMode, WorldConfig};
+use shared::{Audience, InterestMode, Occasion, WorldConfig};
 
 use super::layout::{
-    BY_THE_SERVER, BoxIndex, Fall, HAS_ACTOR, IS_CLIENTS, IS_COMMAND, Initial, LEVELS_MAX, Level,
-    NO_REST, Regions, Rule, SpawnArea, Tick, World,
+    BY_THE_SERVER, BoxIndex, Fall, HAS_ACTOR, Hook, IS_CLIENTS, IS_COMMAND, Initial, LEVELS_MAX,
+    Level, NO_REST, ON_BIRTH, ON_BORDER, ON_FALL, ON_JOIN, Regions, Rule, SpawnArea, Tick, World,
+    Zone,
 };
 use super::regions::{has_regions, newborn_edges};
 use super::sizes::{Sizes, buckets};
@@ -23,7 +24,7 @@ pub struct Buffers {
     pub plan: Plan,
     world: Group,
     regions: Group,
-    indexes: [Group; 2],
+    indexes: [Group; 4],
     /// Buffers for each of the two ticks that may be in flight.
     ticks: [Group; 2],
     sort_scratch: u64,
@@ -36,7 +37,14 @@ impl Buffers {
         Buffers {
             world: plan.add(World::buffers(sizes)),
             regions: plan.add(Regions::buffers(sizes)),
-            indexes: [sizes.carriers, sizes.notifications].map(|n| plan.add(BoxIndex::buffers(&n))),
+            indexes: [
+                sizes.carriers,
+                sizes.notifications,
+                sizes.placed_zones(),
+                // Those before the tick, where they can be others.
+                sizes.placed_zones() * u64::from(sizes.zones_carried > 0),
+            ]
+            .map(|n| plan.add(BoxIndex::buffers(&n))),
             ticks: [0, 1].map(|_| plan.add(Tick::buffers(sizes))),
             sort_scratch: plan.add_bytes("sort_scratch", super::sort_scratch(sizes)),
             state_copy: plan.add_bytes("state_copy", super::copy::copy_bytes(sizes)),
@@ -75,7 +83,7 @@ impl Buffers {
 
     /// The kernels' structure of a world's boxes; all 0 in a world without boxes.
     pub fn regions(&self, config: &WorldConfig, sizes: &Sizes, base: u64) -> Regions {
-        if !has_regions(config) && sizes.notifications == 0 {
+        if !has_regions(config) && sizes.notifications == 0 && sizes.zones == 0 {
             return Regions::default();
         }
         let levels = Levels::new(config);
@@ -103,10 +111,18 @@ impl Buffers {
             hearing_places: hearings.max(64).next_power_of_two(),
             published: index(&self.indexes[0]),
             areas: index(&self.indexes[1]),
+            zones_fixed: sizes.zones_fixed as u32,
+            zones_carried: sizes.zones_carried as u32,
+            zones_now: index(&self.indexes[2]),
             level,
             ..Regions::default()
         };
         regions.place(self.plan.places(base, &self.regions));
+        regions.placed_now = regions.placed_zones;
+        (regions.zones_before, regions.placed_before) = match sizes.zones_carried {
+            0 => (regions.zones_now, regions.placed_now),
+            _ => (index(&self.indexes[3]), regions.placed_zones_spare),
+        };
         regions
     }
 }
@@ -248,6 +264,13 @@ pub fn set_logic(world: &mut World, config: &WorldConfig) {
     }
     let kinds = schema.notifications.iter().map(|n| n.kind.id());
     world.tells = kinds.fold(0, |bits, kind| bits | 1 << kind);
+    let hooks = hooks(config);
+    world.hook_count = hooks.len() as u32;
+    let are_watched = hooks.iter().any(|hook| hook.occasion >= ON_BORDER);
+    world.zoned = match schema.zones.is_empty() {
+        true => 0,
+        false => 1 + u32::from(are_watched),
+    };
 }
 
 /// Fills the buffers as declared, and uploads the world's tables.
@@ -292,11 +315,8 @@ pub fn prepare(
     device.write(world.rule_table.writable(), &rules)?;
     device.write(world.falls.writable(), &falls(config))?;
     device.write(world.spawn_areas.writable(), &spawn_areas(config))?;
-    let born = config.born.iter();
-    let born: Vec<u32> = born
-        .map(|born| born.map_or(NOWHERE, |command| u32::from(command.id())))
-        .collect();
-    device.write(world.born.writable(), &born)?;
+    device.write(world.hooks.writable(), &hooks(config))?;
+    device.write(regions.zone_table.writable(), &zones(config))?;
     let rests = schema.resting_commands();
     let rests: Vec<u32> = rests.map(|command| command.cooldown).collect();
     device.write(world.rests.writable(), &rests)?;
@@ -305,6 +325,48 @@ pub fn prepare(
         true => device.write(regions.newborn.writable(), &newborn_edges(config)),
         false => Ok(()),
     }
+}
+
+/// The hooks that backends give. The server gives the others.
+pub fn hooks(config: &WorldConfig) -> Vec<Hook> {
+    let hook = |hook: &shared::Hook| {
+        let occasion = match hook.occasion {
+            Occasion::Birth => ON_BIRTH,
+            Occasion::Join => ON_JOIN,
+            Occasion::Fall => ON_FALL,
+            Occasion::Enter(zone) => ON_BORDER + 2 * u32::from(zone),
+            Occasion::Exit(zone) => ON_BORDER + 2 * u32::from(zone) + 1,
+            Occasion::Leave | Occasion::Reload => return None,
+        };
+        Some(Hook {
+            occasion,
+            kind: hook.kind.map_or(NOWHERE, u32::from),
+            command: u32::from(hook.command.id()),
+            has_other: u32::from(hook.has_other),
+        })
+    };
+    config.hooks.iter().filter_map(hook).collect()
+}
+
+/// The zones that stay where they are, then those that are carried.
+fn zones(config: &WorldConfig) -> Vec<Zone> {
+    let zone = |(number, zone): (u32, &shared::Zone)| {
+        let (form, radius, low, high) = match zone.area {
+            Area::Ball { center, radius } => (1, radius, center, center),
+            Area::Box { low, high } => (2, 0, low, high),
+        };
+        Zone {
+            form,
+            radius,
+            low,
+            high,
+            carrier: zone.carrier.map_or(NOWHERE, u32::from),
+            number,
+        }
+    };
+    let mut zones: Vec<Zone> = (0..).zip(&config.schema.zones).map(zone).collect();
+    zones.sort_by_key(|zone| (zone.carrier != NOWHERE, zone.number));
+    zones
 }
 
 fn falls(config: &WorldConfig) -> Vec<Fall> {

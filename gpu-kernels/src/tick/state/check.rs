@@ -186,18 +186,20 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Checks that no living entity has fallen, and that those to be born again are of kinds
+    /// Checks that no living entity has fallen but those that die in the next tick, and that those to be born again are of kinds
     /// that are.
     fn check_fallen(&self, config: &WorldConfig) -> Result<(), RestoreError> {
         let catalog = Catalog::new(config);
         for (slot, &due) in self.due.iter().enumerate() {
+            let kind = self.kinds[slot];
             if !self.states[slot].is_taken() {
-                if due != Tick(0) {
+                let is_falling = self.states[slot] == SlotState::Live && due == self.tick;
+                let may_fall = is_falling && catalog.fall_column(kind).is_some();
+                if due != Tick(0) && !may_fall {
                     return tick_out_of_range("ticks of rebirths", due);
                 }
                 continue;
             }
-            let kind = self.kinds[slot];
             if !catalog.is_kind(kind) || catalog.respawn_ticks(kind).is_none() {
                 return out_of_range("kinds", kind);
             }
@@ -208,7 +210,8 @@ impl Snapshot {
         }
         let columns = config.schema.attributes.len();
         for (slot, row) in self.rows.chunks_exact(columns).enumerate() {
-            if self.states[slot] == SlotState::Live && catalog.has_fallen(self.kinds[slot], row) {
+            let lives = self.states[slot] == SlotState::Live && self.due[slot] == Tick(0);
+            if lives && catalog.has_fallen(self.kinds[slot], row) {
                 return out_of_range("slots of the fallen", slot as i64);
             }
         }

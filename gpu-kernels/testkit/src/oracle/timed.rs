@@ -1,7 +1,9 @@
 //! Commands that wait for their tick; the fallen, and their respawns.
 
 use gpu_kernels::{Counts, Frame, SlotState, TimedCommand};
-use shared::{EntityId, Tick};
+use std::collections::BTreeMap;
+
+use shared::{EntityId, Occasion, Tick};
 
 use super::commands::{BURN, Command, Delayed};
 use super::{Movement, Oracle, OracleOutput};
@@ -85,7 +87,12 @@ impl Oracle {
 
     /// Kills entities whose kind falls at their value of an attribute. They keep their slots,
     /// except players, of whose rebirth the server takes care.
-    pub(super) fn fall(&mut self, out: &mut OracleOutput) -> Vec<EntityId> {
+    /// Those with hooks for it live until these have run.
+    pub(super) fn fall(
+        &mut self,
+        actors: &BTreeMap<(u32, u16), (u16, u32)>,
+        out: &mut OracleOutput,
+    ) -> Vec<EntityId> {
         let mut fallen = vec![];
         for entity in self.alive() {
             let slot = &self.slots[entity.slot.index()];
@@ -93,7 +100,20 @@ impl Oracle {
             let Some(fall) = self.config.falls[kind] else {
                 continue;
             };
-            if slot.row[usize::from(fall.column)] > fall.at {
+            let was_falling = slot.due.is_some();
+            if slot.row[usize::from(fall.column)] > fall.at && !was_falling {
+                continue;
+            }
+            let has_hooks = (self.config.hooks_of(Occasion::Fall, slot.kind)).count() > 0;
+            if has_hooks && !was_falling {
+                let kind = slot.kind;
+                let changed = out.changes.contains_key(&(entity.slot.0, fall.column));
+                let by = match actors.get(&(entity.slot.0, fall.column)) {
+                    Some(&(_, actor)) if changed => self.id_of(actor),
+                    _ => EntityId::NONE,
+                };
+                self.slots[entity.slot.index()].due = Some(Tick(self.tick.0 + 1));
+                self.give_hooks(Occasion::Fall, entity, kind, by, &mut out.counts);
                 continue;
             }
             self.notify_of_fall(entity, out);
@@ -105,6 +125,7 @@ impl Oracle {
             slot.movement = Movement::default();
             slot.past.clear();
             slot.used.clear();
+            slot.due = None;
             if slot.kind == self.config.player_kind {
                 slot.state = SlotState::Resting;
                 slot.kind = 0;

@@ -4,7 +4,7 @@ use shared::WorldConfig;
 
 use super::regions::RegionsFile;
 use crate::dice::Dice;
-use crate::scripts::{deals, setters, shots, with_texts};
+use crate::scripts::{deals, hooks, setters, shots, with_texts};
 
 /// A world of small numbers, with every kind of rule and limit now and then.
 pub fn random_world(dice: &mut Dice) -> WorldConfig {
@@ -20,6 +20,9 @@ pub fn random_world(dice: &mut Dice) -> WorldConfig {
     }
     if config.limits.atomic_per_tick > 0 {
         texts.push(deals(dice, &config));
+    }
+    if config.limits.timed_commands > 0 {
+        texts.extend(hooks(dice, &config));
     }
     match texts.is_empty() {
         true => config,
@@ -55,6 +58,10 @@ fn random_world_file(dice: &mut Dice) -> String {
     let mut kinds = kinds(dice, player_population);
     let respawns = respawns(dice, &mut kinds);
     let every = every(dice, axes, &kinds);
+    let zones = match dice.once_in(2) {
+        true => zones(dice, &size, aoi, &kinds),
+        false => String::new(),
+    };
     let motion = motion(dice, axes, visible_max, &mut kinds);
     let kinds: String = kinds
         .into_iter()
@@ -78,7 +85,7 @@ fn random_world_file(dice: &mut Dice) -> String {
         "[world]\nsize = {size:?}\naoi = {aoi:?}\naoi_leave = {aoi_leave:?}\ncapacity = {capacity}\nseed = {}\n\
          visible_max = {visible_max}\ninterest = \"{interest}\"\n{motion}\
          [limits]\nclients = {clients}\nobservers_per_client = {observers}\n\
-         {limits}{}{budget}{commands}{kinds}{every}",
+         {limits}{}{budget}{commands}{kinds}{every}{zones}",
         dice.below(1 << 30),
         regions.limits,
     )
@@ -340,6 +347,41 @@ fn every(dice: &mut Dice, axes: usize, kinds: &[Kind]) -> String {
             )
         })
         .collect()
+}
+
+/// Up to five zones, some of which overlap, and some of which are carried.
+fn zones(dice: &mut Dice, size: &[f64], aoi: f64, kinds: &[Kind]) -> String {
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+    let mut text = String::new();
+    for number in 0..1 + dice.below(5) {
+        let share = |dice: &mut Dice| dice.below(1000) as f64 / 1000.0;
+        let place: Vec<f64> = size.iter().map(|side| side * share(dice)).collect();
+        text += &format!("[[zone]]\nname = \"zone {number}\"\n");
+        text += &match dice.below(4) {
+            0 => {
+                let far: Vec<f64> = (place.iter().zip(size))
+                    .map(|(low, side)| low + (side - low) * share(dice))
+                    .collect();
+                format!("area = [{place:?}, {far:?}]\n")
+            }
+            1 => format!(
+                "center = {place:?}\nradius = {:?}\n",
+                (aoi * 2.0 * share(dice)).min(262_143.0)
+            ),
+            2 => {
+                let radius = (aoi * share(dice)).min(30_000.0);
+                let kind = dice.pick(&names);
+                format!("carrier = \"{kind}\"\nradius = {radius:?}\n")
+            }
+            _ => {
+                let edge = (aoi * share(dice)).min(10_000.0);
+                let (low, high) = (vec![-edge; size.len()], vec![edge / 2.0; size.len()]);
+                let kind = dice.pick(&names);
+                format!("carrier = \"{kind}\"\narea = [{low:?}, {high:?}]\n")
+            }
+        };
+    }
+    text
 }
 
 /// The longest side of the world, and its AOI.

@@ -11,17 +11,18 @@ use shared::world::spawn::SPAWN_TRIES;
 use shared::{CommandKind, NotificationKind, Refusal};
 
 use super::{
-    ATOMIC_THREADS_MIN, AfterRecord, BY_THE_SERVER, Birth, BoxIndex, DeferredState, Fall,
-    HAS_ACTOR, IS_CLIENTS, IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, Observer, ObserverSet,
-    Refused, Region, RegionSet, Regions, Rule, SCANS, SpawnArea, TIER_BITS, TIMED_COLUMNS, Tick,
-    TimedState, Verdict, World,
+    ATOMIC_THREADS_MIN, AfterRecord, BEGINS, BY_THE_SERVER, Birth, BoxIndex, DeferredState, Fall,
+    HAS_ACTOR, Hook, IS_CLIENTS, IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, ON_BIRTH,
+    ON_BORDER, ON_FALL, ON_JOIN, Observer, ObserverSet, PlacedZone, Refused, Region, RegionSet,
+    Regions, Rule, SCANS, SpawnArea, TIER_BITS, TIMED_COLUMNS, Tick, TimedState, Verdict, World,
+    Zone, ZonePlace,
 };
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::frame::{After, Command};
 use crate::tick::notification::Notification;
 use crate::tick::output::Delivery;
 use crate::tick::state::{SlotState, part};
-use crate::tick::timed::{POPULATION_TOKEN, TIMED_WORDS_MAX};
+use crate::tick::timed::{JOIN_TOKEN, POPULATION_TOKEN, TIMED_WORDS_MAX};
 
 /// The content of `kernels/tick/layout.cuh`.
 pub fn header() -> String {
@@ -40,6 +41,12 @@ pub fn header() -> String {
         .constant("NOWHERE", NOWHERE)
         .constant("TIER_BITS", TIER_BITS)
         .constant("POPULATION_TOKEN", POPULATION_TOKEN)
+        .constant("JOIN_TOKEN", JOIN_TOKEN)
+        .constant("ON_BIRTH", ON_BIRTH)
+        .constant("ON_JOIN", ON_JOIN)
+        .constant("ON_FALL", ON_FALL)
+        .constant("ON_BORDER", ON_BORDER)
+        .constant("BEGINS", BEGINS)
         .constant("SPAWN_TRIES", SPAWN_TRIES)
         .constant("ATOMIC_KEYS", KEYS_MAX as u32)
         .constant("ATOMIC_EFFECTS", EFFECTS_MAX as u32)
@@ -185,6 +192,10 @@ fn structures(header: Header) -> Header {
         .structure::<RegionSet>()
         .structure::<Level>()
         .structure::<BoxIndex>()
+        .structure::<Zone>()
+        .structure::<ZonePlace>()
+        .structure::<PlacedZone>()
+        .structure::<Hook>()
         .structure::<Regions>()
         .structure::<World>()
         .structure::<Tick>()
