@@ -8,9 +8,9 @@ mod regions;
 
 use crate::tick::error::TickError;
 use crate::tick::output::RefusedCommand;
-use crate::tick::timed::TIMED_WORDS_MAX;
+use crate::tick::timed::{TIMED_WORDS_MAX, token_of};
 
-pub use crate::tick::timed::POPULATION_TOKEN;
+pub use crate::tick::timed::{JOIN_TOKEN, POPULATION_TOKEN};
 pub use batch::Batch;
 pub use commands::Commands;
 pub(crate) use commands::Survey;
@@ -20,7 +20,7 @@ use shared::world::birthplace::Birthplace;
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::logic::LogicConfig;
 use shared::world::mix::order_key;
-use shared::{ClientRow, CommandKind, EntityId, Refusal, Slot, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, Occasion, Refusal, Slot, Tick, WorldConfig};
 
 pub use order::CommandOrder;
 pub use people::{Person, PersonChange, Recipients, Saying};
@@ -232,7 +232,8 @@ impl Frame {
             let [kind, token, given @ ..] = self.words_of(&command) else {
                 continue;
             };
-            let (kind, token) = (u16::try_from(*kind), token.cast_unsigned());
+            let kind = u16::try_from(*kind);
+            let (token, joins) = token_of(token.cast_unsigned());
             let (Ok(kind), true) = (kind, token != POPULATION_TOKEN) else {
                 continue;
             };
@@ -240,14 +241,25 @@ impl Frame {
                 continue;
             };
             let start = self.words.len();
+            let token = if joins { token | JOIN_TOKEN } else { token };
             self.words.extend([i32::from(kind), token.cast_signed()]);
             self.words.extend_from_slice(&row);
             self.commands.set_words(place, start..self.words.len());
         }
     }
 
-    /// Appends spawn commands for a world's initial populations, with [`POPULATION_TOKEN`].
+    /// Appends the commands of hooks for scripts that come into force with this frame.
+    pub fn give_reload_hooks(&mut self, config: &WorldConfig) {
+        let hooks = config.hooks.iter();
+        for (sequence, hook) in (0..).zip(hooks.filter(|h| h.occasion == Occasion::Reload)) {
+            self.push(EntityId::NONE, sequence, hook.command, &[]);
+        }
+    }
+
+    /// Appends spawn commands for a world's initial populations, with [`POPULATION_TOKEN`]. Its
+    /// first scripts come into force.
     pub fn populate(&mut self, config: &WorldConfig) {
+        self.give_reload_hooks(config);
         for (kind, &count) in config.populations.iter().enumerate() {
             let birthplace = Birthplace::of(config, kind as u16);
             for number in 0..count {

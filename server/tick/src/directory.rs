@@ -16,10 +16,11 @@ use accounts::names::NameRule;
 use accounts::network::Network;
 use frontend::inbox::{Leave, SessionKey};
 use frontend::publication::SessionEvent;
+use gpu_kernels::tick::frame::JOIN_TOKEN;
 use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target, TickOutput};
 use shared::wire::control::{Close, Ticket};
 use shared::world::birthplace::Birthplace;
-use shared::{ClientRow, CommandKind, EntityId, Name, Slot, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, Name, Occasion, Slot, Tick, WorldConfig};
 
 use people::People;
 use rebirths::{Rebirth, Room};
@@ -42,6 +43,8 @@ pub struct Directory {
     birthplace: Birthplace,
     sights: Sights,
     resume_ticks: u32,
+    /// The commands that an entity gives as its client leaves for good.
+    leave_hooks: Vec<CommandKind>,
     /// The ticks from the death of a player to its rebirth: 1 where players don't fall, and
     /// die by commands only.
     respawn_ticks: u32,
@@ -96,6 +99,7 @@ impl Directory {
             resume_ticks: config.limits.resume_seconds * config.schema.world.tick_hz,
             respawn_ticks: config.falls[usize::from(config.player_kind)]
                 .map_or(1, |fall| fall.respawn_ticks),
+            leave_hooks: leave_hooks(config),
             rows: Rows::new(clients),
             free: (0..clients).map(Reverse).collect(),
             tickets: Tickets::default(),
@@ -112,11 +116,22 @@ impl Directory {
         }
     }
 
-    /// Spawns an entity for a client; `order` is its order among the births of the tick.
-    fn spawn(&self, client: ClientRow, order: u32, frame: &mut Frame) {
-        let words = self.birthplace.words(client.0, frame.tick, client.0);
+    /// Spawns an entity for a client; `order` is its order among the births of the tick. `joins` if
+    /// it is the client's first.
+    fn spawn(&self, client: ClientRow, order: u32, joins: bool, frame: &mut Frame) {
+        let token = if joins {
+            client.0 | JOIN_TOKEN
+        } else {
+            client.0
+        };
+        let words = self.birthplace.words(token, frame.tick, client.0);
         let sequence = order | client.0;
         frame.push(EntityId::NONE, sequence, CommandKind::SPAWN, &words);
+    }
+
+    /// The world with other scripts.
+    pub fn change_world(&mut self, config: &WorldConfig) {
+        self.leave_hooks = leave_hooks(config);
     }
 
     /// Sets a client's radius of sight; `None`: as far as the world allows.
@@ -476,7 +491,10 @@ impl Directory {
 
     fn end(&mut self, client: ClientRow, entity: EntityId, frame: &mut Frame) {
         if of_player(entity).is_some() {
-            frame.push(entity, 0, CommandKind::DESPAWN, &[]);
+            let last = std::iter::once(&CommandKind::DESPAWN);
+            for (sequence, &command) in (0..).zip(self.leave_hooks.iter().chain(last)) {
+                frame.push(entity, sequence, command, &[]);
+            }
         }
         self.players.remove(&entity);
         self.free_row(client);
@@ -523,6 +541,11 @@ impl Directory {
 /// other rebirths, clients that join.
 const AFTER_RESERVED: u32 = 1 << 30;
 const AFTER_REBIRTHS: u32 = 1 << 31;
+
+fn leave_hooks(config: &WorldConfig) -> Vec<CommandKind> {
+    let hooks = config.hooks_of(Occasion::Leave, config.player_kind);
+    hooks.map(|hook| hook.command).collect()
+}
 
 /// The entity of a player; a spectator has none.
 fn of_player(entity: EntityId) -> Option<EntityId> {

@@ -413,6 +413,8 @@ impl TickLoop {
         let frame = Arc::make_mut(&mut self.frame);
         frame.logic = Some(Box::new(logic.config.logic.clone()));
         self.config = logic.config.clone();
+        frame.give_reload_hooks(&self.config);
+        self.directory.change_world(&self.config);
         self.talk.change_world(&self.config);
         let session = self.session.changed(&self.config, &logic.forecast);
         self.backend.stage(logic);

@@ -51,7 +51,7 @@ impl Directory {
         }
         let row = Row::Joining(Some(key), ticket);
         self.rows.set(client, row);
-        self.spawn(client, AFTER_REBIRTHS, frame);
+        self.spawn(client, AFTER_REBIRTHS, true, frame);
     }
 
     /// The row that a client's ticket resumes. The account must be the same, too.

@@ -75,8 +75,8 @@ impl Directory {
                 continue;
             }
             match rebirth.room {
-                Room::Own => self.spawn(rebirth.client, 0, frame),
-                Room::Unknown => self.spawn(rebirth.client, AFTER_RESERVED, frame),
+                Room::Own => self.spawn(rebirth.client, 0, false, frame),
+                Room::Unknown => self.spawn(rebirth.client, AFTER_RESERVED, false, frame),
                 Room::None => {}
             }
             self.rebirths.push(rebirth);
