@@ -150,7 +150,7 @@ fn command(
 
 fn value(game: &Game, entity: EntityId, attribute: &str) -> Result<f64, NamedError> {
     let view = game.view().ok_or(NamedError::NotInWorld)?;
-    let seen = view.entities().get(&entity.slot.0);
+    let seen = view.get(entity.slot);
     let seen = seen.filter(|seen| seen.id == entity);
     let seen = seen.ok_or(NamedError::NotInView(entity))?;
     let (column, attribute) = known_attribute(view, seen, attribute)?;
@@ -216,7 +216,7 @@ pub fn reference(entity: EntityId) -> f64 {
 /// The entity in view that a number stands for, as attributes of entities have it.
 pub fn referenced(view: &View, reference: f64) -> Option<EntityId> {
     let reference = EntityRef(reference as i32);
-    let seen = view.entities().get(&reference.slot().0)?;
+    let seen = view.get(reference.slot())?;
     Some(seen.id).filter(|id| reference.is_generation(id.generation))
 }
 

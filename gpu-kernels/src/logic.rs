@@ -145,6 +145,11 @@ impl Catalog {
         self.size
     }
 
+    /// Whether entities of this kind are born: there is a kind of what the whole world shares.
+    pub fn is_born(&self, kind: u16) -> bool {
+        self.is_kind(kind) && self.config.schema.world_kind != Some(kind)
+    }
+
     pub fn is_kind(&self, kind: u16) -> bool {
         usize::from(kind) < self.default_rows.len()
     }

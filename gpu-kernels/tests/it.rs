@@ -22,6 +22,7 @@ mod prebuilt;
 mod reload;
 mod rules;
 mod scripts;
+mod shared_world;
 mod snapshot;
 mod subscriptions;
 mod symbols;

@@ -68,4 +68,5 @@ mod subscribers_get_notices_once;
 mod talk;
 mod web_root;
 mod webtransport;
+mod what_the_world_shares;
 mod worlds;

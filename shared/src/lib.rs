@@ -22,6 +22,6 @@ pub use world::hook::{Hook, Occasion, Zone};
 pub use world::id::{ClientRow, EntityId, EntityRef, Slot, Tick};
 pub use world::limits::Limits;
 pub use world::notification::{NotificationField, NotificationKind, NotificationSchema};
-pub use world::schema::{InterestMode, Kind, Schema, WorldInfo};
+pub use world::schema::{InterestMode, Kind, Schema, WorldConstant, WorldInfo};
 pub use world::talk::{Name, Text};
 pub use world::value::{AttributeValue, Plain, Symbol};

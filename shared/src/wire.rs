@@ -46,7 +46,7 @@ pub const VERSION_ALPN: &[u8] = b"myriad/1.14";
 /// Both, what is preferred first.
 pub const ALPNS: [&[u8]; 2] = [VERSION_ALPN, ALPN];
 /// Changes whenever an old client could misread what a new server sends.
-pub const PROTOCOL_VERSION: u16 = 14;
+pub const PROTOCOL_VERSION: u16 = 15;
 /// The most bytes of a datagram: fits every path that QUIC itself accepts.
 pub const DATAGRAM_BYTES_MAX: usize = 1_050;
 /// The most bytes of a frame of the reliable stream, without its length prefix.

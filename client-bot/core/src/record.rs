@@ -1,7 +1,7 @@
 //! Received data compared with a game's state before: the events of [`Game::poll`](crate::Game).
 
 use rustc_hash::FxHashMap;
-use shared::{Course, EntityId, Schema, Tick};
+use shared::{Course, EntityId, Schema, Slot, Tick};
 
 use crate::event::{Change, DatagramSummary, Event, EventHandler, RefusedRun};
 use crate::prediction::Prediction;
@@ -14,6 +14,8 @@ use crate::{Message, Movement};
 pub(crate) struct Record {
     dimensions: usize,
     columns: usize,
+    /// The kind of what the whole world shares.
+    world_kind: Option<u16>,
     own: EntityId,
     /// By slot.
     known: FxHashMap<u32, Known>,
@@ -46,6 +48,7 @@ impl Record {
         Record {
             dimensions: schema.dimensions(),
             columns: schema.attributes.len(),
+            world_kind: schema.world_kind,
             own,
             known: FxHashMap::default(),
             is_in_world: false,
@@ -65,9 +68,7 @@ impl Record {
     /// whole frame, are gone.
     pub fn settle(&mut self, view: &View, scene: &mut Scene) {
         for slot in self.entered.drain(..) {
-            if let (Some(known), Some(entity)) =
-                (self.known.get_mut(&slot), view.entities().get(&slot))
-            {
+            if let (Some(known), Some(entity)) = (self.known.get_mut(&slot), view.get(Slot(slot))) {
                 // Movement that waited for the enter.
                 known.row.clone_from(&entity.row);
                 scene.go(slot, entity.course);
@@ -115,6 +116,17 @@ impl Record {
         }
     }
 
+    /// What the whole world shares has arrived: it did not enter from anywhere.
+    fn enter_world(&mut self, tick: Tick, world: EntityId, values: &[(u16, i32)]) {
+        let known = self.known.entry(world.slot.0).or_insert_with(|| Known {
+            id: world,
+            row: vec![0; self.columns],
+            is_stale: false,
+        });
+        known.is_stale = false;
+        self.set(tick, world.slot.0, values.iter().copied());
+    }
+
     fn change(&mut self, tick: Tick, entity: EntityId, mut changes: Vec<Change>) {
         changes.retain(|c| c.old != c.new && usize::from(c.column) >= self.dimensions);
         if !changes.is_empty() {
@@ -147,7 +159,7 @@ impl EventHandler for Recorder<'_> {
         for of_one in movement.extras.chunk_by(|a, b| a.0 == b.0) {
             let slot = movement.slots[of_one[0].0 as usize].0;
             // The datagram may be older than the view.
-            if let Some(entity) = view.entities().get(&slot) {
+            if let Some(entity) = view.get(Slot(slot)) {
                 let columns = of_one.iter().map(|&(_, column, _)| column);
                 let values = columns.map(|column| (column, entity.row[usize::from(column)]));
                 self.record.set(tick, slot, values);
@@ -157,6 +169,14 @@ impl EventHandler for Recorder<'_> {
 
     fn message(&mut self, tick: Tick, message: &Message) {
         let event = match message {
+            Message::Enter {
+                entity,
+                kind,
+                values,
+                ..
+            } if self.record.world_kind == Some(*kind) => {
+                return self.record.enter_world(tick, *entity, values);
+            }
             Message::Enter {
                 entity,
                 kind,

@@ -197,6 +197,7 @@ impl Session {
         let mut schema = self.view.schema().clone();
         schema.commands = interface.commands;
         schema.notifications = interface.notifications;
+        schema.constants = interface.constants;
         schema.check()?;
         self.command_codec = CommandCodec::new(&schema, interface.commands_epoch);
         self.stream_codec = StreamCodec::new(&schema);

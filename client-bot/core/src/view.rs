@@ -22,6 +22,8 @@ pub struct View {
     /// Others are not kept.
     is_own_only: bool,
     entities: FxHashMap<u32, Entity>,
+    /// What the whole world shares.
+    world: Option<Entity>,
     /// By slot: names of the players of entities in view.
     names: FxHashMap<u32, Name>,
     /// Movement of entities that have not entered yet, by slot.
@@ -118,6 +120,7 @@ impl View {
             is_dead: false,
             is_own_only: false,
             entities: FxHashMap::default(),
+            world: None,
             names: FxHashMap::default(),
             early: FxHashMap::default(),
             newest: welcomed,
@@ -173,6 +176,18 @@ impl View {
 
     fn keeps(&self, slot: Slot) -> bool {
         !self.is_own_only || slot == self.entity.slot
+    }
+
+    /// What the whole world shares: an entity that is nowhere, whose attributes every client sees.
+    /// `None` in worlds that share nothing.
+    pub fn world(&self) -> Option<&Entity> {
+        self.world.as_ref()
+    }
+
+    /// An entity in view, or what the whole world shares.
+    pub fn get(&self, slot: Slot) -> Option<&Entity> {
+        let world = self.world.as_ref().filter(|world| world.id.slot == slot);
+        world.or_else(|| self.entities.get(&slot.0))
     }
 
     /// The entities in view by slot, the client's own one included.
@@ -330,6 +345,10 @@ impl View {
                 values,
                 velocity,
             } => {
+                if self.schema.world_kind == Some(kind) {
+                    self.world = Some(self.entity_of(tick, entity, kind, &values, velocity));
+                    return;
+                }
                 self.counts.enters += 1;
                 if self.is_own_only && !own {
                     return;
@@ -348,7 +367,8 @@ impl View {
             }
             Message::State { slot, values } => {
                 self.counts.states += 1;
-                if let Some(entity) = self.entities.get_mut(&slot.0) {
+                let world = self.world.as_mut().filter(|world| world.id.slot == slot);
+                if let Some(entity) = world.or(self.entities.get_mut(&slot.0)) {
                     for (column, value) in values {
                         entity.row[usize::from(column)] = value;
                     }
@@ -395,14 +415,14 @@ impl View {
         }
     }
 
-    fn enter(
-        &mut self,
+    fn entity_of(
+        &self,
         tick: Tick,
         id: EntityId,
         kind: u16,
         values: &[(u16, i32)],
         velocity: [i32; 3],
-    ) {
+    ) -> Entity {
         let mut row = vec![0; self.schema.attributes.len()];
         for &(column, value) in values {
             row[usize::from(column)] = value;
@@ -414,14 +434,26 @@ impl View {
             ..Course::default()
         };
         course.position[..dimensions].copy_from_slice(&row[..dimensions]);
-        let mut entity = Entity {
+        Entity {
             id,
             kind,
             row,
             entered: tick,
             course,
             past: vec![],
-        };
+        }
+    }
+
+    fn enter(
+        &mut self,
+        tick: Tick,
+        id: EntityId,
+        kind: u16,
+        values: &[(u16, i32)],
+        velocity: [i32; 3],
+    ) {
+        let dimensions = self.schema.dimensions();
+        let mut entity = self.entity_of(tick, id, kind, values, velocity);
         entity.go_to(self.newest, dimensions, &self.edges);
         self.entities.insert(id.slot.0, entity);
         if let Some(early) = self.early.remove(&id.slot.0) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use client_bot::View;
 use client_bot::named::NamedError;
-use shared::EntityRef;
+use shared::{EntityId, EntityRef, Slot};
 
 use crate::clients::{Client, MyriadClient, with};
 use crate::events::{MyriadEntity, MyriadLink};
@@ -162,11 +162,29 @@ pub unsafe extern "C" fn myriad_player_name(
 ) -> MyriadStatus {
     with(client, |client| {
         let view = client.view()?;
-        let seen = view.entities().get(&entity.slot);
+        let seen = view.get(Slot(entity.slot));
         seen.filter(|seen| MyriadEntity::from(seen.id) == entity)
             .ok_or_else(|| not_in_view(entity))?;
         let name = view.name(entity.into()).map_or("", |name| name);
         unsafe { put_text(buffer, size, name) }
+    })
+}
+
+/// Writes the entity that has what the whole world shares to `entity`: its attributes are read as
+/// those of any. It has no place, and is not among those that are shown. It is no entity in a world
+/// that shares nothing, and before the first tick has arrived.
+///
+/// # Safety
+/// `entity` points to room for one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_world(
+    client: MyriadClient,
+    entity: *mut MyriadEntity,
+) -> MyriadStatus {
+    with(client, |client| {
+        let world = client.view()?.world();
+        let found = world.map_or(EntityId::NONE, |world| world.id).into();
+        unsafe { put(entity, found, "an entity") }
     })
 }
 
@@ -247,7 +265,7 @@ pub unsafe extern "C" fn myriad_referenced(
 ) -> MyriadStatus {
     with(client, |client| {
         let reference = EntityRef(reference as i32);
-        let seen = client.view()?.entities().get(&reference.slot().0);
+        let seen = client.view()?.get(reference.slot());
         let seen = seen.filter(|seen| reference.is_generation(seen.id.generation));
         let id = seen.map(|seen| seen.id).ok_or_else(|| {
             Failure::Unknown(format!(

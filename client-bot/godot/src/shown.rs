@@ -43,7 +43,7 @@ impl Shown {
     /// Frees the nodes of entities that are no longer in view.
     pub fn free_others(&mut self, client: &GameClient) {
         self.nodes.retain(|entity, node| {
-            let seen = client.view().and_then(|v| v.entities().get(&entity.slot.0));
+            let seen = client.view().and_then(|v| v.get(entity.slot));
             let is_seen = seen.is_some_and(|seen| seen.id == *entity);
             if !is_seen && node.is_instance_valid() {
                 node.queue_free();

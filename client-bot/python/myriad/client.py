@@ -159,7 +159,7 @@ class Client(QuicConnectionProtocol):
     def change_interface(self, interface: dict[str, Any]) -> None:
         """Takes over other commands. Those that wait are dropped: their numbers may be others'."""
         self.epoch, self.commands = interface["commands_epoch"], []
-        names = ("commands", "notifications")
+        names = ("commands", "notifications", "constants")
         self.view.world.schema |= {name: interface[name] for name in names}
 
     def certificate_hash(self) -> str:

@@ -13,6 +13,10 @@ WORDS = ("list", {"name": "text", "ty": TYPE})
 COMMAND = {"kind": "integer", "name": "text", "senders": {"clients": "bool", "rules": "bool"},
            "has_actor": "bool", "words": WORDS, "per_tick": "byte", "cooldown": "integer"}
 NOTIFICATION = {"kind": "integer", "name": "text", "fields": WORDS}
+CONSTANT = {"name": "text", "ty": TYPE, "value": "signed"}
+AREA = ("variant", {"Ball": {"center": (3, "signed"), "radius": "signed"},
+                    "Box": {"low": (3, "signed"), "high": (3, "signed")}})
+ZONE = {"name": "text", "area": AREA, "carrier": ("optional", "integer")}
 CHANGING = {"commands": ("list", COMMAND), "notifications": ("list", NOTIFICATION)}
 FORECAST = {"forecast": ("list", "byte")}
 WORLD = {"name": "text", "size": ("list", "signed"), "aoi": "signed", "aoi_leave": "signed",
@@ -25,7 +29,8 @@ KIND = {"name": "text",
         "attributes": ("list", {"column": "integer", "default": "signed", **BOUNDS}),
         "regions": {"publishes": BOX, "subscribes": BOX}}
 SCHEMA = {"world": WORLD, "attributes": ("list", ATTRIBUTE), "kinds": ("list", KIND),
-          **CHANGING, "symbols": ("list", "text")}
+          **CHANGING, "symbols": ("list", "text"), "zones": ("list", ZONE),
+          "world_kind": ("optional", "integer"), "constants": ("list", CONSTANT)}
 QUOTAS = {"commands_per_tick": "integer", "commands_burst": "integer",
           "input_ticks": "integer", "late_ticks": "integer", "surplus_waits": "bool",
           "requests_per_second": "integer", "bytes_per_tick": "integer", "regions": "integer",
@@ -38,7 +43,7 @@ HELLO = {"version": "integer", "token": "text", "name": "text",
 WELCOME = {"tick": "integer", "entity": ENTITY, "commands_epoch": "byte", "ticket": (16, "byte"),
            "resumed": "bool", "player_kind": "integer", "quotas": QUOTAS, "schema": SCHEMA,
            **FORECAST, "standby": "text"}
-INTERFACE = {"commands_epoch": "byte", **CHANGING, **FORECAST}
+INTERFACE = {"commands_epoch": "byte", **CHANGING, "constants": ("list", CONSTANT), **FORECAST}
 CHANNEL = {"channel": "text"}
 SAID = {"text": "text"}
 PLAYER = {"name": "text"}

@@ -30,6 +30,9 @@ class View:
     entities: dict[int, Entity] = field(default_factory=dict)
     # Movement of entities whose enter is on its way: courses, and the newest other attributes.
     early: dict[int, tuple[list[Course], list[tuple[int, int]]]] = field(default_factory=dict)
+    # What the whole world shares, by column, and the slot that has it.
+    shared: dict[int, int] = field(default_factory=dict)
+    shared_slot: int = -1
     processed: int = 0
     complete: int = 0
     mask: int = 0
@@ -105,6 +108,10 @@ class View:
         self.newest, self.read = max(self.newest, tick), tick
         for name, message in messages:
             match name:
+                case "enter" if message["kind"] == self.world.schema["world_kind"]:
+                    self.shared_slot, self.shared = message["entity"]["slot"], dict(message["values"])
+                case "state" if message["slot"] == self.shared_slot:
+                    self.shared.update(message["values"])
                 case "enter":
                     self.enter(tick, message)
                 case "leave":

@@ -76,7 +76,7 @@ struct Seen<'a>(&'a View);
 
 impl Seen<'_> {
     fn entity(&self, slot: Slot) -> Option<&client_core::Entity> {
-        self.0.entities().get(&slot.0)
+        self.0.get(slot)
     }
 }
 

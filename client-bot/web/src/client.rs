@@ -7,7 +7,7 @@ use client_core::{
     TalkRequest, View,
 };
 use serde::Serialize;
-use shared::CommandKind;
+use shared::{CommandKind, Slot};
 
 use crate::given::Given;
 use crate::text::{EntityText, EventText, Quality, SchemaText};
@@ -238,7 +238,7 @@ impl Client {
     pub fn entity(&mut self, slot: u32) -> usize {
         let view = self.game.view();
         let text = view.and_then(|view| {
-            let entity = view.entities().get(&slot)?;
+            let entity = view.get(Slot(slot))?;
             Some(EntityText::of(view, entity, self.game.position(entity.id)))
         });
         text.map_or(0, |text| give(&mut self.output, &text))

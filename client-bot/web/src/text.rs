@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use client_core::{Entity, EventType, Game, LinkState, NamedEvent, View};
 use serde::Serialize;
-use shared::{AttributeType, AttributeValue, Audience, EntityId, EntityRef, Plain, Schema};
+use shared::{AttributeType, AttributeValue, Audience, EntityId, EntityRef, Plain, Schema, Slot};
 
 use crate::given::Given;
 
@@ -293,7 +293,7 @@ fn name_of(view: &View, slot: u32) -> String {
     if view.entity().slot.0 == slot {
         return "you".to_owned();
     }
-    let entity = view.entities().get(&slot);
+    let entity = view.get(Slot(slot));
     let kind = entity.and_then(|e| view.schema().kinds.get(usize::from(e.kind)));
     format!("{} {slot}", kind.map_or("someone", |kind| &kind.name))
 }

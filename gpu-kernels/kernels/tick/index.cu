@@ -4,7 +4,7 @@
 
 KERNEL index_count(World w, Tick t) {
     u32 slot = thread_index();
-    bool live = slot < w.capacity && w.states[slot] == LIVE;
+    bool live = slot < w.capacity && is_somewhere(w, slot);
     bool changed = live && w.changed[slot] == t.stamp;
     add_once(&t.counters->entities, put_partial(w, t, SCAN_LIVE, live));
     count(&t.counters->changed_live, changed);
@@ -12,7 +12,7 @@ KERNEL index_count(World w, Tick t) {
 
 KERNEL index_collect(World w, Tick t) {
     u32 slot = thread_index();
-    bool live = slot < w.capacity && w.states[slot] == LIVE;
+    bool live = slot < w.capacity && is_somewhere(w, slot);
     u64 place = offset_of(w, t, SCAN_LIVE, live);
     if (slot == 0) *w.index_len = t.counters->entities;
     if (!live) return;

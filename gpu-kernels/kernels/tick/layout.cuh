@@ -641,6 +641,10 @@ struct alignas(8) World {
     // The hooks in force: so many entries of `hooks`, from the first one on.
     u32 hook_first;
     u32 hook_count;
+    // The slot of what the whole world shares, which is nowhere, or NOWHERE.
+    u32 shared_slot;
+    // Its kind, or NOWHERE.
+    u32 shared_kind;
     // 0 in worlds without zones, 2 where hooks watch their borders, else 1.
     u32 zoned;
     // Tables: by kind and column.
@@ -823,7 +827,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 1968, "as in Rust");
+static_assert(sizeof(World) == 1976, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -840,44 +844,45 @@ static_assert(offsetof(World, crowds) == 228 && offsetof(World, cell_bits) == 23
 static_assert(offsetof(World, forms) == 240 && offsetof(World, per_tick) == 496 && offsetof(World, rest_places) == 752, "as in Rust");
 static_assert(offsetof(World, atomic_kinds) == 1008 && offsetof(World, atomic_max) == 1040 && offsetof(World, deferred_max) == 1044, "as in Rust");
 static_assert(offsetof(World, deferred_base) == 1048 && offsetof(World, hook_first) == 1052 && offsetof(World, hook_count) == 1056, "as in Rust");
-static_assert(offsetof(World, zoned) == 1060 && offsetof(World, bounds) == 1064 && offsetof(World, initials) == 1072, "as in Rust");
-static_assert(offsetof(World, choices) == 1080 && offsetof(World, kind_columns) == 1088 && offsetof(World, merge_rules) == 1096, "as in Rust");
-static_assert(offsetof(World, visible_columns) == 1104 && offsetof(World, rule_table) == 1112 && offsetof(World, falls) == 1120, "as in Rust");
-static_assert(offsetof(World, spawn_areas) == 1128 && offsetof(World, hooks) == 1136 && offsetof(World, rests) == 1144, "as in Rust");
-static_assert(offsetof(World, rows) == 1152 && offsetof(World, states) == 1160 && offsetof(World, generations) == 1168, "as in Rust");
-static_assert(offsetof(World, slot_kinds) == 1176 && offsetof(World, track_glides) == 1184 && offsetof(World, track_steps) == 1192, "as in Rust");
-static_assert(offsetof(World, track_offsets) == 1200 && offsetof(World, past) == 1208 && offsetof(World, rebirth_due) == 1216, "as in Rust");
-static_assert(offsetof(World, ready) == 1224 && offsetof(World, observers) == 1232 && offsetof(World, known) == 1240, "as in Rust");
-static_assert(offsetof(World, known_counts) == 1248 && offsetof(World, behind) == 1256 && offsetof(World, timed) == 1264, "as in Rust");
-static_assert(offsetof(World, timed_state) == 1272 && offsetof(World, deferred) == 1280 && offsetof(World, deferred_words) == 1288, "as in Rust");
-static_assert(offsetof(World, deferred_flags) == 1296 && offsetof(World, deferred_state) == 1304 && offsetof(World, index_keys) == 1312, "as in Rust");
-static_assert(offsetof(World, index_keys_spare) == 1320 && offsetof(World, index_slots) == 1328 && offsetof(World, index_slots_spare) == 1336, "as in Rust");
-static_assert(offsetof(World, index_positions) == 1344 && offsetof(World, index_len) == 1352 && offsetof(World, directory) == 1360, "as in Rust");
-static_assert(offsetof(World, crowd_slots) == 1368 && offsetof(World, crowd_positions) == 1376 && offsetof(World, crowd_starts) == 1384, "as in Rust");
-static_assert(offsetof(World, visible) == 1392 && offsetof(World, visible_counts) == 1400 && offsetof(World, views) == 1408, "as in Rust");
-static_assert(offsetof(World, changed) == 1416 && offsetof(World, last_positions) == 1424 && offsetof(World, told) == 1432, "as in Rust");
-static_assert(offsetof(World, commands) == 1440 && offsetof(World, verdicts) == 1448 && offsetof(World, group_places) == 1456, "as in Rust");
-static_assert(offsetof(World, group_starts) == 1464 && offsetof(World, group_order) == 1472 && offsetof(World, update_counts) == 1480, "as in Rust");
-static_assert(offsetof(World, update_offsets) == 1488 && offsetof(World, partials) == 1496 && offsetof(World, keys) == 1504, "as in Rust");
-static_assert(offsetof(World, values) == 1512 && offsetof(World, update_keys) == 1520 && offsetof(World, update_keys_spare) == 1528, "as in Rust");
-static_assert(offsetof(World, update_values) == 1536 && offsetof(World, update_values_spare) == 1544 && offsetof(World, interval_keys) == 1552, "as in Rust");
-static_assert(offsetof(World, interval_starts) == 1560 && offsetof(World, interval_values) == 1568 && offsetof(World, interval_changed) == 1576, "as in Rust");
-static_assert(offsetof(World, bucket_keys) == 1584 && offsetof(World, bucket_slots) == 1592 && offsetof(World, free_list) == 1600, "as in Rust");
-static_assert(offsetof(World, died) == 1608 && offsetof(World, client_counts) == 1616 && offsetof(World, ranges) == 1624, "as in Rust");
-static_assert(offsetof(World, changed_before) == 1632 && offsetof(World, timed_next) == 1640 && offsetof(World, after_counts) == 1648, "as in Rust");
-static_assert(offsetof(World, after_offsets) == 1656 && offsetof(World, after_records) == 1664 && offsetof(World, after_partials) == 1672, "as in Rust");
-static_assert(offsetof(World, fallen) == 1680 && offsetof(World, due_words) == 1688 && offsetof(World, notification_counts) == 1696, "as in Rust");
-static_assert(offsetof(World, notification_offsets) == 1704 && offsetof(World, notification_partials) == 1712 && offsetof(World, first_updates) == 1720, "as in Rust");
-static_assert(offsetof(World, deferred_next) == 1728 && offsetof(World, deferred_words_next) == 1736 && offsetof(World, deferred_flags_next) == 1744, "as in Rust");
-static_assert(offsetof(World, atomic_ranks) == 1752 && offsetof(World, atomic_places) == 1760 && offsetof(World, atomic_verdicts) == 1768, "as in Rust");
-static_assert(offsetof(World, atomic_slots) == 1776 && offsetof(World, atomic_next) == 1784 && offsetof(World, atomic_waits) == 1792, "as in Rust");
-static_assert(offsetof(World, atomic_queue) == 1800 && offsetof(World, pair_keys) == 1808 && offsetof(World, pair_values) == 1816, "as in Rust");
-static_assert(offsetof(World, atomic_pair_keys) == 1824 && offsetof(World, atomic_pair_keys_spare) == 1832 && offsetof(World, atomic_pair_values) == 1840, "as in Rust");
-static_assert(offsetof(World, atomic_pair_values_spare) == 1848 && offsetof(World, atomic_entities) == 1856 && offsetof(World, atomic_rows) == 1864, "as in Rust");
-static_assert(offsetof(World, atomic_after_counts) == 1872 && offsetof(World, atomic_afters) == 1880 && offsetof(World, atomic_notification_counts) == 1888, "as in Rust");
-static_assert(offsetof(World, atomic_notifications) == 1896 && offsetof(World, atomic_writers) == 1904 && offsetof(World, left_keys) == 1912, "as in Rust");
-static_assert(offsetof(World, left_values) == 1920 && offsetof(World, fresh_keys) == 1928 && offsetof(World, fresh_values) == 1936, "as in Rust");
-static_assert(offsetof(World, joined_keys) == 1944 && offsetof(World, joined_values) == 1952 && offsetof(World, joined_changed) == 1960, "as in Rust");
+static_assert(offsetof(World, shared_slot) == 1060 && offsetof(World, shared_kind) == 1064 && offsetof(World, zoned) == 1068, "as in Rust");
+static_assert(offsetof(World, bounds) == 1072 && offsetof(World, initials) == 1080 && offsetof(World, choices) == 1088, "as in Rust");
+static_assert(offsetof(World, kind_columns) == 1096 && offsetof(World, merge_rules) == 1104 && offsetof(World, visible_columns) == 1112, "as in Rust");
+static_assert(offsetof(World, rule_table) == 1120 && offsetof(World, falls) == 1128 && offsetof(World, spawn_areas) == 1136, "as in Rust");
+static_assert(offsetof(World, hooks) == 1144 && offsetof(World, rests) == 1152 && offsetof(World, rows) == 1160, "as in Rust");
+static_assert(offsetof(World, states) == 1168 && offsetof(World, generations) == 1176 && offsetof(World, slot_kinds) == 1184, "as in Rust");
+static_assert(offsetof(World, track_glides) == 1192 && offsetof(World, track_steps) == 1200 && offsetof(World, track_offsets) == 1208, "as in Rust");
+static_assert(offsetof(World, past) == 1216 && offsetof(World, rebirth_due) == 1224 && offsetof(World, ready) == 1232, "as in Rust");
+static_assert(offsetof(World, observers) == 1240 && offsetof(World, known) == 1248 && offsetof(World, known_counts) == 1256, "as in Rust");
+static_assert(offsetof(World, behind) == 1264 && offsetof(World, timed) == 1272 && offsetof(World, timed_state) == 1280, "as in Rust");
+static_assert(offsetof(World, deferred) == 1288 && offsetof(World, deferred_words) == 1296 && offsetof(World, deferred_flags) == 1304, "as in Rust");
+static_assert(offsetof(World, deferred_state) == 1312 && offsetof(World, index_keys) == 1320 && offsetof(World, index_keys_spare) == 1328, "as in Rust");
+static_assert(offsetof(World, index_slots) == 1336 && offsetof(World, index_slots_spare) == 1344 && offsetof(World, index_positions) == 1352, "as in Rust");
+static_assert(offsetof(World, index_len) == 1360 && offsetof(World, directory) == 1368 && offsetof(World, crowd_slots) == 1376, "as in Rust");
+static_assert(offsetof(World, crowd_positions) == 1384 && offsetof(World, crowd_starts) == 1392 && offsetof(World, visible) == 1400, "as in Rust");
+static_assert(offsetof(World, visible_counts) == 1408 && offsetof(World, views) == 1416 && offsetof(World, changed) == 1424, "as in Rust");
+static_assert(offsetof(World, last_positions) == 1432 && offsetof(World, told) == 1440 && offsetof(World, commands) == 1448, "as in Rust");
+static_assert(offsetof(World, verdicts) == 1456 && offsetof(World, group_places) == 1464 && offsetof(World, group_starts) == 1472, "as in Rust");
+static_assert(offsetof(World, group_order) == 1480 && offsetof(World, update_counts) == 1488 && offsetof(World, update_offsets) == 1496, "as in Rust");
+static_assert(offsetof(World, partials) == 1504 && offsetof(World, keys) == 1512 && offsetof(World, values) == 1520, "as in Rust");
+static_assert(offsetof(World, update_keys) == 1528 && offsetof(World, update_keys_spare) == 1536 && offsetof(World, update_values) == 1544, "as in Rust");
+static_assert(offsetof(World, update_values_spare) == 1552 && offsetof(World, interval_keys) == 1560 && offsetof(World, interval_starts) == 1568, "as in Rust");
+static_assert(offsetof(World, interval_values) == 1576 && offsetof(World, interval_changed) == 1584 && offsetof(World, bucket_keys) == 1592, "as in Rust");
+static_assert(offsetof(World, bucket_slots) == 1600 && offsetof(World, free_list) == 1608 && offsetof(World, died) == 1616, "as in Rust");
+static_assert(offsetof(World, client_counts) == 1624 && offsetof(World, ranges) == 1632 && offsetof(World, changed_before) == 1640, "as in Rust");
+static_assert(offsetof(World, timed_next) == 1648 && offsetof(World, after_counts) == 1656 && offsetof(World, after_offsets) == 1664, "as in Rust");
+static_assert(offsetof(World, after_records) == 1672 && offsetof(World, after_partials) == 1680 && offsetof(World, fallen) == 1688, "as in Rust");
+static_assert(offsetof(World, due_words) == 1696 && offsetof(World, notification_counts) == 1704 && offsetof(World, notification_offsets) == 1712, "as in Rust");
+static_assert(offsetof(World, notification_partials) == 1720 && offsetof(World, first_updates) == 1728 && offsetof(World, deferred_next) == 1736, "as in Rust");
+static_assert(offsetof(World, deferred_words_next) == 1744 && offsetof(World, deferred_flags_next) == 1752 && offsetof(World, atomic_ranks) == 1760, "as in Rust");
+static_assert(offsetof(World, atomic_places) == 1768 && offsetof(World, atomic_verdicts) == 1776 && offsetof(World, atomic_slots) == 1784, "as in Rust");
+static_assert(offsetof(World, atomic_next) == 1792 && offsetof(World, atomic_waits) == 1800 && offsetof(World, atomic_queue) == 1808, "as in Rust");
+static_assert(offsetof(World, pair_keys) == 1816 && offsetof(World, pair_values) == 1824 && offsetof(World, atomic_pair_keys) == 1832, "as in Rust");
+static_assert(offsetof(World, atomic_pair_keys_spare) == 1840 && offsetof(World, atomic_pair_values) == 1848 && offsetof(World, atomic_pair_values_spare) == 1856, "as in Rust");
+static_assert(offsetof(World, atomic_entities) == 1864 && offsetof(World, atomic_rows) == 1872 && offsetof(World, atomic_after_counts) == 1880, "as in Rust");
+static_assert(offsetof(World, atomic_afters) == 1888 && offsetof(World, atomic_notification_counts) == 1896 && offsetof(World, atomic_notifications) == 1904, "as in Rust");
+static_assert(offsetof(World, atomic_writers) == 1912 && offsetof(World, left_keys) == 1920 && offsetof(World, left_values) == 1928, "as in Rust");
+static_assert(offsetof(World, fresh_keys) == 1936 && offsetof(World, fresh_values) == 1944 && offsetof(World, joined_keys) == 1952, "as in Rust");
+static_assert(offsetof(World, joined_values) == 1960 && offsetof(World, joined_changed) == 1968, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -962,4 +967,4 @@ static_assert(offsetof(Tick, course_slots) == 248 && offsetof(Tick, course_veloc
 static_assert(offsetof(Tick, deliveries) == 272 && offsetof(Tick, bucket_order) == 280 && offsetof(Tick, bucket_ranges) == 288, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 296 && offsetof(Tick, hearings) == 304, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xa7ec31702b97cae8ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xf97d93faf5882aa5ull;

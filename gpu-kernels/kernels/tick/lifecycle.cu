@@ -34,6 +34,7 @@ KERNEL lifecycle_deaths(World w, Tick t) {
     u32 i = thread_index();
     if (i >= t.counters->commands || w.verdicts[i] != DESPAWN) return;
     u32 slot = w.commands[i].slot;
+    if (slot == w.shared_slot) return;
     // Several commands may despawn the same entity.
     if (atomicCAS(&w.states[slot], (u32)LIVE, (u32)RESTING) == LIVE) die(w, t, slot, 0);
 }

@@ -14,7 +14,7 @@ __device__ inline u32 verdict(const World& w, const Tick& t, const Command& c) {
     if (!(form & IS_COMMAND) || !fits) return MALFORMED;
     if (c.kind == SPAWN) {
         u32 kind = (u32)words_of(w, t, c)[0];
-        return kind < w.kinds ? SPAWN : MALFORMED;
+        return kind < w.kinds && kind != w.shared_kind ? SPAWN : MALFORMED;
     }
     if (!(form & HAS_ACTOR)) return c.kind;
     bool lives = c.slot < w.capacity && w.states[c.slot] == LIVE && w.generations[c.slot] == c.generation;

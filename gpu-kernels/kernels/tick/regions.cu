@@ -8,7 +8,7 @@ KERNEL regions_take_in(World w, Tick t, Regions h) {
     const RegionSet& set = t.region_set[i];
     if (set.holder == CLIENT_REGION) {
         h.clients[set.place] = set.region;
-    } else if (w.states[set.place] != LIVE || w.generations[set.place] != set.generation) {
+    } else if (!is_somewhere(w, set.place) || w.generations[set.place] != set.generation) {
         atomicAdd(&t.counters->ignored_entries, 1ull + set.repeats);
     } else {
         (set.holder == PUBLICATION ? h.publications : h.subscriptions)[set.place] = set.region;

@@ -49,6 +49,11 @@ struct Point {
     i32 p[3];
 };
 
+// Whether an entity lives in a slot that is somewhere in the world.
+__device__ inline bool is_somewhere(const World& w, u32 slot) {
+    return w.states[slot] == LIVE && slot != w.shared_slot;
+}
+
 // The slot of the live entity that a reference names, or capacity.
 __device__ inline u32 resolve(const World& w, i32 reference) {
     u32 slot = (u32)reference & 0xffffffu;

@@ -148,7 +148,7 @@ __device__ void each_crossing(const World& w, const Regions& h, const Walker& ow
 
 // Whether an entity may have crossed a border: it moved, or zones may.
 __device__ inline bool may_cross(const World& w, const Regions& h, u32 slot) {
-    if (slot >= w.capacity || w.states[slot] != LIVE) return false;
+    if (slot >= w.capacity || !is_somewhere(w, slot)) return false;
     if (h.zones_carried || h.zone_places[slot].generation != w.generations[slot]) return true;
     Point before = place_before(h, slot), now = position(w, slot);
     return before.p[0] != now.p[0] || before.p[1] != now.p[1] || before.p[2] != now.p[2];

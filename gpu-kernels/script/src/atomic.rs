@@ -24,6 +24,8 @@ pub enum Key {
     Actor,
     /// The living entity to which a word of the command refers.
     Word(u16),
+    /// The living entity of a reference that never changes: what the whole world shares.
+    Shared(i32),
     /// The living entity to which an attribute of another key refers, by the place of that; nobody
     /// without that entity, or where its kind lacks the attribute.
     Of(u8, u16),
@@ -69,6 +71,7 @@ impl Keys {
             slots[i] = match *path {
                 Key::Actor => actor,
                 Key::Word(word) => resolve(words[usize::from(word)]),
+                Key::Shared(reference) => resolve(reference),
                 Key::Of(of, column) => match slots[usize::from(of)] {
                     NOBODY => NOBODY,
                     slot => resolve(read(slot, column)),
@@ -135,6 +138,7 @@ impl Search<'_> {
             found |= match source {
                 Source::Nobody => 0,
                 Source::Word(word) => self.one(Key::Word(word), at)?,
+                Source::Shared(reference) => self.one(Key::Shared(reference), at)?,
                 Source::Entity(Reg(of)) => self.sets[of as usize],
                 Source::Read(Reg(of), column) => {
                     let set = self.sets[of as usize];
@@ -160,6 +164,8 @@ impl Search<'_> {
 enum Source {
     Nobody,
     Word(u16),
+    /// It never changes.
+    Shared(i32),
     /// It is that to the entity in a register's slot.
     Entity(Reg),
     /// An attribute of the entity in a register's slot.
@@ -175,7 +181,10 @@ fn sources(code: &Code, operand: Operand) -> Option<Vec<Source>> {
                 found.push(Source::Nobody);
                 continue;
             }
-            Operand::Const(_) => return None,
+            Operand::Const(reference) => {
+                found.push(Source::Shared(reference));
+                continue;
+            }
             Operand::Reg(reg) if seen.contains(&reg) => continue,
             Operand::Reg(reg) => reg,
         };

@@ -6,7 +6,7 @@ use shared::world::command::CommandWord;
 use shared::world::logic::{Budget, Constants, LogicConfig, Numbers, Text};
 use shared::world::notification::{NotificationField, NotificationSchema};
 use shared::world::symbols::Symbols;
-use shared::{CommandKind, CommandSchema, Hook, Schema, WorldConfig};
+use shared::{AttributeType, CommandKind, CommandSchema, Hook, Schema, WorldConfig, WorldConstant};
 
 mod change;
 
@@ -30,6 +30,8 @@ pub struct Logic {
     pub notifications: Vec<NotificationSchema>,
     /// The commands that the world gives by itself, by number.
     pub hooks: Vec<Hook>,
+    /// All constants of texts but points, by name.
+    pub constants: Vec<WorldConstant>,
     /// The numbers of names, with those of new names.
     pub numbers: Numbers,
     pub budget: Budget,
@@ -177,6 +179,7 @@ fn compile(schema: &Schema, symbols: &Symbols, logic: &LogicConfig) -> Result<Lo
         return Err(problems);
     }
     let hooks = hooks_of(&unit);
+    let constants = constants_of(&unit);
     let (forms, numbers) = unit.into_forms();
     let used = |form: &Form| {
         let mut notifications = commands.iter().flat_map(|c| c.code.notifications());
@@ -192,6 +195,7 @@ fn compile(schema: &Schema, symbols: &Symbols, logic: &LogicConfig) -> Result<Lo
         commands,
         notifications,
         hooks,
+        constants,
         numbers,
         budget: *budget,
         left_out,
@@ -348,6 +352,29 @@ fn lower_all<'a>(unit: &'a Unit<'a>) -> (Vec<Command>, Vec<(String, String)>) {
     }
     commands.sort_by_key(|command| command.schema.kind);
     (commands, left_out)
+}
+
+/// The constants that have one word.
+fn constants_of<'a>(unit: &'a Unit<'a>) -> Vec<WorldConstant> {
+    let mut constants = vec![];
+    for (file, item) in unit.constants() {
+        let value = constant(unit, file, &item.name).and_then(Result::ok);
+        let Some(value) = value.and_then(|value| value.operand().constant()) else {
+            continue;
+        };
+        let ty = match item.ty {
+            Type::Int => AttributeType::I32,
+            Type::Fixed => AttributeType::Fixed,
+            Type::Bool => AttributeType::Bool,
+            Type::Symbol | Type::SymbolOf(_) => AttributeType::Symbol,
+            _ => continue,
+        };
+        let stem = unit.files[file].text.stem();
+        let name = format!("{stem}.{}", item.name.to_lowercase());
+        constants.push(WorldConstant { name, ty, value });
+    }
+    constants.sort_by(|a, b| a.name.cmp(&b.name));
+    constants
 }
 
 fn hooks_of(unit: &Unit<'_>) -> Vec<Hook> {

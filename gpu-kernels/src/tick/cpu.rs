@@ -153,7 +153,7 @@ impl CpuBackend {
             state: State {
                 tick: Tick(0),
                 columns,
-                slots: Slots::new(capacity),
+                slots: Slots::new(config),
                 rows: vec![0; capacity * columns],
                 tracks: vec![Track::default(); tracks],
                 past: Past::new(config),
@@ -181,6 +181,10 @@ impl CpuBackend {
             trace: None,
             config: config.clone(),
         };
+        if let (Some(entity), Some(kind)) = (config.schema.world_entity(), config.schema.world_kind)
+        {
+            lifecycle::begin_shared(&mut backend.state, &backend.catalog, entity, kind);
+        }
         backend.index.build(&backend.workers, &backend.state);
         if let Some(zones) = &mut backend.zones {
             zones.begin(&backend.workers, &backend.state);

@@ -143,12 +143,22 @@ impl Oracle {
             past: BTreeMap::new(),
             used: BTreeMap::new(),
         };
+        let mut slots = vec![slot; config.schema.world.capacity as usize];
+        if let (Some(kind), Some(shared)) = (config.schema.world_kind, slots.last_mut()) {
+            shared.state = SlotState::Live;
+            shared.generation = 1;
+            shared.kind = kind;
+            for own in &config.schema.kinds[usize::from(kind)].attributes {
+                shared.row[usize::from(own.column)] = own.default;
+            }
+            shared.movement = Movement::resting(&shared.row[..config.schema.world.size.len()]);
+        }
         Oracle {
             config: config.clone(),
             rules: Rules::of(config),
             logic: Logic::of(config).expect("the world was checked"),
             tick: Tick(0),
-            slots: vec![slot; config.schema.world.capacity as usize],
+            slots,
             observers: BTreeMap::new(),
             regions: Regions::default(),
             known: BTreeMap::new(),
@@ -249,12 +259,17 @@ impl Oracle {
         }
     }
 
-    /// All living entities, ascending by slot.
+    /// All living entities that are somewhere in the world, ascending by slot.
     pub fn alive(&self) -> Vec<EntityId> {
         (0..self.slots.len() as u32)
             .map(|slot| EntityId::new(slot, self.slots[slot as usize].generation))
-            .filter(|&entity| self.is_alive(entity))
+            .filter(|&entity| self.is_alive(entity) && self.shared() != Some(entity))
             .collect()
+    }
+
+    /// The entity that has what the whole world shares.
+    fn shared(&self) -> Option<EntityId> {
+        self.config.schema.world_entity()
     }
 
     /// Whether the entity lives: its slot and its generation match.
@@ -388,6 +403,8 @@ impl Oracle {
                     let slot = self.slots.iter().position(|s| s.state == SlotState::Free);
                     self.birth(&command.words, slot, changed, out);
                 }
+                // Nothing ends what the whole world shares.
+                commands::DESPAWN if self.shared() == Some(command.entity) => {}
                 commands::DESPAWN if self.is_alive(command.entity) => {
                     let slot = &mut self.slots[command.entity.slot.index()];
                     slot.state = SlotState::Resting;

@@ -147,6 +147,13 @@ pub fn hooks(dice: &mut Dice, config: &WorldConfig) -> Option<Text> {
             true => format!("    me.position += point({step});\n"),
             false => String::new(),
         };
+        if schema.world_kind.is_some() && dice.once_in(2) {
+            body += dice.pick(&[
+                "    world.round += 1;\n",
+                "    if world.round > 5 { world.champion = me; }\n",
+                "    if world.champion == me { world.round += 100; me.x += 1.0; }\n",
+            ]);
+        }
         for who in ["me"].into_iter().chain(other) {
             let by = dice.pick(&["1", "-3", "-60"]);
             body += &match numbers.is_empty() {
@@ -223,6 +230,11 @@ impl Deal<'_> {
 
     fn change(&self, dice: &mut Dice) -> String {
         let own = &self.schema.attributes[self.schema.dimensions()..];
+        if self.schema.world_kind.is_some() && dice.once_in(6) {
+            return dice
+                .pick(&["world.round += n;", "world.champion = other;"])
+                .to_owned();
+        }
         if own.is_empty() {
             return format!("{}.x += n as Fixed;", self.entity(dice));
         }

@@ -1,7 +1,6 @@
 //! The order in which the parts of a world file are checked.
 
-use shared::Limits;
-use shared::predicate::{NameError, WorldNames};
+use shared::predicate::{NameError, WorldNames, nearest};
 use shared::wire::codec;
 use shared::wire::control::{
     ADDRESS_BYTES_MAX, FORECAST_BYTES_MAX, Quotas, WELCOME_BYTES_MAX, Welcome,
@@ -12,8 +11,9 @@ use shared::world::fixed::Fixed;
 use shared::world::id::{CAPACITY_MAX, EntityId, Tick};
 use shared::world::schema::{Schema, WorldInfo};
 use shared::world::source::Origin;
+use shared::{Limits, WorldConstant};
 
-use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, problem, unexpected};
+use super::check::{Problem, Problems, SIZE_MAX, fixed, in_range, one_of, problem, unexpected};
 use super::compile::{self, Declared};
 use super::logic::{self, Texts};
 use super::ranges::Ranges;
@@ -57,8 +57,10 @@ pub(super) fn build(
         }
     };
     let problems = &mut rejected.problems;
-    let info = info(&raw.world, problems);
+    let mut info = info(&raw.world, problems);
     let populations = problems.take_or(vec![], populations(raw_kinds, info.capacity));
+    // What the whole world shares has a slot of its own.
+    info.capacity += u32::from(raw_kinds.iter().any(|kind| kind.is_shared));
     let mut ranges = Ranges::declared();
     let edge_max = regions::limits(&mut ranges, &raw.limits, &info, raw_kinds, problems);
     let spawns = spawn::areas(&info, raw_kinds, problems);
@@ -68,7 +70,7 @@ pub(super) fn build(
     let initials = initial::initials(&mut schema, raw_kinds, problems);
     let player_kind = match &raw.world.player_kind {
         None => 0,
-        Some(name) => problems.take_or(0, kinds::index(&schema, "world.player_kind", name)),
+        Some(name) => problems.take_or(0, kinds::placed(&schema, "world.player_kind", name)),
     };
     let falls = engine::falls(&schema, raw_kinds, problems);
     let tells_owner = problems.take_or(None, engine::tells_owner(&schema, raw_kinds));
@@ -114,6 +116,7 @@ pub(super) fn build(
     if let Some(declared) = declared {
         schema.commands.extend(declared.commands.clone());
         problems.take(engine::check_persists(&schema, &persists));
+        schema.constants = constants(&raw.world.constants, declared, problems);
     }
     let every = match declared {
         Some(declared) => {
@@ -207,8 +210,8 @@ fn info(raw: &raw::Section, problems: &mut Problems) -> WorldInfo {
         aoi_leave: problems.take_or(aoi, interest::aoi_leave(raw, aoi)),
         interest: raw.interest,
         capacity: problems.take_or(
-            CAPACITY_MAX,
-            in_range("world.capacity", raw.capacity, 1, CAPACITY_MAX),
+            CAPACITY_MAX - 1,
+            in_range("world.capacity", raw.capacity, 1, CAPACITY_MAX - 1),
         ),
         tick_hz: problems.take_or(1, in_range("world.tick_hz", raw.tick_hz, 1, 1000)),
         visible_max: problems.take_or(
@@ -216,6 +219,22 @@ fn info(raw: &raw::Section, problems: &mut Problems) -> WorldInfo {
             in_range("world.visible_max", raw.visible_max, 0, VISIBLE_MAX),
         ),
     }
+}
+
+/// The constants that clients may know.
+fn constants(names: &[String], declared: &Declared, problems: &mut Problems) -> Vec<WorldConstant> {
+    let find = |name: &String| {
+        let own = declared.constants.iter().find(|own| own.name == *name);
+        let known = declared.constants.iter().map(|own| own.name.as_str());
+        let expected = match nearest(name, known.clone()) {
+            Some(near) => format!("a constant of a script, as {near:?}"),
+            None => format!("a constant of a script, {}", one_of(known)),
+        };
+        let found = own.cloned().map(Ok);
+        found.unwrap_or_else(|| unexpected("world.constants", format!("{name:?}"), expected))
+    };
+    let constants = names.iter().filter_map(|name| problems.take(find(name)));
+    constants.collect()
 }
 
 /// How many of each kind are born in the first tick.

@@ -128,7 +128,7 @@ pub(super) fn born(
 ) -> Vec<Option<CommandKind>> {
     let born = |kind: &raw::Kind| {
         let name = kind.born.as_ref()?;
-        problems.take(born_one(schema, &format!("kind.{}.born", kind.name), name))
+        problems.take(born_one(schema, &format!("{}.born", kind.key()), name))
     };
     kinds.iter().map(born).collect()
 }

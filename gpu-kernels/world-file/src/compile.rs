@@ -7,7 +7,7 @@ use shared::world::command::CommandSchema;
 use shared::world::logic::LogicConfig;
 use shared::world::notification::NotificationSchema;
 use shared::world::symbols::Symbols;
-use shared::{CommandKind, Hook, Schema};
+use shared::{CommandKind, Hook, Schema, WorldConstant};
 
 /// What scripts declare.
 pub struct Declared {
@@ -15,6 +15,8 @@ pub struct Declared {
     pub commands: Vec<CommandSchema>,
     /// The commands that the world gives by itself.
     pub hooks: Vec<Hook>,
+    /// All constants of texts.
+    pub constants: Vec<WorldConstant>,
     /// Those that can happen, by number.
     pub notifications: Vec<NotificationSchema>,
     /// By command, as `commands`, and by word: the attribute of which it is a symbol, if the
@@ -91,6 +93,7 @@ pub(super) fn compile(
         commands: compiled.commands.into_iter().map(|c| c.schema).collect(),
         notifications: compiled.notifications,
         hooks: compiled.hooks,
+        constants: compiled.constants,
     })
 }
 

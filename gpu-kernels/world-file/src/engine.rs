@@ -84,10 +84,7 @@ pub(super) fn tells_owner(schema: &Schema, raw: &[raw::Kind]) -> Result<Option<u
         if attribute.tells_owner != Some(true) {
             continue;
         }
-        let key = format!(
-            "kind.{}.attributes.{}.tells_owner",
-            kind.name, attribute.name
-        );
+        let key = format!("{}.attributes.{}.tells_owner", kind.key(), attribute.name);
         if attribute.ty != AttributeType::Entity {
             return problem(key, "only attributes of type entity have `tells_owner`");
         }
@@ -103,7 +100,7 @@ pub(super) fn tells_owner(schema: &Schema, raw: &[raw::Kind]) -> Result<Option<u
     };
     for (kind, attribute) in all {
         if attribute.name == name && attribute.tells_owner != Some(true) {
-            let key = format!("kind.{}.attributes.{name}.tells_owner", kind.name);
+            let key = format!("{}.attributes.{name}.tells_owner", kind.key());
             return problem(key, "expected true as in other kinds");
         }
     }
@@ -120,7 +117,7 @@ pub(super) fn persists(
     let mut columns = vec![];
     for (number, kind) in raw.iter().enumerate() {
         for attribute in kind.attributes.iter().filter(|attribute| attribute.persist) {
-            let key = format!("kind.{}.attributes.{}.persist", kind.name, attribute.name);
+            let key = format!("{}.attributes.{}.persist", kind.key(), attribute.name);
             if number != usize::from(player_kind) {
                 return problem(key, "only attributes of the players' kind persist");
             }
@@ -145,7 +142,7 @@ pub(super) fn exact(schema: &Schema, raw: &[raw::Kind]) -> Result<Vec<u16>, Prob
     let mut columns = vec![];
     for kind in raw {
         for attribute in kind.attributes.iter().filter(|a| a.overflow.is_some()) {
-            let key = format!("kind.{}.attributes.{}.overflow", kind.name, attribute.name);
+            let key = format!("{}.attributes.{}.overflow", kind.key(), attribute.name);
             if !matches!(attribute.ty, AttributeType::I32 | AttributeType::Fixed) {
                 return problem(key, "only i32 and fixed attributes overflow");
             }

@@ -19,7 +19,7 @@ pub(super) fn initials(
             let Some(default @ Value::Table(_)) = &attribute.default else {
                 continue;
             };
-            let key = format!("kind.{}.attributes.{}.default", raw.name, attribute.name);
+            let key = format!("{}.attributes.{}.default", raw.key(), attribute.name);
             let column = schema.column(&attribute.name);
             let own = schema.kinds[kind].attributes.iter();
             let Some(own) = own.clone().find(|a| Some(usize::from(a.column)) == column) else {

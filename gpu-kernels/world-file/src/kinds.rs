@@ -21,6 +21,16 @@ pub(super) fn index(schema: &Schema, key: &str, name: &str) -> Result<u16, Probl
     }
 }
 
+/// A kind whose entities are somewhere in the world, by name.
+pub(super) fn placed(schema: &Schema, key: &str, name: &str) -> Result<u16, Problem> {
+    let kind = index(schema, key, name)?;
+    if Some(kind) == schema.world_kind {
+        let message = "expected a kind of the file: what the whole world shares is nowhere";
+        return problem(key, message);
+    }
+    Ok(kind)
+}
+
 /// The key of the first attribute of this name.
 pub(super) fn attribute_key(schema: &Schema, name: &str) -> String {
     let column = schema.column(name);
@@ -28,11 +38,15 @@ pub(super) fn attribute_key(schema: &Schema, name: &str) -> String {
         let mut own = kind.attributes.iter();
         own.any(|a| Some(usize::from(a.column)) == column)
     };
-    let kind = schema.kinds.iter().find(has_it);
-    format!(
-        "kind.{}.attributes.{name}",
-        kind.map_or("", |kind| &kind.name)
-    )
+    match (0..).zip(&schema.kinds).find(|(_, kind)| has_it(kind)) {
+        Some((number, _)) if Some(number) == schema.world_kind => {
+            format!("world.attributes.{name}")
+        }
+        found => {
+            let kind = found.map_or("", |(_, kind)| &kind.name);
+            format!("kind.{kind}.attributes.{name}")
+        }
+    }
 }
 
 /// The schema of these kinds: the engine's own commands, no notifications yet.
@@ -73,6 +87,11 @@ pub(super) fn schema(
         notifications: vec![],
         symbols,
         zones: vec![],
+        constants: vec![],
+        world_kind: raw_kinds
+            .iter()
+            .position(|raw| raw.is_shared)
+            .and_then(|kind| u16::try_from(kind).ok()),
     }
 }
 
@@ -129,11 +148,15 @@ fn kind(
             column,
             default: 0,
             min: 0,
-            max: axis.max,
+            // What the whole world shares is nowhere.
+            max: if raw.is_shared { 0 } else { axis.max },
         })
         .collect();
+    if raw.is_shared {
+        problems.0.extend(wrongly_shared(raw));
+    }
     for raw_attribute in &raw.attributes {
-        let checked = attribute(&raw.name, raw_attribute, symbols, attributes, &own);
+        let checked = attribute(&raw.key(), raw_attribute, symbols, attributes, &own);
         own.extend(problems.take(checked));
     }
     own.sort_by_key(|a| a.column);
@@ -144,7 +167,32 @@ fn kind(
     }
 }
 
-/// An attribute of a kind, which has `own` ones already.
+/// What only entities somewhere in the world can have.
+fn wrongly_shared(raw: &raw::Kind) -> Vec<Problem> {
+    let wrong = |attribute: &raw::Attribute| {
+        let key = format!("{}.attributes.{}", raw.key(), attribute.name);
+        let audience = attribute.audience;
+        if !matches!(audience, Audience::State | Audience::Hidden) {
+            let found = format!("{audience:?}").to_lowercase();
+            let message = format!(
+                "expected \"state\", for every client, or \"hidden\", found {found:?}: the whole \
+                 world shares it"
+            );
+            return Some(Problem::new(format!("{key}.audience"), message));
+        }
+        let only_somewhere = [
+            ("falls_at", attribute.falls_at.is_some()),
+            ("tells_owner", attribute.tells_owner == Some(true)),
+            ("persist", attribute.persist),
+        ];
+        let (name, _) = only_somewhere.into_iter().find(|(_, is_there)| *is_there)?;
+        let message = "only attributes of a `[[kind]]` have this";
+        Some(Problem::new(format!("{key}.{name}"), message))
+    };
+    raw.attributes.iter().filter_map(wrong).collect()
+}
+
+/// An attribute of a kind with this key, which has `own` ones already.
 fn attribute(
     kind: &str,
     raw: &raw::Attribute,
@@ -152,7 +200,7 @@ fn attribute(
     attributes: &mut Vec<Attribute>,
     own: &[KindAttribute],
 ) -> Result<KindAttribute, Problem> {
-    let key = format!("kind.{kind}.attributes.{}", raw.name);
+    let key = format!("{kind}.attributes.{}", raw.name);
     let bounds = bounds(&key, raw, symbols)?;
     let column = column(&key, attributes, raw, bounds)?;
     if own.iter().any(|a| a.column == column) {

@@ -39,6 +39,8 @@ pub struct Section {
     pub wire_tolerance: f64,
     pub wire_step: Option<f64>,
     pub velocity: Option<Vec<String>>,
+    pub attributes: Vec<Attribute>,
+    pub constants: Vec<String>,
 }
 
 impl Default for Section {
@@ -58,6 +60,8 @@ impl Default for Section {
             wire_tolerance: 0.0,
             wire_step: None,
             velocity: None,
+            attributes: vec![],
+            constants: vec![],
         }
     }
 }
@@ -75,7 +79,38 @@ pub struct Kind {
     pub spawn: Option<Spawn>,
     #[serde(default)]
     pub attributes: Vec<Attribute>,
+    /// Whether it has what the whole world shares.
+    #[serde(skip)]
+    pub is_shared: bool,
 }
+
+impl Kind {
+    /// Its key in the file.
+    pub fn key(&self) -> String {
+        match self.is_shared {
+            true => "world".to_owned(),
+            false => format!("kind.{}", self.name),
+        }
+    }
+
+    /// The kind with what the whole world shares.
+    pub fn shared(attributes: Vec<Attribute>) -> Kind {
+        Kind {
+            name: SHARED_KIND.to_owned(),
+            population: 0,
+            respawn_ticks: None,
+            born: None,
+            publishes: None,
+            subscribes: None,
+            spawn: None,
+            attributes,
+            is_shared: true,
+        }
+    }
+}
+
+/// The name of the kind with what the whole world shares.
+pub const SHARED_KIND: &str = "world";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -209,5 +244,6 @@ pub fn default_kinds() -> Vec<Kind> {
             wire_step: None,
             allow: vec![],
         }],
+        is_shared: false,
     }]
 }

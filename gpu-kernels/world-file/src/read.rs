@@ -42,6 +42,11 @@ pub(super) fn read(table: DeTable<'_>, lines: &Lines<'_>) -> (raw::World, Proble
             }
         }
     }
+    let shared = std::mem::take(&mut world.world.attributes);
+    if !shared.is_empty() {
+        let kinds = world.kind.get_or_insert_with(raw::default_kinds);
+        kinds.push(raw::Kind::shared(shared));
+    }
     (world, reader.problems)
 }
 

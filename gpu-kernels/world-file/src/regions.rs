@@ -54,7 +54,7 @@ pub(super) fn add(
     let dimensions = schema.dimensions();
     let mut optional_edges = |kind: &raw::Kind, name: &str, raw: &Option<Vec<f64>>| {
         let raw = raw.as_ref()?;
-        let key = format!("kind.{}.{name}", kind.name);
+        let key = format!("{}.{name}", kind.key());
         problems.take(edges(&key, raw, dimensions, edge_max))
     };
     for (kind, raw) in schema.kinds.iter_mut().zip(kinds) {

@@ -84,7 +84,7 @@ fn values_of_nobody(
     let nobodys: Vec<_> = attribute.symbols.iter().filter(|s| !has(s)).collect();
     (!nobodys.is_empty()).then(|| {
         Problem::new(
-            format!("kind.{}.attributes.{}.symbols", kind.name, attribute.name),
+            format!("{}.attributes.{}.symbols", kind.key(), attribute.name),
             format!(
                 "nobody ever has {}: no kind is born with it, and no command changes `{}`",
                 list(&nobodys),
@@ -107,7 +107,7 @@ fn turns_of_the_spawned(
     spawned
         .any(|&spawned| usize::from(spawned) == number)
         .then(|| {
-            let key = format!("kind.{}.attributes.{}.default", kind.name, attribute.name);
+            let key = format!("{}.attributes.{}.default", kind.key(), attribute.name);
             let message = format!(
                 "scripts spawn `{}`, in whichever slot is free, by which it has its value: not in \
                  turn. `one_of` draws one, and a command by `born` can choose one",
@@ -133,7 +133,7 @@ fn unused(
     let is_allowed = attribute.allow.contains(&raw::Allow::UnusedAttributes);
     (!is_engines && !is_used && !is_allowed).then(|| {
         Problem::new(
-            format!("kind.{}.attributes.{}", kind.name, attribute.name),
+            format!("{}.attributes.{}", kind.key(), attribute.name),
             format!(
                 "nothing reads `{}`: no script does, and no client is sent what is hidden \
                  [unused_attributes]",

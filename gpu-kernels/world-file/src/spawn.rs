@@ -14,7 +14,7 @@ pub(super) fn areas(
 ) -> Vec<Option<SpawnArea>> {
     let area = |kind: &raw::Kind| {
         let raw = kind.spawn.as_ref()?;
-        problems.take(area(&format!("kind.{}.spawn", kind.name), world, raw))
+        problems.take(area(&format!("{}.spawn", kind.key()), world, raw))
     };
     kinds.iter().map(area).collect()
 }

@@ -30,7 +30,7 @@ fn zone(schema: &Schema, key: &str, raw: &raw::Zone) -> Result<Zone, Problem> {
     let world = &schema.world;
     let carrier = match &raw.carrier {
         None => None,
-        Some(name) => Some(kinds::index(schema, &format!("{key}.carrier"), name)?),
+        Some(name) => Some(kinds::placed(schema, &format!("{key}.carrier"), name)?),
     };
     let dimensions = world.size.len();
     let own;

@@ -36,6 +36,8 @@ pub struct Mirror {
     unready: Vec<Slot>,
     /// The last tick that was applied.
     tick: Tick,
+    /// The slot of what the whole world shares.
+    shared: Option<Slot>,
 }
 
 /// The layout that all entities of a world share.
@@ -127,7 +129,7 @@ impl Mirror {
             changed: Tick(0),
             columns: 0,
         };
-        Mirror {
+        let mut mirror = Mirror {
             layout: Layout {
                 columns: schema.attributes.len(),
                 dimensions: schema.dimensions(),
@@ -152,7 +154,18 @@ impl Mirror {
             rows: vec![0; capacity * schema.attributes.len()],
             unready: vec![],
             tick: Tick(0),
+            shared: schema.world_entity().map(|entity| entity.slot),
+        };
+        if let (Some(entity), Some(kind)) = (schema.world_entity(), schema.world_kind) {
+            let row = schema.default_row(usize::from(kind));
+            mirror.part().place(entity, kind, &row);
         }
+        mirror
+    }
+
+    /// The slot of what the whole world shares, which every client sees.
+    pub fn shared(&self) -> Option<Slot> {
+        self.shared
     }
 
     /// Restores the mirror from a snapshot.

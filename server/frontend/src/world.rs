@@ -54,6 +54,7 @@ impl SessionWorld {
             commands_epoch: self.commands.epoch(),
             commands: self.config.schema.commands.clone(),
             notifications: self.config.schema.notifications.clone(),
+            constants: self.config.schema.constants.clone(),
             forecast: self.forecast.clone(),
         }
     }
@@ -64,6 +65,7 @@ impl SessionWorld {
         let (old, new) = (&self.config.schema, &config.schema);
         let forecast = forecast.to_bytes();
         if (&old.commands, &old.notifications) == (&new.commands, &new.notifications)
+            && old.constants == new.constants
             && self.forecast == forecast
         {
             return None;

@@ -166,6 +166,9 @@ impl Session {
         let is_thin = self.stream.is_filling();
         let bytes_max = self.bytes_max(view);
         let may_wait = is_thin || bytes_max.is_some();
+        if let Some(slot) = view.mirror.shared() {
+            self.write_shared(&mut frame, view, slot, may_wait);
+        }
         for &delivery in view.publication.output.deliveries.of(player.client) {
             let (slot, tier) = (delivery.slot(), delivery.tier());
             let columns = match delivery.kind() {
@@ -211,6 +214,36 @@ impl Session {
         scratch.stream_bits = frame.bit_len();
         if frame.bit_len() > 0 {
             self.stream.push_frame(tick, codec, &mut scratch.frame);
+        }
+    }
+
+    /// Writes what the whole world shares, which never leaves the client's view.
+    fn write_shared(
+        &mut self,
+        frame: &mut FrameWriter<'_>,
+        view: TickView<'_>,
+        slot: Slot,
+        may_wait: bool,
+    ) {
+        let mirror = view.mirror;
+        if !std::mem::replace(&mut self.has_shared, true) {
+            let (entity, kind) = (mirror.id(slot), mirror.kind(slot));
+            let (codec, course) = (frame.codec, mirror.course(slot));
+            codec.enter(
+                frame.message(),
+                entity,
+                kind,
+                false,
+                &course,
+                mirror.row(slot),
+            );
+            return;
+        }
+        let columns = mirror.columns_to_send(slot) & mirror.masks.state & mirror.kind_columns(slot);
+        match columns {
+            0 => {}
+            columns if may_wait => self.values.add(slot, 0, columns, view.publication.tick),
+            columns => write_values(frame, view, slot, columns),
         }
     }
 

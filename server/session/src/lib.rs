@@ -72,6 +72,8 @@ pub struct Session {
     enters: Backlog,
     /// Entities in view, deferred enters included.
     in_view: u32,
+    /// Whether the client has what the whole world shares.
+    has_shared: bool,
     /// Lasting attributes that are deferred.
     values: Backlog,
     /// By the last datagram, some movement is deferred.
@@ -120,6 +122,7 @@ impl Session {
             movement: PendingMovement::default(),
             enters: Backlog::default(),
             in_view: 0,
+            has_shared: false,
             values: Backlog::default(),
             is_behind: false,
             last_datagram: Tick(0),

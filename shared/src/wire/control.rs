@@ -9,7 +9,7 @@ use crate::world::fixed::Fixed;
 use crate::world::id::{EntityId, Tick};
 use crate::world::limits::Limits;
 use crate::world::notification::NotificationSchema;
-use crate::world::schema::Schema;
+use crate::world::schema::{Schema, WorldConstant};
 
 pub use super::close::Close;
 
@@ -110,6 +110,8 @@ pub struct Interface {
     pub commands_epoch: u8,
     pub commands: Vec<CommandSchema>,
     pub notifications: Vec<NotificationSchema>,
+    /// The constants of scripts that clients may know.
+    pub constants: Vec<WorldConstant>,
     /// As in the [`Welcome`].
     pub forecast: Vec<u8>,
 }

@@ -6,6 +6,7 @@ use super::attribute::{Attribute, AttributeType, Audience, MergeRule};
 use super::command::{CommandKind, CommandSchema};
 use super::fixed::Fixed;
 use super::hook::Zone;
+use super::id::EntityId;
 use super::notification::{NotificationKind, NotificationSchema};
 
 /// One kind of entity.
@@ -100,6 +101,18 @@ pub struct Schema {
     pub notifications: Vec<NotificationSchema>,
     pub symbols: Vec<String>,
     pub zones: Vec<Zone>,
+    /// The kind of the entity that has what the whole world shares; `None`: it shares nothing.
+    pub world_kind: Option<u16>,
+    /// The constants of scripts that clients may know.
+    pub constants: Vec<WorldConstant>,
+}
+
+/// A constant of the scripts, as `script.constant` in lower case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorldConstant {
+    pub name: String,
+    pub ty: AttributeType,
+    pub value: i32,
 }
 
 /// The most columns a world can have.
@@ -109,6 +122,13 @@ impl Schema {
     /// The number of axes, 2 or 3: as many columns, the first ones, are the position.
     pub fn dimensions(&self) -> usize {
         self.world.size.len()
+    }
+
+    /// The entity that has what the whole world shares. It lives from the first tick on, in the
+    /// last slot, and is nowhere.
+    pub fn world_entity(&self) -> Option<EntityId> {
+        let slot = self.world.capacity.checked_sub(1)?;
+        self.world_kind.map(|_| EntityId::new(slot, 1))
     }
 
     pub fn column(&self, name: &str) -> Option<usize> {

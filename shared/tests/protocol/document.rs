@@ -166,6 +166,7 @@ fn fields_are_those_of_the_code_in_their_order() {
         commands_epoch: 1,
         commands: vec![],
         notifications: vec![],
+        constants: vec![],
         forecast: vec![],
     };
     for (heading, fields) in [

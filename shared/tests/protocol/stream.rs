@@ -168,6 +168,7 @@ fn lasting() -> Vec<Message> {
             commands_epoch: 2,
             commands: flat().commands.split_off(3),
             notifications: flat().notifications.split_off(2),
+            constants: vec![],
             forecast: vec![1, 2, 3],
         }),
         Message::Standby("standby.example:4433".to_owned()),

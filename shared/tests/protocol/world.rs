@@ -6,7 +6,7 @@ use shared::world::spawn::SpawnArea;
 use shared::{
     Attribute, AttributeType, Audience, CommandKind, CommandSchema, CommandWord, Fixed,
     InterestMode, Kind, MergeRule, NotificationField, NotificationKind, NotificationSchema, Schema,
-    Senders, WorldInfo,
+    Senders, WorldConstant, WorldInfo,
 };
 
 pub const PLAYER: u16 = 0;
@@ -104,6 +104,12 @@ pub fn flat() -> Schema {
             },
             carrier: None,
         }],
+        world_kind: None,
+        constants: vec![WorldConstant {
+            name: "strike.reach".to_owned(),
+            ty: AttributeType::Fixed,
+            value: 8192,
+        }],
     }
 }
 
@@ -148,6 +154,8 @@ pub fn deep() -> Schema {
             },
             carrier: Some(0),
         }],
+        world_kind: None,
+        constants: vec![],
     }
 }
 

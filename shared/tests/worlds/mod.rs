@@ -241,6 +241,7 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
             commands_epoch,
             commands: schema.commands.clone(),
             notifications: schema.notifications.clone(),
+            constants: vec![],
             forecast: vec![commands_epoch; 3],
         })
     });

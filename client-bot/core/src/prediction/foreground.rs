@@ -21,17 +21,17 @@ impl World for Foreground<'_> {
         if slot == self.own.slot {
             return self.row[column];
         }
-        let other = self.view.entities().get(&slot.0);
+        let other = self.view.get(slot);
         other.map_or(0, |other| other.row[column])
     }
 
     fn generation(&self, slot: Slot) -> Option<u32> {
-        let other = self.view.entities().get(&slot.0);
+        let other = self.view.get(slot);
         other.map(|other| other.id.generation)
     }
 
     fn kind(&self, slot: Slot) -> u16 {
-        let other = self.view.entities().get(&slot.0);
+        let other = self.view.get(slot);
         other.map_or(self.kind, |other| other.kind)
     }
 

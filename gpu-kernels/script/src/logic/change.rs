@@ -98,6 +98,19 @@ fn change(
             ),
         });
     }
+    for public in &mut config.schema.constants {
+        match compiled
+            .constants
+            .iter()
+            .find(|own| own.name == public.name)
+        {
+            Some(own) => public.clone_from(own),
+            None => problems.push(Problem::Setting {
+                key: "world.constants".to_owned(),
+                message: format!("the constant `{}` is gone: declare it again", public.name),
+            }),
+        }
+    }
     config.hooks = WorldConfig::hooks_of_born(&config.born).collect();
     config.hooks.extend_from_slice(&compiled.hooks);
     config.logic = LogicConfig {

@@ -285,7 +285,13 @@ impl<'a> Lower<'a> {
     }
 
     pub(super) fn spawn(&mut self, kind: &'a syn::Expr, place: &'a syn::Expr) -> Checked<Value> {
+        let span = kind.span();
         let kind = self.expression_of(kind, Type::Kind)?.operand();
+        let shared = self.unit.schema.world_kind.map(i32::from);
+        if shared.is_some_and(|shared| kind == Operand::Const(shared)) {
+            let message = "there is one world, which is nowhere";
+            return Err(self.problem(span, message, "expected another kind"));
+        }
         let place = self.place_of(place)?;
         let mut words = vec![kind, Operand::Const(POPULATION_TOKEN)];
         words.extend(&place[..self.unit.dimensions]);

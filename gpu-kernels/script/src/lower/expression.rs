@@ -209,6 +209,9 @@ impl<'a> Lower<'a> {
         if name == "none" {
             return Ok(Value::NOBODY);
         }
+        if name == WORLD {
+            return self.shared_entity(ident.span());
+        }
         match constant(self.unit, self.file(), &name) {
             // Its own problem is enough.
             Some(value) => Ok(value.unwrap_or(Value::NEVER)),
@@ -226,6 +229,41 @@ impl<'a> Lower<'a> {
                 Err(problem)
             }
         }
+    }
+
+    /// The entity that has what the whole world shares.
+    fn shared_entity(&mut self, span: Span) -> Checked<Value> {
+        let Some(entity) = self.unit.schema.world_entity() else {
+            let message = "this world shares nothing";
+            let label = "expected `attributes = [ … ]` in `[world]` of the world file";
+            return Err(self.problem(span, message, label));
+        };
+        let slot = self.resolved(Operand::Const(entity.reference().0), span);
+        Ok(Value::scalar(Type::Entity, slot))
+    }
+
+    /// Checks that the world shares an attribute, where `base` is the world.
+    pub(super) fn check_shared(&self, base: &syn::Expr, name: &str, span: Span) -> Checked<()> {
+        let schema = self.unit.schema;
+        let is_world = matches!(strip(base), syn::Expr::Path(path) if path.path.is_ident(WORLD));
+        let Some(kind) = schema
+            .world_kind
+            .filter(|_| is_world && self.local(WORLD).is_none())
+        else {
+            return Ok(());
+        };
+        let own = schema.kinds[usize::from(kind)].attributes.iter();
+        let own = own.filter(|own| usize::from(own.column) >= self.unit.dimensions);
+        let own = own.map(|own| schema.attributes[usize::from(own.column)].name.as_str());
+        let names: Vec<&str> = own.collect();
+        if names.contains(&name) {
+            return Ok(());
+        }
+        let message = format!("the world shares no `{name}`");
+        let mut problem = self.problem(span, message, one_of(&names));
+        let near = nearest(name, names.iter().copied());
+        problem.help = near.map(|near| format!("did you mean `{near}`?"));
+        Err(problem)
     }
 
     pub(super) fn unknown_name(&self, name: &str, span: Span) -> Box<crate::Diagnostic> {
@@ -262,6 +300,7 @@ impl<'a> Lower<'a> {
             return Err(self.problem(field.member.span(), "scripts have no tuples", label));
         };
         let name = name_of(member);
+        self.check_shared(&field.base, &name, member.span())?;
         let base = self.expression(&field.base, None)?;
         match base.ty {
             Type::Never => Ok(Value::NEVER),
@@ -928,3 +967,6 @@ pub(super) fn is_text(expression: &syn::Expr) -> bool {
     let is_text = |literal: &syn::ExprLit| matches!(literal.lit, syn::Lit::Str(_));
     matches!(strip(expression), syn::Expr::Lit(literal) if is_text(literal))
 }
+
+/// What the whole world shares, as scripts name it.
+pub(super) const WORLD: &str = "world";

@@ -241,6 +241,7 @@ impl<'a> Lower<'a> {
                     self.assign(place, value);
                     return Ok(Value::UNIT);
                 }
+                self.check_shared(&field.base, &name, member.span())?;
                 let entity = self.expression(&field.base, None)?;
                 if entity.ty == Type::Point {
                     let help = "add a point to `position`, or copy it: `let mut place = …`";

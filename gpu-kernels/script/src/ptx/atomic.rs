@@ -68,6 +68,7 @@ pub fn keys(commands: &[(u16, &Code, &Keys)], layout: &Layout) -> String {
                     let reference = load(&mut text, words, i32::from(number) * 4);
                     resolved(&mut text, layout, Value::Word(reference))
                 }
+                Key::Shared(reference) => resolved(&mut text, layout, Value::Const(reference)),
                 Key::Of(of, column) => {
                     let of = Value::Word(found[usize::from(of)]);
                     let is: Flag = text.set("setp.ne.s32", format_args!("{of}, {NOBODY}"));

@@ -106,7 +106,7 @@ impl Index {
     fn collect(&mut self, workers: &Workers, state: &State) {
         let used = state.slots.used();
         let parts = workers.parts(used);
-        let live = |range: Range<usize>| range.filter(|&slot| state.slots.is_live(slot));
+        let live = |range: Range<usize>| range.filter(|&slot| state.slots.is_somewhere(slot));
         let mut counts = vec![0; parts];
         let tasks = ranges(used, parts).zip(&mut counts);
         workers.run(tasks.collect(), |(range, count)| {

@@ -51,6 +51,14 @@ pub fn run<'a>(
     output.counts.respawns = state.respawns() as u64;
 }
 
+/// Fills the slot of what the whole world shares.
+pub fn begin_shared(state: &mut State, catalog: &Catalog, entity: EntityId, kind: u16) {
+    let row = &mut state.rows[entity.slot.index() * state.columns..][..state.columns];
+    row.copy_from_slice(catalog.default_row(kind));
+    state.change_slot(entity.slot, SlotState::Live, kind, entity.generation);
+    hash_row(state, entity.slot, u64::wrapping_add);
+}
+
 /// Only changed entities and newborns are checked, and those that fell in the tick before.
 fn fall(
     workers: &Workers,
@@ -183,7 +191,7 @@ fn spawn<'a>(
 ) -> Option<Newborn<'a>> {
     let (kind, token, values) = (words[0], words[1] as u32, &words[2..]);
     let (token, joins) = token_of(token);
-    let Some(kind) = u16::try_from(kind).ok().filter(|&k| catalog.is_kind(k)) else {
+    let Some(kind) = u16::try_from(kind).ok().filter(|&k| catalog.is_born(k)) else {
         refuse(&mut output.counts);
         return None;
     };
@@ -297,8 +305,8 @@ fn death(
     merge: &mut Merge,
     output: &mut TickOutput,
 ) {
-    // An earlier command of this tick has killed it.
-    if !state.slots.has(entity) {
+    // An earlier command of this tick has killed it, or nothing can.
+    if !state.slots.has(entity) || state.slots.shared() == Some(entity.slot.index()) {
         return;
     }
     merge.mark_death(entity.slot);

@@ -94,7 +94,11 @@ impl Merge {
 
     /// Whether every living entity changed in this tick, or was born in it.
     pub fn all_changed(&self, state: &State) -> bool {
-        self.changed_entities == state.slots.live()
+        let shared = state
+            .slots
+            .shared()
+            .map(|slot| self.has_changed(slot as u32));
+        self.changed_entities - usize::from(shared == Some(true)) == state.slots.live()
     }
 
     pub fn mark_birth(&mut self, slot: Slot) {

@@ -153,6 +153,9 @@ impl State {
 
     /// Whether the holder that a region change names exists.
     pub(super) fn has_holder(&self, holder: Holder) -> bool {
-        holder.entity().is_none_or(|entity| self.slots.has(entity))
+        let holds = |entity: EntityId| {
+            self.slots.has(entity) && self.slots.shared() != Some(entity.slot.index())
+        };
+        holder.entity().is_none_or(holds)
     }
 }

@@ -1,4 +1,4 @@
-use shared::{EntityId, Slot};
+use shared::{EntityId, Slot, WorldConfig};
 
 use crate::tick::state::{SlotState, Snapshot};
 
@@ -13,11 +13,15 @@ pub struct Slots {
     free_hint: usize,
     /// No slot from this on was ever filled.
     used: usize,
+    /// Without the one that is nowhere.
     live: usize,
+    /// The slot of the entity that has what the whole world shares. It is nowhere.
+    shared: Option<usize>,
 }
 
 impl Slots {
-    pub fn new(capacity: usize) -> Slots {
+    pub fn new(config: &WorldConfig) -> Slots {
+        let capacity = config.schema.world.capacity as usize;
         let mut slots = Slots {
             states: vec![SlotState::Free; capacity],
             generations: vec![0; capacity],
@@ -26,6 +30,10 @@ impl Slots {
             free_hint: 0,
             used: 0,
             live: 0,
+            shared: config
+                .schema
+                .world_entity()
+                .map(|entity| entity.slot.index()),
         };
         slots.rebuild();
         slots
@@ -56,6 +64,16 @@ impl Slots {
         self.states[slot] == SlotState::Live
     }
 
+    /// Whether an entity lives in a slot that is somewhere in the world.
+    pub fn is_somewhere(&self, slot: usize) -> bool {
+        self.is_live(slot) && self.shared != Some(slot)
+    }
+
+    /// The slot of the entity that is nowhere.
+    pub fn shared(&self) -> Option<usize> {
+        self.shared
+    }
+
     /// Whether the entity is alive: its slot and its generation match.
     pub fn has(&self, entity: EntityId) -> bool {
         let slot = entity.slot.index();
@@ -74,8 +92,8 @@ impl Slots {
 
     pub fn set(&mut self, slot: Slot, state: SlotState, kind: u16, generation: u32) {
         let i = slot.index();
-        self.live -= usize::from(self.is_live(i));
-        self.live += usize::from(state == SlotState::Live);
+        self.live -= usize::from(self.is_somewhere(i));
+        self.live += usize::from(state == SlotState::Live && self.shared != Some(i));
         self.states[i] = state;
         self.kinds[i] = kind;
         self.generations[i] = generation;
@@ -104,7 +122,7 @@ impl Slots {
         for (slot, &state) in self.states.iter().enumerate() {
             match state {
                 SlotState::Free => self.free[slot / 64] |= 1 << (slot % 64),
-                SlotState::Live => self.live += 1,
+                SlotState::Live => self.live += usize::from(self.shared != Some(slot)),
                 SlotState::Resting | SlotState::Fallen | SlotState::Reserved => {}
             }
             if state != SlotState::Free || self.generations[slot] > 0 {

@@ -122,7 +122,7 @@ impl Zones {
         });
         workers.run(tasks.collect(), |(range, places)| {
             for (slot, place) in range.zip(places) {
-                *place = match state.slots.is_live(slot) {
+                *place = match state.slots.is_somewhere(slot) {
                     false => Place::default(),
                     true => Place {
                         generation: state.slots.generations()[slot],

@@ -98,6 +98,10 @@ device::device_struct! {
         /// The hooks in force: so many entries of `hooks`, from the first one on.
         hook_first: u32;
         hook_count: u32;
+        /// The slot of what the whole world shares, which is nowhere, or NOWHERE.
+        shared_slot: u32;
+        /// Its kind, or NOWHERE.
+        shared_kind: u32;
         /// 0 in worlds without zones, 2 where hooks watch their borders, else 1.
         zoned: u32;
 

@@ -18,6 +18,7 @@ use super::layout::{
 use super::regions::{has_regions, newborn_edges};
 use super::sizes::{Sizes, buckets};
 use crate::space::levels::Levels;
+use crate::tick::state::SlotState;
 
 /// The layout of a world's buffers in the device's allocation.
 pub struct Buffers {
@@ -221,6 +222,10 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         cell_edge: (schema.world.aoi.raw() as u32).div_ceil(1 << sizes.crowds.cell_bits),
         rule_words: sizes.rule_words as u32,
         notifications_max: limits.notifications_per_tick,
+        shared_slot: schema
+            .world_entity()
+            .map_or(NOWHERE, |entity| entity.slot.0),
+        shared_kind: schema.world_kind.map_or(NOWHERE, u32::from),
         tells_owner: config.tells_owner.map_or(-1, i32::from),
         rows_max: sizes.rows as u32,
         scan_groups: sizes.scan_groups() as u32,
@@ -321,6 +326,14 @@ pub fn prepare(
     let rests: Vec<u32> = rests.map(|command| command.cooldown).collect();
     device.write(world.rests.writable(), &rests)?;
     device.write(world.due_words, &words)?;
+    if let (Some(entity), Some(kind)) = (schema.world_entity(), schema.world_kind) {
+        let slot = u64::from(entity.slot.0);
+        device.write(world.states.at(slot), &[SlotState::Live as u32])?;
+        device.write(world.generations.at(slot), &[entity.generation])?;
+        device.write(world.slot_kinds.at(slot), &[u32::from(kind)])?;
+        let row = schema.default_row(usize::from(kind));
+        device.write(world.rows.at(slot * row.len() as u64), &row)?;
+    }
     match config.limits.entity_regions {
         true => device.write(regions.newborn.writable(), &newborn_edges(config)),
         false => Ok(()),

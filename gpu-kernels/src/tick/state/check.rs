@@ -16,6 +16,7 @@ impl Snapshot {
             return tick_out_of_range("the number of its tick", self.tick);
         }
         self.check_slots(config)?;
+        self.check_shared(config)?;
         self.check_tracks(config)?;
         self.check_past(config)?;
         self.check_ready(config)?;
@@ -87,6 +88,20 @@ impl Snapshot {
             }
         }
         Ok(())
+    }
+
+    /// Checks that what the whole world shares is in its slot.
+    fn check_shared(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let Some(entity) = config.schema.world_entity() else {
+            return Ok(());
+        };
+        let slot = entity.slot.index();
+        let lives = self.states[slot] == SlotState::Live && self.due[slot] == Tick(0);
+        let is_own = Some(self.kinds[slot]) == config.schema.world_kind;
+        match lives && is_own && self.generations[slot] == entity.generation {
+            true => Ok(()),
+            false => out_of_range("slots of what the world shares", slot as i64),
+        }
     }
 
     /// Checks that only living entities have a track, one that can be sent.

@@ -191,6 +191,7 @@ impl Oracle {
             named.push(match *key {
                 Key::Actor => Some(command.entity.slot.0),
                 Key::Word(word) => self.slot_of(command.words[usize::from(word)]),
+                Key::Shared(reference) => self.slot_of(reference),
                 Key::Of(of, column) => {
                     let of = named[usize::from(of)].map(Slot);
                     let of = of.filter(|&of| World::has(self, of, column.into()));

@@ -57,7 +57,7 @@ impl Oracle {
         }
         commands.extend(self.due());
         for (number, rule) in self.config.every.iter().enumerate() {
-            for entity in self.alive() {
+            for entity in self.alive().into_iter().chain(self.shared()) {
                 let turn = self.tick.0 + u64::from(entity.slot.0);
                 let kind = self.slots[entity.slot.index()].kind;
                 if kind == rule.kind && turn.is_multiple_of(u64::from(rule.ticks)) {
@@ -148,6 +148,7 @@ impl Oracle {
                 [2, 2 + axes, 2 + columns].contains(&words)
                     && command.words[0] >= 0
                     && (command.words[0] as usize) < self.config.schema.kinds.len()
+                    && self.config.schema.world_kind.map(i32::from) != Some(command.words[0])
             }
             DESPAWN | ROAM => words == 0,
             MOVE => words == axes,

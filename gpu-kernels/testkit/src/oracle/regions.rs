@@ -69,7 +69,7 @@ impl Oracle {
                 client.0 < limits.clients && index < limits.regions_per_client
             }
             Holder::Publication(entity) | Holder::Subscription(entity) => {
-                limits.entity_regions && self.is_alive(entity)
+                limits.entity_regions && self.alive().contains(&entity)
             }
         }
     }

@@ -81,9 +81,13 @@ fn random_world_file(dice: &mut Dice) -> String {
             )
         })
         .collect();
+    let shared = match dice.once_in(3) {
+        true => SHARED,
+        false => "",
+    };
     format!(
         "[world]\nsize = {size:?}\naoi = {aoi:?}\naoi_leave = {aoi_leave:?}\ncapacity = {capacity}\nseed = {}\n\
-         visible_max = {visible_max}\ninterest = \"{interest}\"\n{motion}\
+         visible_max = {visible_max}\ninterest = \"{interest}\"\n{motion}{shared}\
          [limits]\nclients = {clients}\nobservers_per_client = {observers}\n\
          {limits}{}{budget}{commands}{kinds}{every}{zones}",
         dice.below(1 << 30),
@@ -348,6 +352,11 @@ fn every(dice: &mut Dice, axes: usize, kinds: &[Kind]) -> String {
         })
         .collect()
 }
+
+/// What the whole world shares.
+const SHARED: &str = "attributes = [\n\
+    { name = \"round\", type = \"i32\", default = 3, min = 0, max = 1000, audience = \"state\" },\n\
+    { name = \"champion\", type = \"entity\", audience = \"hidden\" },\n]\n";
 
 /// Up to five zones, some of which overlap, and some of which are carried.
 fn zones(dice: &mut Dice, size: &[f64], aoi: f64, kinds: &[Kind]) -> String {

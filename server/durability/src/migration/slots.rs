@@ -34,13 +34,26 @@ pub fn migrate(
     };
     let mut removed = vec![];
     let slots = new.states.len().min(kept.states.len());
-    for slot in 0..slots {
+    let [old_shared, shared] = [names.kept, names.given].map(shared_slot);
+    if let (Some((from, old_kind)), Some((to, kind))) = (old_shared, shared)
+        && names.kind(old_kind) == Some(kind)
+    {
+        filler.fill((from, to), kind, kept, new);
+    } else if let Some((to, kind)) = shared {
+        let row = names.given.schema.default_row(usize::from(kind));
+        new.rows[to * row.len()..][..row.len()].copy_from_slice(&row);
+    }
+    if let Some((to, kind)) = shared {
+        (new.states[to], new.kinds[to], new.generations[to]) = (SlotState::Live, kind, 1);
+    }
+    let is_shared = |slot: &usize| [old_shared, shared].iter().flatten().any(|s| s.0 == *slot);
+    for slot in (0..slots).filter(|slot| !is_shared(slot)) {
         new.generations[slot] = kept.generations[slot];
         let state = kept.states[slot];
         let has_entity = state == SlotState::Live || state.is_taken();
         let kind = names.kind(kept.kinds[slot]);
         match (state, kind) {
-            (SlotState::Live, Some(kind)) => filler.fill(slot, kind, kept, new),
+            (SlotState::Live, Some(kind)) => filler.fill((slot, slot), kind, kept, new),
             (taken, Some(kind)) if taken.is_taken() && respawns(names.given, kind) => {
                 new.states[slot] = taken;
                 new.kinds[slot] = kind;
@@ -73,10 +86,19 @@ pub fn migrate(
     Ok(removed)
 }
 
+/// The slot and the kind of what a whole world shares.
+fn shared_slot(world: &WorldConfig) -> Option<(usize, u16)> {
+    let entity = world.schema.world_entity()?;
+    Some((entity.slot.index(), world.schema.world_kind?))
+}
+
 /// Fails if entities live beyond the new capacity.
 fn check_room(names: &Names<'_>, kept: &Snapshot) -> Result<(), MigrationError> {
-    let capacity = names.given.schema.world.capacity;
+    let mut capacity = names.given.schema.world.capacity;
+    capacity -= u32::from(names.given.schema.world_kind.is_some());
+    let shared = names.kept.schema.world_entity().map(|entity| entity.slot.0);
     let beyond = (0u32..).zip(&kept.states).skip(capacity as usize);
+    let beyond = beyond.filter(|(slot, _)| Some(*slot) != shared);
     let has_entity =
         |(_, state): &(u32, &SlotState)| **state == SlotState::Live || state.is_taken();
     let beyond: Vec<u32> = beyond.filter(has_entity).map(|(slot, _)| slot).collect();
@@ -128,18 +150,24 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    /// Fills the slot of an entity that stays.
-    fn fill(&mut self, slot: usize, kind: u16, kept: &Snapshot, new: &mut Snapshot) {
+    /// Fills the slot of an entity that stays, and was in the slot `from`.
+    fn fill(
+        &mut self,
+        (from, slot): (usize, usize),
+        kind: u16,
+        kept: &Snapshot,
+        new: &mut Snapshot,
+    ) {
         new.states[slot] = SlotState::Live;
         new.kinds[slot] = kind;
-        let old_kind = usize::from(kept.kinds[slot]);
+        let old_kind = usize::from(kept.kinds[from]);
         let old_columns = self.names.kept.schema.attributes.len();
-        let old_row = &kept.rows[slot * old_columns..][..old_columns];
+        let old_row = &kept.rows[from * old_columns..][..old_columns];
         let kept_resting = kept.ready.len() / kept.states.len().max(1);
         for (place, &(source, rest)) in self.resting.iter().enumerate() {
             if let Some(source) = source {
                 // The latest use was in the tick before; a rest may be shorter now.
-                let ready = kept.ready[slot * kept_resting + source].0;
+                let ready = kept.ready[from * kept_resting + source].0;
                 let latest = kept.tick.0.saturating_sub(1).saturating_add(rest.into());
                 new.ready[slot * self.resting.len() + place] = Tick(ready.min(latest));
             }
@@ -182,9 +210,11 @@ impl Filler<'_> {
             };
         }
         if self.keeps_tracks {
-            new.tracks[slot] = kept.tracks[slot];
+            new.tracks[slot] = kept.tracks[from];
         }
-        self.carry(slot, old_kind, kind, kept, new);
+        if from == slot {
+            self.carry(slot, old_kind, kind, kept, new);
+        }
     }
 
     /// The regions of an entity: as they were, or those that its kind has now.

@@ -98,15 +98,21 @@ impl<'a> Part<'a> {
             .filter_map(|b| Some((b.kind, b.entity?)));
         let rows = output.birth_rows.chunks_exact(self.layout.columns);
         for ((kind, id), row) in newborns.zip(rows) {
-            self.row(id.slot).copy_from_slice(row);
+            self.place(id, kind, row);
             let entry = self.entry(id.slot);
-            (entry.id, entry.kind, entry.is_alive) = (id, kind, true);
             (entry.changed, entry.columns) = (output.tick, u64::MAX);
-            entry.turn = None;
-            let first = self.course(id.slot, &[]);
-            self.courses[id.slot.index() - self.first] = Courses::new(first);
-            self.pack(id.slot);
         }
+    }
+
+    /// Fills the slot of an entity.
+    pub fn place(&mut self, id: EntityId, kind: u16, row: &[i32]) {
+        self.row(id.slot).copy_from_slice(row);
+        let entry = self.entry(id.slot);
+        (entry.id, entry.kind, entry.is_alive) = (id, kind, true);
+        entry.turn = None;
+        let first = self.course(id.slot, &[]);
+        self.courses[id.slot.index() - self.first] = Courses::new(first);
+        self.pack(id.slot);
     }
 
     fn take_changes(&mut self, output: &TickOutput) {

@@ -1,0 +1,65 @@
+//! The phases of the game, one after another.
+
+/// Players that a countdown needs.
+#[range(1, 400)]
+const PLAYERS_MIN: i32 = 2;
+#[range(1, 100000)]
+const COUNTDOWN: i32 = 50;
+#[range(1, 100000)]
+const ROUND: i32 = 600;
+#[range(1, 100000)]
+const RESULTS: i32 = 100;
+
+#[on(join)]
+fn arrive(_me: Entity) {
+    world.players += 1;
+}
+
+#[on(leave)]
+fn depart(_me: Entity) {
+    world.players -= 1;
+}
+
+/// A tick of the clock; `me` is the world.
+#[command(rules, atomic)]
+fn pass(me: Entity) {
+    if me.players < PLAYERS_MIN {
+        me.phase = "lobby";
+        me.ticks_left = 0;
+        return;
+    }
+    me.ticks_left -= 1;
+    if me.ticks_left > 0 {
+        return;
+    }
+    if me.phase == "countdown" {
+        me.phase = "round";
+        me.round += 1;
+        me.best = 0;
+        me.champion = none;
+        me.ticks_left = ROUND;
+    } else if me.phase == "round" {
+        me.phase = "results";
+        me.ticks_left = RESULTS;
+    } else {
+        me.phase = "countdown";
+        me.ticks_left = COUNTDOWN;
+    }
+}
+
+#[test]
+fn the_phases_follow_each_other() {
+    world.players = PLAYERS_MIN;
+    ticks(1);
+    assert_eq(world.phase, "countdown");
+    ticks(COUNTDOWN);
+    assert_eq(world.phase, "round");
+    assert_eq(world.round, 1);
+    ticks(ROUND);
+    assert_eq(world.phase, "results");
+    ticks(RESULTS);
+    assert_eq(world.phase, "countdown");
+    world.players -= 1;
+    ticks(1);
+    assert_eq(world.phase, "lobby");
+}
