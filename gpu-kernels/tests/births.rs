@@ -160,6 +160,7 @@ fn with_first_command(limits: &str) -> WorldConfig {
     let arm = config.schema.command_named("arm").unwrap();
     assert!(arm.is_for_newborns());
     config.born[0] = Some(arm.kind);
+    config.hooks = WorldConfig::hooks_of_born(&config.born).collect();
     config
 }
 

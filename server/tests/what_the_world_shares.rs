@@ -40,11 +40,11 @@ const WORLD: &str = "
 const DOOR: &str = "
 const ROOM: i32 = 4;
 #[on(join)]
-fn come(_me: Entity) {
+fn come(me: Entity) {
     world.here += 1;
 }
 #[on(leave)]
-fn go(_me: Entity) {
+fn go(me: Entity) {
     world.here -= 1;
     world.gone += 1;
 }
@@ -63,20 +63,30 @@ fn clients_see_it_wherever_they_are_and_it_survives_a_crash() {
     let data = folder.join("data");
     let server = start(&folder.join("world.toml"), &data);
     let mut ann = joined(&server);
+    until(&mut ann, "she is here", |game| {
+        (shared(game, "here")? == 1).then_some(())
+    });
     let mut bob = joined(&server);
-    for game in [&mut ann, &mut bob] {
-        until(game, "two are here", |game| (shared(game, "here")? == 2).then_some(()));
+    for game in [&mut bob, &mut ann] {
+        until(game, "two are here", |game| {
+            (shared(game, "here")? == 2).then_some(())
+        });
         assert_eq!(shared(game, "reloads"), Some(1));
         // Nobody is told of what is hidden, and the world is no entity in view.
         let schema = game.view().unwrap().schema();
         assert_eq!(schema.column("secret"), None);
         let constant = &schema.constants[0];
-        assert_eq!((constant.name.as_str(), constant.ty), ("door.room", AttributeType::I32));
+        assert_eq!(
+            (constant.name.as_str(), constant.ty),
+            ("door.room", AttributeType::I32)
+        );
         assert_eq!(constant.value, 4);
         assert_eq!(game.view().unwrap().entities().len(), 1);
     }
     bob.leave();
-    until(&mut ann, "one has gone", |game| (shared(game, "gone")? == 1).then_some(()));
+    until(&mut ann, "one has gone", |game| {
+        (shared(game, "gone")? == 1).then_some(())
+    });
     assert_eq!(shared(&ann, "here"), Some(1));
 
     let crashed = folder.join("crashed");
@@ -102,16 +112,22 @@ fn its_changes_are_events_of_a_game() {
     std::fs::write(folder.join("world.toml"), WORLD).unwrap();
     let server = start(&folder.join("world.toml"), &folder.join("data"));
     let mut ann = joined(&server);
-    until(&mut ann, "she is here", |game| (shared(game, "here")? == 1).then_some(()));
+    until(&mut ann, "she is here", |game| {
+        (shared(game, "here")? == 1).then_some(())
+    });
     let mut bob = joined(&server);
-    until(&mut bob, "two are here", |game| (shared(game, "here")? == 2).then_some(()));
+    until(&mut bob, "two are here", |game| {
+        (shared(game, "here")? == 2).then_some(())
+    });
     let started = Instant::now();
     let column = ann.view().unwrap().schema().column("here").unwrap();
     loop {
         let events = ann.poll();
         let world = ann.view().unwrap().world().unwrap().id;
         let is_change = |event: &Event| match event {
-            Event::Changed { entity, changes, .. } => {
+            Event::Changed {
+                entity, changes, ..
+            } => {
                 let mut changes = changes.iter();
                 *entity == world
                     && changes.any(|c| usize::from(c.column) == column && (c.old, c.new) == (1, 2))

@@ -42,7 +42,7 @@ pub const ALPN: &[u8] = b"myriad/1";
 /// What clients and servers of this [`PROTOCOL_VERSION`] prefer to [`ALPN`]: a first packet says so,
 /// so that servers of several versions can be behind one address. Without it in common, a server
 /// answers by [`ALPN`] and says which version it has.
-pub const VERSION_ALPN: &[u8] = b"myriad/1.14";
+pub const VERSION_ALPN: &[u8] = b"myriad/1.15";
 /// Both, what is preferred first.
 pub const ALPNS: [&[u8]; 2] = [VERSION_ALPN, ALPN];
 /// Changes whenever an old client could misread what a new server sends.

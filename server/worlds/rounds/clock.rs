@@ -11,12 +11,12 @@ const ROUND: i32 = 600;
 const RESULTS: i32 = 100;
 
 #[on(join)]
-fn arrive(_me: Entity) {
+fn arrive(me: Entity) {
     world.players += 1;
 }
 
 #[on(leave)]
-fn depart(_me: Entity) {
+fn depart(me: Entity) {
     world.players -= 1;
 }
 

@@ -177,6 +177,8 @@ fn fields_are_those_of_the_code_in_their_order() {
         ("| field of the world |", fields(&schema.world)),
         ("| field of an attribute |", fields(&schema.attributes[0])),
         ("| field of a kind |", fields(&schema.kinds[0])),
+        ("| field of a zone |", fields(&schema.zones[0])),
+        ("| field of a constant |", fields(&schema.constants[0])),
         ("| field of a command |", fields(&schema.commands[0])),
         (
             "| field of a notification |",

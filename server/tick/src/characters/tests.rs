@@ -66,6 +66,7 @@ impl World {
         let number = |name| config.schema.command_named(name).unwrap().kind;
         let (greet, offer) = (number("greet"), number("offer"));
         config.born[1] = Some(greet);
+        config.hooks = WorldConfig::hooks_of_born(&config.born).collect();
         config.every.push(shared::Every {
             kind: 1,
             ticks: 1,
