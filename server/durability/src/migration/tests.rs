@@ -336,3 +336,33 @@ fn a_rest_continues_under_its_commands_name() {
         assert_eq!(migrated.body.snapshot.ready, expected, "{cooldown}");
     }
 }
+
+/// It is in the last slot, which is another one with another capacity.
+#[test]
+fn what_the_world_shares_keeps_its_values_at_any_capacity() {
+    const SHARED: &str =
+        "attributes = [{ name = 'round', type = 'i32', default = 4, audience = 'state' }]";
+    let given = |capacity: u32, shared: &str| {
+        world(&format!("capacity = {capacity}\n{shared}"), KINDS, SCRIPTS)
+    };
+    // New: it has its default.
+    let begun = || migrated(state(&kept()), &given(8, SHARED)).body;
+    assert_eq!(get(&begun(), 8, "round"), 4);
+    runs_on(&begun(), 3);
+    let in_round_9 = || {
+        let mut body = begun();
+        set(&mut body, 8, "round", 9);
+        body
+    };
+    for capacity in [3, 20] {
+        let other = migrated(in_round_9(), &given(capacity, SHARED)).body;
+        assert_eq!(get(&other, capacity as usize, "round"), 9);
+        runs_on(&other, 3);
+    }
+    let refused = migrate(in_round_9(), &given(2, SHARED), MigrationOptions::default());
+    assert!(refused.unwrap_err().to_string().contains("at least 3"));
+    // Gone, its slot is one of those that are free.
+    let without = migrated(in_round_9(), &given(9, "")).body;
+    assert_eq!(without.snapshot.states[8], SlotState::Free);
+    runs_on(&without, 3);
+}
