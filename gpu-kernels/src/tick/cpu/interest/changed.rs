@@ -103,7 +103,7 @@ impl Interest {
             });
         }
         if self.with_regions {
-            let scratch = (&mut scratch.cover, &mut scratch.seen);
+            let scratch = (&mut scratch.search.cover, &mut scratch.seen);
             self.changed_subscribed(client, input, scratch, |slot| visit(&[slot], 0..1));
         }
     }
