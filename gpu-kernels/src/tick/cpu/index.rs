@@ -7,6 +7,7 @@ use super::reciprocal::Reciprocal;
 use super::{RadixSorter, State};
 use crate::logic::within_distance;
 use crate::space::Aabb;
+use device::cpu::lanes::Points;
 use device::cpu::{Workers, grow, ranges, take};
 
 /// The entities, sorted by bucket (thesis 3.5).
@@ -89,6 +90,20 @@ impl Index {
     /// The positions along one axis, in the order of [`Index::slots`].
     pub fn positions(&self, axis: usize) -> &[i32] {
         &self.positions[axis][..self.len]
+    }
+
+    /// Some entities in the order of [`Index::slots`], each with a word.
+    #[inline]
+    pub fn points<'a, const AXES: usize>(
+        &'a self,
+        places: Range<usize>,
+        words: &'a [u32],
+    ) -> Points<'a, AXES> {
+        let mut axes = [&[][..]; AXES];
+        for (axis, positions) in axes.iter_mut().enumerate() {
+            *positions = &self.positions[axis][places.clone()];
+        }
+        Points { axes, words }
     }
 
     /// Sorts the live entities.
@@ -198,10 +213,16 @@ impl Index {
     }
 
     /// The buckets that a box of half the given width around a point touches.
+    #[inline]
     pub fn block_around(&self, center: [i32; 3], reach: i32) -> Block {
+        let (mut low, mut high) = (center, center);
+        for axis in 0..3 {
+            low[axis] = low[axis].saturating_sub(reach);
+            high[axis] = high[axis].saturating_add(reach);
+        }
         Block {
-            low: self.bucket_at(center.map(|p| p.saturating_sub(reach))),
-            high: self.bucket_at(center.map(|p| p.saturating_add(reach))),
+            low: self.bucket_at(low),
+            high: self.bucket_at(high),
         }
     }
 

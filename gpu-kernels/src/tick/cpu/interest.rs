@@ -8,6 +8,7 @@ mod hearings;
 mod neighbours;
 mod see;
 mod sight;
+mod stirs;
 mod subscribed;
 mod views;
 
@@ -29,6 +30,7 @@ use device::cpu::lanes::Words;
 use gather::{Candidates, Viewpoint, tiers};
 use hearings::HearingScratch;
 use neighbours::Runs;
+use stirs::Stirs;
 use views::{Views, slot_of, word};
 
 /// The known sets, and the buffers for finding visible entities.
@@ -55,6 +57,9 @@ pub struct Interest {
     known: Views,
     /// The words of all entities, in the order of the index.
     words: Vec<u32>,
+    stirs: Stirs,
+    /// Per client: an observer of it or its known set was changed by a frame.
+    is_fresh: Vec<bool>,
     behind: Vec<bool>,
     /// The number of clients that are behind.
     behind_count: usize,
@@ -135,6 +140,8 @@ impl Interest {
             cuts: Cuts::even(config.limits.clients, 1),
             known: Views::new(clients, visible_max),
             words: vec![],
+            stirs: Stirs::default(),
+            is_fresh: vec![false; clients],
             behind: vec![false; clients],
             behind_count: 0,
             offsets: vec![],
@@ -174,8 +181,10 @@ impl Interest {
         (0..self.clients as u32).filter(owed).collect()
     }
 
+    /// A client looks at the world, or looks elsewhere.
     pub fn use_client(&mut self, client: ClientRow) {
         self.used = self.used.max(client.index() + 1);
+        self.is_fresh[client.index()] = true;
     }
 
     /// Clears a client's known set. Returns false if the client does not exist.
@@ -187,6 +196,7 @@ impl Interest {
             state.subtract(part::KNOWN, state::known(client, Slot(slot_of(word))));
         }
         self.known.counts[client.index()] = 0;
+        self.is_fresh[client.index()] = true;
         self.set_behind(client.index(), false, state);
         true
     }
@@ -196,6 +206,7 @@ impl Interest {
             let words = slots.iter().map(|&slot| word(slot, false));
             self.known.set(client, words);
         }
+        self.stirs.forget();
         self.behind.fill(false);
         self.behind_count = snapshot.behind.len();
         for &client in &snapshot.behind {

@@ -92,6 +92,11 @@ impl Merge {
         self.changed[slot as usize] == self.stamp
     }
 
+    /// The number of living entities that changed in this tick, or were born in it.
+    pub fn changed_entities(&self) -> usize {
+        self.changed_entities
+    }
+
     /// Whether every living entity changed in this tick, or was born in it.
     pub fn all_changed(&self, state: &State) -> bool {
         self.changed_entities == state.slots.live()

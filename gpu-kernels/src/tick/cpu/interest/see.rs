@@ -21,6 +21,7 @@ struct Share<'a> {
     /// Their places in the known sets.
     known: &'a mut [u32],
     counts: &'a mut [u32],
+    is_fresh: &'a mut [bool],
     /// The numbers of their deliveries.
     deliveries: &'a mut [u64],
 }
@@ -30,13 +31,16 @@ impl Interest {
     /// follow from the difference. Returns the number of parts that did it.
     pub(super) fn see(&mut self, workers: &Workers, input: Input<'_>) -> usize {
         self.write_words(workers, input);
+        self.find_stirs(workers, input);
         let grain = (VIEWS_GRAIN / self.visible_max).clamp(1, CLIENTS_GRAIN);
         let parts = workers.parts_of(self.used, grain).min(self.scratch.len());
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut known = std::mem::take(&mut self.known);
         let mut offsets = std::mem::take(&mut self.offsets);
+        let mut is_fresh = std::mem::take(&mut self.is_fresh);
         let mut words = &mut known.words[..];
         let mut counts = &mut known.counts[..];
+        let mut fresh = &mut is_fresh[..];
         let mut rest = &mut offsets[..];
         let shares = ranges(self.used, parts)
             .zip(&mut scratch)
@@ -45,6 +49,7 @@ impl Interest {
                 compared: &mut scratch.compared,
                 known: take(&mut words, clients.len() * self.visible_max),
                 counts: take(&mut counts, clients.len()),
+                is_fresh: take(&mut fresh, clients.len()),
                 deliveries: take(&mut rest, clients.len()),
                 clients,
             });
@@ -52,6 +57,7 @@ impl Interest {
         self.scratch = scratch;
         self.known = known;
         self.offsets = offsets;
+        self.is_fresh = is_fresh;
         parts
     }
 
@@ -76,26 +82,42 @@ impl Interest {
             compared,
             known,
             counts,
+            is_fresh,
             deliveries,
         } = share;
         compared.clear();
-        let mut sights = Vec::with_capacity(BATCH);
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut rest = clients.clone();
         let places = |client: usize| (client - clients.start) * self.visible_max;
-        for first in clients.clone().step_by(BATCH) {
-            let batch = first..clients.end.min(first + BATCH);
-            sights.clear();
-            sights.extend(batch.clone().map(|client| {
-                prefetch(known, places(client));
-                self.sight(client, input)
-            }));
-            for (client, sight) in batch.zip(&sights) {
+        loop {
+            batch.clear();
+            for client in rest.by_ref() {
                 let own = client - clients.start;
-                let places = &mut known[places(client)..][..self.visible_max];
+                deliveries[own] = 0;
+                // A subscription that is gone in the next tick is not there to be asked.
+                let subscribes = self.subscribes(client, input.state);
+                let was_fresh = std::mem::replace(&mut is_fresh[own], subscribes);
+                let is_due = was_fresh || subscribes || self.behind[client];
+                let observers = self.observers(client, input.state);
+                if is_due || !self.stirs.leave_alone(observers) {
+                    prefetch(known, places(client));
+                    batch.push((client, self.sight(client, input)));
+                }
+                if batch.len() == BATCH {
+                    break;
+                }
+            }
+            if batch.is_empty() {
+                break;
+            }
+            for (client, sight) in &batch {
+                let own = client - clients.start;
+                let places = &mut known[places(*client)..][..self.visible_max];
                 let before = &places[..counts[own] as usize];
-                let visible = self.see_one(client, sight.as_ref(), before, input, search);
-                let is_behind = self.behind[client];
-                let client = ClientRow(client as u32);
-                deliveries[own] = compared.compare(client, before, visible, is_behind);
+                let visible = self.see_one(*client, sight.as_ref(), before, input, search);
+                let row = ClientRow(*client as u32);
+                let is_behind = self.behind[*client];
+                deliveries[own] = compared.compare(row, before, visible, is_behind);
                 places[..visible.len()].copy_from_slice(visible);
                 counts[own] = visible.len() as u32;
             }

@@ -1,6 +1,6 @@
 //! What most clients see: all entities near a single observer, fewer than they may see.
 
-use device::cpu::lanes::{Ball, Points, Words, prefetch};
+use device::cpu::lanes::{Ball, Words, prefetch};
 use shared::InterestMode;
 
 use super::gather::Viewpoint;
@@ -21,7 +21,7 @@ impl Interest {
         let mut places = self.places(client, input.state);
         let place = places.next()?;
         let is_single = places.next().is_none() && self.margin == 0;
-        if !is_single || self.with_regions && self.has_subscription(client, input.state) {
+        if !is_single || self.subscribes(client, input.state) {
             return None;
         }
         let mut rows = [(0, 0); ROWS_MAX];
@@ -66,15 +66,17 @@ impl Interest {
             },
             shells: self.tiers,
         };
-        let axes: [&[i32]; AXES] = std::array::from_fn(|axis| index.positions(axis));
-        sight.rows.iter().all(|&(start, end)| {
-            let row = start as usize..end as usize;
-            let points = Points {
-                axes: axes.map(|axis| &axis[row.clone()]),
-                words: &self.words[row],
-            };
-            found.add_near(points, &ball)
-        })
+        let rows = sight
+            .rows
+            .iter()
+            .map(|&(start, end)| start as usize..end as usize);
+        for row in rows.filter(|row| !row.is_empty()) {
+            let points = index.points::<AXES>(row.clone(), &self.words[row]);
+            if !found.add_near(points, &ball) {
+                return false;
+            }
+        }
+        true
     }
 }
 

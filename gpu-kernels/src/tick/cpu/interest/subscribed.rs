@@ -28,8 +28,10 @@ impl Interest {
             .filter_map(move |region| state.box_of(region, self.dimensions))
     }
 
-    pub(super) fn has_subscription(&self, client: usize, state: &State) -> bool {
-        self.subscriptions(client, state).next().is_some()
+    /// Whether a client has any subscription.
+    #[inline]
+    pub(super) fn subscribes(&self, client: usize, state: &State) -> bool {
+        self.with_regions && self.subscriptions(client, state).next().is_some()
     }
 
     /// Adds the entities that are published in a client's subscriptions. They rank by the
