@@ -240,10 +240,15 @@ impl Index {
     #[inline]
     pub fn block_of_neighbours(&self, center: [i32; 3]) -> Block {
         let own = self.bucket_at(center);
-        Block {
-            low: own.map(|b| b.saturating_sub(1)),
-            high: [0, 1, 2].map(|axis| (own[axis] + 1).min(self.buckets[axis] - 1)),
+        let mut block = Block {
+            low: own,
+            high: own,
+        };
+        for (axis, &buckets) in self.buckets.iter().enumerate() {
+            block.low[axis] = own[axis].saturating_sub(1);
+            block.high[axis] = (own[axis] + 1).min(buckets - 1);
         }
+        block
     }
 
     /// Calls `visit` with the range of a block's entities in each row of buckets.

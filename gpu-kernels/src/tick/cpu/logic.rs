@@ -568,6 +568,7 @@ pub fn refusal(
     })
 }
 
+#[inline]
 fn judge(state: &State, catalog: &Catalog, commands: TickCommands<'_>, n: usize) -> Verdict {
     let command = commands.get(n);
     match catalog.command(command.kind, usize::from(command.word_count)) {

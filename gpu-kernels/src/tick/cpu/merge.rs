@@ -144,7 +144,7 @@ impl Merge {
         let n = updates.len;
         self.sorter
             .sort(workers, &mut updates.pairs, n, 0..self.key_bits);
-        let parts = workers.parts(n);
+        let parts = workers.parts_of(n, UPDATES_GRAIN);
         let cuts = cuts(&updates.pairs[..n], state.columns, parts);
         grow(&mut self.keys, n);
         grow(&mut self.values, n);
@@ -381,3 +381,6 @@ fn cuts(updates: &[(u32, u32)], columns: usize, parts: usize) -> Vec<usize> {
     cuts.push(updates.len());
     cuts
 }
+
+/// The minimum number of updates that is worth a second thread.
+const UPDATES_GRAIN: usize = 4096;

@@ -101,6 +101,7 @@ impl Interest {
                 let observers = self.observers(client, input.state);
                 if is_due || !self.stirs.leave_alone(observers) {
                     prefetch(known, places(client));
+                    prefetch(known, places(client) + 16);
                     batch.push((client, self.sight(client, input)));
                 }
                 if batch.len() == BATCH {

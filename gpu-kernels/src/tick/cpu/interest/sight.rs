@@ -58,8 +58,10 @@ impl Interest {
         found: &mut Words,
     ) -> bool {
         let radius = i64::from(sight.place.radius);
+        let mut center = [0; AXES];
+        center.copy_from_slice(&sight.place.center[..AXES]);
         let ball = Ball {
-            center: std::array::from_fn(|axis| sight.place.center[axis]),
+            center,
             radius: match self.mode {
                 InterestMode::Exact => radius * radius,
                 InterestMode::Buckets => i64::MAX,

@@ -121,8 +121,10 @@ impl Interest {
             margin: self.margin,
             followed: None,
         };
+        let mut center = [0; AXES];
+        center.copy_from_slice(&place[..AXES]);
         let ball = Ball {
-            center: std::array::from_fn(|axis| place[axis]),
+            center,
             radius: match self.mode {
                 InterestMode::Exact => i64::from(reach) * i64::from(reach),
                 InterestMode::Buckets => i64::MAX,
