@@ -77,8 +77,7 @@ impl Bench for Stages {
         title(out, "Stage by stage")?;
         writeln!(
             out,
-            "Medians of {}, in nanoseconds a unit; floors are of one thread. {}\n",
-            "a fight's ticks",
+            "Medians of a fight's ticks, in nanoseconds a unit; floors are of one thread. {}\n",
             report.origin()
         )?;
         let header = [
