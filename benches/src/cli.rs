@@ -8,13 +8,16 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crate::bench::Entry;
 use crate::engines::{Content, Events, Regions};
 use crate::report::{Printer, Report, reprint};
-use crate::tick::{Crowd, Deals, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Thesis};
+use crate::tick::{
+    Crowd, Deals, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Stages, Thesis,
+};
 use crate::transport::{Dashboards, Networks, Swarm};
 
 /// All benches, in the order of the help and of reprinted tables.
 pub const BENCHES: &[Entry] = &[
     Entry::of::<Thesis>(),
     Entry::of::<Fight>(),
+    Entry::of::<Stages>(),
     Entry::of::<Crowd>(),
     Entry::of::<Logic>(),
     Entry::of::<Hot>(),

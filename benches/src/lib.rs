@@ -8,11 +8,13 @@
 //! | [`engines`] | benches of engines that run outside of a tick |
 //! | [`transport`] | live clients over QUIC |
 //! | [`report`] | the JSON form, statistics, Markdown tables, plots |
+//! | [`counting`] | an allocator that counts |
 //! | [`options`] | options that several benches have |
 #![deny(unsafe_code)]
 
 pub mod bench;
 pub mod cli;
+pub mod counting;
 mod cuda;
 mod dice;
 pub mod engines;

@@ -1,6 +1,7 @@
 use std::process::ExitCode;
 
 use benches::cli;
+use benches::counting::Counting;
 #[cfg(target_os = "linux")]
 use benches::transport::bots;
 use client_bot::console::output::output;
@@ -9,7 +10,7 @@ use mimalloc::MiMalloc;
 
 /// Packets and sessions come and go all the time, on many threads.
 #[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
+static ALLOCATOR: Counting<MiMalloc> = Counting(MiMalloc);
 
 fn main() -> ExitCode {
     run_program("benches", || run().map(|()| true))

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`thesis`] | the four scenarios of the thesis's chapter 4, beside its own times |
 //! | [`fight`] | whole ticks as the server runs them: exact distance, known sets, blows |
+//! | [`stages`] | what each stage of a fight costs, beside the least that it can |
 //! | [`crowd`] | everybody within one area of interest: the nearest of all others |
 //! | [`hot`] | all updates to one attribute of one entity, against an even spread |
 //! | [`deals`] | transfers as an atomic command, against a loop |
@@ -30,6 +31,7 @@ mod moves;
 pub mod overlap;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod primitives;
+pub mod stages;
 pub mod thesis;
 mod worlds;
 
@@ -48,4 +50,5 @@ pub use moves::{Actor, Moves};
 pub use overlap::Overlap;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use primitives::Primitives;
+pub use stages::Stages;
 pub use thesis::Thesis;

@@ -32,6 +32,29 @@ fn all_backends_agree_on_every_tick_of_a_fight() {
 }
 
 #[test]
+fn each_stage_has_a_cost_beside_its_floor_on_one_thread_and_on_several() {
+    let folder = Folder::new();
+    let line = "stages --clients 512 --runs 2 --threads 2 --acting 50";
+    let (report, tables, _) = run_and_keep(line, &folder);
+
+    let threads: Vec<_> = report.rows.iter().map(|row| row.whole("threads")).collect();
+    assert_eq!(threads, [Some(1), Some(2)]);
+    assert_eq!(report.rows[0].checksum, report.rows[1].checksum);
+    for row in &report.rows {
+        for stage in ["logic", "merge", "index", "interest"] {
+            assert!(row.float(&format!("{stage}_ns")).unwrap() > 0.0);
+            assert!(row.float(&format!("{stage}_floor_ns")).unwrap() > 0.0);
+        }
+        let commands = row.whole("logic_units").unwrap();
+        assert!((256..700).contains(&commands), "{commands}");
+    }
+    assert!(
+        tables.contains("| 512 | 2 | interest | delivery |"),
+        "{tables}"
+    );
+}
+
+#[test]
 fn all_backends_agree_on_whom_a_client_sees_in_a_crowd() {
     let folder = Folder::new();
     let line = "crowd --clients 600 --visible-max 50 --runs 3 --baseline-runs 3 --threads 2";

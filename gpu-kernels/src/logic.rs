@@ -95,18 +95,20 @@ impl Catalog {
     }
 
     /// The command of this number, if the world has it and it takes this many words.
+    #[inline]
     pub fn command(&self, kind: u16, word_count: usize) -> Option<CommandKind> {
         let kind = CommandKind(kind);
         let expected = self.form(kind)?.words;
         // A birth may have a position, or all columns.
         let columns = self.config.schema.attributes.len();
-        let more = [self.dimensions, columns].map(|more| expected + more);
-        let fits =
-            word_count == expected || kind == CommandKind::SPAWN && more.contains(&word_count);
+        let has_more = |more: usize| word_count == expected + more;
+        let is_birth = kind == CommandKind::SPAWN;
+        let fits = has_more(0) || is_birth && (has_more(self.dimensions) || has_more(columns));
         fits.then_some(kind)
     }
 
     /// Whether a living entity must give a command.
+    #[inline]
     pub fn has_actor(&self, kind: CommandKind) -> bool {
         self.form(kind).is_some_and(|form| form.has_actor)
     }
@@ -119,6 +121,7 @@ impl Catalog {
 
     /// How often an entity may be made to give a command in a tick; `None`: as often as one
     /// wants.
+    #[inline]
     pub fn per_tick(&self, kind: u16) -> Option<usize> {
         self.form(CommandKind(kind))?.per_tick
     }
@@ -128,6 +131,7 @@ impl Catalog {
         self.form(CommandKind(kind))?.rest
     }
 
+    #[inline]
     fn form(&self, kind: CommandKind) -> Option<&CommandForm> {
         self.commands.get(usize::from(kind.id()))?.as_ref()
     }

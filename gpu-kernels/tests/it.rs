@@ -19,6 +19,7 @@ mod parity;
 mod parts;
 mod past;
 mod prebuilt;
+mod quiet;
 mod reload;
 mod rules;
 mod scripts;

@@ -108,6 +108,11 @@ impl Candidate {
         backend.with_context(|| format!("cannot start {}", self.name))
     }
 
+    /// The same on so many threads.
+    pub fn on_threads(self, threads: usize) -> Candidate {
+        Candidate { threads, ..self }
+    }
+
     pub fn is_baseline(&self) -> bool {
         self.name == BASELINE.name
     }

@@ -45,6 +45,14 @@ pub struct Options {
     /// Timed ticks of the baseline; 0: none, and backends are compared with the first one
     #[arg(long, default_value = "5", value_name = "N")]
     baseline_runs: usize,
+    /// How many of a hundred clients move in a tick, and maybe strike, heal or blast
+    #[arg(
+        long,
+        default_value = "100",
+        value_name = "PERCENT",
+        value_parser = clap::value_parser!(u32).range(1..=100)
+    )]
+    acting: u32,
     #[command(flatten)]
     backends: BackendOptions,
 }
@@ -100,7 +108,13 @@ fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
         let (samples, outcomes) = sample(clients, options, &candidate, WARM_UP_TICKS + runs)?;
         ensure_same(&candidate, &outcomes, &expected)?;
         let samples = &samples[WARM_UP_TICKS..];
-        let row = row(clients, &candidate, samples, &outcomes[common - 1]);
+        let row = row(
+            clients,
+            options.acting,
+            &candidate,
+            samples,
+            &outcomes[common - 1],
+        );
         note!(
             "fight, {clients} clients, {}: {:.3} ms",
             row.backend,
@@ -122,6 +136,7 @@ fn sample(
     ticks: usize,
 ) -> anyhow::Result<(Vec<Sample>, Vec<Outcome>)> {
     let mut arena = Arena::populated(clients, options.backends.run.seed(), candidate)?;
+    arena.frames.set_acting(options.acting);
     let (mut samples, mut outcomes) = (vec![], vec![]);
     for _ in 0..ticks {
         samples.push(arena.tick()?);
@@ -134,7 +149,13 @@ fn sample(
     Ok((samples, outcomes))
 }
 
-fn row(clients: u32, candidate: &Candidate, samples: &[Sample], outcome: &Outcome) -> Row {
+fn row(
+    clients: u32,
+    acting: u32,
+    candidate: &Candidate,
+    samples: &[Sample],
+    outcome: &Outcome,
+) -> Row {
     let Outcome {
         state,
         delivered,
@@ -145,6 +166,9 @@ fn row(clients: u32, candidate: &Candidate, samples: &[Sample], outcome: &Outcom
     row.put("threads", candidate.threads);
     if candidate.gpus > 1 {
         row.put("gpus", candidate.gpus);
+    }
+    if acting < 100 {
+        row.put("acting", acting);
     }
     row.put("output", "pairs");
     row.put("commands", counts.commands);

@@ -9,6 +9,8 @@ use shared::{ClientRow, EntityId, Fixed, Tick, WorldConfig};
 pub struct Moves {
     seed: u64,
     size: i32,
+    /// How many of a hundred clients do anything in a tick.
+    acting: u32,
     entities: Vec<EntityId>,
     positions: Vec<[i32; 2]>,
     frame: Frame,
@@ -39,6 +41,7 @@ impl Moves {
         Ok(Moves {
             seed: config.seed,
             size: config.size_raw()[0],
+            acting: 100,
             entities: born.collect(),
             positions: rows.map(|row| [row[0], row[1]]).collect(),
             frame: Frame::new(births.tick),
@@ -46,6 +49,11 @@ impl Moves {
             batches: vec![],
             order: CommandOrder::new(),
         })
+    }
+
+    /// Lets only so many of a hundred clients do anything in a tick.
+    pub fn set_acting(&mut self, percent: u32) {
+        self.acting = percent;
     }
 
     /// The position of each entity, by slot, in raw units.
@@ -81,6 +89,7 @@ impl Moves {
             self.observe();
         }
         let (seed, size, entities) = (self.seed, self.size, &self.entities);
+        let acting = self.acting;
         let parts = self.positions.chunks_mut(CLIENTS_OF_A_PART);
         self.batches.resize_with(parts.len(), Batch::default);
         let tasks = parts.zip(&mut self.batches).enumerate().collect();
@@ -89,6 +98,9 @@ impl Moves {
             for (client, position) in (part * CLIENTS_OF_A_PART..).zip(positions) {
                 let entity = entities[client];
                 let mut random = Random::new(seed, tick, entity);
+                if acting < 100 && random.below(100) >= acting {
+                    continue;
+                }
                 let step = position.map(|from| step_from(from, size, &mut random));
                 batch.push(entity, tick.low(), builtin::MOVE, &step);
                 let actor = Actor {

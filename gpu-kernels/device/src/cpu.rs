@@ -1,7 +1,8 @@
-//! A CPU's threads, and the radix sort that runs on them.
+//! A CPU's threads, its vector instructions, and the radix sort.
 
 mod crew;
 mod disjoint;
+pub mod lanes;
 mod radix;
 mod workers;
 

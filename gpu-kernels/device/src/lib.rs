@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`cpu`] | worker threads, threads for parts that wait for each other, and a stable radix sort |
+//! | [`cpu`] | worker threads, threads for parts that wait for each other, loops with vector instructions, and a stable radix sort |
 //! | [`layout`] | structures that host and kernels share, declared once |
 //! | [`plan`] | named buffers of one device allocation |
 //! | [`host_vec`] | vectors whose memory a device can copy in place |

@@ -3,6 +3,9 @@
 /// The minimum number of items that is worth a second CPU thread: about 10 µs of work.
 /// Measured on two cores of an AMD EPYC: `cargo bench -p benches`.
 pub const CPU_GRAIN: usize = 8192;
+/// The minimum number of items of a tick that is worth running all of it on a thread of the
+/// pool: some of its stages use several threads then.
+pub const CPU_POOL_MIN: usize = 2048;
 /// Several parts per thread, so that one slow part doesn't leave the others idle.
 pub const CPU_PARTS_PER_THREAD: usize = 4;
 /// Bits per digit of the CPU's radix sort. 2,048 counters and the open cache lines of a

@@ -375,6 +375,16 @@ impl Backend for CpuBackend {
     }
 }
 
+/// The numbers at the start of a row; axes that the world lacks are 0.
+#[inline]
+fn first_axes(row: &[i32], dimensions: usize) -> [i32; 3] {
+    match *row {
+        [x, y, z, ..] if dimensions == 3 => [x, y, z],
+        [x, y, ..] => [x, y, 0],
+        _ => [0; 3],
+    }
+}
+
 impl State {
     fn add(&mut self, part: usize, element: u64) {
         self.hash.parts[part] = self.hash.parts[part].wrapping_add(element);
@@ -396,9 +406,7 @@ impl State {
 
     /// A live entity's position; axes that the world lacks are 0.
     fn position(&self, slot: Slot, dimensions: usize) -> [i32; 3] {
-        let mut position = [0; 3];
-        position[..dimensions].copy_from_slice(&self.row(slot)[..dimensions]);
-        position
+        first_axes(self.row(slot), dimensions)
     }
 
     /// Clears the track of an entity that dies.

@@ -8,6 +8,7 @@ use shared::world::mix::mix;
 use shared::{ClientRow, Tick, WorldConfig};
 
 use super::scenario::{self, Frames};
+use crate::counting::Allocated;
 use crate::report::Sample;
 use crate::tick::backends::Candidate;
 use crate::tick::checks::ensure_nothing_dropped;
@@ -18,6 +19,8 @@ pub struct Arena {
     pub frames: Frames,
     /// The output of the last tick.
     pub output: Arc<TickOutput>,
+    /// What the backend allocated for it on this thread.
+    pub allocated: Allocated,
 }
 
 impl Arena {
@@ -37,6 +40,7 @@ impl Arena {
             backend,
             frames,
             output,
+            allocated: Allocated::default(),
         })
     }
 
@@ -50,9 +54,11 @@ impl Arena {
         let frame = self.frames.next(&self.output);
         frame.logic = logic.cloned().map(Box::new);
         let frame = &*frame;
+        let before = Allocated::here();
         let begin = Instant::now();
         self.output = self.backend.tick(frame).context("the tick failed")?;
         let total = begin.elapsed();
+        self.allocated = Allocated::here().since(before);
         ensure_nothing_dropped(&self.output)?;
         Ok(Sample::of(&self.output, total))
     }

@@ -17,6 +17,11 @@ impl Frames {
         Ok(Frames { moves })
     }
 
+    /// Lets only so many of a hundred clients do anything in a tick.
+    pub fn set_acting(&mut self, percent: u32) {
+        self.moves.set_acting(percent);
+    }
+
     /// Takes the last frame away, and gives the memory of another one for it.
     pub fn exchange(&mut self, memory: Frame) -> Frame {
         self.moves.exchange(memory)

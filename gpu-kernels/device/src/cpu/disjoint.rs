@@ -1,5 +1,4 @@
-//! The one use of unsafe code on the CPU: a counting sort's scatter, in which no two
-//! threads write to the same place.
+//! A counting sort's scatter, in which no two threads write to the same place.
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::tuning::{CPU_GRAIN, CPU_PARTS_PER_THREAD};
+use crate::tuning::{CPU_GRAIN, CPU_PARTS_PER_THREAD, CPU_POOL_MIN};
 
 /// The threads that a backend or an engine works on.
 ///
@@ -65,7 +65,7 @@ impl Workers {
     /// The pool to run a whole tick of this many items in, if it is worth several threads.
     /// Stages that begin on one of its threads start without a switch.
     pub fn pool_for(&self, items: usize) -> Option<Arc<rayon::ThreadPool>> {
-        self.pool.clone().filter(|_| self.parts(items) > 1)
+        self.pool.clone().filter(|_| items >= CPU_POOL_MIN)
     }
 
     /// Runs each task, in parallel if there are several.

@@ -7,6 +7,7 @@ use super::reciprocal::Reciprocal;
 use super::{RadixSorter, State};
 use crate::logic::within_distance;
 use crate::space::Aabb;
+use device::cpu::lanes::Points;
 use device::cpu::{Workers, grow, ranges, take};
 
 /// The entities, sorted by bucket (thesis 3.5).
@@ -89,6 +90,20 @@ impl Index {
     /// The positions along one axis, in the order of [`Index::slots`].
     pub fn positions(&self, axis: usize) -> &[i32] {
         &self.positions[axis][..self.len]
+    }
+
+    /// Some entities in the order of [`Index::slots`], each with a word.
+    #[inline]
+    pub fn points<'a, const AXES: usize>(
+        &'a self,
+        places: Range<usize>,
+        words: &'a [u32],
+    ) -> Points<'a, AXES> {
+        let mut axes = [&[][..]; AXES];
+        for (axis, positions) in axes.iter_mut().enumerate() {
+            *positions = &self.positions[axis][places.clone()];
+        }
+        Points { axes, words }
     }
 
     /// Sorts the live entities.
@@ -198,10 +213,16 @@ impl Index {
     }
 
     /// The buckets that a box of half the given width around a point touches.
+    #[inline]
     pub fn block_around(&self, center: [i32; 3], reach: i32) -> Block {
+        let (mut low, mut high) = (center, center);
+        for axis in 0..3 {
+            low[axis] = low[axis].saturating_sub(reach);
+            high[axis] = high[axis].saturating_add(reach);
+        }
         Block {
-            low: self.bucket_at(center.map(|p| p.saturating_sub(reach))),
-            high: self.bucket_at(center.map(|p| p.saturating_add(reach))),
+            low: self.bucket_at(low),
+            high: self.bucket_at(high),
         }
     }
 
@@ -219,10 +240,15 @@ impl Index {
     #[inline]
     pub fn block_of_neighbours(&self, center: [i32; 3]) -> Block {
         let own = self.bucket_at(center);
-        Block {
-            low: own.map(|b| b.saturating_sub(1)),
-            high: [0, 1, 2].map(|axis| (own[axis] + 1).min(self.buckets[axis] - 1)),
+        let mut block = Block {
+            low: own,
+            high: own,
+        };
+        for (axis, &buckets) in self.buckets.iter().enumerate() {
+            block.low[axis] = own[axis].saturating_sub(1);
+            block.high[axis] = (own[axis] + 1).min(buckets - 1);
         }
+        block
     }
 
     /// Calls `visit` with the range of a block's entities in each row of buckets.

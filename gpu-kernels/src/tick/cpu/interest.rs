@@ -1,10 +1,14 @@
 //! Stage: deliveries: enters, updates and leaves for each client (thesis 3.5).
 
 mod changed;
+mod compare;
 mod cover;
 mod gather;
 mod hearings;
 mod neighbours;
+mod see;
+mod sight;
+mod stirs;
 mod subscribed;
 mod views;
 
@@ -20,11 +24,14 @@ use crate::tick::frame::{Observer, Target};
 use crate::tick::output::{ByClient, Deliveries, Delivery, TickOutput};
 use crate::tick::parts::{self, Cuts};
 use crate::tick::state::{self, Snapshot, part};
+use compare::{Compared, join};
 use cover::{Cover, NumberSet};
-use gather::{Candidates, Viewpoint};
+use device::cpu::lanes::Words;
+use gather::{Candidates, Viewpoint, tiers};
 use hearings::HearingScratch;
 use neighbours::Runs;
-use views::{Views, slot_of, tier_of};
+use stirs::Stirs;
+use views::{Views, slot_of, word};
 
 /// The known sets, and the buffers for finding visible entities.
 pub struct Interest {
@@ -39,17 +46,23 @@ pub struct Interest {
     aoi: i32,
     /// By how much a known entity counts as nearer.
     margin: i32,
+    /// Squared: an entity is in the tier of its number of these that are exceeded.
+    tiers: [i64; 3],
     deliveries_max: u64,
     /// Client rows from this on were never used.
     used: usize,
     /// Where the output is cut, as several GPUs cut it.
     cuts: Cuts,
-    /// Per client: `visible_max` places; the first ones hold the slots of its known set,
-    /// ascending, each with a tier.
+    /// Per client: `visible_max` places; the first ones hold the words of its known set.
     known: Views,
-    /// Per client: the slots that it sees in this tick, each with its tier.
-    visible: Views,
+    /// The words of all entities, in the order of the index.
+    words: Vec<u32>,
+    stirs: Stirs,
+    /// Per client: an observer of it or its known set was changed by a frame.
+    is_fresh: Vec<bool>,
     behind: Vec<bool>,
+    /// The number of clients that are behind.
+    behind_count: usize,
     /// Per client: the number of its deliveries, then their start.
     offsets: Vec<u64>,
     /// Per client: its deliveries in ticks that deliver whole neighbourhoods.
@@ -68,17 +81,32 @@ pub struct Interest {
 
 /// The buffers of one part of the work.
 struct Scratch {
+    search: Search,
+    seen: NumberSet,
+    compared: Compared,
+}
+
+/// The buffers for finding what one client sees.
+struct Search {
+    near: Words,
     candidates: Candidates,
     cover: Cover,
-    seen: NumberSet,
+    /// The words of what it sees, in order.
+    view: Vec<u32>,
 }
 
 impl Scratch {
     fn new(config: &WorldConfig) -> Scratch {
+        let visible_max = config.schema.world.visible_max as usize;
         Scratch {
-            candidates: Candidates::new(&config.schema.world),
-            cover: Cover::default(),
+            search: Search {
+                near: Words::new(visible_max),
+                candidates: Candidates::new(&config.schema.world),
+                cover: Cover::default(),
+                view: vec![0; visible_max],
+            },
             seen: NumberSet::default(),
+            compared: Compared::default(),
         }
     }
 }
@@ -106,12 +134,16 @@ impl Interest {
             dimensions: config.dimensions(),
             aoi: config.schema.world.aoi.raw(),
             margin: config.schema.world.leave_margin(),
+            tiers: tiers(&config.schema.world),
             deliveries_max: config.limits.deliveries_per_tick,
             used: 0,
             cuts: Cuts::even(config.limits.clients, 1),
             known: Views::new(clients, visible_max),
-            visible: Views::new(clients, visible_max),
+            words: vec![],
+            stirs: Stirs::default(),
+            is_fresh: vec![false; clients],
             behind: vec![false; clients],
+            behind_count: 0,
             offsets: vec![],
             runs: vec![],
             scratch: (0..Workers::parts_max(threads))
@@ -149,8 +181,10 @@ impl Interest {
         (0..self.clients as u32).filter(owed).collect()
     }
 
+    /// A client looks at the world, or looks elsewhere.
     pub fn use_client(&mut self, client: ClientRow) {
         self.used = self.used.max(client.index() + 1);
+        self.is_fresh[client.index()] = true;
     }
 
     /// Clears a client's known set. Returns false if the client does not exist.
@@ -162,22 +196,26 @@ impl Interest {
             state.subtract(part::KNOWN, state::known(client, Slot(slot_of(word))));
         }
         self.known.counts[client.index()] = 0;
+        self.is_fresh[client.index()] = true;
         self.set_behind(client.index(), false, state);
         true
     }
 
     pub fn restore(&mut self, snapshot: &Snapshot) {
         for (client, slots) in snapshot.known.iter().enumerate() {
-            self.known.set_slots(client, slots);
+            let words = slots.iter().map(|&slot| word(slot, false));
+            self.known.set(client, words);
         }
+        self.stirs.forget();
         self.behind.fill(false);
+        self.behind_count = snapshot.behind.len();
         for &client in &snapshot.behind {
             self.behind[client as usize] = true;
         }
         self.used = self.clients;
     }
 
-    /// Finds the tick's deliveries: count, scan, enumerate.
+    /// Finds the tick's deliveries.
     pub fn deliver(
         &mut self,
         workers: &Workers,
@@ -196,19 +234,23 @@ impl Interest {
             merge,
         };
         grow(&mut self.offsets, self.used);
-        if self.visible_max == 0 {
-            self.count_changed(workers, input);
-        } else {
-            self.see(workers, input);
-        }
+        let parts = match self.visible_max {
+            0 => {
+                self.count_changed(workers, input);
+                0
+            }
+            _ => self.see(workers, input),
+        };
         let total = exclusive_scan(&mut self.offsets[..self.used]);
         let served = self.publish_offsets(total, out, counts);
         if self.visible_max == 0 {
             self.enumerate_changed(workers, input, served, out);
         } else {
-            let hash = self.compare(workers, input, served, out);
-            state.add(part::KNOWN, hash);
-            self.settle(served, total, state);
+            let compared = self.scratch[..parts].iter().map(|part| &part.compared);
+            let hash = compared.clone().map(Compared::hash);
+            state.add(part::KNOWN, hash.fold(0, u64::wrapping_add));
+            join(workers, compared, out);
+            self.settle(served, total, parts, state);
         }
         if self.cuts.parts() > 1 && Cuts::follow_after(tick) {
             let views = self.cut_views();
@@ -255,75 +297,6 @@ impl Interest {
         served
     }
 
-    fn parts(&self, workers: &Workers, clients: usize) -> usize {
-        let grain = (VIEWS_GRAIN / self.visible_max).clamp(1, CLIENTS_GRAIN);
-        workers.parts_of(clients, grain).min(self.scratch.len())
-    }
-
-    /// Finds every client's visible entities, and counts its deliveries.
-    fn see(&mut self, workers: &Workers, input: Input<'_>) {
-        let parts = self.parts(workers, self.used);
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let mut visible = std::mem::take(&mut self.visible);
-        let mut offsets = std::mem::take(&mut self.offsets);
-        let shared = &*self;
-        let mut slots = &mut visible.slots[..];
-        let mut sizes = &mut visible.counts[..];
-        let mut rest = &mut offsets[..];
-        let tasks = ranges(self.used, parts)
-            .zip(&mut scratch)
-            .map(|(range, scratch)| {
-                let n = range.len();
-                let slots = take(&mut slots, n * shared.visible_max);
-                (
-                    range,
-                    scratch,
-                    slots,
-                    take(&mut sizes, n),
-                    take(&mut rest, n),
-                )
-            });
-        workers.run(
-            tasks.collect(),
-            |(range, scratch, slots, sizes, offsets)| {
-                let views = slots.chunks_exact_mut(shared.visible_max);
-                for (i, (client, view)) in range.zip(views).enumerate() {
-                    let n = shared.see_one(client, input, scratch, view);
-                    sizes[i] = n as u32;
-                    let mut count = 0;
-                    let known = shared.known.of(client);
-                    shared.difference(client, input, known, &view[..n], |_| count += 1);
-                    offsets[i] = count;
-                }
-            },
-        );
-        self.scratch = scratch;
-        self.visible = visible;
-        self.offsets = offsets;
-    }
-
-    /// Writes the slots that one client sees, ascending, each with its tier, and returns
-    /// their number.
-    fn see_one(
-        &self,
-        client: usize,
-        input: Input<'_>,
-        scratch: &mut Scratch,
-        view: &mut [u32],
-    ) -> usize {
-        let Scratch {
-            candidates, cover, ..
-        } = scratch;
-        candidates.begin_client(self.known.of(client));
-        for place in self.places(client, input.state) {
-            candidates.gather(input.index, self.mode, &place, self.dimensions);
-        }
-        if self.with_regions {
-            self.gather_subscribed(client, input, cover, candidates);
-        }
-        candidates.end_client(self.known.of(client), view)
-    }
-
     /// The places of a client's observers.
     fn places<'a>(
         &'a self,
@@ -355,90 +328,12 @@ impl Interest {
         &state.observers[first..first + self.observers_per_client]
     }
 
-    /// Walks the slots that a client knew and those that it sees, and passes on each
-    /// delivery, ascending by slot.
-    fn difference(
-        &self,
-        client: usize,
-        input: Input<'_>,
-        known: &[u32],
-        visible: &[u32],
-        mut deliver: impl FnMut(Delivery),
-    ) {
-        let behind = self.behind[client];
-        let (mut k, mut v) = (0, 0);
-        while k < known.len() || v < visible.len() {
-            let old = known.get(k).map_or(u32::MAX, |&word| slot_of(word));
-            let new = visible.get(v).map_or(u32::MAX, |&word| slot_of(word));
-            let tier = || visible.get(v).map_or(0, |&word| tier_of(word));
-            if old < new {
-                deliver(Delivery::new(Delivery::LEAVE, old));
-            } else if new < old {
-                deliver(Delivery::new(Delivery::ENTER, new).in_tier(tier()));
-            } else if behind {
-                deliver(Delivery::new(Delivery::RENEW, old).in_tier(tier()));
-            } else if input.merge.has_changed(old) {
-                deliver(Delivery::new(Delivery::UPDATE, old).in_tier(tier()));
-            }
-            k += usize::from(old <= new);
-            v += usize::from(new <= old);
-        }
-    }
-
-    /// Writes the deliveries of the served clients, and returns the difference that their
-    /// enters and leaves make to the hash.
-    fn compare(
-        &self,
-        workers: &Workers,
-        input: Input<'_>,
-        served: usize,
-        out: &mut Deliveries,
-    ) -> u64 {
-        let parts = self.parts(workers, served);
-        let tasks = client_parts(served, parts, out);
-        let mut hashes = vec![0u64; tasks.len()];
-        let tasks = tasks.into_iter().zip(&mut hashes);
-        workers.run(tasks.collect(), |((range, entries), hash)| {
-            let mut next = 0;
-            for client in range {
-                let (known, visible) = (self.known.of(client), self.visible.of(client));
-                self.difference(client, input, known, visible, |delivery| {
-                    entries[next] = delivery;
-                    next += 1;
-                    let element = state::known(ClientRow(client as u32), delivery.slot());
-                    match delivery.kind() {
-                        Delivery::ENTER => *hash = hash.wrapping_add(element),
-                        Delivery::LEAVE => *hash = hash.wrapping_sub(element),
-                        _ => {}
-                    }
-                });
-            }
-        });
-        hashes.into_iter().fold(0, u64::wrapping_add)
-    }
-
-    /// Replaces the known slots of served clients by those that they see. The other clients
-    /// are behind, unless they were owed nothing.
-    fn settle(&mut self, served: usize, total: u64, state: &mut State) {
-        std::mem::swap(&mut self.known, &mut self.visible);
-        for client in 0..self.used {
-            let end = self
-                .offsets
-                .get(client + 1)
-                .filter(|_| client + 1 < self.used);
-            let owed = end.copied().unwrap_or(total) > self.offsets[client];
-            if client >= served {
-                self.known.set(client, self.visible.of(client));
-            }
-            self.set_behind(client, client >= served && owed, state);
-        }
-    }
-
     fn set_behind(&mut self, client: usize, behind: bool, state: &mut State) {
         if self.behind[client] == behind {
             return;
         }
         self.behind[client] = behind;
+        self.behind_count = self.behind_count + usize::from(behind) - usize::from(!behind);
         let element = state::behind(ClientRow(client as u32));
         if behind {
             state.add(part::KNOWN, element);
@@ -472,5 +367,3 @@ fn client_parts(
 
 /// The minimum number of clients that is worth a second thread.
 const CLIENTS_GRAIN: usize = 256;
-/// The same, in places of their views.
-const VIEWS_GRAIN: usize = 64 * 1024;

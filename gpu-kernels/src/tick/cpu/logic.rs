@@ -222,6 +222,7 @@ impl Updates {
             let (after, notifications) = part.take_emitted();
             let mut runner = Runner::new(rules.scripts, world, after, notifications);
             for (n, offset) in range.zip(offsets) {
+                world.prefetch(commands, n + AHEAD);
                 *offset = 0;
                 let mut verdict = judge(world.state, rules.catalog, commands, n);
                 if let Verdict::Run(kind) = verdict
@@ -589,6 +590,7 @@ pub fn refusal(
     })
 }
 
+#[inline]
 fn judge(state: &State, catalog: &Catalog, commands: TickCommands<'_>, n: usize) -> Verdict {
     let command = commands.get(n);
     match catalog.command(command.kind, usize::from(command.word_count)) {
@@ -624,7 +626,9 @@ fn exclusive_scan_from(first: u64, numbers: &mut [u64]) -> u64 {
 }
 
 /// The minimum number of commands that is worth a second thread.
-const COMMANDS_GRAIN: usize = 2048;
+const COMMANDS_GRAIN: usize = 1024;
+/// So many commands ahead, an entity's row is asked for: entities come in random order.
+const AHEAD: usize = 8;
 
 fn asked(causes: &Option<Causes>, is_asked: bool) -> Option<TickCauses<'_>> {
     causes.as_ref().filter(|_| is_asked).map(Causes::of_tick)

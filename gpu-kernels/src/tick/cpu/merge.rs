@@ -92,6 +92,11 @@ impl Merge {
         self.changed[slot as usize] == self.stamp
     }
 
+    /// The number of living entities that changed in this tick, or were born in it.
+    pub fn changed_entities(&self) -> usize {
+        self.changed_entities
+    }
+
     /// Whether every living entity changed in this tick, or was born in it.
     pub fn all_changed(&self, state: &State) -> bool {
         let shared = state
@@ -143,7 +148,7 @@ impl Merge {
         let n = updates.len;
         self.sorter
             .sort(workers, &mut updates.pairs, n, 0..self.key_bits);
-        let parts = workers.parts(n);
+        let parts = workers.parts_of(n, UPDATES_GRAIN);
         let cuts = cuts(&updates.pairs[..n], state.columns, parts);
         grow(&mut self.keys, n);
         grow(&mut self.values, n);
@@ -380,3 +385,6 @@ fn cuts(updates: &[(u32, u32)], columns: usize, parts: usize) -> Vec<usize> {
     cuts.push(updates.len());
     cuts
 }
+
+/// The minimum number of updates that is worth a second thread.
+const UPDATES_GRAIN: usize = 4096;

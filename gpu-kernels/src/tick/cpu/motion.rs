@@ -2,7 +2,7 @@ use device::cpu::{Workers, ranges, take};
 use shared::world::course::VELOCITY_MAX;
 use shared::{Slot, WorldConfig};
 
-use super::{Merge, State};
+use super::{Merge, State, first_axes};
 use crate::tick::output::Courses;
 use crate::tick::state::{SlotState, Snapshot, Track, part, track};
 
@@ -123,9 +123,7 @@ impl Motion {
 
 impl Rule {
     fn position(&self, row: &[i32]) -> [i32; 3] {
-        let mut position = [0; 3];
-        position[..self.dimensions].copy_from_slice(&row[..self.dimensions]);
-        position
+        first_axes(row, self.dimensions)
     }
 
     fn run(&self, share: Share<'_>, columns: usize, stamp: u32) {
@@ -150,9 +148,12 @@ impl Rule {
             }
             if has_departed {
                 departed.slots.push(slot);
-                let velocity = track.step.map(|step| if track.glides { step } else { 0 });
-                let velocity = &velocity[..self.dimensions];
-                departed.velocities.extend_from_slice(velocity);
+                let velocity = match track.glides {
+                    true => track.step,
+                    false => [0; 3],
+                };
+                let velocity = velocity.into_iter().take(self.dimensions);
+                departed.velocities.extend(velocity);
                 departed.fresh += usize::from(share.changed[i] != stamp);
                 share.changed[i] = stamp;
             }
@@ -161,7 +162,10 @@ impl Rule {
 
     /// Advances a track by one tick. True if clients need a new course.
     fn advance(&self, track: &mut Track, here: [i32; 3], last: [i32; 3], row: &[i32]) -> bool {
-        let step = [0, 1, 2].map(|axis| here[axis] - last[axis]);
+        let mut step = here;
+        for (step, last) in step.iter_mut().zip(last) {
+            *step -= last;
+        }
         let mut has_departed = false;
         let mut offset = [0; 3];
         for axis in 0..self.dimensions {

@@ -70,13 +70,18 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         // A pair and its copy for sorting; a box as given and a sorted one.
         ("index of publications", carriers * (2 * 16 + 2 * 28)),
         ("index of areas", areas * (2 * 16 + 2 * 28)),
+        // And deliveries of parts of the clients, before they are joined.
         ("known sets", clients * u64::from(world.visible_max) * 2 * 4),
         // With those of clients that have no effect.
         ("commands", commands * (20 + 8 + 4 + 16)),
         // Parts of the commands keep up to twice as many before they are joined.
         ("updates and their sort", updates * (16 + 16)),
         ("merged changes", updates * (8 + 2 * (6 + 6 * causes))),
-        ("bucket index and its sort", slots * (2 * 16 + 4 + 12)),
+        // And where each entity was after the tick before.
+        (
+            "bucket index and its sort",
+            slots * (2 * 16 + 4 + 12 + 4 + 12),
+        ),
         ("clients' offsets and runs", clients * (8 + 4 + 24)),
         ("deliveries", limits.deliveries_per_tick * 2 * 4),
         ("first updates", slots * columns * 8 * causes),

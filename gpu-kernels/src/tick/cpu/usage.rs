@@ -65,6 +65,7 @@ impl State {
 
 /// Whether the entity of a frame's n-th command has given it as often before as it may. A
 /// frame has the commands of an entity one after another.
+#[inline]
 pub fn is_surplus(catalog: &Catalog, commands: TickCommands<'_>, n: usize) -> bool {
     let command = commands.get(n);
     let Some(most) = catalog.per_tick(command.kind) else {

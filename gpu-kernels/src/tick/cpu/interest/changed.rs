@@ -103,7 +103,7 @@ impl Interest {
             });
         }
         if self.with_regions {
-            let scratch = (&mut scratch.cover, &mut scratch.seen);
+            let scratch = (&mut scratch.search.cover, &mut scratch.seen);
             self.changed_subscribed(client, input, scratch, |slot| visit(&[slot], 0..1));
         }
     }
@@ -123,7 +123,9 @@ pub(super) fn copy_run(entries: &mut [Delivery], next: usize, slots: &[u32], run
             slots[at..].first_chunk::<CHUNK>(),
         );
         if let (Some(entries), Some(slots)) = room {
-            *entries = slots.map(|slot| Delivery::new(Delivery::UPDATE, slot));
+            for (entry, &slot) in entries.iter_mut().zip(slots) {
+                *entry = Delivery::new(Delivery::UPDATE, slot);
+            }
             at += CHUNK;
         } else {
             entries[at] = Delivery::new(Delivery::UPDATE, slots[at]);

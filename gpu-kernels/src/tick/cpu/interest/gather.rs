@@ -4,6 +4,7 @@ use shared::world::schema::WorldInfo;
 use super::views::{slot_of, word};
 use crate::logic::{squared_distance, within_distance};
 use crate::tick::cpu::index::{Block, Index};
+use crate::tick::cpu::merge::Merge;
 
 /// The place of an observer.
 pub struct Viewpoint {
@@ -67,11 +68,10 @@ impl Candidates {
             0 => 0,
             _ => world.capacity.div_ceil(64) as usize,
         };
-        let aoi = u64::from(world.aoi.raw().unsigned_abs());
         Candidates {
             max,
             margin: u64::from(margin),
-            tiers: [aoi >> 3, aoi >> 2, aoi >> 1].map(|radius| radius * radius),
+            tiers: tiers(world).map(i64::unsigned_abs),
             known: vec![0; words],
             found: Vec::with_capacity(2 * max + 1),
             all: Vec::with_capacity(4 * max + 1),
@@ -243,21 +243,33 @@ impl Candidates {
         });
     }
 
-    /// Writes the nearest slots, ascending, each with its tier, and returns their number.
-    pub fn end_client(&mut self, known: &[u32], view: &mut [u32]) -> usize {
+    /// Writes the words of the nearest entities, ascending.
+    pub fn end_client<'a>(
+        &mut self,
+        known: &[u32],
+        merge: &Merge,
+        view: &'a mut [u32],
+    ) -> &'a [u32] {
+        let view = &mut view[..self.all.len()];
         for (place, &(rank, slot)) in view.iter_mut().zip(&self.all) {
             let distance = rank.saturating_sub(1);
             let tier = self.tiers.iter().filter(|&&tier| distance > tier).count();
-            *place = word(slot, tier as u32);
+            *place = word(slot, merge.has_changed(slot)) + tier as u32;
         }
-        view[..self.all.len()].sort_unstable();
+        view.sort_unstable();
         if self.margin > 0 {
             for &word in known {
                 self.known[slot_of(word) as usize / 64] = 0;
             }
         }
-        self.all.len()
+        view
     }
+}
+
+/// The squared distances at which tiers end, except that of the last one.
+pub fn tiers(world: &WorldInfo) -> [i64; 3] {
+    let aoi = i64::from(world.aoi.raw());
+    [aoi >> 3, aoi >> 2, aoi >> 1].map(|radius| radius * radius)
 }
 
 /// Rank of a candidate: an entity that an observer follows comes before all others, even

@@ -28,6 +28,12 @@ impl Interest {
             .filter_map(move |region| state.box_of(region, self.dimensions))
     }
 
+    /// Whether a client has any subscription.
+    #[inline]
+    pub(super) fn subscribes(&self, client: usize, state: &State) -> bool {
+        self.with_regions && self.subscriptions(client, state).next().is_some()
+    }
+
     /// Adds the entities that are published in a client's subscriptions. They rank by the
     /// distance from the nearest observer, however far. Without an observer, all rank the
     /// same. Each is looked at once, however many subscriptions show it.

@@ -1,7 +1,9 @@
-/// Sets of slots with tiers, one for each client, all with the same capacity. Each is a word:
-/// the tier in the lowest bits, so that words ascend as slots do.
+/// Sets of entities, one for each client, all with the same capacity. Each entity is a
+/// [`word`], and words ascend as slots do.
+#[derive(Default)]
 pub struct Views {
-    pub slots: Vec<u32>,
+    /// By client: `stride` places.
+    pub words: Vec<u32>,
     pub counts: Vec<u32>,
     stride: usize,
 }
@@ -9,40 +11,36 @@ pub struct Views {
 impl Views {
     pub fn new(clients: usize, stride: usize) -> Views {
         Views {
-            slots: vec![0; clients * stride],
+            words: vec![0; clients * stride],
             counts: vec![0; clients],
             stride,
         }
     }
 
     pub fn of(&self, client: usize) -> &[u32] {
-        &self.slots[client * self.stride..][..self.counts[client] as usize]
+        &self.words[client * self.stride..][..self.counts[client] as usize]
     }
 
-    pub fn set(&mut self, client: usize, words: &[u32]) {
-        self.slots[client * self.stride..][..words.len()].copy_from_slice(words);
+    pub fn set(&mut self, client: usize, words: impl ExactSizeIterator<Item = u32>) {
         self.counts[client] = words.len() as u32;
-    }
-
-    /// Sets slots whose tiers are not known.
-    pub fn set_slots(&mut self, client: usize, slots: &[u32]) {
-        let words: Vec<u32> = slots.iter().map(|&slot| word(slot, 0)).collect();
-        self.set(client, &words);
+        let places = &mut self.words[client * self.stride..];
+        for (place, word) in places.iter_mut().zip(words) {
+            *place = word;
+        }
     }
 }
 
-impl Default for Views {
-    fn default() -> Views {
-        Views::new(0, 0)
-    }
-}
-
-pub fn word(slot: u32, tier: u32) -> u32 {
-    slot << TIER_BITS | tier
+/// An entity in the first tier.
+pub fn word(slot: u32, has_changed: bool) -> u32 {
+    slot << SLOT_SHIFT | u32::from(has_changed) << TIER_BITS
 }
 
 pub fn slot_of(word: u32) -> u32 {
-    word >> TIER_BITS
+    word >> SLOT_SHIFT
+}
+
+pub fn has_changed(word: u32) -> bool {
+    word >> TIER_BITS & 1 == 1
 }
 
 pub fn tier_of(word: u32) -> u32 {
@@ -50,3 +48,4 @@ pub fn tier_of(word: u32) -> u32 {
 }
 
 const TIER_BITS: u32 = 2;
+const SLOT_SHIFT: u32 = TIER_BITS + 1;

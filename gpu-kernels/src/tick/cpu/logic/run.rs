@@ -8,9 +8,10 @@ use shared::{EntityId, Slot};
 use super::pairs::{Pair, Pairs};
 use crate::logic::Scripts;
 use crate::tick::cpu::emitted::Emitted;
-use crate::tick::cpu::{Index, State};
+use crate::tick::cpu::{Index, State, TickCommands};
 use crate::tick::notification::Notification;
 use crate::tick::timed::TimedCommand;
+use device::cpu::lanes::prefetch;
 
 /// The world as commands see it.
 #[derive(Clone, Copy)]
@@ -18,6 +19,19 @@ pub struct Frozen<'a> {
     pub state: &'a State,
     pub index: &'a Index,
     pub kind_columns: &'a [u64],
+}
+
+impl Frozen<'_> {
+    /// Asks for what the entity of a command that comes soon has in memory.
+    #[inline]
+    pub fn prefetch(&self, commands: TickCommands<'_>, n: usize) {
+        if n < commands.len() {
+            let slot = commands.get(n).entity.slot.index();
+            prefetch(&self.state.rows, slot * self.state.columns);
+            prefetch(self.state.slots.generations(), slot);
+            prefetch(self.state.slots.states(), slot);
+        }
+    }
 }
 
 impl World for Frozen<'_> {
