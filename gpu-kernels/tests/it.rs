@@ -24,6 +24,7 @@ mod rules;
 mod scripts;
 mod snapshot;
 mod subscriptions;
+mod sums;
 mod symbols;
 mod timed;
 mod trial;
