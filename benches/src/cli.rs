@@ -9,7 +9,7 @@ use crate::bench::Entry;
 use crate::engines::{Content, Events, Regions};
 use crate::report::{Printer, Report, reprint};
 use crate::tick::{Crowd, Deals, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Thesis};
-use crate::transport::{Dashboards, Networks, Swarm};
+use crate::transport::{Dashboards, LiveDeals, Networks, Swarm};
 
 /// All benches, in the order of the help and of reprinted tables.
 pub const BENCHES: &[Entry] = &[
@@ -27,6 +27,8 @@ pub const BENCHES: &[Entry] = &[
     Entry::of::<Networks>(),
     #[cfg(target_os = "linux")]
     Entry::of::<Swarm>(),
+    #[cfg(target_os = "linux")]
+    Entry::of::<LiveDeals>(),
     #[cfg(target_os = "linux")]
     Entry::of::<Dashboards>(),
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
