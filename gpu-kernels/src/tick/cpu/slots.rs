@@ -14,6 +14,8 @@ pub struct Slots {
     /// No slot from this on was ever filled.
     used: usize,
     live: usize,
+    /// How often anything of this changed.
+    version: u64,
 }
 
 impl Slots {
@@ -26,6 +28,7 @@ impl Slots {
             free_hint: 0,
             used: 0,
             live: 0,
+            version: 0,
         };
         slots.rebuild();
         slots
@@ -52,6 +55,11 @@ impl Slots {
         self.live
     }
 
+    /// A number that is another one once anything has changed.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
     pub fn is_live(&self, slot: usize) -> bool {
         self.states[slot] == SlotState::Live
     }
@@ -74,6 +82,7 @@ impl Slots {
 
     pub fn set(&mut self, slot: Slot, state: SlotState, kind: u16, generation: u32) {
         let i = slot.index();
+        self.version += 1;
         self.live -= usize::from(self.is_live(i));
         self.live += usize::from(state == SlotState::Live);
         self.states[i] = state;
@@ -97,6 +106,7 @@ impl Slots {
 
     /// Computes everything else from states and generations.
     fn rebuild(&mut self) {
+        self.version += 1;
         self.free.fill(0);
         self.free_hint = 0;
         self.used = 0;
