@@ -11,7 +11,7 @@ use crate::report::{Printer, Report, reprint};
 use crate::tick::{
     Crowd, Deals, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Stages, Thesis,
 };
-use crate::transport::{Dashboards, Networks, Swarm};
+use crate::transport::{Dashboards, LiveDeals, Networks, Swarm};
 
 /// All benches, in the order of the help and of reprinted tables.
 pub const BENCHES: &[Entry] = &[
@@ -30,6 +30,8 @@ pub const BENCHES: &[Entry] = &[
     Entry::of::<Networks>(),
     #[cfg(target_os = "linux")]
     Entry::of::<Swarm>(),
+    #[cfg(target_os = "linux")]
+    Entry::of::<LiveDeals>(),
     #[cfg(target_os = "linux")]
     Entry::of::<Dashboards>(),
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -3,6 +3,7 @@
 //! | module | measures |
 //! | --- | --- |
 //! | `swarm` | live clients on one machine, the server's cores and the bots' apart or shared |
+//! | `deals` | transfers that are confirmed once they are on disk |
 //! | `dashboards` | what open dashboards cost the tick |
 //! | `networks` | what bad networks do to a player |
 //! | `bots` | the bots, in a process of their own |
@@ -16,6 +17,8 @@ mod cores;
 #[cfg(target_os = "linux")]
 mod dashboards;
 #[cfg(target_os = "linux")]
+mod deals;
+#[cfg(target_os = "linux")]
 mod floor;
 pub mod networks;
 #[cfg(target_os = "linux")]
@@ -23,6 +26,8 @@ mod swarm;
 
 #[cfg(target_os = "linux")]
 pub use dashboards::Dashboards;
+#[cfg(target_os = "linux")]
+pub use deals::LiveDeals;
 pub use networks::Networks;
 #[cfg(target_os = "linux")]
 pub use swarm::Swarm;

@@ -3,6 +3,8 @@
 
 mod common;
 mod content;
+#[cfg(target_os = "linux")]
+mod deals;
 mod events;
 mod networks;
 mod readme;

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | [`addresses`] | where a server may be reached |
 //! | `race` | attempts to reach it there, of which the first wins |
-//! | `carrier` | a game's bytes over a connection |
+//! | [`carrier`] | a game's bytes over a connection |
 //! | [`connect`] | which server to trust, and why a connection ended |
 //! | [`game_client`] | a client for a game loop: [`client_core::Game`] and its connections |
 //! | [`local`] | a server in the same process, without a network |
@@ -28,7 +28,7 @@
 pub mod addresses;
 #[cfg(feature = "bots")]
 pub mod behaviour;
-mod carrier;
+pub mod carrier;
 #[cfg(feature = "bots")]
 pub mod cli;
 #[cfg(feature = "tokio")]

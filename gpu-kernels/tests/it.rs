@@ -26,6 +26,7 @@ mod scripts;
 mod shared_world;
 mod snapshot;
 mod subscriptions;
+mod sums;
 mod symbols;
 mod timed;
 mod trial;

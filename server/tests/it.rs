@@ -30,6 +30,7 @@ mod common;
 mod courses;
 mod crowds;
 mod dashboard;
+mod deals_happen_once;
 mod docs;
 mod files_are_private;
 mod floods;

@@ -14,6 +14,7 @@ use shared::{EntityId, Tick, WorldConfig};
 
 use super::backends::{BackendOptions, Candidate};
 use crate::bench::Bench;
+use crate::dice::Zipf;
 use crate::options::at_least_one;
 use crate::report::markdown::{head, line, number, title};
 use crate::report::{Recorder, Report, Row, Sample};
@@ -200,33 +201,6 @@ fn sample(
     let found = rows.chunks_exact(columns).map(|row| row[gold]);
     ensure!(found.eq(held), "{} differs from the loop", candidate.name);
     Ok((samples, looped))
-}
-
-/// Draws places by Zipf's law: the n-th is drawn in proportion to n to the power of -z.
-struct Zipf {
-    /// By place: how likely it is to be this one or one before.
-    cumulated: Vec<f64>,
-}
-
-impl Zipf {
-    fn new(places: usize, exponent: f64) -> Zipf {
-        let mut sum = 0.0;
-        let weights = (1..=places).map(|place| (place as f64).powf(-exponent));
-        let sums: Vec<f64> = weights
-            .map(|weight| {
-                sum += weight;
-                sum
-            })
-            .collect();
-        let cumulated = sums.into_iter().map(|so_far| so_far / sum).collect();
-        Zipf { cumulated }
-    }
-
-    fn of(&self, random: u64) -> usize {
-        let share = (random >> 11) as f64 / (1u64 << 53) as f64;
-        let place = self.cumulated.partition_point(|&so_far| so_far <= share);
-        place.min(self.cumulated.len() - 1)
-    }
 }
 
 fn config(options: &Options) -> anyhow::Result<WorldConfig> {

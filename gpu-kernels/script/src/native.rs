@@ -13,6 +13,7 @@
 //! | `emit` | instructions → Cranelift's |
 //! | `frame` | what the machine code reads, and whom it calls |
 //! | `function` | the machine code of a command and its memory |
+//! | `prefetch` | what runs read soon |
 //! | `thread` | runs commands, for one thread |
 
 // The only module of the crate that may.
@@ -23,6 +24,7 @@ mod emit;
 mod facts;
 mod frame;
 mod function;
+mod prefetch;
 mod thread;
 
 use std::sync::Arc;
@@ -31,6 +33,7 @@ use shared::world::schema::ATTRIBUTES_MAX;
 use thiserror::Error;
 
 pub use frame::{Pair, Rows, View};
+pub use prefetch::prefetch;
 pub use thread::{Call, Ended, Host, Thread};
 
 use crate::interpreter::Space;

@@ -35,8 +35,9 @@ mod turn;
 
 use std::fmt::Write;
 
-use crate::atomic::Keys;
 use crate::ir::Code;
+
+pub use atomic::AtomicCommand;
 
 use atomic::Workers;
 use effects::Pass;
@@ -80,8 +81,8 @@ pub mod atomic_kernels {
     pub const WARPS: &str = "atomic_run_warps";
 }
 
-/// The text for a world's atomic commands, with their numbers and keys.
-pub fn atomic_module(commands: &[(u16, &Code, &Keys)], layout: &Layout) -> String {
+/// The text for a world's atomic commands.
+pub fn atomic_module(commands: &[AtomicCommand<'_>], layout: &Layout) -> String {
     let mut text = header();
     let bodies = [
         (atomic_kernels::KEYS, atomic::keys(commands, layout)),

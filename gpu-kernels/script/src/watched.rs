@@ -85,6 +85,11 @@ impl Watched {
         self.commands.contains_key(&command.0)
     }
 
+    pub fn is_atomic(&self, command: CommandKind) -> bool {
+        let sited = self.commands.get(&command.0);
+        sited.is_some_and(|sited| sited.code.is_atomic())
+    }
+
     pub fn texts(&self) -> &[Text] {
         &self.texts
     }

@@ -17,6 +17,15 @@ use crate::types::{Type, Value};
 /// The token of births that no client waits for.
 const POPULATION_TOKEN: i32 = -1;
 
+/// A call of a command, to be given later or by a test.
+pub(super) struct GivenCommand<'a> {
+    pub call: &'a syn::ExprCall,
+    pub name: String,
+    pub command: u16,
+    pub actor: Option<Operand>,
+    pub words: Vec<Operand>,
+}
+
 impl<'a> Lower<'a> {
     /// `entity.attribute = value`, and `+=` and the like.
     pub(super) fn update(
@@ -227,9 +236,38 @@ impl<'a> Lower<'a> {
             let label = format!("expected 1 to {most}");
             return Err(self.problem(at_ticks.span(), message, label));
         }
+        let label = "expected `after(ticks, command(…))`";
+        let given = self.given_command(command, label, "only commands can be put off")?;
+        let GivenCommand {
+            call,
+            name,
+            command,
+            actor,
+            words,
+        } = given;
+        if words.len() > TIMED_WORDS_MAX {
+            let message = format!("`{name}` has too many parameters to be put off");
+            let label = format!("at most {TIMED_WORDS_MAX}, found {}", words.len());
+            return Err(self.problem(call.span(), message, label));
+        }
+        self.put_off(After {
+            ticks,
+            actor,
+            command,
+            words,
+        })
+    }
+
+    /// A call of a command with its arguments. The labels are for what is no call, and for what
+    /// is no command.
+    pub(super) fn given_command(
+        &mut self,
+        command: &'a syn::Expr,
+        no_call: &str,
+        no_command: &str,
+    ) -> Checked<GivenCommand<'a>> {
         let syn::Expr::Call(call) = strip(command) else {
-            let label = "expected `after(ticks, command(…))`";
-            return Err(self.problem(command.span(), "this is not a command", label));
+            return Err(self.problem(command.span(), "this is not a command", no_call));
         };
         let name = match strip(&call.func) {
             syn::Expr::Path(path) => path.path.get_ident().map(name_of),
@@ -249,8 +287,7 @@ impl<'a> Lower<'a> {
                     || BUILTINS.iter().any(|(builtin, _)| *builtin == name) =>
                 {
                     let message = format!("`{name}` is not a command");
-                    let label = "only commands can be put off";
-                    self.problem(call.func.span(), message, label)
+                    self.problem(call.func.span(), message, no_command)
                 }
                 None => {
                     let label = "expected a function with `#[command]`";
@@ -271,15 +308,11 @@ impl<'a> Lower<'a> {
                 false => self.words(value, &mut words),
             }
         }
-        if words.len() > TIMED_WORDS_MAX {
-            let message = format!("`{name}` has too many parameters to be put off");
-            let label = format!("at most {TIMED_WORDS_MAX}, found {}", words.len());
-            return Err(self.problem(call.span(), message, label));
-        }
-        self.put_off(After {
-            ticks,
-            actor,
+        Ok(GivenCommand {
+            call,
+            name,
             command: signature.kind.0,
+            actor,
             words,
         })
     }

@@ -4,12 +4,9 @@ use proc_macro2::Span;
 use shared::CommandKind;
 use syn::spanned::Spanned;
 
-use super::call::count;
 use super::sites::{TestStep, What};
-use super::statement::strip;
 use super::{Checked, Lower};
 use crate::ir::{Inst, Operand};
-use crate::parse::name_of;
 use crate::types::{Type, Value};
 
 impl<'a> Lower<'a> {
@@ -99,48 +96,14 @@ impl<'a> Lower<'a> {
 
     /// `send(command(me, …))`.
     fn test_send(&mut self, command: &'a syn::Expr) -> Checked<Value> {
-        let syn::Expr::Call(call) = strip(command) else {
-            let label = "expected `send(command(me, …))`";
-            return Err(self.problem(command.span(), "this is not a command", label));
-        };
-        let name = match strip(&call.func) {
-            syn::Expr::Path(path) => path.path.get_ident().map(name_of),
-            _ => None,
-        };
-        let name = name.unwrap_or_default();
-        let unit = self.unit;
-        let Some(signature) = unit.commands.get(&name) else {
-            let message = format!("there is no command `{name}`");
-            let label = "expected a function with `#[command]`";
-            let known = unit.commands.keys().map(String::as_str);
-            let near = shared::predicate::nearest(&name, known);
-            return Err(match near {
-                Some(near) => {
-                    let help = format!("did you mean `{near}`?");
-                    self.helped(call.func.span(), message, "", help)
-                }
-                None => self.problem(call.func.span(), message, label),
-            });
-        };
-        let expected = signature.function.parameters.len();
-        if call.args.len() != expected {
-            let message = format!("`{name}` takes {}", count(expected, "argument"));
-            return Err(self.problem(call.span(), message, format!("found {}", call.args.len())));
-        }
-        let (mut actor, mut words) = (None, vec![]);
-        for (argument, parameter) in call.args.iter().zip(&signature.function.parameters) {
-            let value = self.expression_of(argument, parameter.ty)?;
-            match parameter.name == "me" {
-                true => actor = Some(value.operand()),
-                false => self.words(value, &mut words),
-            }
-        }
+        let label = "expected `send(command(me, …))`";
+        let given = self.given_command(command, label, "only commands can be sent")?;
         let step = TestStep::Send {
-            command: signature.kind.0,
-            actor,
-            words,
+            command: given.command,
+            actor: given.actor,
+            words: given.words,
         };
-        self.test_step(call.span(), step);
+        self.test_step(given.call.span(), step);
         Ok(Value::UNIT)
     }
 

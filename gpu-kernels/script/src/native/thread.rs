@@ -9,6 +9,7 @@ use shared::{EntityId, Slot};
 use super::Native;
 use super::frame::{After, Frame, Near, Notify, OVERRUN, Outcome, Pair, Rows, View};
 use super::function::Function;
+use super::prefetch::prefetch;
 use crate::atomic::KEYS_MAX;
 use crate::interpreter::{NoEffect, Outgoing};
 use crate::ir::{EFFECTS_MAX, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, WRITES_MAX};
@@ -198,6 +199,17 @@ impl<'a, H: Host> Thread<'a, H> {
         match count {
             OVERRUN => Err(NoEffect::Overrun),
             count => Ok(count as usize),
+        }
+    }
+
+    /// Prefetches what commands read of an entity, if the slot was ever used: its row, and its
+    /// generation. Of states and kinds, many are in a line.
+    #[inline]
+    pub fn prefetch(&self, slot: Slot) {
+        if slot.0 < self.frame.slots {
+            let slot = slot.index();
+            prefetch(self.frame.rows.wrapping_add(slot * self.columns));
+            prefetch(self.frame.generations.wrapping_add(slot));
         }
     }
 

@@ -8,14 +8,37 @@
 use std::fmt::Write as _;
 
 use crate::atomic::{KEYS_MAX, Key, Keys};
-use crate::ir::{Code, EFFECTS_MAX, Inst, NOBODY, WRITES_MAX};
+use crate::ir::{Code, EFFECTS_MAX, NOBODY};
+use crate::logic::Command;
 
 use super::entities;
-use super::kernel::Run;
+use super::kernel::{Run, own_number};
 use super::layout::Layout;
 use super::memory::{LOAD_LIVE, Presence, STORE_LIVE, TICK, element_of, load, load_of, store};
 use super::text::{Flag, Half, Label, Long, Text, Value, Word};
 use super::turn::{ENTRY_BYTES, LOG, Turn};
+
+/// A command that is atomic.
+#[derive(Clone, Copy)]
+pub struct AtomicCommand<'a> {
+    pub kind: u16,
+    pub code: &'a Code,
+    pub keys: &'a Keys,
+    /// The most writes of a run.
+    pub writes_max: u64,
+}
+
+impl AtomicCommand<'_> {
+    /// `None` if the command is not atomic.
+    pub fn of(command: &Command) -> Option<AtomicCommand<'_>> {
+        Some(AtomicCommand {
+            kind: command.schema.kind.id(),
+            code: &command.code,
+            keys: command.atomic.as_ref()?,
+            writes_max: command.updates_max,
+        })
+    }
+}
 
 /// Who runs commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +51,11 @@ pub enum Workers {
 }
 
 /// The body of the kernel that finds the slots of each turn's keys.
-pub fn keys(commands: &[(u16, &Code, &Keys)], layout: &Layout) -> String {
+pub fn keys(commands: &[AtomicCommand<'_>], layout: &Layout) -> String {
     let mut text = Text::default();
     let [again, next, done] = [(); 3].map(|()| text.label());
     let count = turns(&mut text, layout);
-    let (turn, step) = own_number(&mut text);
+    let [turn, step] = own_number(&mut text);
     let is_none: Flag = text.set("setp.ge.u32", format_args!("{turn}, {count}"));
     text.jump_if(is_none, done);
     text.place(again);
@@ -53,13 +76,13 @@ pub fn keys(commands: &[(u16, &Code, &Keys)], layout: &Layout) -> String {
         &mut text,
         layout,
         record,
-        commands.iter().map(|command| command.0),
+        commands.iter().map(|command| command.kind),
     );
     text.jump(next);
-    for (label, (_, _, keys)) in labels.into_iter().zip(commands) {
+    for (label, command) in labels.into_iter().zip(commands) {
         text.place(label);
         let mut found: Vec<Word> = vec![];
-        for &path in keys.paths() {
+        for &path in command.keys.paths() {
             let slot = match path {
                 Key::Actor => load(&mut text, record, layout.command.slot as i32),
                 Key::Word(number) => {
@@ -121,11 +144,11 @@ fn resolved(text: &mut Text, layout: &Layout, reference: Value) -> Word {
 }
 
 /// The body of a kernel that runs commands.
-pub fn run(commands: &[(u16, &Code, &Keys)], layout: &Layout, workers: Workers) -> String {
+pub fn run(commands: &[AtomicCommand<'_>], layout: &Layout, workers: Workers) -> String {
     let mut text = Text::default();
     text.has_live_rows = true;
     // A code's registers are the first.
-    let registers = commands.iter().map(|(_, code, _)| code.registers).max();
+    let registers = commands.iter().map(|command| command.code.registers).max();
     for _ in 0..registers.unwrap_or(0) {
         text.register::<Word>();
     }
@@ -161,10 +184,10 @@ pub fn run(commands: &[(u16, &Code, &Keys)], layout: &Layout, workers: Workers) 
         &mut text,
         layout,
         record,
-        commands.iter().map(|command| command.0),
+        commands.iter().map(|command| command.kind),
     );
     text.jump(ran);
-    for (label, &(kind, code, _)) in labels.into_iter().zip(commands) {
+    for (label, &AtomicCommand { kind, code, .. }) in labels.into_iter().zip(commands) {
         text.place(label);
         let own = Turn::new(&mut text, kind, [turn, written, verdict], ran);
         Run::of_turn(&mut text, layout, code, (kind, place), own, ran).write();
@@ -185,28 +208,10 @@ pub fn run(commands: &[(u16, &Code, &Keys)], layout: &Layout, workers: Workers) 
     text.place(exit);
     text.line(format_args!("ret"));
     let mut body = String::new();
-    let bytes = writes_max(commands) * ENTRY_BYTES;
+    let writes_max = commands.iter().map(|command| command.writes_max).max();
+    let bytes = writes_max.unwrap_or(0).max(1) * u64::from(ENTRY_BYTES);
     let _ = writeln!(body, "    .local .align 8 .b8 {LOG}[{bytes}];");
     body + &text.finish()
-}
-
-/// The most writes of a run.
-fn writes_max(commands: &[(u16, &Code, &Keys)]) -> u32 {
-    let of = |code: &Code| {
-        let writes = code.insts.iter().filter(|i| matches!(i, Inst::Write(_)));
-        let jumps_back = code
-            .insts
-            .iter()
-            .zip(0..)
-            .any(|(inst, at)| inst.target().is_some_and(|to| to <= at));
-        if jumps_back {
-            WRITES_MAX
-        } else {
-            writes.count().min(WRITES_MAX)
-        }
-    };
-    let most = commands.iter().map(|(_, code, _)| of(code)).max();
-    most.unwrap_or(0).max(1) as u32
 }
 
 /// Takes turns by the number of the thread.
@@ -217,7 +222,7 @@ fn by_threads(
     turn: Word,
     [take, got, exit]: [Label; 3],
 ) {
-    let (number, step) = own_number(text);
+    let [number, step] = own_number(text);
     let first = load(text, counters, layout.counters.atomic_first as i32);
     text.place(take);
     let is_none: Flag = text.set("setp.ge.u32", format_args!("{number}, {first}"));
@@ -278,10 +283,13 @@ fn others(
     text: &mut Text,
     layout: &Layout,
     turn: Word,
-    commands: &[(u16, &Code, &Keys)],
+    commands: &[AtomicCommand<'_>],
 ) -> Vec<Word> {
     let next = element_of(text, layout.world.atomic_next, turn, 4 * KEYS_MAX as u32);
-    let most = commands.iter().map(|(_, _, keys)| keys.paths().len()).max();
+    let most = commands
+        .iter()
+        .map(|command| command.keys.paths().len())
+        .max();
     let keys = 0..most.unwrap_or(0) as i32;
     keys.map(|key| load(text, next, 4 * key)).collect()
 }
@@ -350,17 +358,6 @@ fn turns(text: &mut Text, layout: &Layout) -> Word {
     text.set(
         "min.u32",
         format_args!("{asked}, {}", layout.numbers.atomic_max),
-    )
-}
-
-/// The number of the thread in the grid, and how many there are.
-fn own_number(text: &mut Text) -> (Word, Word) {
-    let [block, threads, thread, blocks] = ["%ctaid.x", "%ntid.x", "%tid.x", "%nctaid.x"]
-        .map(|special| -> Word { text.set("mov.u32", format_args!("{special}")) });
-    let number = text.set("mad.lo.u32", format_args!("{block}, {threads}, {thread}"));
-    (
-        number,
-        text.set("mul.lo.u32", format_args!("{blocks}, {threads}")),
     )
 }
 

@@ -41,12 +41,18 @@ fn own_part(text: &mut Text, layout: &Layout, kind: u16) -> [Word; 3] {
     let starts = table(text, layout.world.group_starts);
     let offset = i32::from(kind) * 4;
     let (start, end) = (load(text, starts, offset), load(text, starts, offset + 4));
+    let [number, step] = own_number(text);
+    let place = text.set("add.u32", format_args!("{number}, {start}"));
+    [place, end, step]
+}
+
+/// The number of the thread in the grid, and how many there are.
+pub fn own_number(text: &mut Text) -> [Word; 2] {
     let [block, threads, thread, blocks] = ["%ctaid.x", "%ntid.x", "%tid.x", "%nctaid.x"]
         .map(|special| -> Word { text.set("mov.u32", format_args!("{special}")) });
-    let place: Word = text.set("mad.lo.u32", format_args!("{block}, {threads}, {thread}"));
-    let place = text.set("add.u32", format_args!("{place}, {start}"));
+    let number = text.set("mad.lo.u32", format_args!("{block}, {threads}, {thread}"));
     let step = text.set("mul.lo.u32", format_args!("{blocks}, {threads}"));
-    [place, end, step]
+    [number, step]
 }
 
 /// The run of one command.

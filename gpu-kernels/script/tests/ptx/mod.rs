@@ -16,7 +16,8 @@ use std::{env, fs, thread};
 
 use script::atomic::Keys;
 use script::interpreter::Interpreter;
-use script::ir::{Binary, Code, Inst, NOBODY, Operand, Reg};
+use script::ir::{Binary, Code, Inst, NOBODY, Operand, Reg, WRITES_MAX};
+use script::ptx::AtomicCommand;
 use script::{Logic, ptx};
 use shared::world::logic::{LogicConfig, Text as WorldText};
 
@@ -68,10 +69,14 @@ fn all_atomic_commands_of_a_world_assemble_together() {
         let keys = codes
             .each_ref()
             .map(|code| Keys::of(code).unwrap_or_default());
-        let commands: Vec<_> = (7..).zip(&codes).zip(&keys).collect();
+        let commands = (7..).zip(&codes).zip(&keys);
         let commands: Vec<_> = commands
-            .iter()
-            .map(|&((n, code), keys)| (n, code, keys))
+            .map(|((kind, code), keys)| AtomicCommand {
+                kind,
+                code,
+                keys,
+                writes_max: WRITES_MAX as u64,
+            })
             .collect();
         let text = ptx::atomic_module(&commands, &layout);
         for target in ["sm_75", "sm_90"] {

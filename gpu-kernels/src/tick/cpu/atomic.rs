@@ -1,17 +1,18 @@
 //! Runs the tick's atomic commands, one after another, over the merged world.
 //!
 //! A run changes the rows at once, and logs what was in them. Where it has no effect, the log
-//! undoes it. In the end the log is sorted by (slot, column): its first entry there is what the
-//! merge left, and its last one comes from the command that left what is there now.
+//! undoes it. The first entry of a (slot, column) is what the merge left there, and the last one
+//! comes from the command that left what is there now.
 
 mod join;
 mod log;
 mod run;
+mod written;
 
-use device::cpu::{RadixSorter, Workers};
-use script::atomic::KEYS_MAX;
+use script::atomic::{KEYS_MAX, Key, Keys};
 use script::interpreter::NoEffect;
 use script::ir::NOBODY;
+use script::native::prefetch;
 use shared::{CommandKind, EntityRef, WorldConfig};
 
 use super::emitted::Emitted;
@@ -25,6 +26,7 @@ use crate::tick::trace::{Trace, TracedUpdate};
 use join::join;
 use log::Log;
 use run::Turns;
+use written::Written;
 
 /// The stage's buffers.
 pub struct Atomic {
@@ -38,7 +40,7 @@ pub struct Atomic {
     keys: Vec<[i32; KEYS_MAX]>,
     log: Log,
     part: Part,
-    sorter: RadixSorter<(u32, u32)>,
+    written: Written,
     left: Vec<Left>,
     joined: Changes,
 }
@@ -52,7 +54,7 @@ impl Atomic {
             keys: vec![],
             log: Log::default(),
             part: Part::default(),
-            sorter: RadixSorter::new(0),
+            written: Written::default(),
             left: vec![],
             joined: Changes::default(),
         }
@@ -62,7 +64,6 @@ impl Atomic {
     /// through, by their places.
     pub fn run(
         &mut self,
-        workers: &Workers,
         rules: Rules<'_>,
         state: &mut State,
         (commands, judged): (TickCommands<'_>, impl Iterator<Item = u32>),
@@ -75,7 +76,7 @@ impl Atomic {
         self.part.clear(0);
         for n in commands.deferred_places() {
             match judge_again(rules, state, commands, n) {
-                Some(verdict) => self.part.note(rules.catalog, commands, n, verdict),
+                Some(verdict) => self.part.note(rules.catalog, &commands, n, verdict),
                 None => self.order.push(n as u32),
             }
         }
@@ -86,19 +87,20 @@ impl Atomic {
         }
         let now = self.order.len().min(self.per_tick);
         self.find_keys(rules.scripts, state, commands, now);
-        let mut waiting = self.take_turns(rules, state, commands, now);
+        let mut waiting = self.take_turns(rules, state, &commands, now);
         let rest = self.order[now..].iter().map(|&n| n as usize);
         waiting.extend(rest.map(|n| commands.defer(n, commands.has_moved(n))));
         out.counts.atomic_deferred = waiting.len() as u64;
         let kept = self.room.min(waiting.len());
         for (n, _) in waiting.drain(kept..) {
             out.counts.commands_dropped += 1;
-            let refused = refusal(rules.catalog, commands, n, shared::Refusal::BeyondLimits);
+            let refused = refusal(rules.catalog, &commands, n, shared::Refusal::BeyondLimits);
             out.refused.extend(refused);
         }
         state.defer(waiting.into_iter().map(|(_, command)| command).collect());
         self.part.conclude(rules.catalog, state, out);
-        self.find_changes(workers, state, merge);
+        self.log
+            .left(&state.rows, &mut self.written, &mut self.left);
         merge.leave(state, &self.left);
         if !self.left.is_empty() {
             join(
@@ -116,7 +118,7 @@ impl Atomic {
         &mut self,
         rules: Rules<'_>,
         state: &mut State,
-        commands: TickCommands<'_>,
+        commands: &TickCommands<'_>,
         now: usize,
     ) -> Vec<(usize, DeferredCommand)> {
         let mut waiting = vec![];
@@ -131,7 +133,14 @@ impl Atomic {
         };
         let mut turns = Turns::new(rules, state, emitted);
         let mut keys = self.keys.iter();
-        for &place in &self.order[..now] {
+        let order = &self.order[..now];
+        for (turn, &place) in order.iter().enumerate() {
+            if let Some(&later) = order.get(turn + 2 * AHEAD) {
+                prefetch(commands.words(later as usize).as_ptr());
+            }
+            if let Some(&later) = order.get(turn + AHEAD) {
+                look_ahead(scripts, commands, later as usize, &turns);
+            }
             let n = place as usize;
             let kind = commands.get(n).kind;
             let own = match scripts.is_guarded(kind) {
@@ -196,29 +205,6 @@ impl Atomic {
         }
     }
 
-    /// Finds the attributes that are left with another value than the merge left.
-    fn find_changes(&mut self, workers: &Workers, state: &State, merge: &Merge) {
-        let places = self.log.places();
-        let n = places.len();
-        self.sorter.sort(workers, places, n, 0..merge.key_bits());
-        let (places, log) = self.log.sorted();
-        let mut first = 0;
-        while let Some(&(key, place)) = places.get(first) {
-            let same = places[first..].iter().take_while(|entry| entry.0 == key);
-            let end = first + same.count();
-            let (before, now) = (log.before(place), state.rows[key as usize]);
-            if now != before {
-                self.left.push(Left {
-                    key,
-                    before,
-                    now,
-                    command: log.command(places[end - 1].1),
-                });
-            }
-            first = end;
-        }
-    }
-
     /// What the commands of the tick left, by (slot, column).
     pub fn left(&self) -> &[Left] {
         &self.left
@@ -231,6 +217,25 @@ impl Atomic {
         trace.updates.extend(
             writes.map(|(command, pair)| TracedUpdate::new(config, command as usize, pair)),
         );
+    }
+}
+
+/// Prefetches the entities that a command names.
+#[inline]
+fn look_ahead(scripts: &Scripts, commands: &TickCommands<'_>, n: usize, turns: &Turns<'_>) {
+    let command = commands.get(n);
+    let script = scripts.command(command.kind);
+    let keys = script.and_then(|script| script.atomic.as_ref());
+    for path in keys.map(Keys::paths).unwrap_or_default() {
+        match *path {
+            Key::Actor => turns.prefetch(command.entity.slot),
+            Key::Word(word) => {
+                if let Some(&word) = commands.words(n).get(usize::from(word)) {
+                    turns.prefetch(EntityRef(word).slot());
+                }
+            }
+            Key::Of(..) | Key::Shared(_) => {}
+        }
     }
 }
 
@@ -253,3 +258,7 @@ fn judge_again(
         Some(_) => None,
     }
 }
+
+/// How many turns ahead a command's entities are prefetched: some hundred nanoseconds. Its words are
+/// twice as far ahead.
+const AHEAD: usize = 8;

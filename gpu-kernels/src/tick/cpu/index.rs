@@ -8,6 +8,7 @@ use super::{RadixSorter, State};
 use crate::logic::within_distance;
 use crate::space::Aabb;
 use device::cpu::lanes::Points;
+use crate::tick::output::Changes;
 use device::cpu::{Workers, grow, ranges, take};
 
 /// The entities, sorted by bucket (thesis 3.5).
@@ -35,6 +36,8 @@ pub struct Index {
     /// `directory[key >> shift]`: the first entity with at least that run's keys.
     directory: Vec<u32>,
     shift: u32,
+    /// [`Slots::version`](super::slots::Slots::version) when it was built.
+    version: u64,
 }
 
 /// A block of buckets, both ends included.
@@ -79,6 +82,7 @@ impl Index {
             positions: Default::default(),
             directory: vec![0; (total >> shift) as usize + 2],
             shift,
+            version: 0,
         }
     }
 
@@ -106,8 +110,18 @@ impl Index {
         Points { axes, words }
     }
 
+    /// Sorts the live entities again, unless none has moved, come or gone.
+    pub fn update(&mut self, workers: &Workers, state: &State, changes: &Changes) {
+        let dimensions = self.dimensions as u16;
+        let has_moved = || changes.columns.iter().any(|&column| column < dimensions);
+        if self.version != state.slots.version() || has_moved() {
+            self.build(workers, state);
+        }
+    }
+
     /// Sorts the live entities.
     pub fn build(&mut self, workers: &Workers, state: &State) {
+        self.version = state.slots.version();
         self.len = state.slots.live();
         grow(&mut self.pairs, self.len);
         self.collect(workers, state);

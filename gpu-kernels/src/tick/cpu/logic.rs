@@ -107,7 +107,7 @@ pub struct Rules<'a> {
 
 impl Rules<'_> {
     #[inline]
-    pub fn run_of<'d>(&self, tick: Tick, commands: TickCommands<'d>, n: usize) -> Run<'d> {
+    pub fn run_of<'d>(&self, tick: Tick, commands: &TickCommands<'d>, n: usize) -> Run<'d> {
         let Command {
             entity,
             kind,
@@ -183,7 +183,7 @@ impl Updates {
             false => n,
         };
         let lost = (kept..n).filter(|&i| end(i) > offsets[i]);
-        let refused = |i| refusal(rules.catalog, commands, i, Refusal::BeyondLimits);
+        let refused = |i| refusal(rules.catalog, &commands, i, Refusal::BeyondLimits);
         out.refused.extend(lost.filter_map(refused));
         let len = offsets.get(kept).copied().unwrap_or(total);
         self.len = len as usize;
@@ -233,7 +233,7 @@ impl Updates {
                 } else if let Verdict::Run(kind) = verdict
                     && rules.scripts.has(kind.id())
                 {
-                    let run = rules.run_of(world.state.tick, commands, n);
+                    let run = rules.run_of(world.state.tick, &commands, n);
                     match runner.run(kind.id(), &run, &mut part.pairs) {
                         Ok(Some(updates)) => *offset = updates as u64,
                         Ok(None) => verdict = Verdict::Idle,
@@ -244,7 +244,7 @@ impl Updates {
                         part.missing.get_or_insert(n);
                     }
                 }
-                part.note(rules.catalog, commands, n, verdict);
+                part.note(rules.catalog, &commands, n, verdict);
                 let is_used = matches!(verdict, Verdict::Idle | Verdict::Run(_) | Verdict::Atomic);
                 if has_rests && is_used {
                     part.note_use(rules.catalog, commands, n);
@@ -303,7 +303,7 @@ impl Updates {
                 for n in first..range.end {
                     let out = take(&mut rest, start(n + 1) - start(n));
                     if !out.is_empty() {
-                        let run = rules.run_of(world.state.tick, commands, n);
+                        let run = rules.run_of(world.state.tick, &commands, n);
                         runner.store(commands.get(n).kind, &run, out);
                     }
                 }
@@ -474,7 +474,7 @@ impl Part {
     pub fn note(
         &mut self,
         catalog: &Catalog,
-        commands: TickCommands<'_>,
+        commands: &TickCommands<'_>,
         n: usize,
         verdict: Verdict,
     ) {
@@ -577,7 +577,7 @@ impl VerdictCounts {
 /// The report of a client's command; `None` of commands that no client gave.
 pub fn refusal(
     catalog: &Catalog,
-    commands: TickCommands<'_>,
+    commands: &TickCommands<'_>,
     n: usize,
     reason: Refusal,
 ) -> Option<RefusedCommand> {

@@ -179,11 +179,6 @@ impl Merge {
         counts.changes = changes.values.len() as u64;
     }
 
-    /// The bits of a key: slot × columns + column.
-    pub fn key_bits(&self) -> u32 {
-        self.key_bits
-    }
-
     /// Takes in what atomic commands left in the rows.
     pub fn leave(&mut self, state: &mut State, left: &[Left]) {
         for &Left {

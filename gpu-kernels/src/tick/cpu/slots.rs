@@ -17,6 +17,8 @@ pub struct Slots {
     live: usize,
     /// The slot of the entity that has what the whole world shares. It is nowhere.
     shared: Option<usize>,
+    /// How often anything of this changed.
+    version: u64,
 }
 
 impl Slots {
@@ -34,6 +36,7 @@ impl Slots {
                 .schema
                 .world_entity()
                 .map(|entity| entity.slot.index()),
+            version: 0,
         };
         slots.rebuild();
         slots
@@ -58,6 +61,11 @@ impl Slots {
 
     pub fn live(&self) -> usize {
         self.live
+    }
+
+    /// A number that is another one once anything has changed.
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     pub fn is_live(&self, slot: usize) -> bool {
@@ -92,6 +100,7 @@ impl Slots {
 
     pub fn set(&mut self, slot: Slot, state: SlotState, kind: u16, generation: u32) {
         let i = slot.index();
+        self.version += 1;
         self.live -= usize::from(self.is_somewhere(i));
         self.live += usize::from(state == SlotState::Live && self.shared != Some(i));
         self.states[i] = state;
@@ -115,6 +124,7 @@ impl Slots {
 
     /// Computes everything else from states and generations.
     fn rebuild(&mut self) {
+        self.version += 1;
         self.free.fill(0);
         self.free_hint = 0;
         self.used = 0;

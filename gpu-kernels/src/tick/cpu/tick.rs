@@ -48,7 +48,6 @@ impl CpuBackend {
             &mut out.counts,
         );
         self.atomic.run(
-            &self.workers,
             rules,
             &mut self.state,
             (commands, self.updates.atomic()),
@@ -101,7 +100,7 @@ impl CpuBackend {
         self.state.keep_past(&self.workers);
         out.stages.set(Stage::Lifecycle, clock.lap());
 
-        self.index.build(&self.workers, &self.state);
+        self.index.update(&self.workers, &self.state, &out.changes);
         if self.is_quiet {
             out.deliveries.clear();
             out.hearings.clear();

@@ -84,6 +84,7 @@ impl Part {
             Ok::<_, Failure>(begun)
         })?;
         let counters = flight.counters.wait()?[0];
+        check_turns(&counters)?;
         if form == OutputForm::Pairs {
             settle_offsets(deliveries, &counters);
         }
@@ -389,6 +390,22 @@ impl Chunks {
     }
 }
 
+/// Fails if a worker has given up waiting for the turn of an atomic command: those after it have
+/// not run, so that the state is no longer that of other backends.
+fn check_turns(counters: &Counters) -> Result<(), Failure> {
+    if counters.atomic_stuck == 0 {
+        return Ok(());
+    }
+    let error = DriverError {
+        call: "the tick",
+        code: format!(
+            "only {} atomic commands have ended, and the next one's turn does not come",
+            counters.atomic_done
+        ),
+    };
+    Err(Failure(Stage::Merge, error))
+}
+
 /// Sets the offsets of clients that were not served to the end of the deliveries.
 fn settle_offsets(deliveries: &mut Segment<Delivery>, counters: &Counters) {
     let clients = deliveries.clients();
@@ -398,3 +415,22 @@ fn settle_offsets(deliveries: &mut Segment<Delivery>, counters: &Counters) {
 
 /// The number of clients whose deliveries take about 100 µs to download.
 const CHUNK_CLIENTS_MIN: u32 = 32 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_whose_atomic_commands_are_stuck_fails_in_the_merge() {
+        let mut counters = Counters::default();
+        counters.atomic_done = 7;
+        assert!(check_turns(&counters).is_ok());
+        counters.atomic_stuck = 1;
+        let Failure(stage, error) = check_turns(&counters).unwrap_err();
+        assert_eq!(stage, Stage::Merge);
+        assert_eq!(
+            error.to_string(),
+            "the tick: only 7 atomic commands have ended, and the next one's turn does not come"
+        );
+    }
+}

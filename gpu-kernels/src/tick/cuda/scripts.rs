@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use device::{CompileError, Device, DriverError, Kernel, Loaded, MachineCode};
-use script::ptx::Layout;
+use script::ptx::{AtomicCommand, Layout};
 use script::{Command, Forecast, Logic, ptx};
 use sha2::{Digest, Sha256};
 use shared::WorldConfig;
@@ -162,10 +162,8 @@ impl Compiler {
 
     /// Compiles the atomic commands, if there are any.
     fn atomic(&self, logic: &Logic, layout: &Layout) -> Result<Option<AtomicCode>, CompileError> {
-        let atomic = |command: &'_ Command| command.atomic.is_some();
-        let commands: Vec<_> = (logic.commands.iter().filter(|command| atomic(command)))
-            .filter_map(|c| Some((c.schema.kind.id(), &c.code, c.atomic.as_ref()?)))
-            .collect();
+        let commands = logic.commands.iter().filter_map(AtomicCommand::of);
+        let commands: Vec<_> = commands.collect();
         if commands.is_empty() {
             return Ok(None);
         }

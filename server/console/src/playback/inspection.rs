@@ -3,7 +3,6 @@
 use anyhow::{Context, Result, bail};
 use gpu_kernels::logic::StillWorld;
 use gpu_kernels::{Snapshot, Trace};
-use script::Logic;
 use script::arith::Random;
 use script::interpreter::{Interpreter, Invocation, World};
 use script::watched::{Run, Watched};
@@ -32,11 +31,9 @@ pub fn inspect(
     let kind = CommandKind(command.kind);
     let schema = world.schema.command(kind);
     let schema = schema.context("the command is none of the world's scripts")?;
-    let logic = Logic::of(world).map_err(|problems| anyhow::anyhow!("{}", problems[0]))?;
-    if logic
-        .command(kind)
-        .is_some_and(|command| command.atomic.is_some())
-    {
+    let watched = Watched::of(world, |other| other == kind);
+    let watched = watched.map_err(|problems| anyhow::anyhow!("{}", problems[0]))?;
+    if watched.is_atomic(kind) {
         bail!(
             "`{}` is atomic: it saw what the commands before it had left, which is not kept",
             schema.name
@@ -55,8 +52,6 @@ pub fn inspect(
             schema.name
         );
     }
-    let watched = Watched::of(world, |other| other == kind);
-    let watched = watched.map_err(|problems| anyhow::anyhow!("{}", problems[0]))?;
     let invocation = Invocation {
         tick: before.tick,
         entity,

@@ -3,6 +3,9 @@ use std::collections::HashMap;
 use device::cpu::grow;
 use script::ir::WRITES_MAX;
 
+use super::written::Written;
+use crate::tick::cpu::left::Left;
+
 /// What was in the rows before each write of the runs that have an effect: (slot × columns +
 /// column, the value's bits).
 #[derive(Default)]
@@ -12,15 +15,14 @@ pub struct Log {
     len: usize,
     /// By command that ran: its place, and the end of its entries.
     ends: Vec<(u32, u32)>,
-    /// By entry: its key and its place, to be sorted.
-    places: Vec<(u32, u32)>,
+    /// By key that was written, in order: what was there first, and the command that wrote last.
+    spans: Vec<(u32, u32)>,
 }
 
 impl Log {
     pub fn clear(&mut self) {
         self.len = 0;
         self.ends.clear();
-        self.places.clear();
     }
 
     /// Where a run writes its entries.
@@ -46,27 +48,47 @@ impl Log {
         self.ends.push((place, self.len as u32));
     }
 
-    /// The entries' keys with their places, to be sorted by key. The sorter may swap the buffer.
-    pub fn places(&mut self) -> &mut Vec<(u32, u32)> {
-        let entries = self.entries[..self.len].iter();
-        self.places.clear();
-        self.places
-            .extend(entries.zip(0..).map(|(entry, place)| (entry.0, place)));
-        &mut self.places
-    }
-
-    /// The sorted entries, and the log that they are of.
-    pub fn sorted(&self) -> (&[(u32, u32)], &Log) {
-        (&self.places[..self.len], self)
-    }
-
-    /// The value before the write at a place.
-    pub fn before(&self, place: u32) -> i32 {
-        self.entries[place as usize].1 as i32
+    /// The attributes that are left with another value than before all writes, by key.
+    pub fn left(&mut self, rows: &[i32], written: &mut Written, left: &mut Vec<Left>) {
+        let keys = self.entries[..self.len].iter().map(|&(key, _)| key);
+        let count = written.collect(rows.len(), keys);
+        self.spans.clear();
+        self.spans.resize(count, (0, NO_COMMAND));
+        let mut end = self.len;
+        for (i, &(command, _)) in self.ends.iter().enumerate().rev() {
+            let begin = match i {
+                0 => 0,
+                i => self.ends[i - 1].1 as usize,
+            };
+            // Backwards: the first of a key is its last write, and the last one its first.
+            for &(key, before) in self.entries[begin..end].iter().rev() {
+                let (first, last) = &mut self.spans[written.rank(key)];
+                *first = before;
+                if *last == NO_COMMAND {
+                    *last = command;
+                }
+            }
+            end = begin;
+        }
+        left.clear();
+        let mut spans = self.spans.iter();
+        written.drain(|key| {
+            let now = rows[key as usize];
+            if let Some(&(before, command)) = spans.next()
+                && now != before as i32
+            {
+                left.push(Left {
+                    key,
+                    before: before as i32,
+                    now,
+                    command,
+                });
+            }
+        });
     }
 
     /// The place of the command whose write is at a place.
-    pub fn command(&self, place: u32) -> u32 {
+    fn command(&self, place: u32) -> u32 {
         let at = self.ends.partition_point(|&(_, end)| end <= place);
         self.ends[at].0
     }
@@ -86,3 +108,6 @@ impl Log {
         writes
     }
 }
+
+/// The place of no command.
+const NO_COMMAND: u32 = u32::MAX;

@@ -117,6 +117,14 @@ impl<'a> Turns<'a> {
         }
     }
 
+    /// Prefetches what commands read of an entity.
+    #[inline]
+    pub fn prefetch(&self, slot: Slot) {
+        if let Turns::Native(thread) = self {
+            thread.prefetch(slot);
+        }
+    }
+
     fn emitted(&self) -> &Emitted<'_> {
         match self {
             Turns::Native(thread) => thread.host(),
