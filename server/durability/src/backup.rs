@@ -82,10 +82,6 @@ pub fn ship(from: &Path, to: &Path, now: SystemTime) -> Result<Shipped> {
     for name in IDENTITY {
         bytes += copy_changed(from, to, name)?;
     }
-    // First: the journal that follows has the changes since.
-    if let Some((tick, characters)) = file::whole(from)? {
-        bytes += put(to, &format!("{CHARACTERS}{tick:020}"), &characters)?;
-    }
     let target = Folder::new(to);
     let mut newest = None;
     for tick in checkpoint::ticks(&source)? {
@@ -110,6 +106,11 @@ pub fn ship(from: &Path, to: &Path, now: SystemTime) -> Result<Shipped> {
         }
     }
     let checkpoint = newest.context("the world has no good checkpoint")?;
+    // After the checkpoints, which they are not older than, and before the journal, which has all
+    // changes up to their tick.
+    if let Some((tick, characters)) = file::whole(from)? {
+        bytes += put(to, &format!("{CHARACTERS}{tick:020}"), &characters)?;
+    }
     for name in segment::segments(&source)? {
         bytes += ship_segment(&source, to, name)?;
     }

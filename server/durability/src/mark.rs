@@ -29,7 +29,7 @@ impl<F: DiskFile> Mark<F> {
         if disk.names()?.iter().any(|name| name == NEW) {
             disk.remove(NEW)?;
         }
-    let mut file = disk.create(NEW, SLOTS * SLOT_BYTES as u64)?;
+        let mut file = disk.create(NEW, SLOTS * SLOT_BYTES as u64)?;
         let written = (0..SLOTS)
             .try_for_each(|slot| file.write_at(&encode(tick), slot * SLOT_BYTES as u64))
             .and_then(|()| file.sync());
