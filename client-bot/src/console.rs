@@ -75,7 +75,8 @@ pub fn run_program(name: &'static str, run: impl FnOnce() -> Result<bool>) -> Ex
         (Err(_), _) => (ExitCode::from(101), None),
     };
     if let Some(error) = failure {
-        note!("{name}: {}", Lines(&format!("{error:#}")));
+        let text = format!("{name}: {}", Lines(&format!("{error:#}")));
+        write_error(line(Severity::Error, &text));
     }
     flush_errors();
     code
@@ -172,15 +173,43 @@ fn with_plain_numbers(text: &str) -> String {
 
 /// See [`say!`](crate::say).
 pub fn say(text: fmt::Arguments<'_>) {
-    match IS_FOR_JSON.load(Ordering::Relaxed) {
-        true => note(text),
-        false => output::say(text),
+    match (IS_FOR_JSON.load(Ordering::Relaxed), FORMAT.get()) {
+        (true, _) => note(text),
+        (false, None) => output::say(text),
+        (false, Some(format)) => {
+            let line = format(Severity::Info, &text.to_string());
+            output::say(format_args!("{line}"));
+        }
     }
 }
 
 /// See [`note!`](crate::note).
 pub fn note(text: fmt::Arguments<'_>) {
-    write_error(format!("{text}\n").into_bytes());
+    write_error(line(Severity::Warning, &text.to_string()));
+}
+
+/// How much a line for people matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+/// From now on, lines for people have the form that this gives them, as those of the log do.
+pub fn set_format(format: fn(Severity, &str) -> String) {
+    // The first one holds.
+    let _ = FORMAT.set(format);
+}
+
+/// The bytes of a line for people.
+fn line(severity: Severity, text: &str) -> Vec<u8> {
+    let mut line = match FORMAT.get() {
+        Some(format) => format(severity, text),
+        None => text.to_owned(),
+    };
+    line.push('\n');
+    line.into_bytes()
 }
 
 /// From now on, standard output is for [`print_json`] alone.
@@ -258,6 +287,7 @@ fn write_error(line: Vec<u8>) {
 }
 
 static IS_FOR_JSON: AtomicBool = AtomicBool::new(false);
+static FORMAT: OnceLock<fn(Severity, &str) -> String> = OnceLock::new();
 static ERRORS: OnceLock<Option<LineQueue>> = OnceLock::new();
 const PATIENCE: Duration = Duration::from_secs(1);
 

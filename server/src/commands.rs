@@ -15,13 +15,16 @@
 //! | [`token`] | `myriad token` |
 //! | [`demo`] | `myriad demo` |
 //! | [`replay`] | `myriad replay` |
+//! | [`init`] | `myriad init` |
 //! | [`inspect`] | `myriad inspect` |
 //! | [`verify`] | `myriad verify` |
 //! | [`fork`] | `myriad fork` |
 //! | [`export`] | `myriad export` |
+//! | [`backup`] | `myriad backup`, `myriad restore` |
 //! | [`characters`] | `myriad characters` |
 //! | [`database`] | the option for a database of characters |
 //! | [`migrate`] | `myriad migrate` |
+//! | [`pair`] | `myriad serve --pair` |
 //! | [`persistent`] | shared parts of the commands for persistent worlds |
 //! | [`check`] | `myriad check` |
 //! | [`logic`] | `myriad logic` |
@@ -33,6 +36,7 @@
 pub mod accounts;
 pub mod admin;
 pub mod arguments;
+pub mod backup;
 pub mod characters;
 pub mod check;
 pub mod cli;
@@ -42,11 +46,13 @@ pub mod doctor;
 pub mod export;
 pub mod follow;
 pub mod fork;
+pub mod init;
 pub mod inspect;
 pub mod lease;
 pub mod link_key;
 pub mod logic;
 pub mod migrate;
+pub mod pair;
 pub mod parity;
 pub mod persistent;
 pub mod promote;

@@ -62,7 +62,8 @@ mod web;
 pub mod world_data;
 
 pub use options::{
-    CHECKPOINT_SECONDS, DataOptions, SEGMENT_BYTES, ServerOptions, StandbyOptions, WebServing,
+    Begin, CHECKPOINT_SECONDS, DataOptions, SEGMENT_BYTES, ServerOptions, StandbyOptions,
+    WebServing,
 };
 
 /// A running server. Dropping it stops it.
@@ -99,10 +100,18 @@ struct Prepared {
     fence: Option<Fence>,
 }
 
+/// The metrics of a server and whether it admits clients, and where they are shown.
+pub type Shown = (Readiness, Option<SocketAddr>);
+
 impl Server {
     /// Starts a server; it admits clients when this returns. While a persistent world is
     /// recovered, clients are closed with `Starting`.
-    pub fn start(mut options: ServerOptions) -> Result<Server> {
+    pub fn start(options: ServerOptions) -> Result<Server> {
+        Server::start_with(options, None)
+    }
+
+    /// The same with a lease that was taken for it.
+    pub fn start_with(mut options: ServerOptions, lease: Option<HeldLease>) -> Result<Server> {
         if options.world.schema.world.visible_max == 0 {
             bail!("world.visible_max: 0 is not allowed in a server; expected 1 to {VISIBLE_MAX}");
         }
@@ -138,9 +147,12 @@ impl Server {
                 let frontend = Frontend::start(&options, Some(&stored.folder), &guard, is_open)?;
                 let mut started = start(&options.world)?;
                 let backend = &mut *started.backend;
-                let (folder, recovered) =
+                let (folder, mut recovered) =
                     world_data::recover(stored, data, &options.world, backend)?;
-                let kept = persistence::start(&options, folder, recovered, None)?;
+                if let Some(lease) = &lease {
+                    recovered.epoch = recovered.epoch.max(lease.epoch);
+                }
+                let kept = persistence::start(&options, folder, recovered, lease)?;
                 (started, frontend, Some(kept))
             }
             _ => {
@@ -176,7 +188,7 @@ impl Server {
         mut options: ServerOptions,
         stopped: Stopped,
         primary: Option<(String, &LinkKey)>,
-        lease: Option<HeldLease>,
+        (lease, (readiness, metrics)): (Option<HeldLease>, Shown),
     ) -> Result<Server> {
         let Stopped {
             folder,
@@ -217,7 +229,6 @@ impl Server {
         warn!(epoch = %recovered.epoch, tick = recovered.start.tick, "this standby is the primary now");
         options.world = recovered.world.clone();
         let guard = start_guard(&options, Some(&folder))?;
-        let (readiness, metrics) = show_metrics(&options)?;
         let frontend = Frontend::start(&options, Some(&folder), &guard, &readiness.is_open)?;
         let kept = persistence::start(&options, folder, recovered, lease)?;
         Server::run(
@@ -430,7 +441,7 @@ impl Drop for Server {
 
 /// Serves metrics if that is an option, from before a world is recovered.
 /// Also returns the address: its port may have been 0.
-fn show_metrics(options: &ServerOptions) -> Result<(Readiness, Option<SocketAddr>)> {
+fn show_metrics(options: &ServerOptions) -> Result<Shown> {
     let readiness = Readiness::default();
     let Some(address) = options.metrics else {
         return Ok((readiness, None));

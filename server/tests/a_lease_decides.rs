@@ -222,7 +222,7 @@ fn a_lease_is_believed_from_the_sending_and_never_again_after_its_end() {
     assert_eq!(holding.next(ms(961)), NextStep::End);
 }
 
-const WORLD: &str = "
+pub const WORLD: &str = "
     [world]
     size = [60, 60]
     aoi = 60
@@ -239,16 +239,25 @@ const WORLD: &str = "
 ";
 
 /// An etcd of its own. It ends when it is dropped.
-struct Etcd {
+pub struct Etcd {
     child: Child,
-    url: String,
+    pub url: String,
     /// The certificate for its clients, if it speaks TLS.
     certificate: Option<PathBuf>,
 }
 
 impl Etcd {
     /// `None`, and a line that says so, where there is none.
-    fn start(folder: &Path, has_tls: bool) -> Option<Etcd> {
+    pub fn start(folder: &Path, has_tls: bool) -> Option<Etcd> {
+        Etcd::start_with(folder, has_tls, |_, _| ())
+    }
+
+    /// The same with more options, some for the certificate.
+    fn start_with(
+        folder: &Path,
+        has_tls: bool,
+        change: impl FnOnce(&mut Command, Option<&Path>),
+    ) -> Option<Etcd> {
         let free = || {
             let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
             listener.local_addr().expect("an address")
@@ -279,6 +288,7 @@ impl Etcd {
             command.arg("--key-file").arg(&key);
             certificate
         });
+        change(&mut command, certificate.as_deref());
         let Ok(child) = command.spawn() else {
             println!("skipped: there is no etcd (apt-get install etcd-server)");
             return None;
@@ -315,7 +325,19 @@ impl Drop for Etcd {
 }
 
 impl Etcd {
-    fn signal(&self, name: &str) {
+    /// Sends a request, as an administrator does.
+    fn post(&self, path: &str, body: &str) {
+        let address = self.url.strip_prefix("http://").expect("without TLS");
+        let mut stream = TcpStream::connect(address).expect("etcd is there");
+        let length = body.len();
+        let request = format!("POST {path} HTTP/1.0\r\nContent-Length: {length}\r\n\r\n{body}");
+        stream.write_all(request.as_bytes()).expect("a request");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.contains(" 200 OK"), "{path}: {answer}");
+    }
+
+    pub fn signal(&self, name: &str) {
         signal(&self.child, name);
     }
 }
@@ -333,7 +355,7 @@ fn spawn(folder: &Path, more: &[&str], etcd: Option<&Etcd>) -> Process {
     })
 }
 
-async fn join(address: &str, ticket: Option<Ticket>) -> (Client, Connector) {
+pub async fn join(address: &str, ticket: Option<Ticket>) -> (Client, Connector) {
     let address: SocketAddr = address.parse().expect("an address");
     let begun = Instant::now();
     loop {
@@ -472,5 +494,67 @@ async fn a_server_without_its_etcd_says_where_it_looked() {
         let process = spawn(&folder.join("one"), &["--lease", url], None);
         let errors = process.fails().await;
         assert!(errors.contains(expected), "{errors}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_shows_etcd_its_certificate() {
+    let folder = TestFolder::new("lease-certificate");
+    let etcd = Etcd::start_with(&folder.join("etcd"), true, |command, certificate| {
+        let authority = certificate.expect("TLS");
+        command.arg("--client-cert-auth");
+        command.arg("--trusted-ca-file").arg(authority);
+    });
+    let Some(etcd) = etcd else { return };
+    let world = folder.join("world.toml");
+    fs::write(&world, WORLD).unwrap();
+    let world = world.display().to_string();
+    let refused = spawn(&folder.join("one"), &["--world", &world], Some(&etcd));
+    let errors = refused.fails().await;
+    assert!(errors.contains("etcd at 127.0.0.1:"), "{errors}");
+    let [certificate, key] = ["pem", "key"].map(|end| {
+        folder
+            .join("etcd")
+            .with_extension(end)
+            .display()
+            .to_string()
+    });
+    let shown = ["--lease-certificate", &certificate, "--lease-key", &key];
+    let more = [&["--world", &*world][..], &shown].concat();
+    let mut server = spawn(&folder.join("two"), &more, Some(&etcd));
+    server.says("listening on ");
+    server.stop();
+}
+
+#[tokio::test]
+async fn a_server_is_a_user_of_etcd() {
+    let folder = TestFolder::new("lease-user");
+    let Some(etcd) = Etcd::start(&folder.join("etcd"), false) else {
+        return;
+    };
+    etcd.post(
+        "/v3/auth/user/add",
+        r#"{"name": "root", "password": "word"}"#,
+    );
+    etcd.post("/v3/auth/user/grant", r#"{"user": "root", "role": "root"}"#);
+    etcd.post("/v3/auth/enable", "{}");
+    let world = folder.join("world.toml");
+    fs::write(&world, WORLD).unwrap();
+    let world = world.display().to_string();
+    for (word, is_right) in [("other", false), ("word", true)] {
+        let file = folder.join(word);
+        fs::write(&file, word).unwrap();
+        let file = file.display().to_string();
+        let user = ["--lease-user", "root", "--lease-password-file", &file];
+        let more = [&["--world", &*world][..], &user].concat();
+        let data = folder.join(format!("data-{word}"));
+        let mut server = spawn(&data, &more, Some(&etcd));
+        if is_right {
+            server.says("listening on ");
+            server.stop();
+        } else {
+            let errors = server.fails().await;
+            assert!(errors.contains("the user root"), "{errors}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use client_bot::BehaviourKind;
 use client_bot::connect::{ClientError, hello};
 use client_bot::{Client, Connector, Trust};
 use script::builtin;
-use server::server::DataOptions;
+use server::server::{Begin, DataOptions};
 use server::{Server, ServerOptions};
 use shared::wire::control::Hello;
 use shared::wire::request::Region;
@@ -254,6 +254,89 @@ async fn damage_to_a_synced_record_is_refused_with_its_tick() {
     let bytes = fs::read(&segment).unwrap();
     fs::write(&segment, &bytes[..bytes.len() - 7]).unwrap();
     torn.start().stop().unwrap();
+}
+
+/// As a restore that was not complete leaves it.
+#[tokio::test]
+async fn a_folder_without_its_newest_records_is_refused() {
+    let data = Data::new("restoring");
+    let server = data.start();
+    ticks(&server, 30).await;
+    let crashed = data.crashed("restored");
+    server.stop().unwrap();
+    let segment = crashed.segment();
+    let bytes = fs::read(&segment).unwrap();
+    let used = bytes.iter().rposition(|&byte| byte != 0).unwrap() + 1;
+    for length in [0, 10, used / 2] {
+        fs::write(&segment, &bytes[..length]).unwrap();
+        let refusal = crashed.refusal(WORLD);
+        assert!(refusal.contains("was synced"), "{length} bytes: {refusal}");
+    }
+    fs::remove_file(&segment).unwrap();
+    let refusal = crashed.refusal(WORLD);
+    let expected = "the journal ends before tick 0, and the world came to tick ";
+    assert!(refusal.contains(expected), "{refusal}");
+    // Whole again, it continues.
+    fs::write(&segment, &bytes).unwrap();
+    crashed.start().stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_world_begins_only_where_none_is_missing() {
+    let data = Data::new("beginning");
+    let refusal = |begin: Begin| {
+        let mut options = ServerOptions::local(world(WORLD));
+        data.change(&mut options);
+        options.data.as_mut().unwrap().begin = begin;
+        refusal(options)
+    };
+    let empty = refusal(Begin::Continue);
+    assert!(
+        empty.contains("holds no world: is its disk mounted"),
+        "{empty}"
+    );
+    let server = data.start();
+    ticks(&server, 5).await;
+    server.stop().unwrap();
+    let there = refusal(Begin::New);
+    assert!(
+        there.contains("holds a world: start without --new"),
+        "{there}"
+    );
+    for entry in fs::read_dir(&*data.0).unwrap() {
+        let path = entry.unwrap().path();
+        if path.to_string_lossy().contains("checkpoint-") {
+            fs::remove_file(path).unwrap();
+        }
+    }
+    let parts = refusal(Begin::New);
+    assert!(
+        parts.contains(", and no checkpoint: the world in it is not complete"),
+        "{parts}"
+    );
+}
+
+#[test]
+fn a_checkpoint_of_another_version_is_named_as_such_and_the_one_before_is_not_used() {
+    let data = Data::new("another-version");
+    data.start().stop().unwrap();
+    let server = data.start();
+    server.stop().unwrap();
+    let checkpoint = |name: &str| name.starts_with("checkpoint-");
+    let names = fs::read_dir(&*data.0).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let newest = names.filter(|name| checkpoint(name)).max().unwrap();
+    let path = data.0.join(newest);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[7] = b'9';
+    fs::write(&path, bytes).unwrap();
+    let refusal = data.refusal(WORLD);
+    let expected = "is a checkpoint of another version of Myriad: expected MYRIADC";
+    assert!(
+        refusal.contains(expected) && refusal.contains("found MYRIADC9"),
+        "{refusal}"
+    );
+    assert!(!refusal.contains("no checkpoint is good"), "{refusal}");
 }
 
 #[test]

@@ -232,7 +232,7 @@ mod in_a_database {
         )
         .unwrap();
         complete(&back).await;
-        let store = CharacterStore::open(&pair.folder.join("primary"), None);
+        let store = CharacterStore::open(&pair.folder.join("primary"), None, 0);
         assert_eq!(store.unwrap().all().unwrap()["bob"]["hp"], 95);
         leave_wounded(&promoted, "bob", 1).await;
         has_all(&promoted).await;

@@ -10,7 +10,7 @@ use durability::level::Level;
 use quic::Turns;
 use script::builtin;
 use server::server::StandbyOptions;
-use server::server::following::{Standby, promote_folder};
+use server::server::following::{Follow, Standby, promote_folder};
 use server::{Server, ServerOptions};
 use standby::feed::FeedOptions;
 use standby::link::{Hello, ToPrimary};
@@ -219,6 +219,35 @@ async fn no_tick_is_sent_that_a_required_standby_lacks() {
     assert!(reason.contains("a standby was promoted"), "{reason}");
     let again = Player::resume(&promoted, player.client.ticket()).await;
     assert_eq!(again.entity(), player.entity());
+}
+
+/// Otherwise its primary would wait for it until the connection times out.
+#[tokio::test]
+async fn a_standby_that_stops_closes_its_link() {
+    let pair = Pair::new(WORLD, "closes");
+    let config = pair.key().server_config().unwrap();
+    let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+    let primary = quinn::Endpoint::server(config, any_port).unwrap();
+    let follow = Follow {
+        primary: primary.local_addr().unwrap().to_string(),
+        key: pair.key(),
+        clients_at: None,
+        notifies: true,
+    };
+    let standby = Standby::start(pair.options("standby", |_| ()), follow).unwrap();
+    let connection = primary.accept().await.unwrap().await.unwrap();
+    let (_send, mut receive) = connection.accept_bi().await.unwrap();
+    let hello = receive.read_chunk(1000, true).await.unwrap();
+    assert!(hello.is_some());
+    tokio::task::spawn_blocking(move || drop(standby))
+        .await
+        .unwrap();
+    match connection.closed().await {
+        quinn::ConnectionError::ApplicationClosed(closed) => {
+            assert_eq!(&*closed.reason, b"the standby stops");
+        }
+        other => panic!("{other}"),
+    }
 }
 
 #[tokio::test]

@@ -10,14 +10,16 @@ use client_bot::connect::hello;
 use durability::disk::Folder;
 use durability::log::{End, Log, cut};
 use script::builtin;
-use server::Server;
 use server::server::DataOptions;
+use server::{Server, ServerOptions};
 use shared::wire::stream::Message;
 use shared::{CommandKind, EntityId};
 
-use crate::common::folder::TestFolder;
+use crate::common::folder::{TestFolder, refusal};
 use crate::common::names::{ByName, named};
-use crate::common::{Player, leave, listen_for, myriad_binary, start_with, text, ticks, until};
+use crate::common::{
+    Player, leave, listen_for, myriad_binary, start_with, text, ticks, until, world,
+};
 
 /// Accounts keep hit points and team, and no luck.
 const WORLD: &str = "
@@ -53,6 +55,13 @@ impl TestWorld {
 
     fn start(&self) -> Server {
         start_in(&self.0)
+    }
+
+    /// Why no server starts here.
+    fn refusal(&self) -> String {
+        let mut options = ServerOptions::local(world(WORLD));
+        options.data = Some(DataOptions::new(&*self.0));
+        refusal(options)
     }
 
     /// The files now, as if the machine had stopped.
@@ -224,10 +233,60 @@ async fn characters_outlive_stops_and_crashes() {
     fourth.stop().unwrap();
     server.stop().unwrap();
     for place in [&place, &crashed, &crashed_again] {
-        fs::remove_file(place.0.join("characters.redb")).unwrap();
+        fs::remove_file(place.0.join("characters")).unwrap();
         let replayed = place.myriad(&["replay", "DIR"]);
         assert!(replayed.status.success(), "{}", text(&replayed));
     }
+}
+
+#[tokio::test]
+async fn characters_that_are_missing_damaged_or_older_are_refused_and_can_be_read_again() {
+    let place = TestWorld::new("refused");
+    let file = place.0.join("characters");
+    let server = place.start();
+    let before = fs::read(&file).unwrap();
+    let mut ann = join(&server, "ann").await;
+    let mut bob = join(&server, "bob").await;
+    wound(&mut ann, &mut bob, 16).await;
+    leave(&server, bob).await;
+    server.stop().unwrap();
+    let right = fs::read(&file).unwrap();
+    let exported = place.myriad(&["characters", "export", "DIR"]);
+    let lines = String::from_utf8(exported.stdout).unwrap();
+    assert!(lines.contains("bob"), "{lines}");
+    let mut flipped = right.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 4;
+    for (bytes, expected) in [
+        (None, "is missing"),
+        (Some(&before), "is damaged, or an earlier copy"),
+        (Some(&flipped), "Restore the folder from a backup"),
+    ] {
+        match bytes {
+            Some(bytes) => fs::write(&file, bytes).unwrap(),
+            None => fs::remove_file(&file).unwrap(),
+        }
+        let refused = place.refusal();
+        assert!(refused.contains(expected), "{refused}");
+    }
+    let verified = place.myriad(&["verify", "DIR"]);
+    assert!(!verified.status.success(), "{}", text(&verified));
+    let copy = place.0.join("exported.json");
+    fs::write(&copy, &lines).unwrap();
+    let copy = copy.display().to_string();
+    let imported = place.myriad(&["characters", "import", "DIR", &copy]);
+    assert!(imported.status.success(), "{}", text(&imported));
+    let again = place.myriad(&["characters", "export", "DIR"]);
+    assert_eq!(String::from_utf8(again.stdout).unwrap(), lines);
+    let deleted = place.myriad(&["characters", "delete", "DIR", "bob"]);
+    assert!(deleted.status.success(), "{}", text(&deleted));
+    let shown = place.myriad(&["characters", "export", "DIR", "bob"]);
+    assert!(
+        text(&shown).contains("has no character"),
+        "{}",
+        text(&shown)
+    );
+    place.start().stop().unwrap();
 }
 
 /// The journal lacks the final values of entities that died in its last tick.
@@ -257,6 +316,8 @@ async fn a_player_that_dies_in_the_last_durable_tick_leaves_a_character() {
         torn: None,
         reason: None,
     };
+    // As if the machine had stopped before it was synced.
+    fs::remove_file(crashed.0.join("synced")).unwrap();
     cut(&disk, &end).unwrap();
     // Twice, since the first server has nothing but its own journal for it.
     let twice = {

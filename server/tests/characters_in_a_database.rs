@@ -166,6 +166,7 @@ fn passwords_are_in_no_message() {
         "127.0.0.1:0",
         "--data",
         &dir,
+        "--new",
         "--stop-after",
         "0.1",
     ];

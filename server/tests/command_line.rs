@@ -89,7 +89,13 @@ fn options_may_be_variables_of_the_environment() {
     let stdout = String::from_utf8_lossy(&output.stdout);
     let first = stdout.lines().next().unwrap_or_default();
     assert!(!first.contains("0.0.0.0:4433"), "{first}");
-    assert!(first.starts_with("listening on "), "{first}");
+    let line: serde_json::Value = serde_json::from_str(first).unwrap();
+    let message = line["fields"]["message"].as_str();
+    assert!(
+        message.is_some_and(|m| m.starts_with("listening on ")),
+        "{first}"
+    );
+    assert!(stdout.lines().all(|line| line.starts_with('{')), "{stdout}");
     // The log says how clients are authenticated, a JSON object a line.
     let log = String::from_utf8(output.stderr).unwrap();
     let lines: Vec<serde_json::Value> = log

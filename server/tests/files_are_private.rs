@@ -93,7 +93,14 @@ async fn whichever_command_makes_a_file_with_secrets_only_its_user_can_read_it()
     let closed = fs::Permissions::from_mode(0o700);
     fs::set_permissions(folder.join("f".repeat(120)), closed).expect("rights");
     serve(&["--record", &at("recording"), "--admin", &long]);
-    serve(&["--data", &at("data"), "--checkpoint-every", "1", "--keep"]);
+    serve(&[
+        "--data",
+        &at("data"),
+        "--new",
+        "--checkpoint-every",
+        "1",
+        "--keep",
+    ]);
     run(&["link-key", &at("link.pem")]);
     run(&["export", &at("data"), "--to", &at("entities.json")]);
     if cfg!(feature = "parquet") {

@@ -105,6 +105,9 @@ fn serve(folder: &Path, more: &[&str]) -> Command {
         .current_dir(folder)
         .args(["--shards", "1", "--listen", "127.0.0.1:0"])
         .args(more);
+    if more.contains(&"--data") && !folder.join("world").join("key.pem").exists() {
+        command.arg("--new");
+    }
     command
 }
 

@@ -182,12 +182,10 @@ impl Bot {
         self.playing.is_some() || self.is_done
     }
 
-    /// Whether it comes back while all play: if its server has named a standby.
+    /// Whether it comes back while all play, as a client does: to its server or the standby.
     pub fn may_come_back(&self, options: &SwarmOptions) -> bool {
-        let session = self.game.session();
-        let has_standby = session.is_some_and(|session| !session.standby().is_empty());
         // A bot's data is compared within one connection.
-        !options.verify && !self.is_done && (has_standby || self.has_lost)
+        !options.verify && !self.is_done && (self.playing.is_some() || self.has_lost)
     }
 
     /// It will try again. Whether it was in the world before.

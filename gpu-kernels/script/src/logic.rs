@@ -130,12 +130,19 @@ pub(crate) fn with_stack<T: Send>(
     return std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
         let worker = builder.spawn_scoped(scope, compile);
+        let failed = |message: String| {
+            let key = "logic".to_owned();
+            Err(vec![Problem::Setting { key, message }])
+        };
         match worker.map(|worker| worker.join()) {
             Ok(Ok(result)) => result,
-            _ => Err(vec![Problem::Setting {
-                key: "logic".to_owned(),
-                message: "the compiler could not run; this is a defect of Myriad".to_owned(),
-            }]),
+            Ok(Err(_)) => failed("the compiler has failed; this is a defect of Myriad".to_owned()),
+            // As with `ulimit -v` or `-u`.
+            Err(error) => failed(format!(
+                "the compiler's thread can't be started, with {} MiB of stack: {error}; are memory \
+                 or processes of this user limited?",
+                STACK_BYTES >> 20
+            )),
         }
     });
     #[cfg(target_family = "wasm")]

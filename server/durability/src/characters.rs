@@ -3,7 +3,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`mod@file`] | `characters.redb` in the folder |
+//! | [`mod@file`] | `characters` in the folder |
 //! | [`postgres`] | tables of a PostgreSQL database, where the feature `postgres` is on |
 
 pub mod file;
@@ -39,8 +39,11 @@ pub trait Store: Send + Sync {
     /// Claims the store: from now on the `put` of earlier servers fails.
     fn claim(&self) -> Result<()>;
     fn all(&self) -> Result<Texts>;
-    /// Writes texts, all or none. They can't be lost once this returns.
-    fn put(&self, texts: &Texts) -> Result<()>;
+    /// Writes texts, all or none, so that characters are those before a tick. They can't be lost
+    /// once this returns.
+    fn put(&self, texts: &Texts, tick: u64) -> Result<()>;
+    /// Forgets a character; false if there is none.
+    fn remove(&self, account: &str) -> Result<bool>;
 }
 
 /// Another server has claimed the characters, so this one must end.
@@ -52,8 +55,9 @@ pub struct Superseded(pub String);
 pub struct CharacterStore(Box<dyn Store>);
 
 impl CharacterStore {
-    /// Those of a folder, or of the database that has them.
-    pub fn open(folder: &Path, database: Option<&Database>) -> Result<CharacterStore> {
+    /// Those of a folder, or of the database that has them. In a folder they must be at least
+    /// those before the tick `at`, which the world has stored.
+    pub fn open(folder: &Path, database: Option<&Database>, at: u64) -> Result<CharacterStore> {
         let (marker, file) = (folder.join(MARKER), folder.join(FILE));
         let Some(database) = database else {
             if marker.exists() {
@@ -62,11 +66,11 @@ impl CharacterStore {
                     folder.display()
                 );
             }
-            return Ok(CharacterStore(Box::new(FileStore::open(folder)?)));
+            return Ok(CharacterStore(Box::new(FileStore::open(folder, at)?)));
         };
         let store = PostgresStore::open(database)?;
         if file.exists() && !marker.exists() {
-            let count = copy(&FileStore::open(folder)?, &store)?;
+            let count = copy(&FileStore::open(folder, at)?, &store, at)?;
             info!(count, "characters are copied into the database");
         }
         // If that were lost, the next start would copy older ones over those of the database.
@@ -74,8 +78,9 @@ impl CharacterStore {
         Ok(CharacterStore(Box::new(store)))
     }
 
-    /// Replaces the characters of a folder. They can't be lost once this returns.
-    pub fn replace(folder: &Path, texts: Option<&Texts>) -> Result<()> {
+    /// Replaces the characters of a folder by those before a tick. They can't be lost once this
+    /// returns.
+    pub fn replace(folder: &Path, texts: Option<&Texts>, tick: u64) -> Result<()> {
         let disk = Folder::new(folder);
         for name in disk.names()? {
             if [MARKER, FILE].contains(&name.as_str()) {
@@ -83,7 +88,7 @@ impl CharacterStore {
             }
         }
         if let Some(texts) = texts {
-            FileStore::open(folder)?.put(texts)?;
+            FileStore::write_all(folder, texts, tick)?;
         }
         Ok(disk.sync_names()?)
     }
@@ -105,16 +110,24 @@ impl CharacterStore {
         Ok(rows)
     }
 
-    /// Writes characters, all or none. They can't be lost once this returns.
-    pub fn put(&self, world: &WorldConfig, rows: &BTreeMap<String, Vec<i32>>) -> Result<()> {
-        if rows.is_empty() {
-            return Ok(());
-        }
+    /// Writes characters, all or none, so that all are those before a tick. They can't be lost
+    /// once this returns.
+    pub fn put(
+        &self,
+        world: &WorldConfig,
+        rows: &BTreeMap<String, Vec<i32>>,
+        tick: u64,
+    ) -> Result<()> {
         let texts = rows.iter().map(|(account, row)| {
             let character = Value::Object(character_of(world, row));
             (account.clone(), character.to_string())
         });
-        self.0.put(&texts.collect())
+        self.0.put(&texts.collect(), tick)
+    }
+
+    /// Forgets the character of an account; false if there is none.
+    pub fn remove(&self, account: &str) -> Result<bool> {
+        self.0.remove(account)
     }
 
     /// All characters, as a standby gets them.
@@ -140,7 +153,7 @@ pub fn are_elsewhere(folder: &Path) -> bool {
 }
 
 /// Writes the characters that differ between a database and a file, and returns their number.
-fn copy(from: &FileStore, to: &PostgresStore) -> Result<usize> {
+fn copy(from: &FileStore, to: &PostgresStore, tick: u64) -> Result<usize> {
     // Until then another server may write there.
     to.claim()?;
     let known = to.all()?;
@@ -152,7 +165,7 @@ fn copy(from: &FileStore, to: &PostgresStore) -> Result<usize> {
             .get(account)
             .is_none_or(|own| value(own) != value(text))
     });
-    to.put(&texts)?;
+    to.put(&texts, tick)?;
     Ok(texts.len())
 }
 
@@ -286,12 +299,12 @@ mod tests {
         let mut row = default_row(&before);
         let values = serde_json::json!({ "gold": 70, "luck": -2.25, "team": "blue" });
         change(&before, &mut row, values.as_object().unwrap()).unwrap();
-        let store = CharacterStore::open(&folder, None).unwrap();
+        let store = CharacterStore::open(&folder, None, 0).unwrap();
         store
-            .put(&before, &[("ann".to_owned(), row.clone())].into())
+            .put(&before, &[("ann".to_owned(), row.clone())].into(), 3)
             .unwrap();
         drop(store);
-        let store = CharacterStore::open(&folder, None).unwrap();
+        let store = CharacterStore::open(&folder, None, 3).unwrap();
         let ann = Account::new("ann").unwrap();
         assert_eq!(
             store.load(&before).unwrap(),

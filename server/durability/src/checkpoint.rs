@@ -14,7 +14,7 @@ use std::io;
 
 use gpu_kernels::{Birth, Snapshot, StateHash};
 use serde::{Deserialize, Serialize};
-use shared::wire::codec;
+use shared::wire::{DecodeError, codec};
 use shared::{EntityId, WorldConfig};
 use thiserror::Error;
 use world_file::StoredWorld;
@@ -67,13 +67,18 @@ pub enum CheckpointError {
     Damaged { name: String, reason: &'static str },
     #[error(
         "{name} is a checkpoint of another version of Myriad: expected {expected}, found {found}; \
-         only the version that wrote it goes on with it"
+         only the version that wrote it continues with it"
     )]
     Version {
         name: String,
         expected: String,
         found: String,
     },
+    #[error(
+        "{name} is a checkpoint of another version of Myriad: its checksum is right, and it can't \
+         be read ({reason}); only the version that wrote it continues with it"
+    )]
+    Layout { name: String, reason: DecodeError },
     #[error("cannot read {name}: {error}")]
     Disk { name: String, error: io::Error },
 }

@@ -89,6 +89,22 @@ impl DataFolder {
         }
     }
 
+    /// The name of the server of this folder towards a third party. A standby has another one than
+    /// its primary.
+    pub fn server_id(&self) -> Result<String> {
+        let path = self.path.join("server");
+        if !path.exists() {
+            let mut random = [0; 8];
+            if default_provider().secure_random.fill(&mut random).is_err() {
+                bail!("the system gives no random bytes");
+            }
+            let id = random.map(|byte| format!("{byte:02x}")).concat();
+            self.write("server", id.as_bytes())?;
+        }
+        let id = fs::read_to_string(&path);
+        id.with_context(|| format!("cannot read {}", path.display()))
+    }
+
     /// The texts of certificate and key, and the reset key: with these, clients accept a standby
     /// that takes over.
     pub fn export(&self) -> Result<Keys> {

@@ -15,6 +15,7 @@ use thiserror::Error;
 use super::disk::{Disk, DiskFile};
 use super::epoch::Epoch;
 use super::frame_code::FrameCoder;
+use super::mark::Mark;
 use super::record::{self, Entry, RecordHead};
 use super::segment::{self, SegmentName};
 
@@ -27,6 +28,8 @@ pub struct Journal<D: Disk> {
     segment: Option<Segment<D::File>>,
     /// Room for the next segment.
     spare: Option<D::File>,
+    /// None before the first sync.
+    mark: Option<Mark<D::File>>,
     /// The next record.
     next: u64,
     previous: u32,
@@ -90,6 +93,7 @@ impl<D: Disk> Journal<D> {
             coder: FrameCoder::new(settings.capacity),
             segment: None,
             spare: None,
+            mark: None,
             next: start.tick,
             previous: start.previous,
             synced_checksum: start.previous,
@@ -185,7 +189,25 @@ impl<D: Disk> Journal<D> {
             }
         }
         self.synced_checksum = self.previous;
+        self.note_synced();
         Ok(self.unsynced.drain(..).map(|(entry, _)| entry).collect())
+    }
+
+    /// Notes beside the journal how far it is synced. An older note is still true, so a failure
+    /// does no harm.
+    fn note_synced(&mut self) {
+        let noted = match &mut self.mark {
+            Some(mark) => mark.note(self.next),
+            None => Mark::begin(&self.disk, self.next).map(|mark| self.mark = Some(mark)),
+        };
+        if noted.is_err() {
+            self.mark = None;
+        }
+    }
+
+    /// Whether there is room for another segment.
+    pub fn has_spare(&self) -> bool {
+        self.spare.is_some()
     }
 
     /// Syncs, and lets the next record begin a segment.

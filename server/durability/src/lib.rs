@@ -11,8 +11,9 @@
 //! | `checkpoint-<tick>` | the state before this tick, and the clients of the world |
 //! | `untold` | the address of a deposed server that has not confirmed it |
 //! | `role` | whether players are in this world, or it is a copy |
-//! | `characters.redb` | the characters of accounts, in worlds with characters |
+//! | `characters` | the characters of accounts, in worlds with characters |
 //! | `characters.world` | the name of the world in the database that has them instead |
+//! | `synced` | a tick that the journal has come to, known apart from it |
 //! | `spare` | preallocated room for the next segment |
 //!
 //! A record holds the tick's frame and the changes of clients. It is written while the
@@ -32,6 +33,7 @@
 //! | [`roster`] | the clients of a world, as records change them |
 //! | [`elsewhere`] | conditions beside the disk for sending a tick to clients |
 //! | [`segment`] | segments: names and heads
+//! | [`mark`] | a tick that the journal has come to |
 //! | [`journal`] | segments: appending, syncing, failures of the disk |
 //! | [`log`] | segments: reading, torn ends and damage |
 //! | [`checkpoint`] | the state of a world in a file |
@@ -43,6 +45,7 @@
 //! | [`recovery`] | from a folder to a running world |
 //! | [`differences`] | differences between a world file and a persistent world |
 //! | [`migration`] | another world file for a persistent world |
+//! | [`backup`] | copies of a world from which it can be restored |
 //! | [`folder`] | the folder, its lock and its identity |
 //! | [`values`] | values of attributes as people write them |
 //! | [`recording`] | recordings |
@@ -50,6 +53,7 @@
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
 pub mod ahead;
+pub mod backup;
 pub mod characters;
 pub mod checkpoint;
 pub mod code;
@@ -64,6 +68,7 @@ pub mod frame_code;
 pub mod journal;
 pub mod level;
 pub mod log;
+pub mod mark;
 pub mod migration;
 pub mod record;
 pub mod recording;

@@ -14,9 +14,9 @@ use device::cpu::{ThreadError, Workers};
 use gpu_kernels::Frame;
 use thiserror::Error;
 
-use super::checkpoint;
 use super::disk::Disk;
 use super::frame_code::FrameCoder;
+use super::mark;
 use super::record::{self, Checked, Entry, NoRecord, RecordHead};
 use super::segment::{self, SegmentName};
 
@@ -25,7 +25,7 @@ pub struct Log<P> {
     /// A reference to the disk.
     disk: P,
     segments: Vec<SegmentName>,
-    /// All records before this tick were synced: there is a checkpoint.
+    /// All records before this tick were synced, as a checkpoint or the mark says.
     synced: u64,
     decoder: Decoder,
     /// The tick of the next record.
@@ -98,8 +98,12 @@ pub enum LogError {
         offset: u64,
         reason: NoRecord,
     },
-    #[error("the record of tick {tick} is missing, and it was synced")]
-    Missing { tick: u64 },
+    #[error(
+        "the journal ends before tick {tick}, and the world came to tick {synced}: records that \
+         were synced are missing. Restore them, or go on without them in another folder: \
+         `myriad fork DIR --at {tick} --to NEW`"
+    )]
+    Missing { tick: u64, synced: u64 },
     #[error("the record of tick {tick} can't be read: {reason}")]
     Unreadable { tick: u64, reason: NoRecord },
     #[error("cannot read the journal: {0}")]
@@ -119,7 +123,7 @@ impl<P: Deref<Target: Disk + Sized>> Log<P> {
     ) -> Result<Log<P>, LogError> {
         Ok(Log {
             segments: segment::segments(&*disk)?,
-            synced: checkpoint::newest_name(&*disk)?.unwrap_or(0),
+            synced: mark::synced(&*disk)?,
             disk,
             decoder: Decoder::new(capacity, 1)?,
             next: tick,
@@ -292,7 +296,10 @@ impl<P: Deref<Target: Disk + Sized>> Log<P> {
                     offset: offset as u64,
                     reason,
                 },
-                None => LogError::Missing { tick },
+                None => LogError::Missing {
+                    tick,
+                    synced: self.synced,
+                },
             });
         }
         Ok(End {

@@ -14,7 +14,7 @@ use tracing::{info, warn};
 use world_file::StoredWorld;
 
 use super::ahead::{self, ReadEnd};
-use super::checkpoint::{self, Body, Head};
+use super::checkpoint::{self, Body, CheckpointError, Head};
 use super::differences;
 use super::disk::{Disk, Folder};
 use super::epoch::Epoch;
@@ -52,6 +52,8 @@ pub fn newest(disk: &impl Disk, before: Option<u64>) -> Result<Option<Stored>> {
     for &tick in ticks.iter().rev() {
         match read(disk, tick) {
             Ok(stored) => return Ok(Some(stored)),
+            // The one before would begin with an earlier state.
+            Err(error) if is_of_another_version(&error) => return Err(error),
             Err(error) => {
                 warn!("{error:#}");
                 newest_error.get_or_insert(error);
@@ -64,12 +66,21 @@ pub fn newest(disk: &impl Disk, before: Option<u64>) -> Result<Option<Stored>> {
     }
 }
 
+fn is_of_another_version(error: &anyhow::Error) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(CheckpointError::Version { .. } | CheckpointError::Layout { .. })
+    )
+}
+
 /// The checkpoint before a tick.
 pub fn read(disk: &impl Disk, tick: u64) -> Result<Stored> {
     let (head, bytes) = checkpoint::read(disk, tick)?;
     let name = checkpoint::name_of(tick);
-    let body = codec::from_bytes::<BODY_BYTES_MAX, Body<StoredWorld>>(&bytes)
-        .with_context(|| format!("{name} is not one of this version"))?;
+    let body = match codec::from_bytes::<BODY_BYTES_MAX, Body<StoredWorld>>(&bytes) {
+        Ok(body) => body,
+        Err(reason) => bail!(CheckpointError::Layout { name, reason }),
+    };
     let world = body
         .world
         .restore(&name)

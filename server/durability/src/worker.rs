@@ -4,6 +4,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `messages` | the messages and the state between the tick's thread and the journal's |
+//! | `pruning` | which checkpoints and segments are not needed any more |
 //! | `thread` | the journal's thread, and those of checkpoints |
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,10 +30,11 @@ use messages::{Message, Shared, State};
 use thread::{STOP_PATIENCE, Thread};
 
 mod messages;
+mod pruning;
 mod thread;
 
 pub use messages::{Boundary, DurabilityOptions};
-pub use thread::remove_old;
+pub use pruning::GoodCheckpoints;
 
 /// The tick thread's end.
 pub struct DurabilityWorker {
@@ -81,6 +83,7 @@ impl DurabilityWorker {
             journal,
             roster,
             characters: characters.clone(),
+            good: GoodCheckpoints::new(options.from),
             options: options.clone(),
             shared: shared.clone(),
             to_self: messages.clone(),
@@ -239,9 +242,14 @@ impl DurabilityWorker {
     /// Waits until everything is on disk.
     pub fn finish(mut self) -> Result<()> {
         self.end_thread()?;
-        match &self.shared.lock().ended {
-            Some(reason) => bail!("{reason}"),
-            None => Ok(()),
+        let state = self.shared.lock();
+        match (&state.ended, &state.checkpoint_failure) {
+            (Some(reason), _) => bail!("{reason}"),
+            (None, Some(failure)) => bail!(
+                "the last checkpoint is not written: {failure}; the journal has every tick since \
+                 the one before"
+            ),
+            (None, None) => Ok(()),
         }
     }
 

@@ -50,6 +50,9 @@ pub fn start(format: LogFormat, usual: &str) {
         Ok(selected) => (selected, None),
         Err(error) => (usual.parse().unwrap_or_default(), Some(error)),
     };
+    if format == LogFormat::Json {
+        console::set_format(queue::json_line);
+    }
     let queue = Queue::start(format);
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(queue.clone())

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use client_bot::note;
@@ -31,6 +31,54 @@ pub fn span(text: &str) -> Result<Duration, String> {
     });
     let seconds = parsed.ok_or("expected a span like 90s, 30m, 12h or 7d, at most 36500d")?;
     Ok(Duration::from_secs(seconds))
+}
+
+/// Parses a time of day in UTC, as in `2026-01-31T18:00:00Z`.
+pub fn moment(text: &str) -> Option<SystemTime> {
+    let text = text.strip_suffix('Z')?;
+    let (date, time) = text.split_once('T')?;
+    let numbers = |text: &str, by: char, lengths: [usize; 3]| {
+        let parts: Vec<&str> = text.split(by).collect();
+        let is_right = parts.iter().map(|part| part.len()).eq(lengths)
+            && parts
+                .iter()
+                .all(|part| part.bytes().all(|b| b.is_ascii_digit()));
+        let numbers: Option<Vec<u64>> = parts.iter().map(|part| part.parse().ok()).collect();
+        is_right.then_some(numbers?)
+    };
+    let (date, time) = (
+        numbers(date, '-', [4, 2, 2])?,
+        numbers(time, ':', [2, 2, 2])?,
+    );
+    let (&[year, month, day], &[hour, minute, second]) = (&date[..], &time[..]) else {
+        return None;
+    };
+    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let lengths = [
+        31,
+        28 + u64::from(is_leap(year)),
+        31,
+        30,
+        31,
+        30,
+        31,
+        31,
+        30,
+        31,
+        30,
+        31,
+    ];
+    let month = usize::try_from(month.checked_sub(1)?).ok()?;
+    let is_date = year >= 1970 && (1..=*lengths.get(month)?).contains(&day);
+    if !is_date || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let years: u64 = (1970..year)
+        .map(|year| 365 + u64::from(is_leap(year)))
+        .sum();
+    let days = years + lengths[..month].iter().sum::<u64>() + day - 1;
+    let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
+    Some(UNIX_EPOCH + Duration::from_secs(seconds))
 }
 
 /// Parses the address at which players get another version of the game.
@@ -141,6 +189,30 @@ mod tests {
             &long,
         ] {
             assert!(update_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_moment_is_a_date_and_a_time_in_utc() {
+        let seconds = |text| {
+            let since = moment(text)?.duration_since(UNIX_EPOCH);
+            Some(since.unwrap().as_secs())
+        };
+        assert_eq!(seconds("1970-01-01T00:00:00Z"), Some(0));
+        // By `date -u -d … +%s`.
+        assert_eq!(seconds("2000-02-29T23:59:59Z"), Some(951_868_799));
+        assert_eq!(seconds("2026-11-26T16:20:00Z"), Some(1_795_710_000));
+        for bad in [
+            "2026-11-26 16:20:00Z",
+            "2026-11-26T16:20:00",
+            "2026-02-29T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "26-01-01T00:00:00Z",
+            "2026-01-+1T00:00:00Z",
+            "1969-12-31T00:00:00Z",
+        ] {
+            assert_eq!(seconds(bad), None, "{bad}");
         }
     }
 

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use accounts::identity::Account;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
-use client_bot::say;
+use client_bot::{note, say};
 use durability::characters::postgres::Database;
-use durability::characters::{CharacterStore, change, character_of, default_row, row_of};
+use durability::characters::{CharacterStore, Texts, change, character_of, default_row, row_of};
 use durability::folder::DataFolder;
 use durability::log::Log;
 use durability::recovery;
@@ -51,12 +51,21 @@ enum Action {
         #[arg(required = true, value_name = "ATTRIBUTE=VALUE")]
         values: Vec<String>,
     },
-    /// Print the characters of all accounts, a line of JSON for each
+    /// Print the characters of accounts, a line of JSON for each
     Export {
         /// Folder of `myriad serve --data`
         folder: PathBuf,
+        /// Of this account only
+        account: Option<String>,
     },
-    /// Read characters from a file as `export` prints it: all lines, or none
+    /// Forget the character of an account
+    Delete {
+        /// Folder of `myriad serve --data`
+        folder: PathBuf,
+        account: String,
+    },
+    /// Read characters from a file as `export` prints it: all lines, or none. A file of
+    /// characters that is missing or damaged begins anew
     Import {
         /// Folder of `myriad serve --data`
         folder: PathBuf,
@@ -67,7 +76,7 @@ enum Action {
 /// Runs the command while no server uses the folder.
 pub fn run(arguments: &CharactersArguments) -> Result<()> {
     let database = arguments.database.database()?;
-    let open = |folder: &Path| Characters::open(folder, database.as_ref());
+    let open = |folder: &Path| Characters::open(folder, database.as_ref(), false);
     match &arguments.action {
         Action::List { folder } => {
             let characters = open(folder)?;
@@ -94,15 +103,28 @@ pub fn run(arguments: &CharactersArguments) -> Result<()> {
             characters.put([(account.clone(), changed)].into())?;
             say!("{}", Value::Object(characters.named(account)?));
         }
-        Action::Export { folder } => {
+        Action::Export { folder, account } => {
             let characters = open(folder)?;
-            for (account, row) in characters.all()? {
-                let character = character_of(&characters.world, &row);
+            let all: BTreeMap<_, _> = match account {
+                Some(account) => [(account.clone(), characters.named(account)?)].into(),
+                None => characters.all_named()?,
+            };
+            for (account, character) in all {
                 say!("{}", json!({ "account": account, "character": character }));
             }
         }
-        Action::Import { folder, file } => {
+        Action::Delete { folder, account } => {
             let characters = open(folder)?;
+            if !characters.store.remove(account)? {
+                bail!("the account {account:?} has no character");
+            }
+            say!(
+                "the character of {account} is gone from the world; the journal, recordings and \
+                  backups may still have it"
+            );
+        }
+        Action::Import { folder, file } => {
+            let characters = Characters::open(folder, database.as_ref(), true)?;
             let count = characters.import(file)?;
             say!("{count} characters are read");
         }
@@ -114,11 +136,14 @@ pub fn run(arguments: &CharactersArguments) -> Result<()> {
 struct Characters {
     world: WorldConfig,
     store: CharacterStore,
+    /// The tick before which they are so.
+    tick: u64,
     _locked: DataFolder,
 }
 
 impl Characters {
-    fn open(folder: &Path, database: Option<&Database>) -> Result<Characters> {
+    /// Opens those of a folder. `begins_anew`: also where its file is missing or damaged.
+    fn open(folder: &Path, database: Option<&Database>, begins_anew: bool) -> Result<Characters> {
         let disk = recovery::open(folder)?;
         let locked = DataFolder::open(folder)?;
         // Opening those of a copy for a database would copy them into it.
@@ -134,9 +159,18 @@ impl Characters {
                 folder.display()
             );
         }
+        let store = match CharacterStore::open(folder, database, head.tick) {
+            Err(error) if begins_anew && database.is_none() => {
+                note!("beginning with an empty file: {error:#}");
+                CharacterStore::replace(folder, Some(&Texts::new()), head.tick)?;
+                CharacterStore::open(folder, database, head.tick)?
+            }
+            opened => opened?,
+        };
         Ok(Characters {
             world,
-            store: CharacterStore::open(folder, database)?,
+            store,
+            tick: head.tick,
             _locked: locked,
         })
     }
@@ -147,6 +181,14 @@ impl Characters {
             (account, row_of(&self.world, &character))
         };
         Ok(all.map(row).collect())
+    }
+
+    fn all_named(&self) -> Result<BTreeMap<String, Map<String, Value>>> {
+        let named = |(account, row): (String, Vec<i32>)| {
+            let character = character_of(&self.world, &row);
+            (account, character)
+        };
+        Ok(self.all()?.into_iter().map(named).collect())
     }
 
     fn named(&self, account: &str) -> Result<Map<String, Value>> {
@@ -166,7 +208,7 @@ impl Characters {
     }
 
     fn put(&self, rows: BTreeMap<String, Vec<i32>>) -> Result<()> {
-        self.store.put(&self.world, &rows)
+        self.store.put(&self.world, &rows, self.tick)
     }
 
     fn import(&self, file: &Path) -> Result<usize> {

@@ -7,12 +7,14 @@ use client_bot::console;
 use platform::log::{self, LogFormat};
 
 use super::admin::{self, AdminArguments};
+use super::backup::{self, BackupArguments, RestoreArguments};
 use super::characters::{self, CharactersArguments};
 use super::check::{self, CheckArguments};
 use super::demo::{self, DemoArguments};
 use super::doctor::{self, DoctorArguments};
 use super::export::{self, ExportArguments};
 use super::fork::{self, ForkArguments};
+use super::init::{self, InitArguments};
 use super::inspect::{self, InspectArguments};
 use super::link_key::{self, LinkKeyArguments};
 use super::logic::{self, LogicArguments};
@@ -38,6 +40,8 @@ enum Command {
     Demo(DemoArguments),
     /// Run a server
     Serve(Box<ServeArguments>),
+    /// Begin a persistent world in a folder
+    Init(InitArguments),
     /// Control a running server: list, kick and ban clients, send messages
     Admin(AdminArguments),
     /// Make a standby the primary
@@ -58,6 +62,10 @@ enum Command {
     Verify(VerifyArguments),
     /// Make a new world of a persistent one, as it was before any tick
     Fork(ForkArguments),
+    /// Copy a persistent world, whose server may run, into a backup
+    Backup(BackupArguments),
+    /// Make a new world of a backup, as it was before any tick
+    Restore(RestoreArguments),
     /// Move a persistent world to another world file
     Migrate(MigrateArguments),
     /// Write the entities of a persistent world as lines of JSON or as Parquet
@@ -93,6 +101,7 @@ pub fn run(arguments: Arguments) -> Result<bool> {
     match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Serve(arguments) => serve::run(*arguments).map(|()| true),
+        Command::Init(arguments) => init::run(&arguments).map(|()| true),
         Command::Admin(arguments) => admin::run(arguments).map(|()| true),
         Command::Promote(arguments) => promote::run(&arguments).map(|()| true),
         Command::LinkKey(arguments) => link_key::run(&arguments).map(|()| true),
@@ -103,6 +112,8 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Fork(arguments) => fork::run(&arguments).map(|()| true),
+        Command::Backup(arguments) => backup::backup(&arguments).map(|()| true),
+        Command::Restore(arguments) => backup::restore(&arguments).map(|()| true),
         Command::Migrate(arguments) => migrate::run(&arguments).map(|()| true),
         Command::Export(arguments) => export::run(&arguments).map(|()| true),
         Command::Characters(arguments) => characters::run(&arguments).map(|()| true),

@@ -34,6 +34,13 @@ pub struct StandbyArguments {
     #[arg(long, value_name = "ADDRESS", requires_all = ["data", "link_key"],
           value_parser = resolve)]
     followers: Option<SocketAddr>,
+    /// Be the primary or its standby, as the lease decides; both servers have the same options
+    #[arg(long, requires_all = ["lease", "followers"], conflicts_with = "follow")]
+    pair: bool,
+    /// Where the other server of a pair reaches this one's port for a standby, as HOST:PORT
+    /// [default: the address of --followers, or this machine's name]
+    #[arg(long, value_name = "HOST:PORT", requires = "pair", value_parser = host_and_port)]
+    followers_at: Option<String>,
     /// File with which a primary and its standby authenticate each other, see `myriad link-key`
     #[arg(long, value_name = "FILE")]
     link_key: Option<PathBuf>,
@@ -46,8 +53,17 @@ pub struct StandbyArguments {
     standby_wait: f64,
     /// Where clients reach this standby, as HOST:PORT [default: the address from which it
     /// follows, and its port]
-    #[arg(long, value_name = "HOST:PORT", requires = "follow", value_parser = host_and_port)]
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     clients_at: Option<String>,
+}
+
+/// A server of a pair.
+#[derive(Clone, Debug)]
+pub struct PairOptions {
+    /// Where the other one can follow this one, as HOST:PORT.
+    pub followers_at: String,
+    pub key: Arc<LinkKey>,
+    pub clients_at: Option<String>,
 }
 
 impl StandbyArguments {
@@ -58,6 +74,19 @@ impl StandbyArguments {
         };
         Ok(Some(Follow {
             primary: primary.clone(),
+            key: self.key(renewals)?,
+            clients_at: self.clients_at.clone(),
+            notifies: true,
+        }))
+    }
+
+    /// Options of a server of a pair.
+    pub fn pair(&self, renewals: &Renewals) -> Result<Option<PairOptions>> {
+        let Some(listen) = self.followers.filter(|_| self.pair) else {
+            return Ok(None);
+        };
+        Ok(Some(PairOptions {
+            followers_at: reached_at(self.followers_at.as_ref(), listen)?,
             key: self.key(renewals)?,
             clients_at: self.clients_at.clone(),
         }))
@@ -95,8 +124,11 @@ pub fn follow_until_promoted(
     let folder = options.data.as_ref().map(|data| data.folder.clone());
     let folder = folder.context("a standby needs a folder")?;
     let primary = follow.primary.clone();
-    let mut watch = options.lease.clone().map(Watch::new).transpose()?;
+    let was_held = !follow.notifies;
     let standby = Standby::start(options, follow)?;
+    let watch = standby.lease().cloned();
+    let watch = watch.map(|lease| Watch::new(lease, was_held));
+    let mut watch = watch.transpose()?;
     let (to, promotions) = channel();
     let control = port::open(&folder.join(CONTROL), StandbyDesk { to })?;
     // Dropped before the socket, whose end waits for the response to its request.
@@ -104,6 +136,9 @@ pub fn follow_until_promoted(
     let endings = Endings::new();
     say!("following {primary}");
     say!("refusing clients at {}", standby.address());
+    if let Some(address) = standby.metrics() {
+        say!("metrics on http://{address}/metrics");
+    }
     let end = run_time.map(|run_time| Instant::now() + run_time);
     loop {
         if endings.has_come() || end.is_some_and(|end| Instant::now() >= end) {
@@ -130,7 +165,7 @@ pub fn follow_until_promoted(
             let _ = promotion.done.send(Err(format!("{reason:#}")));
             continue;
         }
-        let lease = match standby.take_lease() {
+        let lease = match standby.take_lease(promotion.is_forced) {
             Ok(lease) => lease,
             Err(reason) => {
                 let _ = promotion.done.send(Err(format!("{reason:#}")));
@@ -144,6 +179,21 @@ pub fn follow_until_promoted(
             .send(result.map_err(|error| format!("{error:#}")));
         drop(control);
         return Ok(Some((promoted?, endings)));
+    }
+}
+
+/// Where another machine reaches a port for followers.
+fn reached_at(given: Option<&String>, listen: SocketAddr) -> Result<String> {
+    if let Some(given) = given {
+        return Ok(given.clone());
+    }
+    if !listen.ip().is_unspecified() {
+        return Ok(listen.to_string());
+    }
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    match name.trim() {
+        "" => bail!("this machine has no name: give --followers-at HOST:PORT"),
+        name => Ok(format!("{name}:{}", listen.port())),
     }
 }
 

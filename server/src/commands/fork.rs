@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::cli::threads;
 use client_bot::say;
+use durability::characters::{CharacterStore, Texts};
 use durability::checkpoint;
 use durability::folder::DataFolder;
 use durability::recovered::Stored;
@@ -44,6 +45,9 @@ pub fn run(arguments: &ForkArguments) -> Result<()> {
         bail!("the journal ends before tick {}", end.tick);
     }
     let Stored { head, body } = recovered.into_stored();
+    if !body.world.persists.is_empty() {
+        CharacterStore::replace(&arguments.to, Some(&Texts::new()), head.tick)?;
+    }
     let body = checkpoint::encode(&body);
     checkpoint::write(&new.disk(), &head, &body).context("cannot write the new world")?;
     say!("{} continues before tick {at}", arguments.to.display());

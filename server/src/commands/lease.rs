@@ -1,10 +1,13 @@
 //! `myriad serve --lease`: the options, and how a standby waits for the lease.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
+use client_bot::cli::read_token;
+use standby::lease::etcd::{Access, User};
 use standby::lease::renewal::{Contender, HeldLease, LeaseOptions};
 use tracing::{info, warn};
 
@@ -28,18 +31,59 @@ pub struct LeaseArguments {
     #[arg(long, value_name = "SECONDS", requires = "lease", default_value = "5",
           value_parser = clap::value_parser!(u64).range(2..=600))]
     lease_seconds: u64,
+    /// User of etcd
+    #[arg(long, value_name = "NAME", requires_all = ["lease", "lease_password_file"])]
+    lease_user: Option<String>,
+    /// File with its password
+    #[arg(long, value_name = "FILE", requires = "lease_user")]
+    lease_password_file: Option<PathBuf>,
+    /// PEM file of the certificate that this server shows to etcd
+    #[arg(long, value_name = "FILE", requires_all = ["lease", "lease_key"])]
+    lease_certificate: Option<PathBuf>,
+    /// PEM file of the certificate's private key
+    #[arg(long, value_name = "FILE", requires = "lease_certificate")]
+    lease_key: Option<PathBuf>,
 }
 
 impl LeaseArguments {
     /// `listen` describes the server at etcd.
-    pub fn options(&self, listen: SocketAddr) -> Option<LeaseOptions> {
-        (!self.lease.is_empty()).then(|| LeaseOptions {
+    pub fn options(&self, listen: SocketAddr) -> Result<Option<LeaseOptions>> {
+        if self.lease.is_empty() {
+            return Ok(None);
+        }
+        let user = match (&self.lease_user, &self.lease_password_file) {
+            (Some(name), Some(file)) => Some(User {
+                name: name.clone(),
+                password: read_token(file)?,
+            }),
+            _ => None,
+        };
+        let certificate = self.lease_certificate.clone().zip(self.lease_key.clone());
+        if certificate.is_some() && self.lease.iter().any(|url| !url.starts_with("https://")) {
+            bail!("--lease-certificate needs https: etcd must ask for a certificate");
+        }
+        Ok(Some(LeaseOptions {
             urls: self.lease.clone(),
             name: self.lease_name.clone(),
             lease: Duration::from_secs(self.lease_seconds),
-            holder: format!("{listen}, process {}", std::process::id()),
-        })
+            holder: holder(&listen.to_string()),
+            // Its folder has it.
+            id: String::new(),
+            access: Access { user, certificate },
+        }))
     }
+}
+
+/// A server's description at etcd, with the address at which it is reached.
+pub fn holder(address: &str) -> String {
+    format!("{address}, process {}", std::process::id())
+}
+
+/// The address in a description.
+pub fn address_of(holder: &str) -> &str {
+    holder
+        .split_once(", process ")
+        .map_or(holder, |(address, _)| address)
 }
 
 /// A standby's watch of the lease.
@@ -53,12 +97,13 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn new(options: LeaseOptions) -> Result<Watch> {
+    /// `was_held`: its primary was seen to have it.
+    pub fn new(options: LeaseOptions, was_held: bool) -> Result<Watch> {
         Ok(Watch {
             period: options.lease / LOOKS,
             etcd: Contender::new(options)?,
             next: Instant::now(),
-            was_held: false,
+            was_held,
             has_refused: false,
         })
     }
@@ -69,27 +114,29 @@ impl Watch {
             return None;
         }
         self.next = Instant::now() + self.period;
-        match self.etcd.holder() {
-            Ok(Some(_)) => {
-                self.was_held = true;
-                self.has_refused = false;
-                return None;
-            }
-            Ok(None) if !self.was_held => return None,
-            Ok(None) => {}
+        let known = match self.etcd.known() {
+            Ok(known) => known,
             Err(error) => {
                 warn!("the lease can't be read: {error:#}");
                 return None;
             }
+        };
+        if known.holder.is_some() {
+            self.was_held = true;
+            self.has_refused = false;
+            return None;
         }
-        if let Err(reason) = standby.check(false) {
+        if !self.was_held {
+            return None;
+        }
+        if let Err(reason) = standby.check_takeover(&self.etcd, &known) {
             if !std::mem::replace(&mut self.has_refused, true) {
                 warn!("the lease has ended, and this standby does not take it: {reason:#}");
             }
             return None;
         }
         info!("the lease of the primary has ended");
-        standby.take_lease().unwrap_or_else(|error| {
+        standby.take_lease(false).unwrap_or_else(|error| {
             warn!("the lease is not taken: {error:#}");
             None
         })

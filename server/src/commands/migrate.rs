@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use client_bot::cli::threads;
 use client_bot::say;
-use durability::characters::CharacterStore;
+use durability::characters::{CharacterStore, Texts};
 use durability::checkpoint;
 use durability::differences;
 use durability::folder::DataFolder;
@@ -67,6 +67,7 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
         say!("the world file equals the world: nothing is to be changed");
         return Ok(());
     }
+    let from = recovered.progress.from;
     let Stored { mut head, body } = recovered.into_stored();
     let (before, characters) = (body.world.clone(), body.roster.characters.clone());
     let options = MigrationOptions {
@@ -93,9 +94,12 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
         say!("{born} entities are born");
     }
     let archive = keep_before(path, tick)?;
-    if !characters.is_empty() {
+    if !before.persists.is_empty() {
         // The new world reads them by name.
-        CharacterStore::open(path, database.as_ref())?.put(&before, &characters)?;
+        let store = CharacterStore::open(path, database.as_ref(), from)?;
+        store.put(&before, &characters, head.tick)?;
+    } else if !given.persists.is_empty() && database.is_none() {
+        CharacterStore::replace(path, Some(&Texts::new()), head.tick)?;
     }
     let body = checkpoint::encode(&body);
     store::commit(&disk, &head, &body).context("cannot write the new checkpoint")?;

@@ -28,8 +28,9 @@ use super::arguments::{Loaded, default_world, seconds, update_url, world_at};
 use super::database::DatabaseArguments;
 use super::follow::{StandbyArguments, follow_until_promoted};
 use super::lease::LeaseArguments;
+use super::pair;
 use super::web::{WebArguments, say_page};
-use crate::server::{CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions};
+use crate::server::{Begin, CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions};
 
 #[derive(Debug, Args)]
 pub struct ServeArguments {
@@ -74,6 +75,9 @@ pub struct ServeArguments {
     /// one ended, however it ended
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Begin a new world in this folder, which must hold none
+    #[arg(long, requires = "data", conflicts_with = "follow")]
+    new: bool,
     /// Durability level: how much may be lost if the machine fails
     #[arg(long, value_enum, default_value_t, requires = "data")]
     level: Level,
@@ -122,6 +126,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     let renewals = Renewals::default();
     renewals.watch(signals::hangups())?;
     let follow = arguments.standby.follow(&renewals)?;
+    let pair = arguments.standby.pair(&renewals)?;
     let characters = arguments.database.database()?;
     if characters.is_some() && arguments.data.is_none() {
         bail!("--characters needs the folder of a persistent world: --data DIR");
@@ -141,6 +146,10 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         http_hosts: arguments.web.hosts.names,
         record: arguments.record,
         data: arguments.data.map(|folder| DataOptions {
+            begin: match arguments.new {
+                true => Begin::New,
+                false => Begin::Continue,
+            },
             level: arguments.level,
             keeps_all: arguments.keep,
             checkpoint_seconds: arguments.checkpoint_every,
@@ -149,7 +158,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
             ..DataOptions::new(folder)
         }),
         standby: arguments.standby.primary(&renewals)?,
-        lease: arguments.lease.options(arguments.listen),
+        lease: arguments.lease.options(arguments.listen)?,
         admin: arguments.admin,
         talk_filter: match &arguments.talk_filter {
             Some(path) => Arc::new(word_list(path, &renewals)?),
@@ -163,12 +172,13 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     };
     // Once a server has started, a signal lets it end by itself, in time.
     signals::set_hook(|| std::mem::forget(StopDeadline::start()));
-    let (server, endings) = match follow {
-        None => (Server::start(options)?, Endings::new()),
-        Some(follow) => match follow_until_promoted(options, follow, run_time)? {
-            Some(promoted) => promoted,
-            None => return Ok(()),
-        },
+    let begun = match (follow, pair) {
+        (None, None) => Some((Server::start(options)?, Endings::new())),
+        (Some(follow), _) => follow_until_promoted(options, follow, run_time)?,
+        (None, Some(pair)) => pair::run(options, &pair, run_time)?,
+    };
+    let Some((server, endings)) = begun else {
+        return Ok(());
     };
     signals::set_exit_code(None);
     say!("listening on {}", server.address());

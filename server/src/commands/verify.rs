@@ -1,11 +1,12 @@
 //! `myriad verify`: checks every byte of a persistent world.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
 use client_bot::printable::Lines;
 use client_bot::say;
+use durability::characters;
 use durability::checkpoint;
 use durability::disk::Folder;
 use durability::log::{self, Log};
@@ -31,6 +32,16 @@ pub fn run(arguments: &VerifyArguments) -> Result<bool> {
             );
         }
     }
+    match check_characters(&arguments.folder, &disk) {
+        Ok(Some((tick, count))) => {
+            say!("characters before tick {tick}: {count}, every checksum is right");
+        }
+        Ok(None) => {}
+        Err(error) => {
+            is_good = false;
+            say!("{}", Lines(&format!("{error:#}")));
+        }
+    }
     let records = check_records(&disk);
     match records {
         Ok((first, next)) => say!("records of ticks {first} to {next}: every checksum is right"),
@@ -40,6 +51,15 @@ pub fn run(arguments: &VerifyArguments) -> Result<bool> {
         }
     }
     Ok(is_good)
+}
+
+/// The tick and the number of characters; none where the world has none, or a database has them.
+fn check_characters(folder: &Path, disk: &Folder) -> Result<Option<(u64, usize)>> {
+    let stored = recovery::newest(disk, None)?.context("there is no world in it")?;
+    if stored.body.world.persists.is_empty() || characters::are_elsewhere(folder) {
+        return Ok(None);
+    }
+    characters::file::check(folder, stored.head.tick).map(Some)
 }
 
 /// Reads all records. Returns the first tick, and the one behind the last.

@@ -10,13 +10,14 @@ use durability::recovery;
 use durability::role::{Role, Standing};
 use standby::closed_port::ClosedPort;
 use standby::follower::{FollowOptions, Follower, Progress};
-use standby::lease::renewal::{Contender, HeldLease};
+use standby::lease::etcd::Known;
+use standby::lease::renewal::{Contender, HeldLease, LeaseOptions};
 use standby::runner::RunOptions;
 use standby::trust::LinkKey;
 use tracing::info;
 
-use super::Server;
 use super::options::{DataOptions, ServerOptions};
+use super::{Server, Shown};
 
 /// A running standby. Dropping it stops it.
 pub struct Standby {
@@ -26,6 +27,9 @@ pub struct Standby {
     follower: Follower,
     /// The port at which it refuses clients, before it serves them.
     port: ClosedPort,
+    shown: Shown,
+    /// The server before is notified after a promotion.
+    notifies: bool,
 }
 
 /// The primary, and how to follow it.
@@ -37,6 +41,8 @@ pub struct Follow {
     /// Where clients will find this server, as HOST:PORT; `None`: at the address from which
     /// it follows, and its own port.
     pub clients_at: Option<String>,
+    /// After a promotion, notify the server before, which may still run: where no lease ends it.
+    pub notifies: bool,
 }
 
 impl Standby {
@@ -46,7 +52,11 @@ impl Standby {
         let Some(data) = options.data.clone() else {
             bail!("a standby needs a folder");
         };
+        let shown = super::show_metrics(&options)?;
         let folder = DataFolder::open(&data.folder)?;
+        if let Some(lease) = &mut options.lease {
+            lease.id = folder.server_id()?;
+        }
         let identity = options.identity.clone();
         let identity = identity.unwrap_or_else(|| folder.identity_files());
         let port = ClosedPort::open(options.listen, identity, options.renewals.clone())?;
@@ -67,6 +77,8 @@ impl Standby {
             primary: follow.primary,
             follower,
             port,
+            shown,
+            notifies: follow.notifies,
         })
     }
 
@@ -89,16 +101,35 @@ impl Standby {
         self.follower.check(is_forced)
     }
 
+    /// Fails if the standby should not take over once the lease of its primary has ended. If a
+    /// standby is required, the primary has noted whether another server has later ticks.
+    pub fn check_takeover(&self, contender: &Contender, known: &Known) -> Result<()> {
+        contender.check_alone(known)?;
+        let standby = self.options.standby.as_ref();
+        let is_required = standby.is_some_and(|standby| standby.feed.is_required);
+        self.check(is_required)
+    }
+
     /// Takes the lease with which it may take over, if it needs one.
-    pub fn take_lease(&self) -> Result<Option<HeldLease>> {
+    pub fn take_lease(&self, is_forced: bool) -> Result<Option<HeldLease>> {
         let lease = self.options.lease.clone();
-        let take = |lease| Contender::new(lease)?.succeed();
+        let take = |lease| Contender::new(lease)?.succeed(is_forced);
         lease.map(take).transpose()
+    }
+
+    /// The lease by which it may take over, if there is one.
+    pub fn lease(&self) -> Option<&LeaseOptions> {
+        self.options.lease.as_ref()
+    }
+
+    /// Where its metrics are, if they are shown.
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.shown.1
     }
 
     /// Takes over.
     pub fn promote(self) -> Result<Server> {
-        let lease = self.take_lease()?;
+        let lease = self.take_lease(false)?;
         self.promote_with(lease)
     }
 
@@ -107,8 +138,8 @@ impl Standby {
         let stopped = self.follower.stop()?;
         // The server takes it over.
         drop(self.port);
-        let primary = Some((self.primary, &*self.key));
-        Server::promote(self.options, stopped, primary, lease)
+        let primary = self.notifies.then_some((self.primary, &*self.key));
+        Server::promote(self.options, stopped, primary, (lease, self.shown))
     }
 }
 

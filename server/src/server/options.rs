@@ -102,10 +102,23 @@ impl ServerOptions {
     }
 }
 
+/// Whether a server continues the world of its folder, or begins one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Begin {
+    /// There must be a world.
+    Continue,
+    /// There must be none.
+    New,
+    /// A folder without a world gets a new one.
+    #[default]
+    Either,
+}
+
 /// The options of a persistent world.
 #[derive(Clone, Debug)]
 pub struct DataOptions {
     pub folder: PathBuf,
+    pub begin: Begin,
     pub level: Level,
     /// Old checkpoints and segments are not removed.
     pub keeps_all: bool,
@@ -122,6 +135,7 @@ impl DataOptions {
     pub fn new(folder: impl Into<PathBuf>) -> DataOptions {
         DataOptions {
             folder: folder.into(),
+            begin: Begin::Either,
             level: Level::default(),
             keeps_all: false,
             checkpoint_seconds: CHECKPOINT_SECONDS,

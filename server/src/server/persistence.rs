@@ -7,8 +7,8 @@ use durability::folder::DataFolder;
 use durability::level::Level;
 use durability::recovered::Recovered;
 use durability::role::{Role, Standing};
-use standby::feed::Feed;
-use standby::lease::renewal::{Contender, HeldLease};
+use standby::feed::{Alone, Feed};
+use standby::lease::renewal::{Contender, HeldLease, LeaseOptions};
 use standby::port::{LinkPort, Primary};
 use tick::tick_loop::PersistentWorld;
 use tracing::warn;
@@ -47,7 +47,11 @@ pub fn start(
         (None, Some(lease)) => {
             // First here: an epoch that etcd has must not be used again.
             standing.write(folder.path())?;
-            Some(Contender::new(lease.clone())?.take(recovered.epoch)?)
+            let lease = LeaseOptions {
+                id: folder.server_id()?,
+                ..lease.clone()
+            };
+            Some(Contender::new(lease)?.take(recovered.epoch)?)
         }
         (lease, _) => lease,
     };
@@ -64,7 +68,8 @@ pub fn start(
             lease,
         });
     };
-    let feed = Arc::new(Feed::new(standby.feed));
+    let alone = lease.as_ref().map(|lease| lease.alone() as Arc<dyn Alone>);
+    let feed = Arc::new(Feed::with_alone(standby.feed, alone));
     if data.level == Level::Standby && !standby.feed.is_required {
         warn!("level `told` holds until a standby follows");
     }

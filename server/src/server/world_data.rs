@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use device::cpu::Workers;
-use durability::characters::{CharacterStore, Rows};
+use durability::characters::file::FILE;
+use durability::characters::{self, CharacterStore, Rows};
 use durability::checkpoint;
 use durability::differences::with_rate_of;
 use durability::disk::Disk;
@@ -13,9 +14,11 @@ use durability::elsewhere::{Replica, Validity};
 use durability::folder::DataFolder;
 use durability::journal::{Journal, SPARE, Settings};
 use durability::log;
+use durability::mark;
 use durability::recovered::{Recovered, Stored};
 use durability::recovery::{self, Replay};
 use durability::role::Standing;
+use durability::segment::SegmentName;
 use durability::worker::{DurabilityOptions, DurabilityWorker};
 use gpu_kernels::Backend;
 use gpu_kernels::tick::VERSION;
@@ -25,6 +28,7 @@ use standby::feed::Feed;
 use standby::lease::renewal::LeaseValidity;
 use tick::tick_loop::PersistentWorld;
 
+use super::options::Begin;
 use super::{DataOptions, mutes};
 
 /// A folder that is open, and the world in it.
@@ -44,11 +48,42 @@ pub fn open(data: &DataOptions, world: &mut WorldConfig) -> Result<Opened> {
         disk.remove(SPARE)?;
     }
     let stored = recovery::newest(&disk, None)?;
+    match &stored {
+        Some(_) if data.begin == Begin::New => bail!(
+            "{} holds a world: start without --new, or give another folder",
+            data.folder.display()
+        ),
+        None => check_may_begin(&folder, data)?,
+        Some(_) => {}
+    }
     if let Some(stored) = &stored {
         recovery::check_same(&stored.body.world, world)?;
         *world = with_rate_of(stored.body.world.clone(), world);
     }
     Ok(Opened { folder, stored })
+}
+
+/// Fails where a new world would take the place of one that is missing.
+pub fn check_may_begin(folder: &DataFolder, data: &DataOptions) -> Result<()> {
+    let name = data.folder.display();
+    let names = folder.disk().names()?;
+    let is_of_a_world = |name: &&String| {
+        let names = [FILE, characters::MARKER, mark::FILE];
+        names.contains(&name.as_str()) || SegmentName::parse(name).is_some()
+    };
+    if let Some(found) = names.iter().find(is_of_a_world) {
+        bail!(
+            "{name} has `{found}`, and no checkpoint: the world in it is not complete. Restore it \
+             from a backup, or give another folder"
+        );
+    }
+    match data.begin {
+        Begin::Continue => bail!(
+            "{name} holds no world: is its disk mounted, is it the right folder? A new world \
+             begins there with --new, or after `myriad init {name}`"
+        ),
+        Begin::New | Begin::Either => Ok(()),
+    }
 }
 
 /// Recovers the world of a folder on a backend.
@@ -113,6 +148,7 @@ pub fn start_durability(
     let options = DurabilityOptions {
         level: data.level,
         keeps_all: data.keeps_all,
+        from: recovered.progress.from,
         checkpoint_ticks: u64::from(data.checkpoint_seconds) * u64::from(tick_hz),
         feed: feed.map(|feed| feed as Arc<dyn Replica>),
         lease: lease.map(|lease| lease as Arc<dyn Validity>),
@@ -120,7 +156,11 @@ pub fn start_durability(
     let (store, characters) = match recovered.world.persists.is_empty() {
         true => (None, Rows::new()),
         false => {
-            let store = CharacterStore::open(&data.folder, data.characters.as_ref())?;
+            let store = CharacterStore::open(
+                &data.folder,
+                data.characters.as_ref(),
+                recovered.progress.from,
+            )?;
             store.claim()?;
             let rows = store.load(&recovered.world)?;
             (Some(Arc::new(store)), rows)

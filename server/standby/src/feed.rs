@@ -23,11 +23,25 @@ use super::link;
 #[derive(Debug)]
 pub struct Feed {
     options: FeedOptions,
+    alone: Option<Arc<dyn Alone>>,
     state: Mutex<State>,
     /// For the tick's thread.
     changed: Condvar,
     /// For the link's thread.
     arrived: Notify,
+}
+
+/// Notes at a third party that this server has no standby, so that none takes over that may lack
+/// ticks.
+pub trait Alone: std::fmt::Debug + Send + Sync {
+    /// Whether it was noted before.
+    fn is_noted(&self) -> bool;
+
+    /// Returns once it is noted. Fails with [`Stopped`] if the server is stopping.
+    fn note(&self, stop: &AtomicBool) -> Result<()>;
+
+    /// Removes the note, soon.
+    fn clear(&self);
 }
 
 /// Options for a standby that does not acknowledge.
@@ -68,6 +82,8 @@ struct State {
     released: u64,
     /// False while ticks don't wait, because there is no standby.
     is_in_force: bool,
+    /// It is noted that there is none.
+    is_alone: bool,
     deposed: Option<Epoch>,
 }
 
@@ -91,10 +107,19 @@ pub struct Seated<'a> {
 
 impl Feed {
     pub fn new(options: FeedOptions) -> Feed {
+        Feed::with_alone(options, None)
+    }
+
+    /// A feed whose server may run without a required standby, once that is noted.
+    pub fn with_alone(options: FeedOptions, alone: Option<Arc<dyn Alone>>) -> Feed {
+        let alone = alone.filter(|_| options.is_required);
+        let is_alone = alone.as_ref().is_some_and(|alone| alone.is_noted());
         Feed {
             options,
+            alone,
             state: Mutex::new(State {
-                is_in_force: options.is_required,
+                is_in_force: options.is_required && !is_alone,
+                is_alone,
                 ..State::default()
             }),
             changed: Condvar::new(),
@@ -210,6 +235,12 @@ impl Replica for Feed {
                         "the standby is up to date: level `standby` is in force"
                     );
                 }
+                // From here on ticks wait for it.
+                if std::mem::take(&mut state.is_alone)
+                    && let Some(alone) = &self.alone
+                {
+                    alone.clear();
+                }
                 break;
             }
             let is_close = has_seat && state.acknowledged + CLOSE_TICKS > tick;
@@ -219,20 +250,27 @@ impl Replica for Feed {
             state.is_in_force = true;
             let left = self.options.patience.saturating_sub(begun.elapsed());
             let is_required = self.options.is_required;
-            if left.is_zero() || !has_seat && !is_required {
-                if is_required {
+            let may_be_alone = !is_required || self.alone.is_some();
+            if left.is_zero() || !has_seat && may_be_alone {
+                if !may_be_alone {
                     bail!(
                         "the standby has not acknowledged tick {tick} in {} seconds, and it is \
                          required",
                         self.options.patience.as_secs_f64()
                     );
                 }
-                state.is_in_force = false;
                 // Otherwise the next tick would wait for it, too.
                 if state.stand_up() {
                     table::STANDBYS.set(0);
                     self.arrived.notify_one();
                 }
+                if let Some(alone) = self.alone.as_ref().filter(|_| !state.is_alone) {
+                    drop(state);
+                    alone.note(stop)?;
+                    state = self.lock();
+                    state.is_alone = true;
+                }
+                state.is_in_force = false;
                 table::STANDBY_FALLBACKS.add(1);
                 error!(
                     tick,
@@ -385,6 +423,52 @@ mod tests {
         drop(seated);
         assert!(feed.wait(11, &RUNS).is_err());
         assert_eq!(feed.released(), 11);
+    }
+
+    #[derive(Debug, Default)]
+    struct Noted(Mutex<Vec<bool>>);
+
+    impl Alone for Noted {
+        fn is_noted(&self) -> bool {
+            false
+        }
+
+        fn note(&self, _: &AtomicBool) -> Result<()> {
+            self.0.lock().unwrap().push(true);
+            Ok(())
+        }
+
+        fn clear(&self) {
+            self.0.lock().unwrap().push(false);
+        }
+    }
+
+    #[test]
+    fn a_required_standby_is_done_without_once_that_is_noted() {
+        let noted = Arc::new(Noted::default());
+        let options = FeedOptions {
+            is_required: true,
+            // An hour: a standby that is gone is not waited for.
+            patience: Duration::from_secs(3600),
+            queue_bytes_max: 1000,
+        };
+        let feed = Feed::with_alone(options, Some(noted.clone()));
+        feed.begin(10);
+        feed.push(10, &[1], true);
+        feed.wait(10, &RUNS).unwrap();
+        feed.push(11, &[1], false);
+        feed.wait(11, &RUNS).unwrap();
+        assert_eq!(*noted.0.lock().unwrap(), [true]);
+        let seated = feed.take_seat("").unwrap();
+        feed.push(12, &[1], false);
+        assert!(seated.acknowledge(13));
+        feed.wait(12, &RUNS).unwrap();
+        assert_eq!(*noted.0.lock().unwrap(), [true, false]);
+        drop(seated);
+        feed.push(13, &[1], false);
+        feed.wait(13, &RUNS).unwrap();
+        assert_eq!(*noted.0.lock().unwrap(), [true, false, true]);
+        assert_eq!(feed.released(), 14);
     }
 
     #[test]

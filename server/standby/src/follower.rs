@@ -10,6 +10,7 @@ use client_bot::race;
 use durability::characters::Texts;
 use durability::epoch::Epoch;
 use durability::folder::DataFolder;
+use platform::metrics::table;
 use platform::reach::look_up;
 use platform::runtime::runtime;
 use quinn::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, VarInt};
@@ -89,6 +90,7 @@ impl Follower {
             shared: shared.clone(),
             options,
             config,
+            link: None,
         };
         let thread = std::thread::Builder::new()
             .name("follow".to_owned())
@@ -166,6 +168,8 @@ struct Thread {
     shared: Arc<Shared>,
     options: FollowOptions,
     config: ClientConfig,
+    /// The connection to the primary, while there is one.
+    link: Option<(Endpoint, Connection)>,
 }
 
 impl Thread {
@@ -175,6 +179,9 @@ impl Thread {
             () = shared.stop.notified() => {}
             () = self.follow() => {}
         }
+        // So that the primary does not wait for this standby any more.
+        self.close(b"the standby stops").await;
+        table::FOLLOWING.set(0);
         if let Err(error) = self.replica.sync() {
             error!("{error:#}");
             shared.lock().failure = Some(format!("{error:#}"));
@@ -192,6 +199,7 @@ impl Thread {
             {
                 let mut progress = self.shared.lock();
                 progress.is_connected = false;
+                table::FOLLOWING.set(0);
                 progress.failure.clone_from(&failure);
             }
             if failure.is_some() {
@@ -207,10 +215,18 @@ impl Thread {
 
     async fn follow_once(&mut self) -> Result<()> {
         let (endpoint, connection) = connect(&self.options.primary, &self.config).await?;
+        self.link = Some((endpoint, connection.clone()));
         let followed = self.follow_on(&connection).await;
-        connection.close(VarInt::from_u32(0), b"it connects again");
-        let _ = timeout(GOODBYE, endpoint.wait_idle()).await;
+        self.close(b"it connects again").await;
         followed
+    }
+
+    /// Closes the connection, and lets the primary know.
+    async fn close(&mut self, reason: &[u8]) {
+        if let Some((endpoint, connection)) = self.link.take() {
+            connection.close(VarInt::from_u32(0), reason);
+            let _ = timeout(GOODBYE, endpoint.wait_idle()).await;
+        }
     }
 
     async fn follow_on(&mut self, connection: &Connection) -> Result<()> {
@@ -342,6 +358,8 @@ impl Thread {
         let mut progress = self.shared.lock();
         progress.next = next;
         progress.is_connected = true;
+        table::FOLLOWING.set(1);
+        table::FOLLOWING_TICK.set(next.unwrap_or(0).saturating_sub(1));
         progress.tick_hz = welcome.tick_hz;
         progress.is_complete = next.is_some_and(|next| next >= welcome.next);
     }

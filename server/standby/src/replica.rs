@@ -14,6 +14,7 @@ use durability::epoch::Epoch;
 use durability::folder::DataFolder;
 use durability::journal::SPARE;
 use durability::log::{self, Decoder, Log};
+use durability::mark::{self, Mark};
 use durability::record::{self, Entry, RecordHead};
 use durability::recovered::Stored;
 use durability::recovery;
@@ -42,6 +43,8 @@ struct Records {
     previous: u32,
     decoder: Decoder,
     segment: Option<File>,
+    /// None before the first sync.
+    mark: Option<Mark<File>>,
 }
 
 /// A record that was stored.
@@ -103,6 +106,7 @@ impl Replica {
             previous: log.previous().unwrap_or(head.previous),
             decoder: log.into_decoder(machine::cores())?,
             segment,
+            mark: None,
         });
         Ok(replica)
     }
@@ -183,8 +187,8 @@ impl Replica {
         }
         // No world is there with the characters of another one.
         disk.sync_names()?;
-        CharacterStore::replace(path, texts)?;
         let tick = tick_of(bytes).context("the checkpoint has no head")?;
+        CharacterStore::replace(path, texts, tick)?;
         fs::rename(&new, path.join(checkpoint::name_of(tick)))?;
         disk.sync_names()?;
         let stored = recovery::read(&disk, tick)?;
@@ -193,6 +197,7 @@ impl Replica {
             previous: stored.head.previous,
             decoder: Decoder::new(stored.body.world.schema.world.capacity, machine::cores())?,
             segment: None,
+            mark: None,
         });
         Ok(Piece::Begin(Box::new(stored), *begun))
     }
@@ -251,10 +256,21 @@ impl Replica {
 
     /// Returns once no record can be lost.
     pub fn sync(&mut self) -> Result<()> {
-        let records = self.records.as_ref();
-        if let Some(file) = records.and_then(|records| records.segment.as_ref()) {
+        let disk = self.disk();
+        let Some(records) = &mut self.records else {
+            return Ok(());
+        };
+        if let Some(file) = &records.segment {
             let _wait = Wait::new("the disk to sync the standby's records", SYNC_PATIENCE);
             file.sync_data().context("the standby's disk has failed")?;
+            let noted = match &mut records.mark {
+                Some(mark) => mark.note(records.next),
+                None => Mark::begin(&disk, records.next).map(|mark| records.mark = Some(mark)),
+            };
+            // An older note is still true.
+            if noted.is_err() {
+                records.mark = None;
+            }
         }
         Ok(())
     }
@@ -276,6 +292,21 @@ impl Replica {
             fs::rename(self.folder.path().join(name), aside.join(name))?;
         }
         self.disk().sync_names()?;
+        self.remove_old_asides()
+    }
+
+    /// Removes what was set aside long ago: a pair whose servers change their roles makes more.
+    fn remove_old_asides(&self) -> Result<()> {
+        let of_epoch = |name: &String| {
+            let (term, start) = name.strip_prefix("before-")?.split_once('.')?;
+            Some((term.parse::<u32>().ok()?, start.parse::<u32>().ok()?))
+        };
+        let mut asides: Vec<String> = self.disk().names()?;
+        asides.retain(|name| of_epoch(name).is_some());
+        asides.sort_by_key(|name| std::cmp::Reverse(of_epoch(name)));
+        for name in asides.iter().skip(ASIDES_KEPT) {
+            fs::remove_dir_all(self.folder.path().join(name))?;
+        }
         Ok(())
     }
 }
@@ -288,9 +319,8 @@ pub enum Piece {
 }
 
 fn is_of_world(name: &str) -> bool {
-    ["checkpoint-", "new-checkpoint-", "journal-"]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
+    let prefixes = ["checkpoint-", "new-checkpoint-", "journal-"];
+    name == mark::FILE || prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The tick of a checkpoint, before it is checked.
@@ -298,5 +328,7 @@ fn tick_of(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.get(8..)?.first_chunk()?))
 }
 
+/// Records that only deposed servers had: of so many.
+const ASIDES_KEPT: usize = 3;
 /// Once the standby stops.
 const SYNC_PATIENCE: Duration = Duration::from_secs(10);

@@ -1,7 +1,7 @@
 //! At the standby: the thread that runs the ticks, compares each state with the primary's, and
 //! writes checkpoints.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -13,7 +13,7 @@ use durability::disk::Folder;
 use durability::journal::Start;
 use durability::recovered::{Progress, Recovered};
 use durability::rerun::Run;
-use durability::worker::remove_old;
+use durability::worker::GoodCheckpoints;
 use gpu_kernels::tick::VERSION;
 use platform::metrics::{machine, table};
 use platform::scheduling::give_way;
@@ -49,6 +49,8 @@ pub struct Ran {
 #[derive(Default)]
 struct Shared {
     waiting_bytes: AtomicUsize,
+    /// Records and checkpoints.
+    waiting: AtomicU64,
     /// The world is not needed any more.
     is_abandoned: AtomicBool,
     /// The primary's rate of ticks, which may be another than that of its checkpoint; 0: unknown.
@@ -93,6 +95,8 @@ impl Runner {
         self.shared
             .waiting_bytes
             .fetch_add(bytes, Ordering::Relaxed);
+        let waiting = self.shared.waiting.fetch_add(1, Ordering::Relaxed) + 1;
+        table::FOLLOWING_WAITING.set(waiting);
         match self.to.send((piece, bytes)) {
             Ok(()) => Ok(()),
             Err(_) => bail!("the standby's thread has failed"),
@@ -159,6 +163,8 @@ impl Thread {
             let available = machine::memory_available();
             let mut started = start_backend(options.backend, world, options.threads, available)?;
             let head = stored.head;
+            let from = head.tick;
+            let good = Arc::new(Mutex::new(GoodCheckpoints::new(from)));
             let mut last = Start {
                 tick: head.tick,
                 previous: head.previous,
@@ -183,7 +189,7 @@ impl Thread {
                                 tick_version: VERSION,
                                 previous: head.previous,
                             };
-                            self.write_checkpoint(head, begun, &mut run)?;
+                            self.write_checkpoint(head, (from, begun), &good, &mut run)?;
                         }
                         run.start(&head, entry)?;
                         last = Start {
@@ -198,7 +204,7 @@ impl Thread {
                 Some(piece) => piece,
                 None => {
                     let progress = Progress {
-                        from: last.tick,
+                        from,
                         tick: last.tick,
                         ..Progress::default()
                     };
@@ -225,25 +231,34 @@ impl Thread {
         self.shared
             .waiting_bytes
             .fetch_sub(bytes, Ordering::Relaxed);
+        let waiting = self.shared.waiting.fetch_sub(1, Ordering::Relaxed) - 1;
+        table::FOLLOWING_WAITING.set(waiting);
         Some(piece)
     }
 
     /// Copies the state now, and writes it beside, unless the folder has begun with another
-    /// checkpoint since that of this number.
-    fn write_checkpoint(&self, head: Head, number: u64, run: &mut Run<'_>) -> Result<()> {
+    /// checkpoint since that of this number, which is of the tick `from`.
+    fn write_checkpoint(
+        &self,
+        head: Head,
+        (from, number): (u64, u64),
+        good: &Arc<Mutex<GoodCheckpoints>>,
+        run: &mut Run<'_>,
+    ) -> Result<()> {
         let characters = run.take_characters();
         let body = run.checkpoint()?;
         let (disk, begun) = self.files.clone();
-        if !characters.is_empty() {
+        if !body.world.persists.is_empty() {
             let begun = lock(&begun);
             if *begun != number {
                 return Ok(());
             }
             // Characters that are in no checkpoint must be in the file before it. That is closed
             // again for the server that takes over.
-            CharacterStore::open(disk.path(), None)?.put(&body.world, &characters)?;
+            let store = CharacterStore::open(disk.path(), None, from)?;
+            store.put(&body.world, &characters, head.tick)?;
         }
-        let keeps_all = self.options.keeps_all;
+        let (keeps_all, good) = (self.options.keeps_all, good.clone());
         let write = move || {
             give_way();
             let bytes = checkpoint::encode(&body);
@@ -257,7 +272,9 @@ impl Thread {
                 Ok(()) => {
                     info!(tick, "a checkpoint is written");
                     table::CHECKPOINTS.add_to("written", 1);
-                    if !keeps_all && let Err(error) = remove_old(&disk) {
+                    let mut good = good.lock().unwrap_or_else(PoisonError::into_inner);
+                    good.note(tick);
+                    if !keeps_all && let Err(error) = good.remove_others(&disk) {
                         warn!(%error, "old checkpoints and segments can't be removed");
                     }
                 }

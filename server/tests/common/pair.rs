@@ -76,6 +76,7 @@ impl Pair {
             primary: primary.followers().expect("a port").to_string(),
             key: self.key(),
             clients_at: None,
+            notifies: true,
         }
     }
 

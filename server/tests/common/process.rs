@@ -52,6 +52,7 @@ impl Process {
             .arg("--data")
             .arg(folder)
             .args(more)
+            .args(begins(folder, more).then_some("--new"))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         change(&mut command);
@@ -145,6 +146,20 @@ impl Process {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
     }
+}
+
+/// Whether a server with these arguments is to begin a world.
+fn begins(folder: &Path, more: &[&str]) -> bool {
+    let has_files = std::fs::read_dir(folder).is_ok_and(|files| {
+        let names = files.flatten().map(|file| file.file_name());
+        names
+            .into_iter()
+            .any(|name| name.to_string_lossy().starts_with("checkpoint-"))
+    });
+    !has_files
+        && !more
+            .iter()
+            .any(|word| ["--follow", "--pair"].contains(word))
 }
 
 /// Sends a signal to a process, by the name that `kill` has for it.

@@ -105,7 +105,7 @@ impl History {
                     world.run(&read.entry.frame);
                 }
                 Ok(Err(end)) => break end,
-                Err(LogError::Damaged { tick, .. } | LogError::Missing { tick }) => {
+                Err(LogError::Damaged { tick, .. } | LogError::Missing { tick, .. }) => {
                     return Begun::Refused(tick);
                 }
                 Err(error) => panic!("{error}"),

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use device::cpu::Workers;
+use durability::checkpoint;
+use durability::disk::Disk;
 use durability::epoch::Epoch;
 use durability::folder::DataFolder;
 use durability::journal::{Journal, Settings, Start};
@@ -12,10 +14,11 @@ use durability::level::Level;
 use durability::log::Log;
 use durability::record::Entry;
 use durability::roster::Roster;
-use durability::worker::{DurabilityOptions, DurabilityWorker};
-use gpu_kernels::{Frame, StateHash};
+use durability::worker::{Boundary, DurabilityOptions, DurabilityWorker, GoodCheckpoints};
+use gpu_kernels::{Backend, CpuBackend, Frame, StateHash};
 use shared::{CommandKind, EntityId, Tick};
 
+use crate::common::world;
 use crate::journal::disk::{Faults, SimulatedDisk};
 
 /// A persistent world on a simulated disk, at the level `told`.
@@ -47,6 +50,7 @@ impl Kept {
         let options = DurabilityOptions {
             level: Level::Told,
             keeps_all: false,
+            from: 0,
             checkpoint_ticks: 1_000_000,
             feed: None,
             lease: None,
@@ -79,6 +83,25 @@ impl Kept {
             .record(entry)
             .and_then(|()| worker.wait(tick, &AtomicBool::new(false)));
         sent.map_err(|error| error.to_string())
+    }
+
+    /// Begins a checkpoint before the next tick, and hands its state over.
+    fn checkpoint(&mut self) {
+        let world = world("[world]\ncapacity = 8\nsize = [64, 64]\naoi = 8");
+        let mut backend = CpuBackend::new(&world, 1, None).unwrap();
+        let snapshot = backend.snapshot().unwrap();
+        let worker = self.worker.as_mut().unwrap();
+        worker
+            .begin_checkpoint(Boundary {
+                world,
+                tick: Tick(self.next),
+                hash: StateHash::default(),
+                births: vec![],
+                deaths: vec![],
+                characters: vec![],
+            })
+            .unwrap();
+        worker.finish_copy(snapshot).unwrap();
     }
 
     fn must_end(&self) -> Option<String> {
@@ -151,4 +174,59 @@ fn a_world_whose_disk_is_full_must_end_before_its_journal_does() {
     }
     world.finish().unwrap();
     assert_eq!(world.ticks_after_a_crash(), world.next);
+}
+
+/// The room of the journal's file is left, though there is none for another one.
+#[test]
+fn a_checkpoint_on_a_full_disk_does_not_end_the_world() {
+    let room = Faults {
+        room: Some(6000),
+        ..Faults::default()
+    };
+    let mut world = Kept::new("a-checkpoint-on-a-full-disk", room);
+    while world.worker.as_ref().unwrap().take_warning().is_none() {
+        world.tick().unwrap();
+    }
+    world.checkpoint();
+    for _ in 0..3 {
+        world.tick().unwrap();
+    }
+    let reason = world.finish().unwrap_err();
+    assert!(
+        reason.contains("the last checkpoint is not written"),
+        "{reason}"
+    );
+    assert_eq!(world.ticks_after_a_crash(), world.next);
+}
+
+#[test]
+fn a_world_whose_last_checkpoint_is_written_ends_without_an_error() {
+    let mut world = Kept::new("a-last-checkpoint", Faults::default());
+    world.tick().unwrap();
+    world.checkpoint();
+    world.finish().unwrap();
+    assert_eq!(checkpoint::ticks(&world.disk).unwrap(), [world.next]);
+}
+
+#[test]
+fn pruning_keeps_the_good_checkpoint_and_not_the_damaged_one() {
+    let disk = SimulatedDisk::new(1);
+    for tick in [10, 20, 30, 40] {
+        disk.create(&checkpoint::name_of(tick), 1).unwrap();
+        disk.create(&format!("journal-{tick:020}"), 1).unwrap();
+    }
+    // The one before tick 30 is damaged, so the world has continued from that before 20.
+    let mut good = GoodCheckpoints::new(20);
+    good.remove_others(&disk).unwrap();
+    assert_eq!(checkpoint::ticks(&disk).unwrap(), [10, 20, 30, 40]);
+    good.note(40);
+    good.remove_others(&disk).unwrap();
+    assert_eq!(checkpoint::ticks(&disk).unwrap(), [20, 40]);
+    let mut journal = disk.names().unwrap();
+    journal.retain(|name| name.starts_with("journal-"));
+    journal.sort();
+    assert_eq!(
+        journal,
+        [20, 30, 40].map(|tick| format!("journal-{tick:020}"))
+    );
 }

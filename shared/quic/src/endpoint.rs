@@ -20,8 +20,9 @@ use crate::faults::Network;
 use crate::handle::Handle;
 use crate::link::Link;
 use crate::prefetch::prefetch;
+use crate::resets::Resets;
 use crate::socket::{Packet, Socket, SocketCounts};
-use crate::steering::Steering;
+use crate::steering::{LONG_HEADER, Steering};
 use crate::table::Table;
 use crate::web::WebOptions;
 pub use application::{Application, Event, Load, Open};
@@ -65,6 +66,8 @@ pub struct Endpoint<S> {
     ack_wait: Duration,
     /// There is no time for packets that only acknowledge.
     is_busy: bool,
+    /// Bounds the connections of an endpoint before it that are reset.
+    resets: Resets,
     /// Lets browsers connect.
     web: Option<WebOptions>,
 }
@@ -90,6 +93,8 @@ impl<S> Endpoint<S> {
             Some(key) => EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, key))),
             None => EndpointConfig::default(),
         };
+        // A server that was killed has many clients, whose packets come at once.
+        config.min_reset_interval(Duration::ZERO);
         let ids = steering.clone();
         config.cid_generator(move || ids.ids(number));
         let steering = Some((steering.clone(), number));
@@ -124,6 +129,7 @@ impl<S> Endpoint<S> {
             looked_through: Instant::now(),
             ack_wait: ACK_WAIT,
             is_busy: false,
+            resets: Resets::default(),
             web: None,
         };
         for socket in sockets {
@@ -395,7 +401,13 @@ impl<S> Endpoint<S> {
         let socket = &mut self.sockets[number];
         let buffer = socket.buffer();
         match self.protocol.handle(now, from, to, ecn, data, buffer) {
-            Some(DatagramEvent::Response(answer)) => socket.commit_transmit(&answer, now),
+            Some(DatagramEvent::Response(answer)) => {
+                let is_reset = buffer.first().is_some_and(|first| first & LONG_HEADER == 0);
+                match is_reset && !self.resets.allow(now) {
+                    true => buffer.clear(),
+                    false => socket.commit_transmit(&answer, now),
+                }
+            }
             Some(event) => {
                 if let DatagramEvent::ConnectionEvent(handle, _) = &event {
                     self.prefetch(Handle::new(handle.0));

@@ -21,6 +21,7 @@
 //! | `handle` | which connection |
 //! | `relay` | a bad network between other programs; with the feature `relay` |
 //! | [`rejection`] | why a browser's session is not accepted |
+//! | `resets` | how many connections of an endpoint before are reset |
 //! | [`streams`] | bytes of streams |
 //! | `prefetch` | values that are needed soon |
 //! | `table` | connections by number, many to a piece of memory |
@@ -41,6 +42,7 @@ mod prefetch;
 pub mod rejection;
 #[cfg(feature = "relay")]
 pub mod relay;
+mod resets;
 pub mod socket;
 pub mod steering;
 pub mod streams;

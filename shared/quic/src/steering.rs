@@ -105,7 +105,7 @@ impl ConnectionIdGenerator for Ids {
 }
 
 /// The bit of a packet's first byte that marks a handshake.
-const LONG_HEADER: u8 = 0x80;
+pub(crate) const LONG_HEADER: u8 = 0x80;
 const NUMBER_BYTES: usize = 2;
 /// 48 bits at random: no two connections of an endpoint have the same.
 const ID_BYTES: usize = 8;

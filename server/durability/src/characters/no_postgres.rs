@@ -40,7 +40,11 @@ impl Store for PostgresStore {
         match self.0 {}
     }
 
-    fn put(&self, _: &Texts) -> Result<()> {
+    fn put(&self, _: &Texts, _: u64) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn remove(&self, _: &str) -> Result<bool> {
         match self.0 {}
     }
 }

@@ -161,27 +161,49 @@ impl Store for PostgresStore {
         rows.iter().map(pair).collect()
     }
 
-    fn put(&self, texts: &Texts) -> Result<()> {
+    /// The database has no use for the tick: each batch is a transaction, checked by the database.
+    fn put(&self, texts: &Texts, _tick: u64) -> Result<()> {
+        if texts.is_empty() {
+            return Ok(());
+        }
         let world = &self.database.world;
         let (accounts, texts): (Vec<&String>, Vec<&String>) = texts.iter().unzip();
         self.run(async |transaction, claim| {
-            let own = match *claim {
-                Some(own) => own,
-                None => raise_claim(transaction, world).await?,
-            };
-            *claim = Some(own);
-            // Held until the commit, so that a claim comes before this or after.
-            let row = transaction.query_opt(CLAIM, &[world]).await?;
-            let last: Option<i64> = row.map(|row| row.try_get(0)).transpose()?;
-            if last != Some(own) {
-                bail!(Superseded(world.clone()));
-            }
+            check_claim(transaction, claim, world).await?;
             let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
                 [world, &accounts, &texts];
             transaction.execute(UPSERT, &values).await?;
             Ok(())
         })
     }
+
+    fn remove(&self, account: &str) -> Result<bool> {
+        let world = &self.database.world;
+        self.run(async |transaction, claim| {
+            check_claim(transaction, claim, world).await?;
+            Ok(transaction.execute(REMOVE, &[world, &account]).await? > 0)
+        })
+    }
+}
+
+/// Fails if another server has claimed the world since this one has.
+async fn check_claim(
+    transaction: &Transaction<'_>,
+    claim: &mut Option<i64>,
+    world: &String,
+) -> Result<()> {
+    let own = match *claim {
+        Some(own) => own,
+        None => raise_claim(transaction, world).await?,
+    };
+    *claim = Some(own);
+    // Held until the commit, so that a claim comes before this or after.
+    let row = transaction.query_opt(CLAIM, &[world]).await?;
+    let last: Option<i64> = row.map(|row| row.try_get(0)).transpose()?;
+    if last != Some(own) {
+        bail!(Superseded(world.clone()));
+    }
+    Ok(())
 }
 
 fn connect(config: &Config) -> Result<Session> {
@@ -276,6 +298,7 @@ const UPSERT: &str = "
     SELECT $1, own.account, own.character::jsonb
     FROM unnest($2::text[], $3::text[]) AS own (account, character)
     ON CONFLICT (world, account) DO UPDATE SET character = excluded.character";
+const REMOVE: &str = "DELETE FROM myriad_characters WHERE world = $1 AND account = $2";
 /// Serializes servers that make the tables at the same time.
 const TABLES_LOCK: i64 = 0x006d_7972_6961_6421;
 /// The port of a database whose URL has none.

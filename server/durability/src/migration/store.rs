@@ -6,6 +6,7 @@ use std::io;
 use crate::characters;
 use crate::checkpoint::{self, Head};
 use crate::disk::{Disk, DiskFile};
+use crate::mark;
 use crate::segment::{self, SegmentName};
 
 /// Copies a world from one folder to another, which is empty or has a part of a copy.
@@ -63,6 +64,7 @@ fn is_of_world(name: &str) -> bool {
         "reset.key",
         characters::file::FILE,
         characters::MARKER,
+        mark::FILE,
     ]
     .contains(&name);
     is_kept || name.starts_with("checkpoint-") || SegmentName::parse(name).is_some()

@@ -17,6 +17,8 @@ pub struct DurabilityOptions {
     pub level: Level,
     /// Nothing is removed.
     pub keeps_all: bool,
+    /// The tick of the checkpoint with which the world continued.
+    pub from: u64,
     /// Ticks from one checkpoint to the next.
     pub checkpoint_ticks: u64,
     /// Where a standby gets records from.
@@ -68,6 +70,8 @@ pub struct State {
     pub must_end: Option<String>,
     /// The next segment has no room, and clients were not notified yet.
     pub is_room_missing: bool,
+    /// Why the newest checkpoint is not written, if it is not.
+    pub checkpoint_failure: Option<String>,
     /// Checkpoints that are being written: the last one does not wait for one before it.
     pub writing: u32,
 }

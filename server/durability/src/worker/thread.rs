@@ -12,12 +12,12 @@ use platform::waits::Wait;
 use tracing::{error, info, warn};
 
 use super::messages::{Batch, Boundary, DurabilityOptions, Message, Shared};
+use super::pruning::GoodCheckpoints;
 use crate::characters::{CharacterStore, Superseded};
 use crate::checkpoint::{self, Body, Head};
 use crate::disk::Disk;
 use crate::journal::Journal;
 use crate::roster::Roster;
-use crate::segment;
 
 /// The journal's thread.
 pub struct Thread<D: Disk> {
@@ -27,6 +27,7 @@ pub struct Thread<D: Disk> {
     /// Where the roster's characters go with each checkpoint.
     pub characters: Option<Arc<CharacterStore>>,
     pub options: DurabilityOptions,
+    pub good: GoodCheckpoints,
     pub shared: Arc<Shared>,
     pub to_self: SyncSender<Message>,
     pub returned: Sender<Arc<Frame>>,
@@ -128,7 +129,12 @@ impl<D: Disk + Clone + 'static> Thread<D> {
         let failed_before = self.journal.failure().is_some();
         let _wait = Wait::new("the disk to sync the journal", STOP_PATIENCE);
         let synced = self.journal.sync()?;
-        table::JOURNAL_SYNC_SECONDS.record(begun.elapsed());
+        let took = begun.elapsed();
+        table::JOURNAL_SYNC_SECONDS.record(took);
+        if took >= SLOW_SYNC {
+            let tick = self.journal.next() - 1;
+            warn!(?took, tick, "the disk has taken long to sync the journal");
+        }
         for entry in synced {
             if let Some(entry) = Arc::into_inner(entry) {
                 // A world that has ended needs none.
@@ -176,8 +182,12 @@ impl<D: Disk + Clone + 'static> Thread<D> {
     }
 
     fn begin_checkpoint(&mut self, boundary: Box<Boundary>) -> Result<()> {
-        // Recovery reads the segments from here on.
-        self.journal.end_segment()?;
+        // Recovery reads the segments from here on. While the disk is full, this one goes on: its
+        // room is all that the journal has.
+        match self.journal.has_spare() {
+            true => self.journal.end_segment()?,
+            false => drop(self.journal.sync()?),
+        }
         self.note_synced();
         let head = Head {
             tick: boundary.tick.0,
@@ -229,7 +239,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             } = *boundary;
             let wait = Wait::new("the characters of accounts to be written", STOP_PATIENCE);
             // Characters that a checkpoint lacks must be in the file before it.
-            let stored = store.map_or(Ok(()), |store| store.put(&world, &reply.batch));
+            let stored = store.map_or(Ok(()), |store| store.put(&world, &reply.batch, head.tick));
             if let Err(error) = stored {
                 reply.written = Err(error);
                 return;
@@ -259,8 +269,10 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             Ok(()) => {
                 info!(tick, "a checkpoint is written");
                 table::CHECKPOINTS.add_to("written", 1);
+                self.shared.change(|state| state.checkpoint_failure = None);
+                self.good.note(tick);
                 if !self.options.keeps_all
-                    && let Err(error) = remove_old(self.journal.disk())
+                    && let Err(error) = self.good.remove_others(self.journal.disk())
                 {
                     warn!(%error, "old checkpoints and segments can't be removed");
                 }
@@ -273,6 +285,9 @@ impl<D: Disk + Clone + 'static> Thread<D> {
                     self.shared.change(|state| state.must_end = Some(reason));
                 }
                 let error = format!("{error:#}");
+                let failure = error.clone();
+                self.shared
+                    .change(|state| state.checkpoint_failure = Some(failure));
                 error!(
                     tick,
                     error, "a checkpoint can't be written; the journal continues"
@@ -300,26 +315,8 @@ impl Drop for Reply {
     }
 }
 
-/// Removes checkpoints and segments that are older than the two newest checkpoints.
-pub fn remove_old(disk: &impl Disk) -> std::io::Result<()> {
-    let ticks = checkpoint::ticks(disk)?;
-    let Some(second) = ticks.len().checked_sub(CHECKPOINTS_KEPT) else {
-        return Ok(());
-    };
-    for &tick in &ticks[..second] {
-        disk.remove(&checkpoint::name_of(tick))?;
-    }
-    let segments = segment::segments(disk)?;
-    for pair in segments.windows(2) {
-        if pair[1].first <= ticks[second] {
-            disk.remove(&pair[0].to_string())?;
-        }
-    }
-    Ok(())
-}
-
-/// The newest one may be damaged.
-const CHECKPOINTS_KEPT: usize = 2;
+/// Clients notice it.
+const SLOW_SYNC: Duration = Duration::from_millis(500);
 const ROOM_PERIOD: Duration = Duration::from_secs(10);
 /// For one step of the disk or the database once the server stops.
 pub const STOP_PATIENCE: Duration = Duration::from_secs(10);

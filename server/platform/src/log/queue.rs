@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use client_bot::console::queue::{LineQueue, Weight};
-use client_bot::console::{self};
+use client_bot::console::{self, Severity};
 use serde_json::json;
 use tracing::Metadata;
 use tracing_subscriber::fmt::MakeWriter;
@@ -90,11 +90,27 @@ impl Write for Line<'_> {
     }
 }
 
-/// A line that looks as those of the log do.
-fn line(format: LogFormat, target: &str, count: u64, message: &str) -> String {
+/// A line for people as JSON, like those of the log.
+pub fn json_line(severity: Severity, text: &str) -> String {
+    let level = match severity {
+        Severity::Info => "INFO",
+        Severity::Warning => "WARN",
+        Severity::Error => "ERROR",
+    };
+    let fields = json!({ "message": text });
+    json!({ "timestamp": now(), "level": level, "fields": fields, "target": "myriad" }).to_string()
+}
+
+fn now() -> String {
     let mut time = String::new();
     // The line matters more than its time.
     let _ = SystemTime.format_time(&mut Writer::new(&mut time));
+    time
+}
+
+/// A line that looks as those of the log do.
+fn line(format: LogFormat, target: &str, count: u64, message: &str) -> String {
+    let time = now();
     match format {
         LogFormat::Text => format!("{time}  WARN {target}: {message} lines={count}\n"),
         LogFormat::Json => {

@@ -55,7 +55,8 @@ pub struct Figures {
 #[derive(Clone, Copy, Debug)]
 pub struct TickFigures {
     pub clients: u64,
-    pub late: bool,
+    /// How much more than a period after its scheduled start its fan-out ended.
+    pub late_by: Duration,
     pub skipped: u64,
     pub steps: StepTimes,
     pub tick: Duration,
@@ -166,7 +167,7 @@ impl Stats {
         let mut figures = self.lock();
         figures.clients = tick.clients;
         figures.ticks += 1;
-        figures.ticks_late += u64::from(tick.late);
+        figures.ticks_late += u64::from(!tick.late_by.is_zero());
         figures.ticks_skipped += tick.skipped;
         figures.commands_applied += tick.commands_applied;
         figures.deliveries += tick.deliveries;
@@ -185,7 +186,7 @@ impl Stats {
         let us = |time: Duration| time.as_micros() as u64;
         for (ticks, clients) in tick.ages.iter() {
             figures.client_ticks += u64::from(clients);
-            let age = us(tick.period * ticks).max(1);
+            let age = us(tick.period * ticks + tick.late_by).max(1);
             figures.age_us.saturating_record_n(age, u64::from(clients));
         }
         let engine = us(tick.steps.total());

@@ -225,6 +225,12 @@ table! {
         "standbys that have stopped because their state differed";
     FOLLOWERS_REFUSED: Counter = "myriad_followers_refused_total" ["reason": &FOLLOWER_REFUSALS],
         "connections that the port for a standby refused: `certificate` (an unknown one, or none), `silent`, `malformed`, `crowded`, `second` (another one follows), `epoch` (this server is deposed)";
+    FOLLOWING: Gauge = "myriad_following",
+        "1 while this server follows a primary, 0 while it has no connection to it; of a standby only";
+    FOLLOWING_TICK: Gauge = "myriad_following_tick",
+        "the newest tick that this standby has on disk";
+    FOLLOWING_WAITING: Gauge = "myriad_following_waiting_ticks",
+        "ticks that this standby has on disk and was not able to run yet";
     LEASE_HELD: Gauge = "myriad_lease_held",
         "1 while this server holds the lease that makes it the primary";
     LEASE_RENEWALS: Counter = "myriad_lease_renewals_total",
@@ -234,7 +240,7 @@ table! {
     CLIENTS: Gauge = "myriad_clients",
         "clients in the world";
     AGE_AT_CLIENT: Histogram = "myriad_age_at_client_seconds",
-        "age of a client's acknowledged state when a tick is sent to it; a tick's time if it has acknowledged the tick before; a sample of the clients of each tick";
+        "age of a client's acknowledged state when a tick is sent to it; a tick's time if it has acknowledged the tick before, and as much more as the tick is late; a sample of the clients of each tick";
     CLIENTS_PUT_OFF: Counter = "myriad_clients_put_off_total",
         "how often a client was not sent a tick because its shard had no time";
     CLIENTS_OUT_OF_TOUCH: Counter = "myriad_clients_out_of_touch_total",

@@ -42,7 +42,7 @@ pub fn record(report: &TickReport<'_>) {
     record_times(report);
     table::record_counts(&report.output.counts);
     let figures = report.figures;
-    table::TICKS_LATE.add(u64::from(figures.late));
+    table::TICKS_LATE.add(u64::from(!figures.late_by.is_zero()));
     table::TICKS_SKIPPED.add(figures.skipped);
     table::CLIENTS.set(figures.clients);
     let refusals = report.refusals;
@@ -67,7 +67,9 @@ pub fn record(report: &TickReport<'_>) {
     let per_sample = clients.div_ceil(AGE_SAMPLES_MAX).max(1);
     for (ticks, clients) in sent.ages.iter() {
         let samples = clients.div_ceil(per_sample) as usize;
-        table::AGE_AT_CLIENT.record_many(report.period * ticks, samples);
+        // What a tick waits for, like a slow disk, makes it older.
+        let age = report.period * ticks + report.figures.late_by;
+        table::AGE_AT_CLIENT.record_many(age, samples);
     }
     table::NEWS_PUT_OFF.add(sent.waiting);
     table::DATAGRAMS.add(sent.datagrams);

@@ -84,7 +84,7 @@ impl Window {
         let figures = report.figures;
         self.ticks += 1;
         self.tick = report.output.tick;
-        self.late += u64::from(figures.late);
+        self.late += u64::from(!figures.late_by.is_zero());
         self.skipped += figures.skipped;
         self.unrecorded += u64::from(!report.is_recorded);
         self.subscriptions_lost += report.subscriptions_lost;

@@ -1,10 +1,12 @@
 //! etcd as the third party, by its JSON gateway.
 //!
 //! A world has two keys: `NAME` is bound to the lease of the primary and names it;
-//! `NAME/epoch` stays, and is the highest epoch that ever had it.
+//! `NAME/epoch` stays, and is the highest epoch that ever had it. `NAME/alone` is there while only
+//! the server that it names has all ticks that clients were sent.
 
 use std::fmt;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -14,11 +16,11 @@ use durability::epoch::Epoch;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::handshake;
-use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use platform::reach;
-use platform::tls::trust_the_system;
+use platform::tls::{trust_the_system, trust_the_system_as};
 use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -31,6 +33,31 @@ pub struct Etcd {
     servers: Vec<Endpoint>,
     name: String,
     patience: Duration,
+    user: Option<User>,
+    /// What shows the user, once it has shown its password.
+    token: Arc<Mutex<Option<String>>>,
+}
+
+/// How a server authenticates itself at etcd.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    pub user: Option<User>,
+    /// PEM files of a certificate and its key.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+}
+
+/// A user of etcd.
+#[derive(Clone)]
+pub struct User {
+    pub name: String,
+    pub password: String,
+}
+
+/// Without the password.
+impl fmt::Debug for User {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
 }
 
 /// The address of a server of etcd.
@@ -48,13 +75,16 @@ pub struct Known {
     pub holder: Option<String>,
     /// The highest that ever held the key.
     pub epoch: Option<Epoch>,
-    epoch_revision: i64,
+    pub epoch_revision: i64,
+    /// The server that alone has all ticks that clients were sent.
+    pub alone: Option<String>,
+    pub alone_revision: i64,
 }
 
 impl Etcd {
     /// `urls` are `http://HOST:PORT` or `https://HOST:PORT`.
-    pub fn new(urls: &[String], name: &str, patience: Duration) -> Result<Etcd> {
-        let servers = urls.iter().map(|url| Endpoint::parse(url));
+    pub fn new(urls: &[String], name: &str, patience: Duration, access: &Access) -> Result<Etcd> {
+        let servers = urls.iter().map(|url| Endpoint::parse(url, access));
         let servers = servers.collect::<Result<Vec<_>>>()?;
         if servers.is_empty() || name.is_empty() {
             bail!("a lease needs the URL of a third party, and a name");
@@ -63,6 +93,8 @@ impl Etcd {
             servers,
             name: name.to_owned(),
             patience,
+            user: access.user.clone(),
+            token: Arc::default(),
         })
     }
 
@@ -84,6 +116,9 @@ impl Etcd {
                     format!("the key {key} has {value:?}; expected the number of an epoch")
                 })?));
                 known.epoch_revision = number(&kv["mod_revision"])?;
+            } else if key == self.alone_key() {
+                known.alone = Some(value);
+                known.alone_revision = number(&kv["mod_revision"])?;
             }
         }
         Ok(known)
@@ -96,15 +131,18 @@ impl Etcd {
         number(&answer["ID"])
     }
 
-    /// Binds the key to a lease, if there is no such key, and the epoch is the one that was
-    /// seen. False if that is not so.
+    /// Binds the key to a lease, if there is no such key, and the others are as they were seen.
+    /// False if that is not so.
     pub async fn take(&self, lease: i64, seen: &Known, epoch: Epoch, holder: &str) -> Result<bool> {
         let (key, epoch_key) = (code(&self.name), code(&self.epoch_key()));
+        let alone_key = code(&self.alone_key());
         let body = json!({
             "compare": [
                 {"key": key, "target": "CREATE", "result": "EQUAL", "create_revision": "0"},
                 {"key": epoch_key, "target": "MOD", "result": "EQUAL",
                  "mod_revision": seen.epoch_revision.to_string()},
+                {"key": alone_key, "target": "MOD", "result": "EQUAL",
+                 "mod_revision": seen.alone_revision.to_string()},
             ],
             "success": [
                 {"request_put": {"key": key, "value": code(holder), "lease": lease.to_string()}},
@@ -113,6 +151,40 @@ impl Etcd {
         });
         let answer = self.request("/v3/kv/txn", &body).await?;
         Ok(answer["succeeded"].as_bool() == Some(true))
+    }
+
+    /// Notes that a server alone has all ticks that clients were sent, if the key is bound to its
+    /// lease. Returns the note's revision; `None` if it is not.
+    pub async fn note_alone(&self, lease: i64, id: &str) -> Result<Option<i64>> {
+        let body = json!({
+            "compare": [self.is_of(lease)],
+            "success": [{"request_put": {"key": code(&self.alone_key()), "value": code(id)}}],
+        });
+        let answer = self.request("/v3/kv/txn", &body).await?;
+        match answer["succeeded"].as_bool() == Some(true) {
+            true => number(&answer["header"]["revision"]).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Removes a note of this revision. A later one stays, however late this arrives.
+    pub async fn clear_alone(&self, lease: i64, revision: i64) -> Result<()> {
+        let key = code(&self.alone_key());
+        let body = json!({
+            "compare": [
+                self.is_of(lease),
+                {"key": key, "target": "MOD", "result": "EQUAL",
+                 "mod_revision": revision.to_string()},
+            ],
+            "success": [{"request_delete_range": {"key": key}}],
+        });
+        self.request("/v3/kv/txn", &body).await.map(drop)
+    }
+
+    /// The condition that the key is bound to a lease.
+    fn is_of(&self, lease: i64) -> Value {
+        let key = code(&self.name);
+        json!({"key": key, "target": "LEASE", "result": "EQUAL", "lease": lease.to_string()})
     }
 
     /// How long the lease holds from now on; `None`: there is none.
@@ -140,11 +212,15 @@ impl Etcd {
         format!("{}/epoch", self.name)
     }
 
+    fn alone_key(&self) -> String {
+        format!("{}/alone", self.name)
+    }
+
     /// Sends a request to one server after the other, until one answers.
     async fn request(&self, path: &str, body: &Value) -> Result<Value> {
         let mut failure = None;
         for server in &self.servers {
-            let answer = timeout(self.patience, send_to(server, path, body)).await;
+            let answer = timeout(self.patience, self.ask(server, path, body)).await;
             match answer
                 .context("no answer in time")
                 .and_then(|answer| answer)
@@ -157,8 +233,39 @@ impl Etcd {
     }
 }
 
+impl Etcd {
+    /// Sends a request to a server, as the user if there is one.
+    async fn ask(&self, server: &Endpoint, path: &str, body: &Value) -> Result<Value> {
+        let Some(user) = &self.user else {
+            return send_to(server, path, body, None).await;
+        };
+        let known = self.token().clone();
+        if let Some(token) = known {
+            // It ends some time after its last use.
+            match send_to(server, path, body, Some(&token)).await {
+                Err(error) if is_unknown_token(&error) => {}
+                answer => return answer,
+            }
+        }
+        let shown = json!({"name": user.name, "password": user.password});
+        let answer = send_to(server, "/v3/auth/authenticate", &shown, None).await;
+        let answer = answer.with_context(|| format!("the user {user:?}"))?;
+        let token = answer["token"].as_str().context("etcd sent no token")?;
+        *self.token() = Some(token.to_owned());
+        send_to(server, path, body, Some(token)).await
+    }
+
+    fn token(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        self.token.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_unknown_token(error: &anyhow::Error) -> bool {
+    error.to_string().contains("invalid auth token")
+}
+
 impl Endpoint {
-    fn parse(url: &str) -> Result<Endpoint> {
+    fn parse(url: &str, access: &Access) -> Result<Endpoint> {
         let plain = url.strip_prefix("http://");
         let rest = plain.or_else(|| url.strip_prefix("https://"));
         let address = rest.map(|rest| rest.trim_end_matches('/'));
@@ -171,7 +278,11 @@ impl Endpoint {
             None => {
                 let host = host.trim_matches(['[', ']']).to_owned();
                 let name = ServerName::try_from(host)?;
-                Some((TlsConnector::from(Arc::new(trust_the_system()?)), name))
+                let config = match &access.certificate {
+                    Some((certificate, key)) => trust_the_system_as(certificate, key)?,
+                    None => trust_the_system()?,
+                };
+                Some((TlsConnector::from(Arc::new(config)), name))
             }
         };
         Ok(Endpoint {
@@ -187,23 +298,37 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-async fn send_to(server: &Endpoint, path: &str, body: &Value) -> Result<Value> {
+async fn send_to(
+    server: &Endpoint,
+    path: &str,
+    body: &Value,
+    token: Option<&str>,
+) -> Result<Value> {
     let stream = reach::connect(&server.address).await?;
     match &server.tls {
         Some((connector, name)) => {
             let stream = connector.connect(name.clone(), stream).await?;
-            ask_over(stream, server, path, body).await
+            ask_over(stream, server, (path, body), token).await
         }
-        None => ask_over(stream, server, path, body).await,
+        None => ask_over(stream, server, (path, body), token).await,
     }
 }
 
-async fn ask_over<S>(stream: S, server: &Endpoint, path: &str, body: &Value) -> Result<Value>
+async fn ask_over<S>(
+    stream: S,
+    server: &Endpoint,
+    (path, body): (&str, &Value),
+    token: Option<&str>,
+) -> Result<Value>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
-    let request = Request::post(path)
+    let mut request = Request::post(path);
+    if let Some(token) = token {
+        request = request.header(AUTHORIZATION, token);
+    }
+    let request = request
         .header(HOST, &server.address)
         .header(CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(body.to_string())))?;

@@ -15,7 +15,8 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 use tracing::{error, info, warn};
 
-use super::etcd::Etcd;
+use super::alone::AloneNote;
+use super::etcd::{Access, Etcd, Known};
 use super::holding::{Holding, NextStep};
 
 /// Where the key is, and this server's description there.
@@ -25,6 +26,9 @@ pub struct LeaseOptions {
     pub name: String,
     pub lease: Duration,
     pub holder: String,
+    /// The server's own name there, which stays the same in its folder.
+    pub id: String,
+    pub access: Access,
 }
 
 /// A server that can take the key.
@@ -39,6 +43,7 @@ pub struct HeldLease {
     validity: Arc<LeaseValidity>,
     /// The epoch that has the key.
     pub epoch: Epoch,
+    alone: Arc<AloneNote>,
     stop: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
 }
@@ -55,7 +60,7 @@ impl Contender {
     pub fn new(options: LeaseOptions) -> Result<Contender> {
         // Several tries fit into the time for which a lease is valid here.
         let patience = options.lease.mul_f64(PATIENCE).min(PATIENCE_MAX);
-        let etcd = Etcd::new(&options.urls, &options.name, patience)?;
+        let etcd = Etcd::new(&options.urls, &options.name, patience, &options.access)?;
         Ok(Contender {
             options,
             etcd,
@@ -63,15 +68,26 @@ impl Contender {
         })
     }
 
-    /// The holder of the key, if there is one.
-    pub fn holder(&self) -> Result<Option<String>> {
+    /// The keys of the world.
+    pub fn known(&self) -> Result<Known> {
         let _wait = Wait::new("etcd to name the holder of the lease", REVOKE_PATIENCE);
-        Ok(self.runtime.block_on(self.etcd.look())?.holder)
+        self.runtime.block_on(self.etcd.look())
+    }
+
+    /// Fails if another server alone has all ticks that clients were sent.
+    pub fn check_alone(&self, known: &Known) -> Result<()> {
+        match &known.alone {
+            Some(alone) if *alone != self.options.id => bail!(
+                "the server {alone} has run without a standby, so it alone has all ticks that \
+                 clients were sent"
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Takes the key for a server that starts in this epoch.
     pub fn take(self, epoch: Epoch) -> Result<HeldLease> {
-        let held = self.try_take(|known| match known {
+        let held = self.try_take(false, |known| match known {
             Some(known) if known >= epoch => bail!(
                 "the lease {} was held in epoch {known}, and this server has epoch {epoch}: the \
                  world runs elsewhere, follow it with --follow",
@@ -82,21 +98,26 @@ impl Contender {
         self.start(held)
     }
 
-    /// Takes the key for a standby, in the epoch after the last one.
-    pub fn succeed(self) -> Result<HeldLease> {
-        let held = self.try_take(|known| known.unwrap_or_default().promoted())?;
+    /// Takes the key for a standby, in the epoch after the last one. Unless it is forced, it fails
+    /// if another server has ticks that the standby lacks.
+    pub fn succeed(self, is_forced: bool) -> Result<HeldLease> {
+        let held = self.try_take(is_forced, |known| known.unwrap_or_default().promoted())?;
         self.start(held)
     }
 
     fn try_take(
         &self,
+        is_forced: bool,
         choose: impl Fn(Option<Epoch>) -> Result<Epoch>,
-    ) -> Result<(i64, Epoch, LeaseValidity)> {
+    ) -> Result<Taken> {
         let (etcd, options) = (&self.etcd, &self.options);
         let take = async {
             let known = etcd.look().await?;
             if let Some(holder) = &known.holder {
                 bail!("the lease {} is held by {holder}", options.name);
+            }
+            if !is_forced {
+                self.check_alone(&known)?;
             }
             let epoch = choose(known.epoch)?;
             let begun = now();
@@ -114,23 +135,33 @@ impl Contender {
                     options.name
                 );
             }
-            Ok((
+            let noted = known.alone.is_some_and(|alone| alone == options.id);
+            Ok(Taken {
                 lease,
                 epoch,
-                LeaseValidity {
+                validity: LeaseValidity {
                     begun,
                     holding: Mutex::new(holding),
                 },
-            ))
+                noted: noted.then_some(known.alone_revision),
+            })
         };
         let _wait = Wait::new("etcd to give the lease", REVOKE_PATIENCE);
         let taken = self.runtime.block_on(take)?;
-        info!(name = options.name, epoch = %taken.1, "the lease is taken");
+        info!(name = options.name, epoch = %taken.epoch, "the lease is taken");
         Ok(taken)
     }
 
-    fn start(self, (lease, epoch, validity): (i64, Epoch, LeaseValidity)) -> Result<HeldLease> {
+    fn start(self, taken: Taken) -> Result<HeldLease> {
+        let Taken {
+            lease,
+            epoch,
+            validity,
+            noted,
+        } = taken;
         let validity = Arc::new(validity);
+        let (etcd, id) = (self.etcd.clone(), self.options.id.clone());
+        let alone = Arc::new(AloneNote::start(etcd, lease, id, validity.clone(), noted)?);
         let stop = Arc::new(Notify::new());
         let (shared, is_over) = (validity.clone(), stop.clone());
         let Contender { etcd, runtime, .. } = self;
@@ -158,6 +189,7 @@ impl Contender {
         Ok(HeldLease {
             validity,
             epoch,
+            alone,
             stop,
             thread: Some(thread),
         })
@@ -168,6 +200,20 @@ impl HeldLease {
     pub fn validity(&self) -> Arc<LeaseValidity> {
         self.validity.clone()
     }
+
+    /// The note that this server has no standby.
+    pub fn alone(&self) -> Arc<AloneNote> {
+        self.alone.clone()
+    }
+}
+
+/// A lease that was taken.
+struct Taken {
+    lease: i64,
+    epoch: Epoch,
+    validity: LeaseValidity,
+    /// The revision of this server's note that it is alone, from before.
+    noted: Option<i64>,
 }
 
 impl Drop for HeldLease {
@@ -214,8 +260,9 @@ fn now() -> Duration {
 
 /// Renews until it is too late.
 async fn renew(etcd: &Etcd, lease: i64, validity: &LeaseValidity) {
-    table::LEASE_HELD.set(1);
     loop {
+        // Metrics may be recorded from a later moment on.
+        table::LEASE_HELD.set(1);
         let next = validity.lock().next(validity.age());
         match next {
             NextStep::Wait(time) => tokio::time::sleep(time).await,

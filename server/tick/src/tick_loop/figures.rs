@@ -45,7 +45,7 @@ impl TickLoop {
         let counts = &publication.output.counts;
         let figures = TickFigures {
             clients: record.clients,
-            late: !late_by.is_zero(),
+            late_by,
             skipped: record.start.skipped,
             steps: record.steps,
             tick: report.finished - record.begun,
@@ -66,7 +66,7 @@ impl TickLoop {
             malformed: record.refusals.malformed,
             commands_over_quota: record.refusals.commands_over_quota,
         };
-        if figures.late {
+        if !late_by.is_zero() {
             debug!(tick = %publication.tick, ?late_by, "a late tick");
         }
         self.stats.add(&figures);

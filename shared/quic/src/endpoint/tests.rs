@@ -115,6 +115,42 @@ fn a_handshake_that_is_not_answered_goes_on_without_marks() {
     assert!(packets.iter().all(|packet| packet.ecn.is_none()));
 }
 
+/// As after a crash: the packets of all clients come within a tick.
+#[test]
+fn all_connections_of_an_endpoint_before_are_reset_at_once() {
+    const CONNECTIONS: usize = 200;
+    let key = [7; 64];
+    let steering = Steering::new(1, Some(&key));
+    let server = socket();
+    let address = server.local_address();
+    let mut endpoint: Endpoint<()> =
+        Endpoint::sharing(server, server_config(), (&steering, 0), Some(&key)).unwrap();
+    let mut ids = steering.ids(0);
+    let client = std::net::UdpSocket::bind(SocketAddr::new(NO_PEER.ip(), 0)).unwrap();
+    let patience = Some(Duration::from_secs(10));
+    client.set_read_timeout(patience).unwrap();
+    for _ in 0..CONNECTIONS / 20 {
+        // As many as the socket has room for.
+        for _ in 0..20 {
+            let packet = [&[0x40], &ids.generate_cid()[..], &[9; 60]].concat();
+            client.send_to(&packet, address).unwrap();
+        }
+        let mut received = 0;
+        while received < 20 {
+            endpoint
+                .wait(Instant::now() + Duration::from_secs(1))
+                .unwrap();
+            received += endpoint.receive(&mut Silent, 1000);
+        }
+        for _ in 0..20 {
+            let mut bytes = [0; 200];
+            let (length, from) = client.recv_from(&mut bytes).unwrap();
+            assert_eq!(from, address);
+            assert!(length < 69 && bytes[0] & 0xc0 == 0x40, "{length} bytes");
+        }
+    }
+}
+
 /// Also where a packet comes by way of another endpoint of the port.
 #[test]
 fn a_connection_learns_of_a_queue_by_marks_before_anything_is_lost() {

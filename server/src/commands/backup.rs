@@ -1,0 +1,146 @@
+//! `myriad backup` and `myriad restore`.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use client_bot::cli::threads;
+use client_bot::say;
+use client_bot::signals::Endings;
+use durability::backup::{self, Retention, Shipped};
+use durability::characters::CharacterStore;
+use durability::characters::file::FILE;
+use durability::checkpoint;
+use durability::disk::Folder;
+use durability::folder::{DataFolder, write};
+use durability::recovered::Stored;
+use tick::backend::BackendOptions;
+use tracing::error;
+
+use super::arguments::{moment, span};
+use super::persistent::{recover, size_text};
+
+#[derive(Debug, Args)]
+pub struct BackupArguments {
+    /// Folder of `myriad serve --data`, whose server may run
+    folder: PathBuf,
+    /// Folder of the backup, which it brings up to date
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    /// Do it again after each such time, as in 10s, until Ctrl-C
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    every: Option<Duration>,
+    /// Remove what is older, as in 30d
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    keep_for: Option<Duration>,
+    /// Remove the oldest of more megabytes than that
+    #[arg(long, value_name = "MB")]
+    keep_megabytes: Option<u64>,
+}
+
+/// Makes a backup, once or again and again.
+pub fn backup(arguments: &BackupArguments) -> Result<()> {
+    let Some(every) = arguments.every else {
+        return print(ship(arguments)?);
+    };
+    let endings = Endings::new();
+    loop {
+        // A disk that is away now may be back.
+        match ship(arguments) {
+            Ok(shipped) => print(shipped)?,
+            Err(error) => error!("the backup is not up to date: {error:#}"),
+        }
+        if endings.wait(every) {
+            return Ok(());
+        }
+    }
+}
+
+fn ship(arguments: &BackupArguments) -> Result<Shipped> {
+    let now = SystemTime::now();
+    let shipped = backup::ship(&arguments.folder, &arguments.to, now)?;
+    let retention = Retention {
+        span: arguments.keep_for,
+        bytes: arguments
+            .keep_megabytes
+            .map(|mb| mb.saturating_mul(1_000_000)),
+    };
+    backup::prune(&arguments.to, retention, now)?;
+    Ok(shipped)
+}
+
+fn print(shipped: Shipped) -> Result<()> {
+    let (tick, bytes) = (shipped.point.tick, size_text(shipped.bytes));
+    say!("the backup has the world before tick {tick}; {bytes} are new");
+    Ok(())
+}
+
+#[derive(Debug, Args)]
+pub struct RestoreArguments {
+    /// Folder of `myriad backup`
+    folder: PathBuf,
+    /// Folder of the restored world
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    /// The world is as it was before this tick, or at this time, as in 2026-01-31T18:00:00Z [default:
+    /// as late as possible]
+    #[arg(long, value_name = "TICK|TIME")]
+    at: Option<String>,
+    #[command(flatten)]
+    backend: BackendOptions,
+    /// Threads of the cpu backend [default: all cores]
+    #[arg(long, value_parser = threads)]
+    threads: Option<usize>,
+}
+
+/// Restores a world from its backup. Each state on the way is compared with the recorded hash.
+pub fn restore(arguments: &RestoreArguments) -> Result<()> {
+    let (from, to) = (&arguments.folder, &arguments.to);
+    let listed = backup::read(from)?;
+    let listed = listed.with_context(|| format!("{} has no backup", from.display()))?;
+    let last = listed.points.last().context("the backup is empty")?;
+    let at = match &arguments.at {
+        None => last.tick,
+        Some(text) => match text.parse() {
+            Ok(tick) => tick,
+            Err(_) => {
+                let time = moment(text).with_context(|| {
+                    format!("expected a tick or a time like 2026-01-31T18:00:00Z, found {text:?}")
+                })?;
+                let tick = listed.tick_at(time);
+                tick.with_context(|| format!("the backup does not have the world at {text}"))?
+            }
+        },
+    };
+    let folder = DataFolder::open(to)?;
+    if !checkpoint::ticks(&folder.disk())?.is_empty() {
+        bail!("{} holds a world", to.display());
+    }
+    let disk = Folder::new(from);
+    let (mut recovered, end) = recover(&disk, Some(at), arguments.backend, arguments.threads)?;
+    if end.tick != at {
+        bail!("the backup ends before tick {}", end.tick);
+    }
+    backup::restore_identity(from, to)?;
+    if !recovered.world.persists.is_empty() {
+        restore_characters(from, to, &mut recovered)?;
+    }
+    let Stored { head, body } = recovered.into_stored();
+    let body = checkpoint::encode(&body);
+    checkpoint::write(&folder.disk(), &head, &body).context("cannot write the world")?;
+    say!("{} continues before tick {at}", to.display());
+    Ok(())
+}
+
+fn restore_characters(
+    from: &Path,
+    to: &Path,
+    recovered: &mut durability::recovered::Recovered,
+) -> Result<()> {
+    let (checkpoint, tick) = (recovered.progress.from, recovered.start.tick);
+    let bytes = backup::characters(from, checkpoint, tick)?;
+    write(to, FILE, &bytes)?;
+    let changed = std::mem::take(&mut recovered.roster.characters);
+    CharacterStore::open(to, None, checkpoint)?.put(&recovered.world, &changed, tick)
+}
