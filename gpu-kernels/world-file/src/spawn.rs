@@ -20,18 +20,29 @@ pub(super) fn areas(
 }
 
 fn area(key: &str, world: &WorldInfo, raw: &raw::Spawn) -> Result<SpawnArea, Problem> {
-    shape(key, (&raw.center, raw.radius, &raw.area), |key, raw| {
-        point(key, world, raw)
-    })
+    let given = Shape {
+        center: raw.center.as_deref(),
+        radius: raw.radius,
+        area: raw.area.as_deref(),
+    };
+    shape(key, given, |key, raw| point(key, world, raw))
+}
+
+/// The keys of a disc, or of a box.
+#[derive(Clone, Copy)]
+pub(super) struct Shape<'a> {
+    pub center: Option<&'a [f64]>,
+    pub radius: Option<f64>,
+    pub area: Option<&'a [Vec<f64>]>,
 }
 
 /// A disc or a box, whose points `point` reads.
 pub(super) fn shape(
     key: &str,
-    given: (&Option<Vec<f64>>, Option<f64>, &Option<Vec<Vec<f64>>>),
+    given: Shape<'_>,
     point: impl Fn(&str, &[f64]) -> Result<[i32; 3], Problem>,
 ) -> Result<SpawnArea, Problem> {
-    match given {
+    match (given.center, given.radius, given.area) {
         (Some(center), radius, None) => Ok(SpawnArea::Ball {
             center: point(&format!("{key}.center"), center)?,
             radius: fixed(
@@ -44,7 +55,7 @@ pub(super) fn shape(
         }),
         (None, None, Some(corners)) => {
             let key = format!("{key}.area");
-            let [low, high] = &corners[..] else {
+            let [low, high] = corners else {
                 return unexpected(key, corners.len(), "2 corners: the low and the high one");
             };
             let (low, high) = (point(&key, low)?, point(&key, high)?);

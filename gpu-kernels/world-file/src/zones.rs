@@ -33,22 +33,20 @@ fn zone(schema: &Schema, key: &str, raw: &raw::Zone) -> Result<Zone, Problem> {
         Some(name) => Some(kinds::placed(schema, &format!("{key}.carrier"), name)?),
     };
     let dimensions = world.size.len();
-    let own;
-    let center = match (&raw.center, carrier, &raw.area) {
-        (None, Some(_), None) => {
-            own = Some(vec![0.0; dimensions]);
-            &own
-        }
-        (center, ..) => center,
-    };
-    let area = spawn::shape(
-        key,
-        (center, raw.radius, &raw.area),
-        |key, raw| match carrier {
-            None => spawn::point(key, world, raw),
-            Some(_) => offset(key, dimensions, raw),
+    let own = vec![0.0; dimensions];
+    let given = spawn::Shape {
+        // A carried disc is around its carrier.
+        center: match (&raw.center, carrier, &raw.area) {
+            (None, Some(_), None) => Some(&own[..]),
+            (center, ..) => center.as_deref(),
         },
-    )?;
+        radius: raw.radius,
+        area: raw.area.as_deref(),
+    };
+    let area = spawn::shape(key, given, |key, raw| match carrier {
+        None => spawn::point(key, world, raw),
+        Some(_) => offset(key, dimensions, raw),
+    })?;
     let zone = Zone {
         name: raw.name.clone(),
         area,

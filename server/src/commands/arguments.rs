@@ -53,7 +53,9 @@ pub fn moment(text: &str) -> Option<SystemTime> {
     let (&[year, month, day], &[hour, minute, second]) = (&date[..], &time[..]) else {
         return None;
     };
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     let lengths = [
         31,
         28 + u64::from(is_leap(year)),

@@ -7,8 +7,8 @@ use super::reciprocal::Reciprocal;
 use super::{RadixSorter, State};
 use crate::logic::within_distance;
 use crate::space::Aabb;
-use device::cpu::lanes::Points;
 use crate::tick::output::Changes;
+use device::cpu::lanes::Points;
 use device::cpu::{Workers, grow, ranges, take};
 
 /// The entities, sorted by bucket (thesis 3.5).
