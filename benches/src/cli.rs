@@ -8,7 +8,9 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crate::bench::Entry;
 use crate::engines::{Content, Events, Regions};
 use crate::report::{Printer, Report, reprint};
-use crate::tick::{Crowd, Deals, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Thesis};
+use crate::tick::{
+    Crowd, Deals, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Thesis, Zones,
+};
 use crate::transport::{Dashboards, Networks, Swarm};
 
 /// All benches, in the order of the help and of reprinted tables.
@@ -20,6 +22,7 @@ pub const BENCHES: &[Entry] = &[
     Entry::of::<Hot>(),
     Entry::of::<Deals>(),
     Entry::of::<Due>(),
+    Entry::of::<Zones>(),
     Entry::of::<Listen>(),
     Entry::of::<Overlap>(),
     Entry::of::<FanOut>(),

@@ -7,6 +7,7 @@
 //! | [`crowd`] | everybody within one area of interest: the nearest of all others |
 //! | [`hot`] | all updates to one attribute of one entity, against an even spread |
 //! | [`deals`] | transfers as an atomic command, against a loop |
+//! | [`zones`] | entities that cross the borders of zones, against a loop |
 //! | [`due`] | waiting commands, and those whose tick has come |
 //! | [`mod@logic`] | scripts: a command's cost, compiling, other scripts for a running world |
 //! | [`listen`] | content subscriptions: which clients are sent which changes |
@@ -32,6 +33,7 @@ pub mod overlap;
 pub mod primitives;
 pub mod thesis;
 mod worlds;
+pub mod zones;
 
 pub use backends::{BackendName, BackendOptions};
 pub use clients::ClientCounts;
@@ -49,3 +51,4 @@ pub use overlap::Overlap;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use primitives::Primitives;
 pub use thesis::Thesis;
+pub use zones::Zones;
