@@ -255,10 +255,10 @@ fn a_hook_of_a_kind_is_given_by_no_other() {
 }
 
 #[test]
-fn the_fallen_can_be_read_once_more_and_name_who_changed_them_first() {
-    // Two wound, and the first in order of commands fells; so does the only one of an atomic
-    // command.
-    for command in ["strike", "stab"] {
+fn the_fallen_can_be_read_once_more_and_name_who_felled_them() {
+    // Of ordinary commands the first counts that wanted the change; of atomic ones, the last that
+    // wrote it.
+    for (command, does_first) in [("strike", true), ("stab", false)] {
         let mut game = Game::new(COUNTERS);
         let tally = game.spawn(TALLY, AWAY);
         let [prey, first, second] = [0; 3].map(|_| game.spawn(PLAYER, AWAY));
@@ -271,8 +271,12 @@ fn the_fallen_can_be_read_once_more_and_name_who_changed_them_first() {
         assert_eq!(game.value(prey, "hp"), 0);
         let output = game.tick();
         assert_eq!(output.deaths, [prey]);
-        assert_eq!(game.values(first, ["gold"]), [14]);
-        assert_eq!(game.values(second, ["gold"]), [7]);
+        let gold = [first, second].map(|player| game.value(player, "gold"));
+        assert_eq!(
+            gold,
+            if does_first { [14, 7] } else { [7, 14] },
+            "{command}"
+        );
         game.ticks(3);
         assert_eq!(game.values(tally, ["falls", "orphans"]), [1, 0]);
     }
