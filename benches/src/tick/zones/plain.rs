@@ -80,9 +80,8 @@ impl Plain {
             let place = self.now[entity];
             let square = self.grid.square(place);
             let fixed = self.grid.fixed[square].iter();
-            let mut count = fixed
-                .filter(|&&n| self.fixed[n as usize].has(place))
-                .count();
+            let is_in = |n: &&u32| **n < self.watched && self.fixed[**n as usize].has(place);
+            let mut count = fixed.filter(is_in).count();
             for &carrier in &self.grid.carried[NOW][square] {
                 count += usize::from(self.is_carried(&self.now, entity, carrier as usize));
             }
