@@ -9,7 +9,7 @@ use crate::bench::Entry;
 use crate::engines::{Content, Events, Regions};
 use crate::report::{Printer, Report, reprint};
 use crate::tick::{
-    Crowd, Deals, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Stages, Thesis,
+    Crowd, Deals, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Stages, Thesis, Zones,
 };
 use crate::transport::{Dashboards, LiveDeals, Networks, Swarm};
 
@@ -23,6 +23,7 @@ pub const BENCHES: &[Entry] = &[
     Entry::of::<Hot>(),
     Entry::of::<Deals>(),
     Entry::of::<Due>(),
+    Entry::of::<Zones>(),
     Entry::of::<Listen>(),
     Entry::of::<Overlap>(),
     Entry::of::<FanOut>(),

@@ -8,6 +8,7 @@
 //! | [`crowd`] | everybody within one area of interest: the nearest of all others |
 //! | [`hot`] | all updates to one attribute of one entity, against an even spread |
 //! | [`deals`] | transfers as an atomic command, against a loop |
+//! | [`zones`] | entities that cross the borders of zones, against a loop |
 //! | [`due`] | waiting commands, and those whose tick has come |
 //! | [`mod@logic`] | scripts: a command's cost, compiling, other scripts for a running world |
 //! | [`listen`] | content subscriptions: which clients are sent which changes |
@@ -34,6 +35,7 @@ pub mod primitives;
 pub mod stages;
 pub mod thesis;
 mod worlds;
+pub mod zones;
 
 pub use backends::{BackendName, BackendOptions};
 pub use clients::ClientCounts;
@@ -52,3 +54,4 @@ pub use overlap::Overlap;
 pub use primitives::Primitives;
 pub use stages::Stages;
 pub use thesis::Thesis;
+pub use zones::Zones;

@@ -257,3 +257,29 @@ fn a_kept_world_comes_to_the_same_state_and_is_recovered() {
     assert_eq!((played.samples, recovered.samples), (1, 2));
     assert_eq!(played.checksum, recovered.checksum);
 }
+
+#[test]
+fn all_backends_find_the_crossings_of_zones_that_a_loop_finds() {
+    let folder = Folder::new();
+    let line = "zones --entities 20000 --zones 300 --carried 40 --watched 90 --moving 50,100 \
+                --runs 4 --threads 2";
+    let (report, tables, _) = run_and_keep(line, &folder);
+
+    // The loop, and two backends without zones and with them.
+    assert_eq!(report.rows.len(), 2 * 5);
+    for rows in report.rows.chunks(5) {
+        let cells = |name: &str| rows.iter().map(|row| row.cell(name)).collect::<Vec<_>>();
+        assert_eq!(cells("zones"), ["300", "0", "300", "0", "300"]);
+        let subjects: Vec<&str> = rows.iter().map(|row| row.backend.as_str()).collect();
+        assert_eq!(subjects, ["loop", "baseline", "baseline", "cpu", "cpu"]);
+        assert_eq!(rows[1].checksum, rows[3].checksum);
+        assert_eq!(rows[2].checksum, rows[4].checksum);
+        let crossings = rows[2].whole("crossings").unwrap();
+        assert!(crossings > 5, "{crossings}");
+        for row in [&rows[0], &rows[4]] {
+            assert_eq!(row.whole("crossings"), Some(crossings));
+            assert!(row.stage("index").is_some());
+        }
+    }
+    assert!(tables.contains("zones add to index"), "{tables}");
+}

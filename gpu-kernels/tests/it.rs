@@ -9,6 +9,7 @@ mod contract;
 mod failures;
 mod golden;
 mod guide;
+mod hooks;
 mod interest;
 mod large;
 mod layout;

@@ -51,6 +51,8 @@ fn the_same_happens_on_every_backend_and_all_of_it_happens() {
         ("a whelp was called", 3),
         ("a whelp was removed", 1),
         ("gold changed hands", 5),
+        ("the spring washed off poison", 2),
+        ("a player won points for a fall", 5),
     ] {
         let found = seen.0.get(what).copied().unwrap_or_default();
         assert!(found >= least, "{what}: {found} times; {:?}", seen.0);
@@ -246,6 +248,8 @@ impl Seen {
                 ("ripe", "regrow") => self.note("a herb regrew"),
                 ("best", _) => assert!(new > old, "the best score fell from {old} to {new}"),
                 ("score", "strike") => self.note("a player struck for points"),
+                ("score", "fell") => self.note("a player won points for a fall"),
+                ("immune_until", "wash") => self.note("the spring washed off poison"),
                 ("mood", "brood") => {
                     self.note("the warden's mood changed");
                     if schema.symbols[new as usize] == "raging" {

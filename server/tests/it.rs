@@ -40,6 +40,7 @@ mod games_show_what_is_true;
 mod garbage;
 mod hidden_attributes_stay_hidden;
 mod hollow;
+mod hooks;
 mod hostile_recordings;
 mod input;
 mod joins_and_leaves;

@@ -523,6 +523,17 @@ fn the_tests_of_the_example_worlds_pass() {
 }
 
 #[test]
+fn the_list_of_commands_says_which_the_world_gives() {
+    let worlds = Path::new(env!("CARGO_MANIFEST_DIR")).join("worlds");
+    let checked = myriad(&worlds, &["logic", "check", "hollow", "--seconds", "0.1"]);
+    let printed = text(&checked);
+    assert!(checked.status.success(), "{printed}");
+    let line = printed.lines().find(|line| line.starts_with("enlist "));
+    let words: Vec<&str> = line.expect(&printed).split_whitespace().collect();
+    assert_eq!(words, ["enlist", "the", "world", "teams.rs"]);
+}
+
+#[test]
 fn what_scripts_log_is_shown_while_the_world_runs_and_escaped() {
     let folder = empty("logged");
     let howl = "#[command(rules)]

@@ -4,6 +4,7 @@
 use script::atomic::KEYS_MAX;
 use script::ir::{Budget, WRITES_MAX};
 use script::{BUILTINS, builtin};
+use shared::world::hook::{CARRIED_EDGE_MAX, ZONES_MAX};
 use shared::world::logic::{Constant, Constants, Text};
 
 use crate::common;
@@ -14,6 +15,7 @@ const LAG: &str = include_str!("../../../server/worlds/lag.md");
 
 const TESTING: &str = include_str!("../../../server/worlds/testing.md");
 const ATOMIC: &str = include_str!("../../../server/worlds/atomic.md");
+const HOOKS: &str = include_str!("../../../server/worlds/hooks.md");
 
 const README: &str = include_str!("../../../README.md");
 
@@ -59,6 +61,7 @@ fn examples_compile() {
     let others = blocks_of(README, "rust").chain(blocks_of(LAG, "text"));
     let others = others.chain(blocks_of(TESTING, "rust"));
     let others = others.chain(blocks_of(ATOMIC, "rust"));
+    let others = others.chain(blocks_of(HOOKS, "rust"));
     for block in blocks("rust").chain(others) {
         if let Err(problems) = compile(block) {
             panic!("{}:\n{block}", problems[0]);
@@ -104,6 +107,36 @@ fn limits_are_as_the_guide_says() {
     assert!(GUIDE.lines().count() <= 325);
     assert!(ATOMIC.contains(&format!("A run can write {WRITES_MAX} times")));
     assert!(ATOMIC.contains(&format!("at most {KEYS_MAX} entities")));
+    assert!(HOOKS.contains(&format!("at most {ZONES_MAX} zones")));
+    assert!(HOOKS.contains(&format!("at most {CARRIED_EDGE_MAX} times `aoi`")));
+}
+
+#[test]
+fn every_row_of_an_occasion_is_one() {
+    let schema = common::schema();
+    let rows = HOOKS.lines().filter_map(|line| line.strip_prefix("| `"));
+    let occasions: Vec<&str> = rows
+        .filter_map(|row| row.split_once('`'))
+        .map(|row| row.0)
+        .collect();
+    let first = occasions.iter().position(|&cell| cell == "birth").unwrap();
+    let mut found = 0;
+    for occasion in &occasions[first..first + 7] {
+        let parameters = if *occasion == "reload" {
+            ""
+        } else {
+            "me: Entity"
+        };
+        let on = occasion.replace("\"zone\"", "\"shrine\"");
+        let text = format!("#[on({on})]\nfn hook({parameters}) {{ log(\"it\"); }}");
+        let texts = [Text::new("test.rs", text)];
+        let logic = common::compile_for(&schema, &texts, &Constants::default());
+        found += logic
+            .unwrap_or_else(|problems| panic!("{occasion}: {}", problems[0]))
+            .hooks
+            .len();
+    }
+    assert_eq!(found, 7);
 }
 
 #[test]

@@ -1010,6 +1010,119 @@ fn births_have_an_area_of_the_world() {
 }
 
 #[test]
+fn zones_are_discs_or_boxes_of_the_world_or_around_their_carriers() {
+    let text = "[world]\nsize = [100, 100]\naoi = 10\n[[kind]]\nname = \"cart\"\n\
+                [[zone]]\nname = \"pond\"\ncenter = [5, 100]\nradius = 2\n\
+                [[zone]]\nname = \"yard\"\narea = [[1, 2], [3, 4]]\n\
+                [[zone]]\nname = \"shade\"\ncarrier = \"cart\"\nradius = 40\n\
+                [[zone]]\nname = \"wake\"\ncarrier = \"cart\"\narea = [[-3, -1], [-1, 1]]\n";
+    let config = world_file::parse(text, "w.toml").unwrap();
+    let units = |n: i32| n * 4096;
+    let area = |name: &str| {
+        let zone = config.schema.zones.iter().find(|zone| zone.name == name);
+        zone.map(|zone| (zone.carrier, zone.area)).unwrap()
+    };
+    let ball = |x: i32, y: i32, radius: i32| SpawnArea::Ball {
+        center: [x, y, 0],
+        radius: units(radius),
+    };
+    let box_of = |low: [i32; 2], high: [i32; 2]| SpawnArea::Box {
+        low: [units(low[0]), units(low[1]), 0],
+        high: [units(high[0]), units(high[1]), 0],
+    };
+    assert_eq!(area("pond"), (None, ball(units(5), units(100) - 1, 2)));
+    assert_eq!(area("yard"), (None, box_of([1, 2], [3, 4])));
+    assert_eq!(area("shade"), (Some(0), ball(0, 0, 40)));
+    assert_eq!(area("wake"), (Some(0), box_of([-3, -1], [-1, 1])));
+}
+
+#[test]
+fn zones_that_a_world_cannot_have_are_rejected() {
+    let zone = |keys: &str| {
+        let head = "[world]\nsize = [100, 100]\naoi = 10\n[[kind]]\nname = \"cart\"\n";
+        format!("{head}[[zone]]\nname = \"pond\"\n{keys}\n")
+    };
+    let cases = [
+        ("", "zone.pond: expected `center` and `radius`, or `area`"),
+        (
+            "center = [5, 101]\nradius = 2",
+            "zone.pond.center: expected 0 to 100, found 101",
+        ),
+        (
+            "center = [5]\nradius = 2",
+            "zone.pond.center: expected 2 numbers, one per axis, found 1",
+        ),
+        (
+            "center = [5, 5]\nradius = -2",
+            "zone.pond.radius: expected 0 to 262143, found -2",
+        ),
+        (
+            "area = [[5, 5], [9, 4]]",
+            "zone.pond.area: the first corner must be the low one along every axis",
+        ),
+        (
+            "center = [5, 5]\nradius = 2\narea = [[5, 5], [9, 9]]",
+            "zone.pond: expected `center` and `radius`, or `area`",
+        ),
+        (
+            "radius = 2\ncarrier = \"card\"",
+            "zone.pond.carrier: expected one of [\"cart\"], found \"card\"",
+        ),
+        (
+            "radius = 41\ncarrier = \"cart\"",
+            "zone.pond: expected a carried zone of at most 8 times `world.aoi`, 80 from edge to \
+             edge",
+        ),
+        (
+            "area = [[-70000, 0], [0, 0]]\ncarrier = \"cart\"",
+            "zone.pond.area: expected -65535 to 65535, found -70000",
+        ),
+        (
+            "radius = 2\ncenter = [1, 1]\n[[zone]]\nname = \"pond\"\narea = [[1, 1], [2, 2]]",
+            "zone[1].name: expected a name that no other zone has, found \"pond\"",
+        ),
+    ];
+    for (keys, expected) in cases {
+        let text = zone(keys);
+        assert_eq!(rejected(&text), format!("w.toml: {expected}"), "{keys}");
+    }
+    let unnamed = "[[zone]]\nname = \"\"\ncenter = [1, 1]\nradius = 1\n";
+    let expected = "w.toml: zone[0].name: expected a name that no other zone has, found \"\"";
+    assert_eq!(rejected(unnamed), expected);
+    let many: String = (0..4097)
+        .map(|n| format!("[[zone]]\nname = \"{n}\"\ncenter = [1, 1]\nradius = 1\n"))
+        .collect();
+    assert_eq!(
+        rejected(&many),
+        "w.toml: zone: expected at most 4096 zones, found 4097"
+    );
+    let misspelt = zone("middle = [1, 1]");
+    assert!(shown(&misspelt).contains("middle"), "{}", shown(&misspelt));
+}
+
+#[test]
+fn hooks_need_room_for_timed_commands_and_those_of_falls_for_causes() {
+    let folder = std::env::temp_dir().join(format!("myriad-hooks-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("logic")).unwrap();
+    let read = |script: &str, limits: &str| {
+        std::fs::write(folder.join("logic/hooks.rs"), script).unwrap();
+        let text = format!("[limits]\n{limits}\n[logic]\nfolder = \"logic\"\nbuiltin = []\n");
+        world_file::parse(&text, &folder.join("w.toml").display().to_string())
+    };
+    let birth = "#[on(birth)]\nfn born(me: Entity) { me.hp += 1; }\n";
+    let config = read(birth, "").unwrap();
+    assert_eq!(config.limits.timed_commands, 4096);
+    assert!(!config.causes);
+    let error = read(birth, "timed_commands = 0").unwrap_err().to_string();
+    let expected = "limits.timed_commands: `born` of hooks.rs is a hook, which needs this limit: \
+                    expected 1 to 2147483647, found 0";
+    assert!(error.ends_with(expected), "{error}");
+    let fall = "#[on(fall)]\nfn fell(me: Entity, by: Entity) { by.hp += 1; }\n";
+    assert!(read(fall, "subscriptions_per_client = 0").unwrap().causes);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn a_default_can_be_a_choice_of_values() {
     let world = |attribute: &str| {
         format!(

@@ -42,8 +42,8 @@ pub fn of_all(kept: &WorldConfig, given: &WorldConfig) -> Vec<String> {
 }
 
 /// A world with the tick rate of another one, and the limits that follow from it: how far from
-/// their ticks commands may arrive, and how far spectators go in a tick. These are no part of a
-/// world's state.
+/// their ticks commands may arrive, and how far spectators go in a tick. It keeps causes if either
+/// does. These are no part of a world's state.
 pub fn with_rate_of(mut world: WorldConfig, of: &WorldConfig) -> WorldConfig {
     let is_another = world.schema.world.tick_hz != of.schema.world.tick_hz;
     // The texts differ in nothing else, but may name other scripts.
@@ -54,6 +54,8 @@ pub fn with_rate_of(mut world: WorldConfig, of: &WorldConfig) -> WorldConfig {
     world.schema.world.tick_hz = of.schema.world.tick_hz;
     world.limits.input_ticks_max = of.limits.input_ticks_max;
     world.limits.late_ticks_max = of.limits.late_ticks_max;
+    // What scripts ask for only needs room.
+    world.causes |= of.causes;
     if let (true, Some(own), Some(others)) = (is_another, &mut world.spectators, of.spectators)
         && own.step_max.is_some() == others.step_max.is_some()
     {
@@ -87,6 +89,9 @@ impl<'a> Names<'a> {
         let mut world = world.clone();
         world.schema.commands.clear();
         world.schema.notifications.clear();
+        // Those of scripts; those of `born` are compared as such.
+        world.hooks.clear();
+        world.causes = false;
         // Worlds are written as JSON elsewhere, too.
         let mut value = serde_json::to_value(world).unwrap_or_default();
         if let Some(logic) = value.get_mut("logic").and_then(Value::as_object_mut) {
@@ -123,7 +128,7 @@ impl<'a> Names<'a> {
         let index = usize::from(number);
         match key {
             "column" | "tells_owner" | "velocity" | "persists" => self.columns.get(index).copied(),
-            "kind" | "player_kind" => self.kinds.get(index).copied(),
+            "kind" | "player_kind" | "carrier" => self.kinds.get(index).copied(),
             "command" | "born" => self.numbers.command_name(CommandKind(number)),
             _ => None,
         }
@@ -288,6 +293,33 @@ mod tests {
         let logic = "[logic]\nbuiltin = ['move']\n[world]";
         let changes = [("tick_hz = 20", "tick_hz = 30"), ("[world]", logic)];
         assert_eq!(found(&changes), [""; 0]);
+    }
+
+    #[test]
+    fn hooks_may_change_and_zones_may_not() {
+        let folder = std::env::temp_dir().join(format!("myriad-hooked-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let world = |script: &str, radius: u32| {
+            std::fs::write(folder.join("hooks.rs"), script).unwrap();
+            let zone = format!("[[zone]]\nname = 'disc'\ncarrier = 'item'\nradius = {radius}\n");
+            let text = format!(
+                "{WORLD}\n{zone}\n[logic]\nfolder = '.'\n[limits]\nsubscriptions_per_client = 0\n"
+            );
+            world_file::parse(&text, &folder.join("w.toml").display().to_string()).unwrap()
+        };
+        let kept = world("#[on(birth)] fn born(me: Entity) { me.hp += 1; }", 3);
+        let fall = "#[on(fall)] fn fell(me: Entity, by: Entity) { by.hp += 1; }";
+        let given = world(fall, 3);
+        assert_ne!(kept.hooks, given.hooks);
+        assert_eq!(between(&kept, &given), [""; 0]);
+        // The kept world has the room that its next scripts need.
+        assert!(!kept.causes && with_rate_of(kept.clone(), &given).causes);
+        let larger = world(fall, 4);
+        assert_eq!(
+            between(&given, &larger),
+            ["schema.zones.disc.area.Ball.radius: 12288, now 16384"]
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

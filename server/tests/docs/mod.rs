@@ -54,6 +54,7 @@ fn rust_examples_are_where_they_are_compiled() {
             "client-bot/networks.md",
             "README.md",
             "server/worlds/atomic.md",
+            "server/worlds/hooks.md",
             "server/worlds/testing.md",
         ]
         .contains(&document.name);

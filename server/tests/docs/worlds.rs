@@ -156,6 +156,7 @@ fn error(table: &str, key: &str, value: i128) -> String {
     let text = match table {
         "[kind]" => format!("[[kind]]\nname = 'a'\nattributes = [{HP}]\n{key} = {value}"),
         "[every]" => format!("[[every]]\nkind = 'player'\ncommand = 'roam'\n{key} = {value}"),
+        "[zone]" => format!("[[zone]]\nname = 'a'\ncenter = [1, 1]\n{key} = {value}"),
         "attribute" => format!("[[kind]]\nname = 'a'\nattributes = [{{ {key} = {value} }}]"),
         "spectators" => format!("[{table}]\nallowed = true\n{key} = {value}"),
         _ => format!("[{table}]\n{key} = {value}"),
@@ -168,6 +169,7 @@ fn error(table: &str, key: &str, value: i128) -> String {
 fn page_of(table: &str) -> &'static str {
     match table {
         "spectators" => "server/worlds/interest.md",
+        "[zone]" => "server/worlds/hooks.md",
         _ => "server/worlds/README.md",
     }
 }
@@ -191,7 +193,7 @@ fn range(cell: &str) -> Option<(i128, i128)> {
 }
 
 /// `[[kind]]` is a table of tables.
-const TABLES: [&str; 8] = [
+const TABLES: [&str; 9] = [
     "logic",
     "world",
     "limits",
@@ -199,5 +201,6 @@ const TABLES: [&str; 8] = [
     "spectators",
     "[kind]",
     "[every]",
+    "[zone]",
     "attribute",
 ];

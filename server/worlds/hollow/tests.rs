@@ -31,3 +31,18 @@ fn a_deal_neither_loses_nor_makes_gold() {
     assert_eq(bob.gold, 3);
     assert_eq(ann.gold + bob.gold, gold);
 }
+
+#[test]
+fn a_blow_that_fells_wins_more() {
+    let wolf = spawn("wolf", point(50.0, 50.0));
+    let ann = spawn("player", wolf);
+    wolf.hp = 1;
+    send(strike(ann, wolf));
+    ticks(1);
+    // What falls lives until its hook has run.
+    assert(exists(wolf));
+    assert_eq(ann.score, 1);
+    ticks(1);
+    assert(!exists(wolf));
+    assert_eq(ann.score, 11);
+}

@@ -42,6 +42,11 @@ attributes = [
     { name = "owner", type = "entity", merge = "first", audience = "state" },
     { name = "ripe", type = "bool", default = true, audience = "state" },
 ]
+
+[[zone]]
+name = "shrine"
+center = [50, 50]
+radius = 10
 "#;
 
 pub fn schema() -> Schema {

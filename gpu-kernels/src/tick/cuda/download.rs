@@ -422,8 +422,10 @@ mod tests {
 
     #[test]
     fn a_tick_whose_atomic_commands_are_stuck_fails_in_the_merge() {
-        let mut counters = Counters::default();
-        counters.atomic_done = 7;
+        let mut counters = Counters {
+            atomic_done: 7,
+            ..Counters::default()
+        };
         assert!(check_turns(&counters).is_ok());
         counters.atomic_stuck = 1;
         let Failure(stage, error) = check_turns(&counters).unwrap_err();

@@ -53,7 +53,13 @@ pub fn migrate(
         let has_entity = state == SlotState::Live || state.is_taken();
         let kind = names.kind(kept.kinds[slot]);
         match (state, kind) {
-            (SlotState::Live, Some(kind)) => filler.fill((slot, slot), kind, kept, new),
+            (SlotState::Live, Some(kind)) => {
+                filler.fill((slot, slot), kind, kept, new);
+                // One that fell and waits for its hooks.
+                if names.given.falls[usize::from(kind)].is_some() {
+                    new.due[slot] = kept.due[slot];
+                }
+            }
             (taken, Some(kind)) if taken.is_taken() && respawns(names.given, kind) => {
                 new.states[slot] = taken;
                 new.kinds[slot] = kind;
@@ -127,8 +133,8 @@ fn respawns(given: &WorldConfig, kind: u16) -> bool {
     fall.is_some() && kind != given.player_kind
 }
 
-/// The bounds of a kind's own attributes. No living entity has fallen, so the attribute that
-/// decides is above the value of the fall.
+/// The bounds of a kind's own attributes. No living entity has fallen but those that die in the next
+/// tick, so the attribute that decides is above the value of the fall.
 fn bounds(given: &WorldConfig, kind: usize) -> Vec<KindAttribute> {
     let mut own = given.schema.kinds[kind].attributes.clone();
     if let Some(fall) = given.falls[kind] {

@@ -366,3 +366,36 @@ fn what_the_world_shares_keeps_its_values_at_any_capacity() {
     assert_eq!(without.snapshot.states[8], SlotState::Free);
     runs_on(&without, 3);
 }
+
+#[test]
+fn what_falls_dies_in_the_migrated_world_once_its_hook_has_run() {
+    let item = "name = 'item'\n    attributes = [{ name = 'hp', type = 'i32',";
+    let falling = "name = 'item'\n    respawn_ticks = 3\n    attributes = [{ name = 'hp', \
+                   type = 'i32', min = 0, falls_at = 0,";
+    assert!(KINDS.contains(item));
+    let kinds = KINDS.replace(item, falling);
+    let scripts = "
+        #[command(clients)] fn end(me: Entity) { me.hp -= 5; }
+        #[on(fall)] fn fell(me: Entity) { nearest(me, 50.0, \"player\").mana += 1; }";
+    let kept = world("capacity = 8", &kinds, scripts);
+    let mut body = state(&kept);
+    let mut backend = CpuBackend::new(&kept, 1, None).unwrap();
+    backend.restore(&body.snapshot).unwrap();
+    let mut frame = Frame::new(Tick(1));
+    let end = kept.schema.command_named("end").unwrap().kind;
+    frame.push(EntityId::new(2, 1), 0, end, &[]);
+    let output = backend.tick(&frame).unwrap();
+    assert!(output.deaths.is_empty());
+    (body.hash, body.births) = (output.hash.clone(), vec![]);
+    body.snapshot = backend.snapshot().unwrap();
+
+    let given = world("capacity = 9", &kinds, scripts);
+    let mut migrated = migrated(body, &given);
+    let mut backend = CpuBackend::new(&given, 1, None).unwrap();
+    backend.restore(&migrated.body.snapshot).unwrap();
+    let output = backend.tick(&Frame::new(Tick(2))).unwrap();
+    assert_eq!(output.deaths, [EntityId::new(2, 1)]);
+    migrated.body.snapshot = backend.snapshot().unwrap();
+    let mana = [0, 1].map(|slot| get(&migrated.body, slot, "mana"));
+    assert_eq!(mana[0] + mana[1], 1);
+}

@@ -9,7 +9,7 @@ use clap::Args;
 use client_bot::say;
 use platform::metrics::stats::counts_text;
 use script::{Command, Logic};
-use shared::WorldConfig;
+use shared::{Hook, WorldConfig};
 use testkit::trial;
 
 use super::backends::backends;
@@ -66,10 +66,12 @@ pub fn run(arguments: &CheckArguments) -> Result<bool> {
 
 fn row(config: &WorldConfig, command: &Command) -> [String; 4] {
     let senders = command.schema.senders;
+    let is_hook = |hook: &Hook| hook.command == command.schema.kind;
     let senders = match (senders.clients, senders.rules) {
         (true, true) => "clients, rules",
         (true, false) => "clients",
         (false, true) => "rules",
+        (false, false) if config.hooks.iter().any(is_hook) => "the world",
         (false, false) => "other commands",
     };
     [
