@@ -153,7 +153,7 @@ impl Game {
         let tick = self.frame.tick.next();
         let output = self.parity.tick(&self.frame);
         if self.restarts {
-            self.parity.restart(tick.0 % 2 == 0);
+            self.parity.restart(tick.0.is_multiple_of(2));
         }
         self.frame.reset(tick);
         output

@@ -55,6 +55,7 @@ fn rust_examples_are_where_they_are_compiled() {
             "README.md",
             "server/worlds/atomic.md",
             "server/worlds/hooks.md",
+            "server/worlds/shared.md",
             "server/worlds/testing.md",
         ]
         .contains(&document.name);
