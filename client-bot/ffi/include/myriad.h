@@ -457,6 +457,14 @@ enum MyriadStatus myriad_player_name(MyriadClient client,
                                      char *buffer,
                                      size_t size);
 
+// Writes the entity that has what the whole world shares to `entity`: its attributes are read as
+// those of any. It has no place, and is not among those that are shown. It is no entity in a world
+// that shares nothing, and before the first tick has arrived.
+//
+// # Safety
+// `entity` points to room for one.
+enum MyriadStatus myriad_world(MyriadClient client, struct MyriadEntity *entity);
+
 // Writes the name of a kind to `buffer`, with a zero byte behind it.
 //
 // # Safety

@@ -195,7 +195,9 @@ function frame() {
     const own = quality.own === null ? null : game.entity(quality.own);
     const chosen = scene.selected === null ? null : game.entity(scene.selected);
     if (!chosen) scene.selected = null;
-    if (shown.schema) panel.showEntities(own, chosen);
+    const slot = shown.schema?.world ?? null;
+    const shared = slot === null ? null : game.entity(slot);
+    if (shown.schema) panel.showEntities(own, chosen, shared);
   }
   requestAnimationFrame(frame);
 }

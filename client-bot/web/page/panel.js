@@ -134,8 +134,10 @@ export class Panel {
     }
   }
 
-  /** The attributes of the player, and of the chosen entity. */
-  showEntities(own, chosen) {
+  /** The attributes of the player, of the chosen entity, and those that the whole world shares. */
+  showEntities(own, chosen, shared) {
+    find("shared-card").hidden = !shared;
+    if (shared) find("shared").replaceChildren(...this.#values(shared.values));
     find("own").replaceChildren(...this.#rows(own));
     find("chosen-card").hidden = !chosen;
     if (chosen) find("chosen").replaceChildren(...this.#rows(chosen));
@@ -144,7 +146,10 @@ export class Panel {
   #rows(entity) {
     if (!entity) return [element("p", { className: "faint" }, "not in the world")];
     const place = entity.place?.slice(0, this.#schema.size.length).map((at) => at.toFixed(1)).join(", ");
-    const rows = [[entity.kind, `#${entity.slot}`], ["place", place ?? ""], ...entity.values];
+    return this.#values([[entity.kind, `#${entity.slot}`], ["place", place ?? ""], ...entity.values]);
+  }
+
+  #values(rows) {
     return rows.map(([name, value]) => {
       const text = value === null ? "none" : typeof value === "number" ? String(Math.round(value * 100) / 100) : String(value);
       return element("div", { className: "row" }, element("span", {}, name), element("b", {}, text));

@@ -20,6 +20,8 @@ pub struct SchemaText<'a> {
     /// Those that the player can give.
     commands: Vec<CommandText<'a>>,
     symbols: &'a [String],
+    /// The slot of what the whole world shares.
+    world: Option<u32>,
 }
 
 #[derive(Debug, Serialize)]
@@ -80,6 +82,7 @@ impl SchemaText<'_> {
                 })
                 .collect(),
             symbols: &schema.symbols,
+            world: schema.world_entity().map(|world| world.slot.0),
         }
     }
 }

@@ -1,5 +1,5 @@
 // Who crosses the borders of zones: entities are compared with the zones around them, before the
-// tick and after it. A warp looks for the zones of an entity.
+// tick and after it. Few zones are around an entity, so a thread looks for them.
 #include "tick/hooks.cuh"
 #include "tick/regions.cuh"
 
@@ -112,27 +112,45 @@ __device__ inline bool crosses(const World& w, const Regions& h, const Walker& o
     return !is_same || !is_in_zone(zone, minus(own.now, position(w, carrier)));
 }
 
-// Calls `visit(occasion, reference)` on all lanes for each border that an entity crossed: exits
-// first, by zone and carrier, with a reference to the carrier. There are few of them.
+// Calls `visit(number)` for the indexed boxes in which a place is.
+template <class Visit>
+__device__ void each_around(const World& w, const Regions& h, const BoxIndex& index, const Point& p, Visit visit) {
+    for (u32 n = 0; n < h.levels; n++) {
+        u32 start = index.starts[n], end = index.starts[n + 1];
+        if (start == end) continue;
+        const Level& l = h.level[n];
+        u32 low[3], high[3];
+        for (int a = 0; a < 3; a++) {
+            low[a] = cell_of(w, l, a, (i64)p.p[a] - l.edge + 1);
+            high[a] = cell_of(w, l, a, p.p[a]);
+        }
+        for (u32 z = low[2]; z <= high[2]; z++) {
+            for (u32 y = low[1]; y <= high[1]; y++) {
+                u64 key = row_key(l, y, z);
+                u32 i = start + lower_bound(index.keys + start, end - start, key + low[0]);
+                for (; i < end && index.keys[i] <= key + high[0]; i++)
+                    if (Box::load(index.boxes, i).contains(p)) visit(index.numbers[i]);
+            }
+        }
+    }
+}
+
+// Calls `visit(occasion, reference)` for each border that an entity crossed: exits first, by zone
+// and carrier, with a reference to the carrier. There are few of them.
 template <class Visit>
 __device__ void each_crossing(const World& w, const Regions& h, const Walker& own, Visit visit) {
     for (int enters = 0; enters < 2; enters++) {
         if (!enters && !own.was_there) continue;
         const BoxIndex& index = enters ? h.zones_now : h.zones_before;
         const PlacedZone* all = enters ? h.placed_now : h.placed_before;
-        const Point& p = enters ? own.now : own.before;
-        Box box;
-        for (int a = 0; a < 3; a++) box.low[a] = p.p[a], box.high[a] = p.p[a] + 1;
         u64 last = 0;
         for (;;) {
             u64 next = ~0ull;
-            each_overlapping(w, h, index, box, [&](bool is_one, u32 number) {
-                if (!is_one) return;
+            each_around(w, h, index, enters ? own.now : own.before, [&](u32 number) {
                 PlacedZone placed = all[number];
                 u64 id = (u64)(h.zone_table[placed.zone].number + 1) << 32 | placed.carrier;
                 if (id > last && id < next && crosses(w, h, own, placed, enters)) next = id;
             });
-            for (int d = 16; d; d >>= 1) next = min(next, __shfl_xor_sync(~0u, next, d));
             if (next == ~0ull) break;
             last = next;
             u32 carrier = (u32)next;
@@ -157,12 +175,9 @@ __device__ inline bool may_cross(const World& w, const Regions& h, u32 slot) {
 KERNEL zones_cross_count(World w, Tick t, const __grid_constant__ Regions h) {
     u32 slot = thread_index();
     u32 acts = 0;
-    for (u32 lanes = __ballot_sync(~0u, may_cross(w, h, slot)); lanes; lanes &= lanes - 1) {
-        u32 of = __ffs(lanes) - 1;
-        Walker own(w, h, slot - lane() + of);
-        u32 n = 0;
-        each_crossing(w, h, own, [&](u32 occasion, i32) { n += hooks_of(w, occasion, own.kind); });
-        if (lane() == of) acts = n;
+    if (may_cross(w, h, slot)) {
+        Walker own(w, h, slot);
+        each_crossing(w, h, own, [&](u32 occasion, i32) { acts += hooks_of(w, occasion, own.kind); });
     }
     if (slot < w.capacity) h.zone_acts[slot] = acts;
     add_once(&t.counters->zone_acts, put_partial(w, t, SCAN_CROSSINGS, acts));
@@ -172,15 +187,13 @@ KERNEL zones_cross_store(World w, Tick t, const __grid_constant__ Regions h) {
     if (!t.counters->zone_acts) return;
     u32 slot = thread_index();
     u32 acts = slot < w.capacity ? h.zone_acts[slot] : 0;
-    u64 place = offset_of(w, t, SCAN_CROSSINGS, acts);
+    u64 n = offset_of(w, t, SCAN_CROSSINGS, acts);
+    n += t.afters_asked + t.counters->afters + t.counters->born + t.counters->fall_acts + t.counters->reborn_acts;
     u64 element = 0;
-    u64 base = t.afters_asked + t.counters->afters + t.counters->born + t.counters->fall_acts + t.counters->reborn_acts;
-    for (u32 lanes = __ballot_sync(~0u, acts > 0); lanes; lanes &= lanes - 1) {
-        u32 of = __ffs(lanes) - 1;
-        Walker own(w, h, slot - lane() + of);
-        u64 n = base + __shfl_sync(~0u, place, of);
+    if (acts) {
+        Walker own(w, h, slot);
         each_crossing(w, h, own, [&](u32 occasion, i32 carrier) {
-            if (lane() == of) element += give_hooks(w, t, occasion, own.kind, own.slot, own.generation, carrier, n);
+            element += give_hooks(w, t, occasion, own.kind, own.slot, own.generation, carrier, n);
             n += hooks_of(w, occasion, own.kind);
         });
     }

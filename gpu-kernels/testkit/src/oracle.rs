@@ -206,6 +206,8 @@ impl Oracle {
         out.counts.timed = self.timed.len() as u64;
         self.keep_places();
         self.cut_notifications(&mut out);
+        // No client sees by place what the whole world shares.
+        changed.retain(|&slot| self.shared().is_none_or(|shared| shared.slot.0 != slot));
         self.deliver(&changed, &mut out);
         self.find_hearings(&mut out);
         self.tick = Tick(self.tick.0.wrapping_add(1));

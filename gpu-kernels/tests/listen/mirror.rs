@@ -15,11 +15,19 @@ pub struct Mirror {
 impl Mirror {
     pub fn new(config: &WorldConfig) -> Mirror {
         let capacity = config.schema.world.capacity as usize;
-        Mirror {
+        let mut mirror = Mirror {
             ids: vec![EntityId::NONE; capacity],
             kinds: vec![0; capacity],
             rows: vec![vec![]; capacity],
+        };
+        let schema = &config.schema;
+        if let (Some(shared), Some(kind)) = (schema.world_entity(), schema.world_kind) {
+            let slot = shared.slot.index();
+            mirror.ids[slot] = shared;
+            mirror.kinds[slot] = kind;
+            mirror.rows[slot] = schema.default_row(usize::from(kind));
         }
+        mirror
     }
 
     pub fn apply(&mut self, config: &WorldConfig, output: &TickOutput) {
