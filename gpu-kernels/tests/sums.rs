@@ -285,7 +285,7 @@ fn run(
     let mut tick = Tick(1);
     let mut waiting = 0;
     while left > 0 || waiting > 0 {
-        let now = left.min(per_tick);
+        let now = left.min(per_tick.saturating_sub(waiting as usize));
         left -= now;
         let frame = market.deals(tick, now);
         let output = backend.tick(&frame).unwrap();

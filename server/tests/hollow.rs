@@ -45,7 +45,7 @@ fn the_same_happens_on_every_backend_and_all_of_it_happens() {
         ("a player struck for points", 100),
         ("a player was felled", 10),
         ("a player was born again", 10),
-        ("the warden's mood changed", 3),
+        ("the warden's mood changed", 2),
         ("the warden raged", 1),
         ("the warden healed itself", 1),
         ("a whelp was called", 3),

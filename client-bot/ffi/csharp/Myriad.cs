@@ -890,6 +890,7 @@ namespace Myriad
         [DllImport(Library)] internal static extern Status myriad_position(ulong client, Entity entity, [Out] double[] position);
         [DllImport(Library)] internal static extern Status myriad_value(ulong client, Entity entity, byte[] attribute, out double value);
         [DllImport(Library)] internal static extern Status myriad_player_name(ulong client, Entity entity, [Out] byte[] buffer, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_world(ulong client, out Entity entity);
         [DllImport(Library)] internal static extern Status myriad_kind_name(ulong client, ushort kind, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_symbol_name(ulong client, uint symbol, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_symbol(ulong client, byte[] name, out uint symbol);

@@ -195,8 +195,8 @@ function frame() {
     const own = quality.own === null ? null : game.entity(quality.own);
     const chosen = scene.selected === null ? null : game.entity(scene.selected);
     if (!chosen) scene.selected = null;
-    const slot = shown.schema?.world ?? null;
-    const shared = slot === null ? null : game.entity(slot);
+    const world = shown.schema?.world;
+    const shared = world == null ? null : game.entity(world);
     if (shown.schema) panel.showEntities(own, chosen, shared);
   }
   requestAnimationFrame(frame);

@@ -48,18 +48,16 @@ fn text(block: &str) -> String {
     )
 }
 
-/// The world file's part without its rule, which is checked with the scripts.
 #[test]
 fn examples_of_what_the_world_shares_compile() {
     let file = blocks_of(SHARED, "toml").next().unwrap();
-    let (world, rule) = file.split_once("[[every]]").unwrap();
-    let schema = world_file::parse(world, "test").unwrap().schema;
+    let schema = world_file::parse(file, "test").unwrap().schema;
     assert_eq!(schema.constants.len(), 1);
     let texts = blocks_of(SHARED, "rust").map(|block| Text::new("test.rs", block));
     let texts: Vec<Text> = texts.collect();
     let logic = common::compile_for(&schema, &texts, &Constants::default()).unwrap();
     let rules = logic.commands.iter().filter(|c| c.schema.senders.rules);
-    let named = |name: &str| rule.contains(&format!("command = {name:?}"));
+    let named = |name: &str| SHARED.contains(&format!("`command = {name:?}`"));
     assert!(rules.clone().count() > 0 && rules.clone().all(|c| named(&c.schema.name)));
 }
 

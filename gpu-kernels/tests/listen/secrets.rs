@@ -144,7 +144,8 @@ fn with_other_secrets(
     }
     let changes = &mut other.changes;
     changes.offsets.push(0);
-    for entity in alive {
+    let shared = schema.world_entity();
+    for entity in alive.iter().chain(&shared) {
         let slot = entity.slot.index();
         let kind = &schema.kinds[usize::from(mirror.kinds[slot])];
         let place = output.changes.slots.binary_search(&(slot as u32));

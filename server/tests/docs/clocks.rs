@@ -31,8 +31,17 @@ const DATES: &[(&str, &str)] = &[
         "server/console/src/web/page.rs",
         "dates of the certificate for browsers",
     ),
+    (
+        "server/durability/src/backup.rs",
+        "dates of ticks, and of what is kept",
+    ),
     ("server/durability/src/code_cache.rs", "dates of files"),
     ("server/platform/src/log/queue.rs", "dates of lines"),
+    (
+        "server/src/commands/arguments.rs",
+        "dates as people write them",
+    ),
+    ("server/src/commands/backup.rs", "dates of backups"),
     ("server/src/commands/token.rs", "dates of a token"),
     (
         "server/src/server/serving.rs",

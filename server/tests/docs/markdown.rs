@@ -18,7 +18,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("README.md", 200),
     ("ARCHITECTURE.md", 455),
     ("SECURITY.md", 125),
-    ("shared/PROTOCOL.md", 740),
+    ("shared/PROTOCOL.md", 760),
     ("server/README.md", 310),
     ("server/operations.md", 165),
     ("server/durability.md", 180),
