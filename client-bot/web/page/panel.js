@@ -1,4 +1,4 @@
-// The frame around the world: connection, player, commands as buttons, a log.
+// The frame around the world: connection, player, commands, a log.
 
 import { hueOf } from "./draw.js";
 import { ONE } from "./game.js";
@@ -134,7 +134,7 @@ export class Panel {
     }
   }
 
-  /** What the player, the chosen entity and the world have. */
+  /** What the player, the chosen one and the world have. */
   showEntities(own, chosen, shared) {
     find("shared-card").hidden = !shared;
     if (shared) find("shared").replaceChildren(...this.#values(shared.values));
