@@ -229,20 +229,18 @@ impl Frame {
             if command.kind != CommandKind::SPAWN.id() {
                 continue;
             }
-            let [kind, token, given @ ..] = self.words_of(&command) else {
+            let &[kind, token_word, ref given @ ..] = self.words_of(&command) else {
                 continue;
             };
-            let kind = u16::try_from(*kind);
-            let (token, joins) = token_of(token.cast_unsigned());
-            let (Ok(kind), true) = (kind, token != POPULATION_TOKEN) else {
+            let (token, _) = token_of(token_word.cast_unsigned());
+            let (Ok(kind), true) = (u16::try_from(kind), token != POPULATION_TOKEN) else {
                 continue;
             };
             let Some(row) = row(kind, token, given) else {
                 continue;
             };
             let start = self.words.len();
-            let token = if joins { token | JOIN_TOKEN } else { token };
-            self.words.extend([i32::from(kind), token.cast_signed()]);
+            self.words.extend([i32::from(kind), token_word]);
             self.words.extend_from_slice(&row);
             self.commands.set_words(place, start..self.words.len());
         }

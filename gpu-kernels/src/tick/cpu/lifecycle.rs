@@ -11,7 +11,7 @@ use crate::tick::counts::Counts;
 use crate::tick::frame::{Command, POPULATION_TOKEN};
 use crate::tick::output::{Birth, TickOutput};
 use crate::tick::state::{self, SlotState, attribute, part};
-use crate::tick::timed::{TimedCommand, token_of};
+use crate::tick::timed::token_of;
 
 /// Applies the tick's births and deaths, in command order. The n-th birth gets the n-th
 /// lowest free slot, and its command if its kind has one; a death leaves a resting slot. Then
@@ -118,13 +118,14 @@ fn begin_fall(
     by: EntityId,
     output: &mut TickOutput,
 ) {
+    state.give_hooks(
+        catalog,
+        (Occasion::Fall, kind),
+        entity,
+        by,
+        &mut output.counts,
+    );
     let due = state.tick.next();
-    for hook in catalog.hooks(Occasion::Fall, kind) {
-        state.schedule(
-            TimedCommand::of_hook(due, entity, hook, by),
-            &mut output.counts,
-        );
-    }
     state.due.insert(entity.slot.0, due);
     state.add(part::SLOTS, state::due(entity.slot.index(), due));
 }
@@ -279,14 +280,22 @@ impl Newborn<'_> {
         if let Some(motion) = motion {
             motion.mark_birth(slot, state.row(slot));
         }
-        let due = state.tick.next();
-        for hook in catalog.hooks(Occasion::Birth, kind) {
-            let first = TimedCommand::of_hook(due, entity, hook, EntityId::NONE);
-            state.schedule(first, &mut output.counts);
-        }
-        for hook in catalog.hooks(Occasion::Join, kind).filter(|_| joins) {
-            let first = TimedCommand::of_hook(due, entity, hook, EntityId::NONE);
-            state.schedule(first, &mut output.counts);
+        let counts = &mut output.counts;
+        state.give_hooks(
+            catalog,
+            (Occasion::Birth, kind),
+            entity,
+            EntityId::NONE,
+            counts,
+        );
+        if joins {
+            state.give_hooks(
+                catalog,
+                (Occasion::Join, kind),
+                entity,
+                EntityId::NONE,
+                counts,
+            );
         }
     }
 }

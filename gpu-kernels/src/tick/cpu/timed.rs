@@ -1,8 +1,9 @@
 use std::collections::HashMap;
 
-use shared::{Tick, WorldConfig};
+use shared::{EntityId, Occasion, Tick, WorldConfig};
 
 use super::State;
+use crate::logic::Catalog;
 use crate::tick::counts::Counts;
 use crate::tick::deferred::DeferredCommand;
 use crate::tick::state::{Snapshot, part};
@@ -132,6 +133,22 @@ impl State {
             self.add(part::TIMED, command.element(place));
         }
         self.deferred = commands;
+    }
+
+    /// Schedules what an occasion makes an entity of a kind give in the next tick. `other` is the
+    /// other entity of the occasion.
+    pub fn give_hooks(
+        &mut self,
+        catalog: &Catalog,
+        (occasion, kind): (Occasion, u16),
+        entity: EntityId,
+        other: EntityId,
+        counts: &mut Counts,
+    ) {
+        let due = self.tick.next();
+        for hook in catalog.hooks(occasion, kind) {
+            self.schedule(TimedCommand::of_hook(due, entity, hook, other), counts);
+        }
     }
 
     /// Schedules a command, if there is room.

@@ -9,7 +9,6 @@ use super::boxes::Boxes;
 use crate::logic::Catalog;
 use crate::space::Area;
 use crate::tick::counts::Counts;
-use crate::tick::timed::TimedCommand;
 
 /// The zones of a world, and where everything was after the tick before.
 pub struct Zones {
@@ -92,10 +91,8 @@ impl Zones {
             for (entity, crossing) in self.crossings(workers, state.slots.used()) {
                 let kind = self.places[NOW][entity.slot.index()].kind;
                 let carrier = self.carrier(&crossing);
-                for hook in catalog.hooks(crossing.occasion(), kind) {
-                    let due = state.tick.next();
-                    state.schedule(TimedCommand::of_hook(due, entity, hook, carrier), counts);
-                }
+                let occasion = (crossing.occasion(), kind);
+                state.give_hooks(catalog, occasion, entity, carrier, counts);
             }
         }
         counts.timed = state.timed.len() as u64;

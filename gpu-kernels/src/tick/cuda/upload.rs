@@ -7,7 +7,7 @@ use device::tuning::LOCKED_BYTES_MIN;
 use device::{Copies, DriverError, Event, HostVec, Lane, Plain, Pointer};
 use rayon::prelude::*;
 use shared::world::command::COMMANDS_MAX;
-use shared::{CommandKind, WorldConfig};
+use shared::{CommandKind, Hook, Occasion, WorldConfig};
 
 use super::layout::{ObserverSet, Tick};
 use super::links::{Link, Shared};
@@ -338,7 +338,14 @@ impl FrameCounts {
         for &kind in run.flat_map(|command| &command.form.puts_off) {
             waiting.add(kind);
         }
-        for hook in &config.hooks {
+        // The server gives the others, in frames.
+        let may_wait = |hook: &&Hook| match hook.occasion {
+            Occasion::Birth | Occasion::Join => self.births || config.has_falls(),
+            Occasion::Fall => config.has_falls(),
+            Occasion::Enter(_) | Occasion::Exit(_) => true,
+            Occasion::Leave | Occasion::Reload => false,
+        };
+        for hook in config.hooks.iter().filter(may_wait) {
             waiting.add(hook.command.id());
         }
     }
