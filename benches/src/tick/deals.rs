@@ -234,9 +234,14 @@ fn config(options: &Options) -> anyhow::Result<WorldConfig> {
         "#,
         seed = options.backends.run.seed(),
     );
-    let config = world_file::parse(&text, "the world of deals")?;
+    with_transfer(&text, TRANSFER)
+}
+
+/// The world of a file with a command `transfer`, which clients may give as often as they want.
+pub fn with_transfer(text: &str, script: &str) -> anyhow::Result<WorldConfig> {
+    let config = world_file::parse(text, "the world of deals")?;
     let mut logic = config.logic.clone();
-    logic.texts.push(Text::new("transfer.rs", TRANSFER));
+    logic.texts.push(Text::new("transfer.rs", script));
     let per_tick = [("per_tick".to_owned(), Constant::Int(0))].into();
     logic.constants.insert("transfer".to_owned(), per_tick);
     with_logic(&config, &logic).map_err(|problems| anyhow::anyhow!("{}", problems[0]))

@@ -19,6 +19,7 @@ pub mod postgres;
 pub mod process;
 pub mod python;
 pub mod raw;
+pub mod recorded;
 pub mod relay;
 pub mod witness;
 

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use script::logic::with_logic;
-use shared::world::logic::{Constant, Text};
 use shared::{EntityId, WorldConfig};
 
 use super::Options;
 use crate::dice::{Dice, Zipf};
+use crate::tick::deals::with_transfer;
 
 /// A world of accounts, whose clients have to do with any of them.
 pub fn config(options: &Options) -> anyhow::Result<WorldConfig> {
@@ -58,12 +57,7 @@ pub fn config(options: &Options) -> anyhow::Result<WorldConfig> {
         capacity = accounts + clients,
         per_client = 4 * pipelined,
     );
-    let config = world_file::parse(&text, "the world of deals")?;
-    let mut logic = config.logic.clone();
-    logic.texts.push(Text::new("transfer.rs", SCRIPT));
-    let per_tick = [("per_tick".to_owned(), Constant::Int(0))].into();
-    logic.constants.insert(TRANSFER.to_owned(), per_tick);
-    with_logic(&config, &logic).map_err(|problems| anyhow::anyhow!("{}", problems[0]))
+    with_transfer(&text, SCRIPT)
 }
 
 /// The account of a number: the first that are born have the first slots.
