@@ -12,7 +12,7 @@ from typing import Any
 
 from myriad.bits import Bits, Malformed, unzigzag
 from myriad.serial import Serial, hello_bytes, read_length
-from myriad.shapes import ENTITY, HELLO, SCHEMA, TALK, TALK_REQUEST, WELCOME
+from myriad.shapes import ENTITY, HELLO, SCHEMA, TALK, TALK_REQUEST, VERSION, WELCOME
 from myriad.world import Course, World
 
 Case = dict[str, Any]
@@ -135,6 +135,7 @@ def read(case: Case, worlds: dict[str, World]) -> Any:
         case "longer":
             return longer(name, data)
         case "hello":
+            assert value["version"] == VERSION, "the client has another version of the protocol"
             assert hello_bytes(value) == data, "it is written otherwise"
             return whole(data[4:], HELLO)
         case "welcome":

@@ -22,11 +22,10 @@ from .bits import Malformed
 from .close import OTHER, UNTRUSTED, Ended, closed
 from .eyeballs import addresses, race
 from .serial import Serial, hello_bytes, read_length, talk_bytes
-from .shapes import TALK, WELCOME
+from .shapes import TALK, VERSION, WELCOME
 from .view import View
 from .world import World
 
-VERSION = 14
 ALPNS = [f"myriad/1.{VERSION}", "myriad/1"]
 BYE, MALFORMED = 0, 3
 # So many fit into a datagram, whatever they are.

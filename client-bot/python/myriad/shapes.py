@@ -5,6 +5,9 @@ A text names a type, and a dictionary has fields. Tuples hold other shapes: ("li
 without fields.
 """
 
+# The version of the protocol whose fields these are.
+VERSION = 15
+
 ENTITY = {"slot": "integer", "generation": "integer"}
 TYPE = ("one", "i32", "fixed", "bool", "entity", "symbol")
 BOUNDS = {"min": "signed", "max": "signed"}
