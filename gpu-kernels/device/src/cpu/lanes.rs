@@ -21,6 +21,19 @@ pub struct Ball<const AXES: usize> {
     pub shells: [i64; 3],
 }
 
+impl<const AXES: usize> Ball<AXES> {
+    /// A ball in which words stay as they are.
+    pub fn without_shells(center: [i32; 3], radius: i32) -> Ball<AXES> {
+        let mut own = [0; AXES];
+        own.copy_from_slice(&center[..AXES]);
+        Ball {
+            center: own,
+            radius: i64::from(radius) * i64::from(radius),
+            shells: [i64::MAX; 3],
+        }
+    }
+}
+
 /// A list of words that is filled again and again.
 pub struct Words {
     /// With room for a whole block behind the most that it may hold.
@@ -50,7 +63,8 @@ impl Words {
     /// Appends the word of each point in the ball, in their order, with the number of balls
     /// within it that the point is outside of. False: not all of them fit.
     ///
-    /// No two coordinates of an axis may be farther apart than `i32::MAX`.
+    /// No two coordinates of an axis may be farther apart than `i32::MAX`; along three axes, than
+    /// 2^30.
     #[inline]
     pub fn add_near<const AXES: usize>(
         &mut self,
@@ -76,6 +90,19 @@ impl Words {
         }
         sorted
     }
+}
+
+/// Appends the word of each point in the ball, in their order. As in [`Words::add_near`].
+#[inline]
+pub fn append_near<const AXES: usize>(
+    points: Points<'_, AXES>,
+    ball: &Ball<AXES>,
+    to: &mut Vec<u32>,
+) {
+    let len = to.len();
+    to.resize(len + points.words.len() + LANES, 0);
+    let end = near(points, ball, to, len).expect("room for all points");
+    to.truncate(end);
 }
 
 /// Writes the words of points in a ball from `len` on, and returns how many words there are
@@ -195,6 +222,10 @@ mod tests {
         if all_fit {
             assert_eq!(found.as_slice(), expected);
         }
+        let mut appended = vec![7];
+        append_near(points, ball, &mut appended);
+        assert_eq!(appended[0], 7);
+        assert_eq!(appended[1..], expected);
         let mut room = vec![0; words.len() + LANES];
         let len = near_one_by_one(points, ball, &mut room, 0);
         assert_eq!(room[..len.unwrap()], expected);

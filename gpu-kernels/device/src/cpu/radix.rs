@@ -52,25 +52,52 @@ impl<T: Digits> RadixSorter<T> {
         for pass in 0..passes {
             let reach = |pass| by.start + bits * pass / passes;
             let (from, to) = (reach(pass), reach(pass + 1));
-            self.pass(workers, &items[..n], from, to - from);
+            let digit = |item: T| item.digit(from, to - from);
+            self.pass(workers, &items[..n], 1 << (to - from), digit, |_| ());
             std::mem::swap(items, &mut self.items);
         }
     }
 
-    fn pass(&mut self, workers: &Workers, items: &[T], shift: u32, bits: u32) {
-        let digits = 1 << bits;
+    /// Brings the items of each group together, without changing their order. `starts` gets the
+    /// start of each group, and the end. It may swap the buffer with the sorter's own.
+    pub fn group(
+        &mut self,
+        workers: &Workers,
+        items: &mut Vec<T>,
+        n: usize,
+        groups: usize,
+        group_of: impl Fn(T) -> usize + Sync,
+        starts: &mut Vec<u32>,
+    ) {
+        grow(&mut self.items, items.len());
+        starts.clear();
+        let note = |start| starts.push(start);
+        self.pass(workers, &items[..n], groups, group_of, note);
+        starts.push(n as u32);
+        std::mem::swap(items, &mut self.items);
+    }
+
+    fn pass(
+        &mut self,
+        workers: &Workers,
+        items: &[T],
+        digits: usize,
+        digit_of: impl Fn(T) -> usize + Sync,
+        mut note_start: impl FnMut(u32),
+    ) {
         let parts = workers.parts(items.len());
         grow(&mut self.counts, parts * digits);
         let counts = &mut self.counts[..parts * digits];
         let tasks = ranges(items.len(), parts).zip(counts.chunks_exact_mut(digits));
         workers.run(tasks.collect(), |(range, counts)| {
             counts.fill(0);
-            for item in &items[range] {
-                counts[item.digit(shift, bits)] += 1;
+            for &item in &items[range] {
+                counts[digit_of(item)] += 1;
             }
         });
         let mut next = 0;
         for digit in 0..digits {
+            note_start(next);
             for part in 0..parts {
                 let count = &mut counts[part * digits + digit];
                 next += std::mem::replace(count, next);
@@ -80,7 +107,7 @@ impl<T: Digits> RadixSorter<T> {
         let tasks = ranges(items.len(), parts).zip(counts.chunks_exact_mut(digits));
         workers.run(tasks.collect(), |(range, cursors)| {
             for &item in &items[range] {
-                let cursor = &mut cursors[item.digit(shift, bits)];
+                let cursor = &mut cursors[digit_of(item)];
                 let place = *cursor as usize;
                 *cursor += 1;
                 // SAFETY: the scan gave each (digit, part) its own interval, as
@@ -112,6 +139,27 @@ mod tests {
             expected.sort_by_key(|&(key, _)| key);
             let workers = Workers::new(threads).unwrap();
             RadixSorter::new(n).sort(&workers, &mut pairs, n, 0..13);
+            prop_assert_eq!(pairs, expected);
+        }
+
+        #[test]
+        fn groups_keep_their_order_for_any_number_of_threads(
+            keys in prop::collection::vec(0u32..5000, 0..60_000),
+            threads in 1usize..5,
+        ) {
+            let n = keys.len();
+            let mut pairs: Vec<(u32, u32)> = keys.into_iter().zip(0..).collect();
+            let group_of = |(key, _)| key as usize / 77;
+            let mut expected = pairs.clone();
+            expected.sort_by_key(|&pair| group_of(pair));
+            let workers = Workers::new(threads).unwrap();
+            let mut starts = vec![7; 3];
+            RadixSorter::new(n).group(&workers, &mut pairs, n, 65, group_of, &mut starts);
+            prop_assert_eq!(starts.len(), 66);
+            for (group, range) in starts.windows(2).enumerate() {
+                let own = &pairs[range[0] as usize..range[1] as usize];
+                prop_assert!(own.iter().all(|&pair| group_of(pair) == group));
+            }
             prop_assert_eq!(pairs, expected);
         }
     }

@@ -34,7 +34,7 @@ impl Emitted<'_> {
 impl Host for Emitted<'_> {
     fn near(&mut self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         if let Some(index) = self.index {
-            index.within(center, radius, |slot| slots.push(slot.0));
+            index.near(center, radius, slots);
         }
     }
 }

@@ -1,14 +1,14 @@
 use std::ops::Range;
 
+use shared::WorldConfig;
 use shared::world::attribute::bits_for;
-use shared::{Slot, WorldConfig};
 
 use super::reciprocal::Reciprocal;
 use super::{RadixSorter, State};
 use crate::logic::within_distance;
 use crate::space::Aabb;
 use crate::tick::output::Changes;
-use device::cpu::lanes::Points;
+use device::cpu::lanes::{Ball, Points, append_near};
 use device::cpu::{Workers, grow, ranges, take};
 
 /// The entities, sorted by bucket (thesis 3.5).
@@ -324,41 +324,51 @@ impl Index {
         start + self.pairs[start..end].partition_point(|&(k, _)| k < key)
     }
 
-    /// Calls `visit` for each entity within `radius` of a point, in index order.
-    pub fn within(&self, center: [i32; 3], radius: i32, mut visit: impl FnMut(Slot)) {
-        let mut look_at = |range: Range<usize>| {
-            for i in range {
-                if within_distance(self.position(i), center, radius) {
-                    visit(Slot(self.slots[i]));
-                }
+    /// Appends the slot of each entity within `radius` of a point, in index order.
+    pub fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
+        match self.dimensions {
+            2 => self.near_along::<2>(center, radius, slots),
+            _ => self.near_along::<3>(center, radius, slots),
+        }
+    }
+
+    fn near_along<const AXES: usize>(&self, center: [i32; 3], radius: i32, out: &mut Vec<u32>) {
+        let ball = Ball::<AXES>::without_shells(center, radius);
+        // Squared distances from farther away might not fit.
+        let mut sides = center.iter().zip(self.size);
+        let is_inside = sides.all(|(c, size)| (0..size).contains(c));
+        let look_at = |range: Range<usize>| {
+            let slots = &self.slots[range.clone()];
+            if is_inside {
+                return append_near(self.points::<AXES>(range, slots), &ball, out);
             }
+            let within = |&i: &usize| within_distance(self.position(i), center, radius);
+            out.extend(range.filter(within).map(|i| self.slots[i]));
         };
         let block = self.block_around(center, radius);
-        // A large radius can touch more rows of buckets than there are entities. Then it is
-        // cheaper to check all entities, and the order is the same.
+        self.each_range_or_all(block, look_at);
+    }
+
+    /// Calls `visit` as [`Index::each_range`] does. A block can touch more rows of buckets than
+    /// there are entities; then it is cheaper to visit all entities, and the order is the same.
+    fn each_range_or_all(&self, block: Block, mut visit: impl FnMut(Range<usize>)) {
         if block.rows() > self.len as u64 {
-            look_at(0..self.len);
+            visit(0..self.len);
         } else {
-            self.each_range(block, look_at);
+            self.each_range(block, visit);
         }
     }
 
     /// Calls `visit` for the place of each entity whose position is in a box, in
     /// index order.
     pub fn in_box(&self, aabb: &Aabb<3>, mut visit: impl FnMut(usize)) {
-        let mut look_at = |range: Range<usize>| {
+        self.each_range_or_all(self.block_of_box(aabb), |range| {
             for i in range {
                 if aabb.contains(self.position(i)) {
                     visit(i);
                 }
             }
-        };
-        let block = self.block_of_box(aabb);
-        if block.rows() > self.len as u64 {
-            look_at(0..self.len);
-        } else {
-            self.each_range(block, look_at);
-        }
+        });
     }
 
     /// The position of the i-th entity in index order.

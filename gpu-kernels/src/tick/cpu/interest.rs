@@ -24,7 +24,7 @@ use crate::tick::frame::{Observer, Target};
 use crate::tick::output::{ByClient, Deliveries, Delivery, TickOutput};
 use crate::tick::parts::{self, Cuts};
 use crate::tick::state::{self, Snapshot, part};
-use compare::{Compared, join};
+use compare::Compared;
 use cover::{Cover, NumberSet};
 use device::cpu::lanes::Words;
 use gather::{Candidates, Viewpoint, tiers};
@@ -166,7 +166,7 @@ impl Interest {
 
     /// Makes an empty segment for each part.
     fn cut<T>(&self, out: &mut ByClient<T>) {
-        out.cut(self.cuts.ranges(self.used as u32).map(|range| range.start));
+        out.cut(self.cut_ranges().map(|range| range.start as u32));
     }
 
     /// The slots of a client's known set, ascending.
@@ -234,23 +234,21 @@ impl Interest {
             merge,
         };
         grow(&mut self.offsets, self.used);
-        let parts = match self.visible_max {
-            0 => {
-                self.count_changed(workers, input);
-                0
-            }
-            _ => self.see(workers, input),
-        };
-        let total = exclusive_scan(&mut self.offsets[..self.used]);
-        let served = self.publish_offsets(total, out, counts);
         if self.visible_max == 0 {
+            self.count_changed(workers, input);
+            let total = exclusive_scan(&mut self.offsets[..self.used]);
+            let segments: Vec<Range<usize>> = self.cut_ranges().collect();
+            let served = self.publish_offsets(total, &segments, out, counts);
             self.enumerate_changed(workers, input, served, out);
         } else {
-            let compared = self.scratch[..parts].iter().map(|part| &part.compared);
-            let hash = compared.clone().map(Compared::hash);
-            state.add(part::KNOWN, hash.fold(0, u64::wrapping_add));
-            join(workers, compared, out);
-            self.settle(served, total, parts, state);
+            let parts = self.see(workers, input);
+            let total = exclusive_scan(&mut self.offsets[..self.used]);
+            let served = self.publish_offsets(total, &parts, out, counts);
+            self.settle(served, total, &parts, state);
+            for (segment, part) in out.segments.iter_mut().zip(&mut self.scratch) {
+                state.add(part::KNOWN, part.compared.hash());
+                part.compared.exchange(&mut segment.items);
+            }
         }
         if self.cuts.parts() > 1 && Cuts::follow_after(tick) {
             let views = self.cut_views();
@@ -270,26 +268,33 @@ impl Interest {
         self.cuts.ranges(self.used as u32).map(of_part).collect()
     }
 
+    /// The clients of each part that the output is cut into.
+    fn cut_ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        let ranges = self.cuts.ranges(self.used as u32);
+        ranges.map(|range| range.start as usize..range.end as usize)
+    }
+
     /// Truncates the scanned counts where the deliveries are full: a client gets all of its
-    /// deliveries or none. Returns the number of served clients.
-    fn publish_offsets(&self, total: u64, out: &mut Deliveries, counts: &mut Counts) -> usize {
+    /// deliveries or none. Writes them to a segment for each of `parts`, whose clients follow
+    /// each other. Returns the number of served clients.
+    fn publish_offsets(
+        &self,
+        total: u64,
+        parts: &[Range<usize>],
+        out: &mut Deliveries,
+        counts: &mut Counts,
+    ) -> usize {
         let offsets = &self.offsets[..self.used];
         let start = |i: usize| offsets.get(i).copied().unwrap_or(total);
         let end = |i: usize| start(i + 1);
         let served = partition_point(self.used, |i| end(i) <= self.deliveries_max);
         let kept = start(served);
-        self.cut(out);
-        let parts = self.cuts.ranges(self.used as u32);
+        out.cut(parts.iter().map(|clients| clients.start as u32));
         for (segment, clients) in out.segments.iter_mut().zip(parts) {
-            let start = |i: u32| start(served.min(i as usize));
+            let start = |i: usize| start(served.min(i));
             let before = start(clients.start);
             let own = (clients.start..=clients.end).map(|i| (start(i) - before) as u32);
             segment.offsets.extend(own);
-            // It never shrinks: items behind the end are from earlier ticks.
-            let n = (start(clients.end) - before) as usize;
-            if segment.items.len() < n {
-                segment.items.resize(n, Delivery::default());
-            }
         }
         counts.deliveries = kept;
         counts.deliveries_dropped = total - kept;
@@ -354,6 +359,11 @@ fn client_parts(
         let first = segment.first as usize;
         let clients = segment.clients().min(served.saturating_sub(first));
         let offsets = &segment.offsets;
+        // It never shrinks: items behind the end are from earlier ticks.
+        let n = offsets.last().map_or(0, |&end| end as usize);
+        if segment.items.len() < n {
+            segment.items.resize(n, Delivery::default());
+        }
         let mut rest = &mut segment.items[..];
         let own = (clients * parts).div_ceil(served.max(1));
         for range in ranges(clients, own) {

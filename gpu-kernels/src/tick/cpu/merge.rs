@@ -1,4 +1,5 @@
-use shared::world::attribute::bits_for;
+use std::ops::Range;
+
 use shared::world::schema::ATTRIBUTES_MAX;
 use shared::{Audience, MergeRule, Slot, WorldConfig};
 
@@ -10,11 +11,19 @@ use crate::tick::output::Changes;
 use crate::tick::state::{attribute, part};
 use device::cpu::{Workers, grow, take};
 
+/// (slot × columns + column, the value's bits).
+type Pair = (u32, u32);
+
 /// Merges each (entity, attribute)'s updates into one change, and applies it.
 pub struct Merge {
-    sorter: RadixSorter<(u32, u32)>,
-    key_bits: u32,
+    sorter: RadixSorter<Pair>,
     columns: Columns,
+    /// Entities are merged in groups, whose attributes fit a fast cache together.
+    group: Group,
+    /// The start of each group's updates, and the end.
+    starts: Vec<u32>,
+    /// One for each part of the work.
+    ledgers: Vec<Ledger>,
     /// The merged changes, part after part, before they are packed together.
     keys: Vec<u32>,
     values: Vec<i32>,
@@ -35,10 +44,29 @@ struct Columns {
     visible: Vec<bool>,
 }
 
-/// One thread's share: whole entities.
+/// Entities with neighbouring slots.
+#[derive(Clone, Copy)]
+struct Group {
+    slots: usize,
+    keys: Reciprocal,
+    /// How many of them have all entities.
+    count: usize,
+}
+
+/// What the updates of one group of entities come to, by attribute.
+struct Ledger {
+    values: Vec<i64>,
+    /// A bit for each attribute that has a value. Between groups, none has one.
+    is_used: Vec<u64>,
+}
+
+/// One thread's share: whole groups.
 struct Share<'a> {
-    updates: &'a [(u32, u32)],
+    groups: Range<usize>,
+    /// From the first group's start on.
+    updates: &'a [Pair],
     first_slot: usize,
+    ledger: &'a mut Ledger,
     rows: &'a mut [i32],
     changed: &'a mut [u32],
     merged_keys: &'a mut [u32],
@@ -59,10 +87,17 @@ struct ShareResult {
 impl Merge {
     pub fn new(config: &WorldConfig) -> Merge {
         let schema = &config.schema;
-        let keys = u64::from(schema.world.capacity) * schema.attributes.len() as u64;
+        let columns = schema.attributes.len();
+        let slots = GROUP_KEYS / columns;
         Merge {
             sorter: RadixSorter::new(0),
-            key_bits: bits_for(keys - 1),
+            group: Group {
+                slots,
+                keys: Reciprocal::of((slots * columns) as u32),
+                count: (schema.world.capacity as usize).div_ceil(slots),
+            },
+            starts: vec![],
+            ledgers: vec![],
             columns: Columns {
                 rules: schema.attributes.iter().map(|a| a.merge).collect(),
                 bounds: (0..schema.kinds.len())
@@ -134,8 +169,9 @@ impl Merge {
         self.stamp += 1;
     }
 
-    /// Sorts the updates, marks the end of each (entity, attribute), folds each interval by
-    /// its merge rule, clamps and applies the result (thesis 3.4).
+    /// Brings the updates of each group of entities together, folds those of each attribute by
+    /// its merge rule, clamps and applies the result. The thesis (3.4) sorts them by attribute
+    /// instead, as a GPU does.
     pub fn merge(
         &mut self,
         workers: &Workers,
@@ -145,19 +181,31 @@ impl Merge {
         counts: &mut Counts,
     ) {
         self.next_stamp();
-        let n = updates.len;
-        self.sorter
-            .sort(workers, &mut updates.pairs, n, 0..self.key_bits);
+        let (n, group) = (updates.len, self.group);
+        let group_of = |(key, _): Pair| group.keys.divide(key) as usize;
+        self.sorter.group(
+            workers,
+            &mut updates.pairs,
+            n,
+            group.count,
+            group_of,
+            &mut self.starts,
+        );
         let parts = workers.parts_of(n, UPDATES_GRAIN);
-        let cuts = cuts(&updates.pairs[..n], state.columns, parts);
+        let cuts = cuts(&self.starts, parts);
         grow(&mut self.keys, n);
         grow(&mut self.values, n);
-        let mut results = vec![ShareResult::NONE; cuts.len() - 1];
+        let mut results = vec![ShareResult::NONE; parts];
+        while self.ledgers.len() < parts {
+            self.ledgers.push(Ledger::new(group.slots * state.columns));
+        }
         let fold = Fold {
             stamp: self.stamp,
             width: Reciprocal::of(state.columns as u32),
             columns: &self.columns,
             kinds: state.slots.kinds(),
+            group_slots: group.slots,
+            starts: &self.starts,
         };
         let mut buffers = Buffers {
             rows: &mut state.rows,
@@ -165,8 +213,11 @@ impl Merge {
             keys: &mut self.keys,
             values: &mut self.values,
         };
-        let shares = buffers.share(updates, state.columns, &cuts, &mut results);
-        workers.run(shares, |share| fold.run(share));
+        let ledgers = self.ledgers.iter_mut().zip(&mut results);
+        let shares = cuts.windows(2).zip(ledgers).map(|(cut, (ledger, result))| {
+            buffers.share(&updates.pairs, &fold, cut[0]..cut[1], ledger, result)
+        });
+        workers.run(shares.collect(), |share| fold.run(share));
 
         self.changed_entities = results.iter().map(|r| r.visible).sum();
         for result in &results {
@@ -175,7 +226,8 @@ impl Merge {
                 *sum = sum.wrapping_add(result.hash[column]);
             }
         }
-        self.pack(workers, state.columns, &cuts, &results, changes);
+        let firsts = cuts.iter().map(|&group| self.starts[group] as usize);
+        self.pack(workers, state.columns, firsts, &results, changes);
         counts.changes = changes.values.len() as u64;
     }
 
@@ -201,7 +253,7 @@ impl Merge {
         &self,
         workers: &Workers,
         columns: usize,
-        cuts: &[usize],
+        firsts: impl Iterator<Item = usize>,
         results: &[ShareResult],
         out: &mut Changes,
     ) {
@@ -216,10 +268,10 @@ impl Merge {
         let width = Reciprocal::of(columns as u32);
         let mut first = 0;
         let mut tasks = Vec::with_capacity(results.len());
-        for (&cut, result) in cuts.iter().zip(results) {
+        for (at, result) in firsts.zip(results) {
             tasks.push((
-                &self.keys[cut..cut + result.changes],
-                &self.values[cut..cut + result.changes],
+                &self.keys[at..at + result.changes],
+                &self.values[at..at + result.changes],
                 take(&mut slots, result.entities),
                 take(&mut offsets, result.entities),
                 take(&mut out_columns, result.changes),
@@ -257,32 +309,39 @@ struct Buffers<'a> {
 }
 
 impl<'a> Buffers<'a> {
+    /// Takes the next groups off.
     fn share(
         &mut self,
-        updates: &'a Updates,
-        width: usize,
-        cuts: &[usize],
-        results: &'a mut [ShareResult],
-    ) -> Vec<Share<'a>> {
-        let mut slot = 0;
-        let mut shares = Vec::with_capacity(results.len());
-        for (cut, result) in cuts.windows(2).zip(results) {
-            let updates = &updates.pairs[cut[0]..cut[1]];
-            let end = updates
-                .last()
-                .map_or(slot, |&(key, _)| key as usize / width + 1);
-            shares.push(Share {
-                updates,
-                first_slot: slot,
-                rows: take(&mut self.rows, (end - slot) * width),
-                changed: take(&mut self.changed, end - slot),
-                merged_keys: take(&mut self.keys, updates.len()),
-                merged_values: take(&mut self.values, updates.len()),
-                result,
-            });
-            slot = end;
+        updates: &'a [Pair],
+        fold: &Fold<'_>,
+        groups: Range<usize>,
+        ledger: &'a mut Ledger,
+        result: &'a mut ShareResult,
+    ) -> Share<'a> {
+        let first_slot = groups.start * fold.group_slots;
+        let slots = (groups.len() * fold.group_slots).min(self.changed.len());
+        let start = |group: usize| fold.starts[group] as usize;
+        let updates = &updates[start(groups.start)..start(groups.end)];
+        Share {
+            updates,
+            first_slot,
+            rows: take(&mut self.rows, slots * fold.columns.rules.len()),
+            changed: take(&mut self.changed, slots),
+            merged_keys: take(&mut self.keys, updates.len()),
+            merged_values: take(&mut self.values, updates.len()),
+            ledger,
+            result,
+            groups,
         }
-        shares
+    }
+}
+
+impl Ledger {
+    fn new(keys: usize) -> Ledger {
+        Ledger {
+            values: vec![0; keys],
+            is_used: vec![0; keys.div_ceil(64)],
+        }
     }
 }
 
@@ -291,33 +350,79 @@ struct Fold<'a> {
     width: Reciprocal,
     columns: &'a Columns,
     kinds: &'a [u16],
+    group_slots: usize,
+    /// The start of each group's updates, and the end.
+    starts: &'a [u32],
 }
 
 impl Fold<'_> {
-    fn run(&self, share: Share<'_>) {
+    fn run(&self, mut share: Share<'_>) {
         let mut result = ShareResult::NONE;
         let width = self.columns.rules.len();
-        let first = share.first_slot * width;
-        let mut start = 0;
-        let mut last_slot = usize::MAX;
-        while start < share.updates.len() {
-            let (key, _) = share.updates[start];
-            // The separation mark: where the next (entity, attribute) begins.
-            let same = share.updates[start..].iter().take_while(|u| u.0 == key);
-            let end = start + same.count();
-            let (slot, column) = self.width.divide_with_rest(key);
-            let (slot, column) = (slot as usize, column as usize);
-            let place = key as usize - first;
-            let before = share.rows[place];
-            let folded = fold(
-                self.columns.rules[column],
-                before,
-                &share.updates[start..end],
+        let mut updates = share.updates;
+        for group in share.groups.clone() {
+            let n = self.starts[group + 1] - self.starts[group];
+            let (own, rest) = updates.split_at(n as usize);
+            updates = rest;
+            if own.is_empty() {
+                continue;
+            }
+            let first_slot = group * self.group_slots;
+            let in_share = (first_slot - share.first_slot) * width;
+            self.add(
+                own,
+                first_slot * width,
+                &share.rows[in_share..],
+                share.ledger,
             );
-            let (min, max) = self.columns.bounds[usize::from(self.kinds[slot]) * width + column];
-            let after = folded.clamp(i64::from(min), i64::from(max)) as i32;
-            if after != before {
-                share.rows[place] = after;
+            self.apply(first_slot, &mut share, &mut result);
+        }
+        *share.result = result;
+    }
+
+    /// Adds the updates of one group, in their order.
+    fn add(&self, updates: &[Pair], first_key: usize, rows: &[i32], ledger: &mut Ledger) {
+        for &(key, value) in updates {
+            let (_, column) = self.width.divide_with_rest(key);
+            let place = key as usize - first_key;
+            let (used, bit) = (&mut ledger.is_used[place / 64], 1 << (place % 64));
+            let rule = self.columns.rules[column as usize];
+            let value = i64::from(value as i32);
+            let sum = &mut ledger.values[place];
+            if *used & bit != 0 {
+                *sum = fold(rule, *sum, value);
+            } else {
+                *used |= bit;
+                let before = i64::from(rows[place]);
+                *sum = value + if rule == MergeRule::Sum { before } else { 0 };
+            }
+        }
+    }
+
+    /// Applies what a group's updates came to, by entity and attribute, and clears it.
+    fn apply(&self, first_slot: usize, share: &mut Share<'_>, result: &mut ShareResult) {
+        let width = self.columns.rules.len();
+        let first_key = first_slot * width;
+        let in_share = first_key - share.first_slot * width;
+        let mut last_slot = usize::MAX;
+        for (word, used) in share.ledger.is_used.iter_mut().enumerate() {
+            let mut rest = std::mem::take(used);
+            while rest != 0 {
+                let place = 64 * word + rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                let key = (first_key + place) as u32;
+                let (slot, column) = self.width.divide_with_rest(key);
+                let (slot, column) = (slot as usize, column as usize);
+                let row = &mut share.rows[in_share + place];
+                let before = *row;
+                let (min, max) =
+                    self.columns.bounds[usize::from(self.kinds[slot]) * width + column];
+                let folded = share.ledger.values[place];
+                let after = folded.clamp(i64::from(min), i64::from(max)) as i32;
+                if after == before {
+                    continue;
+                }
+                *row = after;
                 share.merged_keys[result.changes] = key;
                 share.merged_values[result.changes] = after;
                 result.changes += 1;
@@ -332,9 +437,7 @@ impl Fold<'_> {
                     attribute(slot as u32, after).wrapping_sub(attribute(slot as u32, before));
                 result.hash[column] = result.hash[column].wrapping_add(difference);
             }
-            start = end;
         }
-        *share.result = result;
     }
 }
 
@@ -347,39 +450,30 @@ impl ShareResult {
     };
 }
 
-/// One interval's value, before clamping.
-fn fold(rule: MergeRule, before: i32, updates: &[(u32, u32)]) -> i64 {
-    // Usually there is only one.
-    if let &[(_, value)] = updates {
-        let base = if rule == MergeRule::Sum { before } else { 0 };
-        return i64::from(base) + i64::from(value as i32);
-    }
-    let mut values = updates.iter().map(|&(_, value)| i64::from(value as i32));
+/// What an attribute's updates come to, with one more. Nothing is clamped before the end.
+fn fold(rule: MergeRule, before: i64, value: i64) -> i64 {
     match rule {
-        MergeRule::Sum => i64::from(before) + values.sum::<i64>(),
-        MergeRule::Min => values.min().unwrap_or(i64::from(before)),
-        MergeRule::Max => values.max().unwrap_or(i64::from(before)),
-        MergeRule::First => values.next().unwrap_or(i64::from(before)),
-        MergeRule::Last => values.next_back().unwrap_or(i64::from(before)),
+        MergeRule::Sum => before + value,
+        MergeRule::Min => before.min(value),
+        MergeRule::Max => before.max(value),
+        MergeRule::First => before,
+        MergeRule::Last => value,
     }
 }
 
-/// Splits sorted keys into roughly even parts, never inside an entity.
-fn cuts(updates: &[(u32, u32)], columns: usize, parts: usize) -> Vec<usize> {
-    let slot = |i: usize| updates[i].0 / columns as u32;
-    let mut cuts = Vec::with_capacity(parts + 1);
-    cuts.push(0);
-    for part in 1..parts {
-        let mut cut = (updates.len() * part / parts).max(cuts[part - 1]);
-        if cut > 0 && cut < updates.len() {
-            let before = slot(cut - 1);
-            cut += updates[cut..].partition_point(|u| u.0 / columns as u32 == before);
-        }
-        cuts.push(cut);
-    }
-    cuts.push(updates.len());
-    cuts
+/// Splits groups into parts of roughly as many updates.
+fn cuts(starts: &[u32], parts: usize) -> Vec<usize> {
+    let (groups, updates) = (starts.len() - 1, starts[starts.len() - 1] as usize);
+    let cut = |part| match part {
+        0 => 0,
+        _ if part == parts => groups,
+        _ => starts.partition_point(|&start| (start as usize) < updates * part / parts),
+    };
+    (0..=parts).map(|part| cut(part).min(groups)).collect()
 }
 
+/// The attributes of a group of entities: with their values, in 8 bytes each, and what their
+/// updates come to, they fit a cache of 128 KiB.
+const GROUP_KEYS: usize = 8192;
 /// The minimum number of updates that is worth a second thread.
 const UPDATES_GRAIN: usize = 4096;

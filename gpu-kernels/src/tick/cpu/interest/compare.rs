@@ -3,15 +3,15 @@
 use shared::ClientRow;
 
 use super::views::{Views, has_changed, slot_of, tier_of, word};
-use crate::tick::output::{Deliveries, Delivery};
+use crate::tick::output::Delivery;
 use crate::tick::state;
-use device::cpu::{Workers, grow, take};
+use device::HostVec;
 
-/// The deliveries of one part of the clients, before those of all parts are joined.
+/// The deliveries of one part of the clients.
 #[derive(Default)]
 pub struct Compared {
     /// At least `len` long; what is behind that is from earlier ticks.
-    deliveries: Vec<Delivery>,
+    deliveries: HostVec<Delivery>,
     len: usize,
     /// The difference that enters and leaves make to the hash.
     hash: u64,
@@ -30,6 +30,12 @@ impl Compared {
         &self.deliveries[..self.len]
     }
 
+    /// Gives the deliveries away for the memory of earlier ones.
+    pub fn exchange(&mut self, items: &mut HostVec<Delivery>) {
+        std::mem::swap(&mut self.deliveries, items);
+        self.len = 0;
+    }
+
     /// Appends a client's deliveries, ascending by slot, and returns their number.
     pub fn compare(
         &mut self,
@@ -38,7 +44,7 @@ impl Compared {
         visible: &[u32],
         is_behind: bool,
     ) -> u64 {
-        grow(&mut self.deliveries, self.len + known.len() + visible.len());
+        self.make_room(known.len() + visible.len());
         let start = self.len;
         let (mut known, mut visible) = (known, visible);
         // Most of what is visible was known.
@@ -58,6 +64,55 @@ impl Compared {
             }
         }
         (self.len - start) as u64
+    }
+
+    /// Changes a known set, which has `count` words, by entities that it has or not from now on:
+    /// ascending slots, each with its word. Appends the client's deliveries, and returns their
+    /// number.
+    pub fn patch(
+        &mut self,
+        client: ClientRow,
+        known: &mut [u32],
+        count: &mut u32,
+        seen: impl Iterator<Item = (u32, Option<u32>)>,
+    ) -> u64 {
+        let start = self.len;
+        let mut n = *count as usize;
+        for (slot, seen) in seen {
+            self.make_room(1);
+            let place = known[..n].partition_point(|&word| slot_of(word) < slot);
+            let is_known = place < n && slot_of(known[place]) == slot;
+            match seen {
+                Some(word) if is_known => {
+                    known[place] = word;
+                    if has_changed(word) {
+                        let update = Delivery::new(Delivery::UPDATE, slot);
+                        self.add(update.in_tier(tier_of(word)));
+                    }
+                }
+                Some(word) => {
+                    known.copy_within(place..n, place + 1);
+                    known[place] = word;
+                    n += 1;
+                    self.add_enter(client, word);
+                }
+                None if is_known => {
+                    self.add_leave(client, known[place]);
+                    known.copy_within(place + 1..n, place);
+                    n -= 1;
+                }
+                None => {}
+            }
+        }
+        *count = n as u32;
+        (self.len - start) as u64
+    }
+
+    fn make_room(&mut self, more: usize) {
+        let most = self.len + more;
+        if self.deliveries.len() < most {
+            self.deliveries.resize(most, Delivery::default());
+        }
     }
 
     /// Appends the deliveries of entities that stay in view, up to the first one that does
@@ -99,30 +154,6 @@ impl Compared {
         self.deliveries[self.len] = delivery;
         self.len += 1;
     }
-}
-
-/// Copies the deliveries of all parts to the output, which ends where they are full.
-pub fn join<'a>(
-    workers: &Workers,
-    parts: impl Iterator<Item = &'a Compared>,
-    out: &mut Deliveries,
-) {
-    let mut parts = parts.map(Compared::as_slice);
-    let mut from: &[Delivery] = &[];
-    let mut tasks = vec![];
-    for segment in &mut out.segments {
-        let n = segment.offsets.last().map_or(0, |&end| end as usize);
-        let mut to = &mut segment.items[..n];
-        while !to.is_empty() {
-            if from.is_empty() {
-                from = parts.next().expect("as many deliveries as were counted");
-            }
-            let (own, rest) = from.split_at(from.len().min(to.len()));
-            tasks.push((take(&mut to, own.len()), own));
-            from = rest;
-        }
-    }
-    workers.run(tasks, |(to, from)| to.copy_from_slice(from));
 }
 
 /// Puts a client's known set back to what it was before these deliveries. Returns the

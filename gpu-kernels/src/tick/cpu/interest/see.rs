@@ -4,12 +4,15 @@ use std::ops::Range;
 
 use device::cpu::lanes::prefetch;
 use device::cpu::{Workers, grow, ranges, take};
-use shared::ClientRow;
+use shared::{ClientRow, InterestMode};
 
 use super::compare::{Compared, undo};
+use super::gather::Viewpoint;
 use super::sight::Sight;
+use super::stirs::{Look, NOWHERE, Stir};
 use super::views::word;
 use super::{CLIENTS_GRAIN, Input, Interest, Search};
+use crate::logic::squared_distance;
 use crate::tick::cpu::State;
 use crate::tick::state::part;
 
@@ -28,12 +31,15 @@ struct Share<'a> {
 
 impl Interest {
     /// Replaces each client's known set by what it sees now, and collects the deliveries that
-    /// follow from the difference. Returns the number of parts that did it.
-    pub(super) fn see(&mut self, workers: &Workers, input: Input<'_>) -> usize {
+    /// follow from the difference. Returns the clients of each part of the work.
+    pub(super) fn see(&mut self, workers: &Workers, input: Input<'_>) -> Vec<Range<usize>> {
         self.write_words(workers, input);
         self.find_stirs(workers, input);
         let grain = (VIEWS_GRAIN / self.visible_max).clamp(1, CLIENTS_GRAIN);
-        let parts = workers.parts_of(self.used, grain).min(self.scratch.len());
+        let parts: Vec<Range<usize>> = match self.cuts.parts() {
+            1 => ranges(self.used, workers.parts_of(self.used, grain)).collect(),
+            _ => self.cut_ranges().collect(),
+        };
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut known = std::mem::take(&mut self.known);
         let mut offsets = std::mem::take(&mut self.offsets);
@@ -42,7 +48,9 @@ impl Interest {
         let mut counts = &mut known.counts[..];
         let mut fresh = &mut is_fresh[..];
         let mut rest = &mut offsets[..];
-        let shares = ranges(self.used, parts)
+        let shares = parts
+            .iter()
+            .cloned()
             .zip(&mut scratch)
             .map(|(clients, scratch)| Share {
                 search: &mut scratch.search,
@@ -98,12 +106,19 @@ impl Interest {
                 let subscribes = self.subscribes(client, input.state);
                 let was_fresh = std::mem::replace(&mut is_fresh[own], subscribes);
                 let is_due = was_fresh || subscribes || self.behind[client];
-                let observers = self.observers(client, input.state);
-                if is_due || !self.stirs.leave_alone(observers) {
-                    prefetch(known, places(client));
-                    prefetch(known, places(client) + 16);
-                    batch.push((client, self.sight(client, input)));
-                }
+                let look = match is_due {
+                    true => Look::Everything,
+                    false => self.stirs.look(self.observers(client, input.state)),
+                };
+                let task = match look {
+                    Look::Nothing => continue,
+                    Look::Changed(pairs) => self.patch(client, counts[own], pairs, input),
+                    Look::Everything => None,
+                };
+                prefetch(known, places(client));
+                prefetch(known, places(client) + 16);
+                let task = task.unwrap_or_else(|| Task::Look(self.sight(client, input)));
+                batch.push((client, task));
                 if batch.len() == BATCH {
                     break;
                 }
@@ -111,18 +126,63 @@ impl Interest {
             if batch.is_empty() {
                 break;
             }
-            for (client, sight) in &batch {
+            for &(client, ref task) in &batch {
                 let own = client - clients.start;
-                let places = &mut known[places(*client)..][..self.visible_max];
+                let row = ClientRow(client as u32);
+                let places = &mut known[places(client)..][..self.visible_max];
+                let sight = match task {
+                    Task::Look(sight) => sight.as_ref(),
+                    Task::Patch(place, pairs) => {
+                        let seen = self.seen(place, pairs, input);
+                        deliveries[own] = compared.patch(row, places, &mut counts[own], seen);
+                        continue;
+                    }
+                };
                 let before = &places[..counts[own] as usize];
-                let visible = self.see_one(*client, sight.as_ref(), before, input, search);
-                let row = ClientRow(*client as u32);
-                let is_behind = self.behind[*client];
+                let visible = self.see_one(client, sight, before, input, search);
+                let is_behind = self.behind[client];
                 deliveries[own] = compared.compare(row, before, visible, is_behind);
                 places[..visible.len()].copy_from_slice(visible);
                 counts[own] = visible.len() as u32;
             }
         }
+    }
+
+    /// The task of a client that must look only at these pairs; `None` if it must look at more.
+    fn patch<'a>(
+        &self,
+        client: usize,
+        known: u32,
+        pairs: &'a [(u32, u32)],
+        input: Input<'_>,
+    ) -> Option<Task<'a>> {
+        // A set that might be full does not have all that is near.
+        let is_whole = known as usize + pairs.len() < self.visible_max;
+        let is_exact = self.mode == InterestMode::Exact;
+        let place = self.only_place(client, input);
+        place
+            .filter(|_| is_whole && is_exact)
+            .map(|place| Task::Patch(place, pairs))
+    }
+
+    /// The slots of changed entities near a place, ascending, and the words of those in sight.
+    fn seen<'a>(
+        &'a self,
+        place: &'a Viewpoint,
+        pairs: &'a [(u32, u32)],
+        input: Input<'a>,
+    ) -> impl Iterator<Item = (u32, Option<u32>)> + 'a {
+        let radius = i64::from(place.radius) * i64::from(place.radius);
+        // An entity may be near where it is and where it was.
+        let different = pairs.chunk_by(|a, b| a.1 == b.1);
+        different.map(move |pairs| {
+            let &Stir { slot, here, .. } = self.stirs.of(pairs[0]);
+            let distance = squared_distance(here, place.center) as i64;
+            let is_seen = here != NOWHERE && distance <= radius;
+            let tier = self.tiers.iter().filter(|&&tier| distance > tier).count();
+            let word = word(slot, input.merge.has_changed(slot)) + tier as u32;
+            (slot, Some(word).filter(|_| is_seen))
+        })
     }
 
     /// Finds the words of what one client sees, ascending.
@@ -156,7 +216,13 @@ impl Interest {
 
     /// Notes which clients are behind: those that were not served, unless they were owed
     /// nothing. They know what they knew before.
-    pub(super) fn settle(&mut self, served: usize, total: u64, parts: usize, state: &mut State) {
+    pub(super) fn settle(
+        &mut self,
+        served: usize,
+        total: u64,
+        parts: &[Range<usize>],
+        state: &mut State,
+    ) {
         if served == self.used && self.behind_count == 0 {
             return;
         }
@@ -164,9 +230,9 @@ impl Interest {
             self.set_behind(client, false, state);
         }
         let scratch = std::mem::take(&mut self.scratch);
-        for (clients, scratch) in ranges(self.used, parts).zip(&scratch) {
+        for (clients, scratch) in parts.iter().zip(&scratch) {
             let mut rest = scratch.compared.as_slice();
-            for client in clients {
+            for client in clients.clone() {
                 let next = self.offsets[..self.used].get(client + 1);
                 let owed = next.copied().unwrap_or(total) - self.offsets[client];
                 let (own, others) = rest.split_at(owed as usize);
@@ -180,6 +246,14 @@ impl Interest {
         }
         self.scratch = scratch;
     }
+}
+
+/// How it is found out what a client sees.
+enum Task<'a> {
+    /// From all that is in sight; `None` if there is more to it.
+    Look(Option<Sight>),
+    /// From what it knew, and the entities near it that changed.
+    Patch(Viewpoint, &'a [(u32, u32)]),
 }
 
 /// Clients that are looked at together, so that what is read for one is on its way while

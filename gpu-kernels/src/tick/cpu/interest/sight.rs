@@ -18,12 +18,7 @@ impl Interest {
     /// Looks where a client looks, some clients before it is its turn; `None` if it takes more
     /// than this to find out what it sees.
     pub(super) fn sight(&self, client: usize, input: Input<'_>) -> Option<Sight> {
-        let mut places = self.places(client, input.state);
-        let place = places.next()?;
-        let is_single = places.next().is_none() && self.margin == 0;
-        if !is_single || self.subscribes(client, input.state) {
-            return None;
-        }
+        let place = self.only_place(client, input)?;
         let mut rows = [(0, 0); ROWS_MAX];
         let mut next = rows.iter_mut();
         let index = input.index;
@@ -38,6 +33,14 @@ impl Interest {
             *row = (range.start as u32, range.end as u32);
         });
         Some(Sight { place, rows })
+    }
+
+    /// The place of a client's only observer, if the client sees what is near it, and no more.
+    pub(super) fn only_place(&self, client: usize, input: Input<'_>) -> Option<Viewpoint> {
+        let mut places = self.places(client, input.state);
+        let place = places.next()?;
+        let is_single = places.next().is_none() && self.margin == 0;
+        Some(place).filter(|_| is_single && !self.subscribes(client, input.state))
     }
 
     /// Finds the words of all entities in sight. False if there are more than the client may

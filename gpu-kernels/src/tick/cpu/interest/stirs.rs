@@ -1,10 +1,9 @@
-//! Which entities a tick that changes little leaves alone: whoever follows them sees what it
-//! saw before.
+//! Which clients a tick that changes little leaves alone, and what the others have to look at:
+//! only the entities near them that changed, if they did not move themselves.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use device::cpu::lanes::{Ball, Words};
-use device::cpu::{Workers, ranges, take};
+use device::cpu::lanes::{Ball, append_near};
+use device::cpu::{RadixSorter, Workers, ranges, take};
+use shared::world::attribute::bits_for;
 use shared::{InterestMode, Slot, Tick};
 
 use super::gather::Viewpoint;
@@ -19,10 +18,48 @@ pub struct Stirs {
     next: Option<Tick>,
     /// Few entities changed in this tick.
     is_quiet: bool,
-    /// By slot: something changed within reach of where its entity is, or it died.
-    near: Vec<AtomicBool>,
-    /// Where entities changed, came or went, by part of the slots.
-    places: Vec<Vec<[i32; 3]>>,
+    /// The entities that changed, by part of the slots, then all of them.
+    parts: Vec<Part>,
+    all: Vec<Stir>,
+    /// (slot, place in `all`): something changed within reach of where the slot's entity is.
+    pairs: Vec<(u32, u32)>,
+    sorter: Option<RadixSorter<(u32, u32)>>,
+    /// By slot: what changed within its reach.
+    near: Vec<Near>,
+}
+
+/// An entity that changed, came or went.
+#[derive(Clone, Copy)]
+pub struct Stir {
+    pub slot: u32,
+    /// Where it is now, or [`NOWHERE`].
+    pub here: [i32; 3],
+    there: [i32; 3],
+}
+
+#[derive(Default)]
+struct Part {
+    stirs: Vec<Stir>,
+    pairs: Vec<(u32, u32)>,
+    near: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Default)]
+enum Near {
+    #[default]
+    Nothing,
+    /// The first of its pairs.
+    From(u32),
+    /// The entity itself moved, came or went.
+    Moved,
+}
+
+/// What a client has to look at.
+pub enum Look<'a> {
+    Nothing,
+    /// It follows an entity that stayed where it was. These pairs have what changed near it.
+    Changed(&'a [(u32, u32)]),
+    Everything,
 }
 
 impl Stirs {
@@ -31,24 +68,42 @@ impl Stirs {
         self.next = None;
     }
 
-    /// Whether a client without subscriptions, which was up to date before the tick, surely
-    /// still is.
-    #[inline]
-    pub fn leave_alone(&self, observers: &[Option<Observer>]) -> bool {
-        self.is_quiet
-            && observers
-                .iter()
-                .flatten()
-                .all(|observer| match observer.target {
-                    Target::Entity(entity) => self
-                        .near
-                        .get(entity.slot.index())
-                        .is_none_or(|near| !near.load(Ordering::Relaxed)),
-                    Target::Point(_) => false,
-                })
+    /// An entity of a pair.
+    pub fn of(&self, pair: (u32, u32)) -> &Stir {
+        &self.all[pair.1 as usize]
     }
 
-    /// Finds out where something changed, unless that is in many places.
+    /// What a client without subscriptions, which was up to date before the tick, has to look at.
+    #[inline]
+    pub fn look(&self, observers: &[Option<Observer>]) -> Look<'_> {
+        if !self.is_quiet {
+            return Look::Everything;
+        }
+        let mut look = Look::Nothing;
+        for observer in observers.iter().flatten() {
+            let Target::Entity(entity) = observer.target else {
+                return Look::Everything;
+            };
+            match self.near.get(entity.slot.index()) {
+                None | Some(Near::Nothing) => {}
+                // Two observers may see the same entity.
+                Some(&Near::From(first)) if observers.iter().flatten().nth(1).is_none() => {
+                    look = Look::Changed(self.pairs_from(first));
+                }
+                Some(_) => return Look::Everything,
+            }
+        }
+        look
+    }
+
+    /// The pairs of a slot.
+    fn pairs_from(&self, first: u32) -> &[(u32, u32)] {
+        let rest = &self.pairs[first as usize..];
+        let own = rest.iter().take_while(|pair| pair.0 == rest[0].0);
+        &rest[..own.count()]
+    }
+
+    /// Finds out what changed, unless that is much.
     fn find(&mut self, workers: &Workers, input: Input<'_>, dimensions: usize) {
         let (state, merge) = (input.state, input.merge);
         let most = state.slots.live() / QUIET_SHARE;
@@ -60,39 +115,66 @@ impl Stirs {
         let used = state.slots.used();
         if self.last.len() < used {
             self.last.resize(used, NOWHERE);
-            self.near.resize_with(used, AtomicBool::default);
+            self.near.resize(used, Near::Nothing);
         }
-        self.places.resize_with(workers.parts(used), Vec::new);
+        self.parts.resize_with(workers.parts(used), Part::default);
         let (mut last, mut near) = (&mut self.last[..], &mut self.near[..]);
-        let tasks = ranges(used, self.places.len())
-            .zip(&mut self.places)
-            .map(|(range, places)| {
+        let tasks = ranges(used, self.parts.len())
+            .zip(&mut self.parts)
+            .map(|(range, part)| {
                 let n = range.len();
-                (range, take(&mut last, n), take(&mut near, n), places)
+                (range, take(&mut last, n), take(&mut near, n), part)
             });
-        workers.run(tasks.collect(), |(range, last, near, places)| {
-            places.clear();
+        workers.run(tasks.collect(), |(range, last, near, part)| {
+            part.stirs.clear();
             for ((slot, last), near) in range.zip(last).zip(near) {
-                let is_live = state.slots.is_live(slot);
-                let slot = Slot(slot as u32);
-                let here = match is_live {
-                    true => state.position(slot, dimensions),
+                let here = match state.slots.is_somewhere(slot) {
+                    true => state.position(Slot(slot as u32), dimensions),
                     false => NOWHERE,
                 };
                 let there = std::mem::replace(last, here);
-                let has_moved = here != there;
-                *near.get_mut() = has_moved;
-                if is_live && (has_moved || merge.has_changed(slot.0)) {
-                    places.push(here);
-                }
-                if has_moved && there != NOWHERE {
-                    places.push(there);
+                let slot = slot as u32;
+                *near = match here == there {
+                    true => Near::Nothing,
+                    false => Near::Moved,
+                };
+                if here != there || (here != NOWHERE && merge.has_changed(slot)) {
+                    part.stirs.push(Stir { slot, here, there });
                 }
             }
         });
-        let total: usize = self.places.iter().map(Vec::len).sum();
-        self.is_quiet = self.next == Some(state.tick) && total <= 2 * most;
+        self.all.clear();
+        for part in &self.parts {
+            self.all.extend_from_slice(&part.stirs);
+        }
+        self.is_quiet = self.next == Some(state.tick) && self.all.len() <= 2 * most;
         self.next = Some(state.tick.next());
+    }
+
+    /// Sorts the pairs that all parts found, and notes where those of each slot begin.
+    fn note_pairs(&mut self, workers: &Workers, pairs_max: usize) {
+        self.pairs.clear();
+        for part in &self.parts {
+            self.pairs.extend_from_slice(&part.pairs);
+        }
+        if self.pairs.len() > pairs_max {
+            self.is_quiet = false;
+            return;
+        }
+        let n = self.pairs.len();
+        let sorter = self.sorter.get_or_insert_with(|| RadixSorter::new(0));
+        let bits = bits_for(self.near.len().max(1) as u64 - 1);
+        sorter.sort(workers, &mut self.pairs, n, 0..bits);
+        self.pairs.truncate(n);
+        let mut last = u32::MAX;
+        for (place, &(slot, _)) in self.pairs.iter().enumerate() {
+            if slot != last
+                && let near @ Near::Nothing = &mut self.near[slot as usize]
+            {
+                *near = Near::From(place as u32);
+            }
+            last = slot;
+        }
     }
 }
 
@@ -100,55 +182,66 @@ impl Interest {
     /// Finds the entities near which something changed.
     pub(super) fn find_stirs(&mut self, workers: &Workers, input: Input<'_>) {
         self.stirs.find(workers, input, self.dimensions);
-        if self.stirs.is_quiet {
-            workers.run(self.stirs.places.iter().collect(), |places| {
-                let mut found = Words::new(NEAR_MAX);
-                for &place in places {
-                    match self.dimensions {
-                        2 => self.mark_near::<2>(place, input, &mut found),
-                        _ => self.mark_near::<3>(place, input, &mut found),
-                    }
-                }
-            });
+        if !self.stirs.is_quiet {
+            return;
         }
+        let pairs_max = PAIRS_SHARE * input.state.slots.live();
+        let mut parts = std::mem::take(&mut self.stirs.parts);
+        let all = &self.stirs.all[..];
+        let shared = &*self;
+        let tasks = ranges(all.len(), parts.len()).zip(&mut parts);
+        workers.run(tasks.collect(), |(range, part)| {
+            part.pairs.clear();
+            for place in range {
+                if part.pairs.len() > pairs_max {
+                    break;
+                }
+                match shared.dimensions {
+                    2 => shared.pair_up::<2>(place, input, part),
+                    _ => shared.pair_up::<3>(place, input, part),
+                }
+            }
+        });
+        self.stirs.parts = parts;
+        self.stirs.note_pairs(workers, pairs_max);
     }
 
-    fn mark_near<const AXES: usize>(&self, place: [i32; 3], input: Input<'_>, found: &mut Words) {
-        let (index, reach) = (input.index, self.aoi + self.margin);
+    /// Appends the pairs of an entity that changed with all that are near where it is or was.
+    fn pair_up<const AXES: usize>(&self, place: usize, input: Input<'_>, part: &mut Part) {
+        let Stir { here, there, .. } = self.stirs.all[place];
+        part.near.clear();
+        if here != NOWHERE {
+            self.find_near::<AXES>(here, input, &mut part.near);
+        }
+        if there != here && there != NOWHERE {
+            self.find_near::<AXES>(there, input, &mut part.near);
+        }
+        let near = part.near.iter();
+        part.pairs.extend(near.map(|&slot| (slot, place as u32)));
+    }
+
+    fn find_near<const AXES: usize>(&self, place: [i32; 3], input: Input<'_>, near: &mut Vec<u32>) {
+        let index = input.index;
         let view = Viewpoint {
             center: place,
             radius: self.aoi,
             margin: self.margin,
             followed: None,
         };
-        let mut center = [0; AXES];
-        center.copy_from_slice(&place[..AXES]);
-        let ball = Ball {
-            center,
-            radius: match self.mode {
-                InterestMode::Exact => i64::from(reach) * i64::from(reach),
-                InterestMode::Buckets => i64::MAX,
-            },
-            shells: [i64::MAX; 3],
-        };
+        let mut ball = Ball::<AXES>::without_shells(place, self.aoi + self.margin);
+        if self.mode == InterestMode::Buckets {
+            ball.radius = i64::MAX;
+        }
         index.each_range(view.block(index, self.mode), |row| {
-            found.clear();
             let slots = &index.slots()[row.clone()];
-            // In a crowd, those beyond reach are marked, too.
-            let slots = match found.add_near(index.points::<AXES>(row, slots), &ball) {
-                true => found.as_slice(),
-                false => slots,
-            };
-            for &slot in slots {
-                self.stirs.near[slot as usize].store(true, Ordering::Relaxed);
-            }
+            append_near(index.points::<AXES>(row, slots), &ball, near);
         });
     }
 }
 
 /// Where the entity of an empty slot is.
-const NOWHERE: [i32; 3] = [-1; 3];
+pub const NOWHERE: [i32; 3] = [-1; 3];
 /// A tick is quiet if at most one entity in so many changed.
 const QUIET_SHARE: usize = 16;
-/// Entities within reach of a place, in one row of buckets.
-const NEAR_MAX: usize = 256;
+/// A tick is not quiet if entities have more changes than this near them, on average: in a crowd.
+const PAIRS_SHARE: usize = 16;

@@ -60,7 +60,7 @@ impl World for Frozen<'_> {
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
-        self.index.within(center, radius, |slot| slots.push(slot.0));
+        self.index.near(center, radius, slots);
     }
 }
 
