@@ -1,11 +1,13 @@
-//! A CPU's threads, its vector instructions, and the radix sort.
+//! A CPU's threads, its vector instructions, and its sorts.
 
+mod buckets;
 mod crew;
 mod disjoint;
 pub mod lanes;
 mod radix;
 mod workers;
 
+pub use buckets::{BucketSorter, Sorted};
 pub use crew::Crew;
 pub use disjoint::DisjointWriter;
 pub use radix::{Digits, RadixSorter};

@@ -9,14 +9,15 @@ use crate::logic::within_distance;
 use crate::space::Aabb;
 use crate::tick::output::Changes;
 use device::cpu::lanes::{Ball, Points, append_near};
-use device::cpu::{Workers, grow, ranges, take};
+use device::cpu::{BucketSorter, Sorted, Workers, grow, ranges, take};
 
 /// The entities, sorted by bucket (thesis 3.5).
 ///
 /// Buckets are numbered row by row, so the neighbours of one are a few contiguous
-/// ranges of the sorted entities. Nothing is allocated per bucket: a directory
-/// about as long as the world has entities gives where runs of bucket numbers
-/// begin, and a binary search finds the number within its run.
+/// ranges of the sorted entities. Nothing is allocated per bucket in worlds with many more
+/// buckets than entities: a directory about as long as the world has entities gives where runs of
+/// bucket numbers begin, and a binary search finds the number within its run. With fewer buckets,
+/// each one is a run, and a counting sort fills it in one pass.
 pub struct Index {
     dimensions: usize,
     /// The edge of a bucket.
@@ -26,9 +27,10 @@ pub struct Index {
     /// Buckets per axis.
     buckets: [u64; 3],
     key_bits: u32,
+    bucket_sorter: BucketSorter,
     sorter: RadixSorter<(u64, u32)>,
     len: usize,
-    /// (bucket, slot).
+    /// (bucket, slot), where a run has several buckets.
     pairs: Vec<(u64, u32)>,
     slots: Vec<u32>,
     /// Positions in the same order.
@@ -75,6 +77,7 @@ impl Index {
             size,
             buckets,
             key_bits: bits_for(total - 1),
+            bucket_sorter: BucketSorter::default(),
             sorter: RadixSorter::new(0),
             len: 0,
             pairs: vec![],
@@ -123,6 +126,18 @@ impl Index {
     pub fn build(&mut self, workers: &Workers, state: &State) {
         self.version = state.slots.version();
         self.len = state.slots.live();
+        grow(&mut self.slots, self.len);
+        for positions in &mut self.positions[..self.dimensions] {
+            grow(positions, self.len);
+        }
+        let buckets = self.directory.len() - 2;
+        if self.shift == 0 && buckets <= BUCKETS_SHARE * self.len {
+            match self.dimensions {
+                2 => self.count::<2>(workers, state),
+                _ => self.count::<3>(workers, state),
+            }
+            return;
+        }
         grow(&mut self.pairs, self.len);
         self.collect(workers, state);
         let n = self.len;
@@ -130,6 +145,29 @@ impl Index {
             .sort(workers, &mut self.pairs, n, 0..self.key_bits);
         self.gather(workers, state);
         self.fill_directory(workers);
+    }
+
+    /// Sorts them where each bucket is a run.
+    fn count<const AXES: usize>(&mut self, workers: &Workers, state: &State) {
+        let (edge, buckets) = (self.edge, self.buckets);
+        let point_of = |slot: usize| {
+            let row = &state.rows[slot * state.columns..][..AXES];
+            let is_somewhere = state.slots.is_somewhere(slot);
+            is_somewhere.then(|| std::array::from_fn(|axis| row[axis]))
+        };
+        let bucket_of = |point: [i32; AXES]| key_of(edge, buckets, &point) as u32;
+        let mut positions = self.positions.iter_mut();
+        let sorted = Sorted {
+            starts: &mut self.directory,
+            items: &mut self.slots[..self.len],
+            positions: std::array::from_fn(|_| match positions.next() {
+                Some(axis) => &mut axis[..self.len],
+                None => &mut [],
+            }),
+        };
+        let used = state.slots.used();
+        self.bucket_sorter
+            .sort::<AXES>(workers, used, point_of, bucket_of, sorted);
     }
 
     fn collect(&mut self, workers: &Workers, state: &State) {
@@ -149,12 +187,8 @@ impl Index {
             .map(|(range, &count)| (range, take(&mut pairs, count)));
         workers.run(tasks.collect(), |(range, pairs)| {
             for (i, slot) in live(range).enumerate() {
-                let row = &state.rows[slot * state.columns..];
-                let mut key = 0;
-                for axis in (0..dimensions).rev() {
-                    key = key * buckets[axis] + u64::from(edge.divide(row[axis] as u32));
-                }
-                pairs[i] = (key, slot as u32);
+                let row = &state.rows[slot * state.columns..][..dimensions];
+                pairs[i] = (key_of(edge, buckets, row), slot as u32);
             }
         });
     }
@@ -162,10 +196,6 @@ impl Index {
     fn gather(&mut self, workers: &Workers, state: &State) {
         let pairs = &self.pairs[..self.len];
         let dimensions = self.dimensions;
-        grow(&mut self.slots, self.len);
-        for positions in &mut self.positions[..dimensions] {
-            grow(positions, self.len);
-        }
         let parts = workers.parts(self.len);
         let mut slots = &mut self.slots[..];
         let mut rest = self.positions.each_mut().map(|axis| &mut axis[..]);
@@ -380,3 +410,14 @@ impl Index {
         position
     }
 }
+
+/// The number of the bucket that has a position.
+fn key_of(edge: Reciprocal, buckets: [u64; 3], position: &[i32]) -> u64 {
+    let along = position.iter().zip(buckets).rev();
+    along.fold(0, |key, (&position, buckets)| {
+        key * buckets + u64::from(edge.divide(position as u32))
+    })
+}
+
+/// Each bucket is counted if there are at most so many for each entity.
+const BUCKETS_SHARE: usize = 4;

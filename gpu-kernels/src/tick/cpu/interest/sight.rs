@@ -23,10 +23,12 @@ impl Interest {
         let mut next = rows.iter_mut();
         let index = input.index;
         index.each_range(place.block(index, self.mode), |range| {
-            for axis in 0..self.dimensions {
-                prefetch(index.positions(axis), range.start);
+            for line in range.clone().step_by(LINE).take(LINES_MAX) {
+                for axis in 0..self.dimensions {
+                    prefetch(index.positions(axis), line);
+                }
+                prefetch(&self.words, line);
             }
-            prefetch(&self.words, range.start);
             let row = next
                 .next()
                 .expect("an observer reaches no farther than a bucket");
@@ -85,5 +87,9 @@ impl Interest {
     }
 }
 
+/// The numbers in a line of the cache.
+const LINE: usize = 16;
+/// Asking for more would delay what is needed first.
+const LINES_MAX: usize = 3;
 /// An observer reaches no farther than the edge of a bucket, so it touches three along each axis.
 const ROWS_MAX: usize = 9;
