@@ -18,6 +18,13 @@ pub fn zeroed<T: Plain>() -> T {
     unsafe { std::mem::zeroed() }
 }
 
+/// The same items as values of another type of their size.
+pub fn items_mut<T: Plain, U: Plain>(items: &mut [T]) -> &mut [U] {
+    const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>()) };
+    // SAFETY: any bits are a value of either, and both have the same size and alignment.
+    unsafe { std::slice::from_raw_parts_mut(items.as_mut_ptr().cast(), items.len()) }
+}
+
 macro_rules! plain_numbers {
     ($($number:ty),*) => { $(
         // SAFETY: numbers have neither invalid values nor padding.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use device::cpu::{Workers, ranges, take};
+use device::plain::items_mut;
 use shared::InterestMode;
 
 use super::{CLIENTS_GRAIN, Input, Interest, Scratch, client_parts};
@@ -53,6 +54,7 @@ impl Interest {
         let tasks = client_parts(served, parts, out);
         let tasks = tasks.into_iter().zip(&mut scratch);
         workers.run(tasks.collect(), |((range, entries), scratch)| {
+            let entries = items_mut(entries);
             let mut next = 0;
             for client in range {
                 shared.changed(client, input, scratch, |slots, run| {
@@ -109,27 +111,21 @@ impl Interest {
     }
 }
 
-/// Writes the updates of one run of slots from `next` on. Runs are short, so they are
-/// copied in whole chunks. The next run overwrites what a chunk writes behind the end; the
-/// last run has no room there, and ends in single entries.
+/// Writes the updates of one run of slots from `next` on: the slots themselves. Runs are short,
+/// so they are copied in whole chunks. The next run overwrites what a chunk writes behind the end;
+/// the last run has no room there, and its end is copied as it is.
 #[inline]
-pub(super) fn copy_run(entries: &mut [Delivery], next: usize, slots: &[u32], run: Range<usize>) {
-    const CHUNK: usize = 8;
+pub(super) fn copy_run(entries: &mut [u32], next: usize, slots: &[u32], run: Range<usize>) {
+    const CHUNK: usize = 16;
+    const { assert!(Delivery::new(Delivery::UPDATE, 7).0 == 7) };
     let (entries, slots) = (&mut entries[next..], &slots[run.start..]);
     let mut at = 0;
     while at < run.len() {
-        let room = (
-            entries[at..].first_chunk_mut::<CHUNK>(),
-            slots[at..].first_chunk::<CHUNK>(),
-        );
-        if let (Some(entries), Some(slots)) = room {
-            for (entry, &slot) in entries.iter_mut().zip(slots) {
-                *entry = Delivery::new(Delivery::UPDATE, slot);
-            }
-            at += CHUNK;
-        } else {
-            entries[at] = Delivery::new(Delivery::UPDATE, slots[at]);
-            at += 1;
-        }
+        let (to, from) = (&mut entries[at..], &slots[at..]);
+        let (Some(to), Some(from)) = (to.first_chunk_mut::<CHUNK>(), from.first_chunk()) else {
+            return to[..run.len() - at].copy_from_slice(&from[..run.len() - at]);
+        };
+        *to = *from;
+        at += CHUNK;
     }
 }

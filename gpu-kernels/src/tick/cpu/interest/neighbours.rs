@@ -8,6 +8,7 @@ use super::changed::copy_run;
 use super::{CLIENTS_GRAIN, Input, Interest, client_parts};
 use crate::tick::output::Deliveries;
 use device::cpu::{Workers, grow, ranges, take};
+use device::plain::items_mut;
 
 /// A client's deliveries: a run of the index for each row of buckets, as (start,
 /// end). At the world's edge the last one is empty.
@@ -67,6 +68,7 @@ impl Interest {
         let tasks = client_parts(served, parts, out);
         let slots = input.index.slots();
         workers.run(tasks, |(range, entries)| {
+            let entries = items_mut(entries);
             let mut next = 0;
             for &(start, end) in self.runs[range].iter().flatten() {
                 copy_run(entries, next, slots, start as usize..end as usize);
