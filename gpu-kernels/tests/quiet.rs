@@ -25,6 +25,8 @@ fn clients_that_look_elsewhere_see_what_they_saw() {
             "observers_per_client = 2",
         ),
         ("90, 90", "aoi = 8", "deliveries_per_tick = 60"),
+        // A crowd: what changes is near everybody.
+        ("9, 9", "aoi = 8\nvisible_max = 640", ""),
         (
             "90, 90",
             "aoi = 8",
@@ -69,6 +71,7 @@ fn quiet_world(seed: u64, size: &str, lines: &str, limits: &str) {
         // A busy tick now and then.
         let acts = match dice.below(20) {
             0 => 300,
+            1 => 30,
             _ => dice.below(6),
         };
         for _ in 0..acts {
