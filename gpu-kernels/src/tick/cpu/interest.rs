@@ -17,7 +17,6 @@ use std::ops::Range;
 use device::cpu::{Workers, grow, partition_point, ranges, take};
 use shared::{ClientRow, InterestMode, Slot, WorldConfig};
 
-use super::logic::exclusive_scan;
 use super::{Boxes, Index, Merge, State};
 use crate::tick::counts::Counts;
 use crate::tick::frame::{Observer, Target};
@@ -63,8 +62,8 @@ pub struct Interest {
     behind: Vec<bool>,
     /// The number of clients that are behind.
     behind_count: usize,
-    /// Per client: the number of its deliveries, then their start.
-    offsets: Vec<u64>,
+    /// Per client: the number of its deliveries.
+    owed: Vec<u32>,
     /// Per client: its deliveries in ticks that deliver whole neighbourhoods.
     runs: Vec<Runs>,
     /// One for each part of the work.
@@ -144,7 +143,7 @@ impl Interest {
             is_fresh: vec![false; clients],
             behind: vec![false; clients],
             behind_count: 0,
-            offsets: vec![],
+            owed: vec![],
             runs: vec![],
             scratch: (0..Workers::parts_max(threads))
                 .map(|_| Scratch::new(config))
@@ -233,18 +232,16 @@ impl Interest {
             published,
             merge,
         };
-        grow(&mut self.offsets, self.used);
+        grow(&mut self.owed, self.used);
         if self.visible_max == 0 {
             self.count_changed(workers, input);
-            let total = exclusive_scan(&mut self.offsets[..self.used]);
             let segments: Vec<Range<usize>> = self.cut_ranges().collect();
-            let served = self.publish_offsets(total, &segments, out, counts);
+            let served = self.publish_offsets(workers, &segments, out, counts);
             self.enumerate_changed(workers, input, served, out);
         } else {
             let parts = self.see(workers, input);
-            let total = exclusive_scan(&mut self.offsets[..self.used]);
-            let served = self.publish_offsets(total, &parts, out, counts);
-            self.settle(served, total, &parts, state);
+            let served = self.publish_offsets(workers, &parts, out, counts);
+            self.settle(served, &parts, state);
             for (segment, part) in out.segments.iter_mut().zip(&mut self.scratch) {
                 state.add(part::KNOWN, part.compared.hash());
                 part.compared.exchange(&mut segment.items);
@@ -274,31 +271,48 @@ impl Interest {
         ranges.map(|range| range.start as usize..range.end as usize)
     }
 
-    /// Truncates the scanned counts where the deliveries are full: a client gets all of its
-    /// deliveries or none. Writes them to a segment for each of `parts`, whose clients follow
-    /// each other. Returns the number of served clients.
+    /// Writes where each client's deliveries begin to a segment for each of `parts`, whose clients
+    /// follow each other. Truncates them where the deliveries are full: a client gets all of its
+    /// deliveries or none. Returns the number of served clients.
     fn publish_offsets(
         &self,
-        total: u64,
+        workers: &Workers,
         parts: &[Range<usize>],
         out: &mut Deliveries,
         counts: &mut Counts,
     ) -> usize {
-        let offsets = &self.offsets[..self.used];
-        let start = |i: usize| offsets.get(i).copied().unwrap_or(total);
-        let end = |i: usize| start(i + 1);
-        let served = partition_point(self.used, |i| end(i) <= self.deliveries_max);
-        let kept = start(served);
         out.cut(parts.iter().map(|clients| clients.start as u32));
+        let tasks = out.segments.iter_mut().zip(parts);
+        workers.run(tasks.collect(), |(segment, clients)| {
+            segment.offsets.set_len(clients.len() + 1);
+            let mut end = 0u32;
+            segment.offsets[0] = end;
+            let owed = &self.owed[clients.clone()];
+            for (offset, &owed) in segment.offsets[1..].iter_mut().zip(owed) {
+                // More than fit 32 bits are more than are served.
+                end = end.saturating_add(owed);
+                *offset = end;
+            }
+        });
+        let mut served = 0;
+        counts.deliveries = 0;
         for (segment, clients) in out.segments.iter_mut().zip(parts) {
-            let start = |i: usize| start(served.min(i));
-            let before = start(clients.start);
-            let own = (clients.start..=clients.end).map(|i| (start(i) - before) as u32);
-            segment.offsets.extend(own);
+            let ends = &segment.offsets[1..];
+            let is_served =
+                |i: usize| counts.deliveries + u64::from(ends[i]) <= self.deliveries_max;
+            // All before it are served, too, or none of it.
+            let own = match served == clients.start {
+                true => partition_point(clients.len(), is_served),
+                false => 0,
+            };
+            served += own;
+            let kept = segment.offsets[own];
+            segment.offsets[own + 1..].fill(kept);
+            counts.deliveries += u64::from(kept);
         }
-        counts.deliveries = kept;
-        counts.deliveries_dropped = total - kept;
-        counts.clients_behind = (served..self.used).filter(|&i| end(i) > offsets[i]).count() as u64;
+        let rest = &self.owed[served..self.used];
+        counts.deliveries_dropped = rest.iter().map(|&owed| u64::from(owed)).sum();
+        counts.clients_behind = rest.iter().filter(|&&owed| owed > 0).count() as u64;
         served
     }
 

@@ -265,7 +265,7 @@ impl Updates {
         });
         let tasks = tasks.collect();
         workers.run(tasks, |(offsets, first)| {
-            exclusive_scan_from(first, offsets);
+            exclusive_scan(first, offsets);
         });
         total
     }
@@ -611,18 +611,12 @@ fn judge(state: &State, catalog: &Catalog, commands: TickCommands<'_>, n: usize)
     }
 }
 
-/// Replaces each number by the sum of those before it, and returns the total.
-pub fn exclusive_scan(numbers: &mut [u64]) -> u64 {
-    exclusive_scan_from(0, numbers)
-}
-
-/// The same with the sum before the first.
-fn exclusive_scan_from(first: u64, numbers: &mut [u64]) -> u64 {
+/// Replaces each number by `first` and the sum of those before it.
+fn exclusive_scan(first: u64, numbers: &mut [u64]) {
     let mut sum = first;
     for number in numbers {
         sum += std::mem::replace(number, sum);
     }
-    sum
 }
 
 /// The minimum number of commands that is worth a second thread.

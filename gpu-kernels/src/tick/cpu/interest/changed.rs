@@ -15,27 +15,27 @@ impl Interest {
         if self.tells_whole_neighbourhoods(input) {
             return self.count_neighbours(workers, input);
         }
-        let mut offsets = std::mem::take(&mut self.offsets);
+        let mut owed = std::mem::take(&mut self.owed);
         let mut scratch = std::mem::take(&mut self.scratch);
         let shared = &*self;
         let parts = workers.parts_of(self.used, CLIENTS_GRAIN);
         let parts = parts.min(scratch.len());
-        let mut rest = &mut offsets[..];
+        let mut rest = &mut owed[..];
         let tasks = ranges(self.used, parts)
             .zip(&mut scratch)
             .map(|(range, scratch)| {
                 let n = range.len();
                 (range, scratch, take(&mut rest, n))
             });
-        workers.run(tasks.collect(), |(range, scratch, offsets)| {
-            for (client, offset) in range.zip(offsets) {
+        workers.run(tasks.collect(), |(range, scratch, owed)| {
+            for (client, owed) in range.zip(owed) {
                 let mut count = 0;
-                shared.changed(client, input, scratch, |_, run| count += run.len() as u64);
-                *offset = count;
+                shared.changed(client, input, scratch, |_, run| count += run.len() as u32);
+                *owed = count;
             }
         });
         self.scratch = scratch;
-        self.offsets = offsets;
+        self.owed = owed;
     }
 
     pub(super) fn enumerate_changed(

@@ -43,7 +43,7 @@ impl Compared {
         known: &[u32],
         visible: &[u32],
         is_behind: bool,
-    ) -> u64 {
+    ) -> u32 {
         self.make_room(known.len() + visible.len());
         let start = self.len;
         let (mut known, mut visible) = (known, visible);
@@ -63,7 +63,7 @@ impl Compared {
                 (_, None) => break,
             }
         }
-        (self.len - start) as u64
+        (self.len - start) as u32
     }
 
     /// Changes a known set, which has `count` words, by entities that it has or not from now on:
@@ -75,7 +75,7 @@ impl Compared {
         known: &mut [u32],
         count: &mut u32,
         seen: impl Iterator<Item = (u32, Option<u32>)>,
-    ) -> u64 {
+    ) -> u32 {
         let start = self.len;
         let mut n = *count as usize;
         for (slot, seen) in seen {
@@ -105,7 +105,7 @@ impl Compared {
             }
         }
         *count = n as u32;
-        (self.len - start) as u64
+        (self.len - start) as u32
     }
 
     fn make_room(&mut self, more: usize) {

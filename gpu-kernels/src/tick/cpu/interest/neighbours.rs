@@ -24,22 +24,22 @@ impl Interest {
 
     pub(super) fn count_neighbours(&mut self, workers: &Workers, input: Input<'_>) {
         grow(&mut self.runs, self.used);
-        let mut offsets = std::mem::take(&mut self.offsets);
+        let mut owed = std::mem::take(&mut self.owed);
         let mut runs = std::mem::take(&mut self.runs);
         let shared = &*self;
         let parts = workers.parts_of(self.used, CLIENTS_GRAIN);
-        let (mut rest, mut rest_runs) = (&mut offsets[..], &mut runs[..]);
+        let (mut rest, mut rest_runs) = (&mut owed[..], &mut runs[..]);
         let tasks = ranges(self.used, parts).map(|range| {
             let n = range.len();
             (range, take(&mut rest, n), take(&mut rest_runs, n))
         });
-        workers.run(tasks.collect(), |(range, offsets, runs)| {
-            for ((client, offset), runs) in range.zip(offsets).zip(runs) {
+        workers.run(tasks.collect(), |(range, owed, runs)| {
+            for ((client, owed), runs) in range.zip(owed).zip(runs) {
                 *runs = shared.runs(client, input);
-                *offset = runs.iter().map(|run| u64::from(run.1 - run.0)).sum();
+                *owed = runs.iter().map(|run| run.1 - run.0).sum();
             }
         });
-        self.offsets = offsets;
+        self.owed = owed;
         self.runs = runs;
     }
 

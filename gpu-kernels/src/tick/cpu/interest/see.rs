@@ -26,7 +26,7 @@ struct Share<'a> {
     counts: &'a mut [u32],
     is_fresh: &'a mut [bool],
     /// The numbers of their deliveries.
-    deliveries: &'a mut [u64],
+    deliveries: &'a mut [u32],
 }
 
 impl Interest {
@@ -42,12 +42,12 @@ impl Interest {
         };
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut known = std::mem::take(&mut self.known);
-        let mut offsets = std::mem::take(&mut self.offsets);
+        let mut owed = std::mem::take(&mut self.owed);
         let mut is_fresh = std::mem::take(&mut self.is_fresh);
         let mut words = &mut known.words[..];
         let mut counts = &mut known.counts[..];
         let mut fresh = &mut is_fresh[..];
-        let mut rest = &mut offsets[..];
+        let mut rest = &mut owed[..];
         let shares = parts
             .iter()
             .cloned()
@@ -64,7 +64,7 @@ impl Interest {
         workers.run(shares.collect(), |share| self.see_share(share, input));
         self.scratch = scratch;
         self.known = known;
-        self.offsets = offsets;
+        self.owed = owed;
         self.is_fresh = is_fresh;
         parts
     }
@@ -216,13 +216,7 @@ impl Interest {
 
     /// Notes which clients are behind: those that were not served, unless they were owed
     /// nothing. They know what they knew before.
-    pub(super) fn settle(
-        &mut self,
-        served: usize,
-        total: u64,
-        parts: &[Range<usize>],
-        state: &mut State,
-    ) {
+    pub(super) fn settle(&mut self, served: usize, parts: &[Range<usize>], state: &mut State) {
         if served == self.used && self.behind_count == 0 {
             return;
         }
@@ -233,8 +227,7 @@ impl Interest {
         for (clients, scratch) in parts.iter().zip(&scratch) {
             let mut rest = scratch.compared.as_slice();
             for client in clients.clone() {
-                let next = self.offsets[..self.used].get(client + 1);
-                let owed = next.copied().unwrap_or(total) - self.offsets[client];
+                let owed = self.owed[client];
                 let (own, others) = rest.split_at(owed as usize);
                 rest = others;
                 if client >= served {
