@@ -28,6 +28,8 @@ mod bots_expect_what_a_world_promises;
 mod characters_in_a_database;
 mod clients_are_notified_of_a_failing_disk;
 mod command_line;
+#[cfg(feature = "traces")]
+mod commands_are_traced;
 mod common;
 mod courses;
 mod crowds;
