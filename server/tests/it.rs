@@ -23,6 +23,8 @@ mod admin;
 mod admission;
 mod attacks;
 mod audience;
+#[cfg(feature = "s3")]
+mod backups_in_a_store;
 mod bots_expect_what_a_world_promises;
 #[cfg(feature = "postgres")]
 mod characters_in_a_database;
