@@ -29,6 +29,7 @@
 //! | [`check`] | `myriad check` |
 //! | [`logic`] | `myriad logic` |
 //! | [`doctor`] | `myriad doctor` |
+//! | [`traces`] | the options for traces of commands |
 //! | [`warnings`] | what both checks print |
 //! | [`shell`] | `myriad completions`, `myriad man` |
 //! | [`parity`] | `myriad doctor --parity` |
@@ -60,6 +61,7 @@ pub mod replay;
 pub mod serve;
 pub mod shell;
 pub mod token;
+pub mod traces;
 pub mod verify;
 pub mod warnings;
 pub mod web;

@@ -32,6 +32,7 @@ use platform::metrics::port::{self as metrics_port, Readiness};
 use platform::metrics::stats::Stats;
 use platform::metrics::window::SharedWindow;
 use platform::renewal::Renewals;
+use platform::traces::TraceExporter;
 use rustls::pki_types::CertificateDer;
 use shared::wire::movement::MovementCodec;
 use shared::world::config::VISIBLE_MAX;
@@ -43,10 +44,12 @@ use standby::runner::Ran;
 use standby::trust::LinkKey;
 use tick::backend::{Started, start_backend};
 use tick::reload;
+use tick::tick_loop::traces::Traces;
 use tick::tick_loop::{FanOutMode, Parts, TickLoop};
 use tracing::{info, warn};
 use world_file::at_rate;
 
+use crate::version;
 use persistence::{Durability, Followed};
 use serving::Frontend;
 use web::DashboardSources;
@@ -313,7 +316,7 @@ impl Server {
             };
             web::serve(&options, page, address.port(), backend, dashboard)?;
         }
-        let tick_loop = TickLoop::new(Parts {
+        let mut tick_loop = TickLoop::new(Parts {
             config: options.world,
             backend: started.backend,
             fan_out: FanOutMode::Overlapped,
@@ -335,6 +338,10 @@ impl Server {
             window,
             stop: stop.clone(),
         });
+        if let Some(traces) = &options.traces {
+            let exporter = TraceExporter::start(traces, version::VERSION)?;
+            tick_loop.set_traces(Traces::new(exporter, traces));
+        }
         is_open.store(true, Ordering::Relaxed);
         let tick_thread = std::thread::Builder::new()
             .name("tick".to_owned())
@@ -446,7 +453,13 @@ fn show_metrics(options: &ServerOptions) -> Result<Shown> {
     let Some(address) = options.metrics else {
         return Ok((readiness, None));
     };
-    let address = metrics_port::serve(address, readiness.clone(), options.http_hosts.clone())?;
+    let shown = metrics_port::Shown {
+        readiness: readiness.clone(),
+        names: options.http_hosts.clone(),
+        build: version::labels(),
+        data: options.data.as_ref().map(|data| data.folder.clone()),
+    };
+    let address = metrics_port::serve(address, shown)?;
     // The world may take a while to be there.
     info!(%address, "metrics are served");
     Ok((readiness, Some(address)))

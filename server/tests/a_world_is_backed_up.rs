@@ -40,7 +40,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 #[tokio::test]
 async fn every_day_of_a_month_can_be_restored_as_it_was_as_long_as_it_is_kept() {
     let folder = TestFolder::new("backup-month");
-    let (world, to) = (folder.join("world"), folder.join("backup"));
+    let world = folder.join("world");
+    let place = backup::folder(&folder.join("backup")).unwrap();
     let server = start_with(WORLD, |options| {
         options.authenticator = Arc::new(ByName);
         options.data = Some(DataOptions {
@@ -65,9 +66,9 @@ async fn every_day_of_a_month_can_be_restored_as_it_was_as_long_as_it_is_kept() 
         leave(&server, player).await;
         ticks(&server, 5).await;
         let now = begun + day * DAY;
-        let shipped = ship(&world, &to, now).unwrap();
-        prune(&to, week, now).unwrap();
-        let points = backup::read(&to).unwrap().unwrap().points;
+        let shipped = ship(&world, &place, now).unwrap();
+        prune(&place, week, now).unwrap();
+        let points = backup::read(&place).unwrap().unwrap().points;
         assert_eq!(points.last(), Some(&shipped.point));
         assert!(points.len() <= 8, "{} points", points.len());
         // The newest one, and now and then the oldest.
@@ -109,7 +110,7 @@ async fn every_day_of_a_month_can_be_restored_as_it_was_as_long_as_it_is_kept() 
     bots.go_home();
     server.stop().unwrap();
     // By time: the last point.
-    let points = backup::read(&to).unwrap().unwrap().points;
+    let points = backup::read(&place).unwrap().unwrap().points;
     let last = points.last().unwrap().tick;
     myriad(&["restore", "backup", "--to", "latest", "--backend", "cpu"]);
     let found = checkpoint::ticks(&Folder::new(folder.join("latest"))).unwrap();
@@ -138,7 +139,7 @@ async fn every_day_of_a_month_can_be_restored_as_it_was_as_long_as_it_is_kept() 
 #[tokio::test]
 async fn a_backup_is_of_one_world_and_keeps_to_its_size() {
     let folder = TestFolder::new("backup-size");
-    let to = folder.join("backup");
+    let place = backup::folder(&folder.join("backup")).unwrap();
     let start = |name: &str| {
         let data = DataOptions {
             checkpoint_seconds: 1,
@@ -151,21 +152,21 @@ async fn a_backup_is_of_one_world_and_keeps_to_its_size() {
     for second in 0..4 {
         ticks(&server, 25).await;
         let now = begun + Duration::from_secs(second);
-        ship(&folder.join("one"), &to, now).unwrap();
+        ship(&folder.join("one"), &place, now).unwrap();
     }
     server.stop().unwrap();
-    let before = backup::read(&to).unwrap().unwrap().points;
+    let before = backup::read(&place).unwrap().unwrap().points;
     let small = Retention {
         span: None,
         bytes: Some(1),
     };
-    prune(&to, small, begun).unwrap();
-    let after = backup::read(&to).unwrap().unwrap().points;
+    prune(&place, small, begun).unwrap();
+    let after = backup::read(&place).unwrap().unwrap().points;
     assert_eq!(after, before[before.len() - 1..]);
-    let first = checkpoint::ticks(&Folder::new(&*to)).unwrap()[0];
+    let first = checkpoint::ticks(&place).unwrap()[0];
     assert_eq!(first, after[0].checkpoint);
     start("two").stop().unwrap();
-    let other = ship(&folder.join("two"), &to, begun)
+    let other = ship(&folder.join("two"), &place, begun)
         .unwrap_err()
         .to_string();
     assert!(other.contains("has a backup of another world"), "{other}");

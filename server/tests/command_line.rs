@@ -7,6 +7,36 @@ use std::process::{Command, Output, Stdio};
 use crate::common::{get, myriad_binary, scratch, text};
 
 #[test]
+fn the_version_names_the_formats_and_the_commit() {
+    let text = |words: &[&str]| String::from_utf8(myriad(words).stdout).unwrap();
+    let long = text(&["--version"]);
+    let lines: Vec<&str> = long.lines().collect();
+    assert_eq!(lines[0], format!("myriad {}", env!("CARGO_PKG_VERSION")));
+    for name in [
+        "commit",
+        "protocol",
+        "tick",
+        "journal",
+        "checkpoint",
+        "recording",
+    ] {
+        let mut found = lines
+            .iter()
+            .filter_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        let version = found.next().expect(name);
+        assert!(!version.is_empty(), "{name}");
+    }
+    let alpn = String::from_utf8_lossy(shared::wire::VERSION_ALPN).into_owned();
+    let protocol = lines[2].strip_prefix("protocol: ").unwrap();
+    assert!(
+        alpn.ends_with(&format!(".{protocol}")),
+        "{alpn}: {protocol}"
+    );
+    // The short one is for scripts.
+    assert_eq!(text(&["-V"]).lines().count(), 1);
+}
+
+#[test]
 fn a_demo_ends_with_one_json_object_and_success() {
     let output = myriad(&["demo", "--clients", "30", "--seconds", "2", "--json"]);
     assert!(output.status.success(), "{}", text(&output));

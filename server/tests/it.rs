@@ -23,11 +23,15 @@ mod admin;
 mod admission;
 mod attacks;
 mod audience;
+#[cfg(feature = "s3")]
+mod backups_in_a_store;
 mod bots_expect_what_a_world_promises;
 #[cfg(feature = "postgres")]
 mod characters_in_a_database;
 mod clients_are_notified_of_a_failing_disk;
 mod command_line;
+#[cfg(feature = "traces")]
+mod commands_are_traced;
 mod common;
 mod courses;
 mod crowds;

@@ -7,6 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use client_bot::BehaviourKind;
 use platform::metrics::table::{self, Kind};
 use server::server::DataOptions;
+use server::version::versions;
 use tokio::task::spawn_blocking;
 
 use crate::common::{Bots, eventually, scratch, start_with, ticks};
@@ -63,6 +64,19 @@ async fn every_metric_of_the_table_is_on_the_page_of_a_played_world() {
         assert!(value(&page, name) > 0.0, "{name}");
     }
     assert_eq!(value(&page, "myriad_clients"), 10.0);
+    // The usual figures of a process, the build, and the disk.
+    assert!(value(&page, "process_open_fds") > 3.0);
+    assert!(value(&page, "process_start_time_seconds") > 1e9);
+    assert!(value(&page, "process_cpu_seconds_total") > 0.0);
+    assert!(value(&page, "myriad_data_free_bytes") > 0.0);
+    let build = page
+        .lines()
+        .find(|line| line.starts_with("myriad_build_info{"));
+    let build = build.expect("the build");
+    for (name, version) in versions() {
+        let label = format!("{name}=\"{version}\"");
+        assert!(build.contains(&label), "{label}: {build}");
+    }
     // Every command of the world is there, also those that never use up their budget.
     for command in ["move", "blast", "shout"] {
         let name = format!("myriad_commands_over_budget_total{{command=\"{command}\"}}");

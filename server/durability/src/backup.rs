@@ -1,5 +1,5 @@
 //! Backups of a persistent world, which may run meanwhile: its files, as far as they are written,
-//! in another folder. A world can be restored from there as it was before any tick since the
+//! in another folder or in a store of objects. A world can be restored from there as it was before any tick since the
 //! oldest checkpoint of the backup.
 //!
 //! | file | holds |
@@ -22,7 +22,6 @@ use tracing::warn;
 use super::characters::file;
 use super::checkpoint;
 use super::disk::{Disk, Folder};
-use super::folder::write;
 use super::log::Log;
 use super::record;
 use super::recovery;
@@ -63,30 +62,35 @@ pub struct Shipped {
     pub bytes: u64,
 }
 
-/// Brings the backup in a folder up to date with a world. `now` is the time of day.
-pub fn ship(from: &Path, to: &Path, now: SystemTime) -> Result<Shipped> {
+/// The folder of a backup, which is made if there is none.
+pub fn folder(path: &Path) -> Result<Folder> {
+    platform::private::create_folder(path)
+        .with_context(|| format!("cannot make the folder {}", path.display()))?;
+    Ok(Folder::new(path))
+}
+
+/// Brings a backup up to date with a world. `now` is the time of day.
+pub fn ship(from: &Path, to: &impl Disk, now: SystemTime) -> Result<Shipped> {
     let source = recovery::open(from)?;
-    platform::private::create_folder(to)
-        .with_context(|| format!("cannot make the folder {}", to.display()))?;
     let mut bytes = 0;
     let key = fs::read(from.join(RESET_KEY)).context("the world has no reset.key yet")?;
     let mut backup = read(to)?.unwrap_or_default();
     let world = crc32c::crc32c(&key);
     if !backup.points.is_empty() && backup.world != world {
-        bail!(
-            "{} has a backup of another world: give another folder",
-            to.display()
-        );
+        bail!("the place has a backup of another world: give another one");
     }
     backup.world = world;
     for name in IDENTITY {
-        bytes += copy_changed(from, to, name)?;
+        bytes += copy_changed(&source, to, name)?;
     }
-    let target = Folder::new(to);
+    let known = to.names()?;
+    // What was removed from the backup stays removed.
+    let since = backup.points.first().map_or(0, |first| first.checkpoint);
     let mut newest = None;
-    for tick in checkpoint::ticks(&source)? {
+    let ticks = checkpoint::ticks(&source)?;
+    for tick in ticks.into_iter().filter(|&tick| tick >= since) {
         let name = checkpoint::name_of(tick);
-        if to.join(&name).exists() {
+        if known.contains(&name) {
             newest = Some(tick);
             continue;
         }
@@ -97,11 +101,11 @@ pub fn ship(from: &Path, to: &Path, now: SystemTime) -> Result<Shipped> {
             Err(error) => return Err(error).with_context(|| format!("cannot read {name}")),
         };
         bytes += put(to, &name, &whole)?;
-        match recovery::read(&target, tick) {
+        match recovery::read(to, tick) {
             Ok(_) => newest = Some(tick),
             Err(error) => {
                 warn!("a checkpoint is not in the backup: {error:#}");
-                target.remove(&name)?;
+                to.remove(&name)?;
             }
         }
     }
@@ -111,14 +115,15 @@ pub fn ship(from: &Path, to: &Path, now: SystemTime) -> Result<Shipped> {
     if let Some((tick, characters)) = file::whole(from)? {
         bytes += put(to, &format!("{CHARACTERS}{tick:020}"), &characters)?;
     }
-    for name in segment::segments(&source)? {
+    let segments = segment::segments(&source)?;
+    for name in segments_since(&segments, since) {
         bytes += ship_segment(&source, to, name)?;
     }
-    let stored = recovery::read(&target, checkpoint)?;
+    let stored = recovery::read(to, checkpoint)?;
     let settings = &stored.body.world.schema.world;
     backup.tick_hz = settings.tick_hz;
     let (head, capacity) = (stored.head, settings.capacity);
-    let mut log = Log::open(&target, capacity, head.tick, Some(head.previous))?;
+    let mut log = Log::open(to, capacity, head.tick, Some(head.previous))?;
     while log.next_record()?.is_ok() {}
     let point = Point {
         time: millis(now),
@@ -134,11 +139,10 @@ pub fn ship(from: &Path, to: &Path, now: SystemTime) -> Result<Shipped> {
 }
 
 /// Removes what is older than the retention allows.
-pub fn prune(folder: &Path, retention: Retention, now: SystemTime) -> Result<()> {
-    let Some(mut backup) = read(folder)? else {
+pub fn prune(disk: &impl Disk, retention: Retention, now: SystemTime) -> Result<()> {
+    let Some(mut backup) = read(disk)? else {
         return Ok(());
     };
-    let disk = Folder::new(folder);
     if let Some(span) = retention.span {
         let oldest = millis(now).saturating_sub(millis(UNIX_EPOCH + span));
         let newest = backup.points.last().copied();
@@ -148,13 +152,13 @@ pub fn prune(folder: &Path, retention: Retention, now: SystemTime) -> Result<()>
     }
     while let Some(limit) = retention.bytes
         && backup.points.len() > 1
-        && needed_bytes(&disk, &backup.points)? > limit
+        && needed_bytes(disk, &backup.points)? > limit
     {
         backup.points.remove(0);
     }
     // What is removed is listed no more, whenever this is interrupted.
-    save(folder, &backup)?;
-    let needed = needed(&disk, &backup.points)?;
+    save(disk, &backup)?;
+    let needed = needed(disk, &backup.points)?;
     for name in disk.names()?.iter().filter(|name| is_of_points(name)) {
         if !needed.contains(name) {
             disk.remove(name)?;
@@ -163,18 +167,17 @@ pub fn prune(folder: &Path, retention: Retention, now: SystemTime) -> Result<()>
     Ok(disk.sync_names()?)
 }
 
-/// The contents of a backup; `None`: there is none in the folder.
-pub fn read(folder: &Path) -> Result<Option<Backup>> {
-    let path = folder.join(FILE);
-    let text = match fs::read_to_string(&path) {
+/// The contents of a backup; `None`: there is none in the place.
+pub fn read(place: &impl Disk) -> Result<Option<Backup>> {
+    let text = match place.read(FILE) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {FILE}")),
     };
-    let backup = serde_json::from_str(&text);
+    let backup = serde_json::from_slice(&text);
     backup
         .map(Some)
-        .with_context(|| format!("{} is no list of backups", path.display()))
+        .with_context(|| format!("{FILE} is no list of backups"))
 }
 
 impl Backup {
@@ -196,7 +199,7 @@ impl Backup {
 }
 
 /// Copies a world's identity and lists to the folder of a restored one.
-pub fn restore_identity(from: &Path, to: &Path) -> Result<()> {
+pub fn restore_identity(from: &impl Disk, to: &Folder) -> Result<()> {
     for name in IDENTITY {
         copy_changed(from, to, name)?;
     }
@@ -205,15 +208,15 @@ pub fn restore_identity(from: &Path, to: &Path) -> Result<()> {
 
 /// The file of characters with which a world continues that was recovered from a checkpoint up to
 /// a tick: characters of a tick between these.
-pub fn characters(folder: &Path, checkpoint: u64, tick: u64) -> Result<Vec<u8>> {
-    let names = Folder::new(folder).names()?;
+pub fn characters(place: &impl Disk, checkpoint: u64, tick: u64) -> Result<Vec<u8>> {
+    let names = place.names()?;
     let mut copies: Vec<u64> = names
         .iter()
         .filter_map(|name| of_characters(name))
         .collect();
     copies.sort_unstable();
     for copy in copies.into_iter().rev() {
-        let bytes = fs::read(folder.join(format!("{CHARACTERS}{copy:020}")))?;
+        let bytes = place.read(&format!("{CHARACTERS}{copy:020}"))?;
         match file::until(&bytes, tick) {
             Ok(Some((found, length))) if found >= checkpoint => return Ok(bytes[..length].to_vec()),
             Ok(_) => {}
@@ -224,7 +227,7 @@ pub fn characters(folder: &Path, checkpoint: u64, tick: u64) -> Result<Vec<u8>> 
 }
 
 /// Copies the records of a segment. Those that are there stay the same.
-fn ship_segment(source: &Folder, to: &Path, name: SegmentName) -> Result<u64> {
+fn ship_segment(source: &Folder, to: &impl Disk, name: SegmentName) -> Result<u64> {
     let text = name.to_string();
     let bytes = match source.read(&text) {
         Ok(bytes) => bytes,
@@ -238,15 +241,23 @@ fn ship_segment(source: &Folder, to: &Path, name: SegmentName) -> Result<u64> {
     while let Ok(record) = record::check(&bytes[used..]) {
         used += record.length;
     }
-    let known = fs::metadata(to.join(&text)).map_or(0, |known| known.len());
-    match known >= used as u64 {
+    match length(to, &text)? >= used as u64 {
         true => Ok(0),
         false => put(to, &text, &bytes[..used]),
     }
 }
 
-fn copy_changed(from: &Path, to: &Path, name: &str) -> Result<u64> {
-    match fs::read(from.join(name)) {
+/// The length of a file; 0 if there is none.
+fn length(place: &impl Disk, name: &str) -> Result<u64> {
+    match place.length(name) {
+        Ok(length) => Ok(length),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(error).with_context(|| format!("cannot look for {name}")),
+    }
+}
+
+fn copy_changed(from: &impl Disk, to: &impl Disk, name: &str) -> Result<u64> {
+    match from.read(name) {
         Ok(bytes) => put(to, name, &bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
         Err(error) => Err(error).with_context(|| format!("cannot read {name}")),
@@ -254,20 +265,26 @@ fn copy_changed(from: &Path, to: &Path, name: &str) -> Result<u64> {
 }
 
 /// Writes a file unless it is there, and returns the bytes that were written.
-fn put(to: &Path, name: &str, bytes: &[u8]) -> Result<u64> {
-    if fs::read(to.join(name)).is_ok_and(|known| known == bytes) {
+fn put(to: &impl Disk, name: &str, bytes: &[u8]) -> Result<u64> {
+    let is_there =
+        length(to, name)? == bytes.len() as u64 && to.read(name).is_ok_and(|known| known == bytes);
+    if is_there {
         return Ok(0);
     }
-    write(to, name, bytes)?;
+    to.put(name, bytes)
+        .with_context(|| format!("cannot write {name}"))?;
     Ok(bytes.len() as u64)
 }
 
-fn save(folder: &Path, backup: &Backup) -> Result<()> {
-    write(folder, FILE, &serde_json::to_vec(backup)?)
+fn save(place: &impl Disk, backup: &Backup) -> Result<()> {
+    let text = serde_json::to_vec(backup)?;
+    place
+        .put(FILE, &text)
+        .with_context(|| format!("cannot write {FILE}"))
 }
 
 /// The files of ticks that these points need.
-fn needed(disk: &Folder, points: &[Point]) -> Result<BTreeSet<String>> {
+fn needed(disk: &impl Disk, points: &[Point]) -> Result<BTreeSet<String>> {
     let Some(first) = points.first() else {
         return Ok(BTreeSet::new());
     };
@@ -280,19 +297,22 @@ fn needed(disk: &Folder, points: &[Point]) -> Result<BTreeSet<String>> {
         needed.insert(checkpoint::name_of(tick));
     }
     let segments = segment::segments(disk)?;
-    for (index, name) in segments.iter().enumerate() {
-        let next = segments.get(index + 1);
-        if next.is_none_or(|next| next.first > from) {
-            needed.insert(name.to_string());
-        }
-    }
+    needed.extend(segments_since(&segments, from).map(|name| name.to_string()));
     let names = disk.names()?;
     let characters = names.into_iter();
     needed.extend(characters.filter(|name| of_characters(name).is_some_and(|tick| tick >= from)));
     Ok(needed)
 }
 
-fn needed_bytes(disk: &Folder, points: &[Point]) -> Result<u64> {
+/// The segments that have ticks from this one on.
+fn segments_since(segments: &[SegmentName], from: u64) -> impl Iterator<Item = SegmentName> {
+    let next = segments.iter().skip(1).map(|next| Some(next.first));
+    let with_next = segments.iter().zip(next.chain([None]));
+    let is_needed = move |next: Option<u64>| next.is_none_or(|next| next > from);
+    with_next.filter_map(move |(name, next)| is_needed(next).then_some(*name))
+}
+
+fn needed_bytes(disk: &impl Disk, points: &[Point]) -> Result<u64> {
     let mut bytes = 0;
     for name in needed(disk, points)? {
         bytes += disk.length(&name)?;

@@ -125,6 +125,27 @@ impl CharacterStore {
         self.0.put(&texts.collect(), tick)
     }
 
+    /// Adds the values of all characters by other names, old and new ones, so that they are those
+    /// before a tick. The old names stay: the world before can still continue.
+    pub fn rename(&self, renames: &[(String, String)], tick: u64) -> Result<()> {
+        let mut changed = Texts::new();
+        for (account, mut character) in self.all()? {
+            let before = character.clone();
+            for (old, new) in renames {
+                if let Some(value) = before.get(old) {
+                    character.insert(new.clone(), value.clone());
+                }
+            }
+            if character != before {
+                changed.insert(account, Value::Object(character).to_string());
+            }
+        }
+        match changed.is_empty() {
+            true => Ok(()),
+            false => self.0.put(&changed, tick),
+        }
+    }
+
     /// Forgets the character of an account; false if there is none.
     pub fn remove(&self, account: &str) -> Result<bool> {
         self.0.remove(account)
@@ -319,6 +340,38 @@ mod tests {
         let found = Value::Object(character_of(&after, &row));
         let expected = serde_json::json!({ "team": "amber", "fame": 4, "gold": 50 });
         assert_eq!(found, expected);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_renamed_attribute_keeps_the_values_of_accounts() {
+        let folder = std::env::temp_dir().join(format!("myriad-renamed-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let before = world(BEFORE);
+        let mut row = default_row(&before);
+        let gold = serde_json::json!({ "gold": 70 });
+        change(&before, &mut row, gold.as_object().unwrap()).unwrap();
+        let store = CharacterStore::open(&folder, None, 0).unwrap();
+        let ann = Account::new("ann").unwrap();
+        store
+            .put(&before, &[("ann".to_owned(), row.clone())].into(), 3)
+            .unwrap();
+        let after = world(
+            &BEFORE
+                .replace("'gold'", "'coins'")
+                .replace("min = 0", "default = 5"),
+        );
+        assert_eq!(store.load(&after).unwrap()[&ann][0], 5);
+        let renames = [("gold".to_owned(), "coins".to_owned())];
+        // An attempt that was interrupted afterwards, while the world before continues.
+        store.rename(&renames, 4).unwrap();
+        assert_eq!(store.load(&before).unwrap()[&ann], row);
+        row[0] = 71;
+        store
+            .put(&before, &[("ann".to_owned(), row)].into(), 5)
+            .unwrap();
+        store.rename(&renames, 6).unwrap();
+        assert_eq!(store.load(&after).unwrap()[&ann][0], 71);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -208,7 +208,7 @@ fn parse_head(bytes: &[u8; HEAD_BYTES]) -> Option<(Head, u32, u64)> {
 }
 
 const PREFIX: &str = "checkpoint-";
-const MAGIC: &[u8; 8] = b"MYRIADC4";
+pub const MAGIC: &[u8; 8] = b"MYRIADC4";
 /// What the checkpoints of all versions begin with.
 const KIND: &[u8] = b"MYRIADC";
 const HEAD_BYTES: usize = 44;

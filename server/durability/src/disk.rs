@@ -42,6 +42,21 @@ pub trait Disk: Send + Sync {
 
     /// Returns once no name can be lost, and none comes back that was removed.
     fn sync_names(&self) -> io::Result<()>;
+
+    /// Writes a file as a whole or not at all, in place of one that may be there. It can't be lost
+    /// once this returns.
+    fn put(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let new = format!("{name}.new");
+        match self.remove(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = self.create(&new, bytes.len() as u64)?;
+        file.write_at(bytes, 0)?;
+        file.sync()?;
+        self.rename(&new, name)?;
+        self.sync_names()
+    }
 }
 
 /// A file that is open for writing.

@@ -46,6 +46,7 @@
 //! | [`differences`] | differences between a world file and a persistent world |
 //! | [`migration`] | another world file for a persistent world |
 //! | [`backup`] | copies of a world from which it can be restored |
+//! | `bucket` | a folder in an S3-compatible store, where the feature `s3` is on |
 //! | [`folder`] | the folder, its lock and its identity |
 //! | [`values`] | values of attributes as people write them |
 //! | [`recording`] | recordings |
@@ -54,6 +55,8 @@
 
 pub mod ahead;
 pub mod backup;
+#[cfg(feature = "s3")]
+pub mod bucket;
 pub mod characters;
 pub mod checkpoint;
 pub mod code;

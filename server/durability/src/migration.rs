@@ -32,10 +32,12 @@ use changes::{Changes, counted};
 use names::Names;
 
 /// Options of a migration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MigrationOptions {
     /// Entities of kinds that are gone are removed.
     pub removes_entities: bool,
+    /// Attributes that have another name in the new file: the old one, and the new one.
+    pub renames: Vec<(String, String)>,
 }
 
 /// A migrated world.
@@ -76,6 +78,12 @@ pub enum MigrationError {
         found: usize,
         needed: u32,
     },
+    #[error("rename {old}={new}: {reason}")]
+    Rename {
+        old: String,
+        new: String,
+        reason: &'static str,
+    },
     #[error("the migrated world does not run: {0}")]
     Invalid(#[from] RestoreError),
 }
@@ -84,7 +92,7 @@ pub enum MigrationError {
 pub fn migrate(
     kept: Body,
     given: &WorldConfig,
-    options: MigrationOptions,
+    options: &MigrationOptions,
 ) -> Result<Migrated, MigrationError> {
     let axes = [kept.world.dimensions(), given.dimensions()];
     if axes[0] != axes[1] {
@@ -94,7 +102,7 @@ pub fn migrate(
         });
     }
     let old_world = kept.world;
-    let names = Names::new(&old_world, given);
+    let names = Names::new(&old_world, given, &options.renames)?;
     let mut changes = Changes::default();
     names.describe(&mut changes);
     let mut snapshot = empty(given, &kept.snapshot);

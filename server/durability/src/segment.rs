@@ -71,5 +71,5 @@ pub fn check_head(bytes: &[u8], first: u64) -> Option<u32> {
 }
 
 const PREFIX: &str = "journal-";
-const MAGIC: &[u8; 8] = b"MYRIADS1";
+pub const MAGIC: &[u8; 8] = b"MYRIADS1";
 pub const HEAD_BYTES: usize = 24;

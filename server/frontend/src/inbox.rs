@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use accounts::identity::Identity;
 use accounts::network::Network;
@@ -11,6 +12,7 @@ use gpu_kernels::listen::SubscribeError;
 use platform::metrics::counts::Refusals;
 use shared::wire::control::Ticket;
 use shared::wire::request::RequestBody;
+use shared::world::mix::mix;
 use shared::{ClientRow, CommandKind, EntityId, Tick};
 
 /// A session's number within its shard, never used twice.
@@ -36,6 +38,43 @@ pub struct Inbox {
     /// For the ticks after this one: they stay when the tick swaps the inbox.
     later: VecDeque<Batch>,
     pub refusals: Refusals,
+    /// There if a command for this tick is to be traced.
+    pub sample: Option<Sample>,
+}
+
+/// One of the commands for a tick, each as likely as the others.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample {
+    seed: u64,
+    seen: u64,
+    pub command: Option<SampledCommand>,
+}
+
+/// A command that is traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampledCommand {
+    pub kind: CommandKind,
+    /// When its shard had read its datagram.
+    pub arrived: Instant,
+}
+
+impl Sample {
+    /// Another seed picks other commands.
+    pub fn new(seed: u64) -> Sample {
+        Sample {
+            // Those of ticks differ in few bits, which one step does not spread.
+            seed: mix(seed, 0),
+            ..Sample::default()
+        }
+    }
+
+    fn see(&mut self, kind: CommandKind) {
+        self.seen += 1;
+        if mix(self.seed, self.seen).is_multiple_of(self.seen) {
+            let arrived = Instant::now();
+            self.command = Some(SampledCommand { kind, arrived });
+        }
+    }
 }
 
 /// A session that begins or ends.
@@ -122,6 +161,9 @@ impl Inbox {
 
     /// Appends a command for this tick.
     pub fn push(&mut self, command: ClientCommand, words: &[i32]) {
+        if let Some(sample) = &mut self.sample {
+            sample.see(command.kind);
+        }
         append(&mut self.commands, command, words);
     }
 
@@ -133,6 +175,7 @@ impl Inbox {
         self.requests.clear();
         self.commands.clear();
         self.refusals = Refusals::default();
+        self.sample = None;
     }
 }
 
@@ -199,6 +242,30 @@ mod tests {
         assert_eq!(
             changes,
             [SessionChange::Join(joined), SessionChange::Leave(left)]
+        );
+    }
+
+    #[test]
+    fn each_command_of_a_tick_is_as_likely_to_be_traced() {
+        let command = |kind| ClientCommand {
+            entity: EntityId::new(1, 1),
+            sequence: 0,
+            kind: CommandKind(kind),
+        };
+        let mut inbox = Inbox::default();
+        inbox.push(command(2), &[]);
+        assert!(inbox.sample.is_none(), "no tick asked for one");
+        let mut counts = [0; 8];
+        for round in 0..8000 {
+            inbox.reset();
+            inbox.sample = Some(Sample::new(round));
+            (0..8).for_each(|kind| inbox.push(command(kind), &[]));
+            let sampled = inbox.sample.and_then(|sample| sample.command).unwrap();
+            counts[usize::from(sampled.kind.0)] += 1;
+        }
+        assert!(
+            counts.iter().all(|count| (800..1200).contains(count)),
+            "{counts:?}"
         );
     }
 

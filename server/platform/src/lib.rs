@@ -11,6 +11,8 @@
 //! | [`tls`] | certificates that this machine trusts |
 //! | [`renewal`] | certificates, keys and tokens that change while the server runs |
 //! | [`waits`], [`runtime`] | waits for something outside; a runtime that ends without waiting |
+//! | `request` | HTTP requests to other programs, where a feature needs them |
+//! | [`traces`], [`trace_options`] | traces of commands, where the feature `traces` is on |
 //! | [`scheduling`] | threads with a core of their own, and those that give way to the world |
 #![forbid(unsafe_code)]
 
@@ -21,7 +23,12 @@ pub mod private;
 pub mod rate_limit;
 pub mod reach;
 pub mod renewal;
+#[cfg(feature = "request")]
+pub mod request;
 pub mod runtime;
 pub mod scheduling;
 pub mod tls;
+pub mod trace_options;
+#[cfg_attr(not(feature = "traces"), path = "no_traces.rs")]
+pub mod traces;
 pub mod waits;

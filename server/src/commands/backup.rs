@@ -1,36 +1,49 @@
 //! `myriad backup` and `myriad restore`.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::cli::threads;
+use client_bot::connect::resolve;
 use client_bot::say;
 use client_bot::signals::Endings;
 use durability::backup::{self, Retention, Shipped};
+#[cfg(feature = "s3")]
+use durability::bucket::Bucket;
 use durability::characters::CharacterStore;
 use durability::characters::file::FILE;
 use durability::checkpoint;
-use durability::disk::Folder;
+use durability::disk::{Disk, Folder};
 use durability::folder::{DataFolder, write};
 use durability::recovered::Stored;
+use platform::metrics::port::{self, Shown};
+use platform::metrics::table;
 use tick::backend::BackendOptions;
 use tracing::error;
 
 use super::arguments::{moment, span};
 use super::persistent::{recover, size_text};
+use crate::version;
 
 #[derive(Debug, Args)]
 pub struct BackupArguments {
     /// Folder of `myriad serve --data`, whose server may run
     folder: PathBuf,
-    /// Folder of the backup, which it brings up to date
-    #[arg(long, value_name = "DIR")]
-    to: PathBuf,
+    /// Folder or S3-compatible store of the backup, which it brings up to date
+    #[arg(long, value_name = "DIR|s3://BUCKET/PREFIX")]
+    to: String,
+    #[command(flatten)]
+    store: StoreArguments,
     /// Do it again after each such time, as in 10s, until Ctrl-C
     #[arg(long, value_name = "SPAN", value_parser = span)]
     every: Option<Duration>,
+    /// With --every: serve Prometheus metrics of backups on http://ADDRESS/metrics
+    #[arg(long, value_name = "ADDRESS", value_parser = resolve)]
+    metrics: Option<SocketAddr>,
     /// Remove what is older, as in 30d
     #[arg(long, value_name = "SPAN", value_parser = span)]
     keep_for: Option<Duration>,
@@ -44,12 +57,29 @@ pub fn backup(arguments: &BackupArguments) -> Result<()> {
     let Some(every) = arguments.every else {
         return print(ship(arguments)?);
     };
+    if let Some(address) = arguments.metrics {
+        let shown = Shown {
+            build: version::labels(),
+            ..Shown::default()
+        };
+        shown.readiness.is_open.store(true, Ordering::Relaxed);
+        let address = port::serve(address, shown)?;
+        say!("metrics on http://{address}/metrics");
+    }
     let endings = Endings::new();
     loop {
         // A disk that is away now may be back.
         match ship(arguments) {
-            Ok(shipped) => print(shipped)?,
-            Err(error) => error!("the backup is not up to date: {error:#}"),
+            Ok(shipped) => {
+                let millis = shipped.point.time;
+                table::BACKUP_TIME.set(millis / 1000);
+                table::BACKUP_BYTES.add(shipped.bytes);
+                print(shipped)?;
+            }
+            Err(error) => {
+                table::BACKUP_FAILURES.add(1);
+                error!("the backup is not up to date: {error:#}");
+            }
         }
         if endings.wait(every) {
             return Ok(());
@@ -57,16 +87,56 @@ pub fn backup(arguments: &BackupArguments) -> Result<()> {
     }
 }
 
+/// How to reach a store of objects.
+#[derive(Debug, Args)]
+struct StoreArguments {
+    /// Address of the S3-compatible store [default: AWS_ENDPOINT_URL, or that of AWS_REGION]
+    #[arg(long, value_name = "URL")]
+    s3_endpoint: Option<String>,
+}
+
+/// Where a backup is.
+enum Place {
+    Folder(PathBuf),
+    #[cfg(feature = "s3")]
+    Bucket(Bucket),
+}
+
+impl Place {
+    fn parse(text: &str, store: &StoreArguments) -> Result<Place> {
+        if !text.starts_with("s3://") {
+            return Ok(Place::Folder(text.into()));
+        }
+        #[cfg(feature = "s3")]
+        {
+            Bucket::open(text, store.s3_endpoint.as_deref()).map(Place::Bucket)
+        }
+        #[cfg(not(feature = "s3"))]
+        {
+            let _ = &store.s3_endpoint;
+            bail!("this build keeps backups in folders only: build with `--features s3`")
+        }
+    }
+}
+
 fn ship(arguments: &BackupArguments) -> Result<Shipped> {
+    match Place::parse(&arguments.to, &arguments.store)? {
+        Place::Folder(path) => ship_to(arguments, &backup::folder(&path)?),
+        #[cfg(feature = "s3")]
+        Place::Bucket(bucket) => ship_to(arguments, &bucket),
+    }
+}
+
+fn ship_to(arguments: &BackupArguments, to: &impl Disk) -> Result<Shipped> {
     let now = SystemTime::now();
-    let shipped = backup::ship(&arguments.folder, &arguments.to, now)?;
+    let shipped = backup::ship(&arguments.folder, to, now)?;
     let retention = Retention {
         span: arguments.keep_for,
         bytes: arguments
             .keep_megabytes
             .map(|mb| mb.saturating_mul(1_000_000)),
     };
-    backup::prune(&arguments.to, retention, now)?;
+    backup::prune(to, retention, now)?;
     Ok(shipped)
 }
 
@@ -78,8 +148,11 @@ fn print(shipped: Shipped) -> Result<()> {
 
 #[derive(Debug, Args)]
 pub struct RestoreArguments {
-    /// Folder of `myriad backup`
-    folder: PathBuf,
+    /// Folder or S3-compatible store of `myriad backup`
+    #[arg(value_name = "DIR|s3://BUCKET/PREFIX")]
+    folder: String,
+    #[command(flatten)]
+    store: StoreArguments,
     /// Folder of the restored world
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
@@ -96,9 +169,17 @@ pub struct RestoreArguments {
 
 /// Restores a world from its backup. Each state on the way is compared with the recorded hash.
 pub fn restore(arguments: &RestoreArguments) -> Result<()> {
-    let (from, to) = (&arguments.folder, &arguments.to);
+    match Place::parse(&arguments.folder, &arguments.store)? {
+        Place::Folder(path) => restore_from(arguments, &Folder::new(path)),
+        #[cfg(feature = "s3")]
+        Place::Bucket(bucket) => restore_from(arguments, &bucket),
+    }
+}
+
+fn restore_from(arguments: &RestoreArguments, from: &impl Disk) -> Result<()> {
+    let to = &arguments.to;
     let listed = backup::read(from)?;
-    let listed = listed.with_context(|| format!("{} has no backup", from.display()))?;
+    let listed = listed.with_context(|| format!("{} has no backup", arguments.folder))?;
     let last = listed.points.last().context("the backup is empty")?;
     let at = match &arguments.at {
         None => last.tick,
@@ -117,12 +198,11 @@ pub fn restore(arguments: &RestoreArguments) -> Result<()> {
     if !checkpoint::ticks(&folder.disk())?.is_empty() {
         bail!("{} holds a world", to.display());
     }
-    let disk = Folder::new(from);
-    let (mut recovered, end) = recover(&disk, Some(at), arguments.backend, arguments.threads)?;
+    let (mut recovered, end) = recover(from, Some(at), arguments.backend, arguments.threads)?;
     if end.tick != at {
         bail!("the backup ends before tick {}", end.tick);
     }
-    backup::restore_identity(from, to)?;
+    backup::restore_identity(from, &folder.disk())?;
     if !recovered.world.persists.is_empty() {
         restore_characters(from, to, &mut recovered)?;
     }
@@ -134,7 +214,7 @@ pub fn restore(arguments: &RestoreArguments) -> Result<()> {
 }
 
 fn restore_characters(
-    from: &Path,
+    from: &impl Disk,
     to: &Path,
     recovered: &mut durability::recovered::Recovered,
 ) -> Result<()> {

@@ -25,10 +25,11 @@ use super::serve::{self, ServeArguments};
 use super::shell::{self, CompletionsArguments, ManArguments};
 use super::token::{self, TokenArguments};
 use super::verify::{self, VerifyArguments};
+use crate::version;
 
 /// A game server for one large shared world
 #[derive(Debug, Parser)]
-#[command(name = "myriad", version)]
+#[command(name = "myriad", version, long_version = version::long())]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -35,6 +35,9 @@ pub struct MigrateArguments {
     /// Remove the entities of kinds that the file lacks
     #[arg(long)]
     remove_entities: bool,
+    /// Name of an attribute, and its name in the new file, which has its values then
+    #[arg(long, value_name = "OLD=NEW", value_parser = rename)]
+    rename: Vec<(String, String)>,
     #[command(flatten)]
     database: DatabaseArguments,
     #[command(flatten)]
@@ -72,12 +75,13 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
     let (before, characters) = (body.world.clone(), body.roster.characters.clone());
     let options = MigrationOptions {
         removes_entities: arguments.remove_entities,
+        renames: arguments.rename.clone(),
     };
     let Migrated {
         mut body,
         changes,
         populations,
-    } = migration::migrate(body, &given, options)?;
+    } = migration::migrate(body, &given, &options)?;
     let tick = head.tick;
     say!("before tick {tick}:");
     changes.iter().for_each(|line| say!("  {line}"));
@@ -98,6 +102,7 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
         // The new world reads them by name.
         let store = CharacterStore::open(path, database.as_ref(), from)?;
         store.put(&before, &characters, head.tick)?;
+        store.rename(&arguments.rename, head.tick)?;
     } else if !given.persists.is_empty() && database.is_none() {
         CharacterStore::replace(path, Some(&Texts::new()), head.tick)?;
     }
@@ -111,6 +116,16 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
     );
     say!("the world as it was is in {}", archive.display());
     Ok(())
+}
+
+/// Parses `OLD=NEW`.
+fn rename(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((old, new)) if !old.is_empty() && !new.is_empty() => {
+            Ok((old.to_owned(), new.to_owned()))
+        }
+        _ => Err("expected the names of an attribute, as in mana=magic".to_owned()),
+    }
 }
 
 /// Copies the world into a folder within its own, which has its name once it is complete.

@@ -1,7 +1,7 @@
 //! Shared parts of the commands for persistent worlds.
 
 use anyhow::{Context, Result};
-use durability::disk::Folder;
+use durability::disk::Disk;
 use durability::log::End;
 use durability::recovered::Recovered;
 use durability::recovery::{self, Replay};
@@ -12,7 +12,7 @@ use tick::backend::{BackendOptions, start_backend};
 
 /// The world as it was before a tick, or at its end.
 pub fn recover(
-    disk: &Folder,
+    disk: &impl Disk,
     at: Option<u64>,
     backend: BackendOptions,
     threads: Option<usize>,

@@ -29,6 +29,7 @@ use super::database::DatabaseArguments;
 use super::follow::{StandbyArguments, follow_until_promoted};
 use super::lease::LeaseArguments;
 use super::pair;
+use super::traces::TraceArguments;
 use super::web::{WebArguments, say_page};
 use crate::server::{Begin, CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions};
 
@@ -58,6 +59,8 @@ pub struct ServeArguments {
     /// Serve Prometheus metrics on http://ADDRESS/metrics, and health on /healthz and /readyz
     #[arg(long, value_name = "ADDRESS", value_parser = resolve)]
     metrics: Option<SocketAddr>,
+    #[command(flatten)]
+    traces: TraceArguments,
     #[command(flatten)]
     web: WebArguments,
     #[command(flatten)]
@@ -142,6 +145,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         backend: arguments.backend,
         starter: None,
         metrics: arguments.metrics,
+        traces: arguments.traces.options(),
         web: arguments.web.serving(&renewals)?,
         http_hosts: arguments.web.hosts.names,
         record: arguments.record,

@@ -12,6 +12,7 @@ use durability::level::Level;
 use durability::recovered::Progress;
 use platform::metrics::machine;
 use platform::renewal::{Renewals, Shared};
+use platform::trace_options::TraceOptions;
 use shared::WorldConfig;
 use standby::feed::FeedOptions;
 use standby::lease::renewal::LeaseOptions;
@@ -41,6 +42,8 @@ pub struct ServerOptions {
     /// Starts another backend in place of these: for tests.
     pub starter: Option<Starter>,
     pub metrics: Option<SocketAddr>,
+    /// Where traces of commands are sent; none: they are not traced.
+    pub traces: Option<TraceOptions>,
     /// Lets browsers play, and serves them a page.
     pub web: Option<WebServing>,
     /// Names by which the HTTP ports are reached, beside those of this machine: of a proxy, for
@@ -85,6 +88,7 @@ impl ServerOptions {
             backend: BackendOptions::default(),
             starter: None,
             metrics: None,
+            traces: None,
             web: None,
             http_hosts: vec![],
             record: None,

@@ -1,4 +1,4 @@
-//! A Python with the packages that the Python client needs.
+//! A Python with the packages that tests need.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -6,20 +6,25 @@ use std::process::{Child, Command, Stdio};
 /// A Python that has aioquic: that of the build's folder, where `.ci/run` installs it, or the
 /// system's. `None`, and a line that says so, where there is none.
 pub fn interpreter() -> Option<PathBuf> {
+    interpreter_with("aioquic", "aioquic")
+}
+
+/// Likewise, with another module, which comes with a package.
+pub fn interpreter_with(module: &str, package: &str) -> Option<PathBuf> {
     let build = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
     let own = build.map(|build| build.join("python/bin/python"));
     let found = own
         .into_iter()
         .chain([PathBuf::from("python3")])
-        .find(|python| has_packages(python));
+        .find(|python| has_module(python, module));
     if found.is_none() {
-        println!("skipped: there is no Python 3.10 with aioquic (pip install aioquic)");
+        println!("skipped: there is no Python 3.10 with {module} (pip install '{package}')");
     }
     found
 }
 
-fn has_packages(python: &Path) -> bool {
-    let check = "import sys, aioquic; sys.exit(sys.version_info < (3, 10))";
+fn has_module(python: &Path, module: &str) -> bool {
+    let check = &format!("import sys, {module}; sys.exit(sys.version_info < (3, 10))");
     let status = Command::new(python)
         .args(["-c", check])
         .stdout(Stdio::null())

@@ -37,6 +37,7 @@ const DATES: &[(&str, &str)] = &[
     ),
     ("server/durability/src/code_cache.rs", "dates of files"),
     ("server/platform/src/log/queue.rs", "dates of lines"),
+    ("server/platform/src/traces.rs", "dates of spans"),
     (
         "server/src/commands/arguments.rs",
         "dates as people write them",

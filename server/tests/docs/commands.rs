@@ -33,6 +33,7 @@ fn the_commands_for_operators_work() {
 #[test]
 fn the_commands_of_operations_work() {
     check("server/operations.md");
+    check("server/capacity.md");
 }
 
 #[test]

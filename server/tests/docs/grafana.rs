@@ -72,7 +72,7 @@ fn selectors(expression: &str) -> Vec<Selector<'_>> {
         } else if ["by", "without", "on", "ignoring"].contains(&name) {
             // Labels follow.
             rest = after.split_once(')').expect("a list ends").1;
-        } else if after.starts_with('(') || is_aggregation(name) {
+        } else if is_operator(name) || after.starts_with('(') || is_aggregation(name) {
             rest = after;
         } else if let Some(inside) = after.strip_prefix('{') {
             let (inside, after) = inside.split_once('}').expect("matchers end");
@@ -88,6 +88,10 @@ fn selectors(expression: &str) -> Vec<Selector<'_>> {
         }
     }
     found
+}
+
+fn is_operator(name: &str) -> bool {
+    ["and", "or", "unless", "bool"].contains(&name)
 }
 
 /// Functions whose grouping may come before their parentheses.
@@ -119,8 +123,8 @@ fn check<'a>(expression: &'a str, place: &str) -> BTreeSet<&'a str> {
     let found = selectors(expression);
     assert!(!found.is_empty(), "{place}: no metric in {expression}");
     for Selector { name, matchers } in &found {
-        // Prometheus's own.
-        if *name == "up" {
+        // Prometheus's own, and what most programs have.
+        if *name == "up" || PROCESS.contains(name) {
             continue;
         }
         let metric = metric_of(name).unwrap_or_else(|| panic!("{place}: no metric {name}"));
@@ -144,6 +148,29 @@ fn check<'a>(expression: &'a str, place: &str) -> BTreeSet<&'a str> {
     found.into_iter().map(|selector| selector.name).collect()
 }
 
+/// What `metrics-process` shows on all systems.
+const PROCESS: [&str; 7] = [
+    "process_cpu_seconds_total",
+    "process_max_fds",
+    "process_open_fds",
+    "process_resident_memory_bytes",
+    "process_start_time_seconds",
+    "process_threads",
+    "process_virtual_memory_bytes",
+];
+
+/// What an operator must learn of a world that is kept.
+const KEPT: [&str; 8] = [
+    "myriad_backup_time_seconds",
+    "myriad_checkpoints_total",
+    "myriad_data_free_bytes",
+    "myriad_following",
+    "myriad_journal_sync_seconds",
+    "myriad_lease_held",
+    "myriad_standby_in_force",
+    "myriad_standby_lag_ticks",
+];
+
 #[test]
 fn the_dashboard_for_grafana_asks_for_metrics_that_exist() {
     let text = read("dashboard.json");
@@ -155,6 +182,8 @@ fn the_dashboard_for_grafana_asks_for_metrics_that_exist() {
         .flat_map(|expression| check(expression, "dashboard.json"))
         .collect();
     assert!(names.len() > 30, "{names:?}");
+    let missing = KEPT.iter().find(|name| !names.contains(*name));
+    assert_eq!(missing, None, "the dashboard");
     // The values that the choice of a server comes from.
     let mut queries = vec![];
     texts_of(&dashboard, "query", &mut queries);
@@ -181,9 +210,17 @@ fn the_alert_rules_ask_for_metrics_that_exist() {
     let alerts = rules.matches("- alert: ").count();
     let expressions = expressions(&rules);
     assert_eq!(expressions.len(), alerts);
+    let mut names = BTreeSet::new();
     for expression in &expressions {
-        check(expression, "alerts.yml");
+        names.extend(check(expression, "alerts.yml"));
+        // Operators give jobs other names.
+        let named = selectors(expression)
+            .into_iter()
+            .any(|selector| selector.matchers.iter().any(|(label, _)| *label == "job"));
+        assert!(!named, "{expression}");
     }
+    let missing = KEPT.iter().find(|name| !names.contains(*name));
+    assert_eq!(missing, None, "the alerts");
 }
 
 #[test]
@@ -194,6 +231,8 @@ fn expressions_are_read_as_they_are_meant() {
     };
     let sum = "sum by (stage) (rate(a_sum{x=\"b\",y=~\"$c\"}[$__rate_interval])) / 2 > on (job) d";
     assert_eq!(names(sum), ["a_sum", "d"]);
+    let sets = "g == 0 and on (job) last_over_time(h[1d]) > 0 unless i";
+    assert_eq!(names(sets), ["g", "h", "i"]);
     assert_eq!(names("topk(10, sum(e)) + 0.05 * f"), ["e", "f"]);
     let [first, ..] = &selectors(sum)[..] else {
         panic!("a metric");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use device::cpu::Workers;
-use frontend::inbox::{Inbox, SessionChange, SharedInbox};
+use frontend::inbox::{Inbox, Sample, SampledCommand, SessionChange, SharedInbox};
 use gpu_kernels::{Batch, Frame};
 use platform::metrics::counts::Refusals;
 use shared::wire::control::Ticket;
@@ -18,6 +18,10 @@ pub struct Intake {
     /// By shard: an inbox to swap in, empty between ticks but for its memory.
     spares: Vec<Inbox>,
     tickets: TicketSource,
+    /// A command of the next tick is to be traced.
+    pub wants_sample: bool,
+    /// A command of this tick that is traced, and its shard.
+    sampled: Option<(usize, SampledCommand)>,
 }
 
 impl Intake {
@@ -26,7 +30,14 @@ impl Intake {
             spares: inboxes.iter().map(|_| Inbox::default()).collect(),
             inboxes,
             tickets: TicketSource::new(),
+            wants_sample: false,
+            sampled: None,
         }
+    }
+
+    /// The command of the gathered tick that is traced, and its shard.
+    pub fn take_sampled(&mut self) -> Option<(usize, SampledCommand)> {
+        self.sampled.take()
     }
 
     /// Takes joins, leaves, requests and commands, and returns the shards' refusals.
@@ -38,9 +49,24 @@ impl Intake {
         frame: &mut Frame,
     ) -> Refusals {
         let mut refusals = Refusals::default();
+        // Each time another shard comes first.
+        let first = frame.tick.0 % self.inboxes.len().max(1) as u64;
+        let mut has_first = false;
+        self.sampled = None;
         for (shard, (shared, inbox)) in self.inboxes.iter().zip(&mut self.spares).enumerate() {
             inbox.reset();
+            if self.wants_sample {
+                inbox.sample = Some(Sample::new(frame.tick.0));
+            }
             shared.swap(inbox, frame.tick);
+            let sampled = inbox.sample.and_then(|sample| sample.command);
+            let is_first = shard as u64 >= first;
+            if let Some(sampled) = sampled
+                && (self.sampled.is_none() || is_first && !has_first)
+            {
+                self.sampled = Some((shard, sampled));
+                has_first = is_first;
+            }
             for change in inbox.changes() {
                 match change {
                     SessionChange::Join(join) => {

@@ -12,12 +12,14 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `initial` | the initial state of a loop |
+//! | [`traces`] | traces of single commands |
 //! | `durable` | the journal and checkpoints of a persistent world |
 //! | `figures` | figures of ticks, for metrics and the dashboard |
 
 mod durable;
 mod figures;
 mod initial;
+pub mod traces;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,6 +54,7 @@ use tracing::{info, warn};
 use durable::LastTick;
 use figures::{TickRecord, show_commands};
 use initial::InitialState;
+use traces::{TracedTick, Traces};
 
 use super::backend::advise;
 use super::characters::Characters;
@@ -109,6 +112,8 @@ pub struct TickLoop {
     /// Notices of an earlier tick, kept for their memory.
     spare: Notices,
     script_log: ScriptLog,
+    /// None if commands are not traced.
+    traces: Option<Traces>,
     /// Every client has acknowledged its stream up to this tick.
     acked_through: Tick,
     /// The last tick of a persistent world.
@@ -238,9 +243,15 @@ impl TickLoop {
             frame: Arc::new(frame),
             spare: Notices::default(),
             script_log,
+            traces: None,
             acked_through: Tick(0),
             last: None,
         }
+    }
+
+    /// Traces commands from the next tick on.
+    pub fn set_traces(&mut self, traces: Traces) {
+        self.traces = Some(traces);
     }
 
     /// Runs the world until `stop` is set, then ends the shards.
@@ -306,6 +317,12 @@ impl TickLoop {
         let mut clock = StepClock::start(begun);
         self.check_durability()?;
         let refusals = self.gather();
+        let traces = self.traces.as_mut();
+        let sampled = self.intake.take_sampled();
+        let sampled = sampled.filter(|_| traces.is_some_and(|traces| traces.take(begun)));
+        if sampled.is_some() {
+            clock.keep_marks();
+        }
         clock.end(Step::Gather);
         let frame = Arc::make_mut(&mut self.frame);
         self.order.order(&self.workers, frame, self.config.seed);
@@ -341,6 +358,15 @@ impl TickLoop {
             TickRecord {
                 start,
                 begun,
+                traced: sampled.map(|(shard, command)| {
+                    let marks = clock.take_marks();
+                    Box::new(TracedTick {
+                        command,
+                        shard,
+                        begun,
+                        marks,
+                    })
+                }),
                 steps: clock.times(),
                 fan_out_wait,
                 refusals,
@@ -433,6 +459,8 @@ impl TickLoop {
     /// Fills the frame: from the inboxes, the directory and the holdings.
     fn gather(&mut self) -> Refusals {
         self.reload();
+        let traces = self.traces.as_ref();
+        self.intake.wants_sample = traces.is_some_and(|traces| traces.is_due(Instant::now()));
         let frame = Arc::make_mut(&mut self.frame);
         let (requests, talk) = (&mut self.requests, &mut self.talk);
         let mut refusals = self

@@ -1,5 +1,7 @@
+use shared::world::limits::PERSIST_PREFIX;
 use shared::{Attribute, AttributeType, CommandKind, CommandSchema, Fixed, Schema, WorldConfig};
 
+use super::MigrationError;
 use super::changes::Changes;
 
 /// The names of the kept world and the given one, matched. Numbers of the one become those of
@@ -12,6 +14,8 @@ pub struct Names<'a> {
     symbols: Vec<Option<i32>>,
     /// By column of the given world: where its values come from; `None`: they are defaults.
     sources: Vec<Option<Source>>,
+    /// Attributes with another name: the old one, and the new one.
+    renames: &'a [(String, String)],
 }
 
 /// Where a column's values come from.
@@ -31,7 +35,13 @@ enum Conversion {
 }
 
 impl<'a> Names<'a> {
-    pub fn new(kept: &'a WorldConfig, given: &'a WorldConfig) -> Names<'a> {
+    /// Fails if a rename is not of an attribute that is gone to one that is new.
+    pub fn new(
+        kept: &'a WorldConfig,
+        given: &'a WorldConfig,
+        renames: &'a [(String, String)],
+    ) -> Result<Names<'a>, MigrationError> {
+        check_renames(&kept.schema, &given.schema, renames)?;
         let kinds = kept.schema.kinds.iter();
         let kind = |name: &str| u16::try_from(given.schema.kind(name)?).ok();
         let new_symbols = &given.schema.symbols;
@@ -39,7 +49,7 @@ impl<'a> Names<'a> {
             let place = new_symbols.iter().position(|new| new == name)?;
             i32::try_from(place).ok()
         };
-        Names {
+        Ok(Names {
             kept,
             given,
             kinds: kinds.map(|old| kind(&old.name)).collect(),
@@ -48,9 +58,10 @@ impl<'a> Names<'a> {
                 .schema
                 .attributes
                 .iter()
-                .map(|new| source(&kept.schema, new))
+                .map(|new| source(&kept.schema, new, old_name(renames, &new.name)))
                 .collect(),
-        }
+            renames,
+        })
     }
 
     /// The number of a kind; `None` if it is gone.
@@ -107,12 +118,23 @@ impl<'a> Names<'a> {
         let new = self
             .given
             .schema
-            .command_named(&old.name)
+            .command_named(&self.new_command_name(&old.name))
             .ok_or("is gone")?;
         match old.words == new.words {
             true => Ok(Pair { old, new }),
             false => Err("has other parameters"),
         }
+    }
+
+    /// The name of a command in the given world: one that gives an account's value to its entity
+    /// is named for the attribute.
+    fn new_command_name(&self, kept: &str) -> String {
+        let attribute = kept.strip_prefix(PERSIST_PREFIX);
+        let rename = attribute.and_then(|own| self.renames.iter().find(|(old, _)| old == own));
+        rename.map_or_else(
+            || kept.to_owned(),
+            |(_, new)| format!("{PERSIST_PREFIX}{new}"),
+        )
     }
 
     /// Reports additions, removals and changes of type.
@@ -146,9 +168,13 @@ impl<'a> Names<'a> {
             ));
         }
         for (column, new) in given.attributes.iter().enumerate() {
-            let Some(old) = kept.column(&new.name).map(|old| &kept.attributes[old]) else {
+            let before = old_name(self.renames, &new.name);
+            let Some(old) = kept.column(before).map(|old| &kept.attributes[old]) else {
                 continue;
             };
+            if before != new.name {
+                changes.say(format!("attribute {before} is {} now", new.name));
+            }
             if old.ty != new.ty {
                 let (from, to) = (old.ty.name(), new.ty.name());
                 let then = match self.source(column) {
@@ -158,7 +184,10 @@ impl<'a> Names<'a> {
                 changes.say(format!("attribute {}: {from}, now {to}; {then}", new.name));
             }
         }
-        let is_gone = |attribute: &&Attribute| given.column(&attribute.name).is_none();
+        let is_renamed = |name: &str| self.renames.iter().any(|(old, _)| old == name);
+        let is_gone = |attribute: &&Attribute| {
+            given.column(&attribute.name).is_none() && !is_renamed(&attribute.name)
+        };
         for attribute in kept.attributes.iter().filter(is_gone) {
             changes.say(format!("attribute {} is gone", attribute.name));
         }
@@ -170,12 +199,16 @@ impl<'a> Names<'a> {
             changes.say(format!("symbol {symbol:?} is gone"));
         }
         for command in &kept.commands {
-            if given.command_named(&command.name).is_none() {
+            if given
+                .command_named(&self.new_command_name(&command.name))
+                .is_none()
+            {
                 changes.say(format!("command {} is gone", command.name));
             }
         }
         for command in &given.commands {
-            if kept.command_named(&command.name).is_none() {
+            let mut others = kept.commands.iter();
+            if !others.any(|old| self.new_command_name(&old.name) == command.name) {
                 changes.say(format!("command {} is new", command.name));
             }
         }
@@ -188,8 +221,45 @@ pub struct Pair<'a> {
     pub new: &'a CommandSchema,
 }
 
-fn source(kept: &Schema, new: &Attribute) -> Option<Source> {
-    let column = kept.column(&new.name)?;
+/// The name of an attribute in the kept world.
+pub fn old_name<'a>(renames: &'a [(String, String)], new: &'a str) -> &'a str {
+    let rename = renames.iter().find(|rename| rename.1 == new);
+    rename.map_or(new, |(old, _)| old)
+}
+
+fn check_renames(
+    kept: &Schema,
+    given: &Schema,
+    renames: &[(String, String)],
+) -> Result<(), MigrationError> {
+    for (place, (old, new)) in renames.iter().enumerate() {
+        let is_double = renames[..place]
+            .iter()
+            .any(|(other, another)| other == old || another == new);
+        let reason = if kept.column(old).is_none() {
+            "the world has no attribute of the first name"
+        } else if given.column(new).is_none() {
+            "the new file has no attribute of the second name"
+        } else if given.column(old).is_some() {
+            "the new file still has an attribute of the first name"
+        } else if kept.column(new).is_some() {
+            "the world has an attribute of the second name already"
+        } else if is_double {
+            "one of the names is renamed twice"
+        } else {
+            continue;
+        };
+        return Err(MigrationError::Rename {
+            old: old.clone(),
+            new: new.clone(),
+            reason,
+        });
+    }
+    Ok(())
+}
+
+fn source(kept: &Schema, new: &Attribute, old_name: &str) -> Option<Source> {
+    let column = kept.column(old_name)?;
     let old = &kept.attributes[column];
     let conversion = match (old.ty, new.ty) {
         (AttributeType::Symbol, AttributeType::Symbol) => Conversion::Symbols,

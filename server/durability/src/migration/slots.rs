@@ -14,7 +14,7 @@ pub fn migrate(
     names: &Names<'_>,
     kept: &Snapshot,
     new: &mut Snapshot,
-    options: MigrationOptions,
+    options: &MigrationOptions,
     changes: &mut Changes,
 ) -> Result<Vec<EntityId>, MigrationError> {
     check_room(names, kept)?;

@@ -102,7 +102,7 @@ fn symbol(world: &WorldConfig, name: &str) -> i32 {
 }
 
 fn migrated(body: Body, given: &WorldConfig) -> Migrated {
-    migrate(body, given, MigrationOptions::default()).unwrap()
+    migrate(body, given, &MigrationOptions::default()).unwrap()
 }
 
 /// Whether any line has these parts.
@@ -200,8 +200,84 @@ fn numbers_become_numbers_of_another_type() {
         &migrated,
         "attribute mana: i32, now fixed; its values are converted",
     );
-    let back = super::migrate(migrated.body, &kept(), MigrationOptions::default()).unwrap();
+    let back = super::migrate(migrated.body, &kept(), &MigrationOptions::default()).unwrap();
     assert_eq!(get(&back.body, 0, "mana"), -3);
+}
+
+#[test]
+fn a_value_that_an_account_is_to_get_arrives_under_another_name() {
+    let persisted = KINDS.replace(
+        "'mana', type = 'i32'",
+        "'mana', type = 'i32', persist = true",
+    );
+    let before = world("capacity = 8", &persisted, SCRIPTS);
+    let mut body = state(&before);
+    let kind = before.schema.command_named("inherit_mana").unwrap().kind;
+    let mut command = TimedCommand::new(Tick(3), EntityId::new(0, 1), kind.id(), &[9]);
+    command.sequence = 0;
+    body.snapshot.timed.push(command);
+    body.snapshot.next_sequence = 1;
+    let given = world(
+        "capacity = 8",
+        &persisted.replace("'mana'", "'magic'"),
+        SCRIPTS,
+    );
+    let options = MigrationOptions {
+        renames: vec![("mana".to_owned(), "magic".to_owned())],
+        ..MigrationOptions::default()
+    };
+    let migrated = migrate(body, &given, &options).unwrap();
+    assert_eq!(migrated.changes, ["attribute mana is magic now"]);
+    let end = Body {
+        snapshot: runs_on(&migrated.body, 4),
+        ..migrated.body
+    };
+    assert_eq!(get(&end, 0, "magic"), 9);
+}
+
+#[test]
+fn a_renamed_attribute_keeps_its_values_and_its_conversion() {
+    let mut body = state(&kept());
+    set(&mut body, 0, "mana", 9);
+    set(&mut body, 1, "team", symbol(&kept(), "blue"));
+    let kinds = KINDS
+        .replace(
+            "'mana', type = 'i32'",
+            "'magic', type = 'fixed', default = 3",
+        )
+        .replace("'team'", "'side'");
+    let scripts = SCRIPTS.replace("me.team", "me.side");
+    let given = world("capacity = 8", &kinds, &scripts);
+    let renames = |pairs: &[(&str, &str)]| MigrationOptions {
+        renames: pairs
+            .iter()
+            .map(|&(old, new)| (old.to_owned(), new.to_owned()))
+            .collect(),
+        ..MigrationOptions::default()
+    };
+    let options = renames(&[("mana", "magic"), ("team", "side")]);
+    let migrated = migrate(body, &given, &options).unwrap();
+    assert_eq!(get(&migrated.body, 0, "magic"), 9 * 4096);
+    assert_eq!(get(&migrated.body, 1, "side"), symbol(&given, "blue"));
+    says(&migrated, "attribute mana is magic now");
+    says(&migrated, "attribute team is side now");
+    assert!(!migrated.changes.iter().any(|line| line.contains("is gone")));
+    runs_on(&migrated.body, 3);
+    for (pair, expected) in [
+        (("manna", "magic"), "no attribute of the first name"),
+        (("mana", "magik"), "no attribute of the second name"),
+        (("hp", "magic"), "still has an attribute of the first name"),
+        (
+            ("mana", "hp"),
+            "has an attribute of the second name already",
+        ),
+    ] {
+        let refused = migrate(state(&kept()), &given, &renames(&[pair])).unwrap_err();
+        assert!(refused.to_string().contains(expected), "{refused}");
+    }
+    let twice = renames(&[("mana", "magic"), ("team", "magic")]);
+    let refused = migrate(state(&kept()), &given, &twice).unwrap_err();
+    assert!(refused.to_string().contains("renamed twice"), "{refused}");
 }
 
 #[test]
@@ -250,7 +326,7 @@ fn waiting_commands_run_as_what_they_were() {
         &kinds,
         &scripts.replace("grow", "shrink"),
     );
-    let migrated = super::migrate(end, &fewer, MigrationOptions::default()).unwrap();
+    let migrated = super::migrate(end, &fewer, &MigrationOptions::default()).unwrap();
     assert!(migrated.body.snapshot.timed.is_empty());
     says(&migrated, "1 waiting command is dropped: grow is gone");
 }
@@ -279,13 +355,14 @@ fn entities_of_a_kind_that_is_gone_are_removed_only_if_that_is_meant() {
     let body = state(&kept());
     let kinds = &KINDS[..KINDS.find("[[kind]]\n    name = 'item'").unwrap()];
     let given = world("capacity = 8", kinds, SCRIPTS);
-    let refused = migrate(state(&kept()), &given, MigrationOptions::default());
+    let refused = migrate(state(&kept()), &given, &MigrationOptions::default());
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("1 of item"), "{refused}");
     let options = MigrationOptions {
         removes_entities: true,
+        ..MigrationOptions::default()
     };
-    let migrated = migrate(body, &given, options).unwrap();
+    let migrated = migrate(body, &given, &options).unwrap();
     says(&migrated, "kind item is gone: 1 entity is removed");
     assert_eq!(migrated.body.deaths, [EntityId::new(2, 1)]);
     assert_eq!(migrated.body.snapshot.states[2], SlotState::Resting);
@@ -295,7 +372,7 @@ fn entities_of_a_kind_that_is_gone_are_removed_only_if_that_is_meant() {
 #[test]
 fn a_smaller_capacity_needs_free_slots() {
     let given = |capacity: u32| world(&format!("capacity = {capacity}"), KINDS, SCRIPTS);
-    let refused = migrate(state(&kept()), &given(2), MigrationOptions::default());
+    let refused = migrate(state(&kept()), &given(2), &MigrationOptions::default());
     let refused = refused.unwrap_err().to_string();
     assert!(
         refused.contains("1 entities live in higher slots"),
@@ -330,7 +407,7 @@ fn a_rest_continues_under_its_commands_name() {
         let given = world("capacity = 8", &format!("{commands}{KINDS}"), &scripts);
         let mut body = state(&kept);
         body.snapshot.ready[rests.len() + plant] = Tick(40);
-        let migrated = migrate(body, &given, MigrationOptions::default()).unwrap();
+        let migrated = migrate(body, &given, &MigrationOptions::default()).unwrap();
         let mut expected = vec![Tick(0); 8];
         expected[1] = ready;
         assert_eq!(migrated.body.snapshot.ready, expected, "{cooldown}");
@@ -359,7 +436,11 @@ fn what_the_world_shares_keeps_its_values_at_any_capacity() {
         assert_eq!(get(&other, capacity as usize, "round"), 9);
         runs_on(&other, 3);
     }
-    let refused = migrate(in_round_9(), &given(2, SHARED), MigrationOptions::default());
+    let refused = migrate(
+        in_round_9(),
+        &given(2, SHARED),
+        &MigrationOptions::default(),
+    );
     assert!(refused.unwrap_err().to_string().contains("at least 3"));
     // Gone, its slot is one of those that are free.
     let without = migrated(in_round_9(), &given(9, "")).body;

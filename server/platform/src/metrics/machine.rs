@@ -1,6 +1,7 @@
 //! Figures of the operating system (Linux) for this machine and this process.
 
 use std::fs;
+use std::path::Path;
 
 use super::memory::memory;
 
@@ -36,6 +37,12 @@ pub fn thread_seconds_of(process: u32, mut is_counted: impl FnMut(&str) -> bool)
 /// Memory that this process could still take.
 pub fn memory_available() -> Option<u64> {
     memory().available
+}
+
+/// Bytes that users without privileges can still write to the disk with a folder.
+pub fn disk_free(folder: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 /// Threads that can run at once.

@@ -1,6 +1,7 @@
 //! The HTTP port that shows the metrics.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use hyper::StatusCode;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use metrics_process::Collector;
 
 use super::{table, telemetry};
 use crate::http::{self, HttpRequest, Limits, PLAIN_TEXT, Page, Site};
@@ -27,10 +29,22 @@ pub struct Readiness {
     pub stop: Arc<AtomicBool>,
 }
 
+/// What the port shows beside the metrics of ticks.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    pub readiness: Readiness,
+    /// The port's names beside the machine's own.
+    pub names: Vec<String>,
+    /// The labels of `myriad_build_info`.
+    pub build: Vec<(&'static str, String)>,
+    /// The folder of a persistent world.
+    pub data: Option<PathBuf>,
+}
+
 /// Records metrics, and serves `http://ADDRESS/metrics` until the process ends, `/healthz` (the
-/// process answers) and `/readyz` (clients are admitted). `names` are those of the port beside the
-/// machine's own. Returns the address: its port may have been 0.
-pub fn serve(address: SocketAddr, readiness: Readiness, names: Vec<String>) -> Result<SocketAddr> {
+/// process answers) and `/readyz` (clients are admitted). Returns the address: its port may have
+/// been 0.
+pub fn serve(address: SocketAddr, shown: Shown) -> Result<SocketAddr> {
     let metrics = PrometheusBuilder::new()
         .install_recorder()
         .context("cannot record metrics")?;
@@ -38,9 +52,10 @@ pub fn serve(address: SocketAddr, readiness: Readiness, names: Vec<String>) -> R
         http::bind(address).with_context(|| format!("cannot serve metrics on {address}"))?;
     let pages = Pages {
         metrics: metrics.clone(),
-        readiness,
-        names,
+        process: Collector::default(),
+        shown: shown.clone(),
     };
+    pages.process.describe();
     // Histograms drain their samples then.
     let upkeep = move || {
         metrics.run_upkeep();
@@ -48,13 +63,15 @@ pub fn serve(address: SocketAddr, readiness: Readiness, names: Vec<String>) -> R
     };
     http::serve_at(listener, "metrics", Arc::new(pages), LIMITS, upkeep)?;
     table::describe();
+    table::BUILD_INFO.say(&shown.build);
     Ok(address)
 }
 
 struct Pages {
     metrics: PrometheusHandle,
-    readiness: Readiness,
-    names: Vec<String>,
+    /// The usual `process_*`.
+    process: Collector,
+    shown: Shown,
 }
 
 impl Site for Pages {
@@ -62,16 +79,18 @@ impl Site for Pages {
         match &*request.path {
             "/metrics" => {
                 telemetry::record_memory();
+                telemetry::record_disk(self.shown.data.as_deref());
+                self.process.collect();
                 Page::new(METRICS_TEXT, self.metrics.render())
             }
             "/healthz" => Page::new(PLAIN_TEXT, "alive\n"),
-            "/readyz" => self.readiness.page(),
+            "/readyz" => self.shown.readiness.page(),
             _ => Page::not_found("the pages are /metrics, /healthz and /readyz\n"),
         }
     }
 
     fn names(&self) -> &[String] {
-        &self.names
+        &self.shown.names
     }
 }
 

@@ -73,6 +73,16 @@ impl StepTimes {
 pub struct StepClock {
     times: StepTimes,
     since: Instant,
+    /// None if only the times are of interest.
+    marks: Option<Vec<Mark>>,
+}
+
+/// A step, and when it was. Some come twice in a tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    pub step: Step,
+    pub from: Instant,
+    pub to: Instant,
 }
 
 impl StepClock {
@@ -80,13 +90,32 @@ impl StepClock {
         StepClock {
             times: StepTimes::default(),
             since: now,
+            marks: None,
         }
+    }
+
+    /// From now on also notes when each step is.
+    pub fn keep_marks(&mut self) {
+        self.marks = Some(Vec::with_capacity(Step::ALL.len() + 2));
+    }
+
+    /// The steps so far, if they are kept.
+    pub fn take_marks(&mut self) -> Vec<Mark> {
+        self.marks.take().unwrap_or_default()
     }
 
     /// The step ends now, and the next one begins.
     pub fn end(&mut self, step: Step) {
+        let from = self.since;
         let time = self.lap();
         self.times.0[step as usize] += time;
+        if let Some(marks) = &mut self.marks {
+            marks.push(Mark {
+                step,
+                from,
+                to: self.since,
+            });
+        }
     }
 
     /// The time since the last step, which counts as none.

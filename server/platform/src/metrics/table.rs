@@ -77,6 +77,11 @@ impl Gauge {
     pub fn set_to(&self, value: &'static str, number: u64) {
         gauge!(self.0.name, self.0.label_name() => value).set(number as f64);
     }
+
+    /// For a gauge that is always 1 and says something by its labels.
+    pub fn say(&self, labels: &[(&'static str, String)]) {
+        gauge!(self.0.name, labels).set(1.0);
+    }
 }
 
 impl Histogram {
@@ -287,6 +292,16 @@ table! {
         "requests and connections that the web port refused: `crowded` (evicted by others), `slow`, `malformed`, `large`, `foreign` (a page of another origin, or another host's name), `token` (a wrong one), `guessing` (after too many wrong ones), `viewers` (too many dashboards), `often` (too many requests of a dashboard), `busy`";
     DASHBOARDS: Gauge = "myriad_dashboards",
         "open dashboards";
+    BUILD_INFO: Gauge = "myriad_build_info" ["version": &[]],
+        "always 1; further labels are `commit`, `protocol`, `tick`, `journal`, `checkpoint` and `recording`: the lines of `myriad --version`";
+    BACKUP_TIME: Gauge = "myriad_backup_time_seconds",
+        "when the backup was last up to date, in seconds since 1970; of `myriad backup` only, else 0";
+    BACKUP_BYTES: Counter = "myriad_backup_bytes_total",
+        "bytes that `myriad backup` has written";
+    BACKUP_FAILURES: Counter = "myriad_backup_failures_total",
+        "attempts of `myriad backup` that failed";
+    DATA_FREE: Gauge = "myriad_data_free_bytes",
+        "free bytes of the disk with the folder of the persistent world; 0 without one";
     MEMORY: Gauge = "myriad_memory_bytes",
         "memory of this process";
     MEMORY_AVAILABLE: Gauge = "myriad_memory_available_bytes",

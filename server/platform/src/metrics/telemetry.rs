@@ -1,5 +1,6 @@
 //! Figures for Prometheus.
 
+use std::path::Path;
 use std::time::Duration;
 
 use gpu_kernels::{Stage, TickOutput};
@@ -35,6 +36,11 @@ pub fn record_memory() {
     table::MEMORY.set(machine::rss_bytes());
     table::MEMORY_AVAILABLE.set(memory.available.unwrap_or(0));
     table::MEMORY_LIMIT.set(memory.total.unwrap_or(0));
+}
+
+/// Records the free space of the disk with a world's folder, which may be away.
+pub fn record_disk(folder: Option<&Path>) {
+    table::DATA_FREE.set(folder.and_then(machine::disk_free).unwrap_or(0));
 }
 
 /// Records one tick.

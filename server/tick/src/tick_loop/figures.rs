@@ -13,12 +13,15 @@ use shared::world::command::COMMANDS_MAX;
 use shared::{CommandKind, WorldConfig};
 use tracing::debug;
 
+use super::traces::TracedTick;
 use super::{Start, TickLoop};
 
 /// A tick on the tick thread, for the figures.
 pub struct TickRecord {
     pub(super) start: Start,
     pub(super) begun: Instant,
+    /// Its command that is traced.
+    pub(super) traced: Option<Box<TracedTick>>,
     /// The thread's work, without `fan_out_wait`.
     pub(super) steps: StepTimes,
     /// How long the tick waited for the fan-out of the one before.
@@ -66,6 +69,10 @@ impl TickLoop {
             malformed: record.refusals.malformed,
             commands_over_quota: record.refusals.commands_over_quota,
         };
+        if let (Some(traces), Some(traced)) = (&self.traces, &record.traced) {
+            let world = (&self.config, report.counts.sessions);
+            traces.export(traced, &publication.output, &report, world);
+        }
         if !late_by.is_zero() {
             debug!(tick = %publication.tick, ?late_by, "a late tick");
         }
