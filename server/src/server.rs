@@ -461,7 +461,8 @@ fn start_guard(options: &ServerOptions, folder: Option<&DataFolder>) -> Result<A
         true if !options.listen.ip().is_loopback() => warn!("the server is {who}"),
         _ => info!("authentication: {who}"),
     }
-    let guard = Guard::new(authenticator, options.clients_per_network);
+    let guard = Guard::new(authenticator, options.clients_per_network)
+        .revoking(options.revocations.clone());
     if let Some(folder) = folder {
         bans::keep(&guard, folder)?;
     }

@@ -158,7 +158,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
             ..DataOptions::new(folder)
         }),
         standby: arguments.standby.primary(&renewals)?,
-        lease: arguments.lease.options(arguments.listen)?,
+        lease: arguments.lease.options(arguments.listen, &renewals)?,
         admin: arguments.admin,
         talk_filter: match &arguments.talk_filter {
             Some(path) => Arc::new(word_list(path, &renewals)?),
@@ -166,6 +166,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         },
         names: arguments.names,
         authenticator: arguments.accounts.authenticator(&renewals)?,
+        revocations: arguments.accounts.revocations(&renewals)?,
         clients_per_network: arguments.accounts.clients_per_network.unwrap_or(u32::MAX),
         update_url: arguments.update_url,
         renewals,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use accounts::authenticator::Authenticator;
 use accounts::names::NameRule;
+use accounts::revocations::Revocations;
 use accounts::shared_word::SharedWord;
 use durability::characters::postgres::Database;
 use durability::level::Level;
@@ -55,6 +56,8 @@ pub struct ServerOptions {
     pub lease: Option<LeaseOptions>,
     /// Authenticates clients by their tokens.
     pub authenticator: Arc<dyn Authenticator>,
+    /// Tokens that are refused though they are good; sessions with them end.
+    pub revocations: Option<Shared<Revocations>>,
     /// Filters texts of players.
     pub talk_filter: Arc<dyn TalkFilter>,
     /// Which names of players and channels count as equal.
@@ -92,6 +95,7 @@ impl ServerOptions {
             standby: None,
             lease: None,
             authenticator: Arc::new(SharedWord::new("")),
+            revocations: None,
             talk_filter: Arc::new(NoFilter),
             names: NameRule::default(),
             admin: None,
@@ -169,7 +173,7 @@ pub struct WebServing {
     pub connect_port: Option<u16>,
     /// Pages of these origins may connect; empty: of all.
     pub origins: Vec<String>,
-    /// The token of the dashboard. Without one it is shown to this machine
+    /// The tokens of the dashboard, one a line. Without any it is shown to this machine
     /// only, at an address of this machine only.
     pub dashboard_token: Option<Shared<str>>,
     /// A folder with the files of a custom page. They replace those of the page that is part of

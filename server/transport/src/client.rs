@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
+use accounts::revocations::ShownToken;
 use frontend::inbox::SessionId;
 use quic::Congestion;
 use session::Session;
@@ -34,6 +35,8 @@ pub struct Player {
     pub id: SessionId,
     /// The origin of its hello.
     pub address: IpAddr,
+    /// By which its token may be revoked.
+    pub shown: Option<ShownToken>,
     pub session: Session,
     pub requests: Requests,
     /// It has sent a valid datagram.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use accounts::authenticator::Credentials;
-use accounts::guard::{Guard, NotAdmitted};
+use accounts::guard::{Admission, Guard, NotAdmitted};
 use accounts::identity::Identity;
 use accounts::moment::Moment;
+use accounts::revocations::ShownToken;
 use quic::StreamEnd;
 use shared::wire::close::{Close, Update};
 use shared::wire::control::{HELLO_BYTES_MAX, Hello};
@@ -48,6 +49,8 @@ pub struct AdmissionError {
 pub struct Admitted {
     pub hello: Hello,
     pub identity: Identity,
+    /// By which its token may be revoked.
+    pub shown: Option<ShownToken>,
     /// It is admitted only if its ticket resumes a session.
     pub must_resume: bool,
 }
@@ -92,10 +95,11 @@ impl HelloReader {
             });
         }
         let hello = Hello::decode(bytes).map_err(|error| malformed(&error))?;
-        let (identity, must_resume) = check(&hello, admission, arrival)?;
+        let (Admission { identity, shown }, must_resume) = check(&hello, admission, arrival)?;
         Ok(Some(Admitted {
             hello,
             identity,
+            shown,
             must_resume,
         }))
     }
@@ -121,7 +125,7 @@ fn check(
     hello: &Hello,
     admission: &AdmissionPolicy,
     arrival: Arrival,
-) -> Result<(Identity, bool), AdmissionError> {
+) -> Result<(Admission, bool), AdmissionError> {
     let credentials = Credentials {
         token: &hello.token,
         wished_name: &hello.name,
@@ -133,7 +137,7 @@ fn check(
         }
         admitted => (admitted, false),
     };
-    let identity = admitted.map_err(|reason| AdmissionError {
+    let admitted = admitted.map_err(|reason| AdmissionError {
         close: reason.close(),
         is_guess: matches!(&reason, NotAdmitted::Rejected(rejection) if rejection.is_guess()),
         is_guess_over: matches!(&reason, NotAdmitted::Guessing(_)),
@@ -157,7 +161,7 @@ fn check(
                 ))
             })
         }
-        _ => Ok((identity, must_resume)),
+        _ => Ok((admitted, must_resume)),
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use accounts::moment::Moment;
 use accounts::network::Network;
+use accounts::revocations::Revocations;
 use frontend::SessionWorld;
 use frontend::inbox::{Join, Leave, PendingRequest, SessionId, SharedInbox};
 use gpu_kernels::listen::SubscribeError;
@@ -53,6 +54,8 @@ pub struct Shard {
     players: HashMap<SessionId, Handle>,
     next_session: SessionId,
     admission_control: AdmissionControl,
+    /// The revocations by which all players were checked.
+    revoked: Option<Arc<Revocations>>,
     neighbours: Neighbours,
     connections_max: usize,
     /// Reused: a decoded datagram, and the buffers of a fan-out.
@@ -83,6 +86,7 @@ impl Shard {
             players: HashMap::new(),
             next_session: 0,
             admission_control: AdmissionControl::default(),
+            revoked: None,
             neighbours,
             datagram: ClientDatagram::default(),
             scratch: Scratch::default(),
@@ -245,6 +249,7 @@ impl Shard {
         let Admitted {
             hello,
             identity,
+            shown,
             must_resume,
         } = admitted;
         let id = self.next_session;
@@ -263,6 +268,7 @@ impl Shard {
         Box::new(Player {
             id,
             address,
+            shown,
             session: Session::new(limits),
             requests: Requests::new(limits.client_requests_per_second, link.now()),
             is_confirmed: false,

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use accounts::authenticator::Rejection;
+use accounts::revocations::Revocations;
 use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
 use quic::Link;
 use session::frame::TickView;
 use shared::Tick;
 use shared::wire::control::Close;
-use tracing::debug;
+use tracing::{debug, info};
 
 use super::{Shard, ShardWorld};
 use crate::client::{Client, Player, close};
@@ -33,6 +35,33 @@ impl Shard {
             },
         });
         true
+    }
+
+    /// The revocations, if they have changed since the last call: then each player is to be checked.
+    pub fn changed_revocations(&mut self) -> Option<Arc<Revocations>> {
+        let now = self.world.admission.guard.revocations()?;
+        let is_same = (self.revoked.as_ref()).is_some_and(|before| Arc::ptr_eq(before, &now));
+        self.revoked = Some(now.clone());
+        (!is_same).then_some(now)
+    }
+
+    /// Closes a player's connection if its token is revoked.
+    pub fn close_if_revoked(
+        &mut self,
+        revoked: &Revocations,
+        link: &mut impl ClientLink,
+        client: &mut Client,
+    ) {
+        let Client::Player(player) = client else {
+            return;
+        };
+        let shown = player.shown.as_ref();
+        if shown.is_some_and(|shown| revoked.is_revoked(shown)) && !player.session.is_ending() {
+            player.session.end();
+            let reason = Rejection::Revoked.to_string();
+            info!(session = player.id, address = %player.address, %reason, "a session is ended");
+            close(link, Close::Unauthorized, &reason);
+        }
     }
 
     /// Applies an event of the tick to its session.
