@@ -21,6 +21,7 @@ mod accounts;
 mod accounts_keep_their_characters;
 mod admin;
 mod admission;
+mod an_audit_leaves_nothing_out;
 mod attacks;
 mod audience;
 mod bots_expect_what_a_world_promises;

@@ -156,6 +156,14 @@ impl Guard {
         }
     }
 
+    /// The account of a good token, whether or not it is admitted.
+    pub fn account(&self, credentials: &Credentials<'_>, now: Moment) -> Option<Account> {
+        self.authenticator
+            .authenticate(credentials, now.date)
+            .ok()?
+            .account
+    }
+
     /// Admits a client whose token is not checked, as its network has shown too many wrong ones. It
     /// must then resume a session with a ticket, which can't be guessed. Every admitted client must
     /// [`Guard::leave`].

@@ -11,6 +11,7 @@ use accounts::shared_word::SharedWord;
 use durability::characters::postgres::Database;
 use durability::level::Level;
 use durability::recovered::Progress;
+use platform::audit::Audit;
 use platform::metrics::machine;
 use platform::renewal::{Renewals, Shared};
 use shared::WorldConfig;
@@ -62,6 +63,8 @@ pub struct ServerOptions {
     pub talk_filter: Arc<dyn TalkFilter>,
     /// Which names of players and channels count as equal.
     pub names: NameRule,
+    /// Notes joins, leaves, refusals, and requests of operators.
+    pub audit: Audit,
     /// The control socket for `myriad admin`: the path of a Unix socket.
     pub admin: Option<PathBuf>,
     /// The most clients from one IPv4 address or IPv6 /64.
@@ -98,6 +101,7 @@ impl ServerOptions {
             revocations: None,
             talk_filter: Arc::new(NoFilter),
             names: NameRule::default(),
+            audit: Audit::default(),
             admin: None,
             clients_per_network: u32::MAX,
             update_url: None,

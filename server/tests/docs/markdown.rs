@@ -21,6 +21,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("shared/PROTOCOL.md", 760),
     ("server/README.md", 310),
     ("server/operations.md", 170),
+    ("server/audit.md", 70),
     ("server/durability.md", 180),
     ("server/standby.md", 110),
     ("server/lease.md", 85),

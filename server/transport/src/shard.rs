@@ -1,5 +1,6 @@
 //! The clients of one shard.
 
+mod audit;
 mod publications;
 
 use std::collections::HashMap;
@@ -7,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
+use accounts::identity::Identity;
 use accounts::moment::Moment;
 use accounts::network::Network;
 use accounts::revocations::Revocations;
@@ -56,6 +58,8 @@ pub struct Shard {
     admission_control: AdmissionControl,
     /// The revocations by which all players were checked.
     revoked: Option<Arc<Revocations>>,
+    /// Refused connections that the audit log sums.
+    summed: audit::Summed,
     neighbours: Neighbours,
     connections_max: usize,
     /// Reused: a decoded datagram, and the buffers of a fan-out.
@@ -87,6 +91,7 @@ impl Shard {
             next_session: 0,
             admission_control: AdmissionControl::default(),
             revoked: None,
+            summed: audit::Summed::default(),
             neighbours,
             datagram: ClientDatagram::default(),
             scratch: Scratch::default(),
@@ -158,6 +163,8 @@ impl Application for Shard {
             Client::Player(player) => player,
         };
         info!(session = player.id, address = %player.address, %end, "a client has left");
+        let reason = player.ending.clone().unwrap_or_else(|| end.to_string());
+        self.audit("leave", player.address.to_string(), &player, Some(&reason));
         self.world.admission.guard.leave(player.address);
         self.players.remove(&player.id);
         let bye = u64::from(Close::Bye.code());
@@ -230,6 +237,7 @@ impl Shard {
     /// Closes a connection that is not admitted, with the reason.
     fn refuse(&mut self, link: &mut impl ClientLink, address: SocketAddr, error: &AdmissionError) {
         info!(%address, reason = %error.reason, "a client was refused");
+        self.audit_refusal(address, error);
         self.count_refusals(|refusals| {
             let is_malformed = error.close == Close::Malformed;
             refusals.malformed += u64::from(is_malformed);
@@ -255,6 +263,10 @@ impl Shard {
         let id = self.next_session;
         self.next_session += 1;
         self.players.insert(id, link.handle());
+        let audited = match self.world.admission.audit.is_on() {
+            true => identity.clone(),
+            false => Identity::default(),
+        };
         self.inbox.lock().join(Join {
             session: id,
             resume: hello.resume,
@@ -269,6 +281,8 @@ impl Shard {
             id,
             address,
             shown,
+            identity: audited,
+            ending: None,
             session: Session::new(limits),
             requests: Requests::new(limits.client_requests_per_second, link.now()),
             is_confirmed: false,
@@ -346,6 +360,7 @@ impl Shard {
         info!(%address, %reason, "a client sent a malformed message");
         if let Some(player) = player {
             player.is_malformed = true;
+            player.ending = Some(format!("malformed: {reason}"));
         }
         self.count_refusals(|refusals| refusals.malformed += 1);
         close(link, Close::Malformed, &reason.to_string());

@@ -12,6 +12,7 @@ use accounts::identity::Account;
 use accounts::moment::Moment;
 use frontend::inbox::SessionKey;
 use frontend::publication::LinkFigures;
+use platform::audit::{Audit, Entry};
 use platform::metrics;
 use shared::{ClientRow, Fixed, Name, Text};
 use tick::operator::{self, ClientFilter, ClientRef, OperatorRequest};
@@ -32,6 +33,7 @@ pub struct Desk {
     to_tick: Sender<OperatorRequest>,
     guard: Arc<Guard>,
     stats: Arc<metrics::stats::Stats>,
+    audit: Audit,
 }
 
 impl Desk {
@@ -39,11 +41,13 @@ impl Desk {
         to_tick: Sender<OperatorRequest>,
         guard: Arc<Guard>,
         stats: Arc<metrics::stats::Stats>,
+        audit: Audit,
     ) -> Desk {
         Desk {
             to_tick,
             guard,
             stats,
+            audit,
         }
     }
 
@@ -56,6 +60,14 @@ impl Desk {
             Response::Done { clients } => format!("{clients} clients"),
             _ => "answered".to_owned(),
         };
+        self.audit.note(Entry {
+            event: "admin",
+            by: Some(by),
+            // Nothing in it can fail.
+            request: serde_json::to_value(request).ok(),
+            result: Some(&result),
+            ..Entry::default()
+        });
         if !is_read_only {
             info!(target: "audit", by, ?request, %result, "the operator has acted");
         } else {
@@ -261,7 +273,7 @@ mod tests {
     fn a_ban_throws_out_all_clients_of_a_network_by_one_request() {
         let (to_tick, requests) = channel();
         let guard = Guard::new(Arc::new(SharedWord::new("")), u32::MAX);
-        let desk = Desk::new(to_tick, Arc::new(guard), Arc::default());
+        let desk = Desk::new(to_tick, Arc::new(guard), Arc::default(), Audit::default());
         let world = std::thread::spawn(move || {
             let mut kicked = vec![];
             for request in requests {

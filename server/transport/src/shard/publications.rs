@@ -13,7 +13,7 @@ use shared::wire::control::Close;
 use tracing::{debug, info};
 
 use super::{Shard, ShardWorld};
-use crate::client::{Client, Player, close};
+use crate::client::{Client, Player};
 use crate::client_link::ClientLink;
 use crate::handshake::AdmissionPolicy;
 
@@ -22,6 +22,7 @@ impl Shard {
     pub fn begin_tick(&mut self, publication: &Publication) -> bool {
         self.tick = publication.tick;
         self.acked_through = publication.tick;
+        self.begin_audit();
         let Some(session) = &publication.world else {
             return false;
         };
@@ -31,6 +32,7 @@ impl Shard {
                 schema_hash: session.schema.hash(),
                 guard: self.world.admission.guard.clone(),
                 is_open: self.world.admission.is_open.clone(),
+                audit: self.world.admission.audit.clone(),
                 update_url: self.world.admission.update_url.clone(),
             },
         });
@@ -60,7 +62,7 @@ impl Shard {
             player.session.end();
             let reason = Rejection::Revoked.to_string();
             info!(session = player.id, address = %player.address, %reason, "a session is ended");
-            close(link, Close::Unauthorized, &reason);
+            player.close(link, Close::Unauthorized, &reason);
         }
     }
 
@@ -72,10 +74,10 @@ impl Shard {
         link: &mut impl ClientLink,
         client: &mut Client,
     ) {
-        let Client::Player(player) = client else {
+        let Client::Player(of) = client else {
             return;
         };
-        let session = &mut player.session;
+        let session = &mut of.session;
         match event {
             &SessionEvent::Assigned {
                 client,
@@ -87,12 +89,14 @@ impl Shard {
                 let player = session::Player { client, entity };
                 let Publication { tick, standby, .. } = publication;
                 session.assign(player, ticket, resumed, *tick, &self.world.session, standby);
+                let what = if resumed { "resume" } else { "join" };
+                self.audit(what, link.remote_address(), of, None);
             }
             SessionEvent::Reborn { entity, .. } => session.reassign(*entity),
             SessionEvent::Talk { index, talk, .. } => session.push_talk(*index, talk.clone()),
             SessionEvent::Answered { answer, .. } => {
                 session.answer(answer.clone());
-                player.requests.answer();
+                of.requests.answer();
             }
             SessionEvent::Closed {
                 close: code,
@@ -100,7 +104,7 @@ impl Shard {
                 ..
             } => {
                 session.end();
-                close(link, *code, reason);
+                of.close(link, *code, reason);
             }
         }
     }
@@ -149,7 +153,7 @@ impl Shard {
             .is_too_slow(view.publication.tick, view.world)
         {
             let reason = "the client does not read what it is sent";
-            close(link, Close::TooSlow, reason);
+            player.close(link, Close::TooSlow, reason);
         }
         self.note_acked(player);
     }
