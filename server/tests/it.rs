@@ -63,6 +63,7 @@ mod regions_extend_the_view;
 mod reload;
 mod renewed_files_come_into_force;
 mod requests;
+mod resets_reach_all;
 mod roaming;
 mod shots_hit_what_was_seen;
 mod sights;
