@@ -26,7 +26,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/standby.md", 110),
     ("server/lease.md", 85),
     ("server/migration.md", 100),
-    ("server/characters.md", 100),
+    ("server/characters.md", 110),
     ("server/export.md", 60),
     ("server/accounts.md", 150),
     ("server/dashboard.md", 120),

@@ -97,6 +97,13 @@ impl Desk {
                 Response::Done { clients: 0 }
             }
             Request::Bans => Response::Bans(self.guard.bans(Moment::now())),
+            Request::Forget { account } => {
+                let account = Account::new(account.as_str()).map_err(|error| error.to_string())?;
+                match self.ask(|done| OperatorRequest::Forget { account, done })? {
+                    Some(clients) => Response::Done { clients },
+                    None => return Err("the account has no character here".to_owned()),
+                }
+            }
             Request::Tell { whom, text } => self.tell(whom.as_ref(), text)?,
             Request::Stats => Response::Stats(self.stats()),
             Request::Promote { .. } => return Err("this server is no standby".to_owned()),
@@ -283,7 +290,9 @@ mod tests {
                         done.send(clients.len()).unwrap();
                         kicked.push(clients);
                     }
-                    OperatorRequest::Announce { .. } => panic!("nothing is announced"),
+                    OperatorRequest::Announce { .. } | OperatorRequest::Forget { .. } => {
+                        panic!("only a ban was requested")
+                    }
                 }
             }
             kicked
