@@ -8,6 +8,7 @@ mod a_lease_decides;
 mod a_lost_game_comes_back;
 mod a_name_has_several_addresses;
 mod a_page_plays;
+mod a_pair_endures;
 mod a_pair_reforms_by_itself;
 mod a_persistent_world_continues;
 mod a_persistent_world_is_migrated;

@@ -24,7 +24,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/audit.md", 70),
     ("server/durability.md", 180),
     ("server/standby.md", 110),
-    ("server/lease.md", 85),
+    ("server/lease.md", 95),
     ("server/migration.md", 100),
     ("server/characters.md", 110),
     ("server/export.md", 60),

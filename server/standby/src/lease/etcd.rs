@@ -5,6 +5,7 @@
 //! the server that it names has all ticks that clients were sent.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ use tokio_rustls::TlsConnector;
 #[derive(Clone, Debug)]
 pub struct Etcd {
     servers: Vec<Endpoint>,
+    /// The one that answered last.
+    last: Arc<AtomicUsize>,
     name: String,
     patience: Duration,
     user: Option<Shared<User>>,
@@ -92,6 +95,7 @@ impl Etcd {
         }
         Ok(Etcd {
             servers,
+            last: Arc::default(),
             name: name.to_owned(),
             patience,
             user: access.user.clone(),
@@ -217,16 +221,22 @@ impl Etcd {
         format!("{}/alone", self.name)
     }
 
-    /// Sends a request to one server after the other, until one answers.
+    /// Sends a request to one server after the other, until one answers: first to the one that
+    /// answered last, since one that hangs takes time that a lease does not have.
     async fn request(&self, path: &str, body: &Value) -> Result<Value> {
         let mut failure = None;
-        for server in &self.servers {
+        let (first, count) = (self.last.load(Ordering::Relaxed), self.servers.len());
+        for number in (first..first + count).map(|number| number % count) {
+            let server = &self.servers[number];
             let answer = timeout(self.patience, self.ask(server, path, body)).await;
             match answer
                 .context("no answer in time")
                 .and_then(|answer| answer)
             {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => {
+                    self.last.store(number, Ordering::Relaxed);
+                    return Ok(answer);
+                }
                 Err(error) => failure = Some(error.context(format!("etcd at {}", server.address))),
             }
         }
