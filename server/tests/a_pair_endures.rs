@@ -503,7 +503,7 @@ async fn players_stay_through_a_kill_a_stop_and_an_upgrade_of_a_pair_and_its_etc
 }
 
 #[tokio::test]
-#[ignore = "takes a quarter of an hour"]
+#[ignore = "takes minutes"]
 async fn players_stay_through_twenty_kills_twenty_stops_and_ten_upgrades_of_each() {
     let mut faults = vec![];
     for _ in 0..10 {
