@@ -50,6 +50,13 @@ impl Addresses {
             self.0[..=at].rotate_right(1);
         }
     }
+
+    /// Tries one of these addresses last from now on, as its server has turned the client away.
+    pub(crate) fn defer(&mut self, refused: SocketAddr) {
+        if let Some(at) = self.0.iter().position(|&address| address == refused) {
+            self.0[at..].rotate_left(1);
+        }
+    }
 }
 
 impl From<SocketAddr> for Addresses {
@@ -94,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_was_reached_comes_first() {
+    fn an_address_that_was_reached_comes_first_and_one_that_refused_last() {
         let [a, b, c]: [SocketAddr; 3] =
             ["[::1]:1", "127.0.0.1:1", "[::2]:1"].map(|text| text.parse().unwrap());
         let mut addresses = Addresses::new([a, b, c]).unwrap();
@@ -102,5 +109,7 @@ mod tests {
         assert_eq!(addresses.iter().collect::<Vec<_>>(), [c, a, b]);
         addresses.prefer("127.0.0.1:2".parse().unwrap());
         assert_eq!(addresses.first(), c);
+        addresses.defer(c);
+        assert_eq!(addresses.iter().collect::<Vec<_>>(), [a, b, c]);
     }
 }

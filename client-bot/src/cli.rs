@@ -321,14 +321,37 @@ pub fn token(text: &str) -> Result<String, String> {
 
 /// The token in a file: its text without the end of the line.
 pub fn read_token(path: &Path) -> Result<String> {
-    let text = given::read_text(path)
-        .with_context(|| format!("cannot read the token in {}", path.display()))?;
-    let text = text.trim_end_matches(['\r', '\n']);
+    let text = token_text(path)?;
     if text.trim().is_empty() {
         bail!("{} holds no token", path.display());
     }
-    token(text).map_err(|problem| anyhow!("{}: {problem}", path.display()))
+    token(&text).map_err(|problem| anyhow!("{}: {problem}", path.display()))
 }
+
+/// The tokens in a file, one a line: all are good, while clients go over from one to the next.
+pub fn read_tokens(path: &Path) -> Result<Vec<String>> {
+    let text = token_text(path)?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let tokens = lines.map(token).collect::<Result<Vec<_>, _>>();
+    let tokens = tokens.map_err(|problem| anyhow!("{}: {problem}", path.display()))?;
+    match tokens.len() {
+        0 => bail!("{} holds no token", path.display()),
+        1..=TOKENS_MAX => Ok(tokens),
+        count => bail!(
+            "{} holds {count} tokens, expected at most {TOKENS_MAX}",
+            path.display()
+        ),
+    }
+}
+
+fn token_text(path: &Path) -> Result<String> {
+    let text = given::read_text(path)
+        .with_context(|| format!("cannot read the token in {}", path.display()))?;
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// Each is compared with each hello.
+const TOKENS_MAX: usize = 8;
 
 /// Parses a count of at least 1.
 pub fn at_least_one(text: &str) -> Result<usize, String> {

@@ -117,6 +117,7 @@ impl GameClient {
                 connection: ConnectionState::None,
                 late: vec![],
                 reached: None,
+                refused: None,
             },
             config: Some(client_config(trust, turns.clone())?),
             local: None,
@@ -145,6 +146,7 @@ impl GameClient {
                 connection: ConnectionState::None,
                 late: vec![],
                 reached: None,
+                refused: None,
             },
             config: None,
             local: Some(server),
@@ -382,8 +384,18 @@ impl GameClient {
         for handle in std::mem::take(&mut self.driver.late) {
             self.close_one(handle, Close::Bye, "another address was faster");
         }
-        if let (Some(reached), Some(server)) = (self.driver.reached.take(), &mut self.server) {
-            server.prefer(reached);
+        if let Some(server) = &mut self.server {
+            // Not one that was only reached: it may be a standby, or another world's.
+            if let Some(welcomed) = self
+                .driver
+                .reached
+                .filter(|_| self.driver.game.is_playing())
+            {
+                server.prefer(welcomed);
+            }
+            if let Some(refused) = self.driver.refused.take() {
+                server.defer(refused);
+            }
         }
         while let ConnectionState::Opening { race, .. } = &mut self.driver.connection
             && let Some(address) = race.begin(now)

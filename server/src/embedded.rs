@@ -32,6 +32,7 @@ use frontend::publication::{FanOutReport, Publication, ToShard};
 use frontend::shards::ShardSender;
 use gpu_kernels::CpuBackend;
 use gpu_kernels::listen::Listeners;
+use platform::audit::Audit;
 use platform::metrics::stats::{Figures, Stats};
 use quic::proto::{ApplicationClose, ConnectionError, VarInt};
 use quic::{Application, Event, Handle, Open};
@@ -95,6 +96,7 @@ impl EmbeddedServer {
                 schema_hash: session.schema.hash(),
                 guard: Arc::new(guard),
                 is_open: Arc::new(AtomicBool::new(true)),
+                audit: Audit::default(),
                 update_url: None,
             },
             session: session.clone(),

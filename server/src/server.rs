@@ -27,6 +27,7 @@ use durability::role::{Role, Standing};
 use frontend::SessionWorld;
 use frontend::mirror::{Mirror, SharedMirror};
 use gpu_kernels::listen::Listeners;
+use platform::audit::{Audit, Entry};
 use platform::metrics::machine;
 use platform::metrics::port::{self as metrics_port, Readiness};
 use platform::metrics::stats::Stats;
@@ -82,6 +83,8 @@ pub struct Server {
     stop: Arc<AtomicBool>,
     tick_thread: Option<JoinHandle<Result<()>>>,
     shards: Vec<JoinHandle<()>>,
+    /// Until its end.
+    audit: Option<Audit>,
     /// Closes with the server.
     _admin: Option<AdminPort>,
     standby: Option<Followed>,
@@ -254,11 +257,15 @@ impl Server {
             mut started,
             frontend,
             guard,
-            readiness: Readiness { is_open, stop },
+            readiness: Readiness { is_open, stop, .. },
             metrics,
             kept,
             fence,
         } = prepared;
+        let start_tick = match &kept {
+            Some(durability) => durability.kept.recovered.start.tick,
+            None => 0,
+        };
         let (kept, standby, lease) = match kept {
             Some(durability) => (Some(durability.kept), durability.standby, durability.lease),
             None => (None, None, None),
@@ -299,7 +306,8 @@ impl Server {
         } = frontend;
         let (to_tick, orders) = mpsc::channel();
         let has_desk = options.admin.is_some() || page.is_some();
-        let desk = Desk::new(to_tick, guard, stats.clone());
+        let audit = options.audit.clone();
+        let desk = Desk::new(to_tick, guard, stats.clone(), audit.clone());
         let admin = match &options.admin {
             Some(path) => Some(port::open(path, desk.clone())?),
             None => None,
@@ -342,6 +350,12 @@ impl Server {
             let exporter = TraceExporter::start(traces, version::VERSION)?;
             tick_loop.set_traces(Traces::new(exporter, traces));
         }
+        audit.note_tick(start_tick);
+        audit.note(Entry {
+            event: "start",
+            address: Some(address.to_string()),
+            ..Entry::default()
+        });
         is_open.store(true, Ordering::Relaxed);
         let tick_thread = std::thread::Builder::new()
             .name("tick".to_owned())
@@ -358,6 +372,7 @@ impl Server {
             stop,
             tick_thread: Some(tick_thread),
             shards: shards.threads,
+            audit: Some(audit),
             _admin: admin,
             standby,
             _fence: fence,
@@ -430,12 +445,26 @@ impl Server {
             },
             None => Ok(()),
         };
+        let mut have_ended = true;
         for shard in self.shards.drain(..) {
-            if shard.join().is_err() {
-                return ended.and(Err(anyhow!("a shard's thread has failed")));
-            }
+            have_ended &= shard.join().is_ok();
         }
-        ended
+        if let Some(audit) = self.audit.take() {
+            audit.note(Entry {
+                event: "stop",
+                reason: ended
+                    .as_ref()
+                    .err()
+                    .map(|error| format!("{error:#}"))
+                    .as_deref(),
+                ..Entry::default()
+            });
+            audit.finish();
+        }
+        match have_ended {
+            true => ended,
+            false => ended.and(Err(anyhow!("a shard's thread has failed"))),
+        }
     }
 }
 
@@ -449,7 +478,10 @@ impl Drop for Server {
 /// Serves metrics if that is an option, from before a world is recovered.
 /// Also returns the address: its port may have been 0.
 fn show_metrics(options: &ServerOptions) -> Result<Shown> {
-    let readiness = Readiness::default();
+    let readiness = Readiness {
+        is_audit_failing: options.audit.failing(),
+        ..Readiness::default()
+    };
     let Some(address) = options.metrics else {
         return Ok((readiness, None));
     };
@@ -474,7 +506,8 @@ fn start_guard(options: &ServerOptions, folder: Option<&DataFolder>) -> Result<A
         true if !options.listen.ip().is_loopback() => warn!("the server is {who}"),
         _ => info!("authentication: {who}"),
     }
-    let guard = Guard::new(authenticator, options.clients_per_network);
+    let guard = Guard::new(authenticator, options.clients_per_network)
+        .revoking(options.revocations.clone());
     if let Some(folder) = folder {
         bans::keep(&guard, folder)?;
     }

@@ -308,7 +308,7 @@ impl Etcd {
     }
 }
 
-fn is_healthy(address: SocketAddr) -> io::Result<bool> {
+pub fn is_healthy(address: SocketAddr) -> io::Result<bool> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(1)))?;
     stream.write_all(b"GET /health HTTP/1.0\r\n\r\n")?;

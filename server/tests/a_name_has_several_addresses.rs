@@ -1,5 +1,6 @@
 //! A name may have addresses at which the server is not: a client connects by another one.
 
+use std::fs;
 use std::net::{Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,9 +9,13 @@ use client_bot::client_core::{Event, GameOptions, RetryOptions};
 use client_bot::connect::ClientError;
 use client_bot::scout::reach;
 use client_bot::{Addresses, Client, Connector, GameClient, Trust};
+use platform::renewal::Renewals;
 use server::Server;
+use standby::closed_port::ClosedPort;
 use tokio::time::timeout;
+use transport::quic::self_signed_pem;
 
+use crate::common::folder::TestFolder;
 use crate::common::python::interpreter;
 use crate::common::{DEADLINE, ROOM, eventually, play_until, start, trust};
 
@@ -99,6 +104,30 @@ fn a_game_tries_the_next_address_where_one_is_another_servers() {
     client.leave();
     server.stop().unwrap();
     other.stop().unwrap();
+}
+
+/// As of a name that has both servers of a pair.
+#[test]
+fn a_game_tries_the_next_address_where_one_is_a_standbys() {
+    let folder = TestFolder::new("several-addresses");
+    let (certificate, key) = self_signed_pem().expect("a certificate");
+    let files = (folder.join("tls.crt"), folder.join("tls.key"));
+    fs::write(&files.0, certificate).expect("a file");
+    fs::write(&files.1, key).expect("a file");
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let standby = ClosedPort::open(any, files, Renewals::default()).expect("a port");
+    let server = start(ROOM);
+    let addresses = Addresses::new([standby.address(), server.address()]).expect("addresses");
+    let trust = Trust::AnyCertificate;
+    let client = GameClient::new(addresses, "localhost", &trust, GameOptions::default());
+    let mut client = client.expect("sockets");
+    let events = play_until(&mut client, "the welcome", is_welcome);
+    let losses = events
+        .iter()
+        .filter(|event| matches!(event, Event::Lost { .. }));
+    assert_eq!(losses.count(), 1, "{events:?}");
+    client.leave();
+    server.stop().unwrap();
 }
 
 #[test]

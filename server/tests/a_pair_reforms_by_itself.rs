@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 
 use client_bot::{Client, Connector};
@@ -18,9 +18,10 @@ use crate::common::process::signal;
 use crate::common::{Log, eventually, myriad_binary};
 
 /// A server of the pair. Its options are the same in each process.
-struct Member {
+pub struct Member {
+    pub binary: PathBuf,
     arguments: Vec<String>,
-    address: String,
+    pub address: String,
     metrics: String,
     child: Child,
     /// All output of the current process.
@@ -28,7 +29,8 @@ struct Member {
 }
 
 impl Member {
-    fn new(folder: &Path, data: &str, etcd: &Etcd) -> Member {
+    /// `etcd` has its addresses.
+    pub fn new(folder: &Path, data: &str, (etcd, lease_seconds): (&str, &str)) -> Member {
         let udp = || {
             UdpSocket::bind("127.0.0.1:0")
                 .unwrap()
@@ -54,7 +56,7 @@ impl Member {
             &["--data", &path(data), "--world", &path("world.toml")],
             &["--listen", &address, "--followers", &followers],
             &["--link-key", &path("link.pem"), "--metrics", &metrics],
-            &["--lease", &etcd.url, "--lease-seconds", "2"],
+            &["--lease", etcd, "--lease-seconds", lease_seconds],
             &[
                 "--level",
                 "standby",
@@ -65,8 +67,10 @@ impl Member {
             &["--checkpoint-every", "1"],
         ];
         let arguments: Vec<String> = words.concat().into_iter().map(str::to_owned).collect();
-        let (child, printed) = start(&arguments);
+        let binary = myriad_binary();
+        let (child, printed) = start(&binary, &arguments);
         Member {
+            binary,
             arguments,
             address,
             metrics,
@@ -79,20 +83,29 @@ impl Member {
         self.printed.lock().unwrap().clone()
     }
 
-    fn count(&self, what: &str) -> usize {
+    pub fn count(&self, what: &str) -> usize {
         self.printed().matches(what).count()
     }
 
-    fn is_primary(&self) -> bool {
+    pub fn is_primary(&self) -> bool {
         self.count("listening on ") > 0
     }
 
     /// Ends the process, and starts another one, as a supervisor does.
-    fn restart(&mut self, by: &str) {
+    pub fn restart(&mut self, by: &str) -> ExitStatus {
         signal(&self.child, by);
         let status = self.child.wait().unwrap();
-        assert_eq!(status.success(), by == "-TERM", "{}", self.printed());
-        (self.child, self.printed) = start(&self.arguments);
+        (self.child, self.printed) = start(&self.binary, &self.arguments);
+        status
+    }
+
+    /// Starts another process if the current one has ended by itself, as a supervisor does. Returns
+    /// its output then.
+    pub fn supervise(&mut self) -> Option<String> {
+        self.child.try_wait().unwrap()?;
+        let printed = self.printed();
+        (self.child, self.printed) = start(&self.binary, &self.arguments);
+        Some(printed)
     }
 
     /// A metric without labels.
@@ -119,8 +132,8 @@ impl Drop for Member {
     }
 }
 
-fn start(arguments: &[String]) -> (Child, Arc<Mutex<String>>) {
-    let mut child = Command::new(myriad_binary())
+fn start(binary: &Path, arguments: &[String]) -> (Child, Arc<Mutex<String>>) {
+    let mut child = Command::new(binary)
         .args(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -145,24 +158,32 @@ fn start(arguments: &[String]) -> (Child, Arc<Mutex<String>>) {
     (child, printed)
 }
 
-const ALONE: &str = "it is noted that this server has no standby";
+pub const ALONE: &str = "it is noted that this server has no standby";
 const IN_PAIR: &str = "it is noted that this server has a standby, which may take over";
+
+/// The primary's number, once the other is its standby.
+pub fn primary_of(members: &[Member; 2]) -> Option<usize> {
+    let primaries = [0, 1].map(|n| members[n].is_primary());
+    let number = primaries.iter().position(|&is| is)?;
+    let noted = [ALONE, IN_PAIR].map(|what| members[number].count(what));
+    if primaries[0] == primaries[1] || noted[0] != noted[1] {
+        return None;
+    }
+    // A standby that follows before the first tick leaves nothing to note.
+    let is = |n: usize, name| members[n].metric(name).as_deref() == Some("1");
+    let is_formed = is(number, "myriad_standby_in_force") && is(1 - number, "myriad_following");
+    is_formed.then_some(number)
+}
 
 /// Waits until one is the primary and the other its standby, and returns the primary's number.
 async fn formed(members: &[Member; 2]) -> usize {
-    let mut primary = 0;
+    let mut primary = None;
     eventually("the two are a pair", || {
-        let primaries = [0, 1].map(|n| members[n].is_primary());
-        let Some(number) = primaries.iter().position(|&is| is) else {
-            return false;
-        };
-        primary = number;
-        let is_one = primaries[0] != primaries[1];
-        let noted = [ALONE, IN_PAIR].map(|what| members[number].count(what));
-        is_one && noted[0] > 0 && noted[0] == noted[1]
+        primary = primary_of(members);
+        primary.is_some()
     })
     .await;
-    primary
+    primary.unwrap()
 }
 
 /// What a player has. Its connection stays, as it did not leave.
@@ -218,7 +239,7 @@ async fn a_pair_reforms_by_itself_whichever_is_killed_or_stopped() {
     };
     myriad(&["link-key", "link.pem"]);
     myriad(&["init", "one", "--world", "world.toml", "--backend", "cpu"]);
-    let mut members = ["one", "two"].map(|data| Member::new(&folder, data, &etcd));
+    let mut members = ["one", "two"].map(|data| Member::new(&folder, data, (&etcd.url, "2")));
     let mut primary = formed(&members).await;
     assert_eq!(primary, 0);
     let mut player = play(&members[primary].address, None).await;
@@ -232,7 +253,8 @@ async fn a_pair_reforms_by_itself_whichever_is_killed_or_stopped() {
     ] {
         let hit = if hits_primary { primary } else { 1 - primary };
         let alone_before = members[primary].count(ALONE);
-        members[hit].restart(by);
+        let status = members[hit].restart(by);
+        assert_eq!(status.success(), by == "-TERM", "{status}");
         if !hits_primary {
             eventually("the primary runs alone", || {
                 members[primary].count(ALONE) > alone_before

@@ -6,7 +6,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use client_bot::client_core::{Close, LossCode};
 use client_bot::connect::hello;
+use console::admin::port::ask;
+use console::admin::request::{Request, Response};
 use durability::disk::Folder;
 use durability::log::{End, Log, cut};
 use script::builtin;
@@ -143,6 +146,54 @@ async fn an_account_comes_back_with_what_it_had() {
     listen_for(&server, &mut [&mut ann, &mut bob], 4).await;
     assert_eq!(hp(&bob), 30);
     server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_running_world_forgets_a_character_and_does_not_find_it_after_a_crash() {
+    let place = TestWorld::new("forgets");
+    place.start().stop().unwrap();
+    for account in ["ann", "bob", "eve"] {
+        let set = place.myriad(&["characters", "set", "DIR", account, "hp=7"]);
+        assert!(set.status.success(), "{}", text(&set));
+    }
+    let socket = place.0.with_extension("sock");
+    let server = start_with(WORLD, |options| {
+        options.authenticator = Arc::new(ByName);
+        options.data = Some(DataOptions {
+            checkpoint_seconds: 1000,
+            ..DataOptions::new(&*place.0)
+        });
+        options.admin = Some(socket.clone());
+    });
+    let forget = async |account: &str| {
+        let (socket, account) = (socket.clone(), account.to_owned());
+        let ask = move || ask(&socket, &Request::Forget { account });
+        tokio::task::spawn_blocking(ask).await.unwrap().unwrap()
+    };
+    let mut ann = join(&server, "ann").await;
+    has_hp(&mut ann, 7).await;
+    assert_eq!(forget("ann").await, Response::Done { clients: 1 });
+    let (code, reason) = ann.end_with_code().await;
+    assert_eq!(code, LossCode::Closed(Close::Kicked));
+    assert!(reason.contains("its character is deleted"), "{reason}");
+    assert_eq!(forget("bob").await, Response::Done { clients: 0 });
+    assert!(matches!(forget("bob").await, Response::Error(_)));
+    ticks(&server, 5).await;
+    let crashed = place.crashed("forgets-crashed");
+    // It begins anew.
+    let mut ann = join(&server, "ann").await;
+    has_hp(&mut ann, 30).await;
+    server.stop().unwrap();
+    let list = |place: &TestWorld| text(&place.myriad(&["characters", "list", "DIR"]));
+    assert!(!list(&place).contains("bob"), "{}", list(&place));
+    // From the journal.
+    let again = crashed.start();
+    let mut bob = join(&again, "bob").await;
+    has_hp(&mut bob, 30).await;
+    let mut eve = join(&again, "eve").await;
+    has_hp(&mut eve, 7).await;
+    again.stop().unwrap();
+    assert!(!list(&crashed).contains("ann"), "{}", list(&crashed));
 }
 
 #[tokio::test]

@@ -4,8 +4,11 @@ use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use accounts::authenticator::UnixTime;
+use accounts::identity::Account;
+use accounts::signed::{Claims, SignedTokens};
 use client_bot::client_core::LossCode;
 use client_bot::connect::{ClientError, hello};
 use client_bot::pki_types::CertificateDer;
@@ -22,7 +25,7 @@ use transport::quic::self_signed_pem;
 use crate::common::folder::TestFolder;
 use crate::common::pair::{Pair, complete};
 use crate::common::process::Process;
-use crate::common::{DEADLINE, Player, ROOM, leave, start_with};
+use crate::common::{DEADLINE, Log, Player, ROOM, eventually, leave, start_with};
 
 /// Writes a new certificate and its key, and gives the trust in it.
 fn certify(folder: &Path) -> Trust {
@@ -140,6 +143,104 @@ async fn a_primary_and_its_standby_go_over_to_another_link_key() {
     complete(&standby).await;
     drop(standby);
     primary.stop().expect("the primary stops");
+}
+
+/// Writes a key of accounts into a file, and gives a token of it.
+fn account_key(files: &Path, name: &str, account: &str) -> (String, String) {
+    let key = format!("{name:x<64}");
+    let file = files.join(name);
+    fs::write(&file, &key).expect("a file");
+    let UnixTime(now) = UnixTime::of(SystemTime::now());
+    let token = SignedTokens::load(&file).expect("a key").issue(&Claims {
+        account: Account::new(account).expect("an account"),
+        name: shared::Name::new(account).expect("a name"),
+        from: now - 10,
+        until: now + 3600,
+    });
+    (key, token)
+}
+
+#[tokio::test]
+async fn an_account_key_is_rotated_with_both_in_force_and_its_sessions_stay() {
+    let folder = TestFolder::new("renewed-account-key");
+    let (file, data) = (folder.join("keys"), folder.join("data"));
+    let (old, early) = account_key(&folder, "old", "alice");
+    // A second session would replace the first.
+    let (_, other) = account_key(&folder, "old", "carol");
+    let (new, late) = account_key(&folder, "new", "bob");
+    fs::write(&file, &old).expect("a file");
+    let options = ["--account-key", file.to_str().expect("a path in UTF-8")];
+    let mut process = Process::spawn(&data, "127.0.0.1:0", 1, &options);
+    process.listens();
+    let (address, any) = (process.address, Trust::AnyCertificate);
+    let wrong = Some(LossCode::Closed(Close::Unauthorized));
+    let connector = Connector::new(address, "localhost", &any).expect("a socket");
+    let joined = Client::connect(&connector, &hello(&early, None)).await;
+    let mut alice = joined.expect("a good token");
+    let playing = tokio::spawn(async move {
+        let mut log = Log::default();
+        while alice.receive(&mut log).await.is_ok() {
+            alice.flush();
+        }
+    });
+    assert_eq!(refusal(address, &any, &late).await, wrong);
+    fs::write(&file, format!("{new}\n{old}\n")).expect("a file");
+    let renewals = |process: &Process| process.log().matches("renewed what=").count();
+    eventually("both are in force", || renewals(&process) == 1).await;
+    for token in [&late, &other] {
+        assert_eq!(refusal(address, &any, token).await, None);
+    }
+    fs::write(&file, &new).expect("a file");
+    eventually("the new one is", || renewals(&process) == 2).await;
+    assert_eq!(refusal(address, &any, &late).await, None);
+    assert_eq!(refusal(address, &any, &other).await, wrong);
+    // A session is checked when it begins.
+    sleep(Duration::from_secs(1)).await;
+    assert!(!playing.is_finished());
+    process.stop();
+}
+
+#[tokio::test]
+async fn a_revoked_token_stops_working_and_its_session_ends() {
+    let folder = TestFolder::new("revoked-token");
+    let (list, data) = (folder.join("revoked"), folder.join("data"));
+    let (_, alice) = account_key(&folder, "key", "alice");
+    let (_, bob) = account_key(&folder, "key", "bob");
+    fs::write(&list, "# none\n").expect("a file");
+    let path = |file: &Path| file.display().to_string();
+    let (key, list_path) = (path(&folder.join("key")), path(&list));
+    let options = ["--account-key", &key, "--revoked", &list_path];
+    let mut process = Process::spawn(&data, "127.0.0.1:0", 1, &options);
+    process.listens();
+    let (address, any) = (process.address, Trust::AnyCertificate);
+    let connector = Connector::new(address, "localhost", &any).expect("a socket");
+    let joined = Client::connect(&connector, &hello(&alice, None)).await;
+    let mut session = joined.expect("a good token");
+    let UnixTime(now) = UnixTime::of(SystemTime::now());
+    fs::write(&list, format!("before {now} alice\n")).expect("a file");
+    let mut log = Log::default();
+    let end = timeout(DEADLINE, async {
+        loop {
+            match session.receive(&mut log).await {
+                Ok(_) => session.flush(),
+                Err(error) => return error,
+            }
+        }
+    });
+    let end = end.await.expect("its session ends");
+    let unauthorized = LossCode::Closed(Close::Unauthorized);
+    assert_eq!(end.code(), unauthorized, "{end}");
+    assert!(end.to_string().contains("has been revoked"), "{end}");
+    // Nor does its ticket bring it back.
+    let ticket = hello(&alice, Some(session.ticket()));
+    let refused = Client::connect(&connector, &ticket).await;
+    assert_eq!(refused.err().map(|error| error.code()), Some(unauthorized));
+    assert_eq!(refusal(address, &any, &bob).await, None);
+    // A list that can't be read leaves the one before.
+    fs::write(&list, "alice\n").expect("a file");
+    process.logs("not renewed").await;
+    assert_eq!(refusal(address, &any, &alice).await, Some(unauthorized));
+    process.stop();
 }
 
 #[tokio::test]

@@ -21,8 +21,10 @@ pub struct Driver {
     pub connection: ConnectionState,
     /// Connections that are to be closed, as another one opened before them.
     pub late: Vec<Handle>,
-    /// The address that a connection has reached.
+    /// The address of the open connection, or of the last one.
     pub reached: Option<SocketAddr>,
+    /// An address whose server has turned the client away, as a standby does.
+    pub refused: Option<SocketAddr>,
 }
 
 /// How the game reaches its server.
@@ -123,6 +125,9 @@ impl Application for Driver {
             }
             ConnectionState::Open(open, _) if *open == attempt => {
                 self.connection = ConnectionState::None;
+                if !self.game.is_playing() {
+                    self.refused = self.reached;
+                }
                 let now = self.now();
                 self.game.closed(ending(&reason), now);
             }

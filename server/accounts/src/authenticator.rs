@@ -21,6 +21,11 @@ pub trait Authenticator: Send + Sync {
         now: UnixTime,
     ) -> Result<Identity, Rejection>;
 
+    /// When a token that was accepted was issued; `None` where it does not say so.
+    fn issued(&self, _token: &str) -> Option<UnixTime> {
+        None
+    }
+
     /// A description for the operator, logged at the start.
     fn description(&self) -> String;
 
@@ -46,8 +51,16 @@ impl Authenticator for Shared<dyn Authenticator> {
         self.get().authenticate(credentials, now)
     }
 
+    fn issued(&self, token: &str) -> Option<UnixTime> {
+        self.get().issued(token)
+    }
+
     fn description(&self) -> String {
         self.get().description()
+    }
+
+    fn is_guessable(&self) -> bool {
+        self.get().is_guessable()
     }
 
     fn is_open(&self) -> bool {
@@ -82,6 +95,8 @@ pub enum Rejection {
     Expired(u64),
     #[error("the token is not valid yet: it will be in {0} seconds")]
     Early(u64),
+    #[error("the token has been revoked")]
+    Revoked,
     #[error("the token is of another issuer than this server trusts")]
     Issuer,
     #[error("the token is for another audience than this server")]
@@ -115,6 +130,7 @@ impl Rejection {
             | Rejection::Forged
             | Rejection::Expired(_)
             | Rejection::Early(_)
+            | Rejection::Revoked
             | Rejection::Issuer
             | Rejection::Audience
             | Rejection::Account(_) => Close::Unauthorized,

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use platform::renewal::Shared;
 use shared::wire::close::Close;
 use thiserror::Error;
 
@@ -15,14 +16,24 @@ use super::guesses::Guesses;
 use super::identity::{Account, Identity};
 use super::moment::Moment;
 use super::network::Network;
+use super::revocations::{Fingerprint, Revocations, ShownToken};
 
 /// The guard of a server.
 pub struct Guard {
     authenticator: Arc<dyn Authenticator>,
     clients_per_network: u32,
+    revocations: Option<Shared<Revocations>>,
     state: Mutex<State>,
     /// Keeps all bans, where they outlive the server.
     keep: Mutex<Option<KeepBans>>,
+}
+
+/// A client that is admitted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Admission {
+    pub identity: Identity,
+    /// By which it may be revoked; `None` without a list of revocations.
+    pub shown: Option<ShownToken>,
 }
 
 type KeepBans = Box<dyn Fn(&[Ban]) -> anyhow::Result<()> + Send>;
@@ -82,9 +93,23 @@ impl Guard {
         Guard {
             authenticator,
             clients_per_network,
+            revocations: None,
             state: Mutex::default(),
             keep: Mutex::default(),
         }
+    }
+
+    /// Refuses tokens of this list, which may change.
+    pub fn revoking(self, revocations: Option<Shared<Revocations>>) -> Guard {
+        Guard {
+            revocations,
+            ..self
+        }
+    }
+
+    /// The tokens that are revoked now, where there is a list.
+    pub fn revocations(&self) -> Option<Arc<Revocations>> {
+        self.revocations.as_ref().map(Shared::get)
     }
 
     /// Takes over the bans of an earlier server. From now on, `keep` gets all that hold after
@@ -105,18 +130,46 @@ impl Guard {
         credentials: &Credentials<'_>,
         address: IpAddr,
         now: Moment,
-    ) -> Result<Identity, NotAdmitted> {
+    ) -> Result<Admission, NotAdmitted> {
         let identity = self.authenticate(credentials, address, now)?;
+        let shown = self.check_revocations(credentials.token, &identity)?;
         self.enter(&identity, address, now)?;
-        Ok(identity)
+        Ok(Admission { identity, shown })
+    }
+
+    fn check_revocations(
+        &self,
+        token: &str,
+        identity: &Identity,
+    ) -> Result<Option<ShownToken>, Rejection> {
+        let Some(revocations) = self.revocations() else {
+            return Ok(None);
+        };
+        let shown = ShownToken {
+            fingerprint: Fingerprint::of(token),
+            account: identity.account.clone(),
+            issued: self.authenticator.issued(token),
+        };
+        match revocations.is_revoked(&shown) {
+            true => Err(Rejection::Revoked),
+            false => Ok(Some(shown)),
+        }
+    }
+
+    /// The account of a good token, whether or not it is admitted.
+    pub fn account(&self, credentials: &Credentials<'_>, now: Moment) -> Option<Account> {
+        self.authenticator
+            .authenticate(credentials, now.date)
+            .ok()?
+            .account
     }
 
     /// Admits a client whose token is not checked, as its network has shown too many wrong ones. It
     /// must then resume a session with a ticket, which can't be guessed. Every admitted client must
     /// [`Guard::leave`].
-    pub fn admit_by_ticket(&self, address: IpAddr, now: Moment) -> Result<Identity, NotAdmitted> {
-        let guest = Identity::default();
-        self.enter(&guest, address, now)?;
+    pub fn admit_by_ticket(&self, address: IpAddr, now: Moment) -> Result<Admission, NotAdmitted> {
+        let guest = Admission::default();
+        self.enter(&guest.identity, address, now)?;
         Ok(guest)
     }
 
@@ -359,6 +412,35 @@ mod tests {
         assert!(guard.admit(&Credentials::default(), from, now).is_ok());
     }
 
+    #[test]
+    fn a_revoked_token_is_refused_from_then_on_and_a_later_one_is_not() {
+        let key = SignedTokens::new(&[7; 32]).unwrap();
+        let token = |from| {
+            key.issue(&Claims {
+                account: Account::new("alice").unwrap(),
+                name: shared::Name::new("Alice").unwrap(),
+                from,
+                until: 10_000,
+            })
+        };
+        let (early, late) = (token(900), token(1000));
+        let list = Shared::new(Arc::new(Revocations::default()));
+        let checked = SignedTokens::new(&[7; 32]).unwrap();
+        let guard = Guard::new(Arc::new(checked), 4).revoking(Some(list.clone()));
+        let come = |token: &str| guard.admit(&shown(token), address("10.0.0.1"), start());
+        let admitted = come(&early).unwrap().shown.expect("what it has shown");
+        let revoked = Revocations::parse("before 1000 alice").unwrap();
+        assert!(revoked.is_revoked(&admitted));
+        list.set(Arc::new(revoked));
+        // It is no guess, and takes no place.
+        for _ in 0..20 {
+            let refusal = come(&early).unwrap_err();
+            assert_eq!(refusal, NotAdmitted::Rejected(Rejection::Revoked));
+            assert_eq!(refusal.close(), Close::Unauthorized);
+        }
+        assert!(come(&late).is_ok());
+    }
+
     /// How many of many tokens, shown by several threads at the same time, are checked.
     fn checked(guard: &Guard, from: &str, now: Moment) -> usize {
         let (from, checked) = (address(from), std::sync::atomic::AtomicUsize::new(0));
@@ -403,9 +485,13 @@ mod tests {
     fn right_tokens_that_cannot_be_guessed_are_accepted_from_a_network_that_guesses() {
         let key = SignedTokens::new(&[7; 32]).unwrap();
         let token = alice(&key);
+        let same = SignedTokens::new(&[7; 32]).unwrap();
+        // As one from a file is.
+        let renewed = Shared::<dyn Authenticator>::new(Arc::new(same));
         let (long, now) = ("0123456789abcdef", start());
         for (guard, right) in [
             (Guard::new(Arc::new(key), u32::MAX), token.as_str()),
+            (Guard::new(Arc::new(renewed), u32::MAX), token.as_str()),
             (Guard::new(Arc::new(SharedWord::new(long)), u32::MAX), long),
             (Guard::new(Arc::new(SharedWord::new("")), u32::MAX), ""),
         ] {

@@ -47,6 +47,7 @@ struct Claims {
     sub: String,
     exp: f64,
     nbf: Option<f64>,
+    iat: Option<f64>,
     preferred_username: Option<String>,
     name: Option<String>,
 }
@@ -170,6 +171,11 @@ impl Authenticator for JwtTokens {
             account: Some(Account::new(claims.sub)?),
             name,
         })
+    }
+
+    fn issued(&self, token: &str) -> Option<UnixTime> {
+        let claims = self.open(token).ok()?;
+        claims.iat.map(|issued| UnixTime(issued.max(0.0) as u64))
     }
 
     fn is_guessable(&self) -> bool {

@@ -12,6 +12,7 @@
 //! | [`network`] | addresses of one owner, and ranges of them |
 //! | [`names`] | valid names, and which count as equal |
 //! | [`bans`] | accounts and networks that are banned for a time |
+//! | [`revocations`] | tokens that are revoked before they expire |
 //! | [`guesses`] | how often a network may show a wrong token |
 //! | [`guard`] | admission after the hello |
 #![forbid(unsafe_code)]
@@ -26,5 +27,6 @@ pub mod jwt;
 pub mod moment;
 pub mod names;
 pub mod network;
+pub mod revocations;
 pub mod shared_word;
 pub mod signed;

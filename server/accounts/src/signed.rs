@@ -1,5 +1,5 @@
 //! Signed tokens of Myriad's own: issued with a key, and accepted by every server with that
-//! key.
+//! key. While keys are rotated, a server has several.
 //!
 //! A token is `myriad1.CLAIMS.SIGNATURE`, both in base64 for addresses: the claims as JSON,
 //! and the HMAC-SHA256 of all before the last point.
@@ -29,26 +29,53 @@ pub struct Claims {
     pub until: u64,
 }
 
-/// The key of signed tokens: issues them and checks them.
-pub struct SignedTokens(hmac::Key);
+/// The keys of signed tokens: the first one issues them, and all check them.
+pub struct SignedTokens(Vec<hmac::Key>);
 
 impl SignedTokens {
     /// A key of at least [`KEY_BYTES_MIN`] bytes.
     pub fn new(key: &[u8]) -> Result<SignedTokens> {
-        if key.len() < KEY_BYTES_MIN {
-            bail!(
-                "a key of {} bytes, expected at least {KEY_BYTES_MIN}",
-                key.len()
-            );
-        }
-        Ok(SignedTokens(hmac::Key::new(hmac::HMAC_SHA256, key)))
+        SignedTokens::any_of(&[key])
     }
 
-    /// The key in a file, without the ends of lines at its end.
+    /// Tokens of each of these keys are good.
+    fn any_of(keys: &[&[u8]]) -> Result<SignedTokens> {
+        if keys.len() > KEYS_MAX {
+            bail!("{} keys, expected at most {KEYS_MAX}", keys.len());
+        }
+        for key in keys {
+            if key.len() < KEY_BYTES_MIN {
+                bail!(
+                    "a key of {} bytes, expected at least {KEY_BYTES_MIN}",
+                    key.len()
+                );
+            }
+        }
+        let keys = keys
+            .iter()
+            .map(|key| hmac::Key::new(hmac::HMAC_SHA256, key));
+        Ok(SignedTokens(keys.collect()))
+    }
+
+    /// The keys in a file of text, one a line; of another file, all bytes are one key, without the
+    /// ends of lines at its end.
     pub fn load(path: &Path) -> Result<SignedTokens> {
         let bytes = given::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let end = bytes.trim_ascii_end().len();
-        SignedTokens::new(&bytes[..end]).with_context(|| {
+        let bytes = bytes.trim_ascii_end();
+        let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+        let keys: Vec<&[u8]> = match bytes.iter().all(is_text) {
+            true => bytes
+                .split(|&byte| byte == b'\n')
+                .map(<[u8]>::trim_ascii_end)
+                .filter(|line| !line.is_empty())
+                .collect(),
+            false => vec![bytes],
+        };
+        let keys = match keys.is_empty() {
+            true => SignedTokens::new(&[]),
+            false => SignedTokens::any_of(&keys),
+        };
+        keys.with_context(|| {
             format!(
                 "{} holds no key; `openssl rand -hex 32` makes one",
                 path.display()
@@ -60,11 +87,11 @@ impl SignedTokens {
     pub fn issue(&self, claims: &Claims) -> String {
         let json = serde_json::to_vec(claims).unwrap_or_default();
         let signed = format!("{PREFIX}.{}", BASE64.encode(json));
-        let signature = hmac::sign(&self.0, signed.as_bytes());
+        let signature = hmac::sign(&self.0[0], signed.as_bytes());
         format!("{signed}.{}", BASE64.encode(signature))
     }
 
-    /// The claims of a token that this key has signed, whatever the time.
+    /// The claims of a token that one of the keys has signed, whatever the time.
     fn open(&self, token: &str) -> Result<Claims, Rejection> {
         let unreadable = || Rejection::Unreadable("expected one of `myriad token`");
         let (signed, signature) = token.rsplit_once('.').ok_or_else(unreadable)?;
@@ -75,7 +102,10 @@ impl SignedTokens {
         let signature = BASE64.decode(signature).map_err(|_| unreadable())?;
         // In a time that does not depend on how much of a guess is right. Nothing is parsed
         // before.
-        hmac::verify(&self.0, signed.as_bytes(), &signature).map_err(|_| Rejection::Forged)?;
+        let is_signed = |key: &hmac::Key| hmac::verify(key, signed.as_bytes(), &signature).is_ok();
+        if !self.0.iter().any(is_signed) {
+            return Err(Rejection::Forged);
+        }
         let json = BASE64.decode(claims).map_err(|_| unreadable())?;
         serde_json::from_slice(&json).map_err(|_| Rejection::Unreadable("its claims are not ours"))
     }
@@ -108,14 +138,24 @@ impl Authenticator for SignedTokens {
         false
     }
 
+    fn issued(&self, token: &str) -> Option<UnixTime> {
+        self.open(token).ok().map(|claims| UnixTime(claims.from))
+    }
+
     fn description(&self) -> String {
-        "accounts by signed tokens, from `myriad token`".to_owned()
+        let of = match self.0.len() {
+            1 => String::new(),
+            count => format!(", of {count} keys"),
+        };
+        format!("accounts by signed tokens, from `myriad token`{of}")
     }
 }
 
 const PREFIX: &str = "myriad1";
 /// For the full strength of HMAC-SHA256.
 pub const KEY_BYTES_MIN: usize = 32;
+/// Of a server: each is tried with each token.
+const KEYS_MAX: usize = 8;
 /// Clocks of two machines differ.
 const LEEWAY_SECONDS: u64 = 60;
 
@@ -152,6 +192,43 @@ mod tests {
         assert_eq!(show(&key, &token, 5600), Err(Rejection::Expired(600)));
         assert!(show(&key, &token, 940).is_ok(), "clocks differ");
         assert_eq!(show(&key, &token, 900), Err(Rejection::Early(100)));
+    }
+
+    #[test]
+    fn tokens_of_each_key_in_a_file_are_good_and_the_first_one_issues() {
+        let name = format!("myriad-account-keys-{}", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        let [old, new] = ["0123456789abcdef".repeat(4), "fedcba9876543210".repeat(4)];
+        let load = |text: &[u8]| {
+            std::fs::write(&file, text).unwrap();
+            SignedTokens::load(&file)
+        };
+        let before = load(old.as_bytes()).unwrap();
+        let both = load(format!("{new}\n{old}\n").as_bytes()).unwrap();
+        let after = load(format!("{new}\r\n").as_bytes()).unwrap();
+        let early = before.issue(&claims());
+        let late = both.issue(&claims());
+        assert!(show(&both, &early, 2000).is_ok() && show(&both, &late, 2000).is_ok());
+        assert!(show(&after, &late, 2000).is_ok());
+        assert_eq!(show(&after, &early, 2000), Err(Rejection::Forged));
+        assert_eq!(show(&before, &late, 2000), Err(Rejection::Forged));
+        assert_eq!(both.issued(&early), Some(UnixTime(1000)));
+        // A key of bytes may have ends of lines within.
+        let mut bytes = [0xff; 40];
+        bytes[3] = b'\n';
+        let binary = load(&bytes).unwrap();
+        assert!(
+            show(
+                &SignedTokens::new(&bytes).unwrap(),
+                &binary.issue(&claims()),
+                2000
+            )
+            .is_ok()
+        );
+        for wrong in [&b"\n"[..], b"short", format!("{new}\nshort\n").as_bytes()] {
+            assert!(load(wrong).is_err());
+        }
+        std::fs::remove_file(&file).unwrap();
     }
 
     #[test]

@@ -111,18 +111,24 @@ impl CharacterStore {
     }
 
     /// Writes characters, all or none, so that all are those before a tick. They can't be lost
-    /// once this returns.
+    /// once this returns. Then it forgets those without values, see [`FORGOTTEN`].
     pub fn put(
         &self,
         world: &WorldConfig,
         rows: &BTreeMap<String, Vec<i32>>,
         tick: u64,
     ) -> Result<()> {
-        let texts = rows.iter().map(|(account, row)| {
+        let (forgotten, kept): (Vec<_>, Vec<_>) =
+            rows.iter().partition(|(_, row)| **row == FORGOTTEN);
+        let texts = kept.into_iter().map(|(account, row)| {
             let character = Value::Object(character_of(world, row));
             (account.clone(), character.to_string())
         });
-        self.0.put(&texts.collect(), tick)
+        self.0.put(&texts.collect(), tick)?;
+        for (account, _) in forgotten {
+            self.0.remove(account)?;
+        }
+        Ok(())
     }
 
     /// Adds the values of all characters by other names, old and new ones, so that they are those
@@ -167,6 +173,10 @@ impl CharacterStore {
         self.0.all()?.into_iter().map(read).collect()
     }
 }
+
+/// The row of a character that is to be forgotten: a world whose accounts keep something has longer
+/// ones.
+pub const FORGOTTEN: [i32; 0] = [];
 
 /// Whether a folder's characters are in a database, and its file is not the newest.
 pub fn are_elsewhere(folder: &Path) -> bool {

@@ -2,6 +2,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
+//! | [`audit`] | who came and left, and what operators did: a file that leaves nothing out |
 //! | [`log`] | the log, so many lines a second |
 //! | [`metrics`] | figures for people and for Prometheus |
 //! | [`http`] | small HTTP ports |
@@ -16,6 +17,7 @@
 //! | [`scheduling`] | threads with a core of their own, and those that give way to the world |
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod http;
 pub mod log;
 pub mod metrics;

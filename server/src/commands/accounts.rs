@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use accounts::authenticator::Authenticator;
 use accounts::jwt::JwtTokens;
+use accounts::revocations::Revocations;
 use accounts::shared_word::SharedWord;
 use accounts::signed::SignedTokens;
 use anyhow::Result;
 use clap::Args;
-use client_bot::cli::{read_token, token};
-use platform::renewal::Renewals;
+use client_bot::cli::{read_tokens, token};
+use platform::renewal::{Renewals, Shared};
 
 #[derive(Debug, Args)]
 pub struct AccountArguments {
@@ -18,11 +19,11 @@ pub struct AccountArguments {
     /// a token or a key, every client is admitted
     #[arg(long, value_parser = token)]
     token: Option<String>,
-    /// File with the token that all clients must show
+    /// File with the token that all clients must show, or with several, one a line
     #[arg(long, value_name = "FILE", conflicts_with = "token")]
     token_file: Option<PathBuf>,
-    /// File with the key of signed tokens, as `myriad token` issues them: each client is its
-    /// token's account
+    /// File with the key of signed tokens, as `myriad token` issues them, or with several, one a
+    /// line: each client is its token's account
     #[arg(long, value_name = "FILE", conflicts_with_all = ["token", "token_file"])]
     account_key: Option<PathBuf>,
     /// File with the public keys of an identity provider, as PEM or JWKS: each client is the
@@ -38,6 +39,9 @@ pub struct AccountArguments {
     /// Audience that JSON web tokens must name
     #[arg(long, value_name = "TEXT", requires = "jwt_keys")]
     jwt_audience: Option<String>,
+    /// File with revoked tokens and accounts, one a line: sessions with them end
+    #[arg(long, value_name = "FILE")]
+    revoked: Option<PathBuf>,
     /// The most clients from one IPv4 address or IPv6 /64 [default: no limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub clients_per_network: Option<u32>,
@@ -59,12 +63,22 @@ impl AccountArguments {
             })?
         } else if let Some(path) = self.token_file.clone() {
             renewals.load("token", vec![path.clone()], move || {
-                Ok(Arc::new(SharedWord::new(read_token(&path)?)) as Arc<dyn Authenticator>)
+                Ok(Arc::new(SharedWord::any_of(read_tokens(&path)?)) as Arc<dyn Authenticator>)
             })?
         } else {
             let word = self.token.clone().unwrap_or_default();
             return Ok(Arc::new(SharedWord::new(word)));
         };
         Ok(Arc::new(shared))
+    }
+
+    /// The revoked tokens, in a file that may be renewed.
+    pub fn revocations(&self, renewals: &Renewals) -> Result<Option<Shared<Revocations>>> {
+        let Some(path) = self.revoked.clone() else {
+            return Ok(None);
+        };
+        let load = move || Ok(Arc::new(Revocations::load(&path)?));
+        let files = self.revoked.iter().cloned().collect();
+        renewals.load("revoked tokens", files, load).map(Some)
     }
 }

@@ -57,6 +57,12 @@ enum AdminRequest {
     },
     /// List the bans
     Bans,
+    /// Delete the character of an account, and disconnect its client
+    Forget {
+        /// The account
+        #[arg(long)]
+        account: String,
+    },
     /// Send a message to a client, or to all
     Tell {
         /// Text of the message
@@ -148,6 +154,7 @@ fn request_of(request: AdminRequest) -> Result<Request> {
             whom: banned_of(whom)?,
         },
         AdminRequest::Bans => Request::Bans,
+        AdminRequest::Forget { account } => Request::Forget { account },
         AdminRequest::Tell { text, whom, all } => match client_of(whom) {
             None if !all => bail!("expected --account, --name, --number or --all"),
             whom => Request::Tell { whom, text },

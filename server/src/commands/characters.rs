@@ -1,8 +1,9 @@
 //! `myriad characters`: the characters of accounts.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use accounts::identity::Account;
@@ -15,6 +16,7 @@ use durability::folder::DataFolder;
 use durability::log::Log;
 use durability::recovery;
 use durability::role::Standing;
+use platform::audit::{self, Entry};
 use serde_json::{Map, Value, json};
 use shared::WorldConfig;
 use world_file::{Format, plain};
@@ -27,6 +29,9 @@ pub struct CharactersArguments {
     action: Action,
     #[command(flatten)]
     database: DatabaseArguments,
+    /// Append changes to this file, the audit log of the server
+    #[arg(long, value_name = "FILE", global = true)]
+    audit: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -100,7 +105,11 @@ pub fn run(arguments: &CharactersArguments) -> Result<()> {
                 .map(|text| parse(text))
                 .collect::<Result<_>>()?;
             let changed = characters.changed(account, &values)?;
-            characters.put([(account.clone(), changed)].into())?;
+            let request = json!({ "set": values });
+            arguments.audited(&request, characters.tick, || {
+                characters.put([(account.clone(), changed)].into())?;
+                Ok(vec![account.clone()])
+            })?;
             say!("{}", Value::Object(characters.named(account)?));
         }
         Action::Export { folder, account } => {
@@ -115,9 +124,11 @@ pub fn run(arguments: &CharactersArguments) -> Result<()> {
         }
         Action::Delete { folder, account } => {
             let characters = open(folder)?;
-            if !characters.store.remove(account)? {
-                bail!("the account {account:?} has no character");
-            }
+            characters.named(account)?;
+            arguments.audited(&json!("delete"), characters.tick, || {
+                characters.store.remove(account)?;
+                Ok(vec![account.clone()])
+            })?;
             say!(
                 "the character of {account} is gone from the world; the journal, recordings and \
                   backups may still have it"
@@ -125,11 +136,44 @@ pub fn run(arguments: &CharactersArguments) -> Result<()> {
         }
         Action::Import { folder, file } => {
             let characters = Characters::open(folder, database.as_ref(), true)?;
-            let count = characters.import(file)?;
+            let request = json!({ "import": file });
+            let count = arguments.audited(&request, characters.tick, || characters.import(file))?;
             say!("{count} characters are read");
         }
     }
     Ok(())
+}
+
+impl CharactersArguments {
+    /// Makes a change, which returns the accounts, and notes it for each of them. Returns their
+    /// number.
+    fn audited(
+        &self,
+        request: &Value,
+        tick: u64,
+        change: impl FnOnce() -> Result<Vec<String>>,
+    ) -> Result<usize> {
+        // Before anything is changed.
+        if let Some(path) = &self.audit {
+            audit::append(path, [])?;
+        }
+        let accounts = change()?;
+        if let Some(path) = &self.audit {
+            // This process.
+            let user = fs::metadata("/proc/self").map(|found| found.uid());
+            let by = user.map_or_else(|_| "a user".to_owned(), |user| format!("user {user}"));
+            let entry = |account| Entry {
+                event: "edit",
+                tick: Some(tick),
+                account: Some(account),
+                by: Some(&by),
+                request: Some(request.clone()),
+                ..Entry::default()
+            };
+            audit::append(path, accounts.iter().map(String::as_str).map(entry))?;
+        }
+        Ok(accounts.len())
+    }
 }
 
 /// The characters of a world that no server uses.
@@ -211,7 +255,8 @@ impl Characters {
         self.store.put(&self.world, &rows, self.tick)
     }
 
-    fn import(&self, file: &Path) -> Result<usize> {
+    /// Returns the accounts.
+    fn import(&self, file: &Path) -> Result<Vec<String>> {
         let name = file.display();
         let text = File::open(file).with_context(|| format!("cannot read {name}"))?;
         let mut text = BufReader::new(text);
@@ -225,9 +270,9 @@ impl Characters {
             let row = row.with_context(|| format!("line {number} of {name}"))?;
             rows.insert(row.0, row.1);
         }
-        let count = rows.len();
+        let accounts = rows.keys().cloned().collect();
         self.put(rows)?;
-        Ok(count)
+        Ok(accounts)
     }
 
     fn line(&self, line: &str) -> Result<(String, Vec<i32>)> {

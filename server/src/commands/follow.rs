@@ -14,6 +14,7 @@ use client_bot::say;
 use client_bot::signals::Endings;
 use console::admin::port::{self, Handler};
 use console::admin::request::{Request, Response};
+use platform::audit::{Audit, Entry};
 use platform::renewal::Renewals;
 use shared::wire::control::ADDRESS_BYTES_MAX;
 use standby::feed::FeedOptions;
@@ -125,12 +126,13 @@ pub fn follow_until_promoted(
     let folder = folder.context("a standby needs a folder")?;
     let primary = follow.primary.clone();
     let was_held = !follow.notifies;
+    let audit = options.audit.clone();
     let standby = Standby::start(options, follow)?;
     let watch = standby.lease().cloned();
     let watch = watch.map(|lease| Watch::new(lease, was_held));
     let mut watch = watch.transpose()?;
     let (to, promotions) = channel();
-    let control = port::open(&folder.join(CONTROL), StandbyDesk { to })?;
+    let control = port::open(&folder.join(CONTROL), StandbyDesk { to, audit })?;
     // Dropped before the socket, whose end waits for the response to its request.
     let promotions = promotions;
     let endings = Endings::new();
@@ -213,6 +215,7 @@ fn host_and_port(text: &str) -> Result<String, String> {
 /// Handles an operator's requests to a standby.
 struct StandbyDesk {
     to: Sender<Promotion>,
+    audit: Audit,
 }
 
 struct Promotion {
@@ -223,6 +226,25 @@ struct Promotion {
 impl Handler for StandbyDesk {
     fn answer(&self, request: &Request, by: &str) -> Response {
         info!(target: "audit", by, ?request, "the operator's request to the standby");
+        let answer = self.act(request);
+        let result = match &answer {
+            Response::Error(reason) => format!("failed: {reason}"),
+            _ => "done".to_owned(),
+        };
+        self.audit.note(Entry {
+            event: "admin",
+            by: Some(by),
+            // Nothing in it can fail.
+            request: serde_json::to_value(request).ok(),
+            result: Some(&result),
+            ..Entry::default()
+        });
+        answer
+    }
+}
+
+impl StandbyDesk {
+    fn act(&self, request: &Request) -> Response {
         let &Request::Promote { is_forced } = request else {
             return Response::Error("this server is a standby: it can be promoted".to_owned());
         };

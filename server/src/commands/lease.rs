@@ -2,11 +2,14 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Args;
 use client_bot::cli::read_token;
+use platform::renewal::Renewals;
+use platform::tls::trust_the_system_as;
 use standby::lease::etcd::{Access, User};
 use standby::lease::renewal::{Contender, HeldLease, LeaseOptions};
 use tracing::{info, warn};
@@ -47,21 +50,35 @@ pub struct LeaseArguments {
 
 impl LeaseArguments {
     /// `listen` describes the server at etcd.
-    pub fn options(&self, listen: SocketAddr) -> Result<Option<LeaseOptions>> {
+    pub fn options(&self, listen: SocketAddr, renewals: &Renewals) -> Result<Option<LeaseOptions>> {
         if self.lease.is_empty() {
             return Ok(None);
         }
-        let user = match (&self.lease_user, &self.lease_password_file) {
-            (Some(name), Some(file)) => Some(User {
-                name: name.clone(),
-                password: read_token(file)?,
-            }),
+        let user = match (self.lease_user.clone(), self.lease_password_file.clone()) {
+            (Some(name), Some(file)) => {
+                let files = vec![file.clone()];
+                Some(renewals.load("password at etcd", files, move || {
+                    Ok(Arc::new(User {
+                        name: name.clone(),
+                        password: read_token(&file)?,
+                    }))
+                })?)
+            }
             _ => None,
         };
-        let certificate = self.lease_certificate.clone().zip(self.lease_key.clone());
-        if certificate.is_some() && self.lease.iter().any(|url| !url.starts_with("https://")) {
+        let files = self.lease_certificate.clone().zip(self.lease_key.clone());
+        if files.is_some() && self.lease.iter().any(|url| !url.starts_with("https://")) {
             bail!("--lease-certificate needs https: etcd must ask for a certificate");
         }
+        let tls = match files {
+            Some((certificate, key)) => {
+                let files = vec![certificate.clone(), key.clone()];
+                Some(renewals.load("certificate for etcd", files, move || {
+                    Ok(Arc::new(trust_the_system_as(&certificate, &key)?))
+                })?)
+            }
+            None => None,
+        };
         Ok(Some(LeaseOptions {
             urls: self.lease.clone(),
             name: self.lease_name.clone(),
@@ -69,7 +86,7 @@ impl LeaseArguments {
             holder: holder(&listen.to_string()),
             // Its folder has it.
             id: String::new(),
-            access: Access { user, certificate },
+            access: Access { user, tls },
         }))
     }
 }

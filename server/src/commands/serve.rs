@@ -15,6 +15,7 @@ use client_bot::say;
 use client_bot::signals::{self, Endings};
 use durability::level::Level;
 use durability::recovered::Progress;
+use platform::audit::Audit;
 use platform::log::LogFormat;
 use platform::metrics::machine;
 use platform::metrics::stats::{Figures, counts_text};
@@ -99,6 +100,10 @@ pub struct ServeArguments {
     lease: LeaseArguments,
     #[command(flatten)]
     accounts: AccountArguments,
+    /// Append joins, leaves, refusals and requests of operators to this file, without exception: no
+    /// client is admitted while it can't be written
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
     /// Open a control socket for `myriad admin` at this path
     #[arg(long, value_name = "PATH")]
     admin: Option<PathBuf>,
@@ -162,7 +167,11 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
             ..DataOptions::new(folder)
         }),
         standby: arguments.standby.primary(&renewals)?,
-        lease: arguments.lease.options(arguments.listen)?,
+        lease: arguments.lease.options(arguments.listen, &renewals)?,
+        audit: match &arguments.audit {
+            Some(path) => Audit::open(path)?,
+            None => Audit::default(),
+        },
         admin: arguments.admin,
         talk_filter: match &arguments.talk_filter {
             Some(path) => Arc::new(word_list(path, &renewals)?),
@@ -170,6 +179,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         },
         names: arguments.names,
         authenticator: arguments.accounts.authenticator(&renewals)?,
+        revocations: arguments.accounts.revocations(&renewals)?,
         clients_per_network: arguments.accounts.clients_per_network.unwrap_or(u32::MAX),
         update_url: arguments.update_url,
         renewals,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use client_bot::cli::{read_token, token};
+use client_bot::cli::{read_tokens, token};
 use client_bot::connect::resolve;
 use client_bot::say;
 use platform::renewal::{Renewals, Shared};
@@ -55,7 +55,8 @@ pub struct DashboardToken {
     /// read it here. Without one, the dashboard is for this machine only
     #[arg(long, value_name = "TOKEN", requires = "web", value_parser = token)]
     dashboard_token: Option<String>,
-    /// File with the token that operators must show to see the dashboard
+    /// File with the token that operators must show to see the dashboard, or with several, one a
+    /// line
     #[arg(
         long,
         value_name = "FILE",
@@ -66,13 +67,13 @@ pub struct DashboardToken {
 }
 
 impl DashboardToken {
-    /// It may be renewed, if it is in a file.
+    /// All tokens, one a line. They may be renewed, if they are in a file.
     pub fn read(&self, renewals: &Renewals) -> Result<Option<Shared<str>>> {
         match self.dashboard_token_file.clone() {
             Some(path) => {
                 let files = vec![path.clone()];
                 renewals.watch(None)?;
-                let read = move || Ok(Arc::from(read_token(&path)?));
+                let read = move || Ok(Arc::from(read_tokens(&path)?.join("\n")));
                 renewals
                     .load("token of the dashboard", files, read)
                     .map(Some)

@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use accounts::authenticator::Authenticator;
 use accounts::names::NameRule;
+use accounts::revocations::Revocations;
 use accounts::shared_word::SharedWord;
 use durability::characters::postgres::Database;
 use durability::level::Level;
 use durability::recovered::Progress;
+use platform::audit::Audit;
 use platform::metrics::machine;
 use platform::renewal::{Renewals, Shared};
 use platform::trace_options::TraceOptions;
@@ -58,10 +60,14 @@ pub struct ServerOptions {
     pub lease: Option<LeaseOptions>,
     /// Authenticates clients by their tokens.
     pub authenticator: Arc<dyn Authenticator>,
+    /// Tokens that are refused though they are good; sessions with them end.
+    pub revocations: Option<Shared<Revocations>>,
     /// Filters texts of players.
     pub talk_filter: Arc<dyn TalkFilter>,
     /// Which names of players and channels count as equal.
     pub names: NameRule,
+    /// Notes joins, leaves, refusals, and requests of operators.
+    pub audit: Audit,
     /// The control socket for `myriad admin`: the path of a Unix socket.
     pub admin: Option<PathBuf>,
     /// The most clients from one IPv4 address or IPv6 /64.
@@ -96,8 +102,10 @@ impl ServerOptions {
             standby: None,
             lease: None,
             authenticator: Arc::new(SharedWord::new("")),
+            revocations: None,
             talk_filter: Arc::new(NoFilter),
             names: NameRule::default(),
+            audit: Audit::default(),
             admin: None,
             clients_per_network: u32::MAX,
             update_url: None,
@@ -173,7 +181,7 @@ pub struct WebServing {
     pub connect_port: Option<u16>,
     /// Pages of these origins may connect; empty: of all.
     pub origins: Vec<String>,
-    /// The token of the dashboard. Without one it is shown to this machine
+    /// The tokens of the dashboard, one a line. Without any it is shown to this machine
     /// only, at an address of this machine only.
     pub dashboard_token: Option<Shared<str>>,
     /// A folder with the files of a custom page. They replace those of the page that is part of

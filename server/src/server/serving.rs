@@ -193,6 +193,7 @@ fn shard_world(options: &ServerOptions, guard: Arc<Guard>, is_open: Arc<AtomicBo
             schema_hash: session.schema.hash(),
             guard,
             is_open,
+            audit: options.audit.clone(),
             update_url: options.update_url.as_deref().map(Arc::from),
         },
         session: Arc::new(session),

@@ -107,7 +107,7 @@ pub fn all() -> Vec<(String, clap::Command)> {
 }
 
 /// The documents for operators.
-pub const OPERATORS: [&str; 10] = [
+pub const OPERATORS: [&str; 11] = [
     "server/README.md",
     "server/operations.md",
     "server/durability.md",
@@ -115,6 +115,7 @@ pub const OPERATORS: [&str; 10] = [
     "server/lease.md",
     "server/migration.md",
     "server/characters.md",
+    "server/audit.md",
     "server/export.md",
     "server/accounts.md",
     "server/talk.md",

@@ -2,9 +2,10 @@
 //! births, so that frames alone determine the world. Without I/O and without a clock.
 
 use std::collections::HashMap;
+use std::sync::mpsc::Sender;
 
 use accounts::identity::Account;
-use durability::characters::Rows;
+use durability::characters::{FORGOTTEN, Rows};
 use durability::roster::{Roster, RosterChange};
 use frontend::mirror::Mirror;
 use gpu_kernels::tick::frame::POPULATION_TOKEN;
@@ -22,8 +23,19 @@ pub struct Characters {
     newborns: Newborns,
     rows: Rows,
     accounts: HashMap<EntityId, Account>,
+    /// Accounts whose characters are to be forgotten once they have no entity, and the answers.
+    forgetting: Vec<Forgetting>,
     /// Players of the last tick, before their saved attributes are checked.
     newborn: Vec<EntityId>,
+}
+
+/// A character that is to be forgotten.
+struct Forgetting {
+    account: Account,
+    /// It had a client.
+    has_kicked: bool,
+    /// How many clients were thrown out; `None`: there was no such character.
+    done: Sender<Option<usize>>,
 }
 
 /// The rule of players' births, as backends apply it to births without a row.
@@ -73,6 +85,7 @@ impl Characters {
             newborns: Newborns::of(config),
             rows,
             accounts: HashMap::new(),
+            forgetting: vec![],
             newborn: vec![],
         })
     }
@@ -81,7 +94,7 @@ impl Characters {
     pub fn restore(&mut self, roster: &Roster) {
         for (account, row) in &roster.characters {
             if let Ok(account) = Account::new(account) {
-                self.rows.insert(account, row.clone());
+                self.keep(account, row.clone());
             }
         }
         for client in roster.clients.values() {
@@ -90,6 +103,54 @@ impl Characters {
                 self.accounts.insert(entity, account);
             }
         }
+    }
+
+    fn keep(&mut self, account: Account, row: Vec<i32>) {
+        match row == FORGOTTEN {
+            true => drop(self.rows.remove(&account)),
+            false => drop(self.rows.insert(account, row)),
+        }
+    }
+
+    /// Forgets a character as soon as its account has no entity, whose death would save it again.
+    pub fn forget(&mut self, account: Account, done: Sender<Option<usize>>) {
+        self.forgetting.push(Forgetting {
+            account,
+            has_kicked: false,
+            done,
+        });
+    }
+
+    /// Throws out the clients of characters that are to be forgotten, also those that come back
+    /// meanwhile, and forgets the others. Returns the changes.
+    pub fn forget_due(
+        &mut self,
+        directory: &mut Directory,
+        frame: &mut Frame,
+    ) -> Vec<RosterChange> {
+        let mut changes = vec![];
+        for mut forgetting in std::mem::take(&mut self.forgetting) {
+            let account = &forgetting.account;
+            if let Some(client) = directory.people().of_account(account) {
+                directory.kick(client, "its character is deleted", false, frame);
+                forgetting.has_kicked = true;
+                self.forgetting.push(forgetting);
+                continue;
+            }
+            if self.accounts.values().any(|own| own == account) {
+                self.forgetting.push(forgetting);
+                continue;
+            }
+            let had_some = self.rows.remove(account).is_some() || forgetting.has_kicked;
+            changes.push(RosterChange::Character {
+                account: account.as_str().to_owned(),
+                row: FORGOTTEN.to_vec(),
+            });
+            let clients = usize::from(forgetting.has_kicked);
+            // An operator that has gone away needs no answer.
+            let _ = forgetting.done.send(had_some.then_some(clients));
+        }
+        changes
     }
 
     /// Applies a tick's births and deaths, after the directory. Returns the new saved attributes;

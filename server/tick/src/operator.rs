@@ -9,6 +9,7 @@ use frontend::publication::ShardLinks;
 use gpu_kernels::Frame;
 use shared::{ClientRow, EntityId, Name, Text};
 
+use super::characters::Characters;
 use super::directory::Directory;
 use super::talk::Talk;
 
@@ -26,6 +27,12 @@ pub enum OperatorRequest {
         /// They are banned, too.
         is_ban: bool,
         done: Sender<usize>,
+    },
+    /// Forgets the character of an account, whose client is thrown out. Answers to how many; `None`:
+    /// there was nothing to forget.
+    Forget {
+        account: Account,
+        done: Sender<Option<usize>>,
     },
     /// Sends a text to one client, or to all, and answers to how many.
     Announce {
@@ -85,9 +92,11 @@ pub fn take(
     requests: &Receiver<OperatorRequest>,
     directory: &mut Directory,
     talk: &mut Talk,
+    characters: Option<&mut Characters>,
     frame: &mut Frame,
     inspect: impl Fn(Option<&[SessionKey]>, &Sender<ShardLinks>) -> usize,
 ) {
+    let mut characters = characters;
     for request in requests.try_iter().take(REQUESTS_PER_TICK_MAX) {
         // An operator that has gone away needs no answer.
         match request {
@@ -117,6 +126,10 @@ pub fn take(
                 }
                 let _ = done.send(kicked);
             }
+            OperatorRequest::Forget { account, done } => match &mut characters {
+                Some(characters) => characters.forget(account, done),
+                None => drop(done.send(None)),
+            },
             OperatorRequest::Announce { to, text, done } => {
                 let sent = match to.map(|client| find(directory, &client)) {
                     None => talk.announce(directory, None, text, frame),

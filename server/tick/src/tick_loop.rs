@@ -468,7 +468,19 @@ impl TickLoop {
             .gather(&self.workers, &mut self.directory, requests, frame);
         if let Some(requests) = &self.operator {
             let inspect = |some: Option<&[_]>, sender: &_| self.shards.inspect(some, sender);
-            operator::take(requests, &mut self.directory, talk, frame, inspect);
+            let characters = self.characters.as_mut();
+            operator::take(
+                requests,
+                &mut self.directory,
+                talk,
+                characters,
+                frame,
+                inspect,
+            );
+        }
+        if let Some(characters) = &mut self.characters {
+            let forgotten = characters.forget_due(&mut self.directory, frame);
+            self.changes.extend(forgotten);
         }
         if let Some(warning) = self
             .worker

@@ -3,6 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
+use accounts::identity::Identity;
+use accounts::revocations::ShownToken;
 use frontend::inbox::SessionId;
 use quic::Congestion;
 use session::Session;
@@ -34,6 +36,12 @@ pub struct Player {
     pub id: SessionId,
     /// The origin of its hello.
     pub address: IpAddr,
+    /// By which its token may be revoked.
+    pub shown: Option<ShownToken>,
+    /// For the audit log.
+    pub identity: Identity,
+    /// Why the server closes the connection.
+    pub ending: Option<String>,
     pub session: Session,
     pub requests: Requests,
     /// It has sent a valid datagram.
@@ -66,6 +74,12 @@ impl Player {
         let congestion = link.congestion();
         let before = std::mem::replace(&mut self.congestion, congestion);
         congestion.is_marked_since(&before)
+    }
+
+    /// Closes the connection with a code and a sentence for people.
+    pub fn close(&mut self, link: &mut impl ClientLink, code: Close, reason: &str) {
+        self.ending.get_or_insert_with(|| reason.to_owned());
+        close(link, code, reason);
     }
 
     /// Gives the transport as much of the stream as it takes now; the rest waits for the

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use accounts::authenticator::Credentials;
-use accounts::guard::{Guard, NotAdmitted};
-use accounts::identity::Identity;
+use accounts::guard::{Admission, Guard, NotAdmitted};
+use accounts::identity::{Account, Identity};
 use accounts::moment::Moment;
+use accounts::revocations::ShownToken;
+use platform::audit::Audit;
 use quic::StreamEnd;
 use shared::wire::close::{Close, Update};
 use shared::wire::control::{HELLO_BYTES_MAX, Hello};
@@ -21,6 +23,8 @@ pub struct AdmissionPolicy {
     pub guard: Arc<Guard>,
     /// False while the world is being recovered.
     pub is_open: Arc<AtomicBool>,
+    /// Notes who comes and who does not.
+    pub audit: Audit,
     /// The address of client versions that this server accepts, for players.
     pub update_url: Option<Arc<str>>,
 }
@@ -39,8 +43,13 @@ pub struct AdmissionError {
     pub reason: String,
     /// Its token was wrong, perhaps a guess.
     pub is_guess: bool,
+    /// Of a good token, that is refused all the same.
+    pub account: Option<Account>,
     /// Its network sent too many wrong tokens, so that its token was not checked.
     pub is_guess_over: bool,
+    /// The audit log has a line about it, and does not only count it: a readable hello, whose token
+    /// was checked.
+    pub is_audited: bool,
 }
 
 /// A client that is admitted.
@@ -48,6 +57,8 @@ pub struct AdmissionError {
 pub struct Admitted {
     pub hello: Hello,
     pub identity: Identity,
+    /// By which its token may be revoked.
+    pub shown: Option<ShownToken>,
     /// It is admitted only if its ticket resumes a session.
     pub must_resume: bool,
 }
@@ -92,10 +103,11 @@ impl HelloReader {
             });
         }
         let hello = Hello::decode(bytes).map_err(|error| malformed(&error))?;
-        let (identity, must_resume) = check(&hello, admission, arrival)?;
+        let (Admission { identity, shown }, must_resume) = check(&hello, admission, arrival)?;
         Ok(Some(Admitted {
             hello,
             identity,
+            shown,
             must_resume,
         }))
     }
@@ -121,20 +133,32 @@ fn check(
     hello: &Hello,
     admission: &AdmissionPolicy,
     arrival: Arrival,
-) -> Result<(Identity, bool), AdmissionError> {
+) -> Result<(Admission, bool), AdmissionError> {
     let credentials = Credentials {
         token: &hello.token,
         wished_name: &hello.name,
     };
     let Arrival { address, now } = arrival;
+    if !admission.audit.may_admit() {
+        return Err(AdmissionError {
+            close: Close::Starting,
+            is_audited: false,
+            ..refused("the server can't write its audit log: try again in a second".to_owned())
+        });
+    }
     let (admitted, must_resume) = match admission.guard.admit(&credentials, address, now) {
         Err(NotAdmitted::Guessing(_)) if hello.resume.is_some() => {
             (admission.guard.admit_by_ticket(address, now), true)
         }
         admitted => (admitted, false),
     };
-    let identity = admitted.map_err(|reason| AdmissionError {
+    let admitted = admitted.map_err(|reason| AdmissionError {
         close: reason.close(),
+        account: match (&reason, admission.audit.is_on()) {
+            (NotAdmitted::Rejected(_) | NotAdmitted::Guessing(_), _) | (_, false) => None,
+            (_, true) => admission.guard.account(&credentials, now),
+        },
+        is_audited: !matches!(&reason, NotAdmitted::Guessing(_)),
         is_guess: matches!(&reason, NotAdmitted::Rejected(rejection) if rejection.is_guess()),
         is_guess_over: matches!(&reason, NotAdmitted::Guessing(_)),
         ..refused(reason.to_string())
@@ -157,7 +181,7 @@ fn check(
                 ))
             })
         }
-        _ => Ok((identity, must_resume)),
+        _ => Ok((admitted, must_resume)),
     }
 }
 
@@ -166,7 +190,9 @@ fn refused(reason: String) -> AdmissionError {
         close: Close::Refused,
         reason,
         is_guess: false,
+        account: None,
         is_guess_over: false,
+        is_audited: true,
     }
 }
 
@@ -175,7 +201,9 @@ pub fn malformed(error: &dyn std::fmt::Display) -> AdmissionError {
         close: Close::Malformed,
         reason: error.to_string(),
         is_guess: false,
+        account: None,
         is_guess_over: false,
+        is_audited: false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The clients of one shard.
 
+mod audit;
 mod publications;
 
 use std::collections::HashMap;
@@ -7,8 +8,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
+use accounts::identity::Identity;
 use accounts::moment::Moment;
 use accounts::network::Network;
+use accounts::revocations::Revocations;
 use frontend::SessionWorld;
 use frontend::inbox::{Join, Leave, PendingRequest, SessionId, SharedInbox};
 use gpu_kernels::listen::SubscribeError;
@@ -53,6 +56,10 @@ pub struct Shard {
     players: HashMap<SessionId, Handle>,
     next_session: SessionId,
     admission_control: AdmissionControl,
+    /// The revocations by which all players were checked.
+    revoked: Option<Arc<Revocations>>,
+    /// Refused connections that the audit log sums.
+    summed: audit::Summed,
     neighbours: Neighbours,
     connections_max: usize,
     /// Reused: a decoded datagram, and the buffers of a fan-out.
@@ -83,6 +90,8 @@ impl Shard {
             players: HashMap::new(),
             next_session: 0,
             admission_control: AdmissionControl::default(),
+            revoked: None,
+            summed: audit::Summed::default(),
             neighbours,
             datagram: ClientDatagram::default(),
             scratch: Scratch::default(),
@@ -154,6 +163,8 @@ impl Application for Shard {
             Client::Player(player) => player,
         };
         info!(session = player.id, address = %player.address, %end, "a client has left");
+        let reason = player.ending.clone().unwrap_or_else(|| end.to_string());
+        self.audit("leave", player.address.to_string(), &player, Some(&reason));
         self.world.admission.guard.leave(player.address);
         self.players.remove(&player.id);
         let bye = u64::from(Close::Bye.code());
@@ -226,6 +237,7 @@ impl Shard {
     /// Closes a connection that is not admitted, with the reason.
     fn refuse(&mut self, link: &mut impl ClientLink, address: SocketAddr, error: &AdmissionError) {
         info!(%address, reason = %error.reason, "a client was refused");
+        self.audit_refusal(address, error);
         self.count_refusals(|refusals| {
             let is_malformed = error.close == Close::Malformed;
             refusals.malformed += u64::from(is_malformed);
@@ -245,11 +257,16 @@ impl Shard {
         let Admitted {
             hello,
             identity,
+            shown,
             must_resume,
         } = admitted;
         let id = self.next_session;
         self.next_session += 1;
         self.players.insert(id, link.handle());
+        let audited = match self.world.admission.audit.is_on() {
+            true => identity.clone(),
+            false => Identity::default(),
+        };
         self.inbox.lock().join(Join {
             session: id,
             resume: hello.resume,
@@ -263,6 +280,9 @@ impl Shard {
         Box::new(Player {
             id,
             address,
+            shown,
+            identity: audited,
+            ending: None,
             session: Session::new(limits),
             requests: Requests::new(limits.client_requests_per_second, link.now()),
             is_confirmed: false,
@@ -340,6 +360,7 @@ impl Shard {
         info!(%address, %reason, "a client sent a malformed message");
         if let Some(player) = player {
             player.is_malformed = true;
+            player.ending = Some(format!("malformed: {reason}"));
         }
         self.count_refusals(|refusals| refusals.malformed += 1);
         close(link, Close::Malformed, &reason.to_string());

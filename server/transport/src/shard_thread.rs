@@ -209,6 +209,7 @@ impl Thread {
                 }
             }
         }
+        self.end_revoked();
         for event in &publication.events[self.shard.number] {
             self.act_on(event, publication);
         }
@@ -308,6 +309,20 @@ impl Thread {
             all += players;
         }
         all
+    }
+
+    /// Ends the sessions whose tokens have been revoked.
+    fn end_revoked(&mut self) {
+        let Some(revoked) = self.shard.changed_revocations() else {
+            return;
+        };
+        let now = Instant::now();
+        for handle in self.endpoint.handles() {
+            self.endpoint
+                .visit(handle, &mut self.shard, now, |shard, link, client| {
+                    shard.close_if_revoked(&revoked, link, client);
+                });
+        }
     }
 
     fn act_on(&mut self, event: &SessionEvent, publication: &Publication) {

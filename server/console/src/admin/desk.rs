@@ -12,6 +12,7 @@ use accounts::identity::Account;
 use accounts::moment::Moment;
 use frontend::inbox::SessionKey;
 use frontend::publication::LinkFigures;
+use platform::audit::{Audit, Entry};
 use platform::metrics;
 use shared::{ClientRow, Fixed, Name, Text};
 use tick::operator::{self, ClientFilter, ClientRef, OperatorRequest};
@@ -32,6 +33,7 @@ pub struct Desk {
     to_tick: Sender<OperatorRequest>,
     guard: Arc<Guard>,
     stats: Arc<metrics::stats::Stats>,
+    audit: Audit,
 }
 
 impl Desk {
@@ -39,11 +41,13 @@ impl Desk {
         to_tick: Sender<OperatorRequest>,
         guard: Arc<Guard>,
         stats: Arc<metrics::stats::Stats>,
+        audit: Audit,
     ) -> Desk {
         Desk {
             to_tick,
             guard,
             stats,
+            audit,
         }
     }
 
@@ -56,6 +60,14 @@ impl Desk {
             Response::Done { clients } => format!("{clients} clients"),
             _ => "answered".to_owned(),
         };
+        self.audit.note(Entry {
+            event: "admin",
+            by: Some(by),
+            // Nothing in it can fail.
+            request: serde_json::to_value(request).ok(),
+            result: Some(&result),
+            ..Entry::default()
+        });
         if !is_read_only {
             info!(target: "audit", by, ?request, %result, "the operator has acted");
         } else {
@@ -85,6 +97,13 @@ impl Desk {
                 Response::Done { clients: 0 }
             }
             Request::Bans => Response::Bans(self.guard.bans(Moment::now())),
+            Request::Forget { account } => {
+                let account = Account::new(account.as_str()).map_err(|error| error.to_string())?;
+                match self.ask(|done| OperatorRequest::Forget { account, done })? {
+                    Some(clients) => Response::Done { clients },
+                    None => return Err("the account has no character here".to_owned()),
+                }
+            }
             Request::Tell { whom, text } => self.tell(whom.as_ref(), text)?,
             Request::Stats => Response::Stats(self.stats()),
             Request::Promote { .. } => return Err("this server is no standby".to_owned()),
@@ -261,7 +280,7 @@ mod tests {
     fn a_ban_throws_out_all_clients_of_a_network_by_one_request() {
         let (to_tick, requests) = channel();
         let guard = Guard::new(Arc::new(SharedWord::new("")), u32::MAX);
-        let desk = Desk::new(to_tick, Arc::new(guard), Arc::default());
+        let desk = Desk::new(to_tick, Arc::new(guard), Arc::default(), Audit::default());
         let world = std::thread::spawn(move || {
             let mut kicked = vec![];
             for request in requests {
@@ -271,7 +290,9 @@ mod tests {
                         done.send(clients.len()).unwrap();
                         kicked.push(clients);
                     }
-                    OperatorRequest::Announce { .. } => panic!("nothing is announced"),
+                    OperatorRequest::Announce { .. } | OperatorRequest::Forget { .. } => {
+                        panic!("only a ban was requested")
+                    }
                 }
             }
             kicked

@@ -26,6 +26,10 @@ pub enum Request {
         whom: Banned,
     },
     Bans,
+    /// Forgets the character of an account, and closes its connection.
+    Forget {
+        account: String,
+    },
     /// Without `whom`, to all.
     Tell {
         whom: Option<Client>,

@@ -101,7 +101,8 @@ pub fn json_line(severity: Severity, text: &str) -> String {
     json!({ "timestamp": now(), "level": level, "fields": fields, "target": "myriad" }).to_string()
 }
 
-fn now() -> String {
+/// The time as in the log.
+pub(crate) fn now() -> String {
     let mut time = String::new();
     // The line matters more than its time.
     let _ = SystemTime.format_time(&mut Writer::new(&mut time));

@@ -27,6 +27,8 @@ pub struct Readiness {
     pub is_open: Arc<AtomicBool>,
     /// The server is about to end.
     pub stop: Arc<AtomicBool>,
+    /// The audit log can't be written, and so no client is admitted.
+    pub is_audit_failing: Arc<AtomicBool>,
 }
 
 /// What the port shows beside the metrics of ticks.
@@ -103,6 +105,9 @@ impl Readiness {
         ) {
             (_, true) => unavailable("stopping\n"),
             (false, false) => unavailable("starting\n"),
+            (true, false) if self.is_audit_failing.load(Ordering::Relaxed) => {
+                unavailable("the audit log can't be written\n")
+            }
             (true, false) => Page::new(PLAIN_TEXT, "ready\n"),
         }
     }
@@ -123,6 +128,10 @@ mod tests {
         };
         assert_eq!(answer(), (503, "starting\n".into()));
         readiness.is_open.store(true, Ordering::Relaxed);
+        assert_eq!(answer(), (200, "ready\n".into()));
+        readiness.is_audit_failing.store(true, Ordering::Relaxed);
+        assert_eq!(answer(), (503, "the audit log can't be written\n".into()));
+        readiness.is_audit_failing.store(false, Ordering::Relaxed);
         assert_eq!(answer(), (200, "ready\n".into()));
         readiness.stop.store(true, Ordering::Relaxed);
         assert_eq!(answer(), (503, "stopping\n".into()));

@@ -310,6 +310,10 @@ table! {
         "all memory of the machine, or the lowest limit of the control groups that the process is in";
     LOG_LINES_LOST: Counter = "myriad_log_lines_lost_total",
         "lines of the log that could not be written, or came faster than they could be";
+    AUDIT_WAITING: Gauge = "myriad_audit_waiting_bytes",
+        "lines of the audit log that are not on disk yet; beyond 4 MiB no client is admitted";
+    AUDIT_FAILURES: Counter = "myriad_audit_failures_total",
+        "how often the audit log could not be written; until it can, no client is admitted";
     UDP_RECEIVE_BUFFER_ERRORS: Gauge = "myriad_udp_receive_buffer_errors",
         "datagrams that the kernel dropped because a socket's buffer was full, machine-wide";
 }

@@ -5,7 +5,7 @@
 //! the server that it names has all ticks that clients were sent.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,7 +20,9 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use platform::reach;
-use platform::tls::{trust_the_system, trust_the_system_as};
+use platform::renewal::Shared;
+use platform::tls::trust_the_system;
+use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -31,19 +33,21 @@ use tokio_rustls::TlsConnector;
 #[derive(Clone, Debug)]
 pub struct Etcd {
     servers: Vec<Endpoint>,
+    /// The one that answered last.
+    last: Arc<AtomicUsize>,
     name: String,
     patience: Duration,
-    user: Option<User>,
+    user: Option<Shared<User>>,
     /// What shows the user, once it has shown its password.
     token: Arc<Mutex<Option<String>>>,
 }
 
-/// How a server authenticates itself at etcd.
+/// How a server authenticates itself at etcd. Both may be renewed.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    pub user: Option<User>,
-    /// PEM files of a certificate and its key.
-    pub certificate: Option<(PathBuf, PathBuf)>,
+    pub user: Option<Shared<User>>,
+    /// The settings with its certificate.
+    pub tls: Option<Shared<ClientConfig>>,
 }
 
 /// A user of etcd.
@@ -65,7 +69,7 @@ impl fmt::Debug for User {
 struct Endpoint {
     /// HOST:PORT.
     address: String,
-    tls: Option<(TlsConnector, ServerName<'static>)>,
+    tls: Option<(Shared<ClientConfig>, ServerName<'static>)>,
 }
 
 /// The keys of a world there.
@@ -91,6 +95,7 @@ impl Etcd {
         }
         Ok(Etcd {
             servers,
+            last: Arc::default(),
             name: name.to_owned(),
             patience,
             user: access.user.clone(),
@@ -216,16 +221,22 @@ impl Etcd {
         format!("{}/alone", self.name)
     }
 
-    /// Sends a request to one server after the other, until one answers.
+    /// Sends a request to one server after the other, until one answers: first to the one that
+    /// answered last, since one that hangs takes time that a lease does not have.
     async fn request(&self, path: &str, body: &Value) -> Result<Value> {
         let mut failure = None;
-        for server in &self.servers {
+        let (first, count) = (self.last.load(Ordering::Relaxed), self.servers.len());
+        for number in (first..first + count).map(|number| number % count) {
+            let server = &self.servers[number];
             let answer = timeout(self.patience, self.ask(server, path, body)).await;
             match answer
                 .context("no answer in time")
                 .and_then(|answer| answer)
             {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => {
+                    self.last.store(number, Ordering::Relaxed);
+                    return Ok(answer);
+                }
                 Err(error) => failure = Some(error.context(format!("etcd at {}", server.address))),
             }
         }
@@ -247,6 +258,7 @@ impl Etcd {
                 answer => return answer,
             }
         }
+        let user = user.get();
         let shown = json!({"name": user.name, "password": user.password});
         let answer = send_to(server, "/v3/auth/authenticate", &shown, None).await;
         let answer = answer.with_context(|| format!("the user {user:?}"))?;
@@ -278,11 +290,11 @@ impl Endpoint {
             None => {
                 let host = host.trim_matches(['[', ']']).to_owned();
                 let name = ServerName::try_from(host)?;
-                let config = match &access.certificate {
-                    Some((certificate, key)) => trust_the_system_as(certificate, key)?,
-                    None => trust_the_system()?,
+                let config = match &access.tls {
+                    Some(config) => config.clone(),
+                    None => Shared::new(Arc::new(trust_the_system()?)),
                 };
-                Some((TlsConnector::from(Arc::new(config)), name))
+                Some((config, name))
             }
         };
         Ok(Endpoint {
@@ -306,7 +318,8 @@ async fn send_to(
 ) -> Result<Value> {
     let stream = reach::connect(&server.address).await?;
     match &server.tls {
-        Some((connector, name)) => {
+        Some((config, name)) => {
+            let connector = TlsConnector::from(config.get());
             let stream = connector.connect(name.clone(), stream).await?;
             ask_over(stream, server, (path, body), token).await
         }

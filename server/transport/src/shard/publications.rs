@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use accounts::authenticator::Rejection;
+use accounts::revocations::Revocations;
 use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
 use quic::Link;
 use session::frame::TickView;
 use shared::Tick;
 use shared::wire::control::Close;
-use tracing::debug;
+use tracing::{debug, info};
 
 use super::{Shard, ShardWorld};
-use crate::client::{Client, Player, close};
+use crate::client::{Client, Player};
 use crate::client_link::ClientLink;
 use crate::handshake::AdmissionPolicy;
 
@@ -20,6 +22,7 @@ impl Shard {
     pub fn begin_tick(&mut self, publication: &Publication) -> bool {
         self.tick = publication.tick;
         self.acked_through = publication.tick;
+        self.begin_audit();
         let Some(session) = &publication.world else {
             return false;
         };
@@ -29,10 +32,38 @@ impl Shard {
                 schema_hash: session.schema.hash(),
                 guard: self.world.admission.guard.clone(),
                 is_open: self.world.admission.is_open.clone(),
+                audit: self.world.admission.audit.clone(),
                 update_url: self.world.admission.update_url.clone(),
             },
         });
         true
+    }
+
+    /// The revocations, if they have changed since the last call: then each player is to be checked.
+    pub fn changed_revocations(&mut self) -> Option<Arc<Revocations>> {
+        let now = self.world.admission.guard.revocations()?;
+        let is_same = (self.revoked.as_ref()).is_some_and(|before| Arc::ptr_eq(before, &now));
+        self.revoked = Some(now.clone());
+        (!is_same).then_some(now)
+    }
+
+    /// Closes a player's connection if its token is revoked.
+    pub fn close_if_revoked(
+        &mut self,
+        revoked: &Revocations,
+        link: &mut impl ClientLink,
+        client: &mut Client,
+    ) {
+        let Client::Player(player) = client else {
+            return;
+        };
+        let shown = player.shown.as_ref();
+        if shown.is_some_and(|shown| revoked.is_revoked(shown)) && !player.session.is_ending() {
+            player.session.end();
+            let reason = Rejection::Revoked.to_string();
+            info!(session = player.id, address = %player.address, %reason, "a session is ended");
+            player.close(link, Close::Unauthorized, &reason);
+        }
     }
 
     /// Applies an event of the tick to its session.
@@ -43,10 +74,10 @@ impl Shard {
         link: &mut impl ClientLink,
         client: &mut Client,
     ) {
-        let Client::Player(player) = client else {
+        let Client::Player(of) = client else {
             return;
         };
-        let session = &mut player.session;
+        let session = &mut of.session;
         match event {
             &SessionEvent::Assigned {
                 client,
@@ -58,12 +89,14 @@ impl Shard {
                 let player = session::Player { client, entity };
                 let Publication { tick, standby, .. } = publication;
                 session.assign(player, ticket, resumed, *tick, &self.world.session, standby);
+                let what = if resumed { "resume" } else { "join" };
+                self.audit(what, link.remote_address(), of, None);
             }
             SessionEvent::Reborn { entity, .. } => session.reassign(*entity),
             SessionEvent::Talk { index, talk, .. } => session.push_talk(*index, talk.clone()),
             SessionEvent::Answered { answer, .. } => {
                 session.answer(answer.clone());
-                player.requests.answer();
+                of.requests.answer();
             }
             SessionEvent::Closed {
                 close: code,
@@ -71,7 +104,7 @@ impl Shard {
                 ..
             } => {
                 session.end();
-                close(link, *code, reason);
+                of.close(link, *code, reason);
             }
         }
     }
@@ -120,7 +153,7 @@ impl Shard {
             .is_too_slow(view.publication.tick, view.world)
         {
             let reason = "the client does not read what it is sent";
-            close(link, Close::TooSlow, reason);
+            player.close(link, Close::TooSlow, reason);
         }
         self.note_acked(player);
     }
