@@ -255,6 +255,47 @@ fn a_hook_of_a_kind_is_given_by_no_other() {
 }
 
 #[test]
+fn a_command_of_several_hooks_is_given_by_each() {
+    let mut game = Game::new(
+        "#[on(join)]
+         #[on(enter, \"disc\")]
+         #[on(exit, \"disc\")]
+         #[on(birth, kind = \"cart\")]
+         #[on(enter, \"box\", kind = \"player\")]
+         fn noted(me: Entity) { me.enters += 1; }
+         #[on(fall)]
+         #[on(exit, \"shade\")]
+         fn with_another(me: Entity, other: Entity) { other.births += 1; }",
+    );
+    let config = game.parity.oracle.config.clone();
+    let mut commands: Vec<CommandKind> = config.hooks.iter().map(|hook| hook.command).collect();
+    assert_eq!(commands.len(), 7);
+    commands.dedup();
+    assert_eq!(commands.len(), 2);
+
+    let by = |x: i32, y: i32| [x * UNIT, y * UNIT];
+    // A rebirth in the box, and a cart's birth in the disc.
+    let reborn = game.spawn(PLAYER, by(15, 15));
+    let cart = game.spawn(CART, by(50, 50));
+    game.frame.spawn_at(PLAYER, 3 | JOIN_TOKEN, &by(30, 10));
+    let joined = game.tick().births[0].entity.unwrap();
+    game.ticks(2);
+    let noted = [reborn, cart, joined].map(|own| game.value(own, "enters"));
+    assert_eq!(noted, [1, 2, 1]);
+    // Into the disc, and from there into the box: out of one zone and into the other.
+    game.shift(joined, by(21, 40));
+    game.ticks(2);
+    assert_eq!(game.value(joined, "enters"), 2);
+    game.shift(joined, by(-36, -35));
+    game.ticks(2);
+    assert_eq!(game.value(joined, "enters"), 4);
+    assert_eq!(game.value(cart, "births"), 1);
+    game.give(reborn, "strike", &[joined.reference().0, 100]);
+    game.ticks(3);
+    assert_eq!(game.value(reborn, "births"), 1);
+}
+
+#[test]
 fn the_fallen_can_be_read_once_more_and_name_who_felled_them() {
     // Of ordinary commands the first counts that wanted the change; of atomic ones, the last that
     // wrote it.

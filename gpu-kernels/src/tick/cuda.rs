@@ -56,7 +56,7 @@ use device::gpu::sort::{Sorter, scratch_bytes};
 use device::{Device, Download, DriverError, Event, GpuInfo, HostVec, Lane, NoDevice, Pointer};
 use shared::WorldConfig;
 use shared::world::attribute::bits_for;
-use shared::world::command::COMMANDS_MAX;
+use shared::world::hook::HOOKS_MAX;
 
 use crate::kernels::KERNELS;
 use crate::tick::counts::{CHUNKS_MAX, Counters, FrameTotals};
@@ -255,7 +255,7 @@ impl Part {
         world::set_logic(&mut self.world, config);
         // Of at most two ticks in flight, those before the last reload are over.
         self.world.hook_first = match self.world.hook_first {
-            0 => COMMANDS_MAX as u32 + self.world.kinds,
+            0 => HOOKS_MAX as u32 + self.world.kinds,
             _ => 0,
         };
         let hooks = self
