@@ -6,6 +6,7 @@ use gpu_kernels::tick::frame::JOIN_TOKEN;
 use script::logic::with_logic;
 use shared::world::logic::Text;
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
+use testkit::backends::backends;
 use testkit::oracle::OracleOutput;
 use testkit::parity::Parity;
 use testkit::scripts::with_texts;
@@ -237,6 +238,43 @@ fn each_occasion_gives_its_hook_once_whether_or_not_a_snapshot_lies_between() {
         game.ticks(4);
         assert_eq!(game.values(tally, ["falls", "orphans", "loads"]), [1, 0, 1]);
         assert_eq!(game.tick().counts.timed, 0);
+    }
+}
+
+#[test]
+fn hooks_and_timed_commands_can_be_read_after_their_tick() {
+    let config = world_with(
+        LIMITS,
+        "#[on(birth)] fn born(me: Entity) { after(2, echo(me, 5)); }
+         #[command] fn echo(me: Entity, n: i32) { me.births -= n; }",
+    );
+    let number = |name: &str| config.schema.command_named(name).unwrap().kind;
+    let [born, echo] = ["born", "echo"].map(number);
+    for (label, mut backend) in backends(&config) {
+        let mut frame = Frame::new(Tick(0));
+        frame.spawn_at(PLAYER, 0, &AWAY);
+        frame.spawn_at(CART, 1, &AWAY);
+        backend.tick(&frame).unwrap();
+        let mut found = vec![];
+        for tick in (1..5).map(Tick) {
+            let mut frame = Frame::new(tick);
+            frame.push(EntityId::new(1, 1), 0, number("shift"), &[0, 0]);
+            backend.tick(&frame).unwrap();
+            let due = backend.due(&|kind| kind == born || kind == echo).unwrap();
+            assert_eq!(due.left_out, 0, "{label}");
+            found.extend(due.iter().map(|(command, words)| {
+                let kind = CommandKind(command.kind);
+                (tick.0, command.entity, kind, words.to_vec())
+            }));
+        }
+        let [player, cart] = [0, 1].map(|slot| EntityId::new(slot, 1));
+        let expected = [
+            (1, player, born, vec![]),
+            (1, cart, born, vec![]),
+            (3, player, echo, vec![5]),
+            (3, cart, echo, vec![5]),
+        ];
+        assert_eq!(found, expected, "{label}");
     }
 }
 
