@@ -6,6 +6,7 @@ use gpu_kernels::tick::frame::JOIN_TOKEN;
 use script::logic::with_logic;
 use shared::world::logic::Text;
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
+use testkit::backends::backends;
 use testkit::oracle::OracleOutput;
 use testkit::parity::Parity;
 use testkit::scripts::with_texts;
@@ -241,6 +242,43 @@ fn each_occasion_gives_its_hook_once_whether_or_not_a_snapshot_lies_between() {
 }
 
 #[test]
+fn hooks_and_timed_commands_can_be_read_after_their_tick() {
+    let config = world_with(
+        LIMITS,
+        "#[on(birth)] fn born(me: Entity) { after(2, echo(me, 5)); }
+         #[command] fn echo(me: Entity, n: i32) { me.births -= n; }",
+    );
+    let number = |name: &str| config.schema.command_named(name).unwrap().kind;
+    let [born, echo] = ["born", "echo"].map(number);
+    for (label, mut backend) in backends(&config) {
+        let mut frame = Frame::new(Tick(0));
+        frame.spawn_at(PLAYER, 0, &AWAY);
+        frame.spawn_at(CART, 1, &AWAY);
+        backend.tick(&frame).unwrap();
+        let mut found = vec![];
+        for tick in (1..5).map(Tick) {
+            let mut frame = Frame::new(tick);
+            frame.push(EntityId::new(1, 1), 0, number("shift"), &[0, 0]);
+            backend.tick(&frame).unwrap();
+            let due = backend.due(&|kind| kind == born || kind == echo).unwrap();
+            assert_eq!(due.left_out, 0, "{label}");
+            found.extend(due.iter().map(|(command, words)| {
+                let kind = CommandKind(command.kind);
+                (tick.0, command.entity, kind, words.to_vec())
+            }));
+        }
+        let [player, cart] = [0, 1].map(|slot| EntityId::new(slot, 1));
+        let expected = [
+            (1, player, born, vec![]),
+            (1, cart, born, vec![]),
+            (3, player, echo, vec![5]),
+            (3, cart, echo, vec![5]),
+        ];
+        assert_eq!(found, expected, "{label}");
+    }
+}
+
+#[test]
 fn a_hook_of_a_kind_is_given_by_no_other() {
     let mut game = Game::new(
         "#[on(birth, kind = \"cart\")] fn born(me: Entity) { me.births += 1; }
@@ -252,6 +290,47 @@ fn a_hook_of_a_kind_is_given_by_no_other() {
     game.ticks(2);
     assert_eq!(game.values(player, ["births", "enters"]), [0, 1]);
     assert_eq!(game.values(cart, ["births", "enters"]), [1, 0]);
+}
+
+#[test]
+fn a_command_of_several_hooks_is_given_by_each() {
+    let mut game = Game::new(
+        "#[on(join)]
+         #[on(enter, \"disc\")]
+         #[on(exit, \"disc\")]
+         #[on(birth, kind = \"cart\")]
+         #[on(enter, \"box\", kind = \"player\")]
+         fn noted(me: Entity) { me.enters += 1; }
+         #[on(fall)]
+         #[on(exit, \"shade\")]
+         fn with_another(me: Entity, other: Entity) { other.births += 1; }",
+    );
+    let config = game.parity.oracle.config.clone();
+    let mut commands: Vec<CommandKind> = config.hooks.iter().map(|hook| hook.command).collect();
+    assert_eq!(commands.len(), 7);
+    commands.dedup();
+    assert_eq!(commands.len(), 2);
+
+    let by = |x: i32, y: i32| [x * UNIT, y * UNIT];
+    // A rebirth in the box, and a cart's birth in the disc.
+    let reborn = game.spawn(PLAYER, by(15, 15));
+    let cart = game.spawn(CART, by(50, 50));
+    game.frame.spawn_at(PLAYER, 3 | JOIN_TOKEN, &by(30, 10));
+    let joined = game.tick().births[0].entity.unwrap();
+    game.ticks(2);
+    let noted = [reborn, cart, joined].map(|own| game.value(own, "enters"));
+    assert_eq!(noted, [1, 2, 1]);
+    // Into the disc, and from there into the box: out of one zone and into the other.
+    game.shift(joined, by(21, 40));
+    game.ticks(2);
+    assert_eq!(game.value(joined, "enters"), 2);
+    game.shift(joined, by(-36, -35));
+    game.ticks(2);
+    assert_eq!(game.value(joined, "enters"), 4);
+    assert_eq!(game.value(cart, "births"), 1);
+    game.give(reborn, "strike", &[joined.reference().0, 100]);
+    game.ticks(3);
+    assert_eq!(game.value(reborn, "births"), 1);
 }
 
 #[test]

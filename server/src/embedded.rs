@@ -133,6 +133,7 @@ impl EmbeddedServer {
             session,
             stats: stats.clone(),
             window: None,
+            script_lines: None,
             stop: Arc::new(AtomicBool::new(false)),
             config: world,
         });

@@ -111,6 +111,7 @@ pub fn run(options: Options) -> Result<Run> {
         session: Arc::new(SessionWorld::new(&world)),
         stats: stats.clone(),
         window: None,
+        script_lines: None,
         stop: Arc::new(AtomicBool::new(false)),
     });
     let play = Play {

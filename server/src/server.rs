@@ -28,6 +28,7 @@ use frontend::SessionWorld;
 use frontend::mirror::{Mirror, SharedMirror};
 use gpu_kernels::listen::Listeners;
 use platform::audit::{Audit, Entry};
+use platform::log::script_lines::ScriptLines;
 use platform::metrics::machine;
 use platform::metrics::port::{self as metrics_port, Readiness};
 use platform::metrics::stats::Stats;
@@ -314,10 +315,12 @@ impl Server {
         };
         let backend = started.backend.name();
         let window = page.is_some().then(SharedWindow::new);
+        let script_lines = page.is_some().then(ScriptLines::default);
         let page_address = page.as_ref().map(|page| page.address);
-        if let (Some(page), Some(window)) = (page, &window) {
+        if let (Some(page), Some(window), Some(lines)) = (page, &window, &script_lines) {
             let dashboard = DashboardSources {
                 window: window.clone(),
+                script_lines: lines.clone(),
                 mirror: mirror.clone(),
                 desk,
                 stop: stop.clone(),
@@ -344,6 +347,7 @@ impl Server {
             session: recovered.unwrap_or(session),
             stats: stats.clone(),
             window,
+            script_lines,
             stop: stop.clone(),
         });
         if let Some(traces) = &options.traces {

@@ -4,6 +4,7 @@
 //! Skipped, with a line that says so, where there is no Chromium.
 
 use crate::common::chromium::Chromium;
+use crate::common::folder::TestFolder;
 use crate::common::{Player, ROOM, go, scratch, start_with};
 use client_bot::connect::hello;
 use serde_json::json;
@@ -95,6 +96,59 @@ async fn an_operator_sees_the_world_and_its_clients_and_throws_one_out() {
         "{end}"
     );
     browser.until("Ann is gone", &format!("{rows}.length === 1"));
+    assert_eq!(browser.log(), Vec::<String>::new());
+    drop(browser);
+    server.stop().unwrap();
+}
+
+const CLOCK: &str = "
+    [world]
+    attributes = [{ name = 'round', type = 'i32', default = 7, audience = 'state' }]
+    [logic]
+    folder = 'logic'
+    [[kind]]
+    name = 'dweller'
+    attributes = [{ name = 'hp', type = 'i32', audience = 'state' }]
+    [[every]]
+    kind = 'world'
+    ticks = 5
+    command = 'pass'
+";
+const PASS: &str =
+    "#[command(rules)] fn pass(me: Entity) { me.round += 1; log(\"<b>{}</b>\", me.round); }";
+
+#[tokio::test]
+async fn an_operator_reads_what_scripts_log_and_what_the_world_shares() {
+    let folder = TestFolder::new("dashboard-log-operated");
+    std::fs::create_dir(folder.join("logic")).expect("a folder");
+    std::fs::write(folder.join("logic/pass.rs"), PASS).expect("a file");
+    std::fs::write(folder.join("world.toml"), CLOCK).expect("a file");
+    let world = world_file::load(&folder.join("world.toml")).expect("a world");
+    let server = start_with(&room(), |options| {
+        options.world = world;
+        web(options);
+    });
+    let Some(browser) = Chromium::start(&scratch("dashboard-log")) else {
+        return;
+    };
+    browser.open(&format!("http://{}/dashboard", server.page().unwrap()));
+    let cells = "[...document.querySelectorAll('#log tr')].map((row) => row.cells[3].textContent)";
+    browser.until(
+        "lines are shown as text",
+        &format!("{cells}.some((text) => /^<b>[0-9]+<\\/b>$/.test(text))"),
+    );
+    browser.until(
+        "the newest is the first",
+        &format!("parseInt({cells}[0].slice(3)) > parseInt({cells}[1].slice(3))"),
+    );
+    browser.until(
+        "the world has its own card",
+        "/^round[0-9]+state$/.test(document.getElementById('shared').textContent)",
+    );
+    browser.until(
+        "and is no kind of the map",
+        "document.getElementById('kinds').textContent === 'dweller 0'",
+    );
     assert_eq!(browser.log(), Vec::<String>::new());
     drop(browser);
     server.stop().unwrap();

@@ -16,6 +16,7 @@ use server::Server;
 use shared::Fixed;
 
 use crate::common::chromium::Chromium;
+use crate::common::folder::TestFolder;
 use crate::common::relay::Relay;
 use crate::common::{
     Bots, DEADLINE, PLAIN, Player, ROOM, eventually, go, listen_for, myriad_binary, scratch,
@@ -127,6 +128,72 @@ async fn a_page_sees_the_same_values_as_another_client_in_the_same_place() {
     assert_eq!(rows_of_page(&browser), expected);
     drop(browser);
     server.stop().unwrap();
+}
+
+const ZONES: &str = "
+    [world]
+    size = [60, 60]
+    aoi = 90
+    attributes = [{ name = 'round', type = 'i32', audience = 'state' }]
+    [logic]
+    folder = 'logic'
+    [[kind]]
+    name = 'player'
+    [[kind]]
+    name = 'cart'
+    population = 2
+    [[zone]]
+    name = 'field'
+    area = [[5, 35], [25, 55]]
+    [[zone]]
+    name = 'shade'
+    carrier = 'cart'
+    radius = 4
+    [[every]]
+    kind = 'world'
+    ticks = 5
+    command = 'pass'
+";
+const PASS: &str =
+    "#[command(rules)] fn pass(me: Entity) { me.round += 1; log(\"<b>\", me.round); }";
+
+#[tokio::test]
+async fn a_page_shows_zones_and_for_whom_may_see_the_dashboard_what_scripts_log() {
+    let folder = TestFolder::new("page-zones");
+    std::fs::create_dir(folder.join("logic")).expect("a folder");
+    std::fs::write(folder.join("logic/pass.rs"), PASS).expect("a file");
+    std::fs::write(folder.join("world.toml"), ZONES).expect("a file");
+    let world = world_file::load(&folder.join("world.toml")).expect("a world");
+    let server = start_with(PLAIN, |options| {
+        options.world = world;
+        web(options);
+    });
+    let Some(browser) = Chromium::start(&scratch("page-zones")) else {
+        return;
+    };
+    let page = format!("http://{}/", server.page().expect("a page"));
+    browser.open(&format!("{page}#log"));
+    browser.until("the page is in the world", PLAYING);
+    // What is written on the canvas.
+    browser.run(
+        "globalThis.names = []; const write = CanvasRenderingContext2D.prototype.fillText;
+         CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+             names.push(text); write.call(this, text, ...place); };",
+    );
+    browser.until(
+        "each zone has its name, the carried one for each carrier",
+        "(names = names.slice(-30)).join().includes('field,shade,shade,field')",
+    );
+    let kinds = "[...document.querySelectorAll('#kinds span:not([hidden])')].map((kind) => kind.textContent)";
+    assert_eq!(browser.value(kinds), serde_json::json!(["player", "cart"]));
+    let logs = "[...document.querySelectorAll('#log li.script')]";
+    browser.until(
+        "lines are shown as text",
+        &format!("{logs}.some((line) => /pass: <b> [0-9]+$/.test(line.textContent))"),
+    );
+    assert_eq!(browser.log(), Vec::<String>::new());
+    drop(browser);
+    server.stop().expect("the server stops");
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use shared::wire::control::Hello;
 use shared::wire::stream::Message;
 use shared::wire::talk::Talk;
 
+use crate::common::folder::TestFolder;
 use crate::common::{Bots, DEADLINE, PLAIN, Player, ROOM, eventually, go, start_with, until};
 
 fn web(options: &mut ServerOptions) {
@@ -197,6 +198,94 @@ async fn an_entity_and_a_client_are_shown_with_all_that_is_known_of_them() {
     assert_eq!(ann["seen"], json!([[slots[0], 0, 0.0], [slots[1], 0, 5.0]]));
     let missing = get(&server, "/dashboard/data/client?viewer=1&name=Zoe");
     assert_eq!(missing, (409, "there is no such client".to_owned()));
+    server.stop().unwrap();
+}
+
+/// A world with a clock, which logs each of its ticks; and a dweller.
+const CLOCK: &str = "
+    [world]
+    capacity = 9
+    attributes = [{ name = 'round', type = 'i32', audience = 'state' }]
+    [limits]
+    clients = 1
+    [logic]
+    folder = 'logic'
+    [[kind]]
+    name = 'dweller'
+    population = 2
+    attributes = [{ name = 'hp', type = 'i32', audience = 'state' }]
+    [[every]]
+    kind = 'world'
+    ticks = 1
+    command = 'pass'
+";
+const PASS: &str = "
+#[command(rules)]
+fn pass(me: Entity) {
+    me.round += 1;
+    after(1, echo(me));
+}
+#[command]
+fn echo(me: Entity) {
+    me.round += 0;
+    log(\"<b>\\n {}\", me.round);
+}
+";
+
+#[tokio::test]
+async fn what_scripts_log_and_what_the_world_shares_are_shown_apart() {
+    let folder = TestFolder::new("dashboard-log");
+    std::fs::create_dir(folder.join("logic")).expect("a folder");
+    std::fs::write(folder.join("logic/pass.rs"), PASS).expect("a file");
+    std::fs::write(folder.join("world.toml"), CLOCK).expect("a file");
+    let world = world_file::load(&folder.join("world.toml")).expect("a world");
+    let shared = world
+        .schema
+        .world_entity()
+        .expect("it shares something")
+        .slot
+        .0;
+    let server = start_with(PLAIN, |options| {
+        options.world = world;
+        web(options);
+    });
+    let facts = data(&server, "world?viewer=1");
+    let (kinds, own) = (&facts["kinds"], &facts["shared"]);
+    assert_eq!(
+        (&facts["capacity"], &own["slot"]),
+        (&json!(9), &json!(shared))
+    );
+    let kind = own["kind"].as_u64().expect("a number") as usize;
+    assert_eq!(kinds[kind], "world");
+    // It is in no count, and nowhere on the map.
+    soon("the dwellers are counted", || {
+        let map = data(&server, "map?viewer=1&x=0&y=0&edge=1000000");
+        let counted = map["density"]["kinds"].as_array().expect("a list");
+        let cells = map["density"]["cells"].as_array().expect("a list");
+        let all: u64 = counted.iter().chain(cells).filter_map(Value::as_u64).sum();
+        let listed = map["crowd"]["total"].as_u64();
+        assert!(listed.is_none_or(|total| total <= 2), "{map}");
+        all == 4 && listed == Some(2) && counted[kind] == 0
+    })
+    .await;
+    // Lines come once a dashboard has asked for them, each once.
+    let mut lines: Vec<Value> = vec![];
+    soon("the clock's ticks are logged", || {
+        let log = data(&server, &format!("log?viewer=1&since={}", lines.len()));
+        assert_eq!(log["first"], lines.len(), "{log}");
+        lines.extend(log["lines"].as_array().expect("a list").iter().cloned());
+        lines.len() > 2
+    })
+    .await;
+    let ticks = |line: &Value| line["tick"].as_u64().expect("a number");
+    for pair in lines.windows(2) {
+        assert_eq!(ticks(&pair[0]) + 1, ticks(&pair[1]), "{lines:?}");
+        let expected = json!({
+            "tick": pair[0]["tick"], "command": "echo", "entity": shared,
+            "text": format!("<b>\n {}", ticks(&pair[0])),
+        });
+        assert_eq!(pair[0], expected);
+    }
     server.stop().unwrap();
 }
 

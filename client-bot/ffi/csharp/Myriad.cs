@@ -331,6 +331,7 @@ namespace Myriad
         public SchemaCommand[] Commands;
         public SchemaNotification[] Notifications;
         public string[] Symbols;
+        public SchemaConstant[] Constants;
     }
 
     /// An attribute; without a name, it is hidden.
@@ -370,6 +371,14 @@ namespace Myriad
     {
         public string Name;
         public SchemaWord[] Fields;
+    }
+
+    /// A constant of the world's scripts.
+    public sealed class SchemaConstant
+    {
+        public string Name;
+        public ValueType Type;
+        public double Value;
     }
 
     /// A parameter of a command, or a field of a notification.
@@ -532,6 +541,7 @@ namespace Myriad
             schema.Commands = Listed(native.Commands, SchemaCommand);
             schema.Notifications = Listed(native.Notifications, SchemaNotification);
             schema.Symbols = Listed(native.Symbols, index => SymbolName((uint)index));
+            schema.Constants = Listed(native.Constants, SchemaConstant);
             return schema;
         }
 
@@ -596,6 +606,21 @@ namespace Myriad
                 return new SchemaWord { Name = own, Type = type };
             });
             return new SchemaNotification { Name = name, Fields = fields };
+        }
+
+        SchemaConstant SchemaConstant(UIntPtr index)
+        {
+            var native = default(Native.Constant);
+            var name = Written((buffer, size) =>
+                Native.myriad_schema_constant(number, index, out native, buffer, size));
+            return new SchemaConstant { Name = name, Type = native.What, Value = native.Value };
+        }
+
+        /// The value of a constant of the world's scripts, as "strike.reach".
+        public double Constant(string name)
+        {
+            Check(Native.myriad_constant(number, Utf8(name), out var value));
+            return value;
         }
 
         static T[] Listed<T>(UIntPtr count, Func<UIntPtr, T> at)
@@ -843,6 +868,7 @@ namespace Myriad
             public UIntPtr Commands;
             public UIntPtr Notifications;
             public UIntPtr Symbols;
+            public UIntPtr Constants;
             public UIntPtr Dimensions;
             public double SizeX, SizeY, SizeZ;
             public double Sight;
@@ -876,6 +902,13 @@ namespace Myriad
             public uint CooldownTicks;
         }
 
+        [StructLayout(LayoutKind.Sequential)]
+        internal struct Constant
+        {
+            public ValueType What;
+            public double Value;
+        }
+
         [DllImport(Library)] internal static extern IntPtr myriad_error();
         [DllImport(Library)] internal static extern Status myriad_connect(ref Options options, out ulong client);
         [DllImport(Library)] internal static extern Status myriad_poll(ulong client);
@@ -904,6 +937,8 @@ namespace Myriad
         [DllImport(Library)] internal static extern Status myriad_schema_parameter(ulong client, UIntPtr command, UIntPtr index, out ValueType what, [Out] byte[] name, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_schema_notification(ulong client, UIntPtr index, out UIntPtr fields, [Out] byte[] name, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_schema_field(ulong client, UIntPtr notification, UIntPtr index, out ValueType what, [Out] byte[] name, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_schema_constant(ulong client, UIntPtr index, out Constant constant, [Out] byte[] name, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_constant(ulong client, byte[] name, out double value);
         [DllImport(Library)] internal static extern Status myriad_input_due(ulong client, out long tick);
         [DllImport(Library)] internal static extern Status myriad_command(ulong client, byte[] name, double[] numbers, UIntPtr count, out uint sequence);
         [DllImport(Library)] internal static extern Status myriad_ready_ticks(ulong client, byte[] name, out uint ticks);

@@ -317,6 +317,8 @@ typedef struct MyriadSchema {
   size_t notifications;
   // How many there are, see `myriad_symbol_name`.
   size_t symbols;
+  // How many of its scripts' constants clients may know.
+  size_t constants;
   // 2 or 3.
   size_t dimensions;
   // In units; 0 on axes that the world lacks.
@@ -356,6 +358,12 @@ typedef struct MyriadCommand {
   // Ticks from a use to the next; 0: it never rests.
   uint32_t cooldown_ticks;
 } MyriadCommand;
+
+// A constant of a world's scripts.
+typedef struct MyriadConstant {
+  enum MyriadType what;
+  double value;
+} MyriadConstant;
 
 #ifdef __cplusplus
 extern "C" {
@@ -578,6 +586,23 @@ enum MyriadStatus myriad_schema_field(MyriadClient client,
                                       enum MyriadType *what,
                                       char *name,
                                       size_t size);
+
+// Writes a constant of the world's scripts to `constant`, and its name to `name`.
+//
+// # Safety
+// `constant` points to room for it, and `name` to room for `size` bytes.
+enum MyriadStatus myriad_schema_constant(MyriadClient client,
+                                         size_t index,
+                                         struct MyriadConstant *constant,
+                                         char *name,
+                                         size_t size);
+
+// Writes the value of a constant of the world's scripts to `value`, such as that of
+// `strike.reach`: as those of attributes.
+//
+// # Safety
+// `name` is text, and `value` points to room for a number.
+enum MyriadStatus myriad_constant(MyriadClient client, const char *name, double *value);
 
 // Writes to `tick` the tick for which input is due, once for each tick: commands that are given
 // now arrive just in time for it. Writes -1 if input was given already, or there is nothing to

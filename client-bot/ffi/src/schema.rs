@@ -1,4 +1,4 @@
-//! A world's schema: kinds, attributes, commands, notifications, symbols.
+//! A world's schema: kinds, attributes, commands, notifications, symbols, constants.
 //!
 //! Each list is counted from 0. A name is written to a buffer with a zero byte behind it; a null
 //! pointer with size 0 stands for no interest in it.
@@ -10,7 +10,7 @@ use shared::{Attribute, AttributeType, Audience, CommandSchema, Kind, Notificati
 
 use crate::clients::{Client, MyriadClient, with};
 use crate::failure::{Failure, MyriadStatus};
-use crate::memory::{put, put_text};
+use crate::memory::{put, put_text, text};
 
 /// The type of an attribute or a parameter. As a number of this library, `Fixed` is in units,
 /// `Bool` is 0 or 1, `Entity` is a reference (see `myriad_reference`), and `Symbol` the number of
@@ -55,6 +55,8 @@ pub struct MyriadSchema {
     pub notifications: usize,
     /// How many there are, see `myriad_symbol_name`.
     pub symbols: usize,
+    /// How many of its scripts' constants clients may know.
+    pub constants: usize,
     /// 2 or 3.
     pub dimensions: usize,
     /// In units; 0 on axes that the world lacks.
@@ -101,6 +103,14 @@ pub struct MyriadCommand {
     pub cooldown_ticks: u32,
 }
 
+/// A constant of a world's scripts.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MyriadConstant {
+    pub what: MyriadType,
+    pub value: f64,
+}
+
 /// Writes what the world is made of to `schema`, and its name to `name`.
 ///
 /// # Safety
@@ -124,6 +134,7 @@ pub unsafe extern "C" fn myriad_schema(
             commands: given(of).count(),
             notifications: of.notifications.len(),
             symbols: of.symbols.len(),
+            constants: of.constants.len(),
             dimensions: of.dimensions(),
             size: edges,
             sight: of.world.aoi.to_f64(),
@@ -284,6 +295,51 @@ pub unsafe extern "C" fn myriad_schema_field(
         let of = at(fields, index, "a field")?;
         unsafe { put_name(name, size, &of.name) }?;
         unsafe { put(what, of.ty.into(), "a type") }
+    })
+}
+
+/// Writes a constant of the world's scripts to `constant`, and its name to `name`.
+///
+/// # Safety
+/// `constant` points to room for it, and `name` to room for `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_schema_constant(
+    client: MyriadClient,
+    index: usize,
+    constant: *mut MyriadConstant,
+    name: *mut c_char,
+    size: usize,
+) -> MyriadStatus {
+    with(client, |client| {
+        let of = at(&client.schema()?.constants, index, "a constant")?;
+        let found = MyriadConstant {
+            what: of.ty.into(),
+            value: number(of.ty, of.value),
+        };
+        unsafe { put_name(name, size, &of.name) }?;
+        unsafe { put(constant, found, "a constant") }
+    })
+}
+
+/// Writes the value of a constant of the world's scripts to `value`, such as that of
+/// `strike.reach`: as those of attributes.
+///
+/// # Safety
+/// `name` is text, and `value` points to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_constant(
+    client: MyriadClient,
+    name: *const c_char,
+    value: *mut f64,
+) -> MyriadStatus {
+    with(client, |client| {
+        let name = unsafe { text(name, "a constant's name") }?;
+        let mut constants = client.schema()?.constants.iter();
+        let of = constants.find(|constant| constant.name == name);
+        let of = of.ok_or_else(|| {
+            Failure::Unknown(format!("the world has no constant `{name}` for clients"))
+        })?;
+        unsafe { put(value, number(of.ty, of.value), "a number") }
     })
 }
 

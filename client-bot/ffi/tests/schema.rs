@@ -9,10 +9,10 @@ use client_bot::connect::fingerprint;
 use myriad_client::connection::{MyriadOptions, myriad_abandon, myriad_connect, myriad_poll};
 use myriad_client::failure::myriad_error;
 use myriad_client::schema::{
-    MyriadAttribute, MyriadAudience, MyriadCommand, MyriadKindAttribute, MyriadSchema, MyriadType,
-    myriad_schema, myriad_schema_attribute, myriad_schema_command, myriad_schema_field,
-    myriad_schema_kind, myriad_schema_kind_attribute, myriad_schema_notification,
-    myriad_schema_parameter,
+    MyriadAttribute, MyriadAudience, MyriadCommand, MyriadConstant, MyriadKindAttribute,
+    MyriadSchema, MyriadType, myriad_constant, myriad_schema, myriad_schema_attribute,
+    myriad_schema_command, myriad_schema_constant, myriad_schema_field, myriad_schema_kind,
+    myriad_schema_kind_attribute, myriad_schema_notification, myriad_schema_parameter,
 };
 use myriad_client::{MyriadClient, MyriadStatus};
 use server::{Server, ServerOptions};
@@ -24,12 +24,13 @@ const WORLD: &str = "
     aoi = 20
     capacity = 64
     tick_hz = 20
+    constants = [\"strike.damage\", \"strike.reach\"]
 
     [limits]
     subscriptions_per_client = 1
 
     [commands]
-    strike = { cooldown = 40 }
+    strike = { cooldown = 40, damage = 7, reach = 2.5 }
 
     [[kind]]
     name = \"player\"
@@ -173,6 +174,25 @@ fn a_world_is_listed_and_what_it_lacks_is_unknown() {
     }
     assert_eq!(notifications, ["fall: kind I32"]);
 
+    // Constants, by number and by name.
+    assert_eq!(schema.constants, 2);
+    let mut constants = vec![];
+    for index in 0..schema.constants {
+        let mut constant = std::mem::MaybeUninit::<MyriadConstant>::uninit();
+        ok(unsafe { myriad_schema_constant(client, index, constant.as_mut_ptr(), text, room) });
+        let constant = unsafe { constant.assume_init() };
+        let by_name = CString::new(name.text()).expect("no zero bytes");
+        let mut value = 0.0;
+        ok(unsafe { myriad_constant(client, by_name.as_ptr(), &mut value) });
+        assert_eq!(value, constant.value);
+        constants.push((name.text().to_owned(), constant.what, value));
+    }
+    let expected = [
+        ("strike.damage".to_owned(), MyriadType::I32, 7.0),
+        ("strike.reach".to_owned(), MyriadType::Fixed, 2.5),
+    ];
+    assert_eq!(constants, expected);
+
     // Unknown names, and no room.
     let fails = |status, expected, found: MyriadStatus| {
         assert_eq!(found, status, "{}", sentence());
@@ -197,6 +217,15 @@ fn a_world_is_listed_and_what_it_lacks_is_unknown() {
         fails(unknown, "expected a notification below ", found);
         let found = myriad_schema_field(client, 0, 9, &mut what, text, room);
         fails(unknown, "expected a field below ", found);
+        let found = myriad_schema_constant(client, 2, null_mut(), text, room);
+        fails(unknown, "expected a constant below 2, found 2", found);
+        let mut value = 0.0;
+        let found = myriad_constant(client, c"strike.width".as_ptr(), &mut value);
+        fails(unknown, "no constant `strike.width`", found);
+        let found = myriad_constant(client, c"strike.reach".as_ptr(), null_mut());
+        fails(argument, "expected room for a number", found);
+        let found = myriad_constant(client, null(), &mut value);
+        fails(argument, "a constant's name", found);
         let found = myriad_schema(client, null_mut(), text, room);
         fails(argument, "expected room for a schema", found);
         let found = myriad_schema(client, &mut schema, text, 4);

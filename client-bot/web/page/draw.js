@@ -89,6 +89,7 @@ export class Scene {
       else this.#entity(place, size);
     });
     for (const place of last) this.#entity(place, size);
+    this.#zones();
     this.#overlay(now, size);
   }
 
@@ -175,6 +176,29 @@ export class Scene {
       context.fillRect(x - width / 2, y - size, width, thick);
       context.fillStyle = `hsl(${Math.round(120 * share)} 80% 55%)`;
       context.fillRect(x - width / 2, y - size, width * share, thick);
+    }
+  }
+
+  /** The outlines of zones; those that are carried lie around each carrier. */
+  #zones() {
+    const context = this.#context;
+    context.fillStyle = context.strokeStyle = "#7d92c4";
+    context.lineWidth = devicePixelRatio;
+    context.font = `${11 * devicePixelRatio}px sans-serif`;
+    context.textAlign = "center";
+    const [x, y] = this.#toScreen(0, 0);
+    for (const { name, carrier, is_round, corners } of this.#schema.zones) {
+      const [left, low, right, high] = corners.map((edge) => edge * this.#scale);
+      const width = right - left;
+      const places = carrier === null ? [{ x, y }] : this.#places.filter((place) => place.kind === carrier);
+      for (const place of places) {
+        const [middle, top] = [place.x + left + width / 2, place.y - high];
+        context.beginPath();
+        if (is_round) context.arc(middle, top + width / 2, width / 2, 0, 2 * Math.PI);
+        else context.rect(middle - width / 2, top, width, high - low);
+        context.stroke();
+        context.fillText(name, middle, top - 3);
+      }
     }
   }
 

@@ -11,6 +11,7 @@ const STEP = 2;
 const WALKS = ["move", "walk", "steer"];
 const BARS = ["hp", "health", "life"];
 
+const VIEWER = Math.floor(Math.random() * 2 ** 32);
 const now = () => performance.now();
 const canvas = document.getElementById("canvas");
 const scene = new Scene(canvas);
@@ -156,6 +157,17 @@ function outdated(event) {
   panel.banner(`${sentence(event)}.${hint}`, null, event.update_url);
 }
 
+/** Shows what scripts log, with `#log` in the address, to those who may see the dashboard. */
+async function followLog(since) {
+  const token = sessionStorage.getItem("myriad-dashboard-token");
+  const headers = token ? { authorization: `Bearer ${token}` } : {};
+  const answer = await fetch(`dashboard/data/log?viewer=${VIEWER}&since=${since}`, { headers });
+  if (!answer.ok) return panel.log("answer", await answer.text());
+  const { first, lines } = await answer.json();
+  for (const { command, text } of lines) panel.log("script", `${command}: ${text}`);
+  setTimeout(followLog, 1000, first + lines.length);
+}
+
 /** What is due, whether or not the page is seen. */
 function work() {
   const time = now();
@@ -227,6 +239,7 @@ document.getElementById("leave").addEventListener("click", () => {
 // For the console, and for tests.
 globalThis.myriad = { game, scene, shown, now, react };
 
+if (options.has("log")) followLog(0);
 if (Transport.isAvailable()) {
   begin();
   requestAnimationFrame(frame);

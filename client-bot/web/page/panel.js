@@ -48,7 +48,8 @@ export class Panel {
       ...schema.kinds.map((kind, number) => {
         const dot = element("i");
         dot.style.background = `hsl(${hueOf(number)} 75% 62%)`;
-        return element("span", {}, dot, kind.name);
+        // What the whole world shares has a card of its own.
+        return element("span", { hidden: schema.world !== null && kind.name === "world" }, dot, kind.name);
       }),
     );
     this.#resting = [];

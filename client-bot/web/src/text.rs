@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use client_core::{Entity, EventType, Game, LinkState, NamedEvent, View};
 use serde::Serialize;
-use shared::{AttributeType, AttributeValue, Audience, EntityId, EntityRef, Plain, Schema, Slot};
+use shared::world::spawn::SpawnArea;
+use shared::{
+    AttributeType, AttributeValue, Audience, EntityId, EntityRef, Fixed, Plain, Schema, Slot, Zone,
+};
 
 use crate::given::Given;
 
@@ -20,6 +23,7 @@ pub struct SchemaText<'a> {
     /// Those that the player can give.
     commands: Vec<CommandText<'a>>,
     symbols: &'a [String],
+    zones: Vec<ZoneText<'a>>,
     /// The slot of what the whole world shares.
     world: Option<u32>,
 }
@@ -32,6 +36,17 @@ struct KindText<'a> {
 #[derive(Debug, Serialize)]
 struct AttributeText<'a> {
     name: &'a str,
+}
+
+/// A disc or a box.
+#[derive(Debug, Serialize)]
+struct ZoneText<'a> {
+    name: &'a str,
+    /// The kind whose entities each carry one.
+    carrier: Option<u16>,
+    is_round: bool,
+    /// The corners of the box around it, in units: the low one, then the high one.
+    corners: Vec<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -82,7 +97,21 @@ impl SchemaText<'_> {
                 })
                 .collect(),
             symbols: &schema.symbols,
+            zones: schema.zones.iter().map(ZoneText::of).collect(),
             world: schema.world_entity().map(|world| world.slot.0),
+        }
+    }
+}
+
+impl ZoneText<'_> {
+    fn of(zone: &Zone) -> ZoneText<'_> {
+        let corners = zone.corners();
+        let corners = corners.iter().flat_map(|corner| &corner[..2]);
+        ZoneText {
+            name: &zone.name,
+            carrier: zone.carrier,
+            is_round: matches!(zone.area, SpawnArea::Ball { .. }),
+            corners: corners.map(|&raw| Fixed::from_raw(raw).to_f64()).collect(),
         }
     }
 }

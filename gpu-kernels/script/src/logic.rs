@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use shared::world::command::CommandWord;
+use shared::world::hook::HOOKS_MAX;
 use shared::world::logic::{Budget, Constants, LogicConfig, Numbers, Text};
 use shared::world::notification::{NotificationField, NotificationSchema};
 use shared::world::symbols::Symbols;
@@ -180,6 +181,7 @@ fn compile(schema: &Schema, symbols: &Symbols, logic: &LogicConfig) -> Result<Lo
     }
     let unit = Unit::new(schema, symbols, &files, *budget, constants, numbers.clone());
     check_constants(&unit, constants);
+    check_hooks(&unit);
     let (commands, left_out) = lower_all(&unit);
     let problems = unit.problems.take();
     if !problems.is_empty() {
@@ -385,18 +387,30 @@ fn constants_of<'a>(unit: &'a Unit<'a>) -> Vec<WorldConstant> {
 }
 
 fn hooks_of(unit: &Unit<'_>) -> Vec<Hook> {
-    let hook = |signature: &Signature<'_>| {
-        let hook = signature.function.hook?;
-        Some(Hook {
+    let own = |signature: &Signature<'_>| {
+        let (command, has_other) = (signature.kind, signature.function.parameters.len() > 1);
+        let hooks = signature.function.hooks.iter().map(move |hook| Hook {
             occasion: hook.occasion,
             kind: hook.kind,
-            command: signature.kind,
-            has_other: signature.function.parameters.len() > 1,
-        })
+            command,
+            has_other,
+        });
+        hooks.collect::<Vec<_>>()
     };
-    let mut hooks: Vec<Hook> = unit.commands.values().filter_map(hook).collect();
+    let mut hooks: Vec<Hook> = unit.commands.values().flat_map(own).collect();
     hooks.sort_by_key(|hook| hook.command);
     hooks
+}
+
+/// Notes the first hook of a world that has too many.
+fn check_hooks(unit: &Unit<'_>) {
+    let signatures = unit.commands.values();
+    let mut hooks = signatures.flat_map(|s| s.function.hooks.iter().map(|hook| (s.file, hook)));
+    if let Some((file, hook)) = hooks.nth(HOOKS_MAX) {
+        let message = "the world has too many hooks";
+        let label = format!("at most {HOOKS_MAX}");
+        unit.note(unit.files[file].at(hook.span, message, label));
+    }
 }
 
 fn has_effect(code: &Code) -> bool {

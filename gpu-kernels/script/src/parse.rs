@@ -50,8 +50,8 @@ pub struct Function {
     pub doc: String,
     /// Who may give it; `None`: a helper, not a command.
     pub senders: Option<shared::Senders>,
-    /// When the world gives it by itself.
-    pub hook: Option<HookItem>,
+    /// When the world gives it by itself: no two of these happen at once.
+    pub hooks: Vec<HookItem>,
     /// Whether it is for tests alone.
     pub test: Option<TestRole>,
     /// Whether it is a command that runs as if alone.
@@ -66,6 +66,7 @@ pub struct Function {
 pub struct HookItem {
     pub occasion: Occasion,
     pub kind: Option<u16>,
+    pub span: Span,
 }
 
 /// What a function is that the running world does not have.

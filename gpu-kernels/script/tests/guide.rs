@@ -4,7 +4,7 @@
 use script::atomic::KEYS_MAX;
 use script::ir::{Budget, WRITES_MAX};
 use script::{BUILTINS, builtin};
-use shared::world::hook::{CARRIED_EDGE_MAX, ZONES_MAX};
+use shared::world::hook::{CARRIED_EDGE_MAX, HOOKS_MAX, ZONES_MAX};
 use shared::world::logic::{Constant, Constants, Text};
 
 use crate::common;
@@ -122,6 +122,7 @@ fn limits_are_as_the_guide_says() {
     assert!(ATOMIC.contains(&format!("A run can write {WRITES_MAX} times")));
     assert!(ATOMIC.contains(&format!("at most {KEYS_MAX} entities")));
     assert!(HOOKS.contains(&format!("at most {ZONES_MAX} zones")));
+    assert!(HOOKS.contains(&format!("{HOOKS_MAX} occasions")));
     assert!(HOOKS.contains(&format!("at most {CARRIED_EDGE_MAX} times `aoi`")));
 }
 

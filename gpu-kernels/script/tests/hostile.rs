@@ -334,6 +334,13 @@ fn many_items_are_compiled_or_rejected_soon() {
         .map(|i| format!("#[command] fn c{i}() {{}}\n"))
         .collect();
     assert!(problem(&commands).contains("the world has had too many commands: at most 256"));
+    let hooks = |count: usize| -> String {
+        let on = "#[on(join)] #[on(leave)] #[on(birth)] #[on(fall)] #[on(enter, \"shrine\")]";
+        let hooks = (0..count).map(|i| format!("{on} fn h{i}(me: Entity) {{ me.hp += 1; }}\n"));
+        hooks.collect()
+    };
+    assert_eq!(problem(&hooks(204)), "");
+    assert!(problem(&hooks(205)).contains("the world has too many hooks: at most 1024"));
     let structs: String = (0..100)
         .map(|i| format!("struct S{i} {{ a: i32 }}\n"))
         .collect();

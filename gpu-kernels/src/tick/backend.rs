@@ -2,13 +2,36 @@
 
 use std::sync::Arc;
 
-use shared::Tick;
+use shared::{CommandKind, Tick};
 
 use crate::logic::{CompiledLogic, LogicCompiler};
 use crate::tick::error::{RestoreError, TickError};
 use crate::tick::frame::{Command, Frame};
 use crate::tick::output::TickOutput;
 use crate::tick::state::{Snapshot, StateHash};
+
+/// Commands of a tick that its frame does not have: timed ones, then maybe those of rules.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DueCommands<'a> {
+    pub commands: &'a [Command],
+    pub words: &'a [i32],
+    /// Whether those of rules are among them.
+    pub has_rules: bool,
+    /// Timed commands, of whatever kind, that are not among them, as they were too many.
+    pub left_out: u64,
+}
+
+impl<'a> DueCommands<'a> {
+    /// Each with its words.
+    pub fn iter(&self) -> impl Iterator<Item = (Command, &'a [i32])> {
+        let words = self.words;
+        self.commands.iter().map(move |&command| {
+            let start = command.word_start as usize;
+            let own = words.get(start..start + usize::from(command.word_count));
+            (command, own.unwrap_or_default())
+        })
+    }
+}
 
 /// One world and the machinery that advances it.
 ///
@@ -56,10 +79,10 @@ pub trait Backend: Send {
     /// Returns the hash of the present state, computed from scratch.
     fn state_hash(&mut self) -> Result<StateHash, TickError>;
 
-    /// The commands of the last tick beside those of its frame, timed ones and those of rules, and
-    /// their words. `None`: they are not in the host's memory.
-    fn due(&self) -> Option<(&[Command], &[i32])> {
-        None
+    /// The commands of the last tick beside those of its frame. Those of kinds that are not wanted
+    /// may be missing, and all while a tick is in flight.
+    fn due(&mut self, _wants: &dyn Fn(CommandKind) -> bool) -> Result<DueCommands<'_>, TickError> {
+        Ok(DueCommands::default())
     }
 
     /// Runs one tick to its end.

@@ -34,13 +34,13 @@ use device::cpu::{RadixSorter, Workers};
 use script::logic::compile_with;
 use script::{Forecast, Logic};
 use shared::world::logic::LogicConfig;
-use shared::{ClientRow, Slot, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, Slot, Tick, WorldConfig};
 
 use crate::logic::{Catalog, CompiledLogic, Engine, LogicCompiler, ScriptError, Scripts};
-use crate::tick::backend::{Backend, Ticket};
+use crate::tick::backend::{Backend, DueCommands, Ticket};
 use crate::tick::deferred::DeferredCommand;
 use crate::tick::error::{RestoreError, StartError, TickError};
-use crate::tick::frame::{Command, Frame, Observer};
+use crate::tick::frame::{Frame, Observer};
 use crate::tick::output::TickOutput;
 use crate::tick::parts::PARTS_MAX;
 use crate::tick::state::{self, SlotState, Snapshot, StateHash, Track, part};
@@ -302,8 +302,14 @@ impl Backend for CpuBackend {
         Ok(self.outputs[ticket.0.0 as usize % 2].clone())
     }
 
-    fn due(&self) -> Option<(&[Command], &[i32])> {
-        Some(self.due.commands())
+    fn due(&mut self, _wants: &dyn Fn(CommandKind) -> bool) -> Result<DueCommands<'_>, TickError> {
+        let (commands, words) = self.due.commands();
+        Ok(DueCommands {
+            commands,
+            words,
+            has_rules: true,
+            left_out: 0,
+        })
     }
 
     fn set_quiet(&mut self, is_quiet: bool) {

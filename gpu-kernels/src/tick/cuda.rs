@@ -56,7 +56,7 @@ use device::gpu::sort::{Sorter, scratch_bytes};
 use device::{Device, Download, DriverError, Event, GpuInfo, HostVec, Lane, NoDevice, Pointer};
 use shared::WorldConfig;
 use shared::world::attribute::bits_for;
-use shared::world::command::COMMANDS_MAX;
+use shared::world::hook::HOOKS_MAX;
 
 use crate::kernels::KERNELS;
 use crate::tick::counts::{CHUNKS_MAX, Counters, FrameTotals};
@@ -65,6 +65,7 @@ use crate::tick::fault::Fault;
 use crate::tick::output::{RefusedCommand, Stage};
 use crate::tick::state::{self, StateHash, part};
 use download::Chunks;
+use due::DueBuffer;
 use kernels::Kernels;
 use layout::{Regions, World};
 use links::Links;
@@ -112,6 +113,8 @@ struct Part {
     seen: HostVec<u32>,
     /// Whether zones that stay where they are were sorted.
     are_zones_placed: bool,
+    /// Timed commands of the last tick.
+    due: DueBuffer,
     /// A copy of the state that is under way.
     copy: Option<Box<copy::Copy>>,
     /// The GPU's properties before this world allocated its memory.
@@ -147,6 +150,8 @@ struct Flight {
     served: Vec<Event>,
     chunks: Chunks,
     totals: FrameTotals,
+    /// The frame's commands that the tick has.
+    given: u32,
     /// The commands of clients for which the tick has no room.
     beyond: Vec<RefusedCommand>,
     /// By client: how many entities it sees; `None` if cuts don't follow the tick.
@@ -255,7 +260,7 @@ impl Part {
         world::set_logic(&mut self.world, config);
         // Of at most two ticks in flight, those before the last reload are over.
         self.world.hook_first = match self.world.hook_first {
-            0 => COMMANDS_MAX as u32 + self.world.kinds,
+            0 => HOOKS_MAX as u32 + self.world.kinds,
             _ => 0,
         };
         let hooks = self
@@ -368,6 +373,7 @@ impl Start<'_> {
             clients_used: 0,
             is_quiet: false,
             are_zones_placed: false,
+            due: DueBuffer::default(),
             seen: match self.links {
                 Some(_) => HostVec::locked(sizes.clients as usize),
                 None => HostVec::new(),
@@ -400,6 +406,7 @@ impl Flight {
             served: events(CHUNKS_MAX)?,
             chunks: Chunks::of(0..0),
             totals: FrameTotals::default(),
+            given: 0,
             beyond: vec![],
             views: None,
             logic_hash: 0,

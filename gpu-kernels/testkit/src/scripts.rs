@@ -112,7 +112,7 @@ pub fn deals(dice: &mut Dice, config: &WorldConfig) -> Text {
 }
 
 /// Hooks for some occasions, which change who they are about and what they name, and may so feed
-/// each other.
+/// each other. Some are for several occasions.
 pub fn hooks(dice: &mut Dice, config: &WorldConfig) -> Option<Text> {
     let schema = &config.schema;
     let mut on: Vec<(String, Option<&str>)> = ["join", "birth", "birth, kind = \"player\""]
@@ -131,7 +131,7 @@ pub fn hooks(dice: &mut Dice, config: &WorldConfig) -> Option<Text> {
         .filter(|attribute| attribute.merge == MergeRule::Sum);
     let numbers: Vec<&str> = numbers.map(|attribute| attribute.name.as_str()).collect();
     let mut text = String::new();
-    for (number, (on, other)) in on.into_iter().enumerate() {
+    for (number, (own, other)) in on.iter().enumerate() {
         if dice.once_in(2) {
             continue;
         }
@@ -141,6 +141,19 @@ pub fn hooks(dice: &mut Dice, config: &WorldConfig) -> Option<Text> {
         } else {
             ""
         };
+        // Those of one function take the same, and no two of them happen at once.
+        let mut clauses = vec![own];
+        while dice.once_in(2) {
+            let (more, takes) = &on[dice.below(on.len())];
+            let occasion = |on: &str| on.split(", kind").next().map(str::to_owned);
+            if takes.is_some() == other.is_some()
+                && clauses.iter().all(|own| occasion(own) != occasion(more))
+            {
+                clauses.push(more);
+            }
+        }
+        let clauses = clauses.iter().map(|on| format!("#[on({on}{atomic})]\n"));
+        let clauses: String = clauses.collect();
         let parameter = other.map_or(String::new(), |other| format!(", {other}: Entity"));
         let step = vec![dice.pick(&["1.0", "-2.5", "0.0"]); schema.dimensions()].join(", ");
         let mut body = match dice.once_in(2) {
@@ -154,15 +167,14 @@ pub fn hooks(dice: &mut Dice, config: &WorldConfig) -> Option<Text> {
                 "    if world.champion == me { world.round += 100; me.x += 1.0; }\n",
             ]);
         }
-        for who in ["me"].into_iter().chain(other) {
+        for who in ["me"].into_iter().chain(*other) {
             let by = dice.pick(&["1", "-3", "-60"]);
             body += &match numbers.is_empty() {
                 true => format!("    {who}.x += {by} as Fixed;\n"),
                 false => format!("    {who}.{} += {by};\n", dice.pick(&numbers)),
             };
         }
-        text +=
-            &format!("#[on({on}{atomic})]\nfn hook_{number}(me: Entity{parameter}) {{\n{body}}}\n");
+        text += &format!("{clauses}fn hook_{number}(me: Entity{parameter}) {{\n{body}}}\n");
     }
     (!text.is_empty()).then(|| Text::new("hooks.rs", text))
 }

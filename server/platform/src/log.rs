@@ -1,9 +1,11 @@
 //! The log, whose length does not depend on peers: each log statement writes so many lines a
 //! second, and reports how many it left out. [`escape`] keeps texts of peers within their fields.
-//! [`queue`] is the way to standard error, on which no thread waits.
+//! [`queue`] is the way to standard error, on which no thread waits. [`script_lines`] are what
+//! dashboards show of it.
 
 pub mod escape;
 pub mod queue;
+pub mod script_lines;
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal};

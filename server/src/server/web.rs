@@ -11,6 +11,7 @@ use console::web::dashboard::{self, Dashboard, watch};
 use console::web::page::GamePage;
 use console::web::site::WebSite;
 use frontend::mirror::SharedMirror;
+use platform::log::script_lines::ScriptLines;
 use platform::metrics::window::SharedWindow;
 
 use super::options::ServerOptions;
@@ -19,6 +20,7 @@ use super::serving::Bound;
 /// The dashboard's access to the running server.
 pub struct DashboardSources {
     pub window: SharedWindow,
+    pub script_lines: ScriptLines,
     pub mirror: SharedMirror,
     pub desk: Desk,
     pub stop: Arc<AtomicBool>,
@@ -69,6 +71,7 @@ fn start_dashboard(
             window: of.window,
             mirror: of.mirror,
         },
+        script_lines: of.script_lines,
         desk: of.desk,
         stop: of.stop,
     })?;

@@ -1,12 +1,13 @@
 //! What scripts log: commands that do are run again on the host, in the world before the tick, as
-//! long as somebody reads the log.
+//! long as somebody reads the log, or a dashboard shows it.
 
 use std::cell::OnceCell;
 use std::sync::mpsc::{Receiver, channel};
 
 use frontend::mirror::Mirror;
 use gpu_kernels::logic::Buckets;
-use gpu_kernels::{Backend, Command, Frame, TickOutput};
+use gpu_kernels::{Backend, Command, Frame, TickError, TickOutput};
+use platform::log::script_lines::{ScriptLine, ScriptLines};
 use script::arith::Random;
 use script::interpreter::{Interpreter, Invocation, World};
 use script::watched::Watched;
@@ -19,7 +20,11 @@ pub struct ScriptLog {
     watched: Option<Watched>,
     /// They are compiled on another thread.
     compiled: Option<Receiver<Watched>>,
+    /// Whether no scripts are compiled yet, or other ones.
+    is_stale: bool,
     interpreter: Interpreter,
+    /// For dashboards; `None` without any.
+    lines: Option<ScriptLines>,
     /// Commands that were not run again, as a tick had too many.
     left_out: u64,
 }
@@ -28,12 +33,25 @@ pub struct ScriptLog {
 const COMMANDS_MAX: usize = 64;
 
 impl ScriptLog {
+    pub fn new(lines: Option<ScriptLines>) -> ScriptLog {
+        ScriptLog {
+            is_stale: true,
+            lines,
+            ..ScriptLog::default()
+        }
+    }
+
     /// Looks at other scripts from now on.
-    pub fn change(&mut self, config: &WorldConfig) {
+    pub fn change(&mut self) {
         self.watched = None;
         self.compiled = None;
+        self.is_stale = true;
+    }
+
+    fn compile(&mut self, config: &WorldConfig) {
+        self.is_stale = false;
         let texts = &config.logic.texts;
-        if !is_read() || !texts.iter().any(|text| text.text.contains("log")) {
+        if !texts.iter().any(|text| text.text.contains("log")) {
             return;
         }
         let (sender, receiver) = channel();
@@ -57,19 +75,24 @@ impl ScriptLog {
         config: &WorldConfig,
         mirror: &Mirror,
         frame: &Frame,
-        backend: &dyn Backend,
+        backend: &mut dyn Backend,
         output: &TickOutput,
-    ) {
+    ) -> Result<(), TickError> {
+        let lines = self.lines.as_ref().filter(|lines| lines.are_wanted());
+        let lines = lines.cloned();
+        if lines.is_none() && !is_read() {
+            return Ok(());
+        }
+        if self.is_stale {
+            self.compile(config);
+        }
         if let Some(watched) = self.compiled.as_ref().and_then(|from| from.try_recv().ok()) {
             self.watched = Some(watched);
             self.compiled = None;
         }
         let Some(watched) = self.watched.as_ref().filter(|watched| !watched.is_empty()) else {
-            return;
+            return Ok(());
         };
-        if !is_read() {
-            return;
-        }
         let world = Before {
             config,
             mirror,
@@ -77,19 +100,14 @@ impl ScriptLog {
         };
         let given = frame.commands.iter().map(|c| (*c, frame.words_of(c)));
         let given = given.filter(|(command, _)| ran(command, output));
-        let due = backend.due();
-        let (timed, timed_words) = due.unwrap_or_default();
-        let timed = timed.iter().map(|&command| {
-            let start = command.word_start as usize;
-            let words = start..start + usize::from(command.word_count);
-            (command, timed_words.get(words).unwrap_or_default())
-        });
-        let ruled = match due {
-            Some(_) => vec![],
-            None => rules(config, mirror, watched, output.tick),
+        let due = backend.due(&|kind| watched.has(kind))?;
+        self.left_out += due.left_out;
+        let ruled = match due.has_rules {
+            true => vec![],
+            false => rules(config, mirror, watched, output.tick),
         };
         let ruled = ruled.iter().map(|(command, words)| (*command, &words[..]));
-        let all = given.chain(timed).chain(ruled);
+        let all = given.chain(due.iter()).chain(ruled);
         let logging = all.filter(|(command, words)| {
             let schema = config.schema.command(CommandKind(command.kind));
             watched.has(CommandKind(command.kind))
@@ -112,11 +130,19 @@ impl ScriptLog {
                 random: Random::new(config.seed, output.tick, entity, kind, sequence),
             };
             let kind = CommandKind(kind);
-            let lines = watched.logged(config, &mut self.interpreter, &world, kind, &invocation);
+            let logged = watched.logged(config, &mut self.interpreter, &world, kind, &invocation);
             let name = config.logic.numbers.command_name(kind).unwrap_or_default();
             let by = (entity != EntityId::NONE).then_some(entity.slot.0);
-            for line in lines {
-                info!(target: "script", tick = %output.tick, command = name, entity = by, text = %line);
+            for text in logged {
+                info!(target: "script", tick = %output.tick, command = name, entity = by, %text);
+                if let Some(lines) = &lines {
+                    lines.add(ScriptLine {
+                        tick: output.tick.0,
+                        command: name.to_owned(),
+                        entity: by,
+                        text,
+                    });
+                }
             }
         }
         let seconds = u64::from(config.schema.world.tick_hz);
@@ -124,6 +150,7 @@ impl ScriptLog {
             let commands = std::mem::take(&mut self.left_out);
             info!(target: "script", commands, "commands were left out of the log of scripts");
         }
+        Ok(())
     }
 }
 
@@ -262,14 +289,10 @@ mod tests {
                 frame.populate(&config);
             }
             let output = backend.tick(&frame).unwrap();
-            let (due, words) = backend.due().unwrap();
+            let due = backend.due(&|_| true).unwrap();
             let expected: Vec<_> = due
                 .iter()
-                .map(|c| {
-                    let start = c.word_start as usize;
-                    let own = words[start..][..usize::from(c.word_count)].to_vec();
-                    (c.entity, c.sequence, c.kind, own)
-                })
+                .map(|(c, words)| (c.entity, c.sequence, c.kind, words.to_vec()))
                 .collect();
             let found = rules(&config, &mirror, &watched, tick).into_iter();
             let found: Vec<_> = found

@@ -42,6 +42,7 @@ use frontend::shards::{ShardSender, Shards};
 use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::logic::CompiledLogic;
 use gpu_kernels::{Backend, CommandOrder, Frame, StateHash, TickOutput};
+use platform::log::script_lines::ScriptLines;
 use platform::metrics::counts::Refusals;
 use platform::metrics::stats::Stats;
 use platform::metrics::steps::{Step, StepClock};
@@ -150,6 +151,8 @@ pub struct Parts {
     pub stats: Arc<Stats>,
     /// The window of the dashboard; none without one.
     pub window: Option<SharedWindow>,
+    /// What scripts log, for the dashboard; none without one.
+    pub script_lines: Option<ScriptLines>,
     pub stop: Arc<AtomicBool>,
 }
 
@@ -209,8 +212,7 @@ impl TickLoop {
                 talk.keep_mutes(mutes);
             }
         }
-        let mut script_log = ScriptLog::default();
-        script_log.change(&parts.config);
+        let script_log = ScriptLog::new(parts.script_lines);
         // The shards have the world of the checkpoint.
         let is_persistent = parts.persistent.is_some();
         TickLoop {
@@ -331,7 +333,7 @@ impl TickLoop {
         self.journal()?;
         clock.end(Step::Keep);
         let output = self.backend.tick(&self.frame)?;
-        self.show_script_log(&output);
+        self.show_script_log(&output)?;
         clock.end(Step::Backend);
         let is_recorded = self.record(&output);
         clock.end(Step::Record);
@@ -445,7 +447,7 @@ impl TickLoop {
         let session = self.session.changed(&self.config, &logic.forecast);
         self.backend.stage(logic);
         show_commands(&self.config);
-        self.script_log.change(&self.config);
+        self.script_log.change();
         if let Some(window) = &self.window {
             window.lock().world = Some(Arc::new(self.config.clone()));
         }
@@ -524,10 +526,11 @@ impl TickLoop {
         refusals
     }
 
-    fn show_script_log(&mut self, output: &TickOutput) {
-        let (mirror, backend) = (self.mirror.read(), &*self.backend);
+    fn show_script_log(&mut self, output: &TickOutput) -> Result<()> {
+        let (mirror, backend) = (self.mirror.read(), &mut *self.backend);
         self.script_log
-            .show(&self.config, &mirror, &self.frame, backend, output);
+            .show(&self.config, &mirror, &self.frame, backend, output)?;
+        Ok(())
     }
 
     /// Records the tick, which consumes its frame. False if it can't be recorded any more.

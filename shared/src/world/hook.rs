@@ -80,6 +80,8 @@ impl Hook {
     }
 }
 
+/// The most hooks of a world's scripts. Each event is compared with all of them.
+pub const HOOKS_MAX: usize = 1024;
 /// The most zones of a world file.
 pub const ZONES_MAX: usize = 4096;
 /// The longest edge of a carried zone is so many times the radius of the area of interest.

@@ -12,7 +12,7 @@ pub fn check(found: &mut Found<'_>, config: &WorldConfig, uses: &Uses) {
     for (name, signature) in &unit.commands {
         let senders = signature.function.senders.unwrap_or_default();
         let is_hook = config.hooks.iter().any(|h| h.command == signature.kind)
-            || signature.function.hook.is_some();
+            || !signature.function.hooks.is_empty();
         let is_ruled = config.every.iter().any(|e| e.command == signature.kind);
         if senders.clients || is_hook || is_ruled || uses.commands.contains(name) {
             continue;

@@ -3,6 +3,7 @@
 use shared::Occasion;
 use shared::predicate::nearest;
 use syn::parse::ParseStream;
+use syn::spanned::Spanned;
 use syn::{Ident, LitStr, Token};
 
 use super::{File, HookItem};
@@ -64,7 +65,29 @@ impl File<'_> {
             }
             None => None,
         };
-        Ok((HookItem { occasion, kind }, clause.is_atomic))
+        let hook = HookItem {
+            occasion,
+            kind,
+            span: attribute.span(),
+        };
+        Ok((hook, clause.is_atomic))
+    }
+
+    /// Refuses a hook that gives a command whenever another one of it does.
+    pub(super) fn check_hooks(&self, hooks: &[HookItem]) -> Result<(), Box<Diagnostic>> {
+        for (i, hook) in hooks.iter().enumerate() {
+            let is_same = |other: &&HookItem| {
+                let kinds = other.kind.is_none() || hook.kind.is_none() || other.kind == hook.kind;
+                other.occasion == hook.occasion && kinds
+            };
+            if let Some(first) = hooks[..i].iter().find(is_same) {
+                let line = self.at(first.span, "", "").line;
+                let message = "this would give the command twice";
+                let label = format!("line {line} has the same occasion for these entities");
+                return Err(Box::new(self.at(hook.span, message, label)));
+            }
+        }
+        Ok(())
     }
 
     fn zone(&self, clause: &Clause) -> Result<u16, Box<Diagnostic>> {

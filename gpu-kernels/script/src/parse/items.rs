@@ -82,24 +82,27 @@ impl File<'_> {
             let message = "functions of scripts don't have this";
             return Err(Box::new(self.at(span, message, label)));
         }
-        let (mut senders, mut is_atomic, mut hook) = (None, false, None);
+        let (mut senders, mut is_atomic, mut hooks) = (None, false, vec![]);
         let test = self.test_role(&item)?;
         for attribute in attributes(&item.attrs) {
             if is_of_test(attribute) {
                 continue;
             }
-            if attribute.path().is_ident("on") && senders.is_none() {
-                let (own, atomic) = self.hook(attribute)?;
-                (senders, is_atomic, hook) = (Some(shared::Senders::default()), atomic, Some(own));
+            if attribute.path().is_ident("on") && (senders.is_none() || !hooks.is_empty()) {
+                let (hook, atomic) = self.hook(attribute)?;
+                hooks.push(hook);
+                senders = Some(shared::Senders::default());
+                is_atomic |= atomic;
                 continue;
             }
             if !attribute.path().is_ident("command") || senders.is_some() {
-                let expected = "one `#[command]` or `#[on(…)]`";
+                let expected = "one `#[command]`, or only `#[on(…)]`";
                 return Err(self.unknown_attribute(attribute, expected));
             }
             let (given_by, atomic) = self.senders(attribute)?;
             (senders, is_atomic) = (Some(given_by), atomic);
         }
+        self.check_hooks(&hooks)?;
         let parameters = signature.inputs.iter().map(|input| self.parameter(input));
         let result = match &signature.output {
             syn::ReturnType::Default => Type::Unit,
@@ -111,7 +114,7 @@ impl File<'_> {
             is_public: is_public(&item.vis),
             doc: doc_of(&item.attrs),
             senders,
-            hook,
+            hooks,
             test,
             is_atomic,
             parameters: parameters.collect::<Result<_, _>>()?,

@@ -133,8 +133,8 @@ impl<'a> Unit<'a> {
                 ));
             }
         }
-        if let Some(hook) = &function.hook {
-            return self.check_hook(file, function, hook.occasion);
+        if !function.hooks.is_empty() {
+            return self.check_hooks(file, function);
         }
         let is_wrong = |p: &&Parameter| p.name == SEEN && p.ty != Type::Int && senders.clients;
         if let Some(parameter) = function.parameters.iter().find(is_wrong) {
@@ -174,36 +174,21 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Checks what the world gives a hook: the entity that it is about, and maybe another one.
-    fn check_hook(&self, file: usize, function: &Function, occasion: Occasion) {
-        let (has_actor, other) = match occasion {
-            Occasion::Reload => (false, None),
-            Occasion::Join | Occasion::Leave | Occasion::Birth => (true, None),
-            Occasion::Fall => (true, Some("by")),
-            Occasion::Enter(_) | Occasion::Exit(_) => (true, Some("carrier")),
-        };
-        let is_entity = |p: &Parameter| p.ty == Type::Entity;
-        let fits = match &function.parameters[..] {
-            [] => !has_actor,
-            [me] => has_actor && me.name == "me" && is_entity(me),
-            [me, by] => other.is_some() && me.name == "me" && is_entity(me) && is_entity(by),
-            _ => false,
-        };
-        if fits {
-            return;
+    /// Checks what the world gives hooks: the entity that one is about, and maybe another one.
+    fn check_hooks(&self, file: usize, function: &Function) {
+        for hook in &function.hooks {
+            let Some(expected) = expected_form(function, hook.occasion) else {
+                continue;
+            };
+            // Of several, each gives the same.
+            let span = match &function.hooks[..] {
+                [_] => function.span,
+                _ => hook.span,
+            };
+            let message = "the world gives this hook something else";
+            let label = format!("expected {expected}");
+            self.note(self.files[file].at(span, message, label));
         }
-        let name = &function.name;
-        let label = match (has_actor, other) {
-            (false, _) => format!("expected `fn {name}()`"),
-            (true, None) => format!("expected `fn {name}(me: Entity)`"),
-            (true, Some(other)) => {
-                format!(
-                    "expected `fn {name}(me: Entity)` or `fn {name}(me: Entity, {other}: Entity)`"
-                )
-            }
-        };
-        let message = "the world gives this hook something else";
-        self.note(self.files[file].at(function.span, message, label));
     }
 
     fn declare_notification(&self, f: usize, item: &NotificationItem) {
@@ -235,4 +220,30 @@ impl<'a> Unit<'a> {
             at(item.span, problem.message, &problem.label);
         }
     }
+}
+
+/// How a hook of an occasion has to be declared, unless it is.
+fn expected_form(function: &Function, occasion: Occasion) -> Option<String> {
+    let (has_actor, other) = match occasion {
+        Occasion::Reload => (false, None),
+        Occasion::Join | Occasion::Leave | Occasion::Birth => (true, None),
+        Occasion::Fall => (true, Some("by")),
+        Occasion::Enter(_) | Occasion::Exit(_) => (true, Some("carrier")),
+    };
+    let is_entity = |p: &Parameter| p.ty == Type::Entity;
+    let fits = match &function.parameters[..] {
+        [] => !has_actor,
+        [me] => has_actor && me.name == "me" && is_entity(me),
+        [me, by] => other.is_some() && me.name == "me" && is_entity(me) && is_entity(by),
+        _ => false,
+    };
+    let name = &function.name;
+    let expected = match (has_actor, other) {
+        (false, _) => format!("`fn {name}()`"),
+        (true, None) => format!("`fn {name}(me: Entity)`"),
+        (true, Some(other)) => {
+            format!("`fn {name}(me: Entity)` or `fn {name}(me: Entity, {other}: Entity)`")
+        }
+    };
+    (!fits).then_some(expected)
 }

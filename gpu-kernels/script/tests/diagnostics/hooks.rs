@@ -30,12 +30,19 @@ fn reload() {}
 fn two_zones(me: Entity) {}
 #[on(birth, kind = "player", kind = "item")]
 fn two_kinds(me: Entity) {}
+#[on(enter, "shrine")]
+#[on(exit, "shrine")]
+#[on(enter, "shrine")]
+fn one_zone_twice(me: Entity) {}
+#[on(birth, kind = "player")]
 #[on(birth)]
-#[on(fall)]
-fn two_occasions(me: Entity) {}
+fn one_kind_twice(me: Entity) {}
 #[command(clients)]
 #[on(fall)]
 fn two_senders(me: Entity) {}
+#[on(fall)]
+#[command(clients)]
+fn two_senders_again(me: Entity) {}
 //- wrong parameters
 #[on(join)]
 fn join() {}
@@ -51,6 +58,11 @@ fn victim(victim: Entity, by: Entity) {}
 fn enter(me: Entity, carrier: Entity, n: i32) {}
 #[on(reload)]
 fn reload(me: Entity) {}
+#[on(fall)]
+#[on(birth)]
+#[on(enter, "shrine")]
+#[on(reload)]
+fn several(me: Entity, by: Entity) {}
 //- a result
 #[on(fall)]
 fn result(me: Entity) -> i32 { 1 }
@@ -69,6 +81,14 @@ fn enter(me: Entity) { me.hp += 1; }
 fn exit(me: Entity, carrier: Entity) { carrier.score += me.gold; }
 #[on(reload)]
 fn reload() { spawn("item", point(1.0, 1.0)); }
+#[on(birth, kind = "player")]
+#[on(birth, kind = "item")]
+#[on(join)]
+#[on(enter, "shrine", atomic)]
+fn several(me: Entity) { me.gold += 1; }
+#[on(fall)]
+#[on(exit, "shrine", kind = "player")]
+fn with_another(me: Entity, other: Entity) { other.gold += 1; }
 //- a hook that is called
 #[on(birth)]
 fn birth(me: Entity) { me.gold += 1; }

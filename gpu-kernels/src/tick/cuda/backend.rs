@@ -10,6 +10,7 @@ use shared::world::logic::LogicConfig;
 use shared::{CommandKind, InterestMode, WorldConfig};
 
 use super::download::{Failure, Finished, Share};
+use super::due::DueBuffer;
 use super::links::{Links, Shared};
 use super::scripts::{Code, Compiler, Scripts};
 use super::sizes::Sizes;
@@ -17,7 +18,7 @@ use super::upload::Refusal;
 use super::world::Buffers;
 use super::{CudaOptions, Opened, OutputForm, Part, Start};
 use crate::logic::{CompiledLogic, LogicCompiler, ScriptError};
-use crate::tick::backend::{Backend, Ticket};
+use crate::tick::backend::{Backend, DueCommands, Ticket};
 use crate::tick::counts::Counts;
 use crate::tick::error::{RestoreError, StartError, TickError};
 use crate::tick::fault::Fault;
@@ -220,6 +221,17 @@ impl Backend for CudaBackend {
         finished.map_err(|(part, Failure(stage, error))| self.fail(part, stage, error))
     }
 
+    fn due(&mut self, wants: &dyn Fn(CommandKind) -> bool) -> Result<DueCommands<'_>, TickError> {
+        self.check_failed()?;
+        // The next tick's commands take the place of the last one's.
+        if self.in_flight.is_empty() {
+            let fetched = self.parts[0].fetch_due(wants);
+            fetched.map_err(|error| self.fail(0, Stage::Download, error))?;
+            return Ok(self.parts[0].due.commands());
+        }
+        Ok(DueCommands::default())
+    }
+
     fn set_quiet(&mut self, is_quiet: bool) {
         for part in &mut self.parts {
             part.is_quiet = is_quiet;
@@ -256,6 +268,7 @@ impl Backend for CudaBackend {
         for part in &mut self.parts {
             part.put_snapshot(snapshot)
                 .map_err(|error| RestoreError::Device(error.to_string()))?;
+            part.due = DueBuffer::default();
         }
         // Every part has what all clients know.
         self.placed = self.cuts.clone();

@@ -85,6 +85,7 @@ impl Part {
         })?;
         let counters = flight.counters.wait()?[0];
         check_turns(&counters)?;
+        self.due.end_tick(flight.given, &counters, &sizes);
         if form == OutputForm::Pairs {
             settle_offsets(deliveries, &counters);
         }

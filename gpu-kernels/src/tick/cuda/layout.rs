@@ -7,6 +7,7 @@ mod scripts;
 use device::{ConstPointer, Int2, Pointer, UInt2};
 use shared::EntityId;
 use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX};
+use shared::world::hook::HOOKS_MAX;
 
 use super::sizes::Sizes;
 use crate::tick::counts::Counters;
@@ -122,7 +123,7 @@ device::device_struct! {
         /// By kind: where its entities are born again.
         spawn_areas: ConstPointer<SpawnArea> = s.kinds;
         /// The commands that the world gives by itself, twice: ticks in flight keep theirs.
-        hooks: ConstPointer<Hook> = 2 * (COMMANDS_MAX as u64 + s.kinds);
+        hooks: ConstPointer<Hook> = 2 * (HOOKS_MAX as u64 + s.kinds);
         /// By command that rests: for how many ticks.
         rests: ConstPointer<u32> = s.resting;
 

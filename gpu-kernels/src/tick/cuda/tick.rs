@@ -76,6 +76,7 @@ impl Part {
         let own = cuts.ranges(told).nth(self.number).unwrap_or_default();
         let flight = &mut self.flights[tick.number as usize % 2];
         flight.totals = counts.totals;
+        flight.given = tick.frame_commands;
         tick.part = self.number as u32;
         (tick.own_first, tick.own_end) = (own.start, own.end);
         flight.chunks = Chunks::of(own);

@@ -32,6 +32,7 @@ use std::time::Instant;
 use anyhow::Result;
 use hyper::StatusCode;
 use platform::http::{HttpRequest, Page};
+use platform::log::script_lines::ScriptLines;
 use platform::metrics::table;
 use platform::metrics::web::{WebRefusal, WebRefusals};
 use platform::renewal::Shared;
@@ -63,6 +64,7 @@ pub struct Parts {
     pub token: Option<Shared<str>>,
     pub facts: data::Facts,
     pub watch: watch::Parts,
+    pub script_lines: ScriptLines,
     pub desk: Desk,
     pub stop: Arc<AtomicBool>,
 }
@@ -88,6 +90,7 @@ impl Dashboard {
                 viewers,
                 refusals,
                 mirror,
+                script_lines: parts.script_lines,
                 desk: parts.desk,
                 reading: Mutex::default(),
             }),

@@ -149,6 +149,7 @@ impl World {
             persistent: None,
             stats: Arc::new(Stats::new()),
             window: None,
+            script_lines: None,
             stop: Arc::new(AtomicBool::new(false)),
         });
         World {

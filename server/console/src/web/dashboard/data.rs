@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use frontend::mirror::{SharedMirror, Spot};
+use platform::log::script_lines::ScriptLines;
 use platform::metrics::web::{WebRefusal, WebRefusals};
 use serde::Serialize;
 use shared::{
-    AttributeType, AttributeValue, Audience, ClientRow, EntityRef, Fixed, Slot, WorldConfig,
+    AttributeType, AttributeValue, Audience, ClientRow, EntityRef, Fixed, Schema, Slot, WorldConfig,
 };
 use tick::operator::ClientFilter;
 
@@ -29,6 +30,7 @@ pub struct Source {
     pub viewers: Arc<Mutex<Viewers>>,
     pub refusals: Arc<WebRefusals>,
     pub mirror: SharedMirror,
+    pub script_lines: ScriptLines,
     pub desk: Desk,
     /// Held while all of the world is read: one request at a time does so.
     pub reading: Mutex<()>,
@@ -49,6 +51,7 @@ pub struct Facts {
 pub enum Data {
     World(World),
     Health(Health),
+    Log(Log),
     Map(Map),
     Entity(Entity),
     Clients(Clients),
@@ -63,12 +66,28 @@ pub struct World {
     size: Vec<f64>,
     aoi: f64,
     tick_hz: u32,
+    /// Without the slot of what the whole world shares.
     capacity: u32,
     kinds: Vec<String>,
     player_kind: u16,
+    shared: Option<SharedEntity>,
     series: Vec<Series>,
     #[serde(flatten)]
     facts: Facts,
+}
+
+/// The entity that has what the whole world shares.
+#[derive(Debug, Serialize)]
+pub struct SharedEntity {
+    slot: u32,
+    kind: u16,
+}
+
+impl SharedEntity {
+    pub fn of(schema: &Schema) -> Option<SharedEntity> {
+        let slot = schema.world_entity()?.slot.0;
+        schema.world_kind.map(|kind| SharedEntity { slot, kind })
+    }
 }
 
 /// The server's health.
@@ -80,6 +99,23 @@ pub struct Health {
     /// Refusals of the web port since the start, by reason.
     refused: Vec<(&'static str, u64)>,
     dashboards: usize,
+}
+
+/// What scripts have logged.
+#[derive(Debug, Serialize)]
+pub struct Log {
+    /// The number of the first line.
+    first: u64,
+    lines: Vec<LogLine>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct LogLine {
+    tick: u64,
+    command: String,
+    /// The slot of the entity that gave the command.
+    entity: Option<u32>,
+    text: String,
 }
 
 /// The world from above.
@@ -154,6 +190,7 @@ impl Source {
         Ok(match query {
             Query::World => Data::World(self.world()),
             Query::Health { since } => Data::Health(self.health(since)),
+            Query::Log { since } => Data::Log(self.log(since)),
             Query::Map { area } => Data::Map(self.map(viewer, area)),
             Query::Entity { slot } => Data::Entity(self.entity(Slot(slot))?),
             Query::Clients { first } => Data::Clients(self.clients(first)?),
@@ -170,7 +207,8 @@ impl Source {
             size: info.size.iter().map(|size| size.to_f64()).collect(),
             aoi: info.aoi.to_f64(),
             tick_hz: info.tick_hz,
-            capacity: info.capacity,
+            capacity: info.capacity - u32::from(config.schema.world_kind.is_some()),
+            shared: SharedEntity::of(&config.schema),
             kinds: config.schema.kinds.iter().map(|k| k.name.clone()).collect(),
             player_kind: config.player_kind,
             series: self.watched.recorded().history.series().to_vec(),
@@ -186,6 +224,21 @@ impl Source {
             commands: recorded.commands.top(),
             refused: refused.into(),
             dashboards: self.viewers(|viewers| viewers.count(Instant::now())),
+        }
+    }
+
+    fn log(&self, since: u64) -> Log {
+        let tick_hz = self.watched.world().schema.world.tick_hz;
+        let found = self.script_lines.since(since, LOG_SECONDS * tick_hz);
+        let lines = found.lines.into_iter().map(|line| LogLine {
+            tick: line.tick,
+            command: line.command,
+            entity: line.entity,
+            text: line.text,
+        });
+        Log {
+            first: found.first,
+            lines: lines.collect(),
         }
     }
 
@@ -263,6 +316,7 @@ impl Source {
         };
         let _alone = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut seen, mut spots): (Vec<_>, Vec<Spot>) = (vec![], vec![]);
+        let shared = self.watched.world().schema.world_entity();
         let capacity = mirror.read().capacity();
         for first in (0..capacity).step_by(SLOTS_AT_ONCE) {
             spots.clear();
@@ -272,7 +326,7 @@ impl Source {
                 let to = units(spot.position);
                 let squares = [0, 1, 2].map(|axis| (to[axis] - from[axis]).powi(2));
                 let distance = squares.iter().sum::<f64>().sqrt();
-                let is_within = distance <= client.sight;
+                let is_within = distance <= client.sight && Some(spot.entity) != shared;
                 is_within.then_some((spot.entity.slot.0, spot.kind, distance))
             }));
         }
@@ -327,6 +381,8 @@ pub fn value(config: &WorldConfig, ty: AttributeType, raw: i32) -> Value {
     }
 }
 
+/// Lines of scripts are kept for so long after a dashboard has asked for them.
+const LOG_SECONDS: u32 = 5;
 /// Clients of one answer.
 const CLIENTS_AT_ONCE: usize = 100;
 /// Entities of one answer.

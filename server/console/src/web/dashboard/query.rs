@@ -16,6 +16,8 @@ pub enum Query {
     World,
     /// The samples from a number on, and the figures of now.
     Health { since: u64 },
+    /// What scripts have logged, from the line with a number on.
+    Log { since: u64 },
     /// The density, and the entities of an area.
     Map { area: Option<Area> },
     /// The entity that lives in a slot.
@@ -54,6 +56,9 @@ pub fn parse(request: &HttpRequest) -> Result<(Viewer, Query), QueryError> {
         ("do", Some(body)) => Query::Act(act(body)?),
         ("data/world", None) => Query::World,
         ("data/health", None) => Query::Health {
+            since: fields.number("since")?.unwrap_or(0),
+        },
+        ("data/log", None) => Query::Log {
             since: fields.number("since")?.unwrap_or(0),
         },
         ("data/map", None) => Query::Map {
@@ -191,6 +196,7 @@ mod tests {
     fn each_address_asks_for_one_thing() {
         assert_eq!(read("data/world?"), Query::World);
         assert_eq!(read("data/health?since=12"), Query::Health { since: 12 });
+        assert_eq!(read("data/log?"), Query::Log { since: 0 });
         assert_eq!(read("data/map?"), Query::Map { area: None });
         let area = Area {
             centre: [1.5, -2.0],
@@ -218,6 +224,7 @@ mod tests {
             "data/world?viewer=",
             "data/world?viewer=-1",
             "data/health?viewer=1&since=a",
+            "data/log?viewer=1&since=-1",
             "data/map?viewer=1&x=1",
             "data/map?viewer=1&x=nan&y=1&edge=1",
             "data/entity?viewer=1",

@@ -1,11 +1,11 @@
 //! The world from above, read from the mirror a few slots at a time: how many entities are
-//! where, and the entities of some areas one by one.
+//! where, and the entities of some areas one by one. What the whole world shares is nowhere.
 
 use std::time::Duration;
 
 use frontend::mirror::{SharedMirror, Spot};
 use serde::Serialize;
-use shared::{Fixed, WorldConfig};
+use shared::{EntityId, Fixed, WorldConfig};
 
 /// How many entities are in each cell of a grid over the whole world.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -49,6 +49,7 @@ pub struct Surveyor {
     /// In raw units.
     size: [i64; 2],
     kinds: usize,
+    shared: Option<EntityId>,
     spots: Vec<Spot>,
 }
 
@@ -58,6 +59,7 @@ impl Surveyor {
             mirror,
             size: size_of(world),
             kinds: world.schema.kinds.len(),
+            shared: world.schema.world_entity(),
             spots: vec![],
         }
     }
@@ -76,7 +78,8 @@ impl Surveyor {
                 mirror.spots(slots, &mut self.spots);
                 found.density.tick = mirror.tick().0;
             }
-            for spot in &self.spots {
+            let placed = |spot: &&Spot| Some(spot.entity) != self.shared;
+            for spot in self.spots.iter().filter(placed) {
                 found.take(self.size, areas, spot);
             }
         }
@@ -100,7 +103,9 @@ pub fn survey_of(
     let size = size_of(world);
     let mut found = SurveyResult::new(size, world.schema.kinds.len(), areas);
     found.density.tick = tick;
-    spots.for_each(|spot| found.take(size, areas, &spot));
+    let shared = world.schema.world_entity();
+    let placed = spots.filter(|spot| Some(spot.entity) != shared);
+    placed.for_each(|spot| found.take(size, areas, &spot));
     found
 }
 

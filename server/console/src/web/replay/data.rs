@@ -17,7 +17,7 @@ use crate::playback::names::Names;
 use crate::playback::surveyor::{self, Progress, SharedProgress};
 use crate::playback::{Moment, Player};
 use crate::web::dashboard::JSON;
-use crate::web::dashboard::data::{Attribute, Value, attributes, value};
+use crate::web::dashboard::data::{Attribute, SharedEntity, Value, attributes, value};
 use crate::web::dashboard::survey::{Area, Crowd, Density, survey_of};
 
 /// Where answers come from.
@@ -41,6 +41,7 @@ struct World {
     tick_hz: u32,
     capacity: u32,
     kinds: Vec<String>,
+    shared: Option<SharedEntity>,
     progress: Progress,
 }
 
@@ -154,7 +155,8 @@ impl Source {
             size: info.size.iter().map(|size| size.to_f64()).collect(),
             aoi: info.aoi.to_f64(),
             tick_hz: info.tick_hz,
-            capacity: info.capacity,
+            capacity: info.capacity - u32::from(self.world.schema.world_kind.is_some()),
+            shared: SharedEntity::of(&self.world.schema),
             kinds: kinds.map(|kind| kind.name.clone()).collect(),
             progress: surveyor::read(&self.progress),
         }

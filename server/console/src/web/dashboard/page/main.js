@@ -3,7 +3,7 @@
 import { askForToken, get, sentence } from "/dashboard/server.js";
 import { Charts, format } from "/dashboard/charts.js";
 import { WorldMap } from "/dashboard/map.js";
-import { People, row } from "/dashboard/people.js";
+import { People, attributeRows, row } from "/dashboard/people.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -33,6 +33,7 @@ const CAUSES = [
   ["wrong tokens", "tokens_wrong", "of players"],
 ];
 const MINUTE = 60;
+const LOG_LINES = 200;
 
 let bannerEnds = 0;
 function say(text) {
@@ -120,6 +121,32 @@ class Health {
   }
 }
 
+/// What scripts log, the newest line first.
+class ScriptLog {
+  since = 0;
+
+  async look() {
+    const { first, lines } = await get("log", { since: this.since });
+    const log = byId("log");
+    // Of a server that has begun anew.
+    if (first < this.since) log.replaceChildren();
+    this.since = first + lines.length;
+    for (const { tick, command, entity, text } of lines) {
+      log.prepend(row([tick, command, entity ?? "–", text], entity === null ? {} : { slot: entity }));
+    }
+    while (log.children.length > LOG_LINES) log.lastChild.remove();
+    if (lines.length > 0) byId("log-card").hidden = false;
+  }
+}
+
+/// What the whole world shares.
+async function showShared() {
+  const entity = await get("entity", { slot: world.shared.slot });
+  const own = new Set(["x", "y", "z"]);
+  const attributes = entity.attributes.filter(({ name }) => !own.has(name));
+  byId("shared").replaceChildren(...attributeRows({ attributes }));
+}
+
 const world = await learnWorld();
 document.title = `${world.name}: dashboard`;
 byId("world").textContent = world.name;
@@ -142,7 +169,13 @@ for (const button of byId("spans").children) {
 // For those who look from the console.
 globalThis.dashboard = { world, charts, health, map, people };
 
+const log = new ScriptLog();
 repeat(1000, () => health.look());
+repeat(1000, () => log.look());
+if (world.shared) {
+  byId("shared-card").hidden = false;
+  repeat(1000, showShared);
+}
 repeat(500, async () => map.draw(await get("map", map.area())));
 repeat(2000, () => people.list());
 repeat(1000, () => people.look());

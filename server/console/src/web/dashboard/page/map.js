@@ -38,7 +38,9 @@ export class WorldMap {
     const entities = density.kinds.reduce((sum, count) => sum + count, 0);
     const facts = `${entities} of ${this.world.capacity} entities, tick ${density.tick}`;
     document.getElementById("map-facts").textContent = facts;
-    document.getElementById("kinds").replaceChildren(...this.world.kinds.map((name, kind) => {
+    const shared = this.world.shared?.kind;
+    const kinds = [...this.world.kinds.entries()].filter(([kind]) => kind !== shared);
+    document.getElementById("kinds").replaceChildren(...kinds.map(([kind, name]) => {
       const row = document.createElement("span");
       const dot = document.createElement("i");
       dot.className = "kind";

@@ -20,6 +20,16 @@ export function row(cells, data = {}) {
   return line;
 }
 
+/// The attributes of an entity, with links to those that it names.
+export function attributeRows({ attributes }) {
+  return attributes.map(({ name, value, audience }) => {
+    const text = value?.slot !== undefined ? `entity ${value.slot}` : (value ?? "none");
+    const line = row([name, typeof text === "number" ? Number(text.toFixed(3)) : text, audience]);
+    if (value?.slot !== undefined) line.dataset.slot = value.slot;
+    return line;
+  });
+}
+
 export class People {
   constructor(world, map, say) {
     this.world = world;
@@ -36,10 +46,12 @@ export class People {
       const line = event.target.closest("tr[data-number]");
       if (line) this.inspect({ number: Number(line.dataset.number) });
     });
-    byId("inspected").addEventListener("click", (event) => {
-      const line = event.target.closest("[data-slot]");
-      if (line) this.inspect({ slot: Number(line.dataset.slot) });
-    });
+    for (const id of ["inspected", "shared", "log"]) {
+      byId(id).addEventListener("click", (event) => {
+        const line = event.target.closest("[data-slot]");
+        if (line) this.inspect({ slot: Number(line.dataset.slot) });
+      });
+    }
     byId("find").addEventListener("submit", (event) => {
       event.preventDefault();
       this.find(byId("find-text").value.trim());
@@ -104,12 +116,7 @@ export class People {
     const speed = Math.hypot(...entity.velocity);
     const lines = [
       row(["name", entity.name ?? "–", ""]), row(["speed", speed.toFixed(2), "units/s"]),
-      ...entity.attributes.map(({ name, value, audience }) => {
-        const text = value?.slot !== undefined ? `entity ${value.slot}` : (value ?? "none");
-        const line = row([name, typeof text === "number" ? Number(text.toFixed(3)) : text, audience]);
-        if (value?.slot !== undefined) line.dataset.slot = value.slot;
-        return line;
-      }),
+      ...attributeRows(entity),
     ];
     return [table(lines)];
   }
