@@ -148,7 +148,7 @@ fn of_two_buyers_in_a_tick_one_has_the_sword_and_the_other_keeps_the_gold() {
     assert_eq!(shop.gold(), [10, 3, 10]);
     assert_eq!(shop.value(SWORD, "owner"), B.reference().0);
     assert_eq!(output.counts.atomic_refused, 1);
-    assert_eq!(output.refused, [refused(A, 1, Refusal::Idle)]);
+    assert_eq!(output.refused, [refused(A, 1, Refusal::Unmet)]);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn a_command_whose_reference_has_changed_twice_is_refused() {
     // In its turn, `leave` changes the reference before `treat` has its own.
     let output = shop.tick(&[]);
     assert_eq!((output.counts.applied, output.counts.atomic_moved), (1, 1));
-    assert_eq!(output.refused, [refused(A, 2, Refusal::BeyondLimits)]);
+    assert_eq!(output.refused, [refused(A, 2, Refusal::Moved)]);
     assert_eq!(shop.gold(), [10, 10, 15]);
 }
 

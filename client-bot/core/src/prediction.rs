@@ -23,7 +23,7 @@ use script::forecast::Foreseen;
 use script::interpreter::{Interpreter, Invocation, Space};
 use shared::wire::commands::Acknowledgement;
 use shared::wire::control::Quotas;
-use shared::{CommandKind, EntityId, Refusal, Schema, Tick};
+use shared::{CommandKind, EntityId, Schema, Tick};
 
 use crate::clock::{moment_of, tick_of};
 use crate::event::RefusedRun;
@@ -301,7 +301,7 @@ impl Prediction {
         let is_of_run = |sequence: u32| sequence.wrapping_sub(refused.first) < refused.count;
         let is_refused = |c: &Planned| is_of_run(c.sequence);
         // Those that ran rest all the same.
-        if matches!(refused.reason, Refusal::Idle | Refusal::BeyondLimits) {
+        if refused.reason.is_after_its_run() {
             let ran: Vec<Use> = self.given().filter(|c| is_of_run(c.sequence)).collect();
             ran.into_iter().for_each(|used| self.usage.note(used));
         } else {

@@ -122,9 +122,11 @@ class World:
             case 10:
                 first, count = bits.get(16), bits.rice(1) + 1
                 reasons = ("Idle", "Dead", "OverPerTick", "Resting", "BeyondLimits", "OverQuota",
-                           "TooEarly", "TooLate")
-                return "refused", {"first_low": first, "count": count,
-                                   "reason": reasons[bits.get(3)]}
+                           "TooEarly", "TooLate", "Unmet", "Moved")
+                reason = bits.get(4)
+                if reason >= len(reasons):
+                    raise Malformed(f"the reason {reason} of a refusal")
+                return "refused", {"first_low": first, "count": count, "reason": reasons[reason]}
             case 11:
                 return "standby", {"address": bits.bytes(8).decode()}
             case 14:

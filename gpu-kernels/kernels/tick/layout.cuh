@@ -62,6 +62,8 @@ enum Refusal : u32 {
     REFUSED_OVER_PER_TICK = 2,
     REFUSED_RESTING = 3,
     REFUSED_BEYOND_LIMITS = 4,
+    REFUSED_UNMET = 8,
+    REFUSED_MOVED = 9,
 };
 enum CommandKind : u32 {
     SPAWN = 0,
@@ -967,4 +969,4 @@ static_assert(offsetof(Tick, course_slots) == 248 && offsetof(Tick, course_veloc
 static_assert(offsetof(Tick, deliveries) == 272 && offsetof(Tick, bucket_order) == 280 && offsetof(Tick, bucket_ranges) == 288, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 296 && offsetof(Tick, hearings) == 304, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xf97d93faf5882aa5ull;
+constexpr u64 TICK_LAYOUT_HASH = 0x52366deeb4ad1d84ull;

@@ -165,7 +165,8 @@ fn ran(command: &Command, output: &TickOutput) -> bool {
     let at = output
         .refused
         .binary_search_by_key(&key, |r| (r.entity, r.sequence));
-    at.is_err() || at.is_ok_and(|at| output.refused[at].reason == Refusal::Idle)
+    let has_run = |at: usize| matches!(output.refused[at].reason, Refusal::Idle | Refusal::Unmet);
+    at.is_err() || at.is_ok_and(has_run)
 }
 
 /// The commands that rules give in a tick, of those that log.

@@ -425,7 +425,7 @@ const TAG_STANDBY: u64 = 11;
 const TAG_NAME: u64 = 14;
 const TAG_TALK: u64 = 15;
 const REFUSED_PARAMETER: u32 = 1;
-const REFUSAL_BITS: u32 = 3;
+const REFUSAL_BITS: u32 = 4;
 /// A schema is smaller than a welcome, which has at most a MiB.
 const INTERFACE_LENGTH_BITS: u32 = 20;
 /// Holds [`ANSWER_BYTES_MAX`].

@@ -70,6 +70,10 @@ pub enum Refusal {
     TooEarly = 6,
     /// It came too long after the tick that it was meant for.
     TooLate = 7,
+    /// In the turn of the atomic command, what it requires did not hold, or a value did not fit.
+    Unmet = 8,
+    /// In the turns of the atomic command, what it refers to had changed: in two ticks.
+    Moved = 9,
 }
 
 /// A sentence's end: "the command had no effect: …".
@@ -84,12 +88,14 @@ impl fmt::Display for Refusal {
             Refusal::OverQuota => "more commands were sent than the quota allows",
             Refusal::TooEarly => "it was meant for a tick too far ahead",
             Refusal::TooLate => "it came too long after its tick",
+            Refusal::Unmet => "what it requires did not hold",
+            Refusal::Moved => "what it refers to had changed",
         })
     }
 }
 
 impl Refusal {
-    pub const ALL: [Refusal; 8] = [
+    pub const ALL: [Refusal; 10] = [
         Refusal::Idle,
         Refusal::Dead,
         Refusal::OverPerTick,
@@ -98,7 +104,15 @@ impl Refusal {
         Refusal::OverQuota,
         Refusal::TooEarly,
         Refusal::TooLate,
+        Refusal::Unmet,
+        Refusal::Moved,
     ];
+
+    /// Whether the command ran: it is used up like one that had an effect.
+    pub fn is_after_its_run(self) -> bool {
+        use Refusal::{BeyondLimits, Idle, Moved, Unmet};
+        matches!(self, Idle | BeyondLimits | Unmet | Moved)
+    }
 
     /// The one with this number.
     pub fn of(number: u64) -> Option<Refusal> {

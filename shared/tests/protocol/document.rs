@@ -127,6 +127,8 @@ fn refusals_are_those_of_the_code() {
             Refusal::OverQuota => "OverQuota",
             Refusal::TooEarly => "TooEarly",
             Refusal::TooLate => "TooLate",
+            Refusal::Unmet => "Unmet",
+            Refusal::Moved => "Moved",
         };
         (name, refusal as u64)
     });

@@ -191,7 +191,7 @@ fn answers() -> Vec<Message> {
         Message::Refused {
             first_low: 65_534,
             count: 4,
-            reason: Refusal::TooLate,
+            reason: Refusal::Moved,
         },
     ]
 }

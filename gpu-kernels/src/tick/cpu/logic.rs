@@ -483,11 +483,11 @@ impl Part {
             Verdict::Atomic => return,
             Verdict::Refused => {
                 counts.refused += 1;
-                Refusal::Idle
+                Refusal::Unmet
             }
             Verdict::Moved => {
                 counts.moved += 1;
-                Refusal::BeyondLimits
+                Refusal::Moved
             }
             Verdict::Run(kind) => {
                 counts.applied += 1;

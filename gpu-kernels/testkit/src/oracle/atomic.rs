@@ -107,11 +107,11 @@ impl Oracle {
                     let reason = match why {
                         NoEffect::Refused => {
                             out.counts.atomic_refused += 1;
-                            Refusal::Idle
+                            Refusal::Unmet
                         }
                         NoEffect::Moved => {
                             out.counts.atomic_moved += 1;
-                            Refusal::BeyondLimits
+                            Refusal::Moved
                         }
                         NoEffect::Overrun => {
                             out.counts.over_budget += 1;

@@ -104,7 +104,9 @@ impl Refusals {
             | Refusal::OverQuota
             | Refusal::Idle
             | Refusal::Resting
-            | Refusal::BeyondLimits => self.commands_over_quota += 1,
+            | Refusal::BeyondLimits
+            | Refusal::Unmet
+            | Refusal::Moved => self.commands_over_quota += 1,
         }
     }
 }

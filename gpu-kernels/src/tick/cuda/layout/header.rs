@@ -139,6 +139,8 @@ fn enumerations(header: Header) -> Header {
                     ("over_per_tick", Refusal::OverPerTick as u32),
                     ("resting", Refusal::Resting as u32),
                     ("beyond_limits", Refusal::BeyondLimits as u32),
+                    ("unmet", Refusal::Unmet as u32),
+                    ("moved", Refusal::Moved as u32),
                 ],
             ),
         )
