@@ -1,6 +1,7 @@
 //! A pair and the three members of its etcd, killed, stopped and upgraded in a row, under bots that
 //! check what they get. Nobody edits anything.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -158,6 +159,8 @@ struct Counter {
     sent: i32,
     /// The tick of its last command.
     counted: Tick,
+    /// How many of its commands had no effect, by reason.
+    refused: BTreeMap<String, u64>,
     lost: Lost,
 }
 
@@ -193,6 +196,7 @@ impl Counter {
             received: 0,
             sent: 0,
             counted: Tick(0),
+            refused: BTreeMap::new(),
             lost: Lost::default(),
         }
     }
@@ -214,6 +218,10 @@ impl Counter {
                 } => {
                     println!("a player gives up: {reason}");
                     self.lost.sessions += 1;
+                }
+                Event::Refused { commands, .. } => {
+                    *self.refused.entry(commands.reason.to_string()).or_default() +=
+                        u64::from(commands.count);
                 }
                 _ => {}
             }
@@ -456,7 +464,11 @@ fn report(begun: &[(Instant, Fault)], counters: &[Counter]) {
     let (counted, sent) = counters.iter().fold((0, 0), |(received, sent), counter| {
         (received + counter.received, sent + counter.sent)
     });
-    println!("{counted} of {sent} commands had an effect");
+    let mut refused = BTreeMap::<&str, u64>::new();
+    for (reason, count) in counters.iter().flat_map(|counter| &counter.refused) {
+        *refused.entry(reason).or_default() += count;
+    }
+    println!("{counted} of {sent} commands had an effect; without one: {refused:?}");
     for fault in [
         Fault::KillPrimary,
         Fault::KillStandby,

@@ -67,7 +67,8 @@ async fn every_metric_of_the_table_is_on_the_page_of_a_played_world() {
     // The usual figures of a process, the build, and the disk.
     assert!(value(&page, "process_open_fds") > 3.0);
     assert!(value(&page, "process_start_time_seconds") > 1e9);
-    assert!(value(&page, "process_cpu_seconds_total") > 0.0);
+    // Whole seconds.
+    assert!(value(&page, "process_cpu_seconds_total") >= 0.0);
     assert!(value(&page, "myriad_data_free_bytes") > 0.0);
     let build = page
         .lines()

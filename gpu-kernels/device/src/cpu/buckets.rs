@@ -1,4 +1,4 @@
-//! A counting sort of points by bucket, for about as many buckets as points.
+//! A counting sort of points by bucket, for fewer buckets than points.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,7 +7,8 @@ use super::disjoint::DisjointWriter;
 use super::workers::{Workers, grow, ranges, take};
 
 /// Sorts points in a single pass: each goes to its place at once, whatever the number of bits
-/// of a bucket's number. The counters of all buckets should fit a cache.
+/// of a bucket's number. Each part of the work has counters of all buckets, which should be fewer
+/// than the points.
 #[derive(Default)]
 pub struct BucketSorter {
     /// By item: its bucket, or [`NONE`].
@@ -37,9 +38,7 @@ impl BucketSorter {
         sorted: Sorted<'_, AXES>,
     ) {
         let buckets = sorted.starts.len() - 1;
-        // Counters shouldn't be many more than items.
-        let parts_max = (COUNTERS_SHARE * items / buckets.max(1)).max(1);
-        let parts = workers.parts(items).min(parts_max);
+        let parts = workers.parts(items);
         grow(&mut self.keys, items);
         if self.counts.len() < parts * buckets {
             self.counts.resize_with(parts * buckets, AtomicU32::default);
@@ -126,8 +125,6 @@ fn scan(workers: &Workers, counts: &[AtomicU32], starts: &mut [u32]) {
 
 /// The bucket of an item without a point.
 const NONE: u32 = u32::MAX;
-/// At most so many counters for each item.
-const COUNTERS_SHARE: usize = 4;
 
 #[cfg(test)]
 mod tests {

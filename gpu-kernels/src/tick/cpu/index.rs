@@ -16,8 +16,8 @@ use device::cpu::{BucketSorter, Sorted, Workers, grow, ranges, take};
 /// Buckets are numbered row by row, so the neighbours of one are a few contiguous
 /// ranges of the sorted entities. Nothing is allocated per bucket in worlds with many more
 /// buckets than entities: a directory about as long as the world has entities gives where runs of
-/// bucket numbers begin, and a binary search finds the number within its run. With fewer buckets,
-/// each one is a run, and a counting sort fills it in one pass.
+/// bucket numbers begin, and a binary search finds the number within its run. Few buckets are
+/// runs of their own, which a counting sort fills in one pass.
 pub struct Index {
     dimensions: usize,
     /// The edge of a bucket.
@@ -30,7 +30,7 @@ pub struct Index {
     bucket_sorter: BucketSorter,
     sorter: RadixSorter<(u64, u32)>,
     len: usize,
-    /// (bucket, slot), where a run has several buckets.
+    /// (bucket, slot), where buckets are too many to be counted.
     pairs: Vec<(u64, u32)>,
     slots: Vec<u32>,
     /// Positions in the same order.
@@ -131,7 +131,9 @@ impl Index {
             grow(positions, self.len);
         }
         let buckets = self.directory.len() - 2;
-        if self.shift == 0 && buckets <= BUCKETS_SHARE * self.len {
+        // Each part of the work counts all buckets.
+        let counters = buckets * workers.parts(state.slots.used());
+        if self.shift == 0 && counters <= self.len {
             match self.dimensions {
                 2 => self.count::<2>(workers, state),
                 _ => self.count::<3>(workers, state),
@@ -418,6 +420,3 @@ fn key_of(edge: Reciprocal, buckets: [u64; 3], position: &[i32]) -> u64 {
         key * buckets + u64::from(edge.divide(position as u32))
     })
 }
-
-/// Each bucket is counted if there are at most so many for each entity.
-const BUCKETS_SHARE: usize = 4;
