@@ -256,7 +256,16 @@ impl Etcd {
     fn start_with(
         folder: &Path,
         has_tls: bool,
-        change: impl FnOnce(&mut Command, Option<&Path>),
+        change: impl Fn(&mut Command, Option<&Path>),
+    ) -> Option<Etcd> {
+        Etcd::try_to_start(folder, has_tls, &change, 5)
+    }
+
+    fn try_to_start(
+        folder: &Path,
+        has_tls: bool,
+        change: &impl Fn(&mut Command, Option<&Path>),
+        attempts: u32,
     ) -> Option<Etcd> {
         let free = || {
             let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -293,7 +302,7 @@ impl Etcd {
             println!("skipped: there is no etcd (apt-get install etcd-server)");
             return None;
         };
-        let etcd = Etcd {
+        let mut etcd = Etcd {
             child,
             url,
             certificate,
@@ -301,6 +310,10 @@ impl Etcd {
         let begun = Instant::now();
         // It answers before it has chosen its leader, which is itself.
         while !is_healthy(health).unwrap_or(false) {
+            // Another program has taken one of the ports meanwhile.
+            if attempts > 1 && matches!(etcd.child.try_wait(), Ok(Some(_))) {
+                return Etcd::try_to_start(folder, has_tls, change, attempts - 1);
+            }
             assert!(begun.elapsed() < DEADLINE, "etcd does not answer");
             std::thread::sleep(Duration::from_millis(50));
         }
