@@ -20,8 +20,8 @@ use tokio::time::sleep;
 use crate::a_lease_decides::is_healthy;
 use crate::a_pair_reforms_by_itself::{ALONE, Member, primary_of};
 use crate::common::folder::TestFolder;
-use crate::common::myriad_binary;
 use crate::common::process::signal;
+use crate::common::{myriad_binary, myriad_in};
 
 const WORLD: &str = "
     [world]
@@ -389,11 +389,7 @@ async fn endure(name: &str, players: usize, faults: &[Fault]) {
     fs::create_dir(folder.join("scripts")).unwrap();
     fs::write(folder.join("scripts/count.rs"), SCRIPT).unwrap();
     fs::write(folder.join("world.toml"), WORLD).unwrap();
-    let myriad = |words: &[&str]| {
-        let mut command = Command::new(myriad_binary());
-        let made = command.current_dir(&*folder).args(words).output().unwrap();
-        assert!(made.status.success(), "{words:?}: {made:?}");
-    };
+    let myriad = |words: &[&str]| myriad_in(&folder, words);
     myriad(&["link-key", "link.pem"]);
     myriad(&["init", "one", "--world", "world.toml", "--backend", "cpu"]);
     // The next version, which is the same here.

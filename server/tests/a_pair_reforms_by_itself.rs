@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::a_lease_decides::{Etcd, WORLD, join};
 use crate::common::folder::TestFolder;
 use crate::common::process::signal;
-use crate::common::{Log, eventually, myriad_binary};
+use crate::common::{Log, eventually, myriad_binary, myriad_in};
 
 /// A server of the pair. Its options are the same in each process.
 pub struct Member {
@@ -232,11 +232,7 @@ async fn a_pair_reforms_by_itself_whichever_is_killed_or_stopped() {
         return;
     };
     fs::write(folder.join("world.toml"), WORLD).unwrap();
-    let myriad = |words: &[&str]| {
-        let mut command = Command::new(myriad_binary());
-        let made = command.current_dir(&*folder).args(words).output().unwrap();
-        assert!(made.status.success(), "{words:?}: {made:?}");
-    };
+    let myriad = |words: &[&str]| myriad_in(&folder, words);
     myriad(&["link-key", "link.pem"]);
     myriad(&["init", "one", "--world", "world.toml", "--backend", "cpu"]);
     let mut members = ["one", "two"].map(|data| Member::new(&folder, data, (&etcd.url, "2")));

@@ -13,7 +13,7 @@ use server::server::DataOptions;
 
 use crate::common::folder::TestFolder;
 use crate::common::names::{ByName, named};
-use crate::common::{Bots, Player, leave, myriad_binary, start_with, text, ticks};
+use crate::common::{Bots, Player, leave, myriad_binary, myriad_in, start_with, ticks};
 
 const WORLD: &str = "
     [world]
@@ -52,11 +52,7 @@ async fn every_day_of_a_month_can_be_restored_as_it_was_as_long_as_it_is_kept() 
     });
     let bots = Bots::start(&server, 5, BehaviourKind::Wander).await;
     let begun = SystemTime::now();
-    let myriad = |words: &[&str]| {
-        let mut command = Command::new(myriad_binary());
-        let done = command.current_dir(&*folder).args(words).output().unwrap();
-        assert!(done.status.success(), "{words:?}: {}", text(&done));
-    };
+    let myriad = |words: &[&str]| myriad_in(&folder, words);
     let week = Retention {
         span: Some(7 * DAY),
         bytes: None,

@@ -12,9 +12,10 @@ use clap::Args;
 use client_bot::connect::resolve;
 use client_bot::say;
 use client_bot::signals::Endings;
+use console::admin::desk;
 use console::admin::port::{self, Handler};
 use console::admin::request::{Request, Response};
-use platform::audit::{Audit, Entry};
+use platform::audit::Audit;
 use platform::renewal::Renewals;
 use shared::wire::control::ADDRESS_BYTES_MAX;
 use standby::feed::FeedOptions;
@@ -231,14 +232,7 @@ impl Handler for StandbyDesk {
             Response::Error(reason) => format!("failed: {reason}"),
             _ => "done".to_owned(),
         };
-        self.audit.note(Entry {
-            event: "admin",
-            by: Some(by),
-            // Nothing in it can fail.
-            request: serde_json::to_value(request).ok(),
-            result: Some(&result),
-            ..Entry::default()
-        });
+        desk::note(&self.audit, by, request, &result);
         answer
     }
 }

@@ -27,8 +27,8 @@ use std::fmt::Write as _;
 use std::io::{Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::process::Output;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use client_bot::client_core::Event;
@@ -138,6 +138,13 @@ pub async fn ticks(server: &Server, count: u64) {
 /// names, so that tests can run where nothing was built, and side by side.
 pub fn scratch(name: &str) -> PathBuf {
     given_or("MYRIAD_SCRATCH", env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// Runs `myriad` in a folder to its end, which is a good one.
+pub fn myriad_in(folder: &Path, words: &[&str]) {
+    let mut command = Command::new(myriad_binary());
+    let done = command.current_dir(folder).args(words).output().unwrap();
+    assert!(done.status.success(), "{words:?}: {}", text(&done));
 }
 
 /// The server's binary: the one of this build, or the one that `MYRIAD_BINARY` names.

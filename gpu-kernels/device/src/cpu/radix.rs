@@ -7,6 +7,7 @@ use crate::tuning::CPU_DIGIT_BITS;
 /// A stable sort by some bits of each item: a counting sort per digit, least
 /// significant first (thesis 3.2). A key and its value are one item, so that a scatter
 /// keeps as few cache lines open as there are digits.
+#[derive(Default)]
 pub struct RadixSorter<T> {
     items: Vec<T>,
     /// Per part and digit: the number of items, then the place of the next one.

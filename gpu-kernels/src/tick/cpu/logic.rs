@@ -20,7 +20,8 @@ use crate::tick::notification::Notification;
 use crate::tick::output::{Changes, RefusedCommand, TickOutput};
 use crate::tick::timed::TimedCommand;
 use crate::tick::trace::{Trace, TracedUpdate};
-use pairs::{Pair, Pairs};
+pub use pairs::Pair;
+use pairs::Pairs;
 pub use run::Run;
 use run::{Frozen, Runner};
 

@@ -4,15 +4,13 @@ use shared::world::schema::ATTRIBUTES_MAX;
 use shared::{Audience, MergeRule, Slot, WorldConfig};
 
 use super::left::Left;
+use super::logic::Pair;
 use super::reciprocal::Reciprocal;
 use super::{RadixSorter, State, Updates};
 use crate::tick::counts::Counts;
 use crate::tick::output::Changes;
 use crate::tick::state::{attribute, part};
 use device::cpu::{Workers, grow, take};
-
-/// (slot × columns + column, the value's bits).
-type Pair = (u32, u32);
 
 /// Merges each (entity, attribute)'s updates into one change, and applies it.
 pub struct Merge {

@@ -60,14 +60,7 @@ impl Desk {
             Response::Done { clients } => format!("{clients} clients"),
             _ => "answered".to_owned(),
         };
-        self.audit.note(Entry {
-            event: "admin",
-            by: Some(by),
-            // Nothing in it can fail.
-            request: serde_json::to_value(request).ok(),
-            result: Some(&result),
-            ..Entry::default()
-        });
+        note(&self.audit, by, request, &result);
         if !is_read_only {
             info!(target: "audit", by, ?request, %result, "the operator has acted");
         } else {
@@ -267,6 +260,18 @@ fn link_of((shard, _): SessionKey, figures: &LinkFigures) -> Link {
 }
 
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
+
+/// Notes a request of an operator, and what came of it.
+pub fn note(audit: &Audit, by: &str, request: &Request, result: &str) {
+    audit.note(Entry {
+        event: "admin",
+        by: Some(by),
+        // Nothing in it can fail.
+        request: serde_json::to_value(request).ok(),
+        result: Some(result),
+        ..Entry::default()
+    });
+}
 
 #[cfg(test)]
 mod tests {

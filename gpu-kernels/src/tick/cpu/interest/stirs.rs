@@ -23,7 +23,7 @@ pub struct Stirs {
     all: Vec<Stir>,
     /// (slot, place in `all`): something changed within reach of where the slot's entity is.
     pairs: Vec<(u32, u32)>,
-    sorter: Option<RadixSorter<(u32, u32)>>,
+    sorter: RadixSorter<(u32, u32)>,
     /// By slot: what changed within its reach.
     near: Vec<Near>,
 }
@@ -162,9 +162,8 @@ impl Stirs {
             return;
         }
         let n = self.pairs.len();
-        let sorter = self.sorter.get_or_insert_with(|| RadixSorter::new(0));
         let bits = bits_for(self.near.len().max(1) as u64 - 1);
-        sorter.sort(workers, &mut self.pairs, n, 0..bits);
+        self.sorter.sort(workers, &mut self.pairs, n, 0..bits);
         self.pairs.truncate(n);
         let mut last = u32::MAX;
         for (place, &(slot, _)) in self.pairs.iter().enumerate() {
