@@ -80,14 +80,20 @@ impl Chromium {
         ));
     }
 
-    /// Waits until an expression is true.
+    /// Waits until an expression is true. One that throws isn't yet: what it reads may come later.
     pub fn until(&self, what: &str, expression: &str) {
         let started = Instant::now();
-        while self.value(&format!("!!({expression})")) != Value::Bool(true) {
+        let script =
+            format!("try {{ return !!({expression}); }} catch (error) {{ return `${{error}}`; }}");
+        loop {
+            let value = self.run(&script);
+            if value == Value::Bool(true) {
+                return;
+            }
             let state = || (self.log(), self.value("document.body.innerText"));
             assert!(
                 started.elapsed() < DEADLINE,
-                "waited in vain: {what}: {:?}",
+                "waited in vain: {what}: {value}: {:?}",
                 state()
             );
             std::thread::sleep(Duration::from_millis(50));
