@@ -243,7 +243,12 @@ impl Process {
     ) -> (Process, SocketAddr, Option<SocketAddr>, Trust) {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let file = |suffix: &str| scratch(&format!("attacked-{number}.{suffix}"));
+        let file = |suffix: &str| {
+            scratch(&format!(
+                "attacked-{}-{number}.{suffix}",
+                std::process::id()
+            ))
+        };
         let (world, log, token_file) = (file("toml"), file("log"), file("token"));
         let dashboard_token = file("dashboard-token");
         fs::write(&world, world_text).expect("a world file");
