@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use client_bot::GameClient;
-use client_bot::client_core::GameOptions;
+use client_bot::client_core::{Event, GameOptions};
 use quic::Faults;
 use server::Server;
 use server::server::DataOptions;
@@ -30,25 +30,17 @@ fn a_shot_hits_who_was_in_reach_as_it_was_shown_and_a_crash_forgets_nothing() {
     let folder = TestFolder::absent("range");
     let server = start(&folder);
     let mut game = joined(&server);
-    let runner = until(&mut game, "the runner is in view", |game| {
+    let runner = until(&mut game, "the runner is in view", |game, _| {
         let view = game.view()?;
         let own = view.entity();
         view.entities().values().map(|e| e.id).find(|&id| id != own)
     });
-    // The clock has to settle, and the runner to come by.
+    // The clock has to settle.
     let settled = Instant::now() + Duration::from_secs(3);
-    until(&mut game, "the runner leaves the reach", |game| {
-        let shown = ahead(game, runner)?;
-        (Instant::now() > settled && (REACH - 1.5 * STEP..REACH - 0.75 * STEP).contains(&shown))
-            .then_some(())
+    until(&mut game, "the clock settles", |_, _| {
+        (Instant::now() > settled).then_some(())
     });
-    let target = f64::from(runner.reference().0);
-    // The client's library sets the tick of the view, whatever this one is.
-    game.command_named("shoot", &[target, 0.0]).unwrap();
-    game.command_named("cut", &[target]).unwrap();
-    until(&mut game, "the shot is notified", |game| {
-        (own(game, "shots")? > 0.0).then_some(())
-    });
+    while !shoot(&mut game, runner) {}
     assert_eq!(
         (own(&game, "hits"), own(&game, "cuts")),
         (Some(1.0), Some(0.0))
@@ -62,7 +54,7 @@ fn a_shot_hits_who_was_in_reach_as_it_was_shown_and_a_crash_forgets_nothing() {
     let server = start(&crashed);
     let mut game = joined(&server);
     game.set_ticket(ticket);
-    until(&mut game, "the shot is remembered", |game| {
+    until(&mut game, "the shot is remembered", |game, _| {
         (own(game, "shots")? > 0.0).then_some(())
     });
     assert_eq!(
@@ -102,13 +94,41 @@ fn joined(server: &Server) -> GameClient {
     game
 }
 
-/// Plays until something holds.
-fn until<T>(game: &mut GameClient, what: &str, holds: impl Fn(&GameClient) -> Option<T>) -> T {
+/// Shoots at the runner when it leaves the reach. False if a busy server has refused the shot.
+fn shoot(game: &mut GameClient, runner: EntityId) -> bool {
+    until(game, "the runner leaves the reach", |game, _| {
+        let shown = ahead(game, runner)?;
+        (REACH - 1.5 * STEP..REACH - 0.75 * STEP)
+            .contains(&shown)
+            .then_some(())
+    });
+    let target = f64::from(runner.reference().0);
+    // The client's library sets the tick of the view, whatever this one is.
+    let shot = game.command_named("shoot", &[target, 0.0]).unwrap();
+    game.command_named("cut", &[target]).unwrap();
+    until(game, "the shot is answered", |game, events| {
+        let is_refused = events.iter().any(|event| match event {
+            Event::Refused { commands, .. } => (commands.first..)
+                .take(commands.count as usize)
+                .any(|number| number == shot),
+            _ => false,
+        });
+        let has_shot = own(game, "shots")? > 0.0;
+        (has_shot || is_refused).then_some(has_shot)
+    })
+}
+
+/// Plays until something holds, of the game and its newest events.
+fn until<T>(
+    game: &mut GameClient,
+    what: &str,
+    holds: impl Fn(&GameClient, &[Event]) -> Option<T>,
+) -> T {
     let started = Instant::now();
     loop {
-        game.poll();
+        let events = game.poll();
         game.flush();
-        if let Some(found) = holds(game) {
+        if let Some(found) = holds(game, &events) {
             return found;
         }
         assert!(started.elapsed() < 4 * DEADLINE, "{what}");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::worlds::{
     Entities, NOW, Sent, any_client_datagram, any_header, any_hello, any_past, any_request,
     any_schema, any_sent, any_tick, any_velocity, any_welcome, frame, gathered, movement,
-    scattered, schema, schemas,
+    movement_within, scattered, schema, schemas,
 };
 use proptest::prelude::*;
 use script::builtin;
@@ -204,6 +204,23 @@ fn entities_beyond_the_last_part_are_counted_and_are_the_last_by_slot() {
         .into_keys()
         .collect();
     assert_eq!(arrived, (0..4096 - left as u32).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_tick_has_an_entity_however_few_bytes_are_allowed() {
+    let schema = &schemas()[0];
+    let entities: Entities = (0..300)
+        .map(|slot| (slot * 9, (0, vec![9, 9, 0])))
+        .collect();
+    for bytes_max in 0..2_500 {
+        let (datagrams, left) = movement_within(bytes_max, schema, HEADER, &entities, resting);
+        let bytes: usize = datagrams.iter().map(Vec::len).sum();
+        let arrived = received(schema, HEADER, &entities, &datagrams, 0);
+        let first: Vec<u32> = entities.keys().copied().take(300 - left).collect();
+        assert_eq!(arrived.into_keys().collect::<Vec<_>>(), first);
+        assert!(left < 300, "{bytes_max} bytes are allowed");
+        assert!(bytes <= bytes_max || left == 299, "{bytes} of {bytes_max}");
+    }
 }
 
 #[test]

@@ -214,7 +214,8 @@ impl MovementCodec {
     /// Encodes entities into as few datagrams as possible, at least one, and passes each
     /// to `send`. `slots` ascends; `entity` returns one, by its index in
     /// `slots`. Returns the number of entities that don't fit into [`PARTS_MAX`] datagrams or
-    /// `bytes_max`: the last of `slots`.
+    /// `bytes_max`: the last of `slots`. The first entity is encoded however few bytes are
+    /// allowed, so that a tick without entities has none deferred.
     pub fn encode(
         &self,
         header: Header,
@@ -242,10 +243,11 @@ impl MovementCodec {
         let mut left = bytes_max;
         for part in 0..PARTS_MAX {
             let room = left.min(DATAGRAM_BYTES_MAX);
-            let taken = self.count_that_fits(rest, &forms, parameter, room);
-            let (now, later) = rest.split_at(taken);
+            let fitting = self.count_that_fits(rest, &forms, parameter, room);
+            let least = usize::from(part == 0).min(rest.len());
+            let (now, later) = rest.split_at(fitting.max(least));
             left -= room;
-            let is_last = later.is_empty() || part == PARTS_MAX - 1 || left == 0;
+            let is_last = later.is_empty() || part == PARTS_MAX - 1 || left < PART_BYTES_MIN;
             let header = Header {
                 is_whole: header.is_whole && later.is_empty(),
                 ..header
@@ -371,5 +373,7 @@ const HEADER_BITS_MAX: u32 = 16
     + COUNT_BITS
     - 1
     + GAP_PARAMETER_BITS;
+/// Another datagram with fewer would have room for few entities beside its headers, or none.
+const PART_BYTES_MIN: usize = 48;
 const GAP_BITS_ABOUT: u32 = 6;
 const ENTITIES_MAX: usize = (1 << COUNT_BITS) - 1;

@@ -161,6 +161,17 @@ pub fn movement(
     entities: &Entities,
     velocity: fn(&Schema, &[i32]) -> [i32; 3],
 ) -> (Vec<Vec<u8>>, usize) {
+    movement_within(usize::MAX, schema, header, entities, velocity)
+}
+
+/// The same, with so many bytes at most.
+pub fn movement_within(
+    bytes_max: usize,
+    schema: &Schema,
+    header: Header,
+    entities: &Entities,
+    velocity: fn(&Schema, &[i32]) -> [i32; 3],
+) -> (Vec<Vec<u8>>, usize) {
     let codec = MovementCodec::new(schema).expect("a world file's schema");
     let slots: Vec<u32> = entities.keys().copied().collect();
     let entity = |slot: u32| {
@@ -181,7 +192,7 @@ pub fn movement(
     let left = codec.encode(
         header,
         &slots,
-        usize::MAX,
+        bytes_max,
         |i| entity(slots[i]),
         &mut scratch,
         send,
