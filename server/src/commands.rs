@@ -14,6 +14,10 @@
 //! | [`link_key`] | `myriad link-key` |
 //! | [`token`] | `myriad token` |
 //! | [`demo`] | `myriad demo` |
+//! | [`new`] | `myriad new` |
+//! | [`game`] | the folder of a game |
+//! | [`dev`] | `myriad dev` |
+//! | [`test`] | `myriad test` |
 //! | [`replay`] | `myriad replay` |
 //! | [`init`] | `myriad init` |
 //! | [`inspect`] | `myriad inspect` |
@@ -43,16 +47,19 @@ pub mod check;
 pub mod cli;
 pub mod database;
 pub mod demo;
+pub mod dev;
 pub mod doctor;
 pub mod export;
 pub mod follow;
 pub mod fork;
+pub mod game;
 pub mod init;
 pub mod inspect;
 pub mod lease;
 pub mod link_key;
 pub mod logic;
 pub mod migrate;
+pub mod new;
 pub mod pair;
 pub mod parity;
 pub mod persistent;
@@ -60,6 +67,7 @@ pub mod promote;
 pub mod replay;
 pub mod serve;
 pub mod shell;
+pub mod test;
 pub mod token;
 pub mod traces;
 pub mod verify;

@@ -2,6 +2,7 @@
 //! everything. `cargo test -p server --test it NAME` runs those of a module.
 
 mod a_dashboard_is_operated;
+mod a_game_is_changed_while_it_runs;
 mod a_gpu_fails;
 mod a_killed_server_keeps_what_it_sent;
 mod a_lease_decides;

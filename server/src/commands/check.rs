@@ -1,7 +1,7 @@
 //! `myriad check`: all problems of a world file and its scripts.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
@@ -21,11 +21,16 @@ pub struct CheckArguments {
 
 /// Checks a world file. False if something is wrong with it.
 pub fn run(arguments: &CheckArguments) -> Result<bool> {
+    file(&arguments.file, arguments.deny_warnings)
+}
+
+/// The same, for a file.
+pub fn file(path: &Path, deny_warnings: bool) -> Result<bool> {
     let reader = Reader {
         colours: std::io::stdout().is_terminal(),
         ..Reader::default()
     };
-    let checked = match reader.load(&arguments.file) {
+    let checked = match reader.load(path) {
         Ok(checked) => checked,
         Err(problems) => {
             say!("{problems}");
@@ -33,13 +38,13 @@ pub fn run(arguments: &CheckArguments) -> Result<bool> {
         }
     };
     let warnings = warnings::print(&checked);
-    if warnings::are_denied(warnings, arguments.deny_warnings) {
+    if warnings::are_denied(warnings, deny_warnings) {
         return Ok(false);
     }
     let schema = &checked.config.schema;
     say!(
         "{} is valid: {} kinds, {} attributes, {} commands, {} notifications",
-        arguments.file.display(),
+        path.display(),
         schema.kinds.len(),
         schema.attributes.len(),
         schema.commands.len(),

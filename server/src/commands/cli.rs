@@ -11,6 +11,7 @@ use super::backup::{self, BackupArguments, RestoreArguments};
 use super::characters::{self, CharactersArguments};
 use super::check::{self, CheckArguments};
 use super::demo::{self, DemoArguments};
+use super::dev::{self, DevArguments};
 use super::doctor::{self, DoctorArguments};
 use super::export::{self, ExportArguments};
 use super::fork::{self, ForkArguments};
@@ -19,10 +20,12 @@ use super::inspect::{self, InspectArguments};
 use super::link_key::{self, LinkKeyArguments};
 use super::logic::{self, LogicArguments};
 use super::migrate::{self, MigrateArguments};
+use super::new::{self, NewArguments};
 use super::promote::{self, PromoteArguments};
 use super::replay::{self, ReplayArguments};
 use super::serve::{self, ServeArguments};
 use super::shell::{self, CompletionsArguments, ManArguments};
+use super::test::{self, TestArguments};
 use super::token::{self, TokenArguments};
 use super::verify::{self, VerifyArguments};
 use crate::version;
@@ -39,6 +42,12 @@ pub struct Arguments {
 enum Command {
     /// Run a server and a swarm of bots on this machine, and report how it went
     Demo(DemoArguments),
+    /// Write a small game to start from
+    New(NewArguments),
+    /// Run a game while you change it: saved files take effect
+    Dev(DevArguments),
+    /// Check a game, run the tests of its scripts, and let its plays play
+    Test(TestArguments),
     /// Run a server
     Serve(Box<ServeArguments>),
     /// Begin a persistent world in a folder
@@ -101,6 +110,9 @@ pub fn run(arguments: Arguments) -> Result<bool> {
     }
     match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::New(arguments) => new::run(&arguments).map(|()| true),
+        Command::Dev(arguments) => dev::run(&arguments).map(|()| true),
+        Command::Test(arguments) => test::run(&arguments),
         Command::Serve(arguments) => serve::run(*arguments).map(|()| true),
         Command::Init(arguments) => init::run(&arguments).map(|()| true),
         Command::Admin(arguments) => admin::run(arguments).map(|()| true),

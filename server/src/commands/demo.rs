@@ -6,11 +6,11 @@ pub mod world;
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use clap::Args;
+use clap::{Args, Command, FromArgMatches};
 use client_bot::cli::read_play;
 use client_bot::console::{ProgressLine, leave_output_to_json, print_json};
 use client_bot::network::NetworkArguments;
@@ -75,6 +75,29 @@ pub fn run(arguments: &DemoArguments) -> Result<bool> {
         print_json(&report)?;
     }
     Ok(reasons.is_empty())
+}
+
+/// A play that bots run for a while.
+pub struct PlayOptions<'a> {
+    pub world: &'a Path,
+    pub play: &'a Path,
+    pub bots: u32,
+    pub seconds: f64,
+    pub backend: BackendOptions,
+}
+
+/// Lets bots run a play in a world, and returns what was wrong.
+pub fn try_play(options: PlayOptions<'_>) -> Result<Vec<String>> {
+    let usual = DemoArguments::augment_args(Command::new("demo")).try_get_matches_from(["demo"])?;
+    let arguments = DemoArguments {
+        clients: options.bots,
+        seconds: Some(options.seconds),
+        play: Some(options.play.to_owned()),
+        world: Some(options.world.to_owned()),
+        backend: options.backend,
+        ..DemoArguments::from_arg_matches(&usual)?
+    };
+    Ok(demo(&arguments)?.1)
 }
 
 /// Runs the demo, and returns its problems.

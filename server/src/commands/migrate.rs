@@ -1,5 +1,6 @@
 //! `myriad migrate`: moves a persistent world to another world file.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,14 +8,16 @@ use anyhow::{Context, Result};
 use clap::Args;
 use client_bot::cli::threads;
 use client_bot::say;
+use durability::characters::postgres::Database;
 use durability::characters::{CharacterStore, Texts};
-use durability::checkpoint;
+use durability::checkpoint::{self, Head};
 use durability::differences;
 use durability::folder::DataFolder;
 use durability::migration::{self, Migrated, MigrationOptions, populations, store};
 use durability::recovered::Stored;
 use durability::recovery::open;
 use durability::role::Standing;
+use shared::WorldConfig;
 use tick::backend::BackendOptions;
 use world_file::Overrides;
 
@@ -47,12 +50,93 @@ pub struct MigrateArguments {
     threads: Option<usize>,
 }
 
+/// A persistent world, and the world file to which it is moved.
+pub struct Migration<'a> {
+    pub folder: &'a Path,
+    pub given: &'a WorldConfig,
+    pub options: MigrationOptions,
+    pub database: Option<Database>,
+    pub backend: BackendOptions,
+    pub threads: Option<usize>,
+}
+
+/// What a migration changes, before it is done.
+pub struct Plan {
+    head: Head,
+    migrated: Migrated,
+    /// The progress of the recovery, and the world and the characters before.
+    from: u64,
+    before: (WorldConfig, BTreeMap<String, Vec<i32>>),
+    /// The values of the world file that differ, a line each.
+    different: Vec<String>,
+}
+
+impl Migration<'_> {
+    /// Reads the world, whose server must not run on unless nothing is done. `None`: the file
+    /// equals the world.
+    pub fn plan(&self) -> Result<Option<Plan>> {
+        let show = self.folder.display();
+        let (recovered, _) = recover(&open(self.folder)?, None, self.backend, self.threads)
+            .with_context(|| format!("the world in {show} can't be migrated"))?;
+        let different = differences::between(&recovered.world, self.given);
+        if different.is_empty() {
+            return Ok(None);
+        }
+        let from = recovered.progress.from;
+        let Stored { head, body } = recovered.into_stored();
+        let before = (body.world.clone(), body.roster.characters.clone());
+        let migrated = migration::migrate(body, self.given, &self.options)?;
+        Ok(Some(Plan {
+            head,
+            migrated,
+            from,
+            before,
+            different,
+        }))
+    }
+
+    /// Writes the world as it is planned. Returns the tick before which it continues, and the
+    /// number of entities that are born.
+    pub fn commit(&self, plan: Plan) -> Result<(u64, u64)> {
+        let Plan {
+            mut head,
+            migrated:
+                Migrated {
+                    mut body,
+                    populations,
+                    ..
+                },
+            from,
+            before: (before, characters),
+            ..
+        } = plan;
+        let mut born = 0;
+        if !populations.is_empty() {
+            let mut backend = start(self.backend, self.given, self.threads)?;
+            born = populations::bear(&mut body, &populations, &mut *backend)?;
+            head.tick = body.snapshot.tick.0;
+        }
+        if !before.persists.is_empty() {
+            // The new world reads them by name.
+            let store = CharacterStore::open(self.folder, self.database.as_ref(), from)?;
+            store.put(&before, &characters, head.tick)?;
+            store.rename(&self.options.renames, head.tick)?;
+        } else if !self.given.persists.is_empty() && self.database.is_none() {
+            CharacterStore::replace(self.folder, Some(&Texts::new()), head.tick)?;
+        }
+        let body = checkpoint::encode(&body);
+        store::commit(&open(self.folder)?, &head, &body)
+            .context("cannot write the new checkpoint")?;
+        Ok((head.tick, born))
+    }
+}
+
 /// Migrates a world, or prints the changes.
 pub fn run(arguments: &MigrateArguments) -> Result<()> {
     let path = &arguments.folder;
     // A world that can't be read must not change.
     let database = arguments.database.database()?;
-    let disk = open(path)?;
+    open(path)?;
     // A running world can be read.
     let _locked = match arguments.dry_run {
         true => None,
@@ -62,56 +146,41 @@ pub fn run(arguments: &MigrateArguments) -> Result<()> {
             Some(locked)
         }
     };
-    let given = load_world(&arguments.world, Overrides::default())?.world;
-    let (recovered, _) = recover(&disk, None, arguments.backend, arguments.threads)
-        .with_context(|| format!("the world in {} can't be migrated", path.display()))?;
-    let different = differences::between(&recovered.world, &given);
-    if different.is_empty() {
+    let migration = Migration {
+        folder: path,
+        given: &load_world(&arguments.world, Overrides::default())?.world,
+        options: MigrationOptions {
+            removes_entities: arguments.remove_entities,
+            renames: arguments.rename.clone(),
+        },
+        database,
+        backend: arguments.backend,
+        threads: arguments.threads,
+    };
+    let Some(plan) = migration.plan()? else {
         say!("the world file equals the world: nothing is to be changed");
         return Ok(());
-    }
-    let from = recovered.progress.from;
-    let Stored { mut head, body } = recovered.into_stored();
-    let (before, characters) = (body.world.clone(), body.roster.characters.clone());
-    let options = MigrationOptions {
-        removes_entities: arguments.remove_entities,
-        renames: arguments.rename.clone(),
     };
-    let Migrated {
-        mut body,
-        changes,
-        populations,
-    } = migration::migrate(body, &given, &options)?;
-    let tick = head.tick;
+    let tick = plan.head.tick;
     say!("before tick {tick}:");
-    changes.iter().for_each(|line| say!("  {line}"));
+    plan.migrated
+        .changes
+        .iter()
+        .for_each(|line| say!("  {line}"));
     say!("values of the world file:");
-    different.iter().for_each(|line| say!("  {line}"));
+    plan.different.iter().for_each(|line| say!("  {line}"));
     if arguments.dry_run {
         say!("nothing is changed");
         return Ok(());
     }
-    if !populations.is_empty() {
-        let mut backend = start(arguments.backend, &given, arguments.threads)?;
-        let born = populations::bear(&mut body, &populations, &mut *backend)?;
-        head.tick = body.snapshot.tick.0;
+    let archive = keep_before(path, tick)?;
+    let (tick, born) = migration.commit(plan)?;
+    if born > 0 {
         say!("{born} entities are born");
     }
-    let archive = keep_before(path, tick)?;
-    if !before.persists.is_empty() {
-        // The new world reads them by name.
-        let store = CharacterStore::open(path, database.as_ref(), from)?;
-        store.put(&before, &characters, head.tick)?;
-        store.rename(&arguments.rename, head.tick)?;
-    } else if !given.persists.is_empty() && database.is_none() {
-        CharacterStore::replace(path, Some(&Texts::new()), head.tick)?;
-    }
-    let body = checkpoint::encode(&body);
-    store::commit(&disk, &head, &body).context("cannot write the new checkpoint")?;
     say!(
-        "{} continues before tick {} with {}",
+        "{} continues before tick {tick} with {}",
         path.display(),
-        head.tick,
         arguments.world.display()
     );
     say!("the world as it was is in {}", archive.display());

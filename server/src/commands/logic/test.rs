@@ -31,6 +31,15 @@ pub struct TestArguments {
     world: Option<PathBuf>,
 }
 
+/// Runs the tests of a world file's scripts. False if one fails.
+pub fn world(file: &Path) -> Result<bool> {
+    run(&TestArguments {
+        path: file.to_owned(),
+        name: None,
+        world: None,
+    })
+}
+
 /// Runs the tests. False if one fails.
 pub fn run(arguments: &TestArguments) -> Result<bool> {
     let begun = Instant::now();

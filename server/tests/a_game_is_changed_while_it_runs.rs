@@ -1,0 +1,225 @@
+//! A game is made, tested, and changed while it runs.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use client_bot::client_core::{Event, GameOptions};
+use client_bot::{GameClient, Trust};
+use serde_json::Value;
+use shared::EntityId;
+
+use crate::common::folder::TestFolder;
+use crate::common::process::signal;
+use crate::common::{DEADLINE, get, myriad_binary, myriad_in};
+
+/// `myriad dev`, and what it has printed so far.
+struct Dev {
+    child: Child,
+    page: SocketAddr,
+    printed: Arc<Mutex<String>>,
+}
+
+impl Dev {
+    fn start(folder: &Path) -> Dev {
+        // Of this machine's free ones; another program may take it before, but hardly does.
+        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let page = free.local_addr().expect("an address");
+        drop(free);
+        let mut child = Command::new(myriad_binary())
+            .args(["dev", "game", "--bots", "3", "--backend", "cpu", "--page"])
+            .arg(page.to_string())
+            .current_dir(folder)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        let printed = Arc::new(Mutex::new(String::new()));
+        let outputs: [Box<dyn Read + Send>; 2] = [
+            Box::new(child.stdout.take().expect("its output")),
+            Box::new(child.stderr.take().expect("its errors")),
+        ];
+        for output in outputs {
+            let printed = printed.clone();
+            std::thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(Result::ok) {
+                    *printed.lock().expect("no panic with it") += &format!("{line}\n");
+                }
+            });
+        }
+        Dev {
+            child,
+            page,
+            printed,
+        }
+    }
+
+    fn printed(&self) -> String {
+        self.printed.lock().expect("no panic with it").clone()
+    }
+
+    fn until_printed(&self, text: &str) {
+        let begun = Instant::now();
+        while !self.printed().contains(text) {
+            let printed = self.printed();
+            assert!(begun.elapsed() < DEADLINE, "not printed: {text}\n{printed}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn player(&self) -> GameClient {
+        let answer = get(self.page, "/connect.json");
+        let body = answer.split("\r\n\r\n").nth(1).expect("a body");
+        let connect: Value = serde_json::from_str(body).expect("JSON");
+        let port = connect["port"].as_u64().expect("a port");
+        let hash = connect["certificate_hash"].as_str().expect("a hash");
+        let trust = Trust::with_fingerprint(hash).expect("a fingerprint");
+        let server = SocketAddr::from(([127, 0, 0, 1], u16::try_from(port).expect("a port")));
+        let game = GameClient::new(server, "localhost", &trust, GameOptions::default());
+        game.expect("a socket")
+    }
+}
+
+impl Drop for Dev {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Plays until something holds, of the game and its newest events.
+fn until<T>(
+    game: &mut GameClient,
+    what: &str,
+    holds: impl Fn(&GameClient, &[Event]) -> Option<T>,
+) -> T {
+    let begun = Instant::now();
+    loop {
+        let events = game.poll();
+        game.flush();
+        if let Some(found) = holds(game, &events) {
+            return found;
+        }
+        assert!(begun.elapsed() < DEADLINE, "waited in vain: {what}");
+        game.wait(Duration::from_millis(5)).expect("a socket");
+    }
+}
+
+fn own(game: &GameClient, _: &[Event]) -> Option<EntityId> {
+    Some(game.view()?.own()?.id)
+}
+
+fn change(file: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(file).expect("the file");
+    assert!(text.contains(from), "{from}");
+    fs::write(file, text.replace(from, to)).expect("a file");
+}
+
+/// What the program prints, and whether it succeeds.
+fn myriad(folder: &Path, words: &[&str]) -> (String, bool) {
+    let mut command = Command::new(myriad_binary());
+    let ran = command.args(words).current_dir(folder).output();
+    let ran = ran.expect("the binary runs");
+    let printed = [ran.stdout, ran.stderr].concat();
+    (
+        String::from_utf8_lossy(&printed).into_owned(),
+        ran.status.success(),
+    )
+}
+
+#[test]
+fn a_new_game_passes_its_tests_and_is_not_written_twice() {
+    let folder = TestFolder::new("new-game");
+    myriad_in(&folder, &["new", "game"]);
+    let (printed, is_right) = myriad(&folder, &["test", "game", "--seconds", "1"]);
+    assert!(is_right, "{printed}");
+    assert!(printed.contains("3 passed, 0 failed"), "{printed}");
+    assert!(printed.contains("gatherer.rs: 20 bots played, nothing was wrong"));
+    let (printed, is_right) = myriad(&folder, &["new", "game"]);
+    assert!(
+        !is_right && printed.contains("is there already"),
+        "{printed}"
+    );
+    let (printed, is_right) = myriad(&folder, &["test", "."]);
+    assert!(
+        !is_right && printed.contains("has no world.toml"),
+        "{printed}"
+    );
+    // A play that does not fit fails the test.
+    change(
+        &folder.join("game/plays/gatherer.rs"),
+        "take(gem)",
+        "tke(gem)",
+    );
+    let (printed, is_right) = myriad(&folder, &["test", "game"]);
+    assert!(
+        !is_right && printed.contains("did you mean `take`"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn saved_files_take_effect_and_players_stay_who_they_are() {
+    let folder = TestFolder::new("dev-game");
+    myriad_in(&folder, &["new", "game"]);
+    let mut dev = Dev::start(&folder);
+    dev.until_printed("Change its files");
+    let mut game = dev.player();
+    let entity = until(&mut game, "the player joins", own);
+    game.command_named("move", &[1.0, 0.0]).expect("a command");
+
+    // The world gets an attribute and more slimes, and the player comes back.
+    let world = folder.join("game/world.toml");
+    let score = "{ name = \"score\",";
+    let luck = "{ name = \"luck\", type = \"i32\", default = 7, audience = \"state\" },\n";
+    change(&world, score, &format!("{luck}{score}"));
+    let came = until(&mut game, "the player comes back", |_, events| {
+        events.iter().find_map(|event| match event {
+            Event::Resumed(entity) | Event::Welcomed(entity) => Some(*entity),
+            _ => None,
+        })
+    });
+    assert_eq!(came, entity);
+    let luck = until(&mut game, "it has the attribute", |game, _| {
+        game.value(entity, "luck").ok()
+    });
+    assert!((luck - 7.0).abs() < 1e-9);
+    dev.until_printed("world.toml is in force after");
+
+    // A file with a problem changes nothing.
+    let right = fs::read_to_string(&world).expect("the file");
+    fs::write(&world, format!("{right}nonsense = 3\n")).expect("a file");
+    dev.until_printed("the world keeps game/world.toml as it was");
+    assert!(dev.printed().contains("unknown key `nonsense`"));
+    fs::write(&world, &right).expect("a file");
+
+    // A script takes effect without a break.
+    change(
+        &folder.join("game/logic/slimes.rs"),
+        "/// Strikes a slime in reach.",
+        "#[command(clients)]\nfn cheer(me: Entity) {\n    me.luck += 1;\n}\n\n/// Strikes a slime.",
+    );
+    until(&mut game, "the command is there", |_, events| {
+        events.contains(&Event::InterfaceChanged).then_some(())
+    });
+    game.command_named("cheer", &[]).expect("a command");
+    until(&mut game, "the command has an effect", |game, _| {
+        (game.value(entity, "luck").ok()? > 7.5).then_some(())
+    });
+    assert_eq!(own(&game, &[]), Some(entity));
+
+    // A play that does not fit is drawn.
+    change(
+        &folder.join("game/plays/gatherer.rs"),
+        "take(gem)",
+        "tke(gem)",
+    );
+    dev.until_printed("did you mean `take`");
+    game.leave();
+    signal(&dev.child, "-INT");
+    assert!(dev.child.wait().expect("it ends").success());
+}
