@@ -34,8 +34,8 @@ export class Effects {
       const amount = Math.round(one.amount * 10) / 10;
       if (amount === 0) continue;
       context.globalAlpha = 1 - age ** 3;
-      // Gains and losses at once stand side by side.
-      const side = Math.sign(amount) * (8 + 10 * age) * ratio;
+      // Beside the name, losses on the left and gains on the right.
+      const side = Math.sign(amount) * (24 + 8 * age) * ratio;
       this.text(context, amount > 0 ? `+${amount}` : `−${-amount}`, place.x + side, place.y - place.radius * 1.7 - 34 * ratio * age, 15 * ratio, amount > 0 ? "#8dff9a" : "#ff8a7a");
     }
     context.globalAlpha = 1;

@@ -14,6 +14,7 @@ import { Transport } from "./transport.js";
 /** The longest step, in units: worlds clamp each axis of it to what they allow. */
 const STEP = 2;
 const WALKS = ["move", "walk", "steer"];
+const DEATH = { text: "You have died.", hint: "The world decides when you are born again." };
 const BARS = ["hp", "health", "life"];
 
 const VIEWER = Math.floor(Math.random() * 2 ** 32);
@@ -126,7 +127,7 @@ function react(event) {
       banners.set("link", event.is_good ? null : { text: "The connection is unstable: nothing arrives from the server." });
       break;
     case "died":
-      banners.set("death", { text: "You have died.", hint: "The world decides when you are born again." });
+      banners.set("death", DEATH);
       break;
     case "reborn":
       banners.set("death", null);
@@ -138,6 +139,12 @@ function react(event) {
       break;
     case "refused":
       commands.showRefused(event.commands, event.text);
+      // Steps are given by themselves: the log is enough.
+      if (event.commands.some((name) => name !== shown.walk?.name)) banners.toast(event.text);
+      break;
+    case "answer":
+      // What was granted is seen by what it does.
+      if (event.text === "done") return;
       banners.toast(event.text);
       break;
     case "talk":
@@ -148,7 +155,9 @@ function react(event) {
       if (event.slot !== null) scene.mark(event.slot, now());
       break;
   }
-  log.add(event.type, event.text, event.topic);
+  // However many had no effect for a reason, it is one line.
+  const topic = event.type === "refused" ? event.text.replace(/ \(\d+ times\)/g, "") : event.topic;
+  log.add(event.type, event.text, topic);
 }
 
 /** A loss as a sentence: its words, and the server's reason. */
@@ -240,6 +249,8 @@ function frame() {
     [shown.frames, shown.since] = [0, time];
     const quality = game.quality();
     panel.showQuality(quality, shown.fps, time);
+    // Also of a page that comes back to a dead player.
+    banners.set("death", quality.is_dead ? DEATH : null);
     const own = quality.own === null ? null : game.entity(quality.own);
     const chosen = scene.selected === null ? null : game.entity(scene.selected);
     if (!chosen) scene.selected = null;

@@ -117,7 +117,7 @@ function options(card, unit, lines) {
     cursor: { drag: { setScale: false }, sync: { key: "time" }, points: { size: 5 } },
     legend: { live: true },
     padding: [8, 4, 0, 0],
-    axes: [{ ...axis, size: 26, space: 86, values: (_, ticks) => ticks.map(clock) }, { ...axis, size: 40, values: (_, ticks) => ticks.map(text) }],
+    axes: [{ ...axis, size: 26, space: 86, values: (_, ticks) => ticks.map(clock) }, { ...axis, size: 46, values: (_, ticks) => ticks.map(text) }],
     scales: { x: { time: true } },
     series: [
       { value: (_, time) => clock(time) },
