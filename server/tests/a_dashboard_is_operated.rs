@@ -56,6 +56,12 @@ async fn an_operator_sees_the_world_and_its_clients_and_throws_one_out() {
     let drawn = "[...document.querySelectorAll('#charts .u-over')]
         .filter((chart) => !chart.closest('[hidden]')).length === 8";
     browser.until("the charts are drawn", drawn);
+    // A server that has just begun is shown from its beginning.
+    let span = "(({ min, max }) => max - min)(dashboard.charts.charts[0].chart.scales.x)";
+    browser.until(
+        "the axis fits the time",
+        &format!("{span} >= 10 && {span} < 60"),
+    );
     // The whole room as the area.
     browser.run("document.getElementById('edge').value = 30");
     browser.until("both are drawn", "dashboard.map.spots?.length === 2");
@@ -77,6 +83,21 @@ async fn an_operator_sees_the_world_and_its_clients_and_throws_one_out() {
     for text in ["Bob", "hp", "100"] {
         browser.until("the entity's attributes are shown", &shows(text));
     }
+    // On a phone all cards stand in one column, as wide as it.
+    browser.resize(390, 844);
+    let is_column = "document.documentElement.scrollWidth <= innerWidth
+        && [...document.querySelectorAll('.card:not([hidden])')].every((card) => card.offsetWidth === 370)
+        && dashboard.charts.charts[0].chart.width >= 340";
+    browser.until("it is one column", is_column);
+    browser.picture(&scratch("dashboard-390x844.png"));
+    browser.devtools("Emulation.clearDeviceMetricsOverride", &json!({}));
+    // Kinds look as they do for players.
+    let look = "fetch('/look.js').then((answer) => answer.text())";
+    let same = format!(
+        "return Promise.all([{look}, {}]).then(([a, b]) => a === b && a.includes('looksOf'));",
+        look.replace("/look", "/dashboard/look")
+    );
+    assert_eq!(browser.run(&same), json!(true));
     // Ann's row in the list, and its button.
     let rows = "[...document.querySelectorAll('#clients tr')]";
     browser.until("the clients are listed", &format!("{rows}.length === 2"));

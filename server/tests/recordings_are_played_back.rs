@@ -354,6 +354,11 @@ fn a_browser_scrubs_steps_and_shows_who_caused_what() {
         "globalThis.replay?.shown?.progress.is_done",
     );
     let at = |tick: u64| format!("replay.shown.tick === {tick}");
+    // It opens where the world is no longer empty.
+    let entities = "replay.shown.density.kinds.reduce((sum, count) => sum + count, 0)";
+    assert!(browser.value(entities).as_u64() > Some(0));
+    browser.run("document.getElementById('back').click()");
+    browser.until("all before is empty", &format!("{entities} === 0"));
     browser.run(
         "const scrub = document.getElementById('scrub');
          scrub.value = 150; scrub.dispatchEvent(new Event('input'));",

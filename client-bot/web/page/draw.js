@@ -1,63 +1,79 @@
 // The world around the player, on a canvas.
 
+import { Camera, nearest } from "./camera.js";
+import { Effects } from "./effects.js";
 import { each } from "./game.js";
+import { Ground } from "./ground.js";
+import { looksOf, paintFigure } from "./look.js";
 
-const GRID = 10;
-const SPRITE = 64;
+/** So far from a figure a click or a finger still chooses it, in pixels of the page. */
+const REACH = 24;
+/** A figure's half height: in units, and its bounds in pixels of the page. */
+const RADIUS = 1.35;
+const RADIUS_MIN = 12;
+const RADIUS_MAX = 34;
+const MARK_MS = 700;
+/** More pixels than these a pixel of the page only cost time. */
+const RATIO_MAX = 2;
 
 export class Scene {
   #canvas;
   #context;
+  #camera = new Camera();
+  #ground = new Ground();
+  #effects = new Effects();
   #sprites = new Map();
   #schema = null;
-  /** Pixels a unit. */
-  #scale = 8;
-  #zoom = 1;
-  #centre = [0, 0];
-  /** Where entities were drawn, for clicks. */
-  #places = [];
+  #describe;
+  #ratio = 1;
+  #then = 0;
+  #frame = 0;
+  /** By slot: what is shown of an entity, from frame to frame. */
+  #figures = new Map();
+  /** Those that were drawn last, from back to front. */
+  #drawn = [];
   #marks = [];
+  /** Pixels of the page that the bar below covers. */
+  covered = 0;
   selected = null;
   goal = null;
+  /** The figure of the player, if it is in the world. */
+  own = null;
 
-  constructor(canvas) {
+  /** `describe` gives the data of a slot. */
+  constructor(canvas, describe) {
     this.#canvas = canvas;
     this.#context = canvas.getContext("2d", { alpha: false });
-    canvas.addEventListener(
-      "wheel",
-      (event) => {
-        event.preventDefault();
-        this.#zoom = Math.min(6, Math.max(0.25, this.#zoom * Math.exp(-event.deltaY / 600)));
-      },
-      { passive: false },
-    );
+    this.#describe = describe;
   }
 
   setSchema(schema) {
     this.#schema = schema;
+    this.looks = looksOf(schema.kinds.map((kind) => kind.name));
     this.#sprites.clear();
+    this.#ground.clear();
+    this.#figures.clear();
+  }
+
+  zoomBy(factor) {
+    this.#camera.zoomBy(factor);
   }
 
   /** The place in the world below a point of the page. */
   placeAt(x, y) {
-    const ratio = devicePixelRatio;
-    const [middleX, middleY] = this.#middle();
-    return [
-      this.#centre[0] + (x * ratio - middleX) / this.#scale,
-      this.#centre[1] - (y * ratio - middleY) / this.#scale,
-    ];
+    return this.#camera.toWorld(x * this.#ratio, y * this.#ratio);
   }
 
-  /** The slot of the entity at a point of the page, or null. */
+  /** The slot of the entity that is drawn nearest to a point of the page, or null. */
   entityAt(x, y) {
-    const ratio = devicePixelRatio;
-    let best = null;
-    let reach = (14 * ratio) ** 2;
-    for (const place of this.#places) {
-      const distance = (place.x - x * ratio) ** 2 + (place.y - y * ratio) ** 2;
-      if (distance < reach && !place.isOwn) [best, reach] = [place.slot, distance];
-    }
-    return best;
+    const others = this.#drawn.filter((figure) => !figure.isOwn);
+    return nearest(others, x * this.#ratio, y * this.#ratio, REACH * this.#ratio)?.slot ?? null;
+  }
+
+  /** Where an entity was drawn, as a point of the page; null: nowhere. */
+  pointOf(slot) {
+    const figure = this.#drawn.find((one) => one.slot === slot);
+    return figure ? [figure.x / this.#ratio, figure.y / this.#ratio] : null;
   }
 
   /** Shows for a moment that something has happened at an entity. */
@@ -65,197 +81,234 @@ export class Scene {
     if (this.#marks.length < 64) this.#marks.push({ slot, now });
   }
 
-  /** `own` is where the player is, or was last; null before. */
-  draw(entities, own, now) {
+  say(slot, text, now) {
+    this.#effects.say(slot, text, now);
+  }
+
+  /** All figures of the last frame. */
+  figures() {
+    return this.#drawn;
+  }
+
+  get sight() {
+    return this.#schema?.aoi ?? 0;
+  }
+
+  get centre() {
+    return this.#camera.centre;
+  }
+
+  /** `bar` is the column that entities are shown with; `fallback` is where the player was last. */
+  draw(entities, bar, fallback, now) {
     this.#fit();
     const context = this.#context;
     const { width, height } = this.#canvas;
-    context.fillStyle = "#070a15";
-    context.fillRect(0, 0, width, height);
-    if (!this.#schema) return;
-    this.#centre = own?.slice(0, 2) ?? this.#schema.size.slice(0, 2).map((size) => size / 2);
-    const unit = Math.min(width, height) / (2.3 * this.#schema.aoi);
-    this.#scale = Math.max(0.5, unit * this.#zoom);
-    this.#ground();
-    this.#places.length = 0;
-    const size = Math.max(7 * devicePixelRatio, Math.min(1.6 * this.#scale, 22 * devicePixelRatio));
-    const last = [];
-    each(entities, (entity) => {
-      const [x, y] = this.#toScreen(entity.x, entity.y);
-      if (x < -size || y < -size || x > width + size || y > height + size) return;
-      const place = { ...entity, x, y };
-      this.#places.push(place);
-      if (entity.isOwn || entity.slot === this.selected) last.push(place);
-      else this.#entity(place, size);
+    if (!this.#schema) {
+      context.fillStyle = "#11222f";
+      context.fillRect(0, 0, width, height);
+      return;
+    }
+    this.#frame += 1;
+    this.own = null;
+    const seen = [];
+    each(entities, (entity) => seen.push(this.#take(entity, bar, now)));
+    const target = this.own ? [this.own.worldX, this.own.worldY] : fallback ?? this.#schema.size.slice(0, 2).map((size) => size / 2);
+    // A world that is smaller than what is seen fills the picture.
+    const sight = Math.min(this.#schema.aoi, 0.6 * Math.max(...this.#schema.size));
+    this.#camera.move(target, sight, [width, height], this.covered * this.#ratio, now - this.#then);
+    this.#then = now;
+    this.#ground.draw(context, this.#camera, this.#schema.size);
+    const ratio = this.#ratio;
+    const unit = Math.min(RADIUS_MAX * ratio, Math.max(RADIUS_MIN * ratio, RADIUS * this.#camera.scale));
+    const shown = seen.filter((figure) => {
+      [figure.x, figure.y] = this.#camera.toScreen(figure.worldX, figure.worldY);
+      const { look } = figure;
+      figure.radius = Math.round(unit * (look?.size ?? 1));
+      return figure.x > -unit && figure.y > -unit && figure.x < width + unit && figure.y < height + 2 * unit;
     });
-    for (const place of last) this.#entity(place, size);
-    this.#zones();
-    this.#overlay(now, size);
+    // Those in front hide those behind.
+    shown.sort((a, b) => b.worldY - a.worldY);
+    this.#drawn = shown;
+    this.#zones(seen);
+    this.#sight();
+    this.#rings(unit, now);
+    for (const figure of shown) if (!figure.isOwn) this.#figure(figure, now);
+    if (this.own) this.#figure(this.own, now);
+    for (const figure of shown) this.#sign(figure);
+    this.#effects.draw(context, (slot) => this.#current(slot), ratio, now);
+    if (this.#frame % 120 === 0) this.#forget();
   }
 
   #fit() {
-    const ratio = devicePixelRatio;
-    const [width, height] = [innerWidth * ratio, innerHeight * ratio].map(Math.round);
+    this.#ratio = Math.min(RATIO_MAX, devicePixelRatio);
+    const [width, height] = [innerWidth * this.#ratio, innerHeight * this.#ratio].map(Math.round);
     if (this.#canvas.width !== width || this.#canvas.height !== height) {
       this.#canvas.width = width;
       this.#canvas.height = height;
     }
   }
 
-  /** The middle of what the cards leave free, in pixels of the canvas. */
-  #middle() {
-    const { width, height } = this.#canvas;
-    const card = innerWidth > 760 ? 304 * devicePixelRatio : 0;
-    return [(width - card) / 2, height / 2];
+  /** Takes in where an entity is now, and what has changed since the last frame. */
+  #take({ slot, kind, x, y, isOwn, isNamed, share }, bar, now) {
+    let figure = this.#figures.get(slot);
+    if (!figure || figure.frame !== this.#frame - 1 || figure.kind !== kind) {
+      figure = { slot, kind, name: null, share, worldX: x, worldY: y, isLeft: false, movedAt: -1e9, look: this.looks[kind] };
+      this.#figures.set(slot, figure);
+    }
+    // A name may come after its entity.
+    if (isNamed !== (figure.name !== null)) figure.name = isNamed ? this.#describe(slot)?.name ?? null : null;
+    if (figure.share !== share && share >= 0 && figure.share >= 0) {
+      const range = this.rangeOf(kind, bar);
+      if (range) this.#effects.number(slot, (share - figure.share) * (range[1] - range[0]), now);
+    }
+    // Figures that move by less stand.
+    const [dx, dy] = [x - figure.worldX, y - figure.worldY];
+    if (Math.abs(dx) + Math.abs(dy) > 0.004) figure.movedAt = now;
+    if (Math.abs(dx) > 0.01) figure.isLeft = dx < 0;
+    figure.frame = this.#frame;
+    [figure.worldX, figure.worldY, figure.share, figure.isOwn] = [x, y, share, isOwn];
+    if (isOwn) this.own = figure;
+    return figure;
   }
 
-  #toScreen(x, y) {
-    const [middleX, middleY] = this.#middle();
-    return [
-      middleX + (x - this.#centre[0]) * this.#scale,
-      middleY - (y - this.#centre[1]) * this.#scale,
-    ];
+  /** The least and the most of a column of a kind; undefined without bounds. */
+  rangeOf(kind, column) {
+    return this.#schema.kinds[kind]?.ranges.find(([own]) => own === column)?.slice(1);
   }
 
-  /** The world's floor with its grid, and how far the player sees. */
-  #ground() {
+  /** A figure of this frame. */
+  #current(slot) {
+    const figure = this.#figures.get(slot);
+    return figure?.frame === this.#frame && figure.radius ? figure : undefined;
+  }
+
+  #forget() {
+    for (const [slot, figure] of this.#figures) if (figure.frame !== this.#frame) this.#figures.delete(slot);
+  }
+
+  #figure({ slot, kind, x, y, radius, isOwn, isLeft, movedAt, look }, now) {
+    if (!look) return;
+    const sprite = this.#sprite(kind, look, radius, isOwn, isLeft);
+    const hop = now - movedAt < 160 ? Math.abs(Math.sin(now / 85 + slot)) * radius * 0.16 : 0;
+    this.#context.drawImage(sprite, Math.round(x - sprite.width / 2), Math.round(y - hop - sprite.height / 2));
+  }
+
+  /** Names and bars above figures: of those that are hurt, the chosen one and the player. */
+  #sign({ slot, x, y, radius, name, share, isOwn, kind, look }) {
+    if (!look) return;
     const context = this.#context;
-    const [sizeX, sizeY = sizeX] = this.#schema.size;
-    const [left, bottom] = this.#toScreen(0, 0);
-    const [right, top] = this.#toScreen(sizeX, sizeY);
-    context.fillStyle = "#10182c";
-    context.fillRect(left, top, right - left, bottom - top);
-    const { width, height } = this.#canvas;
-    const step = this.#scale * GRID < 14 ? GRID * 5 : GRID;
-    context.lineWidth = 1;
-    context.strokeStyle = "#1b2743";
-    context.beginPath();
-    const from = ([a, b], size) => [Math.max(0, Math.floor(a / step) * step), Math.min(size, b)];
-    const half = [width, height].map((pixels) => pixels / this.#scale);
-    const [x0, x1] = from([this.#centre[0] - half[0], this.#centre[0] + half[0]], sizeX);
-    const [y0, y1] = from([this.#centre[1] - half[1], this.#centre[1] + half[1]], sizeY);
-    for (let x = x0; x <= x1; x += step) {
-      const [at] = this.#toScreen(x, 0);
-      context.moveTo(at, Math.max(0, top));
-      context.lineTo(at, Math.min(height, bottom));
+    const isChosen = slot === this.selected;
+    let top = Math.round(y - radius * 1.15 - 5 * this.#ratio);
+    if (share >= 0 && (share < 1 || isChosen || isOwn)) {
+      const width = Math.round(Math.max(26 * this.#ratio, radius * 1.5));
+      const thick = Math.round(5 * this.#ratio);
+      const left = Math.round(x - width / 2);
+      context.fillStyle = "#0a101ad0";
+      context.fillRect(left - 1, top - 1, width + 2, thick + 2);
+      context.fillStyle = `hsl(${Math.round(115 * share)} 75% 52%)`;
+      context.fillRect(left, top, Math.round(width * share), thick);
+      top -= 5 * this.#ratio;
     }
-    for (let y = y0; y <= y1; y += step) {
-      const [, at] = this.#toScreen(0, y);
-      context.moveTo(Math.max(0, left), at);
-      context.lineTo(Math.min(width, right), at);
-    }
-    context.stroke();
-    context.strokeStyle = "#35508a";
-    context.lineWidth = 2 * devicePixelRatio;
-    context.strokeRect(left, top, right - left, bottom - top);
-    const [x, y] = this.#toScreen(...this.#centre);
-    const sight = this.#schema.aoi * this.#scale;
-    const light = context.createRadialGradient(x, y, 0, x, y, sight);
-    light.addColorStop(0, "rgba(96, 140, 255, 0.16)");
-    light.addColorStop(1, "rgba(96, 140, 255, 0.02)");
-    context.fillStyle = light;
-    context.beginPath();
-    context.arc(x, y, sight, 0, 2 * Math.PI);
-    context.fill();
-    context.strokeStyle = "rgba(120, 160, 255, 0.28)";
-    context.lineWidth = devicePixelRatio;
-    context.setLineDash([6 * devicePixelRatio, 6 * devicePixelRatio]);
-    context.stroke();
-    context.setLineDash([]);
-  }
-
-  #entity({ x, y, kind, isOwn, share }, size) {
-    const context = this.#context;
-    const sprite = this.#sprite(isOwn ? -1 : kind);
-    const edge = size * (isOwn ? 3.4 : 2.6);
-    context.drawImage(sprite, x - edge / 2, y - edge / 2, edge, edge);
-    if (share >= 0 && share < 1) {
-      const width = size * 1.6;
-      const thick = Math.max(2, size / 6);
-      context.fillStyle = "rgba(5, 8, 18, 0.8)";
-      context.fillRect(x - width / 2, y - size, width, thick);
-      context.fillStyle = `hsl(${Math.round(120 * share)} 80% 55%)`;
-      context.fillRect(x - width / 2, y - size, width * share, thick);
-    }
+    const text = name ?? (isChosen ? `${this.#schema.kinds[kind].name} ${slot}` : isOwn ? "you" : null);
+    if (text) this.#effects.text(context, text, x, top - 6 * this.#ratio, 12 * this.#ratio, isChosen ? "#ffe08a" : isOwn ? "#ffffff" : "#dbe6ff");
   }
 
   /** The outlines of zones; those that are carried lie around each carrier. */
-  #zones() {
+  #zones(figures) {
     const context = this.#context;
-    context.fillStyle = context.strokeStyle = "#7d92c4";
-    context.lineWidth = devicePixelRatio;
-    context.font = `${11 * devicePixelRatio}px sans-serif`;
+    const { scale } = this.#camera;
+    context.lineWidth = 1.5 * this.#ratio;
+    context.font = `600 ${12 * this.#ratio}px system-ui, sans-serif`;
     context.textAlign = "center";
-    const [x, y] = this.#toScreen(0, 0);
+    const [x, y] = this.#camera.toScreen(0, 0);
     for (const { name, carrier, is_round, corners } of this.#schema.zones) {
-      const [left, low, right, high] = corners.map((edge) => edge * this.#scale);
+      const [left, low, right, high] = corners.map((edge) => edge * scale);
       const width = right - left;
-      const places = carrier === null ? [{ x, y }] : this.#places.filter((place) => place.kind === carrier);
+      const places = carrier === null ? [{ x, y }] : figures.filter((place) => place.kind === carrier);
       for (const place of places) {
         const [middle, top] = [place.x + left + width / 2, place.y - high];
         context.beginPath();
         if (is_round) context.arc(middle, top + width / 2, width / 2, 0, 2 * Math.PI);
         else context.rect(middle - width / 2, top, width, high - low);
+        context.fillStyle = "rgba(160, 215, 255, 0.1)";
+        context.fill();
+        context.strokeStyle = "rgba(200, 232, 255, 0.55)";
         context.stroke();
-        context.fillText(name, middle, top - 3);
+        context.fillStyle = "rgba(225, 240, 255, 0.85)";
+        context.fillText(name, middle, top - 5 * this.#ratio);
       }
     }
   }
 
-  #overlay(now, size) {
+  /** Dusk over what the player can't see. */
+  #sight() {
+    if (!this.own) return;
     const context = this.#context;
-    context.lineWidth = 2 * devicePixelRatio;
-    const bySlot = new Map(this.#places.map((place) => [place.slot, place]));
-    const chosen = bySlot.get(this.selected);
-    if (chosen) this.#ring(chosen, size * (1.1 + 0.08 * Math.sin(now / 180)), "#ffd166");
-    if (this.goal) {
-      const [x, y] = this.#toScreen(...this.goal);
-      this.#ring({ x, y }, size * 0.5, "rgba(140, 220, 255, 0.8)");
+    const { width, height } = this.#canvas;
+    const radius = this.#schema.aoi * this.#camera.scale;
+    const { x, y } = this.own;
+    if (Math.hypot(Math.max(x, width - x), Math.max(y, height - y)) < radius) return;
+    context.fillStyle = "rgba(6, 12, 24, 0.34)";
+    for (const part of [1, 1.035]) {
+      context.beginPath();
+      context.rect(0, 0, width, height);
+      context.arc(x, y, radius * part, 0, 2 * Math.PI, true);
+      context.fill();
     }
-    this.#marks = this.#marks.filter((mark) => now - mark.now < 700);
-    for (const mark of this.#marks) {
-      const place = bySlot.get(mark.slot);
-      const age = (now - mark.now) / 700;
-      if (place) this.#ring(place, size * (0.6 + 2 * age), `rgba(255, 107, 107, ${1 - age})`);
-    }
-    context.globalAlpha = 1;
   }
 
-  #ring({ x, y }, radius, colour) {
+  /** Rings on the ground: around the player, the chosen one, where a step leads, what was marked. */
+  #rings(unit, now) {
+    const context = this.#context;
+    context.lineWidth = 2.5 * this.#ratio;
+    if (this.own) this.#ring(this.own, this.own.radius * 1.05, "rgba(255, 255, 255, 0.75)");
+    const chosen = this.#current(this.selected);
+    if (chosen) this.#ring(chosen, chosen.radius * (1.25 + 0.06 * Math.sin(now / 180)), "#ffd166");
+    if (this.goal) {
+      const [x, y] = this.#camera.toScreen(...this.goal);
+      this.#ring({ x, y: y - unit * 0.8, radius: unit }, unit * (0.5 + 0.1 * Math.sin(now / 140)), "rgba(255, 255, 255, 0.8)");
+    }
+    this.#marks = this.#marks.filter((mark) => now - mark.now < MARK_MS);
+    for (const mark of this.#marks) {
+      const place = this.#current(mark.slot);
+      const age = (now - mark.now) / MARK_MS;
+      if (place) this.#ring(place, unit * (0.8 + 1.6 * age), `rgba(255, 138, 122, ${1 - age})`);
+    }
+  }
+
+  #ring({ x, y, radius }, width, colour) {
     const context = this.#context;
     context.strokeStyle = colour;
     context.beginPath();
-    context.arc(x, y, radius, 0, 2 * Math.PI);
+    context.ellipse(x, y + radius * 0.8, width, width * 0.5, 0, 0, 2 * Math.PI);
     context.stroke();
   }
 
-  /** A glowing disc, drawn once for each kind. */
-  #sprite(kind) {
-    let sprite = this.#sprites.get(kind);
+  /** A figure with its shadow, painted once for each kind, size and direction. */
+  #sprite(kind, look, radius, isOwn, isLeft) {
+    const key = `${kind} ${radius} ${isOwn} ${isLeft}`;
+    let sprite = this.#sprites.get(key);
     if (sprite) return sprite;
+    // Of sizes that a zoom passed through.
+    if (this.#sprites.size > 200) this.#sprites.clear();
     sprite = document.createElement("canvas");
-    sprite.width = sprite.height = SPRITE;
+    sprite.width = sprite.height = Math.ceil(radius * 2.5);
     const context = sprite.getContext("2d");
-    const middle = SPRITE / 2;
-    const [hue, light] = kind < 0 ? ["210 100%", 82] : [`${hueOf(kind)} 75%`, 62];
-    const glow = context.createRadialGradient(middle, middle, SPRITE * 0.12, middle, middle, middle);
-    glow.addColorStop(0, `hsl(${hue} ${light}% / 0.55)`);
-    glow.addColorStop(1, `hsl(${hue} ${light}% / 0)`);
-    context.fillStyle = glow;
-    context.fillRect(0, 0, SPRITE, SPRITE);
-    context.fillStyle = `hsl(${hue} ${light}%)`;
-    context.beginPath();
-    context.arc(middle, middle, SPRITE * 0.19, 0, 2 * Math.PI);
+    context.translate(sprite.width / 2, sprite.height / 2);
+    context.scale(isLeft ? -radius : radius, radius);
+    context.fillStyle = "rgba(5, 10, 16, 0.34)";
+    context.ellipse(0, 0.88, 0.7, 0.22, 0, 0, 7);
     context.fill();
-    context.lineWidth = 3;
-    context.strokeStyle = kind < 0 ? "#ffffff" : `hsl(${hue} 88%)`;
-    context.stroke();
-    this.#sprites.set(kind, sprite);
+    if (isOwn) {
+      // A light edge around the dark one.
+      context.save();
+      context.shadowColor = "#fff";
+      context.shadowBlur = radius * 0.3;
+      paintFigure(context, look);
+      context.restore();
+    }
+    paintFigure(context, look);
+    this.#sprites.set(key, sprite);
     return sprite;
   }
-}
-
-/** Neighbouring kinds have colours far apart. */
-export function hueOf(kind) {
-  return Math.round((160 + kind * 137.5) % 360);
 }

@@ -162,7 +162,8 @@ export function each(entities, visit) {
       x: entities[i + 2],
       y: entities[i + 3],
       z: entities[i + 4],
-      isOwn: entities[i + 5] === 1,
+      isOwn: (entities[i + 5] & 1) !== 0,
+      isNamed: (entities[i + 5] & 2) !== 0,
       share: entities[i + 6],
     });
   }

@@ -1,7 +1,12 @@
 // The page: the world around the player, drawn once a frame.
 
+import { Banners, hintOf } from "./banners.js";
+import { Commands } from "./commands.js";
 import { Scene } from "./draw.js";
-import { ONE, bytesOf, each, load, talkOf } from "./game.js";
+import { ONE, bytesOf, load, talkOf } from "./game.js";
+import { onPointers } from "./gestures.js";
+import { Log } from "./log.js";
+import { Minimap } from "./minimap.js";
 import { Panel } from "./panel.js";
 import { DIRECTIONS, inWorld, stepOfKeys, stepTowards } from "./steps.js";
 import { Transport } from "./transport.js";
@@ -9,24 +14,40 @@ import { Transport } from "./transport.js";
 /** The longest step, in units: worlds clamp each axis of it to what they allow. */
 const STEP = 2;
 const WALKS = ["move", "walk", "steer"];
+const DEATH = { text: "You have died.", hint: "The world decides when you are born again." };
 const BARS = ["hp", "health", "life"];
 
 const VIEWER = Math.floor(Math.random() * 2 ** 32);
 const now = () => performance.now();
 const canvas = document.getElementById("canvas");
-const scene = new Scene(canvas);
 const keys = new Set();
 const shown = { schema: null, own: null, frames: 0, fps: 0, since: now(), retryAt: null, lost: null, walk: null, bar: -1, steered: "" };
 const game = await load("game.wasm");
 const options = new URLSearchParams(location.hash.slice(1));
 const transport = new Transport(game, now, options.get("port"));
-const panel = new Panel(give, talk);
+const scene = new Scene(canvas, (slot) => game.entity(slot));
+const minimap = new Minimap(document.getElementById("minimap"), go);
+const log = new Log(document.getElementById("log"));
+const banners = new Banners();
+const panel = new Panel();
+const commands = new Commands(give, complain);
 
 function begin() {
   const ticket = sessionStorage.getItem("ticket");
   const token = options.get("token") ?? sessionStorage.getItem("token") ?? "";
   game.begin(token, ticket && bytesOf(ticket));
-  panel.banner("Connecting …");
+  banners.set("connection", { text: "Connecting …" });
+}
+
+/** Walks to a place, or to the edge of the world before it. */
+function go(place) {
+  if (shown.schema) scene.goal = inWorld(place, shown.schema.size);
+}
+
+/** Says what could not be done. */
+function complain(text) {
+  log.add("answer", text);
+  banners.toast(text);
 }
 
 /** What commands' fields stand for. */
@@ -39,9 +60,9 @@ function context() {
 function give(command, words) {
   try {
     game.command(command.number, words);
-    panel.log("own", command.name);
+    log.add("own", command.name);
   } catch (error) {
-    panel.log("answer", error.message);
+    complain(error.message);
   }
 }
 
@@ -50,7 +71,7 @@ function talk(line) {
     const { what, to, text } = talkOf(line);
     game.talk(what, to, text);
   } catch (error) {
-    panel.log("answer", error.message);
+    complain(error.message);
   }
 }
 
@@ -77,9 +98,12 @@ function takeSchema() {
   const schema = game.schema();
   shown.schema = schema;
   scene.setSchema(schema);
-  panel.setSchema(schema, context);
+  panel.setSchema(schema, scene.looks);
+  minimap.setSchema(schema, scene.looks);
   const isWalk = (c) => c.point === 0 && c.words.length === schema.size.length;
   shown.walk = WALKS.map((name) => schema.commands.find((c) => c.name === name && isWalk(c))).find(Boolean);
+  // Keys and clicks walk.
+  commands.set(schema, schema.commands.filter((command) => command !== shown.walk), context);
   shown.bar = BARS.map((name) => schema.attributes.findIndex((a) => a.name === name)).find((c) => c >= 0) ?? -1;
 }
 
@@ -90,7 +114,7 @@ function react(event) {
       const digits = Array.from(game.ticket(), (byte) => byte.toString(16).padStart(2, "0"));
       sessionStorage.setItem("ticket", digits.join(""));
       takeSchema();
-      panel.banner(null);
+      for (const subject of ["connection", "link", "death"]) banners.set(subject, null);
       shown.retryAt = null;
       // The next time, another version is worth another reload.
       sessionStorage.removeItem("reloaded");
@@ -100,7 +124,13 @@ function react(event) {
       takeSchema();
       break;
     case "link":
-      panel.banner(event.is_good ? null : "The connection is unstable: nothing arrives from the server.");
+      banners.set("link", event.is_good ? null : { text: "The connection is unstable: nothing arrives from the server." });
+      break;
+    case "died":
+      banners.set("death", DEATH);
+      break;
+    case "reborn":
+      banners.set("death", null);
       break;
     case "lost":
       shown.retryAt = event.retry_ms === null ? null : now() + event.retry_ms;
@@ -108,13 +138,26 @@ function react(event) {
       if (event.retry_ms === null) giveUp(event);
       break;
     case "refused":
-      panel.showRefused(event.commands, event.text);
+      commands.showRefused(event.commands, event.text);
+      // Steps are given by themselves: the log is enough.
+      if (event.commands.some((name) => name !== shown.walk?.name)) banners.toast(event.text);
+      break;
+    case "answer":
+      // What was granted is seen by what it does.
+      if (event.text === "done") return;
+      banners.toast(event.text);
+      break;
+    case "talk":
+      // What comes from everywhere, or nowhere, is in the log alone.
+      if (event.slot !== null) scene.say(event.slot, event.text.slice(event.text.indexOf(": ") + 2), now());
       break;
     case "notice":
       if (event.slot !== null) scene.mark(event.slot, now());
       break;
   }
-  panel.log(event.type, event.text);
+  // However many had no effect for a reason, it is one line.
+  const topic = event.type === "refused" ? event.text.replace(/ \(\d+ times\)/g, "") : event.topic;
+  log.add(event.type, event.text, topic);
 }
 
 /** A loss as a sentence: its words, and the server's reason. */
@@ -125,23 +168,24 @@ function sentence({ words, text }) {
 
 function giveUp(event) {
   sessionStorage.removeItem("ticket");
-  const again = { text: "Join again", act: begin };
+  const said = { text: `${sentence(event)}.`, hint: hintOf(event.code), kind: "lost" };
   switch (event.code) {
     case "unauthorized":
       sessionStorage.removeItem("token");
-      panel.banner(`${sentence(event)}.`);
-      panel.askToken((token) => {
-        options.delete("token");
-        sessionStorage.setItem("token", token);
-        begin();
-      });
+      banners.set("connection", { ...said, askToken: takeToken });
       break;
     case "outdated":
       outdated(event);
       break;
     default:
-      panel.banner(`${sentence(event)}.`, again);
+      banners.set("connection", { ...said, action: { text: "Join again", act: begin } });
   }
+}
+
+function takeToken(token) {
+  options.delete("token");
+  sessionStorage.setItem("token", token);
+  begin();
 }
 
 /** The server may have a newer page: it is loaded once, then the player gets a message. */
@@ -149,12 +193,13 @@ function outdated(event) {
   const version = String(event.server_version);
   if (sessionStorage.getItem("reloaded") !== version) {
     sessionStorage.setItem("reloaded", version);
-    panel.banner("The server has another version: loading it …");
+    banners.set("connection", { text: "The server has another version: loading it …" });
     location.reload();
     return;
   }
-  const hint = event.server_version === null ? "" : ` The server speaks version ${version}.`;
-  panel.banner(`${sentence(event)}.${hint}`, null, event.update_url);
+  const more = event.server_version === null ? "" : ` The server speaks version ${version}.`;
+  const text = `${sentence(event)}.${more}`;
+  banners.set("connection", { text, hint: hintOf(event.code), kind: "lost", address: event.update_url });
 }
 
 /** Shows what scripts log, with `#log` in the address, to those who may see the dashboard. */
@@ -162,9 +207,9 @@ async function followLog(since) {
   const token = sessionStorage.getItem("myriad-dashboard-token");
   const headers = token ? { authorization: `Bearer ${token}` } : {};
   const answer = await fetch(`dashboard/data/log?viewer=${VIEWER}&since=${since}`, { headers });
-  if (!answer.ok) return panel.log("answer", await answer.text());
+  if (!answer.ok) return complain(await answer.text());
   const { first, lines } = await answer.json();
-  for (const { command, text } of lines) panel.log("script", `${command}: ${text}`);
+  for (const { command, text } of lines) log.add("script", `${command}: ${text}`);
   setTimeout(followLog, 1000, first + lines.length);
 }
 
@@ -185,33 +230,43 @@ function work() {
     const seconds = Math.max(0, (shown.retryAt - time) / 1000);
     const { words } = shown.lost;
     const lost = words[0].toUpperCase() + words.slice(1);
-    panel.banner(seconds > 0 ? `${lost}: trying again in ${seconds.toFixed(1)} s` : "Connecting …");
+    const text = `${lost}: trying again in ${seconds.toFixed(1)} s`;
+    banners.set("connection", seconds > 0 ? { text, hint: hintOf(shown.lost.code) } : { text: "Connecting …" });
   }
 }
 
 function frame() {
   work();
   const time = now();
-  const entities = game.entities(shown.bar);
-  each(entities, (entity) => {
-    if (entity.isOwn) shown.own = [entity.x, entity.y, entity.z];
-  });
-  scene.draw(entities, shown.own, time);
-  panel.showRests((number) => game.rest(number, time));
+  scene.draw(game.entities(shown.bar), shown.bar, shown.own, time);
+  if (scene.own) shown.own = [scene.own.worldX, scene.own.worldY];
+  minimap.draw(scene, time);
+  commands.showRests((number) => game.rest(number, time));
+  showBars();
   shown.frames += 1;
   if (time - shown.since >= 500) {
     shown.fps = Math.round((1000 * shown.frames) / (time - shown.since));
     [shown.frames, shown.since] = [0, time];
     const quality = game.quality();
     panel.showQuality(quality, shown.fps, time);
+    // Also of a page that comes back to a dead player.
+    banners.set("death", quality.is_dead ? DEATH : null);
     const own = quality.own === null ? null : game.entity(quality.own);
     const chosen = scene.selected === null ? null : game.entity(scene.selected);
     if (!chosen) scene.selected = null;
+    scene.covered = innerHeight - document.getElementById("commands").getBoundingClientRect().top;
     const world = shown.schema?.world;
     const shared = world == null ? null : game.entity(world);
-    if (shown.schema) panel.showEntities(own, chosen, shared);
+    if (shown.schema) panel.showEntities(own, chosen, shared, shown.schema.attributes[shown.bar]?.name);
   }
   requestAnimationFrame(frame);
+}
+
+function showBars() {
+  if (!shown.schema) return;
+  const range = (figure) => (figure && figure.share >= 0 ? scene.rangeOf(figure.kind, shown.bar) : undefined);
+  const chosen = scene.figures().find((figure) => figure.slot === scene.selected);
+  panel.showBars(scene.own?.share, range(scene.own), chosen?.share, range(chosen));
 }
 
 addEventListener("keydown", (event) => {
@@ -223,17 +278,28 @@ addEventListener("keydown", (event) => {
 });
 addEventListener("keyup", (event) => keys.delete(event.code));
 addEventListener("blur", () => keys.clear());
-canvas.addEventListener("pointerdown", (event) => {
-  document.activeElement?.blur();
-  const slot = scene.entityAt(event.clientX, event.clientY);
-  if (slot !== null) scene.selected = slot;
-  else if (shown.schema) scene.goal = inWorld(scene.placeAt(event.clientX, event.clientY), shown.schema.size);
+onPointers(canvas, {
+  zoom: (factor) => scene.zoomBy(factor),
+  // What a finger meant is where things were when it came down.
+  aim: (x, y) => [scene.entityAt(x, y), scene.placeAt(x, y)],
+  act: ([slot, place]) => {
+    document.activeElement?.blur();
+    if (slot !== null) scene.selected = slot;
+    else go(place);
+  },
+});
+document.getElementById("talk-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const field = document.getElementById("talk");
+  const line = field.value.trim();
+  field.value = "";
+  if (line) talk(line);
 });
 document.getElementById("leave").addEventListener("click", () => {
   game.leave();
   transport.close(0, "bye");
   sessionStorage.removeItem("ticket");
-  panel.banner("You have left the world.", { text: "Join again", act: begin });
+  banners.set("connection", { text: "You have left the world.", action: { text: "Join again", act: begin } });
 });
 
 // For the console, and for tests.
@@ -249,5 +315,5 @@ if (Transport.isAvailable()) {
   const reason = isSecureContext
     ? "This browser has no WebTransport: it takes Chrome 97, Firefox 114, Safari 26.4 or later."
     : "Browsers offer WebTransport only to pages from this machine, or by https.";
-  panel.banner(reason);
+  banners.set("connection", { text: reason });
 }

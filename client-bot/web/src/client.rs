@@ -10,7 +10,7 @@ use serde::Serialize;
 use shared::{CommandKind, Slot};
 
 use crate::given::Given;
-use crate::text::{EntityText, EventText, Quality, SchemaText};
+use crate::text::{EntityText, EventText, Quality, SchemaText, has_range};
 
 /// A client of a page.
 pub struct Client {
@@ -32,7 +32,7 @@ impl Default for Client {
 }
 
 /// Numbers of an entity that is shown: slot, kind, x, y, z, what it is, the share of its bar.
-/// What it is: 1 for the own entity, else 0. The share is -1 without a bar.
+/// What it is: 1 for the own entity, plus 2 for one whose player has a name. The share is -1 without a bar.
 pub const FLOATS: usize = 7;
 /// Requests of chat, by number.
 pub const TALKS: [&str; 4] = ["say", "whisper", "mute", "unmute"];
@@ -209,7 +209,8 @@ impl Client {
             let Some(place) = self.game.position(entity.id) else {
                 continue;
             };
-            let is_own = entity.id == view.entity();
+            let is_own = u8::from(entity.id == view.entity());
+            let is_named = u8::from(view.name(entity.id).is_some());
             let share = bar.and_then(|column| share(view, entity.kind, &entity.row, column));
             let numbers = [
                 f64::from(entity.id.slot.0),
@@ -217,7 +218,7 @@ impl Client {
                 place[0],
                 place[1],
                 place[2],
-                f64::from(u8::from(is_own)),
+                f64::from(is_own | is_named << 1),
                 share.unwrap_or(-1.0),
             ];
             for number in numbers {
@@ -261,7 +262,7 @@ fn share(view: &View, kind: u16, row: &[i32], column: usize) -> Option<f64> {
     let kind = view.schema().kinds.get(usize::from(kind))?;
     let mut attributes = kind.attributes.iter();
     let own = attributes.find(|a| usize::from(a.column) == column)?;
-    if own.max <= own.min || own.max == i32::MAX {
+    if !has_range(own) {
         return None;
     }
     let range = f64::from(own.max) - f64::from(own.min);

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use client_core::{Entity, EventType, Game, LinkState, NamedEvent, View};
 use serde::Serialize;
+use shared::world::schema::KindAttribute;
 use shared::world::spawn::SpawnArea;
 use shared::{
-    AttributeType, AttributeValue, Audience, EntityId, EntityRef, Fixed, Plain, Schema, Slot, Zone,
+    AttributeType, AttributeValue, Audience, EntityId, EntityRef, Fixed, Kind, Plain, Schema, Slot,
+    Zone,
 };
 
 use crate::given::Given;
@@ -31,6 +33,23 @@ pub struct SchemaText<'a> {
 #[derive(Debug, Serialize)]
 struct KindText<'a> {
     name: &'a str,
+    /// (column, least, most) of its attributes that have bounds.
+    ranges: Vec<(u16, Plain<'a>, Plain<'a>)>,
+}
+
+impl KindText<'_> {
+    fn of<'a>(schema: &'a Schema, kind: &'a Kind) -> KindText<'a> {
+        let bounded = kind.attributes.iter().filter(|own| has_range(own));
+        let ranges = bounded.filter_map(|own| {
+            let ty = schema.attributes.get(usize::from(own.column))?.ty;
+            let value = |raw| plain(schema, AttributeValue::of(ty, raw));
+            Some((own.column, value(own.min), value(own.max)))
+        });
+        KindText {
+            name: &kind.name,
+            ranges: ranges.collect(),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -74,7 +93,7 @@ impl SchemaText<'_> {
             aoi: schema.world.aoi.to_f64(),
             tick_hz: schema.world.tick_hz,
             kinds: (schema.kinds.iter())
-                .map(|kind| KindText { name: &kind.name })
+                .map(|kind| KindText::of(schema, kind))
                 .collect(),
             attributes: (schema.attributes.iter())
                 .map(|attribute| AttributeText {
@@ -124,6 +143,8 @@ pub struct EntityText<'a> {
     /// As a command's word.
     reference: i32,
     kind: &'a str,
+    /// Of its player, if it has one with a name.
+    name: Option<&'a str>,
     /// As it is shown; `null` if it is not.
     place: Option<[f64; 3]>,
     /// (name, value), of what the player may know.
@@ -155,6 +176,7 @@ impl EntityText<'_> {
             generation: entity.id.generation,
             reference: entity.id.reference().0,
             kind: kind.map_or("", |kind| &kind.name),
+            name: view.name(entity.id).map(|name| &**name),
             place,
             values: values.collect(),
             row: &entity.row,
@@ -170,6 +192,8 @@ pub struct EventText {
     /// A sentence or a name.
     text: String,
     slot: Option<u32>,
+    /// What lines of a log about the same have in common.
+    topic: Option<String>,
     /// Of a loss: milliseconds until the next attempt.
     retry_ms: Option<f64>,
     /// Of a loss: its code by name, and in a few words.
@@ -202,8 +226,10 @@ impl EventText {
             Type::Resumed => own("resumed", "you are back"),
             Type::Reborn => own("reborn", "you are born again"),
             Type::Left if view.map(View::entity) == event.entity => own("died", "you have died"),
-            Type::NoticedChange => plain("notice", &change(event, view?)),
-            Type::Notified => plain("notice", &notification(event, view?)),
+            Type::NoticedChange | Type::Notified => EventText {
+                topic: event.name.clone(),
+                ..own("notice", &noticed(event, view?))
+            },
             Type::Said => own("talk", &spoken(event, view?)),
             Type::Whispered
             | Type::Spoken
@@ -285,6 +311,13 @@ fn spoken(event: &NamedEvent, view: &View) -> String {
     }
 }
 
+fn noticed(event: &NamedEvent, view: &View) -> String {
+    match event.what {
+        EventType::NoticedChange => change(event, view),
+        _ => notification(event, view),
+    }
+}
+
 /// A change that was subscribed to, as a line of a log.
 fn change(event: &NamedEvent, view: &View) -> String {
     let shown = |value| shown(view.schema(), value);
@@ -326,6 +359,9 @@ fn name_of(view: &View, slot: u32) -> String {
         return "you".to_owned();
     }
     let entity = view.get(Slot(slot));
+    if let Some(name) = entity.and_then(|entity| view.name(entity.id)) {
+        return name.to_string();
+    }
     let kind = entity.and_then(|e| view.schema().kinds.get(usize::from(e.kind)));
     format!("{} {slot}", kind.map_or("someone", |kind| &kind.name))
 }
@@ -374,6 +410,11 @@ impl Quality {
             datagrams: view.counts().datagrams,
         }
     }
+}
+
+/// Whether an attribute of a kind has bounds.
+pub fn has_range(own: &KindAttribute) -> bool {
+    own.max > own.min && own.max != i32::MAX
 }
 
 /// A value for the page: an entity by its slot.

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use client_core::LossCode;
 use client_web::client::Client;
 
 /// Times that are none, and some that are.
@@ -125,11 +126,23 @@ fn a_ticket_behind_the_token_is_kept_and_one_too_short_is_none() {
 }
 
 #[test]
-fn the_page_steps_as_far_in_all_directions_and_stays_in_its_world() {
-    let steps = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/steps.mjs");
-    let Ok(status) = Command::new("node").arg(steps).status() else {
-        println!("skipped: there is no node");
-        return;
-    };
-    assert!(status.success(), "{status}");
+fn what_the_page_computes_by_itself_is_right() {
+    for name in ["steps", "camera", "gestures", "log", "look"] {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{name}.mjs"));
+        let Ok(status) = Command::new("node").arg(tests).status() else {
+            println!("skipped: there is no node");
+            return;
+        };
+        assert!(status.success(), "{name}: {status}");
+    }
+}
+
+#[test]
+fn a_player_is_told_what_to_do_after_each_loss() {
+    let banners = Path::new(env!("CARGO_MANIFEST_DIR")).join("page/banners.js");
+    let banners = std::fs::read_to_string(banners).expect("a file of the page");
+    for code in LossCode::ALL {
+        let hint = format!("\n  {}: \"", code.name());
+        assert!(banners.contains(&hint), "no hint for {}", code.name());
+    }
 }

@@ -106,6 +106,25 @@ impl Chromium {
         self.of_session("POST", "/goog/cdp/execute", &body)
     }
 
+    /// Gives the page a size, as that of a phone if it is narrow or low.
+    pub fn resize(&self, width: u32, height: u32) {
+        let is_phone = width.min(height) < 480;
+        let size =
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone});
+        self.devtools("Emulation.setDeviceMetricsOverride", &size);
+        let is_so = format!("innerWidth === {width} && innerHeight === {height}");
+        self.until("the page has its size", &is_so);
+    }
+
+    /// Writes a picture of the page, as PNG.
+    pub fn picture(&self, file: &Path) {
+        use base64::Engine;
+        let picture = self.devtools("Page.captureScreenshot", &json!({"format": "png"}));
+        let text = picture["data"].as_str().expect("a picture");
+        let bytes = base64::engine::general_purpose::STANDARD.decode(text);
+        std::fs::write(file, bytes.expect("base64")).expect("a file");
+    }
+
     /// The errors in the page's console.
     pub fn log(&self) -> Vec<String> {
         let entries = self.of_session("POST", "/se/log", &json!({"type": "browser"}));

@@ -139,14 +139,24 @@ macro_rules! file {
 }
 
 /// (name, type, bytes)
-const FILES: [(&str, &str, &[u8]); 9] = [
+const FILES: [(&str, &str, &[u8]); 19] = [
     file!("page", "index.html", HTML),
     file!("page", "style.css", STYLE),
-    file!("page", "main.js", SCRIPT),
-    file!("page", "game.js", SCRIPT),
-    file!("page", "transport.js", SCRIPT),
+    file!("page", "banners.js", SCRIPT),
+    file!("page", "camera.js", SCRIPT),
+    file!("page", "commands.js", SCRIPT),
     file!("page", "draw.js", SCRIPT),
+    file!("page", "effects.js", SCRIPT),
+    file!("page", "elements.js", SCRIPT),
+    file!("page", "game.js", SCRIPT),
+    file!("page", "gestures.js", SCRIPT),
+    file!("page", "ground.js", SCRIPT),
+    file!("page", "log.js", SCRIPT),
+    file!("page", "look.js", SCRIPT),
+    file!("page", "main.js", SCRIPT),
+    file!("page", "minimap.js", SCRIPT),
     file!("page", "panel.js", SCRIPT),
     file!("page", "steps.js", SCRIPT),
+    file!("page", "transport.js", SCRIPT),
     file!("prebuilt", "game.wasm", WASM),
 ];

@@ -26,7 +26,7 @@ macro_rules! file {
 }
 
 /// (name, type, bytes)
-const FILES: [(&str, &str, &[u8]); 10] = [
+const FILES: [(&str, &str, &[u8]); 11] = [
     file!("index.html", HTML),
     file!("style.css", STYLE),
     file!("main.js", SCRIPT),
@@ -34,6 +34,12 @@ const FILES: [(&str, &str, &[u8]); 10] = [
     file!("charts.js", SCRIPT),
     file!("map.js", SCRIPT),
     file!("people.js", SCRIPT),
+    // Kinds look as they do for players.
+    (
+        "look.js",
+        SCRIPT,
+        include_bytes!("../../../../../client-bot/web/page/look.js"),
+    ),
     // The library for charts, as it is published: https://github.com/leeoniya/uPlot
     file!("uplot-1.6.32.min.js", SCRIPT),
     file!("uplot-1.6.32.min.css", STYLE),

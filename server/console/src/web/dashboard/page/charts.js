@@ -24,6 +24,8 @@ const CHARTS = [
 ];
 const COLOURS = ["#7aa2ff", "#ffd166", "#ff6b6b", "#4ade80", "#c792ea", "#5ad1e6", "#ff9f68", "#a3b18a"];
 const HOUR = 3600;
+/// The shortest time that is shown: of a server that has begun, all that there is.
+const SHORTEST = 10;
 
 /// The samples of the last hour, and their charts.
 export class Charts {
@@ -67,6 +69,7 @@ export class Charts {
     const end = this.times.at(-1) ?? Date.now() / 1000;
     const from = this.times.findIndex((time) => time > end - this.seconds);
     const times = this.times.slice(from);
+    const start = Math.max(end - this.seconds, Math.min(times[0] ?? end, end - SHORTEST));
     for (const { card, chart, places } of this.charts) {
       const lines = places.map((place) => this.values[place].slice(from));
       if (card.hidden) {
@@ -76,7 +79,7 @@ export class Charts {
       }
       chart.setData([times, ...lines], false);
       chart.batch(() => {
-        chart.setScale("x", { min: end - this.seconds, max: end });
+        chart.setScale("x", { min: start, max: end });
         chart.setScale("y", { min: 0, max: topOf(lines) });
         // Without a cursor, the legend has the newest values.
         if (chart.cursor.idx == null && times.length > 0) chart.setLegend({ idx: times.length - 1 });
@@ -113,7 +116,8 @@ function options(card, unit, lines) {
     ...sizeOf(card),
     cursor: { drag: { setScale: false }, sync: { key: "time" }, points: { size: 5 } },
     legend: { live: true },
-    axes: [axis, { ...axis, size: 48, values: (_, ticks) => ticks.map(text) }],
+    padding: [8, 4, 0, 0],
+    axes: [{ ...axis, size: 26, space: 86, values: (_, ticks) => ticks.map(clock) }, { ...axis, size: 46, values: (_, ticks) => ticks.map(text) }],
     scales: { x: { time: true } },
     series: [
       { value: (_, time) => clock(time) },

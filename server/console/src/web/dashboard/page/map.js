@@ -1,16 +1,33 @@
 // The world from above: as density, and one area entity by entity.
 
-const COLOURS = ["#7aa2ff", "#ffd166", "#4ade80", "#ff6b6b", "#c792ea", "#5ad1e6", "#ff9f68", "#a3b18a"];
-const PICK_PIXELS = 12;
+import { looksOf, paintFigure } from "/dashboard/look.js";
 
-export function colourOf(kind) {
-  return COLOURS[kind % COLOURS.length];
+const PICK_PIXELS = 12;
+/// More entities are dots.
+const FIGURES_MAX = 300;
+/// Half the edge of a figure in the area.
+const FIGURE = 11;
+const ICON = 32;
+
+/// The figure of a kind, small.
+export function iconOf(look) {
+  const icon = document.createElement("canvas");
+  icon.className = "kind";
+  icon.width = icon.height = ICON;
+  if (!look) return icon;
+  const context = icon.getContext("2d");
+  context.translate(ICON / 2, ICON / 2);
+  context.scale(ICON / 2.3, ICON / 2.3);
+  paintFigure(context, look);
+  return icon;
 }
 
 export class WorldMap {
   /// `inspect` is called with the slot of a clicked entity.
   constructor(world, inspect) {
     this.world = world;
+    this.looks = looksOf(world.kinds);
+    this.counts = this.listKinds();
     this.canvas = document.getElementById("density");
     this.areaCanvas = document.getElementById("area");
     this.edge = document.getElementById("edge");
@@ -38,17 +55,21 @@ export class WorldMap {
     const entities = density.kinds.reduce((sum, count) => sum + count, 0);
     const facts = `${entities} of ${this.world.capacity} entities, tick ${density.tick}`;
     document.getElementById("map-facts").textContent = facts;
+    for (const [kind, count] of this.counts) count.data = `${this.world.kinds[kind]} ${density.kinds[kind] ?? 0}`;
+    if (area && crowd) this.drawArea(area, crowd);
+  }
+
+  /// Lists the kinds, and gives the text of each.
+  listKinds() {
     const shared = this.world.shared?.kind;
-    const kinds = [...this.world.kinds.entries()].filter(([kind]) => kind !== shared);
-    document.getElementById("kinds").replaceChildren(...kinds.map(([kind, name]) => {
+    const kinds = [...this.world.kinds.keys()].filter((kind) => kind !== shared);
+    const counts = new Map(kinds.map((kind) => [kind, document.createTextNode("")]));
+    document.getElementById("kinds").replaceChildren(...kinds.map((kind) => {
       const row = document.createElement("span");
-      const dot = document.createElement("i");
-      dot.className = "kind";
-      dot.style.background = colourOf(kind);
-      row.append(dot, `${name} ${density.kinds[kind] ?? 0}`);
+      row.append(iconOf(this.looks[kind]), counts.get(kind));
       return row;
     }));
-    if (area && crowd) this.drawArea(area, crowd);
+    return counts;
   }
 
   drawDensity({ columns, rows, cells }, area) {
@@ -87,12 +108,22 @@ export class WorldMap {
       x: ((x - centreX) / edge + 0.5) * canvas.width,
       y: (0.5 - (y - centreY) / edge) * canvas.height,
     }));
-    const size = crowd.entities.length > 500 ? 3 : 5;
+    const areFigures = crowd.entities.length <= FIGURES_MAX;
+    const size = areFigures ? FIGURE : 3;
     for (const { slot, kind, x, y } of this.spots) {
-      context.fillStyle = colourOf(kind);
-      context.beginPath();
-      context.arc(x, y, size, 0, 2 * Math.PI);
-      context.fill();
+      const look = this.looks[kind];
+      if (areFigures && look) {
+        context.save();
+        context.translate(x, y);
+        context.scale(FIGURE * look.size, FIGURE * look.size);
+        paintFigure(context, look);
+        context.restore();
+      } else {
+        context.fillStyle = look?.colour ?? "#ffffff";
+        context.beginPath();
+        context.arc(x, y, size, 0, 2 * Math.PI);
+        context.fill();
+      }
       if (slot === this.chosen) {
         context.strokeStyle = "#ffffff";
         context.lineWidth = 2;

@@ -2,7 +2,7 @@
 
 import { act, get } from "/dashboard/server.js";
 import { format } from "/dashboard/charts.js";
-import { colourOf } from "/dashboard/map.js";
+import { iconOf } from "/dashboard/map.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -134,10 +134,7 @@ export class People {
     const facts = [["account", client.account ?? "–"], ["entity", client.entity?.join(".") ?? "–"], ["sight", `${client.sight} units`], ...known];
     const entities = seen.map(([slot, kind, distance]) => {
       const line = row(["", `${slot}`, distance.toFixed(1)], { slot });
-      const dot = document.createElement("i");
-      dot.className = "kind";
-      dot.style.background = colourOf(kind);
-      line.firstChild.append(dot, this.world.kinds[kind]);
+      line.firstChild.append(iconOf(this.map.looks[kind]), this.world.kinds[kind]);
       return line;
     });
     const around = document.createElement("div");

@@ -96,6 +96,41 @@ function draw(shown) {
   }
 }
 
+/// Goes to the first tick with an entity in it, unless somebody goes elsewhere meanwhile.
+async function openAtFirstEntity() {
+  const { timeline } = replay;
+  const first = timeline.tick;
+  let progress = world.progress;
+  const isEmpty = async (tick) => {
+    const shown = await get("moment", { tick, ...replay.map.area() });
+    await wait(ASK_MS);
+    timeline.take(progress = shown.progress);
+    return shown.density.kinds.every((count, kind) => count === 0 || kind === world.shared?.kind);
+  };
+  if (!await isEmpty(first)) return;
+  let [empty, found] = [first, null];
+  for (let step = 1; found === null; step *= 2) {
+    if (timeline.tick !== first || timeline.playing) return;
+    const tick = Math.min(empty + step, timeline.last);
+    if (!await isEmpty(tick)) found = tick;
+    else if (tick === empty && progress.is_done) return;
+    else if (tick === empty) await wait(IDLE_MS);
+    else empty = tick;
+  }
+  while (found - empty > 1) {
+    const middle = Math.floor((empty + found) / 2);
+    if (await isEmpty(middle)) empty = middle;
+    else found = middle;
+  }
+  if (timeline.tick === first && !timeline.playing) timeline.set(found);
+}
+
+try {
+  await openAtFirstEntity();
+} catch (error) {
+  say(sentence(error));
+}
+
 let asked = "";
 let askedAt = 0;
 for (;;) {

@@ -1,0 +1,55 @@
+// The ground below the player, in squares that are painted once.
+
+import { LAND, SEA, paintGround } from "./look.js";
+
+const PIXELS = 256;
+const SQUARES_MAX = 160;
+/** More would be seen as a frame that takes too long. */
+const PAINTED_A_FRAME = 2;
+
+export class Ground {
+  #squares = new Map();
+
+  clear() {
+    this.#squares.clear();
+  }
+
+  draw(context, camera, size) {
+    const { width, height } = context.canvas;
+    context.fillStyle = SEA;
+    context.fillRect(0, 0, width, height);
+    const [left, bottom] = camera.toScreen(0, 0);
+    const [right, top] = camera.toScreen(size[0], size[1] ?? size[0]);
+    context.fillStyle = LAND;
+    context.fillRect(left, top, right - left, bottom - top);
+    // Squares of a few scales, each shown a little larger or smaller.
+    const level = Math.round(Math.log2(camera.scale) * 1.5);
+    const edge = PIXELS / 2 ** (level / 1.5);
+    const [west, north] = camera.toWorld(0, 0);
+    const [east, south] = camera.toWorld(width, height);
+    let allowed = PAINTED_A_FRAME;
+    for (let row = Math.floor(south / edge); row <= north / edge; row += 1) {
+      for (let column = Math.floor(west / edge); column <= east / edge; column += 1) {
+        const key = `${level} ${column} ${row}`;
+        if (!this.#squares.has(key) && allowed > 0) {
+          allowed -= 1;
+          this.#paint(key, column * edge, (row + 1) * edge, edge, size);
+        }
+        const square = this.#squares.get(key);
+        if (!square) continue;
+        const [x0, y0] = camera.toScreen(column * edge, (row + 1) * edge).map(Math.round);
+        const [x1, y1] = camera.toScreen((column + 1) * edge, row * edge).map(Math.round);
+        context.drawImage(square, x0, y0, x1 - x0, y1 - y0);
+      }
+    }
+  }
+
+  #paint(key, left, top, edge, size) {
+    // The oldest is the first of the map.
+    if (this.#squares.size >= SQUARES_MAX) this.#squares.delete(this.#squares.keys().next().value);
+    const square = document.createElement("canvas");
+    square.width = square.height = PIXELS;
+    paintGround(square, left, top, edge, size);
+    this.#squares.set(key, square);
+  }
+}
