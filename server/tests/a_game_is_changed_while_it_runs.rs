@@ -10,17 +10,15 @@ use std::time::{Duration, Instant};
 
 use client_bot::client_core::{Event, GameOptions};
 use client_bot::{GameClient, Trust};
-use serde_json::Value;
 use shared::EntityId;
 
 use crate::common::folder::TestFolder;
 use crate::common::process::signal;
-use crate::common::{DEADLINE, get, myriad_binary, myriad_in};
+use crate::common::{DEADLINE, myriad_binary, myriad_in};
 
 /// `myriad dev`, and what it has printed so far.
 struct Dev {
     child: Child,
-    page: SocketAddr,
     printed: Arc<Mutex<String>>,
 }
 
@@ -51,11 +49,7 @@ impl Dev {
                 }
             });
         }
-        Dev {
-            child,
-            page,
-            printed,
-        }
+        Dev { child, printed }
     }
 
     fn printed(&self) -> String {
@@ -72,14 +66,16 @@ impl Dev {
     }
 
     fn player(&self) -> GameClient {
-        let answer = get(self.page, "/connect.json");
-        let body = answer.split("\r\n\r\n").nth(1).expect("a body");
-        let connect: Value = serde_json::from_str(body).expect("JSON");
-        let port = connect["port"].as_u64().expect("a port");
-        let hash = connect["certificate_hash"].as_str().expect("a hash");
+        let printed = self.printed();
+        let line = printed
+            .lines()
+            .find_map(|line| line.strip_prefix("other clients: "));
+        let (address, hash) = line
+            .and_then(|line| line.split_once(" fingerprint "))
+            .expect("an address");
         let trust = Trust::with_fingerprint(hash).expect("a fingerprint");
-        let server = SocketAddr::from(([127, 0, 0, 1], u16::try_from(port).expect("a port")));
-        let game = GameClient::new(server, "localhost", &trust, GameOptions::default());
+        let address: SocketAddr = address.parse().expect("an address");
+        let game = GameClient::new(address, "localhost", &trust, GameOptions::default());
         game.expect("a socket")
     }
 }

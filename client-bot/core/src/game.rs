@@ -18,7 +18,7 @@ use std::time::Duration;
 use script::Forecast;
 use shared::wire::DecodeError;
 use shared::wire::control::{Close, Hello, Quotas, Ticket};
-use shared::{CommandKind, EntityId, Tick};
+use shared::{CommandKind, EntityId, Schema, Tick};
 
 use crate::clock::{Clock, tick_of};
 use crate::command::CommandError;
@@ -586,26 +586,36 @@ impl Game {
         self.route.welcome(&welcome.standby);
         self.ticket = Some(welcome.ticket);
         let before = self.world.take().filter(|_| welcome.resumed);
+        let old_schema = before.as_ref().map(|world| world.schema().clone());
         let mut world = match before {
-            Some(mut world) => {
+            Some(mut world) if has_same_rows(world.schema(), &welcome.schema) => {
                 world.resume(session, forecast);
                 world
             }
-            None => Box::new(World::new(
-                session,
-                forecast,
-                &welcome,
-                self.first_round_trip,
-                now,
-            )),
+            before => {
+                // A world may be migrated while its server is gone.
+                if let Some(shown) = before.and_then(|world| world.presentation) {
+                    self.events.extend(shown.record.events);
+                }
+                Box::new(World::new(
+                    session,
+                    forecast,
+                    &welcome,
+                    self.first_round_trip,
+                    now,
+                ))
+            }
         };
-        let event = match welcome.resumed {
+        let events = match &mut world.presentation {
+            Some(shown) => &mut shown.record.events,
+            None => &mut self.events,
+        };
+        events.push(match welcome.resumed {
             true => Event::Resumed(welcome.entity),
             false => Event::Welcomed(welcome.entity),
-        };
-        match &mut world.presentation {
-            Some(shown) => shown.record.events.push(event),
-            None => self.events.push(event),
+        });
+        if old_schema.is_some_and(|old| old != welcome.schema) {
+            events.push(Event::InterfaceChanged);
         }
         let world = self.world.insert(world);
         handler.welcomed(world.session.view(), &world.quotas);
@@ -642,4 +652,9 @@ impl Game {
     fn lost_after(&self) -> Duration {
         self.route.silence(self.options.silence_timeout)
     }
+}
+
+/// Whether entities of two schemas have the same attributes, in worlds of the same size and rate.
+fn has_same_rows(one: &Schema, other: &Schema) -> bool {
+    one.world == other.world && one.attributes == other.attributes && one.kinds == other.kinds
 }

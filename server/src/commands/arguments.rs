@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
+use client_bot::connect::fingerprint;
 use client_bot::note;
 use shared::WorldConfig;
 use shared::wire::close::{UPDATE_URL_BYTES_MAX, is_update_url};
@@ -12,6 +13,8 @@ use tick::reload::WorldFile;
 use world_file::ConfigError;
 use world_file::Overrides;
 use world_file::Reader;
+
+use crate::server::Server;
 
 /// Parses a number of seconds above 0.
 pub fn seconds(text: &str) -> Result<f64, String> {
@@ -81,6 +84,12 @@ pub fn moment(text: &str) -> Option<SystemTime> {
     let days = years + lengths[..month].iter().sum::<u64>() + day - 1;
     let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
     Some(UNIX_EPOCH + Duration::from_secs(seconds))
+}
+
+/// The fingerprint of a server's certificate, as clients take it.
+pub fn fingerprint_text(server: &Server) -> String {
+    let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
+    digits.concat()
 }
 
 /// Parses the address at which players get another version of the game.

@@ -23,7 +23,7 @@ use shared::world::logic::Text;
 use tick::backend::BackendOptions;
 use world_file::Overrides;
 
-use super::arguments::{Loaded, load_world};
+use super::arguments::{Loaded, fingerprint_text, load_world};
 use super::game;
 use super::migrate::Migration;
 use super::web::say_page;
@@ -131,6 +131,11 @@ impl<'a> RunningGame<'a> {
     fn introduce(&self) {
         let Some(server) = &self.server else { return };
         say_page(server);
+        say!(
+            "other clients: {} fingerprint {}",
+            server.address(),
+            fingerprint_text(server)
+        );
         say!(
             "{} runs on {}, with {} bots: {}. Change its files: what you save takes effect.",
             self.file.display(),

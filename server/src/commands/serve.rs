@@ -9,7 +9,7 @@ use accounts::names::NameRule;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::cli::threads;
-use client_bot::connect::{fingerprint, resolve};
+use client_bot::connect::resolve;
 use client_bot::console::output::write_in_background;
 use client_bot::say;
 use client_bot::signals::{self, Endings};
@@ -25,7 +25,7 @@ use tick::backend::BackendOptions;
 use tick::talk::filter::{NoFilter, TalkFilter, WordList};
 
 use super::accounts::AccountArguments;
-use super::arguments::{Loaded, default_world, seconds, update_url, world_at};
+use super::arguments::{Loaded, default_world, fingerprint_text, seconds, update_url, world_at};
 use super::database::DatabaseArguments;
 use super::follow::{StandbyArguments, follow_until_promoted};
 use super::lease::LeaseArguments;
@@ -197,8 +197,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     signals::set_exit_code(None);
     say!("listening on {}", server.address());
     say!("backend {}", server.backend_note());
-    let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
-    say!("fingerprint {}", digits.concat());
+    say!("fingerprint {}", fingerprint_text(&server));
     if let Some(address) = server.metrics() {
         say!("metrics on http://{address}/metrics");
     }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use script::Forecast;
-use shared::Tick;
 use shared::wire::DecodeError;
 use shared::wire::control::{Quotas, Welcome};
+use shared::{Schema, Tick};
 
 use crate::Movement;
 use crate::clock::{Clock, moment_of, tick_of};
@@ -90,6 +90,10 @@ impl World {
             held: None,
             sent_for: None,
         }
+    }
+
+    pub fn schema(&self) -> &Schema {
+        self.session.view().schema()
     }
 
     pub fn resume(&mut self, session: Session, forecast: Option<Forecast>) {
