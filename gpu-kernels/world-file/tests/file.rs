@@ -64,10 +64,6 @@ fn regions_default_to_none_and_kinds_with_some_allow_them() {
 fn regions_that_contradict_each_other_are_rejected() {
     let cases = [
         (
-            "[world]\ninterest = \"buckets\"\n[limits]\nregions_per_client = 1",
-            "world.interest: expected \"exact\" in a world with regions, found \"buckets\"",
-        ),
-        (
             "[limits]\nregions_per_client = 65",
             "limits.regions_per_client: expected 0 to 64, found 65",
         ),
@@ -165,7 +161,7 @@ fn known_entities_leave_at_most_twice_as_far_away_as_they_enter() {
         leave("aoi_leave = 40").unwrap(),
         Fixed::from_f64(40.0).unwrap()
     );
-    assert!(leave("aoi_leave = 33.3\ninterest = \"buckets\"").is_ok());
+    assert!(leave("aoi_leave = 33.3").is_ok());
     let cases = [
         (
             "aoi_leave = 30",
@@ -174,10 +170,6 @@ fn known_entities_leave_at_most_twice_as_far_away_as_they_enter() {
         (
             "aoi_leave = 70",
             "expected 33.300048828125 to 66.60009765625, found 70",
-        ),
-        (
-            "aoi_leave = 40\ninterest = \"buckets\"",
-            "whole buckets have no distance; expected `interest = \"exact\"`",
         ),
         (
             "aoi_leave = 40\nvisible_max = 0",

@@ -17,6 +17,8 @@ use super::symbols::Symbols;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorldConfig {
     pub seed: u64,
+    /// [`InterestMode::Exact`] in every world of a file.
+    pub interest: InterestMode,
     /// The kind that a joining client is born as: an index into the schema's kinds.
     pub player_kind: u16,
     /// By kind: how many are born in the first tick.
@@ -58,6 +60,16 @@ pub struct WorldConfig {
     /// another field has a world that can't be stored.
     #[serde(skip)]
     pub source: Origin,
+}
+
+/// Which entities an observer sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum InterestMode {
+    /// Those within the radius of the area of interest.
+    Exact,
+    /// Those in the observer's bucket and the neighbouring buckets (thesis, 3.5): for benches and
+    /// tests. Such a world has no regions, and its entities leave where they enter.
+    Buckets,
 }
 
 /// Movement is told as courses: an entity that goes on as its last course says is not told

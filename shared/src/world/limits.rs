@@ -55,9 +55,9 @@ macro_rules! limits {
             resume_seconds: u32 as u32 = 10, 0 => 3600;
             /// places from which a client sees; a server uses one, at its entity
             observers_per_client: u32 as u32 = 1, 1 => 64;
-            /// regions that a client can have; above 0 only with `interest = "exact"`
+            /// regions that a client can have
             regions_per_client: u32 as u32 = 0, 0 => $crate::world::limits::REGIONS_PER_CLIENT_MAX;
-            /// whether entities can carry regions; `true` only with `interest = "exact"`
+            /// whether entities can carry regions
             entity_regions: bool as bool by "`true` if a kind has `publishes` or `subscribes`", false => true,
                 "`true`, `false`";
             /// longest edge of a region

@@ -61,12 +61,12 @@ impl CudaBackend {
     /// Creates an empty world.
     pub fn new(config: &WorldConfig, options: &CudaOptions) -> Result<CudaBackend, StartError> {
         let has_buckets_only = config.schema.world.visible_max == 0
-            && config.schema.world.interest == InterestMode::Buckets
+            && config.interest == InterestMode::Buckets
             && config.limits.observers_per_client == 1;
         if options.form == OutputForm::Ranges && !has_buckets_only {
             return Err(StartError::Unsupported(
                 "ranges form of the cuda",
-                "a world with visible_max = 0, interest = \"buckets\" and one observer a client",
+                "a world with visible_max = 0, whole buckets in sight and one observer a client",
             ));
         }
         if options.form == OutputForm::Ranges && options.gpus.len() > 1 {

@@ -87,7 +87,7 @@ pub struct Crowds {
 impl Crowds {
     fn new(config: &WorldConfig) -> Crowds {
         let world = &config.schema.world;
-        let is_exact = world.visible_max > 0 && world.interest == InterestMode::Exact;
+        let is_exact = world.visible_max > 0 && config.interest == InterestMode::Exact;
         if !is_exact || config.limits.observers_per_client > 1 || has_regions(config) {
             return Crowds::default();
         }
