@@ -173,13 +173,13 @@ pub struct Every {
     pub command: String,
     #[serde(default)]
     pub words: Vec<toml::Value>,
-    pub at: Option<Place>,
+    pub at: Option<RulePoint>,
 }
 
 /// Where the point of a rule's command is.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum RulePoint {
     /// Where the entity is.
     Own,
 }

@@ -18,7 +18,7 @@ pub const GIVE: CommandKind = CommandKind(7);
 pub const SHOOT: CommandKind = CommandKind(8);
 pub const SHOUT: NotificationKind = NotificationKind(5);
 
-/// Two axes, told exactly; attributes of all audiences and types.
+/// Two axes, sent exactly; attributes of all audiences and types.
 pub fn flat() -> Schema {
     let mut attributes = axes(&[1000, 800], 0);
     attributes.extend([
@@ -112,7 +112,7 @@ pub fn flat() -> Schema {
     }
 }
 
-/// Three axes, told in steps of 1/64; one kind, so that a kind takes no bits.
+/// Three axes, sent in steps of 1/64; one kind, so that a kind takes no bits.
 pub fn deep() -> Schema {
     let mut attributes = axes(&[3000, 3000, 500], 6);
     attributes.push(Attribute {

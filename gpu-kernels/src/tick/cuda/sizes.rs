@@ -61,7 +61,7 @@ pub struct Sizes {
     pub rule_words: u64,
     /// Values of which births choose.
     pub choices: u64,
-    /// 1 where movement is told as courses, else 0.
+    /// 1 where movement is sent as courses, else 0.
     pub motion: u64,
     pub births: u64,
     /// Rows of buckets that an observer can touch.

@@ -304,7 +304,7 @@ pub fn prepare(
     let (initials, choices) = initials(config);
     let attributes = schema.attributes.iter();
     let merge: Vec<u32> = attributes.clone().map(|a| a.merge as u32).collect();
-    // Where movement is told as courses, these say who has moved.
+    // Where movement is sent as courses, these say what has moved.
     let is_course = |column: usize| config.motion.is_some() && column < config.dimensions();
     let visible: Vec<u32> = attributes
         .enumerate()
