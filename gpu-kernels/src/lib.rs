@@ -25,7 +25,7 @@ pub mod tick;
 
 pub use device::{HostVec, NoDevice};
 pub use space::Area;
-pub use tick::backend::{Backend, DueCommands, Ticket};
+pub use tick::backend::{Backend, DueCommands, SubmittedTick};
 pub use tick::counts::Counts;
 pub use tick::cpu::CpuBackend;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

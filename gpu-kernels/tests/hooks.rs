@@ -411,7 +411,7 @@ fn a_healed_falling_entity_dies_and_falls_only_once() {
     }
     game.ticks(2);
     assert_eq!(game.value(tally, "falls"), 2);
-    // Whoever is despawned while falling dies once.
+    // An entity that is despawned while falling dies once.
     let player = game.spawn(PLAYER, AWAY);
     game.give(player, "hit", &[100]);
     game.tick();

@@ -1,4 +1,4 @@
-//! Who leaves later than it entered, who counts as nearer, and tiers: stated by hand, and
+//! Leaves farther away than enters, known entities that count as nearer, and tiers: by hand, and
 //! compared on every backend.
 
 use gpu_kernels::{Delivery, Frame, Observer, ObserverChange, Target};

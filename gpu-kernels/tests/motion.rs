@@ -1,4 +1,4 @@
-//! Movement is told as courses: who goes on as told is not told anew, and clients still know
+//! Movement is sent as courses: nothing is sent for an entity on its course, and clients still know
 //! where everyone is.
 
 use gpu_kernels::{Backend, Frame, Observer, ObserverChange, Target, TickOutput};
@@ -178,7 +178,7 @@ impl Lone {
         lone
     }
 
-    /// Runs a tick. Gives the velocity that the client is told, if any.
+    /// Runs a tick. Gives the velocity that the client is sent, if any.
     fn run(&mut self, fill: impl Fn(&mut Frame)) -> Option<[i32; 2]> {
         let mut frame = Frame::new(self.tick);
         fill(&mut frame);

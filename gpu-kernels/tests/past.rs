@@ -45,7 +45,7 @@ fn a_shot_hits_by_the_tick_that_was_seen() {
     let mut found = vec![];
     for tick in [i32::MIN, -1, 0, 2, 3, 4, 5, 6, 7, 1000, i32::MAX] {
         found.push((tick, hits_at(&mut parity, tick, 44)));
-        // Nobody moved, and the oldest tick is forgotten: as if the test began anew.
+        // Nothing moved, and the oldest tick is forgotten: as if the test began anew.
         parity = started();
         go_to_tick(&mut parity, 7);
     }

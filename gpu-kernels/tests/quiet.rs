@@ -3,7 +3,7 @@
 
 use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target};
 use script::builtin;
-use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, InterestMode, Tick, WorldConfig};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
 
@@ -16,7 +16,6 @@ fn clients_that_look_elsewhere_see_what_they_saw() {
     for (seed, (size, lines, limits)) in (1..).zip([
         ("90, 90", "aoi = 8", ""),
         ("90, 90", "aoi = 8\nmotion = false", ""),
-        ("90, 90", "aoi = 8\ninterest = \"buckets\"", ""),
         ("90, 90", "aoi = 8\naoi_leave = 9.5", ""),
         ("90, 90", "aoi = 8\naoi_leave = 9.5\nvisible_max = 7", ""),
         (
@@ -34,12 +33,13 @@ fn clients_that_look_elsewhere_see_what_they_saw() {
         ),
         ("40, 40, 40", "aoi = 8", "observers_per_client = 2"),
     ]) {
-        quiet_world(seed, size, lines, limits);
+        quiet_world(seed, size, lines, limits, InterestMode::Exact);
     }
+    quiet_world(10, "90, 90", "aoi = 8", "", InterestMode::Buckets);
 }
 
-fn quiet_world(seed: u64, size: &str, lines: &str, limits: &str) {
-    let config = world(&format!(
+fn quiet_world(seed: u64, size: &str, lines: &str, limits: &str, interest: InterestMode) {
+    let mut config = world(&format!(
         "[world]\nsize = [{size}]\ncapacity = {}\n{lines}\n[limits]\nclients = {CLIENTS}\n\
          {limits}\n[commands]\nmove.speed_max = 90\nheal = {{ reach = 2, amount = 4 }}\n\
          [[kind]]\nname = \"a\"\npopulation = {ENTITIES}\nattributes = [\n\
@@ -47,6 +47,7 @@ fn quiet_world(seed: u64, size: &str, lines: &str, limits: &str) {
          audience = \"state\" }} ]\n",
         ENTITIES + 20,
     ));
+    config.interest = interest;
     let mut parity = Parity::new(&config);
     let mut dice = Dice::new(seed);
     let mut frame = Frame::new(Tick(0));

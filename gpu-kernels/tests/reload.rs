@@ -62,7 +62,7 @@ enum Staged {
 #[test]
 fn other_scripts_come_into_force_with_the_frame_that_names_them() {
     for staged in [Staged::Nothing, Staged::Same, Staged::Others] {
-        // Two stings that were put off run as the new scripts say.
+        // Two scheduled stings run as the new scripts say.
         assert_eq!(
             hit_points(AFTER, staged, false),
             [997, 994, 987, 960, 933, 926]
@@ -209,7 +209,7 @@ fn scripts_that_cannot_run_are_refused_and_change_nothing() {
     }
 }
 
-/// Scripts change often, while commands wait that the ones before put off.
+/// Scripts change often, while commands wait that the ones before scheduled.
 #[test]
 fn backends_agree_while_scripts_change_to_and_fro() {
     for mut scenario in [scenario::embers(80, 20), scenario::embers(120, 20)] {

@@ -65,7 +65,7 @@ fn a_copy_of_the_state_is_of_the_tick_in_which_it_began() {
     }
 }
 
-/// Only what clients know of each other depends on who is told.
+/// Only what clients know of each other depends on what each is sent.
 #[test]
 fn a_quiet_world_reaches_the_same_state_but_for_what_clients_know() {
     for starter in starters() {

@@ -32,7 +32,7 @@ fn the_command_that_makes_a_difference_is_named() {
     let right = Starter::new("right", |config| {
         Ok(Box::new(CpuBackend::new(config, 1, None)?))
     });
-    // Somebody healed beyond full health differs.
+    // A player healed beyond full health differs.
     let wrong = Starter::new("wrong", |config| {
         let mut config = config.clone();
         let hp = config.schema.column("hp").expect("the default world's");

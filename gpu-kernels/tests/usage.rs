@@ -168,7 +168,7 @@ fn a_client_learns_which_commands_had_no_effect() {
         frame.push(A, sequence, kind(&parity, name), &[]);
     }
     frame.push(dead, 5, builtin::MOVE, &[UNIT, 0]);
-    // Nobody is told of what no client can have sent.
+    // No refusal is sent for what no client can have sent.
     frame.push(A, 6, CommandKind(255), &[]);
     let output = parity.tick(&frame);
     let expected = [

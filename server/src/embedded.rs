@@ -29,7 +29,7 @@ use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
 use frontend::mirror::{Mirror, SharedMirror};
 use frontend::publication::{FanOutReport, Publication, ToShard};
-use frontend::shards::ShardSender;
+use frontend::shard_channels::ShardSender;
 use gpu_kernels::CpuBackend;
 use gpu_kernels::listen::Listeners;
 use platform::audit::Audit;

@@ -1,7 +1,7 @@
 //! A world whose clients have no connections: the server's tick loop, with shards that
 //! encode for every client and send nothing. Benches and tests run it at full rate.
 
-mod shard;
+mod offline_shard;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, mpsc};
@@ -14,7 +14,7 @@ use durability::recording::RecordingWriter;
 use frontend::SessionWorld;
 use frontend::inbox::{ClientCommand, Inbox, Join, SharedInbox};
 use frontend::mirror::{Mirror, SharedMirror};
-use frontend::shards::ShardSender;
+use frontend::shard_channels::ShardSender;
 use gpu_kernels::Backend;
 use platform::metrics::stats::{Figures, Stats};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -24,7 +24,7 @@ use shared::{CommandKind, EntityId, WorldConfig};
 use tick::talk::filter::NoFilter;
 use tick::tick_loop::{FanOutMode, Parts, PersistentWorld, Start, TickLoop};
 
-use shard::{Encoded, OfflineShard};
+use offline_shard::{Encoded, OfflineShard};
 
 /// The options of a run.
 pub struct Options {

@@ -112,10 +112,7 @@ async fn an_operator_sees_the_world_and_its_clients_and_throws_one_out() {
          document.getElementById('act-go').click();",
     );
     let end = ann.end().await;
-    assert!(
-        end.ends_with("thrown out by the operator: too loud"),
-        "{end}"
-    );
+    assert!(end.ends_with("kicked by the operator: too loud"), "{end}");
     browser.until("Ann is gone", &format!("{rows}.length === 1"));
     // The page may have asked for Ann once more. It shows the refusal, and the browser logs it.
     let mut errors = browser.log();

@@ -63,7 +63,7 @@ async fn a_world_goes_on_with_the_gpus_that_are_left_when_one_fails() {
             format!("{:#}", server.stop().unwrap_err()),
             format!(
                 "{error}; start the server again with `--gpus {left}`; \
-                 its world goes on from its journal"
+                 its world continues from its journal"
             )
         );
         check(&data, &mut crowd.received(), Tick(u64::MAX));

@@ -596,7 +596,7 @@ async fn a_page_that_is_thrown_out_says_so_whatever_the_reason_is() {
     let admin = admin.expect("the command runs");
     assert!(admin.status.success(), "{}", text(&admin));
     let says = "document.getElementById('banner-text').textContent";
-    let expected = "Thrown out by the operator: stop stealing tokens.";
+    let expected = "Kicked by the operator: stop stealing tokens.";
     browser.until("it says so", &format!("{says} === '{expected}'"));
     let form = "document.getElementById('token-form').hidden";
     assert_eq!(browser.value(form), true);

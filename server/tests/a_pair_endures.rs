@@ -1,5 +1,5 @@
 //! A pair and the three members of its etcd, killed, stopped and upgraded in a row, under bots that
-//! check what they get. Nobody edits anything.
+//! check what they get. Nothing is edited.
 
 use std::collections::BTreeMap;
 use std::fs;

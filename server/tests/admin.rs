@@ -92,10 +92,7 @@ async fn a_kicked_client_gets_the_reason_and_its_entity_goes() {
     admin(&socket, &kick).await.unwrap();
     let (code, end) = ann.end_with_code().await;
     assert_eq!(code, LossCode::Closed(Close::Kicked));
-    assert!(
-        end.ends_with("thrown out by the operator: too loud"),
-        "{end}"
-    );
+    assert!(end.ends_with("kicked by the operator: too loud"), "{end}");
     until(&mut [&mut bystander], "Ann has gone", |p| {
         !p[0].sees(entity)
     })

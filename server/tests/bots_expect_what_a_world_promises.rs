@@ -7,40 +7,6 @@ use server::Server;
 use crate::common::{Bots, Player, scratch, start, ticks, until};
 
 #[tokio::test]
-async fn where_whole_squares_are_seen() {
-    let server = start(
-        "
-        [world]
-        size = [200, 200]
-        aoi = 20
-        interest = 'buckets'
-        capacity = 128
-        tick_hz = 20
-
-        [commands]
-        blast = { sound = 30 }
-        shout = { radius_max = 40 }
-
-        [[kind]]
-        name = 'player'
-        attributes = [
-            { name = 'hp', type = 'i32', default = 100, min = 0, max = 100, audience = 'state' },
-        ]
-
-        [[kind]]
-        name = 'stone'
-        population = 60
-    ",
-    );
-    for behaviour in [BehaviourKind::Wander, BehaviourKind::Any] {
-        let bots = Bots::start(&server, 30, behaviour).await;
-        ticks(&server, 60).await;
-        bots.verify(&server).await;
-    }
-    server.stop().unwrap();
-}
-
-#[tokio::test]
 async fn where_kinds_publish_and_subscribe_to_boxes() {
     let server = start(
         "

@@ -195,7 +195,7 @@ async fn those_who_leave_are_lost_or_kicked_leave_once_with_what_they_have() {
     )
     .await;
 
-    // Whoever falls and leaves before its rebirth has no entity that could give anything.
+    // A player that falls and leaves before its rebirth has no entity that could give anything.
     let mut fallen = Player::join(&server).await;
     give(&mut fallen, "fall").await;
     until(&mut [&mut reader, &mut fallen], "it fell", |p| {

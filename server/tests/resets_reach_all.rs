@@ -198,7 +198,7 @@ fn all_clients_of_a_killed_server_are_reset_within_two_ticks() {
     );
     assert!(left.is_empty(), "{} clients were not reset", left.len());
 
-    // Whoever knows ids gets no more than the burst, and then an even rate.
+    // A peer that knows ids gets no more than the burst, and then an even rate.
     let receiver = Receiver::start(&sockets);
     let begun = Instant::now();
     let mut flood = 0;

@@ -72,7 +72,7 @@ fn clients_see_it_wherever_they_are_and_it_survives_a_crash() {
             (shared(game, "here")? == 2).then_some(())
         });
         assert_eq!(shared(game, "reloads"), Some(1));
-        // Nobody is told of what is hidden, and the world is no entity in view.
+        // No client is sent what is hidden, and the world is no entity in view.
         let schema = game.view().unwrap().schema();
         assert_eq!(schema.column("secret"), None);
         let constant = &schema.constants[0];

@@ -15,13 +15,13 @@ pub mod world;
 
 pub use world::attribute::{Attribute, AttributeType, Audience, MergeRule};
 pub use world::command::{CommandKind, CommandSchema, CommandWord, Refusal, Senders};
-pub use world::config::{Every, Fall, Motion, WorldConfig};
+pub use world::config::{Every, Fall, InterestMode, Motion, WorldConfig};
 pub use world::course::Course;
 pub use world::fixed::Fixed;
 pub use world::hook::{Hook, Occasion, Zone};
 pub use world::id::{ClientRow, EntityId, EntityRef, Slot, Tick};
 pub use world::limits::Limits;
 pub use world::notification::{NotificationField, NotificationKind, NotificationSchema};
-pub use world::schema::{InterestMode, Kind, Schema, WorldConstant, WorldInfo};
+pub use world::schema::{Kind, Schema, WorldConstant, WorldInfo};
 pub use world::talk::{Name, Text};
 pub use world::value::{AttributeValue, Plain, Symbol};

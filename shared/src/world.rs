@@ -8,7 +8,7 @@
 //! | [`mix`] | the one hash and the one random generator |
 //! | [`attribute`] | attributes: their types, merge rules and audiences |
 //! | [`value`] | values: decoded, shown, parsed |
-//! | [`course`] | what clients are told of an entity's movement |
+//! | [`course`] | what clients are sent of an entity's movement |
 //! | [`command`] | commands: their numbers, senders and words; `[commands]` of the world file |
 //! | [`notification`] | notifications: their numbers and fields |
 //! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |

@@ -465,7 +465,7 @@ fn received(
         let decoded = codec.decode(datagram, newest, known, &mut read);
         decoded.expect("a datagram");
         assert_eq!(read.tick, header.tick);
-        // What is older than 64 ticks is not told.
+        // What is older than 64 ticks is not reported.
         let kept = header.kept.filter(|kept| header.tick.0 - kept.0 <= 64);
         assert_eq!(read.kept, kept);
         assert_eq!(read.unknown, 0);

@@ -1,4 +1,4 @@
-//! Everybody within one area of interest: each client chooses the nearest of all others.
+//! A crowd within one area of interest: each client chooses the nearest of all others.
 
 use std::io::Write;
 

@@ -152,6 +152,7 @@ const CLIENTS_OF_A_PART: usize = 4096;
 #[cfg(test)]
 mod tests {
     use gpu_kernels::{Backend, CpuBackend};
+    use shared::InterestMode;
 
     use super::*;
 
@@ -166,7 +167,6 @@ mod tests {
             capacity = 100
             seed = 5
             visible_max = 0
-            interest = "buckets"
 
             [limits]
             clients = 100
@@ -176,7 +176,8 @@ mod tests {
             name = "client"
             population = 100
         "#;
-        let config = world_file::parse(text, "a small world").unwrap();
+        let mut config = world_file::parse(text, "a small world").unwrap();
+        config.interest = InterestMode::Buckets;
         let mut backend = CpuBackend::new(&config, 1, None).unwrap();
         let mut frame = Frame::new(Tick(0));
         frame.populate(&config);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
-use gpu_kernels::{Backend, Frame, Snapshot, Stage, Ticket};
+use gpu_kernels::{Backend, Frame, Snapshot, Stage, SubmittedTick};
 
 use super::backends::{BackendOptions, Candidate};
 use super::checks::ensure_nothing_dropped;
@@ -164,7 +164,7 @@ fn run_through(
 }
 
 struct InFlight {
-    ticket: Ticket,
+    ticket: SubmittedTick,
     submit: (Duration, Duration),
 }
 

@@ -45,7 +45,7 @@ pub struct Prediction {
     tick_hz: u32,
     /// A correction larger than this is shown at once, in raw units.
     snap: f64,
-    /// Whose states these are; `None` while it is not known.
+    /// The entity that has these states; `None` while it is not known.
     own: Option<EntityId>,
     /// The entity's row after the tick `first`, and after each one up to that of input.
     states: VecDeque<Vec<i32>>,

@@ -12,7 +12,7 @@ pub struct Route {
     /// Of the last server that welcomed the client; `None`: the one that it was given.
     last: Option<String>,
     standby: Option<String>,
-    /// Whose turn it is.
+    /// The address whose turn it is.
     turn: usize,
     /// Rounds of turns that failed since the last welcome.
     failed: u32,

@@ -23,7 +23,7 @@ ZONE = {"name": "text", "area": AREA, "carrier": ("optional", "integer")}
 CHANGING = {"commands": ("list", COMMAND), "notifications": ("list", NOTIFICATION)}
 FORECAST = {"forecast": ("list", "byte")}
 WORLD = {"name": "text", "size": ("list", "signed"), "aoi": "signed", "aoi_leave": "signed",
-         "interest": ("one", "exact", "buckets"), "capacity": "integer", "tick_hz": "integer",
+         "capacity": "integer", "tick_hz": "integer",
          "visible_max": "integer"}
 ATTRIBUTE = {"name": "text", "ty": TYPE, "merge": ("one", "sum", "min", "max", "first", "last"),
              "audience": ("one", "movement", "state", "private", "hidden"), **BOUNDS,

@@ -6,12 +6,11 @@
 //! regions received are left open, as they may have come from there.
 
 use rustc_hash::FxHashMap;
-use shared::{EntityId, InterestMode, Tick};
+use shared::{EntityId, Tick};
 
 use super::history::History;
 use super::notices::KnownEvents;
 use super::record::{BotRecord, EventKey};
-use super::sight::Sight;
 
 /// Checks which bots received which notification in these ticks.
 pub fn check(
@@ -48,12 +47,12 @@ pub fn check(
         });
         let receivers = by_place.map(|(.., place)| *place);
         // Equal notifications may have different areas.
-        let Some(range) = Range::of(&history.sight, receivers).filter(|_| times == 1) else {
+        let Some(range) = Range::of(receivers).filter(|_| times == 1) else {
             history.findings.leave_open();
             continue;
         };
         for (count, bot, record, place) in bots {
-            if range.holds(&history.sight, place) && !record.was_full(*tick) {
+            if range.holds(place) && !record.was_full(*tick) {
                 history.findings.check(count == 1, || {
                     format!(
                         "tick {tick}: bot {bot} at {place:?} did not receive {key:?}, which \
@@ -90,58 +89,32 @@ impl Places {
     }
 }
 
-/// Places that a notification must reach, as it reaches others around them.
+/// Places that a notification must reach, as it reaches others around them: a convex polygon,
+/// counter-clockwise. It may have one or two corners.
 #[derive(Debug)]
-enum Range {
-    /// Buckets from one to another, both included.
-    Buckets([[i64; 2]; 3]),
-    /// A convex polygon, counter-clockwise; it may have one or two corners.
-    Polygon(Vec<[i64; 2]>),
-}
+struct Range(Vec<[i64; 2]>);
 
 impl Range {
     /// The range among the places of its receivers. `None` if there are none, or if
     /// this is not known in a world of three axes.
-    fn of<'a>(sight: &Sight, mut ears: impl Iterator<Item = &'a [i32]>) -> Option<Range> {
-        match sight.interest() {
-            InterestMode::Buckets => {
-                let first = sight.bucket(ears.next()?).map(|bucket| [bucket; 2]);
-                let joined = ears.fold(first, |range, place| {
-                    let bucket = sight.bucket(place);
-                    [0, 1, 2].map(|axis| {
-                        let [low, high] = range[axis];
-                        [low.min(bucket[axis]), high.max(bucket[axis])]
-                    })
-                });
-                Some(Range::Buckets(joined))
-            }
-            InterestMode::Exact => {
-                let points = ears.map(|place| match *place {
-                    [x, y] => Some([i64::from(x), i64::from(y)]),
-                    _ => None,
-                });
-                let points: Vec<_> = points.collect::<Option<_>>()?;
-                (!points.is_empty()).then(|| Range::Polygon(hull(points)))
-            }
-        }
+    fn of<'a>(receivers: impl Iterator<Item = &'a [i32]>) -> Option<Range> {
+        let points = receivers.map(|place| match *place {
+            [x, y] => Some([i64::from(x), i64::from(y)]),
+            _ => None,
+        });
+        let points: Vec<_> = points.collect::<Option<_>>()?;
+        (!points.is_empty()).then(|| Range(hull(points)))
     }
 
-    fn holds(&self, sight: &Sight, place: &[i32]) -> bool {
-        match self {
-            Range::Buckets(range) => {
-                let bucket = sight.bucket(place);
-                (0..3).all(|axis| (range[axis][0]..=range[axis][1]).contains(&bucket[axis]))
-            }
-            Range::Polygon(corners) => {
-                let point = [i64::from(place[0]), i64::from(place[1])];
-                let sides = corners.iter().zip(corners.iter().cycle().skip(1));
-                let mut sides = sides.map(|(a, b)| (*a, *b));
-                match corners.len() {
-                    1 => corners[0] == point,
-                    2 => is_between(corners[0], corners[1], point),
-                    _ => sides.all(|(a, b)| turn(a, b, point) >= 0),
-                }
-            }
+    fn holds(&self, place: &[i32]) -> bool {
+        let corners = &self.0;
+        let point = [i64::from(place[0]), i64::from(place[1])];
+        let sides = corners.iter().zip(corners.iter().cycle().skip(1));
+        let mut sides = sides.map(|(a, b)| (*a, *b));
+        match corners.len() {
+            1 => corners[0] == point,
+            2 => is_between(corners[0], corners[1], point),
+            _ => sides.all(|(a, b)| turn(a, b, point) >= 0),
         }
     }
 }
@@ -189,47 +162,30 @@ fn is_between(a: [i64; 2], b: [i64; 2], point: [i64; 2]) -> bool {
 mod tests {
     use super::*;
 
-    fn range(world: &str, ears: &[[i32; 2]]) -> (Sight, Option<Range>) {
-        let schema = world_file::parse(world, "a test's world").unwrap().schema;
-        let sight = Sight::new(&schema);
-        let range = Range::of(&sight, ears.iter().map(|ear| &ear[..]));
-        (sight, range)
+    fn range(receivers: &[[i32; 2]]) -> Option<Range> {
+        Range::of(receivers.iter().map(|place| &place[..]))
     }
 
     #[test]
-    fn who_stands_among_those_that_heard_must_hear() {
-        let ears = [[0, 0], [10, 0], [0, 10], [10, 10], [5, 5], [5, 0]];
-        let (sight, range) = range("", &ears);
-        let range = range.unwrap();
+    fn bots_among_the_receivers_must_receive() {
+        let range = range(&[[0, 0], [10, 0], [0, 10], [10, 10], [5, 5], [5, 0]]).unwrap();
         for inside in [[5, 5], [0, 0], [10, 5], [3, 10]] {
-            assert!(range.holds(&sight, &inside), "{inside:?}");
+            assert!(range.holds(&inside), "{inside:?}");
         }
         for outside in [[11, 5], [-1, 0], [5, 11]] {
-            assert!(!range.holds(&sight, &outside), "{outside:?}");
+            assert!(!range.holds(&outside), "{outside:?}");
         }
     }
 
     #[test]
-    fn few_ears_bound_a_line_or_a_point() {
-        let (sight, pair) = range("", &[[0, 0], [10, 20]]);
-        let pair = pair.unwrap();
-        assert!(pair.holds(&sight, &[5, 10]) && pair.holds(&sight, &[10, 20]));
-        assert!(!pair.holds(&sight, &[5, 9]) && !pair.holds(&sight, &[15, 30]));
-        let (sight, line) = range("", &[[0, 0], [5, 10], [10, 20]]);
-        let line = line.unwrap();
-        assert!(line.holds(&sight, &[5, 10]) && !line.holds(&sight, &[15, 30]));
-        let (sight, point) = range("", &[[3, 4], [3, 4]]);
-        let point = point.unwrap();
-        assert!(point.holds(&sight, &[3, 4]) && !point.holds(&sight, &[3, 5]));
-        assert!(range("", &[]).1.is_none());
-    }
-
-    #[test]
-    fn whole_buckets_hear_alike() {
-        let world = "[world]\naoi = 1\ninterest = \"buckets\"";
-        let (sight, range) = range(world, &[[4095, 0], [3 * 4096, 0]]);
-        let range = range.unwrap();
-        assert!(range.holds(&sight, &[0, 4095]) && range.holds(&sight, &[4 * 4096 - 1, 7]));
-        assert!(!range.holds(&sight, &[4096, 4096]) && !range.holds(&sight, &[4 * 4096, 0]));
+    fn few_receivers_bound_a_line_or_a_point() {
+        let pair = range(&[[0, 0], [10, 20]]).unwrap();
+        assert!(pair.holds(&[5, 10]) && pair.holds(&[10, 20]));
+        assert!(!pair.holds(&[5, 9]) && !pair.holds(&[15, 30]));
+        let line = range(&[[0, 0], [5, 10], [10, 20]]).unwrap();
+        assert!(line.holds(&[5, 10]) && !line.holds(&[15, 30]));
+        let point = range(&[[3, 4], [3, 4]]).unwrap();
+        assert!(point.holds(&[3, 4]) && !point.holds(&[3, 5]));
+        assert!(range(&[]).is_none());
     }
 }

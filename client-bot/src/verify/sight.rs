@@ -1,14 +1,13 @@
 //! The range of sight of a world's clients, by its schema.
 
 use client_core::Region;
+use shared::Schema;
 use shared::world::schema::KindRegions;
-use shared::{InterestMode, Schema};
 
 /// The range of sight in a world.
 pub struct Sight {
     dimensions: usize,
-    interest: InterestMode,
-    /// The radius of the area of interest, and the edge of a bucket, in raw units.
+    /// The radius of the area of interest, in raw units.
     radius: i64,
     /// By how much entities in view count as nearer, in raw units.
     margin: i64,
@@ -30,33 +29,15 @@ impl Sight {
     pub fn new(schema: &Schema) -> Sight {
         Sight {
             dimensions: schema.dimensions(),
-            interest: schema.world.interest,
             radius: i64::from(schema.world.aoi.raw()),
             margin: i64::from(schema.world.leave_margin()),
             carried: schema.kinds.iter().map(|kind| kind.regions).collect(),
         }
     }
 
-    pub fn interest(&self) -> InterestMode {
-        self.interest
-    }
-
     /// Whether clients of any kind of entity subscribe to a box around it.
     pub fn any_subscribes(&self) -> bool {
         self.carried.iter().any(|kind| kind.subscribes.is_some())
-    }
-
-    /// Whether what is at a place is in the area of interest around another, of this radius.
-    pub fn is_near(&self, own: &[i32], radius: i64, other: &[i32]) -> bool {
-        match self.interest {
-            InterestMode::Exact => squared_distance(own, other) <= radius * radius,
-            InterestMode::Buckets => {
-                let buckets = self.bucket(own).into_iter().zip(self.bucket(other));
-                buckets
-                    .into_iter()
-                    .all(|(own, other)| (own - other).abs() <= 1)
-            }
-        }
     }
 
     /// How far clients see.
@@ -101,20 +82,11 @@ impl Sight {
         let carried = self.carried(own, |kind| kind.subscribes);
         let position = self.corners([0; 3], [1; 3], Some(other.place));
         let publication = self.carried(other, |kind| kind.publishes);
-        self.is_near(own.place, radius, other.place)
+        squared_distance(own.place, other.place) <= radius * radius
             || subscribed.chain(carried).any(|subscription| {
                 overlap(&subscription, &position)
                     || publication.is_some_and(|box_| overlap(&subscription, &box_))
             })
-    }
-
-    /// The number of the bucket of a place along each axis.
-    pub fn bucket(&self, place: &[i32]) -> [i64; 3] {
-        let mut bucket = [0; 3];
-        for (bucket, &axis) in bucket.iter_mut().zip(place) {
-            *bucket = i64::from(axis) / self.radius.max(1);
-        }
-        bucket
     }
 
     /// A box that an entity carries.
@@ -162,18 +134,6 @@ mod tests {
     }
 
     const UNIT: i32 = 4096;
-
-    #[test]
-    fn buckets_are_seen_whole() {
-        let text = "[world]\nsize = [100, 100]\naoi = 10\n";
-        let exact = sight(text);
-        let buckets = sight(&format!("{text}interest = \"buckets\""));
-        let (own, corner) = ([19 * UNIT, 5 * UNIT], [0, 19 * UNIT]);
-        let radius = exact.radius();
-        assert!(!exact.is_near(&own, radius, &corner));
-        assert!(buckets.is_near(&own, radius, &corner));
-        assert!(!buckets.is_near(&own, radius, &[5 * UNIT, 20 * UNIT]));
-    }
 
     #[test]
     fn what_is_published_where_a_client_subscribes_is_seen() {

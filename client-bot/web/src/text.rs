@@ -471,7 +471,7 @@ mod tests {
         assert_eq!(text, "strike had no effect: it rests after its last use");
         assert_eq!(commands, ["strike"]);
         let (text, commands) = report(1, 3, Refusal::Dead);
-        let expected = "move (2 times), strike had no effect: nobody is there to give it";
+        let expected = "move (2 times), strike had no effect: there is no entity to give it";
         assert_eq!(text, expected);
         assert_eq!(commands, ["move", "strike"]);
     }

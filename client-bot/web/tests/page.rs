@@ -68,7 +68,7 @@ fn a_page_is_told_why_it_was_closed_by_a_code_and_not_by_a_sentence() {
     for (code, reason, name, is_tried_again) in [
         (
             9,
-            "thrown out by the operator: stop stealing tokens",
+            "kicked by the operator: stop stealing tokens",
             "kicked",
             false,
         ),

@@ -28,7 +28,7 @@ pub struct Forecast {
 pub struct Foreseen {
     pub kind: CommandKind,
     pub word_count: u16,
-    /// Without what it tells and puts off.
+    /// Without what it sends and schedules.
     pub code: Code,
 }
 
@@ -185,7 +185,7 @@ mod foresee {
         code.has_updates() && !code.draws() && !names_hidden
     }
 
-    /// What it tells and puts off is not for clients.
+    /// What it sends and schedules is not for clients.
     fn own_part(code: &Code) -> Code {
         let mut code = code.clone();
         for (inst, next) in code.insts.iter_mut().zip(1..) {

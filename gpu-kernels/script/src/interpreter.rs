@@ -52,7 +52,7 @@ pub trait Effects: Outgoing {
     fn write(&mut self, _slot: Slot, _column: u16, _value: i32) {}
 }
 
-/// Where the commands that a command puts off go, and its notifications.
+/// Where the commands that a command schedules go, and its notifications.
 pub trait Outgoing {
     /// A command for a later tick; `ticks` is from 1 to [`DELAY_TICKS_MAX`].
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]);
@@ -213,7 +213,7 @@ struct Run<'a, W, E> {
     registers: &'a mut [i32],
     near: &'a mut [Near],
     writes: &'a mut Vec<Written>,
-    /// The commands that it put off, and its notifications.
+    /// The commands that it scheduled, and its notifications.
     afters: usize,
     notifications: usize,
     code: &'a Code,

@@ -167,17 +167,17 @@ impl WriteOp {
 
 /// The most writes of a run of an atomic command.
 pub const WRITES_MAX: usize = 256;
-/// The most commands that a run of an atomic command puts off, and the most notifications: one
+/// The most commands that a run of an atomic command schedules, and the most notifications: one
 /// with more overruns.
 pub const EFFECTS_MAX: usize = 8;
 
-/// A command that a command puts off.
+/// A command that a command schedules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct After {
     /// 1 to [`DELAY_TICKS_MAX`](shared::world::config::DELAY_TICKS_MAX), to which it is
     /// clamped.
     pub ticks: Operand,
-    /// The slot of the entity that is to give it; nothing is put off for [`NOBODY`]. `None`
+    /// The slot of the entity that is to give it; nothing is scheduled for [`NOBODY`]. `None`
     /// for commands that no entity gives.
     pub actor: Option<Operand>,
     pub command: u16,
@@ -198,7 +198,7 @@ pub struct Notify {
     pub words: Vec<Operand>,
 }
 
-/// The most words of a command that is put off.
+/// The most arguments of a scheduled command.
 pub const TIMED_WORDS_MAX: usize = 5;
 /// The longest radius of `near`: beyond any edge of a world.
 pub const NEAR_RADIUS_MAX: i32 = (1 << 30) - 1;
@@ -413,7 +413,7 @@ impl Code {
         }
     }
 
-    /// The commands that it may put off.
+    /// The commands that it may schedule.
     pub fn afters(&self) -> impl Iterator<Item = &After> {
         self.insts.iter().filter_map(|inst| match inst {
             Inst::After(after) => Some(after),

@@ -58,7 +58,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// Whether it asks where entities were, or is told what its client saw.
+    /// Whether it asks where entities were, or gets what its client saw.
     pub fn rewinds(&self) -> bool {
         let asks = |inst: &Inst| matches!(inst, Inst::Past(..));
         self.schema.is_given() && self.schema.seen_word().is_some()

@@ -6,7 +6,7 @@
 //! | `loops` | loops, and what leaves them |
 //! | `expression` | operators, names, attributes, `if`, `match` |
 //! | `call` | helper functions and built-in functions |
-//! | `effect` | updates, commands that are put off, notifications |
+//! | `effect` | updates, scheduled commands, notifications |
 //! | `atomic` | what only atomic commands have |
 //! | `send` | commands that a client sends |
 //! | `testing` | what only tests do |
@@ -92,7 +92,7 @@ pub struct Lower<'a> {
 enum Line {
     Inst(Inst),
     Label(u32),
-    /// A loop, a call, a notification or a command that is put off.
+    /// A loop, a call, a notification or a scheduled command.
     Step {
         in_loop: bool,
     },

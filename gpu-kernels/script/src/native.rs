@@ -2,7 +2,7 @@
 //! change. The [`interpreter`](crate::interpreter) says what each instruction means.
 //!
 //! A command becomes a function. It writes its updates to where there is room for them, tells
-//! how many it has, and passes the commands that it puts off and its notifications to the
+//! how many it has, and passes the commands that it schedules and its notifications to the
 //! [`Host`]. An atomic one changes the world's rows, and writes there what was in them, so that
 //! its caller can undo that.
 //!

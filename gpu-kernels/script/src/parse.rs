@@ -48,7 +48,7 @@ pub struct Function {
     pub span: Span,
     pub is_public: bool,
     pub doc: String,
-    /// Who may give it; `None`: a helper, not a command.
+    /// What may give it; `None`: a helper, not a command.
     pub senders: Option<shared::Senders>,
     /// When the world gives it by itself: no two of these happen at once.
     pub hooks: Vec<HookItem>,

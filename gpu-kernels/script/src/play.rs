@@ -1,6 +1,6 @@
 //! What a client does, as a script: `fn act()` in the language of commands.
 //!
-//! `me` is the client's entity. The world is what the client was told of, and its only
+//! `me` is the client's entity. The world is what the client was sent, and its only
 //! effects are commands that are sent: `send(strike(target))`, with the arguments of the
 //! command except `me`. Everything else that a command of a world does is rejected.
 

@@ -15,7 +15,7 @@
 //! | `entities` | references, attributes, distances |
 //! | `near` | visits of what is near |
 //! | `random` | random numbers |
-//! | `effects` | updates, commands put off, notifications |
+//! | `effects` | updates, scheduled commands, notifications |
 //! | `atomic` | the kernels of all atomic commands: keys, and workers that run them |
 //! | `turn` | one run of an atomic command: its writes, and how it ends |
 //! | `memory` | parameters and loads |

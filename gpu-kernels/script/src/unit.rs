@@ -65,7 +65,7 @@ pub struct Form {
     pub fields: Vec<(String, Type)>,
 }
 
-/// Why a notification can't be told of.
+/// Why a notification can't be sent.
 pub struct WrongForm {
     pub message: String,
     pub label: String,

@@ -152,7 +152,7 @@ struct Nothing;
 
 impl Outgoing for Nothing {
     fn after(&mut self, _: u32, _: EntityId, _: u16, _: &[i32]) {
-        panic!("a forecast puts off nothing");
+        panic!("a forecast schedules nothing");
     }
 
     fn notify(&mut self, _: u16, _: EntityId, _: Option<([i32; 3], i32)>, _: &[i32]) {

@@ -1,4 +1,4 @@
-//! What designers are told of mistakes that are between texts, or between texts and a world file.
+//! Messages to designers about mistakes between texts, or between texts and a world file.
 
 use script::Problem;
 use script::logic::with_logic;

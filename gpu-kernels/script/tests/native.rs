@@ -31,7 +31,10 @@ fn random_commands_run_alike() {
         share(|done| done.updates.as_ref().is_some_and(|u| !u.is_empty())) > 30,
         "updates"
     );
-    assert!(share(|done| !done.told.is_empty()) > 30, "after and notify");
+    assert!(
+        share(|done| !done.emitted.is_empty()) > 30,
+        "after and notify"
+    );
 }
 
 /// Compares the runs of a command that a seed gives, with all instructions, in worlds that
@@ -373,11 +376,11 @@ impl World for Table<'_> {
 struct Done {
     /// None after an overrun.
     updates: Option<Vec<(u32, u32)>>,
-    told: Vec<Told>,
+    emitted: Vec<Emitted>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Told {
+enum Emitted {
     After(u32, EntityId, u16, Vec<i32>),
     Notify(u16, EntityId, Option<([i32; 3], i32)>, Vec<i32>),
 }
@@ -385,7 +388,7 @@ enum Told {
 struct Recorder<'a> {
     table: &'a Table<'a>,
     updates: Vec<(u32, u32)>,
-    told: Vec<Told>,
+    emitted: Vec<Emitted>,
 }
 
 impl<'a> Recorder<'a> {
@@ -393,7 +396,7 @@ impl<'a> Recorder<'a> {
         Recorder {
             table,
             updates: vec![],
-            told: vec![],
+            emitted: vec![],
         }
     }
 }
@@ -404,7 +407,7 @@ struct Left {
     result: Result<(), NoEffect>,
     rows: Vec<i32>,
     /// Nothing, if it has no effect.
-    told: Vec<Told>,
+    emitted: Vec<Emitted>,
 }
 
 impl Effects for Recorder<'_> {
@@ -420,8 +423,8 @@ impl Effects for Recorder<'_> {
 
 impl Outgoing for Recorder<'_> {
     fn after(&mut self, ticks: u32, entity: EntityId, kind: u16, words: &[i32]) {
-        self.told
-            .push(Told::After(ticks, entity, kind, words.to_vec()));
+        self.emitted
+            .push(Emitted::After(ticks, entity, kind, words.to_vec()));
     }
 
     fn notify(
@@ -431,8 +434,8 @@ impl Outgoing for Recorder<'_> {
         area: Option<([i32; 3], i32)>,
         words: &[i32],
     ) {
-        self.told
-            .push(Told::Notify(kind, source, area, words.to_vec()));
+        self.emitted
+            .push(Emitted::Notify(kind, source, area, words.to_vec()));
     }
 }
 
@@ -466,7 +469,7 @@ impl Run<'_> {
         let result = Interpreter::default().run(self.code, space, table, &invocation, &mut effects);
         Done {
             updates: result.ok().map(|()| effects.updates),
-            told: effects.told,
+            emitted: effects.emitted,
         }
     }
 
@@ -479,14 +482,18 @@ impl Run<'_> {
             random: self.random,
         };
         let count = thread.run(7, &call, &mut []);
-        let told = std::mem::take(&mut thread.host_mut().told);
+        let emitted = std::mem::take(&mut thread.host_mut().emitted);
         let updates = count.ok().map(|count| {
             let mut out = vec![(99, 99); count];
             assert_eq!(thread.run(7, &call, &mut out), Ok(count));
-            assert_eq!(thread.host().told, told, "where updates go changes nothing");
+            assert_eq!(
+                thread.host().emitted,
+                emitted,
+                "where updates go changes nothing"
+            );
             out
         });
-        Done { updates, told }
+        Done { updates, emitted }
     }
 
     fn interpreted_atomic(&self, table: &Table<'_>) -> Left {
@@ -509,7 +516,7 @@ impl Run<'_> {
         Left {
             result,
             rows,
-            told: result.map_or(vec![], |()| effects.told),
+            emitted: result.map_or(vec![], |()| effects.emitted),
         }
     }
 
@@ -531,15 +538,15 @@ impl Run<'_> {
         };
         let mut log = vec![(99, 99); WRITES_MAX];
         let ended = thread.run_atomic(7, &call, table.keys, &mut log);
-        let mut told = std::mem::take(&mut thread.host_mut().told);
+        let mut emitted = std::mem::take(&mut thread.host_mut().emitted);
         if ended.result.is_err() {
             thread.undo(&log[..ended.writes]);
-            told.clear();
+            emitted.clear();
         }
         Left {
             result: ended.result,
             rows: changed,
-            told,
+            emitted,
         }
     }
 }

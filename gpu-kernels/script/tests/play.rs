@@ -1,4 +1,4 @@
-//! What clients' scripts mean, and what they are told of their mistakes.
+//! What clients' scripts mean, and messages about their mistakes.
 
 use crate::common::{TestWorld, schema};
 use script::interpreter::Interpreter;
@@ -118,7 +118,7 @@ fn what_only_a_world_does_is_rejected_with_the_way_out() {
             "no commands of its own",
         ),
         ("struct Cry { n: i32 } fn act() {}", "tells nobody"),
-        ("fn act() { let n = me.secret; }", "no client is told of it"),
+        ("fn act() { let n = me.secret; }", "no client is sent it"),
         (
             "fn help() { send(heal(me)); } fn act() { help(); }",
             "there is no `me` here",

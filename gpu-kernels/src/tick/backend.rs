@@ -51,10 +51,10 @@ pub trait Backend: Send {
 
     /// Starts the next tick. At most two may be in flight. If the frame names scripts that
     /// were not handed over, they are compiled first.
-    fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError>;
+    fn submit(&mut self, frame: &Frame) -> Result<SubmittedTick, TickError>;
 
     /// Waits for a tick and returns its output.
-    fn collect(&mut self, ticket: Ticket) -> Result<Arc<TickOutput>, TickError>;
+    fn collect(&mut self, ticket: SubmittedTick) -> Result<Arc<TickOutput>, TickError>;
 
     /// Whether the ticks that are submitted from here on are sent to no client. Then deliveries
     /// and hearings are not found, and known sets stay as they are; all else is the
@@ -94,4 +94,4 @@ pub trait Backend: Send {
 
 /// A tick that was submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket(pub(crate) Tick);
+pub struct SubmittedTick(pub(crate) Tick);

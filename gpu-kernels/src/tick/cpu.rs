@@ -37,7 +37,7 @@ use shared::world::logic::LogicConfig;
 use shared::{ClientRow, CommandKind, Slot, Tick, WorldConfig};
 
 use crate::logic::{Catalog, CompiledLogic, Engine, LogicCompiler, ScriptError, Scripts};
-use crate::tick::backend::{Backend, DueCommands, Ticket};
+use crate::tick::backend::{Backend, DueCommands, SubmittedTick};
 use crate::tick::deferred::DeferredCommand;
 use crate::tick::error::{RestoreError, StartError, TickError};
 use crate::tick::frame::{Frame, Observer};
@@ -262,7 +262,7 @@ impl Backend for CpuBackend {
         self.staged = Some(logic);
     }
 
-    fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError> {
+    fn submit(&mut self, frame: &Frame) -> Result<SubmittedTick, TickError> {
         let tick = self.state.tick;
         if self.in_flight.len() == 2 {
             return Err(TickError::TooManyInFlight);
@@ -291,10 +291,10 @@ impl Backend for CpuBackend {
         }
         self.outputs[tick.0 as usize % 2] = buffer;
         self.in_flight.push(tick);
-        Ok(Ticket(tick))
+        Ok(SubmittedTick(tick))
     }
 
-    fn collect(&mut self, ticket: Ticket) -> Result<Arc<TickOutput>, TickError> {
+    fn collect(&mut self, ticket: SubmittedTick) -> Result<Arc<TickOutput>, TickError> {
         let Some(i) = self.in_flight.iter().position(|&t| t == ticket.0) else {
             return Err(TickError::NotInFlight(ticket.0));
         };

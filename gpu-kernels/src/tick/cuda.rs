@@ -107,7 +107,7 @@ struct Part {
     stamp: u32,
     /// Client rows from this on were never used.
     clients_used: u32,
-    /// Nobody is told of ticks.
+    /// No client is sent a tick.
     is_quiet: bool,
     /// How many entities each client of the part sees, in a tick that cuts follow.
     seen: HostVec<u32>,

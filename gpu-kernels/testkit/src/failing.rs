@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
 use gpu_kernels::tick::fault::Fault;
 use gpu_kernels::{
-    Backend, Frame, RestoreError, Snapshot, Stage, StateHash, TickError, TickOutput, Ticket,
+    Backend, Frame, RestoreError, Snapshot, Stage, StateHash, SubmittedTick, TickError, TickOutput,
 };
 use shared::Tick;
 
@@ -60,7 +60,7 @@ impl Backend for FailingBackend {
         self.backend.stage(logic);
     }
 
-    fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError> {
+    fn submit(&mut self, frame: &Frame) -> Result<SubmittedTick, TickError> {
         self.check()?;
         // The state has changed by then, as on a GPU.
         let ticket = self.backend.submit(frame)?;
@@ -68,7 +68,7 @@ impl Backend for FailingBackend {
         Ok(ticket)
     }
 
-    fn collect(&mut self, ticket: Ticket) -> Result<Arc<TickOutput>, TickError> {
+    fn collect(&mut self, ticket: SubmittedTick) -> Result<Arc<TickOutput>, TickError> {
         self.check()?;
         let output = self.backend.collect(ticket)?;
         self.reach(output.tick, &[Stage::Download])?;

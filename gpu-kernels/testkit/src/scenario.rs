@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target};
 use script::builtin;
-use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, InterestMode, Tick, WorldConfig};
 
 use crate::dice::Dice;
 use crate::rules::Rules;
@@ -163,17 +163,19 @@ pub fn stroll(entities: u32, clients: u32) -> Scenario {
 pub fn crowd(entities: u32, clients: u32) -> Scenario {
     let file = format!(
         "[world]\nsize = [70.5, 45.0]\naoi = 15.0\ncapacity = {entities}\nvisible_max = 0\n\
-         interest = \"buckets\"\nseed = 12\n[limits]\ndeliveries_per_tick = {}\n\
+         seed = 12\n[limits]\ndeliveries_per_tick = {}\n\
          [[kind]]\nname = \"walker\"\npopulation = {entities}\n",
         u64::from(clients) * u64::from(entities) / 3,
     );
-    Scenario::new("crowd", 30, clients, &file, |scenario, frame| {
+    let mut scenario = Scenario::new("crowd", 30, clients, &file, |scenario, frame| {
         for entity in scenario.everyone() {
             if !scenario.dice.once_in(3) {
                 scenario.walk(frame, entity);
             }
         }
-    })
+    });
+    scenario.config.interest = InterestMode::Buckets;
+    scenario
 }
 
 /// Soldiers stand close and strike, blast and heal each other.
@@ -210,16 +212,18 @@ pub fn space(entities: u32, clients: u32) -> Scenario {
     let each = entities / 2;
     let file = format!(
         "[world]\nsize = [150.0, 120.0, 90.0]\naoi = 25.0\ncapacity = {entities}\n\
-         visible_max = 16\ninterest = \"buckets\"\nseed = 14\n\
+         visible_max = 16\nseed = 14\n\
          [[kind]]\nname = \"walker\"\npopulation = {each}\n\
          [[kind]]\nname = \"npc\"\npopulation = {each}\n\
          [[every]]\nkind = \"npc\"\nticks = 3\ncommand = \"roam\"\n"
     );
-    Scenario::new("space", 60, clients, &file, |scenario, frame| {
+    let mut scenario = Scenario::new("space", 60, clients, &file, |scenario, frame| {
         for entity in scenario.of_kind(0) {
             scenario.walk(frame, entity);
         }
-    })
+    });
+    scenario.config.interest = InterestMode::Buckets;
+    scenario
 }
 
 /// Many persons pick few things up and put them down.

@@ -221,7 +221,7 @@ fn filters_that_never_match_have_an_equal_share_and_take_nothing_from_others() {
                 "{:?}",
                 heard.costs
             );
-            // They are told that there may have been more.
+            // They are sent that there may have been more.
             assert_eq!(heard.cut, (0..GREEDY).collect::<Vec<_>>(), "tick {tick}");
         }
     }

@@ -4,7 +4,7 @@ use gpu_kernels::TickOutput;
 use gpu_kernels::listen::Before;
 use shared::{EntityId, Slot, WorldConfig};
 
-/// The newest attributes of all slots, as far as outputs have told them.
+/// The newest attributes of all slots, as far as outputs have had them.
 #[derive(Clone)]
 pub struct Mirror {
     pub ids: Vec<EntityId>,

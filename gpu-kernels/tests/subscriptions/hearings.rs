@@ -2,7 +2,7 @@
 
 use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target};
 use script::builtin;
-use shared::{ClientRow, CommandKind, Slot, Tick};
+use shared::{ClientRow, CommandKind, InterestMode, Slot, Tick};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
 
@@ -208,8 +208,7 @@ fn clients_hear_in_worlds_without_regions() {
 
 #[test]
 fn in_bucket_worlds_a_shout_that_reaches_into_a_seen_bucket_is_heard() {
-    let world = "interest = \"buckets\"";
-    let mut table = Table::without_regions(world, SHOUTS);
+    let mut table = Table::with_whole_buckets(SHOUTS);
     // Its own bucket goes from 100 to 110, so it perceives from 90 to 120.
     table.watch(0, Some(Target::Point([HERE + UNIT, HERE + UNIT, 0])));
     table.birth([HERE + 25 * UNIT, HERE + 25 * UNIT]);
@@ -254,14 +253,15 @@ fn a_blast_is_heard_where_it_strikes() {
 }
 
 /// Many clients and many shouters, near and far.
-fn play_large(world: &str, regions_per_client: u32, hearings: u32) {
+fn play_large(interest: InterestMode, regions_per_client: u32, hearings: u32) {
     let text = format!(
-        "[world]\nsize = [300.0, 300.0]\naoi = 12\ncapacity = 2000\nvisible_max = 4\n{world}\n\
-         [limits]\nclients = 300\nregions_per_client = {regions_per_client}\n\
+        "[world]\nsize = [300.0, 300.0]\naoi = 12\ncapacity = 2000\nvisible_max = 4\n[limits]\nclients = 300\nregions_per_client = {regions_per_client}\n\
          client_hearings_per_tick = {hearings}\n{SHOUTS}\
          [[kind]]\nname = \"crier\"\npopulation = 2000\n"
     );
-    let mut parity = Parity::new(&world_file::parse(&text, "test").unwrap());
+    let mut config = world_file::parse(&text, "test").unwrap();
+    config.interest = interest;
+    let mut parity = Parity::new(&config);
     let mut dice = Dice::new(u64::from(hearings));
     let mut sums = (0, 0);
     for tick in 0..4 {
@@ -311,22 +311,22 @@ fn play_large(world: &str, regions_per_client: u32, hearings: u32) {
 
 #[test]
 fn a_large_crowd_that_may_hear_little_agrees() {
-    play_large("", 2, 5);
+    play_large(InterestMode::Exact, 2, 5);
 }
 
 #[test]
 fn a_large_crowd_that_may_hear_much_agrees() {
-    play_large("", 2, 200);
+    play_large(InterestMode::Exact, 2, 200);
 }
 
 #[test]
 fn a_large_crowd_without_regions_agrees() {
-    play_large("", 0, 70);
+    play_large(InterestMode::Exact, 0, 70);
 }
 
 #[test]
 fn a_large_crowd_in_buckets_agrees() {
-    play_large("interest = \"buckets\"", 0, 100);
+    play_large(InterestMode::Buckets, 0, 100);
 }
 
 /// More than fit one group of blocks, and the highest possible limit of a client.

@@ -49,7 +49,7 @@ fn an_entity_in_sight_and_in_a_region_enters_once_and_leaves_when_out_of_both() 
     };
     assert_eq!(walk(&mut table, 2), [update(1)]);
     assert_eq!(walk(&mut table, 2), [update(1)]);
-    // From now on, it goes on as it was told.
+    // From now on, it stays on its course.
     assert_eq!(walk(&mut table, 2), []);
     assert_eq!(walk(&mut table, 2), []);
     // At 13, out of sight and in the region; at 15, out of both.

@@ -4,7 +4,7 @@ use gpu_kernels::{
     Delivery, Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target,
 };
 use script::builtin;
-use shared::{ClientRow, CommandKind, EntityId, Tick};
+use shared::{ClientRow, CommandKind, EntityId, InterestMode, Tick};
 use testkit::oracle::OracleOutput;
 use testkit::parity::Parity;
 use testkit::scripts::without_limits;
@@ -25,11 +25,22 @@ impl Table {
 
     /// As [`Table::new`], without regions.
     pub fn without_regions(world: &str, limits: &str) -> Table {
+        Table::of(world, limits, InterestMode::Exact)
+    }
+
+    /// As [`Table::without_regions`], and observers see whole buckets.
+    pub fn with_whole_buckets(limits: &str) -> Table {
+        Table::of("", limits, InterestMode::Buckets)
+    }
+
+    fn of(world: &str, limits: &str, interest: InterestMode) -> Table {
         let text = format!(
             "[world]\nsize = [1000.0, 1000.0]\naoi = 10.0\ncapacity = 8\n{world}\n\
              [limits]\nclients = 2\n{limits}"
         );
-        let config = world_file::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+        let config = world_file::parse(&text, "test");
+        let mut config = config.unwrap_or_else(|error| panic!("{error}"));
+        config.interest = interest;
         Table {
             // Some give many commands in a tick.
             parity: Parity::new(&without_limits(&config)),

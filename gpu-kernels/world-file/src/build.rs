@@ -6,7 +6,7 @@ use shared::wire::control::{
     ADDRESS_BYTES_MAX, FORECAST_BYTES_MAX, Quotas, WELCOME_BYTES_MAX, Welcome,
 };
 use shared::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
-use shared::world::config::{VISIBLE_MAX, WorldConfig};
+use shared::world::config::{InterestMode, VISIBLE_MAX, WorldConfig};
 use shared::world::fixed::Fixed;
 use shared::world::id::{CAPACITY_MAX, EntityId, Tick};
 use shared::world::schema::{Schema, WorldInfo};
@@ -164,6 +164,7 @@ pub(super) fn build(
     };
     let config = WorldConfig {
         seed: raw.world.seed,
+        interest: InterestMode::Exact,
         player_kind,
         populations,
         spawns,
@@ -208,7 +209,6 @@ fn info(raw: &raw::Section, problems: &mut Problems) -> WorldInfo {
         size,
         aoi,
         aoi_leave: problems.take_or(aoi, interest::aoi_leave(raw, aoi)),
-        interest: raw.interest,
         capacity: problems.take_or(
             CAPACITY_MAX - 1,
             in_range("world.capacity", raw.capacity, 1, CAPACITY_MAX - 1),

@@ -79,7 +79,7 @@ fn every_one(
     };
     let own_place = match raw.at {
         None => None,
-        Some(raw::Place::Own) => Some(point(schema, &format!("{key}.at"), command)?),
+        Some(raw::RulePoint::Own) => Some(point(schema, &format!("{key}.at"), command)?),
     };
     let axes = schema.dimensions();
     let own = own_place.map_or(0..0, |place| place..place + axes);

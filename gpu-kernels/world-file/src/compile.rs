@@ -24,7 +24,7 @@ pub struct Declared {
     pub word_columns: Vec<Vec<Option<u16>>>,
     /// Whether any command puts commands off.
     pub puts_off: bool,
-    /// Whether any command asks where entities were, or is told what its client saw.
+    /// Whether any command asks where entities were, or gets what its client saw.
     pub rewinds: bool,
     /// What in the texts needs limits above 0.
     pub reasons: Reasons,
@@ -111,13 +111,13 @@ fn reasons(logic: &Logic) -> Reasons {
     Reasons {
         timed_commands: first(
             &puts_off,
-            "puts a command off by `after`, `spawn` or `despawn`",
+            "schedules a command by `after`, `spawn` or `despawn`",
         )
         .or_else(|| first(&is_hook, "is a hook")),
         rewind_ticks: first(&asks, "uses `was_within`")
             .or_else(|| first(&|c| c.rewinds(), "has a parameter `seen`")),
         atomic_per_tick: first(&|c| c.atomic.is_some(), "is atomic"),
-        notifications_per_tick: first(&tells, "tells clients of something by `tell`"),
+        notifications_per_tick: first(&tells, "notifies clients by `tell`"),
     }
 }
 

@@ -74,7 +74,7 @@ fn falls_at_key(kind: &Kind, attribute: &raw::Attribute) -> String {
     format!("kind.{}.attributes.{}.falls_at", kind.name, attribute.name)
 }
 
-/// The column whose new owners are told of: `tells_owner` of an attribute.
+/// The column whose new owners give a notification: `tells_owner` of an attribute.
 pub(super) fn tells_owner(schema: &Schema, raw: &[raw::Kind]) -> Result<Option<u16>, Problem> {
     let mut found: Option<&str> = None;
     let all = raw

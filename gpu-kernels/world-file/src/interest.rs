@@ -2,7 +2,6 @@
 
 use shared::world::config::Spectators;
 use shared::world::fixed::Fixed;
-use shared::world::schema::InterestMode;
 
 use super::check::{Problem, SIZE_MAX, fixed, problem, unexpected};
 use super::raw;
@@ -19,12 +18,6 @@ pub(super) fn aoi_leave(raw: &raw::Section, aoi: Fixed) -> Result<Fixed, Problem
         let aoi = aoi.to_f64();
         let most = (aoi * LEAVE_IN_AOIS_MAX as f64).min(SIZE_MAX);
         return unexpected(key, found, format!("{aoi} to {most}"));
-    }
-    if leave > aoi && raw.interest == InterestMode::Buckets {
-        return problem(
-            key,
-            "whole buckets have no distance; expected `interest = \"exact\"`",
-        );
     }
     if leave > aoi && raw.visible_max == 0 {
         let message = "clients that remember nothing, as with visible_max = 0, know no entity \

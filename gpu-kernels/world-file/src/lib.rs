@@ -16,7 +16,7 @@
 //! | `read` | reads the keys, part by part |
 //! | `lines` | where the file has its keys |
 //! | `shape` | what is wrong with the type of a value, without the names of Rust's |
-//! | `mend` | goes on behind keys that have problems |
+//! | `mend` | reads behind keys that have problems |
 //! | `build` | the order of the checks; `[world]` |
 //! | `kinds` | `[[kind]]`: kinds and attributes |
 //! | `names` | names of attributes |

@@ -8,12 +8,12 @@ use toml::de::{DeTable, DeValue};
 /// The places of all keys of a file, by the names that problems have for them.
 pub(super) struct Lines<'a> {
     text: &'a str,
-    keys: Vec<Place>,
+    keys: Vec<KeySpan>,
     /// Where each line begins.
     starts: Vec<usize>,
 }
 
-struct Place {
+struct KeySpan {
     key: String,
     /// From the key to the end of its value.
     span: Range<usize>,
@@ -58,7 +58,7 @@ impl<'a> Lines<'a> {
         // After the keys in it, of which a place may be one.
         let span = start..value.span().end.max(start + 1);
         let is_table = value.get_ref().is_table();
-        self.keys.push(Place {
+        self.keys.push(KeySpan {
             key,
             span,
             is_table,
@@ -67,7 +67,7 @@ impl<'a> Lines<'a> {
 
     /// The line of a key, from 1, or of the nearest one around it that the file has.
     pub fn line(&self, key: &str) -> Option<usize> {
-        let is_around = |place: &&Place| {
+        let is_around = |place: &&KeySpan| {
             let rest = key.strip_prefix(&place.key);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };

@@ -1,4 +1,4 @@
-//! The keys of `[world]` that say how movement is told.
+//! The keys of `[world]` that say how movement is sent.
 
 use shared::world::attribute::AttributeType;
 use shared::world::config::Motion;
@@ -7,7 +7,7 @@ use shared::world::schema::Schema;
 use super::check::{Problem, Problems, SIZE_MAX, fixed, place, problem, unexpected};
 use super::{kinds, raw};
 
-/// How movement is told: `motion`, `wire_tolerance` and `velocity`.
+/// How movement is sent: `motion`, `wire_tolerance` and `velocity`.
 pub(super) fn motion(
     schema: &Schema,
     raw: &raw::Section,
@@ -15,7 +15,7 @@ pub(super) fn motion(
 ) -> Option<Motion> {
     let remembers = schema.world.visible_max > 0;
     if raw.motion == Some(true) && !remembers {
-        let message = "clients that are told of changes only, as with visible_max = 0, can't \
+        let message = "clients that are sent changes only, as with visible_max = 0, can't \
                        know the course of who comes into view";
         problems.take::<()>(problem("world.motion", message));
     }

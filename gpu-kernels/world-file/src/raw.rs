@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use shared::world::attribute::{AttributeType, Audience, MergeRule};
 use shared::world::logic::Budget;
-use shared::world::schema::InterestMode;
 
 use super::ranges;
 
@@ -33,7 +32,6 @@ pub struct Section {
     pub tick_hz: u32,
     pub seed: u64,
     pub visible_max: u32,
-    pub interest: InterestMode,
     pub player_kind: Option<String>,
     pub motion: Option<bool>,
     pub wire_tolerance: f64,
@@ -54,7 +52,6 @@ impl Default for Section {
             tick_hz: 10,
             seed: 1,
             visible_max: 256,
-            interest: InterestMode::Exact,
             player_kind: None,
             motion: None,
             wire_tolerance: 0.0,
@@ -176,13 +173,13 @@ pub struct Every {
     pub command: String,
     #[serde(default)]
     pub words: Vec<toml::Value>,
-    pub at: Option<Place>,
+    pub at: Option<RulePoint>,
 }
 
 /// Where the point of a rule's command is.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum RulePoint {
     /// Where the entity is.
     Own,
 }

@@ -1,7 +1,7 @@
 //! Regions: how many a client may have, how large, and which kinds are born with some.
 
 use shared::world::fixed::Fixed;
-use shared::world::schema::{InterestMode, KindRegions, Schema, WorldInfo};
+use shared::world::schema::{KindRegions, Schema, WorldInfo};
 
 use super::check::{Problem, Problems, SIZE_MAX, fixed, unexpected};
 use super::ranges::{Limits, Ranges};
@@ -30,15 +30,6 @@ pub(super) fn limits(
             "limits.entity_regions",
             false,
             "true, since a kind has `publishes` or `subscribes`",
-        ));
-    }
-    let per_client = ranges.regions_per_client.value(given.regions_per_client);
-    // Whole buckets have no distance by which to find the nearest entities.
-    if world.interest == InterestMode::Buckets && (per_client > 0 || of_entities) {
-        problems.take::<()>(unexpected(
-            "world.interest",
-            "\"buckets\"",
-            "\"exact\" in a world with regions",
         ));
     }
     edge_max.unwrap_or(Fixed::MAX)

@@ -1,4 +1,4 @@
-//! `wire_step`: how exactly clients are told of movement.
+//! `wire_step`: the precision of movement on the wire.
 
 use shared::world::attribute::{Attribute, Audience};
 use shared::world::fixed::Fixed;
@@ -27,7 +27,7 @@ pub(super) fn of_attribute(key: &str, raw: &raw::Attribute) -> Result<u32, Probl
         Audience::Movement if raw.ty.is_number() => {
             step(&key, given, raw.ty.fraction_bits(), STEP_MAX)
         }
-        _ => problem(key, "only numbers of audience movement are told in steps"),
+        _ => problem(key, "only numbers of audience movement are sent in steps"),
     }
 }
 
@@ -43,6 +43,6 @@ fn step(key: &str, given: f64, fraction_bits: u32, max: u32) -> Result<u32, Prob
     }
 }
 
-/// A unit: corners are told in units.
+/// A unit: corners are sent in units.
 const POSITION_MAX: u32 = Fixed::FRACTION_BITS;
 const STEP_MAX: u32 = Attribute::STEP_MAX;

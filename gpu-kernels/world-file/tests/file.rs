@@ -64,10 +64,6 @@ fn regions_default_to_none_and_kinds_with_some_allow_them() {
 fn regions_that_contradict_each_other_are_rejected() {
     let cases = [
         (
-            "[world]\ninterest = \"buckets\"\n[limits]\nregions_per_client = 1",
-            "world.interest: expected \"exact\" in a world with regions, found \"buckets\"",
-        ),
-        (
             "[limits]\nregions_per_client = 65",
             "limits.regions_per_client: expected 0 to 64, found 65",
         ),
@@ -119,7 +115,7 @@ fn movement_is_told_as_courses_where_clients_remember() {
     let cases = [
         (
             "motion = true\nvisible_max = 0",
-            "world.motion: clients that are told of changes only, as with visible_max = 0, \
+            "world.motion: clients that are sent changes only, as with visible_max = 0, \
              can't know the course of who comes into view",
         ),
         (
@@ -165,7 +161,7 @@ fn known_entities_leave_at_most_twice_as_far_away_as_they_enter() {
         leave("aoi_leave = 40").unwrap(),
         Fixed::from_f64(40.0).unwrap()
     );
-    assert!(leave("aoi_leave = 33.3\ninterest = \"buckets\"").is_ok());
+    assert!(leave("aoi_leave = 33.3").is_ok());
     let cases = [
         (
             "aoi_leave = 30",
@@ -174,10 +170,6 @@ fn known_entities_leave_at_most_twice_as_far_away_as_they_enter() {
         (
             "aoi_leave = 70",
             "expected 33.300048828125 to 66.60009765625, found 70",
-        ),
-        (
-            "aoi_leave = 40\ninterest = \"buckets\"",
-            "whole buckets have no distance; expected `interest = \"exact\"`",
         ),
         (
             "aoi_leave = 40\nvisible_max = 0",
@@ -232,7 +224,7 @@ fn errors_name_the_file_the_key_and_what_was_expected() {
         ),
         (
             "[limits]\ntimed_commands = 0\n[commands]\nblast.ember_ticks = 1",
-            "limits.timed_commands: `blast` of blast.rs puts a command off by `after`, `spawn` or \
+            "limits.timed_commands: `blast` of blast.rs schedules a command by `after`, `spawn` or \
              `despawn`, which needs this limit: expected 1 to 2147483647, found 0",
         ),
         (
@@ -241,7 +233,7 @@ fn errors_name_the_file_the_key_and_what_was_expected() {
         ),
         (
             "[limits]\nnotifications_per_tick = 0\n[commands]\nshout.radius_max = 1",
-            "limits.notifications_per_tick: `shout` of shout.rs tells clients of something by \
+            "limits.notifications_per_tick: `shout` of shout.rs notifies clients by \
              `tell`, which needs this limit: expected 1 to 2147483647, found 0",
         ),
         (
@@ -842,7 +834,10 @@ fn where_there_is_no_name_to_choose_from_no_empty_list_is_shown() {
 fn a_limit_that_a_script_needs_names_the_script() {
     let told = shown("[limits]\ntimed_commands = 0\n[logic]\nbuiltin = [\"poison\"]");
     assert!(told.contains("limits.timed_commands: `"), "{told}");
-    assert!(told.contains(".rs puts a command off by `after`"), "{told}");
+    assert!(
+        told.contains(".rs schedules a command by `after`"),
+        "{told}"
+    );
 }
 
 #[test]

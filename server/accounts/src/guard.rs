@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use platform::rate_limit::RateLimit;
 use platform::renewal::Shared;
 use shared::wire::close::Close;
 use thiserror::Error;
@@ -43,8 +44,8 @@ struct State {
     bans: Bans,
     /// How many clients of a network are in.
     clients: HashMap<Network, u32>,
-    /// Recent arrivals: when those of an account would have come at an even rate.
-    arrivals: HashMap<Account, Instant>,
+    /// The limits of accounts that have arrived lately.
+    arrivals: HashMap<Account, RateLimit<Instant>>,
     guesses: Guesses,
 }
 
@@ -296,17 +297,13 @@ impl State {
     /// costs the world some work.
     fn note_arrival(&mut self, account: &Account, now: Instant) -> Result<(), NotAdmitted> {
         if self.arrivals.len() >= ACCOUNTS_MAX {
-            self.arrivals.retain(|_, paid| *paid > now);
+            self.arrivals.retain(|_, limit| !limit.is_whole(now));
         }
-        let before = self.arrivals.get(account).copied().unwrap_or(now);
-        let paid = before.max(now) + ARRIVAL_INTERVAL;
-        let latest = now + ARRIVAL_INTERVAL * ARRIVALS_AT_ONCE;
-        if paid > latest {
-            let wait = (paid - latest).as_secs_f64().ceil();
-            return Err(NotAdmitted::TooOften(wait as u64));
-        }
-        self.arrivals.insert(account.clone(), paid);
-        Ok(())
+        let limit = self.arrivals.entry(account.clone());
+        let limit = limit.or_insert_with(|| RateLimit::new(now));
+        let at_once = ARRIVAL_INTERVAL * ARRIVALS_AT_ONCE;
+        let taken = limit.take_or_wait(ARRIVAL_INTERVAL, now, at_once);
+        taken.map_err(|wait| NotAdmitted::TooOften(wait.as_secs_f64().ceil() as u64))
     }
 }
 

@@ -4,43 +4,40 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use platform::rate_limit::RateLimit;
+
 use super::network::Network;
 
 /// The networks that have shown wrong tokens lately.
 #[derive(Debug, Default)]
 pub struct Guesses {
-    /// When the wrong tokens of a network would have come at an even rate.
-    paid: HashMap<Network, Instant>,
+    limits: HashMap<Network, RateLimit<Instant>>,
 }
 
 impl Guesses {
     /// Lets a validated address show one more token, or returns the time until it may.
     pub fn take(&mut self, address: IpAddr, now: Instant) -> Result<(), Duration> {
         let network = Network::of(address);
-        if !self.paid.contains_key(&network) && self.paid.len() >= GUESSING_NETWORKS_MAX {
-            self.paid.retain(|_, paid| *paid > now);
-            if self.paid.len() >= GUESSING_NETWORKS_MAX {
+        if !self.limits.contains_key(&network) && self.limits.len() >= GUESSING_NETWORKS_MAX {
+            self.limits.retain(|_, limit| !limit.is_whole(now));
+            if self.limits.len() >= GUESSING_NETWORKS_MAX {
                 // An attacker with this many networks can guess as well from others.
                 return Ok(());
             }
         }
-        let paid = self.paid.entry(network).or_insert(now);
-        let next = (*paid).max(now) + GUESS_INTERVAL;
-        let latest = now + GUESS_INTERVAL * GUESSES_AT_ONCE;
-        if next > latest {
-            return Err(next - latest);
-        }
-        *paid = next;
-        Ok(())
+        let limit = self.limits.entry(network);
+        let limit = limit.or_insert_with(|| RateLimit::new(now));
+        let at_once = GUESS_INTERVAL * GUESSES_AT_ONCE;
+        limit.take_or_wait(GUESS_INTERVAL, now, at_once)
     }
 
     /// The token that an address showed was right.
     pub fn give_back(&mut self, address: IpAddr, now: Instant) {
         let network = Network::of(address);
-        if let Some(paid) = self.paid.get_mut(&network) {
-            *paid -= GUESS_INTERVAL;
-            if *paid <= now {
-                self.paid.remove(&network);
+        if let Some(limit) = self.limits.get_mut(&network) {
+            limit.give_back(GUESS_INTERVAL);
+            if limit.is_whole(now) {
+                self.limits.remove(&network);
             }
         }
     }
@@ -64,10 +61,10 @@ mod tests {
             let [_, b, c, d] = i.to_be_bytes();
             guesses.take(IpAddr::from([10, b, c, d]), now).unwrap();
         }
-        assert_eq!(guesses.paid.len(), GUESSING_NETWORKS_MAX);
+        assert_eq!(guesses.limits.len(), GUESSING_NETWORKS_MAX);
         let later = now + 2 * GUESS_INTERVAL;
         guesses.take(IpAddr::from([11, 0, 0, 1]), later).unwrap();
-        assert_eq!(guesses.paid.len(), 1);
+        assert_eq!(guesses.limits.len(), 1);
     }
 
     #[test]

@@ -100,7 +100,7 @@ pub enum LogError {
     },
     #[error(
         "the journal ends before tick {tick}, and the world came to tick {synced}: records that \
-         were synced are missing. Restore them, or go on without them in another folder: \
+         were synced are missing. Restore them, or continue without them in another folder: \
          `myriad fork DIR --at {tick} --to NEW`"
     )]
     Missing { tick: u64, synced: u64 },

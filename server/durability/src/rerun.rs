@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use gpu_kernels::tick::VERSION;
-use gpu_kernels::{Backend, Frame, StateHash, TickOutput, Ticket};
+use gpu_kernels::{Backend, Frame, StateHash, SubmittedTick, TickOutput};
 use script::logic::compile_with;
 use shared::world::logic::LogicConfig;
 use shared::{EntityId, Schema, Tick, WorldConfig};
@@ -26,7 +26,7 @@ pub struct Run<'a> {
     roster: Roster,
     hash: StateHash,
     last: TickOutput,
-    in_flight: Option<Ticket>,
+    in_flight: Option<SubmittedTick>,
     /// In worlds with characters: the record of the next tick to run. The changes of characters by
     /// the last one are in no later record.
     waiting: Option<Entry>,

@@ -291,7 +291,7 @@ impl DurabilityWorker {
             };
             if begun.elapsed() >= DISK_PATIENCE {
                 bail!(
-                    "the disk has taken nothing for {} seconds",
+                    "nothing could be written to the disk for {} seconds",
                     DISK_PATIENCE.as_secs()
                 );
             }

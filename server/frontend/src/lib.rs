@@ -8,14 +8,14 @@
 //! | [`world`] | the world, as sessions use it |
 //! | [`welcome`] | the welcome, mostly the same for all clients |
 //! | [`talk`], [`talk_budget`] | the size of talk; the budget of a listener |
-//! | [`shards`] | the tick thread's channels to the shards of this process |
+//! | [`shard_channels`] | the tick thread's channels to the shards of this process |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
 pub mod inbox;
 pub mod mirror;
 pub mod publication;
-pub mod shards;
+pub mod shard_channels;
 pub mod talk;
 pub mod talk_budget;
 pub mod welcome;

@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use device::cpu::{Workers, ranges};
 use gpu_kernels::listen::Before;
 use gpu_kernels::{Snapshot, TickOutput};
-use shared::wire::movement::{MovementCodec, PackedEntity, Place, Tail};
+use shared::wire::movement::{EncodedPosition, MovementCodec, PackedEntity, Tail};
 use shared::{Audience, Course, EntityId, Name, Slot, Tick, WorldConfig};
 
 use courses::Courses;
@@ -89,7 +89,7 @@ pub struct Spot {
 struct Turn {
     /// The first tick of the course before.
     since: Tick,
-    place: Place,
+    place: EncodedPosition,
 }
 
 impl SharedMirror {
@@ -331,7 +331,7 @@ impl Mirror {
         }
     }
 
-    fn full(&self, slot: Slot) -> Place {
+    fn full(&self, slot: Slot) -> EncodedPosition {
         let newest = self.courses[slot.index()].newest();
         let Layout {
             edges, movement, ..
@@ -339,7 +339,7 @@ impl Mirror {
         movement.full(newest.at(self.tick, edges))
     }
 
-    fn difference(&self, slot: Slot, base: Tick) -> Option<Place> {
+    fn difference(&self, slot: Slot, base: Tick) -> Option<EncodedPosition> {
         let Layout {
             edges, movement, ..
         } = &self.layout;

@@ -1,6 +1,6 @@
 //! A rate limit: so much at once, and then an even rate. Without a clock.
 
-use std::ops::Add;
+use std::ops::{Add, Sub, SubAssign};
 
 /// What one party has used of its limit. Moments are of any kind, and costs spans between them:
 /// something that costs a second may be done once a second.
@@ -36,6 +36,26 @@ impl<M: Copy + Ord> RateLimit<M> {
         has_room
     }
 
+    /// As [`RateLimit::take`]; without room the time until there is some, if nothing else is used
+    /// meanwhile.
+    pub fn take_or_wait<D: Copy>(&mut self, cost: D, now: M, at_once: D) -> Result<(), D>
+    where
+        M: Add<D, Output = M> + Sub<M, Output = D>,
+    {
+        match self.take(cost, now, at_once) {
+            true => Ok(()),
+            false => Err(self.paid.max(now) + cost - (now + at_once)),
+        }
+    }
+
+    /// Gives back what was taken.
+    pub fn give_back<D>(&mut self, cost: D)
+    where
+        M: SubAssign<D>,
+    {
+        self.paid -= cost;
+    }
+
     /// Whether all of it may be used again.
     pub fn is_whole(&self, now: M) -> bool {
         self.paid <= now
@@ -59,5 +79,10 @@ mod tests {
         assert!(!limit.is_whole(1102));
         assert!(limit.is_whole(1200));
         assert!(limit.has_room(50, 1200, 50) && !limit.has_room(51, 1200, 50));
+        assert!(limit.take(50, 1200, 50));
+        assert_eq!(limit.take_or_wait(10, 1200, 50), Err(10));
+        assert_eq!(limit.take_or_wait(10, 1207, 50), Err(3));
+        limit.give_back(10);
+        assert_eq!(limit.take_or_wait(10, 1200, 50), Ok(()));
     }
 }

@@ -135,8 +135,8 @@ impl Session {
 
     /// The tick in which a new command runs: the one that it is meant for. A late one runs as
     /// soon as possible. One whose tick is used up by late ones waits for the next, and so does
-    /// one beyond `per_tick` of its tick, if the world allows it (`surplus_waits`). Takes a
-    /// token of the tick's quota.
+    /// one beyond `per_tick` of its tick, if the world allows it (`surplus_waits`). Takes it
+    /// from the tick's quota.
     fn plan(
         &mut self,
         player: Player,
@@ -165,8 +165,7 @@ impl Session {
             false => tick.since(soonest) > late_waits_max(world),
             true => !limits.surplus_waits || tick.since(next) > limits.input_ticks_max,
         };
-        self.quota.fill(tick);
-        if !self.quota.take() {
+        if !self.quota.take(tick) {
             return Err(Refusal::OverQuota);
         }
         if tick > soonest.max(self.planned.tick()) && has_waited_long {

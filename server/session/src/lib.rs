@@ -180,7 +180,6 @@ impl Session {
         self.player = Some(player);
         self.standby = standby.clone();
         self.acknowledgement.newest = tick;
-        self.quota.start(tick);
         self.stream.push_welcome(world.welcome.parts(&OwnWelcome {
             tick,
             entity: player.entity,

@@ -1,45 +1,32 @@
-//! A token bucket for a client's commands.
+//! The rate limit of a client's commands: so many in each tick, and more after a pause.
 
+use platform::rate_limit::RateLimit;
 use shared::{Limits, Tick};
 
-/// Tokens for commands: some for each tick, and more after a pause.
+/// A client's quota of commands. Moments are ticks, in commands of the even rate.
 pub struct Quota {
-    tokens: u32,
-    per_tick: u32,
-    burst: u32,
-    /// The tick up to which tokens were added.
-    filled: Tick,
+    limit: RateLimit<u64>,
+    per_tick: u64,
+    burst: u64,
+    /// The newest tick of a command. Those of earlier ticks count as of this one.
+    newest: Tick,
 }
 
 impl Quota {
-    /// A full bucket.
     pub fn new(limits: &Limits) -> Quota {
         Quota {
-            tokens: limits.client_commands_burst,
-            per_tick: limits.client_commands_per_tick,
-            burst: limits.client_commands_burst,
-            filled: Tick(0),
+            limit: RateLimit::default(),
+            per_tick: u64::from(limits.client_commands_per_tick),
+            burst: u64::from(limits.client_commands_burst),
+            newest: Tick(0),
         }
     }
 
-    /// Adds tokens from this tick on.
-    pub fn start(&mut self, tick: Tick) {
-        self.filled = tick;
-    }
-
-    /// Adds the tokens of the ticks since the latest one so far.
-    pub fn fill(&mut self, tick: Tick) {
-        let ticks = tick.since(self.filled);
-        self.filled = self.filled.max(tick);
-        let new = ticks.saturating_mul(self.per_tick);
-        self.tokens = self.tokens.saturating_add(new).min(self.burst);
-    }
-
-    /// Takes a token for a command; false if none is left.
-    pub fn take(&mut self) -> bool {
-        let has_token = self.tokens > 0;
-        self.tokens -= u32::from(has_token);
-        has_token
+    /// Takes a command of a tick; false if it is beyond the quota.
+    pub fn take(&mut self, tick: Tick) -> bool {
+        self.newest = self.newest.max(tick);
+        let now = self.newest.0.saturating_mul(self.per_tick);
+        self.limit.take(1, now, self.burst)
     }
 }
 
@@ -57,15 +44,15 @@ mod tests {
         };
         let mut quota = Quota::new(&limits);
         let mut taken = |tick| {
-            quota.fill(Tick(tick));
-            std::iter::repeat_with(|| quota.take())
-                .take_while(|&has_token| has_token)
+            std::iter::repeat_with(|| quota.take(Tick(tick)))
+                .take_while(|&is_within| is_within)
                 .count()
         };
         assert_eq!(taken(0), 5);
         assert_eq!(taken(0), 0);
         assert_eq!(taken(1), 2);
         assert_eq!(taken(3), 4);
+        assert_eq!(taken(2), 0);
         assert_eq!(taken(1000), 5);
     }
 }

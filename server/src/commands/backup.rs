@@ -96,20 +96,20 @@ struct StoreArguments {
 }
 
 /// Where a backup is.
-enum Place {
+enum BackupLocation {
     Folder(PathBuf),
     #[cfg(feature = "s3")]
     Bucket(Bucket),
 }
 
-impl Place {
-    fn parse(text: &str, store: &StoreArguments) -> Result<Place> {
+impl BackupLocation {
+    fn parse(text: &str, store: &StoreArguments) -> Result<BackupLocation> {
         if !text.starts_with("s3://") {
-            return Ok(Place::Folder(text.into()));
+            return Ok(BackupLocation::Folder(text.into()));
         }
         #[cfg(feature = "s3")]
         {
-            Bucket::open(text, store.s3_endpoint.as_deref()).map(Place::Bucket)
+            Bucket::open(text, store.s3_endpoint.as_deref()).map(BackupLocation::Bucket)
         }
         #[cfg(not(feature = "s3"))]
         {
@@ -120,10 +120,10 @@ impl Place {
 }
 
 fn ship(arguments: &BackupArguments) -> Result<Shipped> {
-    match Place::parse(&arguments.to, &arguments.store)? {
-        Place::Folder(path) => ship_to(arguments, &backup::folder(&path)?),
+    match BackupLocation::parse(&arguments.to, &arguments.store)? {
+        BackupLocation::Folder(path) => ship_to(arguments, &backup::folder(&path)?),
         #[cfg(feature = "s3")]
-        Place::Bucket(bucket) => ship_to(arguments, &bucket),
+        BackupLocation::Bucket(bucket) => ship_to(arguments, &bucket),
     }
 }
 
@@ -169,10 +169,10 @@ pub struct RestoreArguments {
 
 /// Restores a world from its backup. Each state on the way is compared with the recorded hash.
 pub fn restore(arguments: &RestoreArguments) -> Result<()> {
-    match Place::parse(&arguments.folder, &arguments.store)? {
-        Place::Folder(path) => restore_from(arguments, &Folder::new(path)),
+    match BackupLocation::parse(&arguments.folder, &arguments.store)? {
+        BackupLocation::Folder(path) => restore_from(arguments, &Folder::new(path)),
         #[cfg(feature = "s3")]
-        Place::Bucket(bucket) => restore_from(arguments, &bucket),
+        BackupLocation::Bucket(bucket) => restore_from(arguments, &bucket),
     }
 }
 

@@ -154,7 +154,7 @@ impl Watch {
         }
         info!("the lease of the primary has ended");
         standby.take_lease(false).unwrap_or_else(|error| {
-            warn!("the lease is not taken: {error:#}");
+            warn!("the lease was not acquired: {error:#}");
             None
         })
     }

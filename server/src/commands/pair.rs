@@ -163,7 +163,7 @@ pub fn run(
             }
             // The other one was first.
             Err(error) => {
-                warn!("the lease is not taken: {error:#}");
+                warn!("the lease was not acquired: {error:#}");
                 std::thread::sleep(WAIT);
             }
         }

@@ -17,7 +17,7 @@ use durability::checkpoint;
 use durability::recording::{NextTick, RecordingReader};
 use durability::recovered::Progress;
 use durability::recovery::{self, Replay};
-use gpu_kernels::{Backend, Frame, StateHash, Ticket};
+use gpu_kernels::{Backend, Frame, StateHash, SubmittedTick};
 use platform::metrics::machine;
 use platform::renewal::Renewals;
 use shared::Schema;
@@ -171,7 +171,7 @@ pub fn replay_recording<R: Read>(
 
 /// A tick that is submitted and not collected.
 struct InFlight {
-    ticket: Ticket,
+    ticket: SubmittedTick,
     /// The backend may still read it.
     frame: Box<Frame>,
     recorded: StateHash,

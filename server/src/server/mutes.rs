@@ -1,4 +1,4 @@
-//! Whom accounts have muted in a world that is kept, in its folder: they stay so after a restart.
+//! Mutes of accounts in a persistent world, in its folder: they outlast a restart.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};

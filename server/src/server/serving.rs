@@ -17,7 +17,7 @@ use durability::folder::{DataFolder, ResetKey};
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
 use frontend::publication::FanOutReport;
-use frontend::shards::ShardSender;
+use frontend::shard_channels::ShardSender;
 use platform::renewal::Shared;
 use rustls::pki_types::CertificateDer;
 use rustls::sign::CertifiedKey;

@@ -161,7 +161,7 @@ fn usual_gpus(world: &WorldConfig) -> Option<Gpus> {
     Gpus::of(&working)
 }
 
-/// Adds to the error of a GPU how the world goes on without it.
+/// Adds to the error of a GPU how the world continues without it.
 pub fn advise(error: anyhow::Error, is_kept: bool) -> anyhow::Error {
     let Some(TickError::Device { left, .. }) = error.downcast_ref() else {
         return error;
@@ -174,7 +174,7 @@ pub fn advise(error: anyhow::Error, is_kept: bool) -> anyhow::Error {
         }
     };
     let how = match is_kept {
-        true => "; its world goes on from its journal",
+        true => "; its world continues from its journal",
         false => "",
     };
     anyhow::anyhow!("{error:#}; start the server again with {with}{how}")
@@ -207,7 +207,7 @@ mod tests {
                      start the server again with";
         assert_eq!(
             text(&[0, 2], true),
-            format!("{error} `--gpus 0,2`; its world goes on from its journal")
+            format!("{error} `--gpus 0,2`; its world continues from its journal")
         );
         assert_eq!(text(&[], false), format!("{error} `--backend cpu`"));
         let other = anyhow::anyhow!("the disk is full");

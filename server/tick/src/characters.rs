@@ -34,7 +34,7 @@ struct Forgetting {
     account: Account,
     /// It had a client.
     has_kicked: bool,
-    /// How many clients were thrown out; `None`: there was no such character.
+    /// How many clients were kicked; `None`: there was no such character.
     done: Sender<Option<usize>>,
 }
 

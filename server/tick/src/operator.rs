@@ -28,7 +28,7 @@ pub enum OperatorRequest {
         is_ban: bool,
         done: Sender<usize>,
     },
-    /// Forgets the character of an account, whose client is thrown out. Answers to how many; `None`:
+    /// Forgets the character of an account, whose client is kicked. Answers to how many; `None`:
     /// there was nothing to forget.
     Forget {
         account: Account,

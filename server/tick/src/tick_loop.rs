@@ -38,7 +38,7 @@ use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
 use frontend::mirror::SharedMirror;
 use frontend::publication::{FanOutReport, Publication, SessionEvent};
-use frontend::shards::{ShardSender, Shards};
+use frontend::shard_channels::{ShardChannels, ShardSender};
 use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::logic::CompiledLogic;
 use gpu_kernels::{Backend, CommandOrder, Frame, StateHash, TickOutput};
@@ -89,7 +89,7 @@ pub struct TickLoop {
     /// The answers of this tick, by shard.
     answers: Vec<(usize, SessionEvent)>,
     mirror: SharedMirror,
-    shards: Shards<TickRecord>,
+    shards: ShardChannels<TickRecord>,
     recording: Option<RecordingWriter>,
     /// Keeps the world on disk; none for a world in memory.
     worker: Option<DurabilityWorker>,
@@ -161,7 +161,7 @@ pub struct PersistentWorld {
     pub worker: DurabilityWorker,
     /// Saved attributes of accounts, without those in the roster.
     pub characters: Rows,
-    /// Whom accounts have muted.
+    /// The mutes of accounts.
     pub mutes: Option<KeptMutes>,
     pub recovered: Box<Recovered>,
 }
@@ -231,7 +231,7 @@ impl TickLoop {
             requests: RequestQueue::new(&parts.config),
             answers: vec![],
             mirror: parts.mirror,
-            shards: Shards::new(parts.shards, parts.reports),
+            shards: ShardChannels::new(parts.shards, parts.reports),
             config: parts.config,
             backend: parts.backend,
             fan_out: parts.fan_out,

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use accounts::network::Network;
+use platform::rate_limit::RateLimit;
 
 /// The pending connections of a shard, or of another port: those without a hello.
 #[derive(Debug)]
@@ -18,8 +19,8 @@ pub struct AdmissionControl {
     staying_count: usize,
     /// Evicted ones that are not closed yet.
     evicted: HashSet<PendingId>,
-    /// The pacing of connections with unvalidated addresses: when the last one was due.
-    unvalidated: Option<Instant>,
+    /// Connections with unvalidated addresses; `None`: none yet.
+    unvalidated: Option<RateLimit<Instant>>,
 }
 
 /// The number of a pending connection. Later ones have higher numbers.
@@ -97,12 +98,9 @@ impl AdmissionControl {
     /// Whether the rate of connections with unvalidated addresses is below its limit. First packets
     /// with spoofed addresses cost handshakes, and answers that hit others.
     fn is_within_rate(&mut self, now: Instant) -> bool {
-        let next = self.unvalidated.map_or(now, |due| due.max(now)) + UNVALIDATED_INTERVAL;
-        let is_within = next <= now + UNVALIDATED_INTERVAL * UNVALIDATED_BURST;
-        if is_within {
-            self.unvalidated = Some(next);
-        }
-        is_within
+        let limit = self.unvalidated.get_or_insert(RateLimit::new(now));
+        let at_once = UNVALIDATED_INTERVAL * UNVALIDATED_BURST;
+        limit.take(UNVALIDATED_INTERVAL, now, at_once)
     }
 
     /// The network with the most pending connections; of equal ones, the one with the oldest.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use frontend::inbox::{SessionId, SharedInbox};
 use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, ToShard};
-use frontend::shards::ShardSender;
+use frontend::shard_channels::ShardSender;
 use platform::scheduling::take_own_core;
 use quic::proto::ServerConfig;
 use quic::socket::SocketCounts;

@@ -12,7 +12,7 @@ const POISONED: i32 = 4;
 /// How far along each axis a bite is heard.
 const SOUND: Fixed = 15.0;
 
-/// What clients around are told of a bite.
+/// What clients around are sent of a bite.
 struct Bite {
     prey: Entity,
 }

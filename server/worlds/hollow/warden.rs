@@ -11,7 +11,7 @@ const BLAST_DAMAGE: i32 = 10;
 const MENDING: i32 = 80;
 const SOUND: Fixed = 60.0;
 
-/// Told when it enters a phase.
+/// Sent when it enters a phase.
 struct Phase {
     mood: Symbol,
 }

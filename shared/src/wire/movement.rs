@@ -56,7 +56,7 @@ use crate::world::id::{Slot, Tick};
 use crate::world::schema::Schema;
 pub use busy::SEND_EVERY_MAX;
 pub use margin::MARGIN_MAX;
-pub use place::Place;
+pub use place::EncodedPosition;
 use place::{Axes, Forms};
 pub use tail::Tail;
 use tail::TailCodec;
@@ -73,7 +73,7 @@ pub struct MovementCodec {
 #[derive(Clone, Copy, Debug)]
 pub struct PackedEntity {
     /// Where it is in the datagram's tick.
-    pub place: Place,
+    pub place: EncodedPosition,
     /// The rest, packed.
     pub tail: Tail,
 }
@@ -201,13 +201,13 @@ impl MovementCodec {
     }
 
     /// A position in full.
-    pub fn full(&self, position: [i32; 3]) -> Place {
-        Place::full(position)
+    pub fn full(&self, position: [i32; 3]) -> EncodedPosition {
+        EncodedPosition::full(position)
     }
 
     /// A position as the difference from the [expected](MovementCodec::expected) one. `None`
     /// if it is shorter in full. A datagram without a base has room for none.
-    pub fn difference(&self, position: &[i32; 3], expected: &[i32; 3]) -> Option<Place> {
+    pub fn difference(&self, position: &[i32; 3], expected: &[i32; 3]) -> Option<EncodedPosition> {
         self.axes.difference(position, expected)
     }
 

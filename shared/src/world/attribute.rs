@@ -97,7 +97,7 @@ pub enum MergeRule {
     Last,
 }
 
-/// The clients that are told of an attribute.
+/// The clients that are sent an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Audience {
@@ -122,7 +122,7 @@ pub struct Attribute {
     pub min: i32,
     /// The largest value in any kind.
     pub max: i32,
-    /// Clients are told of movement in multiples of 2 to the power of this, in raw units;
+    /// Clients are sent movement in multiples of 2 to the power of this, in raw units;
     /// 0 for the other audiences.
     pub step: u32,
 }
@@ -131,7 +131,7 @@ impl Attribute {
     /// The largest [`Attribute::step`]; that of positions is at most a unit.
     pub const STEP_MAX: u32 = 30;
 
-    /// The step in which clients are told of movement, in units; `None` if it is told
+    /// The step in which clients are sent movement, in units; `None` if it is sent
     /// exactly.
     pub fn wire_step(&self) -> Option<f64> {
         let fraction_bits = self.ty.fraction_bits();

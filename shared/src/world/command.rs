@@ -41,7 +41,7 @@ pub struct CommandSchema {
     pub cooldown: u32,
 }
 
-/// Who may send a command, besides the server and other commands.
+/// The senders of a command, besides the server and other commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Senders {
     /// A client for its own entity.
@@ -81,7 +81,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Refusal::Idle => "it changed nothing",
-            Refusal::Dead => "nobody is there to give it",
+            Refusal::Dead => "there is no entity to give it",
             Refusal::OverPerTick => "it was given more often in a tick than it may be",
             Refusal::Resting => "it rests after its last use",
             Refusal::BeyondLimits => "it is beyond the limits of a tick, or of a run",
@@ -136,7 +136,7 @@ impl CommandSchema {
         (self.words.iter().position(is_seen)).filter(|_| self.senders.clients)
     }
 
-    /// Whether clients or rules give it, so that it runs without having been put off.
+    /// Whether clients or rules give it, so that it runs without having been scheduled.
     pub fn is_given(&self) -> bool {
         self.senders.clients || self.senders.rules
     }

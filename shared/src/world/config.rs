@@ -17,6 +17,8 @@ use super::symbols::Symbols;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorldConfig {
     pub seed: u64,
+    /// [`InterestMode::Exact`] in every world of a file.
+    pub interest: InterestMode,
     /// The kind that a joining client is born as: an index into the schema's kinds.
     pub player_kind: u16,
     /// By kind: how many are born in the first tick.
@@ -32,12 +34,12 @@ pub struct WorldConfig {
     /// The commands that the world gives by itself, those of `born` first.
     pub hooks: Vec<Hook>,
     /// Whether the first command that updates an attribute is kept in each tick: clients can
-    /// subscribe to it, or hooks are told who caused a fall.
+    /// subscribe to it, or hooks get the cause of a fall.
     pub causes: bool,
     /// By kind: when its entities fall; `None`: they don't. Of the players' kind, only
     /// entities with a client are reborn.
     pub falls: Vec<Option<Fall>>,
-    /// The column of type entity whose new owners are told of; at most one.
+    /// The column of type entity whose new owners give a notification; at most one.
     pub tells_owner: Option<u16>,
     /// The columns of players that an account keeps while it has no entity, ascending.
     pub persists: Vec<u16>,
@@ -45,7 +47,7 @@ pub struct WorldConfig {
     /// refused.
     pub exact: Vec<u16>,
     pub every: Vec<Every>,
-    /// How movement is told; `None`: each change of a position, as it happens.
+    /// How movement is sent; `None`: each change of a position, as it happens.
     pub motion: Option<Motion>,
     /// Whether clients may watch without an entity, and how; `None`: they may not.
     pub spectators: Option<Spectators>,
@@ -54,17 +56,27 @@ pub struct WorldConfig {
     pub schema: Schema,
     /// By kind and attribute of type symbol: which it can have.
     pub symbols: Symbols,
-    /// What it was made from, which is what files and other servers get of it. Whoever changes
+    /// What it was made from, which is what files and other servers get of it. A caller that changes
     /// another field has a world that can't be stored.
     #[serde(skip)]
     pub source: Origin,
 }
 
-/// Movement is told as courses: an entity that goes on as its last course says is not told
+/// Which entities an observer sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum InterestMode {
+    /// Those within the radius of the area of interest.
+    Exact,
+    /// Those in the observer's bucket and the neighbouring buckets (thesis, 3.5): for benches and
+    /// tests. Such a world has no regions, and its entities leave where they enter.
+    Buckets,
+}
+
+/// Movement is sent as courses: an entity that stays on its last course is not sent
 /// anew.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Motion {
-    /// An entity is told anew when it is farther than this from its course along any axis,
+    /// An entity is sent again when it is farther than this from its course along any axis,
     /// in raw units.
     pub tolerance: i32,
     /// By axis: the column that says how far an entity goes in a tick. Empty if the world
@@ -128,7 +140,7 @@ impl WorldConfig {
         own.filter(move |hook| hook.occasion == occasion)
     }
 
-    /// Whether any hook is told who caused a fall.
+    /// Whether any hook gets the cause of a fall.
     pub fn tells_of_falls(hooks: &[Hook]) -> bool {
         let is_told = |hook: &Hook| hook.occasion == Occasion::Fall && hook.has_other;
         hooks.iter().any(is_told)
@@ -163,7 +175,7 @@ impl WorldConfig {
     }
 }
 
-/// The most ticks by which a command may be put off.
+/// The most ticks by which a command may be scheduled ahead.
 pub const DELAY_TICKS_MAX: u32 = 1_000_000;
 /// The largest `world.visible_max`.
 pub const VISIBLE_MAX: u32 = 16_384;

@@ -1,4 +1,4 @@
-//! Courses: what clients are told of an entity's movement.
+//! Courses: what clients are sent of an entity's movement.
 
 use super::id::Tick;
 
@@ -32,7 +32,7 @@ impl Course {
         position
     }
 
-    /// The same course, told from a later tick on.
+    /// The same course, sent from a later tick on.
     pub fn from(&self, tick: Tick, max: &[i32; 3]) -> Course {
         Course {
             tick,
@@ -41,14 +41,14 @@ impl Course {
         }
     }
 
-    /// Whether the entity goes on by itself.
+    /// Whether the entity moves without updates.
     pub fn glides(&self) -> bool {
         self.velocity != [0; 3]
     }
 }
 
 /// The fastest steady course along an axis, in raw units a tick: just below 128 units.
-/// Whatever is faster is told tick by tick.
+/// Whatever is faster is sent tick by tick.
 pub const VELOCITY_MAX: i32 = (1 << 19) - 1;
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ macro_rules! limits {
             surplus_waits: bool as bool = false by "`false`", false => true, "`true`, `false`";
             /// requests of one client per second, and at once after a pause; more wait
             client_requests_per_second: u32 as u32 = 20, 1 => 100;
-            /// [what one client is told in a tick](interest.md#what-is-told-first), in bytes
+            /// [what one client is sent in a tick](interest.md#what-is-sent-first), in bytes
             client_bytes_per_tick: u32 as u32 = 0 by "0: no limit", 256 => 1 << 20, "0, or 256 to 1048576";
             /// bytes of the reliable stream that can wait for one client
             client_stream_bytes: u32 as u32 = 262_144, 4096 => 1 << 30;
@@ -55,9 +55,9 @@ macro_rules! limits {
             resume_seconds: u32 as u32 = 10, 0 => 3600;
             /// places from which a client sees; a server uses one, at its entity
             observers_per_client: u32 as u32 = 1, 1 => 64;
-            /// regions that a client can have; above 0 only with `interest = "exact"`
+            /// regions that a client can have
             regions_per_client: u32 as u32 = 0, 0 => $crate::world::limits::REGIONS_PER_CLIENT_MAX;
-            /// whether entities can carry regions; `true` only with `interest = "exact"`
+            /// whether entities can carry regions
             entity_regions: bool as bool by "`true` if a kind has `publishes` or `subscribes`", false => true,
                 "`true`, `false`";
             /// longest edge of a region
@@ -71,7 +71,7 @@ macro_rules! limits {
             predicate_bytes: u32 as u32 = 1024, 16 => 16_384;
             /// notices of one client in a tick because it subscribed
             client_notices_per_tick: u32 as u32 = 64, 1 => 65_536;
-            /// notifications that one client hears in a tick; with `clients`, at most 4294967295 together
+            /// notifications that one client receives by place in a tick; with `clients`, at most 4294967295 together
             client_hearings_per_tick: u32 as u32 = 32, 1 => $crate::world::limits::HEARINGS_MAX;
             /// commands in a tick, including those of rules and timed ones
             commands_per_tick: u32 as u64 by "see below", 1 => $crate::world::limits::INDEX_MAX;
@@ -86,7 +86,7 @@ macro_rules! limits {
             /// updates in a tick, before merging
             updates_per_tick: u32 as u64 by "4 × `commands_per_tick`, at least 65536",
                 1 => $crate::world::limits::INDEX_MAX;
-            /// notifications in a tick; 0 without a `folder` if nothing is heard and nobody can subscribe
+            /// notifications in a tick; 0 without a `folder` if none has an area and clients can't subscribe
             notifications_per_tick: u32 as u64 by "`commands_per_tick` + `capacity`, or 0",
                 0 => $crate::world::limits::INDEX_MAX;
             /// (client, entity) pairs in a tick

@@ -51,7 +51,7 @@ impl Eq for Constant {}
 /// What a run of a command may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
-    /// Loops, calls, notifications and commands that it puts off.
+    /// Loops, calls, notifications and commands that it schedules.
     pub steps: u32,
     /// Entities that `near` visits.
     pub visits: u32,

@@ -2,7 +2,7 @@
 //!
 //! A notification says that something happened in a tick, to which entity, and in which
 //! area it can be heard. It is not part of any view: each client that hears it or has
-//! subscribed to it is told once.
+//! subscribed to it is sent it once.
 
 use serde::{Deserialize, Serialize};
 

@@ -49,7 +49,6 @@ pub struct WorldInfo {
     /// The distance beyond which a known entity leaves; at least `aoi`. By as much as it is
     /// larger, known entities count as nearer.
     pub aoi_leave: Fixed,
-    pub interest: InterestMode,
     pub capacity: u32,
     pub tick_hz: u32,
     /// The most entities that a client sees at once, the nearest ones; 0: no limit.
@@ -75,16 +74,6 @@ impl WorldInfo {
     pub fn leave_margin(&self) -> i32 {
         self.aoi_leave.raw() - self.aoi.raw()
     }
-}
-
-/// Which entities an observer sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InterestMode {
-    /// Those within the radius of the area of interest.
-    Exact,
-    /// Those in the observer's bucket and the neighbouring buckets (thesis, 3.5).
-    Buckets,
 }
 
 /// Attributes, kinds, commands, notifications and symbols of a world.

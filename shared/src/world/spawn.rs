@@ -1,4 +1,4 @@
-//! Where entities are born, if not anywhere. Whoever puts a birth into a frame chooses its
+//! Where entities are born, if not anywhere. A caller that puts a birth into a frame chooses its
 //! place; backends choose that of a rebirth, for which there is no frame.
 
 use serde::{Deserialize, Serialize};

@@ -18,11 +18,11 @@ const UNIT: i32 = 4096;
 struct Given {
     world: &'static str,
     newest: u64,
-    /// What the receiver was told of entities before.
+    /// What the receiver was sent of entities before.
     courses: Vec<Known>,
 }
 
-/// A course that the receiver was told. Places have as many numbers as the world has axes.
+/// A course that the receiver was sent. Places have as many numbers as the world has axes.
 #[derive(Clone, Serialize)]
 struct Known {
     slot: u32,
@@ -107,7 +107,7 @@ fn in_full() -> Vec<Case> {
         ),
         scene.only_datagram(
             "movement-late",
-            "commands came twenty ticks too late, which is told as sixteen",
+            "commands came twenty ticks too late, which is sent as sixteen",
             (None, Some(-20), 1),
             &[],
         ),

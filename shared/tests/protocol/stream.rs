@@ -31,13 +31,13 @@ struct Given {
 #[derive(Serialize)]
 struct Value {
     tick: u64,
-    messages: Vec<Told>,
+    messages: Vec<GoldenMessage>,
 }
 
 /// A message as JSON has it.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Told {
+enum GoldenMessage {
     Enter {
         entity: EntityId,
         kind: u16,
@@ -366,7 +366,11 @@ fn case(
     );
     let value = Value {
         tick: read.tick.0,
-        messages: read.messages.into_iter().map(|m| told(m, schema)).collect(),
+        messages: read
+            .messages
+            .into_iter()
+            .map(|m| golden_message(m, schema))
+            .collect(),
     };
     let given = Given {
         world,
@@ -375,7 +379,7 @@ fn case(
     Case::new(name, text, bytes, &value).given(&given)
 }
 
-fn told(message: Message, schema: &Schema) -> Told {
+fn golden_message(message: Message, schema: &Schema) -> GoldenMessage {
     match message {
         Message::Enter {
             entity,
@@ -383,36 +387,36 @@ fn told(message: Message, schema: &Schema) -> Told {
             own,
             values,
             velocity,
-        } => Told::Enter {
+        } => GoldenMessage::Enter {
             entity,
             kind,
             own,
             values,
             velocity: velocity[..schema.dimensions()].to_vec(),
         },
-        Message::Leave(slot) => Told::Leave { slot },
-        Message::State { slot, values } => Told::State { slot, values },
-        Message::Reborn(entity) => Told::Reborn { entity },
-        Message::Answer(answer) => Told::Answer {
+        Message::Leave(slot) => GoldenMessage::Leave { slot },
+        Message::State { slot, values } => GoldenMessage::State { slot, values },
+        Message::Reborn(entity) => GoldenMessage::Reborn { entity },
+        Message::Answer(answer) => GoldenMessage::Answer {
             request: answer.request,
             refusal: answer.result.err(),
         },
-        Message::Notice(notice) => told_notice(notice),
-        Message::Full => Told::Full,
-        Message::Lost(subscription) => Told::Lost { subscription },
+        Message::Notice(notice) => golden_notice(notice),
+        Message::Full => GoldenMessage::Full,
+        Message::Lost(subscription) => GoldenMessage::Lost { subscription },
         Message::Refused {
             first_low,
             count,
             reason,
-        } => Told::Refused {
+        } => GoldenMessage::Refused {
             first_low,
             count,
             reason,
         },
-        Message::Interface(interface) => Told::Interface(interface),
-        Message::Standby(address) => Told::Standby { address },
-        Message::Name { slot, name } => Told::Name { slot, name },
-        Message::Talk(talk) => Told::Talk(talk),
+        Message::Interface(interface) => GoldenMessage::Interface(interface),
+        Message::Standby(address) => GoldenMessage::Standby { address },
+        Message::Name { slot, name } => GoldenMessage::Name { slot, name },
+        Message::Talk(talk) => GoldenMessage::Talk(talk),
     }
 }
 
@@ -420,7 +424,7 @@ fn somebody(entity: EntityId) -> Option<EntityId> {
     Some(entity).filter(|entity| *entity != EntityId::NONE)
 }
 
-fn told_notice(notice: Notice) -> Told {
+fn golden_notice(notice: Notice) -> GoldenMessage {
     let (heard, subscriptions) = (notice.heard, notice.subscriptions);
     match notice.body {
         NoticeBody::Change {
@@ -431,7 +435,7 @@ fn told_notice(notice: Notice) -> Told {
             new,
             command,
             by,
-        } => Told::Change {
+        } => GoldenMessage::Change {
             heard,
             subscriptions,
             entity,
@@ -446,7 +450,7 @@ fn told_notice(notice: Notice) -> Told {
             kind,
             source,
             words,
-        } => Told::Notification {
+        } => GoldenMessage::Notification {
             heard,
             subscriptions,
             kind: kind.id(),

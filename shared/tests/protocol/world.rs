@@ -4,9 +4,9 @@ use shared::world::hook::Zone;
 use shared::world::schema::{KindAttribute, KindRegions};
 use shared::world::spawn::SpawnArea;
 use shared::{
-    Attribute, AttributeType, Audience, CommandKind, CommandSchema, CommandWord, Fixed,
-    InterestMode, Kind, MergeRule, NotificationField, NotificationKind, NotificationSchema, Schema,
-    Senders, WorldConstant, WorldInfo,
+    Attribute, AttributeType, Audience, CommandKind, CommandSchema, CommandWord, Fixed, Kind,
+    MergeRule, NotificationField, NotificationKind, NotificationSchema, Schema, Senders,
+    WorldConstant, WorldInfo,
 };
 
 pub const PLAYER: u16 = 0;
@@ -18,7 +18,7 @@ pub const GIVE: CommandKind = CommandKind(7);
 pub const SHOOT: CommandKind = CommandKind(8);
 pub const SHOUT: NotificationKind = NotificationKind(5);
 
-/// Two axes, told exactly; attributes of all audiences and types.
+/// Two axes, sent exactly; attributes of all audiences and types.
 pub fn flat() -> Schema {
     let mut attributes = axes(&[1000, 800], 0);
     attributes.extend([
@@ -58,7 +58,6 @@ pub fn flat() -> Schema {
             size: units(&[1000, 800]),
             aoi: unit(40),
             aoi_leave: unit(44),
-            interest: InterestMode::Exact,
             capacity: 1000,
             tick_hz: 10,
             visible_max: 200,
@@ -113,7 +112,7 @@ pub fn flat() -> Schema {
     }
 }
 
-/// Three axes, told in steps of 1/64; one kind, so that a kind takes no bits.
+/// Three axes, sent in steps of 1/64; one kind, so that a kind takes no bits.
 pub fn deep() -> Schema {
     let mut attributes = axes(&[3000, 3000, 500], 6);
     attributes.push(Attribute {
@@ -136,7 +135,6 @@ pub fn deep() -> Schema {
             size: units(&[3000, 3000, 500]),
             aoi: unit(60),
             aoi_leave: unit(60),
-            interest: InterestMode::Buckets,
             capacity: 70_000,
             tick_hz: 20,
             visible_max: 0,

@@ -76,7 +76,6 @@ pub fn config(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
         capacity = {clients}
         seed = {seed}
         visible_max = {VISIBLE_MAX}
-        interest = "exact"
 
         [limits]
         clients = {clients}

@@ -2,7 +2,7 @@
 //! 4-12, as charts with ours beside its own.
 
 use super::published::{self, Cell};
-use super::results::{self, Column, Place, Results};
+use super::results::{self, Column, Results, Setting};
 use super::tables::{COMPLETE, COMPUTE, STEPS_PLACE, Time};
 use crate::report::Report;
 use crate::report::plot::{Axis, Chart, Point, Series};
@@ -40,7 +40,7 @@ pub fn charts(report: &Report) -> Vec<(String, Chart)> {
 }
 
 /// Figures 4-1, 4-2, 4-4 and 4-5, one for each AOI.
-fn execution_time(results: &Results, time: &Time, place: Place) -> Chart {
+fn execution_time(results: &Results, time: &Time, place: Setting) -> Chart {
     let figure = time.number("Fig", time.figures, place.map);
     let published = |clients| (time.published)(place.map, place.aoi, clients);
     let mut series = vec![
@@ -60,7 +60,7 @@ fn execution_time(results: &Results, time: &Time, place: Place) -> Chart {
 
 /// Figures 4-3 and 4-6. The thesis's ratios are those of its printed times.
 fn ratio(results: &Results, time: &Time, engine: &Column) -> Chart {
-    let published = |place: Place, clients| {
+    let published = |place: Setting, clients| {
         let (cpu, gpu): (Cell, Cell) = (time.published)(place.map, place.aoi, clients)?;
         Some(cpu? / gpu?)
     };
@@ -116,7 +116,7 @@ fn steps(results: &Results, engine: &Column) -> Chart {
 }
 
 /// Table 4-12: lines of one kind coincide where a larger AOI costs nothing.
-fn equal_density(results: &Results, places: &[Place]) -> Chart {
+fn equal_density(results: &Results, places: &[Setting]) -> Chart {
     let mut series = vec![];
     for &place in places {
         let published = |clients| published::compute_times(place.map, place.aoi, clients);

@@ -21,7 +21,7 @@ pub struct Column {
 
 /// A map's side and an AOI's radius, in units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Setting {
     pub map: u32,
     pub aoi: u32,
 }
@@ -43,7 +43,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    pub fn row(&self, place: Place, clients: u32, column: &Column) -> Option<&'a Row> {
+    pub fn row(&self, place: Setting, clients: u32, column: &Column) -> Option<&'a Row> {
         let wanted = [("map", place.map), ("aoi", place.aoi), ("clients", clients)];
         let fits = |row: &Row| {
             let mut wanted = wanted.iter();
@@ -54,23 +54,23 @@ impl<'a> Results<'a> {
     }
 
     /// The baseline's time divided by this column's.
-    pub fn ratio(&self, ms: RowTime, place: Place, clients: u32, column: &Column) -> Option<f64> {
+    pub fn ratio(&self, ms: RowTime, place: Setting, clients: u32, column: &Column) -> Option<f64> {
         let time = |column| ms(self.row(place, clients, column)?);
         let baseline = self.columns.iter().find(|c| c.is_baseline())?;
         Some(time(baseline)? / time(column)?)
     }
 
-    pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
-        let aois = |map| self.aois.iter().map(move |&aoi| Place { map, aoi });
+    pub fn places(&self) -> impl Iterator<Item = Setting> + '_ {
+        let aois = |map| self.aois.iter().map(move |&aoi| Setting { map, aoi });
         self.maps.iter().flat_map(move |&map| aois(map))
     }
 
     /// Groups of places where the same number of clients fills buckets equally densely:
     /// their map's side is the same number of AOI radii. Each has at least two places.
-    pub fn places_of_equal_density(&self) -> Vec<Vec<Place>> {
-        let mut groups: Vec<Vec<Place>> = vec![];
+    pub fn places_of_equal_density(&self) -> Vec<Vec<Setting>> {
+        let mut groups: Vec<Vec<Setting>> = vec![];
         for place in self.places() {
-            let is_equal = |group: &&mut Vec<Place>| {
+            let is_equal = |group: &&mut Vec<Setting>| {
                 let other = group[0];
                 u64::from(place.map) * u64::from(other.aoi)
                     == u64::from(other.map) * u64::from(place.aoi)
@@ -90,7 +90,7 @@ impl<'a> Results<'a> {
     }
 }
 
-impl Place {
+impl Setting {
     pub fn name(&self) -> String {
         format!("map {}, AOI {}", self.map, self.aoi)
     }
@@ -151,7 +151,7 @@ mod tests {
             clients: vec![512],
             columns: vec![],
         };
-        let place = |map, aoi| Place { map, aoi };
+        let place = |map, aoi| Setting { map, aoi };
         assert_eq!(
             results.places_of_equal_density(),
             [[place(2500, 10), place(5000, 20)]]

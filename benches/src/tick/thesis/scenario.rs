@@ -1,4 +1,4 @@
-use shared::WorldConfig;
+use shared::{InterestMode, WorldConfig};
 
 /// One cell of table 4-4.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +12,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The world: an entity per client, with nothing but a position, and limits that
+    /// The world: an entity per client, which sees whole buckets, with nothing but a position, and limits that
     /// nothing reaches.
     pub fn config(&self) -> anyhow::Result<WorldConfig> {
         let Scenario {
@@ -30,7 +30,6 @@ impl Scenario {
             capacity = {clients}
             seed = {seed}
             visible_max = 0
-            interest = "buckets"
 
             [limits]
             clients = {clients}
@@ -45,7 +44,9 @@ impl Scenario {
             updates = clients * 2,
             deliveries = self.deliveries_max(),
         );
-        Ok(world_file::parse(&text, "the thesis's world")?)
+        let mut config = world_file::parse(&text, "the thesis's world")?;
+        config.interest = InterestMode::Buckets;
+        Ok(config)
     }
 
     /// A bound on deliveries: twice those of an even spread, and some, which no random

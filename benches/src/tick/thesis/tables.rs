@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use gpu_kernels::Stage;
 
 use super::published::{self, Cell};
-use super::results::{self, Column, Place, Results, RowTime, param};
+use super::results::{self, Column, Results, RowTime, Setting, param};
 use crate::report::Report;
 use crate::report::markdown::{NOTHING, grouped, head, line, number, rounded, title};
 
@@ -138,7 +138,11 @@ fn execution_times(
 ) -> io::Result<()> {
     let table = time.number("Table", time.numbers, map);
     title(out, &format!("{table}{}, map {map} x {map}", time.title))?;
-    let places: Vec<Place> = results.aois.iter().map(|&aoi| Place { map, aoi }).collect();
+    let places: Vec<Setting> = results
+        .aois
+        .iter()
+        .map(|&aoi| Setting { map, aoi })
+        .collect();
     times_of(
         results,
         time,
@@ -149,8 +153,8 @@ fn execution_times(
 }
 
 /// Table 4-12.
-fn equal_density(results: &Results, places: &[Place], out: &mut dyn Write) -> io::Result<()> {
-    let is_published = |p: &Place| published::times(p.map, p.aoi, 512).is_some();
+fn equal_density(results: &Results, places: &[Setting], out: &mut dyn Write) -> io::Result<()> {
+    let is_published = |p: &Setting| published::times(p.map, p.aoi, 512).is_some();
     let number = match places.iter().all(is_published) {
         true => "Table 4-12: ",
         false => "",
@@ -159,15 +163,15 @@ fn equal_density(results: &Results, places: &[Place], out: &mut dyn Write) -> io
         out,
         &format!("{number}different AOIs with the same density of clients, computing only"),
     )?;
-    times_of(results, &COMPUTE, places, Place::name, out)
+    times_of(results, &COMPUTE, places, Setting::name, out)
 }
 
 /// The thesis's times and ours, for each number of clients and each place.
 fn times_of(
     results: &Results,
     time: &Time,
-    places: &[Place],
-    name: impl Fn(&Place) -> String,
+    places: &[Setting],
+    name: impl Fn(&Setting) -> String,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut header = vec!["clients".to_owned()];
@@ -232,7 +236,12 @@ fn ratios(results: &Results, time: &Time, out: &mut dyn Write) -> io::Result<()>
 }
 
 /// Table 4-8, and the same table of other scenarios.
-fn stages(results: &Results, place: Place, engine: &Column, out: &mut dyn Write) -> io::Result<()> {
+fn stages(
+    results: &Results,
+    place: Setting,
+    engine: &Column,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let published = place == STEPS_PLACE;
     let number_of = if published { "Table 4-8: " } else { "" };
     title(
@@ -327,4 +336,4 @@ fn theirs(cell: Option<Cell>) -> String {
 }
 
 /// The scenario of table 4-8.
-pub const STEPS_PLACE: Place = Place { map: 2500, aoi: 10 };
+pub const STEPS_PLACE: Setting = Setting { map: 2500, aoi: 10 };

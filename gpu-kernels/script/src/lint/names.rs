@@ -23,7 +23,7 @@ pub struct Uses {
     /// By text and name.
     constants: BTreeSet<(usize, String)>,
     functions: BTreeSet<(usize, String)>,
-    /// Commands that others put off.
+    /// Commands that others schedule.
     pub commands: BTreeSet<String>,
 }
 
@@ -308,7 +308,7 @@ impl Walk<'_, '_> {
                 }
                 return;
             }
-            "tell" => self.told(call),
+            "tell" => self.check_sent(call),
             _ => {
                 if let Some((file, function)) = unit.helper(self.file, &name) {
                     self.uses.functions.insert((file, function.name.clone()));
@@ -330,20 +330,20 @@ impl Walk<'_, '_> {
         let most = i64::from(DELAY_TICKS_MAX);
         let is_out = |end: &&Option<i64>| end.is_some_and(|end| !(1..=most).contains(&end));
         if let Some(Some(end)) = ends.iter().find(is_out) {
-            let message = format!("a command can't be put off by {end} ticks");
-            let label = format!("what is not 1 to {most} is taken for the nearest of these");
+            let message = format!("a command can't be scheduled {end} ticks ahead");
+            let label = format!("values outside 1 to {most} are clamped");
             self.warn(CLAMPED_DELAYS, ticks, message, label, "");
         }
     }
 
     /// `tell(Name { field: value }, …)` with a value that no client may know.
-    fn told(&mut self, call: &syn::ExprCall) {
+    fn check_sent(&mut self, call: &syn::ExprCall) {
         let Some(syn::Expr::Struct(item)) = call.args.first().map(strip) else {
             return;
         };
         for field in &item.fields {
             if let Some(hidden) = self.hidden(&field.expr) {
-                let message = format!("this tells clients of `{hidden}`, which is hidden");
+                let message = format!("this sends clients `{hidden}`, which is hidden");
                 let label = "its audience in the world file is \"hidden\"";
                 self.warn(HIDDEN_VALUES, &field.expr, message, label, "");
             }

@@ -23,7 +23,7 @@ pub fn check(found: &mut Found<'_>, config: &WorldConfig, uses: &Uses) {
             let message = format!("nothing gives the command `{name}`");
             let label = "no `after` names it, and no kind gives it when `born`";
             let help =
-                "declare who gives it: `#[command(clients)]`, `#[command(rules)]` or `#[on(…)]`";
+                "declare what gives it: `#[command(clients)]`, `#[command(rules)]` or `#[on(…)]`";
             found.warn(UNUSED_COMMANDS, place, message, label, help);
         } else if has_file {
             let message = format!("no rule gives the command `{name}`");

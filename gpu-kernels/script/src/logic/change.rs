@@ -227,7 +227,7 @@ fn lacks_room(logic: &Logic, limits: &Limits) -> Vec<Problem> {
     if let Some(command) = tells.filter(|_| limits.notifications_per_tick == 0) {
         problems.push(problem(
             command,
-            "tells of something",
+            "notifies clients",
             "notifications_per_tick",
         ));
     }

@@ -373,7 +373,7 @@ impl<'a> Lower<'a> {
         call: &'a syn::ExprCall,
     ) -> Checked<Value> {
         let Some(me) = self.me else {
-            let message = "nobody gives this command, who could be near";
+            let message = "no entity gives this command, so none is near";
             return Err(self.problem(call.span(), message, "expected `me: Entity` in the command"));
         };
         let entity = self.expression_of(entity, Type::Entity)?.operand();
@@ -385,7 +385,7 @@ impl<'a> Lower<'a> {
             *operand = self.set(|reg| Inst::Past(reg, entity, axis, tick));
         }
         let is_near = self.set(|reg| Inst::IsWithin(reg, here, there, reach));
-        // Who was nowhere has no coordinates.
+        // An entity that was nowhere has no coordinates.
         let was_there = self.binary(Binary::Le, Operand::ZERO, there[0]);
         let is = self.binary(Binary::And, is_near, was_there);
         Ok(Value::scalar(Type::Bool, is))
@@ -430,7 +430,7 @@ impl<'a> Lower<'a> {
             *operand = self.binary(Binary::Add, from[axis], way);
         }
         let point = self.copy(Value::new(Type::Point, operands));
-        // Who can get there does, exactly.
+        // An entity that can get there does, exactly.
         let over = self.label();
         let is_short = self.binary(Binary::Lt, most, distance);
         self.emit(Inst::JumpIf(is_short, over));

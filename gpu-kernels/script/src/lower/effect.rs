@@ -1,4 +1,4 @@
-//! Updates, commands that are put off, notifications.
+//! Updates, scheduled commands, notifications.
 
 use proc_macro2::Span;
 use shared::predicate::nearest;
@@ -232,12 +232,12 @@ impl<'a> Lower<'a> {
         let most = DELAY_TICKS_MAX as i32;
         let known = ticks.constant().filter(|_| value.ty == Type::Int);
         if let Some(found) = known.filter(|ticks| !(1..=most).contains(ticks)) {
-            let message = format!("a command can't be put off by {found} ticks");
+            let message = format!("a command can't be scheduled {found} ticks ahead");
             let label = format!("expected 1 to {most}");
             return Err(self.problem(at_ticks.span(), message, label));
         }
         let label = "expected `after(ticks, command(…))`";
-        let given = self.given_command(command, label, "only commands can be put off")?;
+        let given = self.given_command(command, label, "only commands can be scheduled")?;
         let GivenCommand {
             call,
             name,
@@ -246,7 +246,7 @@ impl<'a> Lower<'a> {
             words,
         } = given;
         if words.len() > TIMED_WORDS_MAX {
-            let message = format!("`{name}` has too many parameters to be put off");
+            let message = format!("`{name}` has too many parameters to be scheduled");
             let label = format!("at most {TIMED_WORDS_MAX}, found {}", words.len());
             return Err(self.problem(call.span(), message, label));
         }

@@ -354,7 +354,7 @@ impl<'a> Lower<'a> {
         if let Some(column) = schema.column(name) {
             if self.unit.is_client && schema.attributes[column].audience == Audience::Hidden {
                 let message = format!("`{name}` is hidden");
-                return Err(self.problem(span, message, "no client is told of it"));
+                return Err(self.problem(span, message, "no client is sent it"));
             }
             return Ok(column);
         }

@@ -102,7 +102,7 @@ impl Lower<'_> {
                 return Ok((word, None));
             }
             let is_its = match value.ty {
-                // Who lacks the attribute has no symbol, which is below all.
+                // An entity without the attribute has no symbol, which is below all.
                 Type::SymbolOf(from) if self.includes(column, from) => {
                     self.binary(Binary::Le, Operand::ZERO, word)
                 }

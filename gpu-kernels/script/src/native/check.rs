@@ -41,7 +41,7 @@ pub fn check(code: &Code, shape: &Shape) -> Result<(), &'static str> {
                 return Err("a loop that isn't there");
             }
             Inst::After(after) if after.words.len() > TIMED_WORDS_MAX => {
-                return Err("too many words of a command that is put off");
+                return Err("too many arguments of a scheduled command");
             }
             Inst::Notify(notify) if notify.words.len() > NOTIFICATION_WORDS_MAX => {
                 return Err("too many words of a notification");

@@ -29,7 +29,7 @@ pub struct Function {
     pub is_atomic: bool,
     /// Loops over what is near.
     pub loops: u8,
-    /// Whose tables the code reads.
+    /// The shape whose tables the code reads.
     _shape: Arc<Shape>,
     // Only so that it can be shared: nobody locks it.
     _memory: Mutex<Memory>,
@@ -42,7 +42,7 @@ impl Function {
         let failed = |reason: String| NativeError::Compile { number, reason };
 
         let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
-        // Whom it calls, it finds in its frame, so there is no name to look up.
+        // It finds the functions that it calls in its frame, so there is no name to look up.
         builder.symbol_lookup_fn(Box::new(|_| None));
         let mut memory = Memory(Some(JITModule::new(builder)));
         let states = facts::blocks(code);

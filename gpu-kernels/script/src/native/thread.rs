@@ -56,7 +56,7 @@ pub struct Thread<'a, H> {
     /// The rows, where commands may change them.
     rows: Option<*mut i32>,
     columns: usize,
-    /// How many commands the run has put off, and its notifications.
+    /// How many commands the run has scheduled, and its notifications.
     afters: usize,
     notifications: usize,
     view: PhantomData<View<'a>>,
@@ -166,7 +166,7 @@ impl<'a, H: Host> Thread<'a, H> {
     }
 
     /// Runs a command. Writes its updates to the start of `out`, as many as there is room for,
-    /// and tells how many it has; passes commands that it puts off and notifications to the
+    /// and tells how many it has; passes commands that it schedules and notifications to the
     /// host. After an error the caller drops all of these.
     ///
     /// # Panics

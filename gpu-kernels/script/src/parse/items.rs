@@ -160,7 +160,7 @@ impl File<'_> {
         Ok(Some(TestRole::Test))
     }
 
-    /// Who gives a command, and whether it is atomic.
+    /// What gives a command, and whether it is atomic.
     fn senders(
         &self,
         attribute: &syn::Attribute,
@@ -188,7 +188,7 @@ impl File<'_> {
         match parsed {
             Ok(()) => Ok((senders, is_atomic)),
             Err(error) => {
-                let message = "this doesn't say who gives the command";
+                let message = "this doesn't say what gives the command";
                 let mut problem = self.at(error.span(), message, error.to_string());
                 problem.help = Some("`#[command]` alone: only other commands give it".to_owned());
                 Err(Box::new(problem))

@@ -40,7 +40,7 @@ impl AtomicCommand<'_> {
     }
 }
 
-/// Who runs commands.
+/// The threads that run commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workers {
     /// Each thread those in the queue at its number, and what these free: quick where many can

@@ -1,4 +1,4 @@
-//! Updates, commands that are put off, and notifications: counted in one pass, stored in
+//! Updates, scheduled commands and notifications: counted in one pass, stored in
 //! the other.
 
 use shared::world::config::DELAY_TICKS_MAX;
@@ -190,7 +190,7 @@ impl Effects {
         });
     }
 
-    /// A command that is put off, where its actor is there.
+    /// A scheduled command, where its actor is there.
     pub fn after(
         &self,
         text: &mut Text,

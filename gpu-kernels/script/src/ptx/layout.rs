@@ -53,7 +53,7 @@ fields! {
         /// [`CommandFields`] each.
         commands,
         due_words,
-        /// By command, 0 until they are counted: updates, commands put off, notifications.
+        /// By command, 0 until they are counted: updates, scheduled commands, notifications.
         update_counts,
         after_counts,
         notification_counts,
@@ -149,7 +149,7 @@ fields! {
         kind,
     }
 
-    /// A command that is put off. The fields have 32 bits.
+    /// A scheduled command. The fields have 32 bits.
     pub struct AfterFields {
         ticks,
         slot,
@@ -196,7 +196,7 @@ pub struct Numbers {
     pub buckets: [u64; 3],
     /// Buckets of an entry of the directory, as a power of two.
     pub directory_shift: u32,
-    /// The most commands that wait; 0: none are put off.
+    /// The most commands that wait; 0: none are scheduled.
     pub timed_max: u32,
     /// The most notifications of a tick; 0: there are none.
     pub notifications_max: u32,

@@ -128,7 +128,7 @@ impl<'a> Unit<'a> {
             if parameter.name == "me" && (i > 0 || parameter.ty != Type::Entity) {
                 self.note(at(
                     parameter.span,
-                    "`me` is who gives the command",
+                    "`me` is the entity that gives the command",
                     me_first,
                 ));
             }

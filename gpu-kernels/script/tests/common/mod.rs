@@ -254,11 +254,11 @@ pub struct Done {
     pub writes: Vec<(u32, u16, i32)>,
     /// Ticks, entity, command, words.
     pub afters: Vec<(u32, EntityId, u16, Vec<i32>)>,
-    pub notifications: Vec<Told>,
+    pub notifications: Vec<SentNotification>,
 }
 
 /// Kind, source, area, words.
-pub type Told = (u16, EntityId, Option<([i32; 3], i32)>, Vec<i32>);
+pub type SentNotification = (u16, EntityId, Option<([i32; 3], i32)>, Vec<i32>);
 
 impl Effects for Done {
     fn update(&mut self, slot: Slot, column: u16, value: i32) {

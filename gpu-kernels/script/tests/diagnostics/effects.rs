@@ -22,7 +22,7 @@ fn test(me: Entity, other: Entity, n: i32) {
     n.hp -= 1;
     me.position.hp -= 1;
 }
-//- commands that are put off
+//- commands that are scheduled
 #[command]
 fn long(me: Entity, a: Point, b: Point, c: i32) {}
 #[command]

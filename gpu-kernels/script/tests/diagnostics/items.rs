@@ -59,7 +59,7 @@ fn many(me: Entity, a: Point, b: Point, c: Point) {}
 struct Pair(i32, i32);
 struct Typed { a: String }
 struct Generic<T> { a: i32 }
-//- notifications that can't be told
+//- notifications that can't be sent
 struct Long { a: Point, b: Point, c: i32 }
 struct Twice { a: i32, a: i32 }
 struct Fall { a: i32 }

@@ -134,7 +134,7 @@ fn act(me: Entity, n: i32, _m: i32) {
     for round in 0..3 { me.score += 1; }
 }
 
-//- a command that nothing gives, and one that another puts off
+//- a command that nothing gives, and one that another schedules
 #[command]
 fn lost(me: Entity) { me.score += 1; }
 #[command]
@@ -151,7 +151,7 @@ fn spin(me: Entity) {
     for c in 0..5000 { if c > 3 { break; } me.score += c; }
 }
 
-//- a hidden value told
+//- a hidden value sent
 #[command(clients)]
 fn cry(me: Entity) {
     let speed = me.vx * 2.0;

@@ -77,7 +77,7 @@ device::device_struct! {
 }
 
 device::device_struct! {
-    /// A command that is put off.
+    /// A scheduled command.
     pub struct TestAfter {
         ticks: u32;
         slot: u32;

@@ -111,7 +111,7 @@ fn random_commands_have_effects_of_all_kinds() {
         }
     }
     println!(
-        "of {} runs {updates} update, {afters} put off, {notifications} notify, {overruns} overrun",
+        "of {} runs {updates} update, {afters} scheduled, {notifications} notified, {overruns} overrun",
         4 * SEEDS
     );
     for n in [updates, afters, notifications] {

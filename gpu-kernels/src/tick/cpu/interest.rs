@@ -129,7 +129,7 @@ impl Interest {
             observers_per_client: config.limits.observers_per_client as usize,
             with_regions: config.limits.regions_per_client > 0 || config.limits.entity_regions,
             visible_max,
-            mode: config.schema.world.interest,
+            mode: config.interest,
             dimensions: config.dimensions(),
             aoi: config.schema.world.aoi.raw(),
             margin: config.schema.world.leave_margin(),

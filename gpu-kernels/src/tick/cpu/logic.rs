@@ -142,7 +142,7 @@ impl Updates {
         self.is_quiet = is_quiet;
     }
 
-    /// The hooks from the next tick on: some are told who caused a fall.
+    /// The hooks from the next tick on: some get the cause of a fall.
     pub fn set_hooks(&mut self, hooks: &[Hook]) {
         self.has_fall_hooks = WorldConfig::tells_of_falls(hooks);
     }

@@ -114,7 +114,7 @@ impl CpuBackend {
         out.hash.parts.clone_from(&self.state.hash.parts);
     }
 
-    /// Finds out who is told of the tick.
+    /// Finds the clients that are sent something of the tick.
     fn tell(&mut self, clock: &mut StageClock, out: &mut TickOutput) {
         let dimensions = self.config.dimensions();
         let published = self.state.publications(dimensions);

@@ -1,4 +1,4 @@
-//! Who crosses the borders of zones: entities are compared with the zones around them, before the
+//! Crossings of the borders of zones: entities are compared with the zones around them, before the
 //! tick and after it.
 
 use device::cpu::{Workers, ranges};
@@ -18,7 +18,7 @@ pub struct Zones {
     /// Whether all zones stay where they are.
     are_fixed: bool,
     /// By slot.
-    places: [Vec<Place>; 2],
+    places: [Vec<Presence>; 2],
     /// The zones, and their boxes by number.
     boxes: [Boxes; 2],
     placed: [Vec<Placed>; 2],
@@ -26,7 +26,7 @@ pub struct Zones {
 
 /// Where an entity is; of generation 0 where none lives.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Place {
+struct Presence {
     generation: u32,
     kind: u16,
     position: [i32; 3],
@@ -56,7 +56,7 @@ impl Zones {
             are_fixed: zones.iter().all(|zone| zone.carrier.is_none()),
             dimensions: config.dimensions(),
             size: config.size_raw(),
-            places: [0; 2].map(|_| vec![Place::default(); capacity]),
+            places: [0; 2].map(|_| vec![Presence::default(); capacity]),
             boxes: [0; 2].map(|_| Boxes::new(config)),
             placed: Default::default(),
             zones,
@@ -120,8 +120,8 @@ impl Zones {
         workers.run(tasks.collect(), |(range, places)| {
             for (slot, place) in range.zip(places) {
                 *place = match state.slots.is_somewhere(slot) {
-                    false => Place::default(),
-                    true => Place {
+                    false => Presence::default(),
+                    true => Presence {
                         generation: state.slots.generations()[slot],
                         kind: state.slots.kinds()[slot],
                         position: state.position(Slot(slot as u32), dimensions),
@@ -141,7 +141,7 @@ impl Zones {
     }
 
     /// All zones, by zone and carrier.
-    fn all_placed(&self, places: &[Place]) -> Vec<Placed> {
+    fn all_placed(&self, places: &[Presence]) -> Vec<Placed> {
         let mut all = vec![];
         for (zone, of) in (0..).zip(&self.zones) {
             match of.carrier {
@@ -157,7 +157,7 @@ impl Zones {
     }
 
     /// The box around a zone, within the world.
-    fn area(&self, placed: &Placed, places: &[Place]) -> Area {
+    fn area(&self, placed: &Placed, places: &[Presence]) -> Area {
         let [low, high] = self.zones[usize::from(placed.zone)].corners();
         let origin = origin(placed, places);
         let (low, high) = (plus(low, origin), plus(high, origin));
@@ -254,7 +254,7 @@ impl Crossing {
 }
 
 /// From where a zone is seen.
-fn origin(placed: &Placed, places: &[Place]) -> [i32; 3] {
+fn origin(placed: &Placed, places: &[Presence]) -> [i32; 3] {
     let slot = placed.slot.checked_sub(1);
     slot.map_or([0; 3], |slot| places[slot as usize].position)
 }

@@ -14,11 +14,11 @@ use super::due::DueBuffer;
 use super::links::{Links, Shared};
 use super::scripts::{Code, Compiler, Scripts};
 use super::sizes::Sizes;
-use super::upload::Refusal;
+use super::upload::UploadError;
 use super::world::Buffers;
 use super::{CudaOptions, Opened, OutputForm, Part, Start};
 use crate::logic::{CompiledLogic, LogicCompiler, ScriptError};
-use crate::tick::backend::{Backend, DueCommands, Ticket};
+use crate::tick::backend::{Backend, DueCommands, SubmittedTick};
 use crate::tick::counts::Counts;
 use crate::tick::error::{RestoreError, StartError, TickError};
 use crate::tick::fault::Fault;
@@ -61,12 +61,12 @@ impl CudaBackend {
     /// Creates an empty world.
     pub fn new(config: &WorldConfig, options: &CudaOptions) -> Result<CudaBackend, StartError> {
         let has_buckets_only = config.schema.world.visible_max == 0
-            && config.schema.world.interest == InterestMode::Buckets
+            && config.interest == InterestMode::Buckets
             && config.limits.observers_per_client == 1;
         if options.form == OutputForm::Ranges && !has_buckets_only {
             return Err(StartError::Unsupported(
                 "ranges form of the cuda",
-                "a world with visible_max = 0, interest = \"buckets\" and one observer a client",
+                "a world with visible_max = 0, whole buckets in sight and one observer a client",
             ));
         }
         if options.form == OutputForm::Ranges && options.gpus.len() > 1 {
@@ -160,7 +160,7 @@ impl Backend for CudaBackend {
         self.staged = Some(logic);
     }
 
-    fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError> {
+    fn submit(&mut self, frame: &Frame) -> Result<SubmittedTick, TickError> {
         self.check_failed()?;
         if self.in_flight.len() == 2 {
             return Err(TickError::TooManyInFlight);
@@ -188,8 +188,8 @@ impl Backend for CudaBackend {
         for (part, started) in started.into_iter().enumerate() {
             match started {
                 Ok(()) => {}
-                Err((_, Refusal::Frame(error))) => refused = Some(error),
-                Err((stage, Refusal::Device(error))) => failures.push((part, stage, error)),
+                Err((_, UploadError::Frame(error))) => refused = Some(error),
+                Err((stage, UploadError::Device(error))) => failures.push((part, stage, error)),
             }
         }
         // Where one part fails, those that need something of it do, too.
@@ -205,10 +205,10 @@ impl Backend for CudaBackend {
             part.tick = tick.next();
         }
         self.in_flight.push(tick);
-        Ok(Ticket(tick))
+        Ok(SubmittedTick(tick))
     }
 
-    fn collect(&mut self, ticket: Ticket) -> Result<Arc<TickOutput>, TickError> {
+    fn collect(&mut self, ticket: SubmittedTick) -> Result<Arc<TickOutput>, TickError> {
         self.check_failed()?;
         let Some(i) = self.in_flight.iter().position(|&t| t == ticket.0) else {
             return Err(TickError::NotInFlight(ticket.0));

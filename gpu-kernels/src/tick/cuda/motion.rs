@@ -1,4 +1,4 @@
-//! Whose movement is told anew: a part of the stage `merge`.
+//! New courses of entities: a part of the stage `merge`.
 
 use device::DriverError;
 

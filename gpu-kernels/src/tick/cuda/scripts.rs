@@ -72,7 +72,7 @@ pub struct Form {
     pub kind: u16,
     /// The most updates of a run.
     pub updates_max: u64,
-    /// The numbers of the commands that it may put off.
+    /// The numbers of the commands that it may schedule.
     pub puts_off: Vec<u16>,
     pub is_atomic: bool,
 }

@@ -61,7 +61,7 @@ pub struct Sizes {
     pub rule_words: u64,
     /// Values of which births choose.
     pub choices: u64,
-    /// 1 where movement is told as courses, else 0.
+    /// 1 where movement is sent as courses, else 0.
     pub motion: u64,
     pub births: u64,
     /// Rows of buckets that an observer can touch.
@@ -87,7 +87,7 @@ pub struct Crowds {
 impl Crowds {
     fn new(config: &WorldConfig) -> Crowds {
         let world = &config.schema.world;
-        let is_exact = world.visible_max > 0 && world.interest == InterestMode::Exact;
+        let is_exact = world.visible_max > 0 && config.interest == InterestMode::Exact;
         if !is_exact || config.limits.observers_per_client > 1 || has_regions(config) {
             return Crowds::default();
         }

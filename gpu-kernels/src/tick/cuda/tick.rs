@@ -8,7 +8,7 @@ use super::download::Chunks;
 use super::launcher::Launcher;
 use super::layout::{Tick, World};
 use super::links::{Link, Shared};
-use super::upload::{FrameCounts, Outlook, Refusal, Staging};
+use super::upload::{FrameCounts, Outlook, Staging, UploadError};
 use super::{OutputForm, Part, reach};
 use crate::tick::counts::Counters;
 use crate::tick::output::Stage;
@@ -17,7 +17,7 @@ use crate::tick::parts::Cuts;
 impl Part {
     /// Starts the next tick; `stage` is set to the stage that it has reached. When this
     /// returns, the caller may reuse the frame, even after an error.
-    pub(super) fn start(&mut self, shared: &Shared, stage: &mut Stage) -> Result<(), Refusal> {
+    pub(super) fn start(&mut self, shared: &Shared, stage: &mut Stage) -> Result<(), UploadError> {
         let parity = self.tick.0 as usize % 2;
         let link = Link::new(self.links.clone(), self.number, parity, shared.round);
         self.device.enter()?;
@@ -71,7 +71,7 @@ impl Part {
 
     fn note_clients(&mut self, tick: &mut Tick, counts: &FrameCounts, cuts: &Cuts) {
         self.clients_used = self.clients_used.max(counts.clients);
-        // Of a quiet tick no client is told.
+        // No client is sent a quiet tick.
         let told = if self.is_quiet { 0 } else { self.clients_used };
         let own = cuts.ranges(told).nth(self.number).unwrap_or_default();
         let flight = &mut self.flights[tick.number as usize % 2];

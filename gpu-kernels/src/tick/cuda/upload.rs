@@ -21,15 +21,15 @@ use crate::tick::frame::{After, Command, Frame, Observer, Survey, Target};
 use crate::tick::timed::TIMED_WORDS_MAX;
 
 /// Why a frame was not run.
-pub enum Refusal {
+pub enum UploadError {
     /// The frame was rejected; the state is unchanged.
     Frame(TickError),
     Device(DriverError),
 }
 
-impl From<DriverError> for Refusal {
-    fn from(error: DriverError) -> Refusal {
-        Refusal::Device(error)
+impl From<DriverError> for UploadError {
+    fn from(error: DriverError) -> UploadError {
+        UploadError::Device(error)
     }
 }
 
@@ -107,7 +107,7 @@ impl Staging {
         copies: &'scope Copies<'scope, '_>,
         marks: &[Event; 2],
         tick: &mut Tick,
-    ) -> Result<FrameCounts, Refusal> {
+    ) -> Result<FrameCounts, UploadError> {
         let Staging {
             commands,
             words,
@@ -135,7 +135,7 @@ impl Staging {
         } else {
             unsent = Some((commands, words));
         }
-        let survey = shared.survey(config).map_err(Refusal::Frame)?;
+        let survey = shared.survey(config).map_err(UploadError::Frame)?;
         // Timed commands beyond the limit are dropped, even if the tick fails later.
         let room = frame.after.len().min(config.limits.timed_commands as usize);
         after.clear();

@@ -177,7 +177,7 @@ fn rank_bits(config: &WorldConfig) -> u32 {
     if has_regions(config) {
         return u64::BITS;
     }
-    let squared = match config.schema.world.interest {
+    let squared = match config.interest {
         InterestMode::Exact => aoi * aoi,
         InterestMode::Buckets => config.dimensions() as u64 * (2 * aoi) * (2 * aoi),
     };
@@ -201,7 +201,7 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         clients: limits.clients,
         observers_per_client: limits.observers_per_client,
         visible_max: schema.world.visible_max,
-        exact: u32::from(config.schema.world.interest == InterestMode::Exact),
+        exact: u32::from(config.interest == InterestMode::Exact),
         commands_max: limits.commands_per_tick,
         rules: config.every.len() as u32,
         view_places: schema.world.visible_max.max(64).next_power_of_two(),
@@ -304,7 +304,7 @@ pub fn prepare(
     let (initials, choices) = initials(config);
     let attributes = schema.attributes.iter();
     let merge: Vec<u32> = attributes.clone().map(|a| a.merge as u32).collect();
-    // Where movement is told as courses, these say who has moved.
+    // Where movement is sent as courses, these say what has moved.
     let is_course = |column: usize| config.motion.is_some() && column < config.dimensions();
     let visible: Vec<u32> = attributes
         .enumerate()

@@ -33,7 +33,7 @@ impl Oracle {
             let center = viewpoint.center;
             // The point of the area that is nearest to the observer.
             let nearest = [0, 1, 2].map(|axis| center[axis].min(high[axis] - 1).max(low[axis]));
-            match self.config.schema.world.interest {
+            match self.config.interest {
                 InterestMode::Exact => {
                     let radius = u128::from(viewpoint.radius.unsigned_abs());
                     super::interest::square_of_distance(center, nearest) <= radius * radius

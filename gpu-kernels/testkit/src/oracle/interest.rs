@@ -208,7 +208,7 @@ impl Oracle {
 
     fn perceives(&self, viewpoint: &Viewpoint, slot: u32) -> bool {
         let position = self.position(slot);
-        match self.config.schema.world.interest {
+        match self.config.interest {
             InterestMode::Exact => is_within(
                 square_of_distance(position, viewpoint.center),
                 viewpoint.radius,

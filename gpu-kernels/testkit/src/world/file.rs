@@ -1,6 +1,6 @@
 //! Random world files.
 
-use shared::WorldConfig;
+use shared::{InterestMode, WorldConfig};
 
 use super::regions::RegionsFile;
 use crate::dice::Dice;
@@ -8,9 +8,10 @@ use crate::scripts::{deals, hooks, setters, shots, with_texts};
 
 /// A world of small numbers, with every kind of rule and limit now and then.
 pub fn random_world(dice: &mut Dice) -> WorldConfig {
-    let text = random_world_file(dice);
+    let (text, interest) = random_world_file(dice);
     let config = world_file::parse(&text, "random");
-    let config = config.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut config = config.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    config.interest = interest;
     let mut texts = vec![];
     if !dice.once_in(3) {
         texts.push(setters(&config.schema));
@@ -30,7 +31,8 @@ pub fn random_world(dice: &mut Dice) -> WorldConfig {
     }
 }
 
-fn random_world_file(dice: &mut Dice) -> String {
+/// Its text, and what its observers see.
+fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
     let axes = 2 + dice.below(2);
     let (size_max, aoi): (f64, f64) = dice.pick(&SIZES);
     // Not a multiple of the AOI, and not the same along all axes.
@@ -38,8 +40,12 @@ fn random_world_file(dice: &mut Dice) -> String {
         .map(|_| (size_max * (0.5 + dice.below(1000) as f64 / 2000.0)).max(1.0))
         .collect();
     let visible_max = dice.pick(&[0, 0, 1, 2, 5, 20, 1000, 3000]);
-    let interest = dice.pick(&["exact", "exact", "buckets"]);
-    let aoi_leave = match interest == "exact" && visible_max > 0 && dice.once_in(2) {
+    let interest = dice.pick(&[
+        InterestMode::Exact,
+        InterestMode::Exact,
+        InterestMode::Buckets,
+    ]);
+    let aoi_leave = match interest == InterestMode::Exact && visible_max > 0 && dice.once_in(2) {
         true => dice.pick(&[1.0 + 1.0 / 4096.0, 1.1, 1.5, 1.99]) * aoi,
         false => aoi,
     };
@@ -85,14 +91,15 @@ fn random_world_file(dice: &mut Dice) -> String {
         true => SHARED,
         false => "",
     };
-    format!(
+    let text = format!(
         "[world]\nsize = {size:?}\naoi = {aoi:?}\naoi_leave = {aoi_leave:?}\ncapacity = {capacity}\nseed = {}\n\
-         visible_max = {visible_max}\ninterest = \"{interest}\"\n{motion}{shared}\
+         visible_max = {visible_max}\n{motion}{shared}\
          [limits]\nclients = {clients}\nobservers_per_client = {observers}\n\
          {limits}{}{budget}{commands}{kinds}{every}{zones}",
         dice.below(1 << 30),
         regions.limits,
-    )
+    );
+    (text, interest)
 }
 
 /// The lines of `[world]` about movement. Where rules move entities, their steps often are as

@@ -1,7 +1,7 @@
 //! Regions of random worlds, and random changes of them.
 
 use gpu_kernels::{Frame, Holder, Region, RegionChange};
-use shared::{ClientRow, EntityId};
+use shared::{ClientRow, EntityId, InterestMode};
 
 use super::{Play, extreme};
 use crate::dice::Dice;
@@ -20,12 +20,12 @@ pub struct RegionsFile {
 impl RegionsFile {
     pub fn new(
         dice: &mut Dice,
-        interest: &str,
+        interest: InterestMode,
         axes: usize,
         size_max: f64,
         aoi: f64,
     ) -> RegionsFile {
-        if interest == "buckets" || dice.once_in(2) {
+        if interest == InterestMode::Buckets || dice.once_in(2) {
             return RegionsFile::default();
         }
         let edge_max = dice.pick(&[0.25, aoi / 2.0, 3.0 * aoi, 20.0 * aoi, size_max]);

@@ -48,7 +48,7 @@ pub fn inspect(
     let lives = still.generation(entity.slot) == Some(entity.generation);
     if schema.has_actor && (entity == EntityId::NONE || !lives) {
         bail!(
-            "nobody lived who could give `{}`, so it did not run",
+            "there was no living entity to give `{}`, so it did not run",
             schema.name
         );
     }

@@ -95,7 +95,7 @@ impl Persistent {
         Ok((record.entry.frame, written))
     }
 
-    /// The tick behind the last that can be run, and why, if the records go on.
+    /// The tick behind the last that can be run, and why, if more records follow.
     fn find_end(&self, first: u64, previous: u32) -> Result<(u64, Option<String>)> {
         let mut log = Log::open(&*self.disk, self.capacity, first, Some(previous))?;
         loop {

@@ -177,7 +177,7 @@ fn decode_heads(count: usize, bytes: &mut Bytes<'_>) -> Result<Vec<ChunkHead>, C
     }
 }
 
-/// Whose generation and sequence number a command continues.
+/// The command whose generation and sequence number a command continues.
 #[derive(Clone, Copy)]
 enum Continues {
     /// It has its own.

@@ -133,7 +133,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
         table::JOURNAL_SYNC_SECONDS.record(took);
         if took >= SLOW_SYNC {
             let tick = self.journal.next() - 1;
-            warn!(?took, tick, "the disk has taken long to sync the journal");
+            warn!(?took, tick, "the journal was slow to sync");
         }
         for entry in synced {
             if let Some(entry) = Arc::into_inner(entry) {
@@ -182,7 +182,7 @@ impl<D: Disk + Clone + 'static> Thread<D> {
     }
 
     fn begin_checkpoint(&mut self, boundary: Box<Boundary>) -> Result<()> {
-        // Recovery reads the segments from here on. While the disk is full, this one goes on: its
+        // Recovery reads the segments from here on. While the disk is full, this one stays open: its
         // room is all that the journal has.
         match self.journal.has_spare() {
             true => self.journal.end_segment()?,

@@ -148,7 +148,7 @@ impl Contender {
         };
         let _wait = Wait::new("etcd to give the lease", REVOKE_PATIENCE);
         let taken = self.runtime.block_on(take)?;
-        info!(name = options.name, epoch = %taken.epoch, "the lease is taken");
+        info!(name = options.name, epoch = %taken.epoch, "the lease is acquired");
         Ok(taken)
     }
 
@@ -177,9 +177,9 @@ impl Contender {
             match timeout(REVOKE_PATIENCE, etcd.revoke(lease)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
-                    warn!("the lease is not given back, and ends by itself: {error:#}");
+                    warn!("the lease is not released, and expires: {error:#}");
                 }
-                Err(_) => warn!("the lease is not given back in time, and ends by itself"),
+                Err(_) => warn!("the lease is not released in time, and expires"),
             }
         };
         let thread = std::thread::Builder::new()

@@ -127,7 +127,7 @@ impl Directory {
     pub fn kick(&mut self, client: ClientRow, reason: &str, is_ban: bool, frame: &mut Frame) {
         let (close, what) = match is_ban {
             true => (Close::Banned, "banned by the operator"),
-            false => (Close::Kicked, "thrown out by the operator"),
+            false => (Close::Kicked, "kicked by the operator"),
         };
         let reason = match reason {
             "" => what.to_owned(),

@@ -13,7 +13,7 @@ use shared::{ClientRow, Name};
 /// The accounts and names of all rows.
 #[derive(Default)]
 pub struct People {
-    rows: HashMap<ClientRow, Row>,
+    rows: HashMap<ClientRow, RowIdentity>,
     accounts: HashMap<Account, ClientRow>,
     rule: NameRule,
     /// By [`NameRule::key`]: all names differ.
@@ -27,7 +27,7 @@ pub struct People {
     random: RandomState,
 }
 
-struct Row {
+struct RowIdentity {
     account: Option<Account>,
     name: Option<Name>,
     /// The number behind its name, and the key in [`People::numbers`].
@@ -91,7 +91,7 @@ impl People {
             account: account.clone().map(String::from),
             name: name.clone(),
         };
-        let row = Row {
+        let row = RowIdentity {
             account,
             name,
             numbered,
@@ -107,7 +107,7 @@ impl People {
             self.accounts.insert(account.clone(), client);
         }
         let (account, name) = (identity.account.clone(), identity.name.clone());
-        let row = Row {
+        let row = RowIdentity {
             account,
             name,
             numbered: None,

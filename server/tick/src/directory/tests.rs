@@ -680,7 +680,7 @@ fn a_kicked_client_is_removed_in_every_state_and_frees_its_row() {
         let events = world.tick(99);
         let is_closed = events.iter().any(|event| {
             matches!(event, SessionEvent::Closed { close: Close::Kicked, reason, .. }
-                if reason == "thrown out by the operator: rude")
+                if reason == "kicked by the operator: rude")
         });
         assert_eq!(is_closed, state != "lost", "{state}");
         world.tick(99);

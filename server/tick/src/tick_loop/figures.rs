@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use frontend::shards::FannedOut;
+use frontend::shard_channels::FannedOut;
 use gpu_kernels::TickOutput;
 use platform::metrics::counts::Refusals;
 use platform::metrics::stats::TickFigures;

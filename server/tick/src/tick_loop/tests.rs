@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 use frontend::mirror::Mirror;
 use frontend::publication::ToShard;
 use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
-use gpu_kernels::{CpuBackend, RestoreError, Snapshot, StateHash, TickError, Ticket};
+use gpu_kernels::{CpuBackend, RestoreError, Snapshot, StateHash, SubmittedTick, TickError};
 use shared::wire::movement::MovementCodec;
 
 use super::*;
@@ -275,7 +275,7 @@ impl Backend for WatchedBackend {
         self.backend.stage(logic);
     }
 
-    fn submit(&mut self, frame: &Frame) -> Result<Ticket, TickError> {
+    fn submit(&mut self, frame: &Frame) -> Result<SubmittedTick, TickError> {
         if self.engine.state.lock().unwrap().fails_at == Some(frame.tick) {
             return Err(TickError::Device {
                 gpu: 0,
@@ -287,7 +287,7 @@ impl Backend for WatchedBackend {
         self.backend.submit(frame)
     }
 
-    fn collect(&mut self, ticket: Ticket) -> Result<Arc<TickOutput>, TickError> {
+    fn collect(&mut self, ticket: SubmittedTick) -> Result<Arc<TickOutput>, TickError> {
         let output = self.backend.collect(ticket)?;
         self.engine.state.lock().unwrap().computed = output.tick.0 + 1;
         self.engine.changed.notify_all();

@@ -40,7 +40,7 @@ struct Width {
 
 /// A position on its way into a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct EncodedPosition {
     form: Form,
     /// The position in raw units, or the difference in steps as 0, -1, 1, -2, … on each
     /// axis.
@@ -75,9 +75,9 @@ pub(super) enum Read {
     Difference([i32; 3]),
 }
 
-impl Place {
-    pub fn full(position: [i32; 3]) -> Place {
-        Place {
+impl EncodedPosition {
+    pub fn full(position: [i32; 3]) -> EncodedPosition {
+        EncodedPosition {
             form: Form::Full,
             values: position.map(|value| value as u32),
         }
@@ -130,7 +130,7 @@ impl Axes {
     }
 
     /// About as many bits as a place takes in a datagram with others like it.
-    pub fn bits_about(&self, place: &Place) -> u32 {
+    pub fn bits_about(&self, place: &EncodedPosition) -> u32 {
         let axes = self.axes.iter().zip(place.values);
         let bits = axes.map(|(axis, value)| match place.form {
             Form::Difference => u32::BITS - value.leading_zeros(),
@@ -169,7 +169,7 @@ impl Axes {
     }
 
     /// `None` if the difference is none of whole steps, or low bits are as short.
-    pub fn difference(&self, position: &[i32; 3], expected: &[i32; 3]) -> Option<Place> {
+    pub fn difference(&self, position: &[i32; 3], expected: &[i32; 3]) -> Option<EncodedPosition> {
         let mut values = [0; 3];
         for (i, axis) in self.axes.iter().enumerate() {
             let difference = position[i] - expected[i];
@@ -179,7 +179,7 @@ impl Axes {
                 return None;
             }
         }
-        Some(Place {
+        Some(EncodedPosition {
             form: Form::Difference,
             values,
         })
@@ -237,7 +237,7 @@ impl Width {
 impl Forms {
     /// The forms that suit all of these places.
     pub fn of<'a>(
-        places: impl Iterator<Item = &'a Place> + Clone,
+        places: impl Iterator<Item = &'a EncodedPosition> + Clone,
         base_ticks: Option<u32>,
         axes: &Axes,
     ) -> Forms {
@@ -292,7 +292,7 @@ impl Forms {
     fn corner_of<'a>(
         &self,
         axes: &Axes,
-        places: impl Iterator<Item = &'a Place>,
+        places: impl Iterator<Item = &'a EncodedPosition>,
     ) -> Option<[u32; 3]> {
         let (mut low, mut high) = ([u32::MAX; 3], [0; 3]);
         for place in places {
@@ -350,7 +350,7 @@ impl Forms {
     }
 
     /// The bits that [`Forms::put_place`] appends.
-    pub fn place_bits(&self, axes: &Axes, place: &Place) -> u32 {
+    pub fn place_bits(&self, axes: &Axes, place: &EncodedPosition) -> u32 {
         let mut bits = u32::from(self.is_mixed());
         match place.form {
             Form::Full => {
@@ -371,7 +371,7 @@ impl Forms {
         bits
     }
 
-    pub fn put_place(&self, writer: &mut BitWriter, axes: &Axes, place: &Place) {
+    pub fn put_place(&self, writer: &mut BitWriter, axes: &Axes, place: &EncodedPosition) {
         if self.is_mixed() {
             writer.put(u64::from(place.form == Form::Difference), 1);
         }

@@ -12,7 +12,7 @@ use crate::ir::{After, NOBODY, Notify, Operand};
 
 /// The slot of an entity, in 64 bits.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct SlotValue {
     pub slot: Value,
     /// Whether it is below the number of slots; `None`: surely.
     is_there: Option<Value>,
@@ -20,12 +20,12 @@ pub(super) struct Place {
 
 impl Emit<'_, '_> {
     /// An operand that is a slot or [`NOBODY`], which is above all slots.
-    pub(super) fn place(&mut self, operand: Operand) -> Place {
+    pub(super) fn place(&mut self, operand: Operand) -> SlotValue {
         let is_slot = self.state.is_slot(operand);
         let short = self.get(operand);
         let is_there = (!is_slot).then(|| self.is_below(short));
         let slot = self.b.ins().uextend(I64, short);
-        Place { slot, is_there }
+        SlotValue { slot, is_there }
     }
 
     fn is_below(&mut self, slot: Value) -> Value {
@@ -36,7 +36,7 @@ impl Emit<'_, '_> {
     /// A value of a place, and another where there is none.
     fn value_at(
         &mut self,
-        place: Place,
+        place: SlotValue,
         otherwise: i32,
         value: impl FnOnce(&mut Self, Value) -> Value,
     ) -> Value {
@@ -74,7 +74,7 @@ impl Emit<'_, '_> {
         let reference = self.get(reference);
         let slot = self.b.ins().band_imm_u(reference, SLOT_MASK);
         let is_there = Some(self.is_below(slot));
-        let place = Place {
+        let place = SlotValue {
             slot: self.b.ins().uextend(I64, slot),
             is_there,
         };
@@ -196,7 +196,7 @@ impl Emit<'_, '_> {
         let short = self.get(slot);
         let slots = self.of_frame(I32, offset_of!(Frame, past_slots));
         let is_there = self.b.ins().icmp(IntCC::UnsignedLessThan, short, slots);
-        let place = Place {
+        let place = SlotValue {
             slot: self.b.ins().uextend(I64, short),
             is_there: Some(is_there),
         };
@@ -262,7 +262,7 @@ impl Emit<'_, '_> {
     }
 
     /// Goes on where the place is there.
-    pub(super) fn branch_unless_there(&mut self, place: Place, otherwise: super::Block) {
+    pub(super) fn branch_unless_there(&mut self, place: SlotValue, otherwise: super::Block) {
         if let Some(is_there) = place.is_there {
             let there = self.b.create_block();
             self.b.ins().brif(is_there, there, &[], otherwise, &[]);

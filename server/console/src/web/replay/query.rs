@@ -26,7 +26,7 @@ pub struct Look {
     pub tick: u64,
     /// The area whose entities to list.
     pub area: Option<Area>,
-    /// Whose attributes to list.
+    /// The entity whose attributes to list.
     pub slot: Option<Slot>,
     /// The client whose known set to show; `None`: all entities.
     pub client: Option<ClientRow>,

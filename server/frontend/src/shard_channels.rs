@@ -12,7 +12,7 @@ use crate::inbox::SessionKey;
 
 /// The channels to the shards. `T` is the tick thread's record of a tick until its fan-out is
 /// done.
-pub struct Shards<T> {
+pub struct ShardChannels<T> {
     senders: Vec<ShardSender>,
     reports: Receiver<FanOutReport>,
     busy: Option<Busy<T>>,
@@ -58,9 +58,9 @@ impl ShardSender {
     }
 }
 
-impl<T> Shards<T> {
-    pub fn new(senders: Vec<ShardSender>, reports: Receiver<FanOutReport>) -> Shards<T> {
-        Shards {
+impl<T> ShardChannels<T> {
+    pub fn new(senders: Vec<ShardSender>, reports: Receiver<FanOutReport>) -> ShardChannels<T> {
+        ShardChannels {
             senders,
             reports,
             busy: None,
@@ -113,7 +113,7 @@ impl<T> Shards<T> {
         Ok(None)
     }
 
-    /// As [`Shards::poll`], but waits up to `patience` for one more report.
+    /// As [`ShardChannels::poll`], but waits up to `patience` for one more report.
     pub fn poll_for(&mut self, patience: Duration) -> Result<Option<FannedOut<T>>> {
         match self.reports.recv_timeout(patience) {
             Ok(report) => self.note(&report),
