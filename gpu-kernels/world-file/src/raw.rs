@@ -32,6 +32,8 @@ pub struct Section {
     pub tick_hz: u32,
     pub seed: u64,
     pub visible_max: u32,
+    /// Of files from before there was one form only.
+    pub interest: Option<Interest>,
     pub player_kind: Option<String>,
     pub motion: Option<bool>,
     pub wire_tolerance: f64,
@@ -39,6 +41,13 @@ pub struct Section {
     pub velocity: Option<Vec<String>>,
     pub attributes: Vec<Attribute>,
     pub constants: Vec<String>,
+}
+
+/// By distance.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Interest {
+    Exact,
 }
 
 impl Default for Section {
@@ -52,6 +61,7 @@ impl Default for Section {
             tick_hz: 10,
             seed: 1,
             visible_max: 256,
+            interest: None,
             player_kind: None,
             motion: None,
             wire_tolerance: 0.0,

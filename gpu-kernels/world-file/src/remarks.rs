@@ -14,6 +14,10 @@ pub(super) fn warnings(
     declared: &Declared,
 ) -> Vec<Problem> {
     let mut warnings: Vec<Problem> = room(config, raw).into_iter().collect();
+    if raw.world.interest == Some(raw::Interest::Exact) {
+        let message = "interest is always exact, so the key has no effect: remove it";
+        warnings.push(Problem::new("world.interest", message));
+    }
     for kind in kinds {
         for attribute in &kind.attributes {
             warnings.extend(values_of_nobody(config, kinds, kind, attribute, declared));

@@ -887,6 +887,12 @@ fn contradictions_that_a_world_survives_are_told() {
         checked.warnings.iter().map(|w| w.to_string()).collect()
     };
     assert!(warnings("").is_empty());
+    // Files of earlier versions, also those in persistent worlds, may have the key.
+    let exact = "world.interest: interest is always exact, so the key has no effect: remove it";
+    assert_eq!(
+        warnings("[world]\ninterest = \"exact\""),
+        [format!("w.toml: {exact}")]
+    );
     let full = "[world]\ncapacity = 5\n[[kind]]\nname = \"a\"\npopulation = 5";
     let expected = "w.toml:3: kind.population: populations fill world.capacity = 5, so no player \
                     can join";

@@ -31,6 +31,11 @@ fn the_commands_for_operators_work() {
 }
 
 #[test]
+fn the_commands_for_a_first_game_work() {
+    check("server/game.md");
+}
+
+#[test]
 fn the_commands_of_operations_work() {
     check("server/operations.md");
     check("server/capacity.md");
@@ -107,8 +112,9 @@ pub fn all() -> Vec<(String, clap::Command)> {
 }
 
 /// The documents for operators.
-pub const OPERATORS: [&str; 11] = [
+pub const OPERATORS: [&str; 12] = [
     "server/README.md",
+    "server/game.md",
     "server/operations.md",
     "server/durability.md",
     "server/standby.md",
@@ -147,6 +153,10 @@ fn check(name: &str) {
             }
             // It ends with Ctrl-C.
             ["myriad", "replay", .., "--web"] | ["myriad", "replay", _, "--web", ..] => {
+                let parsed = Arguments::try_parse_from(&words);
+                assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
+            }
+            ["myriad", "dev", ..] => {
                 let parsed = Arguments::try_parse_from(&words);
                 assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
             }
@@ -259,6 +269,7 @@ fn shortened(words: &[&str]) -> Vec<String> {
                 set(&mut words, "--metrics", &address);
             }
         }
+        "test" => set(&mut words, "--seconds", "1"),
         "logic" if words[1] == "check" => set(&mut words, "--seconds", "0.2"),
         "doctor" if words.iter().any(|word| word == "--parity") => {
             set(&mut words, "--worlds", "1");

@@ -20,6 +20,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("SECURITY.md", 125),
     ("shared/PROTOCOL.md", 760),
     ("server/README.md", 310),
+    ("server/game.md", 75),
     ("server/operations.md", 200),
     ("server/audit.md", 70),
     ("server/durability.md", 180),
