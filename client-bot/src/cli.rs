@@ -13,6 +13,7 @@ use shared::wire::control::TOKEN_BYTES_MAX;
 use shared::world::logic::Text;
 
 use crate::behaviour::BehaviourKind;
+use crate::conditions::Condition;
 use crate::connect::{Trust, addresses_of};
 use crate::console::{self, ProgressLine, leave_output_to_json, print_json};
 use crate::given;
@@ -56,6 +57,10 @@ pub struct Arguments {
     /// Print the report as one JSON object, alone on standard output
     #[arg(long)]
     json: bool,
+    /// Fail if a figure of the report in JSON is so, as `latency_ms_p99 > 150`; may be given
+    /// several times
+    #[arg(long, value_name = "CONDITION")]
+    fail_if: Vec<Condition>,
     /// Accept the certificate with this SHA-256 fingerprint, which the server prints
     #[arg(long, value_name = "HEX", conflicts_with_all = ["authority", "insecure"])]
     fingerprint: Option<String>,
@@ -140,11 +145,19 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.json {
         print_json(&report)?;
     }
+    let mut is_right = true;
+    for condition in &arguments.fail_if {
+        if let Some(found) = condition.found(&report) {
+            say!("failed: {condition}, and it is {found}");
+            is_right = false;
+        }
+    }
     let verified = !arguments.verify || report.verify_checked > 0;
     Ok(report.verify_errors == 0
         && report.sessions_lost == 0
         && report.clients_connected == report.clients
-        && verified)
+        && verified
+        && is_right)
 }
 
 fn play(options: SwarmOptions, time: Duration) -> Result<SwarmReport> {

@@ -18,6 +18,7 @@
 //! | [`verify`] | checks of what bots receive |
 //! | [`network`] | options for a bad network on purpose |
 //! | [`report`] | figures, for people and as JSON |
+//! | [`conditions`] | figures at which a load test fails |
 //! | [`given`] | files that a person gives to a program |
 //! | [`printable`] | text of others, for terminals and logs |
 //! | [`console`] | output of programs |
@@ -33,6 +34,8 @@ pub mod carrier;
 pub mod cli;
 #[cfg(feature = "tokio")]
 pub mod client;
+#[cfg(feature = "bots")]
+pub mod conditions;
 pub mod connect;
 #[cfg(feature = "tokio")]
 pub mod connector;
