@@ -17,7 +17,7 @@
 //! | [`new`] | `myriad new` |
 //! | [`game`] | the folder of a game |
 //! | [`dev`] | `myriad dev` |
-//! | [`test`] | `myriad test` |
+//! | [`mod@test`] | `myriad test` |
 //! | [`replay`] | `myriad replay` |
 //! | [`init`] | `myriad init` |
 //! | [`inspect`] | `myriad inspect` |
