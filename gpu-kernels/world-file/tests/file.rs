@@ -891,7 +891,7 @@ fn contradictions_that_a_world_survives_are_told() {
     let exact = "world.interest: interest is always exact, so the key has no effect: remove it";
     assert_eq!(
         warnings("[world]\ninterest = \"exact\""),
-        [format!("w.toml: {exact}")]
+        [format!("w.toml:2: {exact}")]
     );
     let full = "[world]\ncapacity = 5\n[[kind]]\nname = \"a\"\npopulation = 5";
     let expected = "w.toml:3: kind.population: populations fill world.capacity = 5, so no player \
