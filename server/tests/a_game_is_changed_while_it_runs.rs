@@ -1,10 +1,9 @@
 //! A game is made, tested, and changed while it runs.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -13,8 +12,8 @@ use client_bot::{GameClient, Trust};
 use shared::EntityId;
 
 use crate::common::folder::TestFolder;
-use crate::common::process::signal;
-use crate::common::{DEADLINE, myriad_binary, myriad_in};
+use crate::common::process::{signal, start_printing};
+use crate::common::{DEADLINE, free_address, myriad_binary, myriad_in, until_game};
 
 /// `myriad dev`, and what it has printed so far.
 struct Dev {
@@ -24,31 +23,13 @@ struct Dev {
 
 impl Dev {
     fn start(folder: &Path) -> Dev {
-        // Of this machine's free ones; another program may take it before, but hardly does.
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let page = free.local_addr().expect("an address");
-        drop(free);
-        let mut child = Command::new(myriad_binary())
-            .args(["dev", "game", "--bots", "3", "--backend", "cpu", "--page"])
-            .arg(page.to_string())
-            .current_dir(folder)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary runs");
-        let printed = Arc::new(Mutex::new(String::new()));
-        let outputs: [Box<dyn Read + Send>; 2] = [
-            Box::new(child.stdout.take().expect("its output")),
-            Box::new(child.stderr.take().expect("its errors")),
-        ];
-        for output in outputs {
-            let printed = printed.clone();
-            std::thread::spawn(move || {
-                for line in BufReader::new(output).lines().map_while(Result::ok) {
-                    *printed.lock().expect("no panic with it") += &format!("{line}\n");
-                }
-            });
-        }
+        let page = free_address().to_string();
+        let (child, printed) = start_printing(
+            Command::new(myriad_binary())
+                .args(["dev", "game", "--bots", "3", "--backend", "cpu"])
+                .args(["--page", &page])
+                .current_dir(folder),
+        );
         Dev { child, printed }
     }
 
@@ -93,16 +74,7 @@ fn until<T>(
     what: &str,
     holds: impl Fn(&GameClient, &[Event]) -> Option<T>,
 ) -> T {
-    let begun = Instant::now();
-    loop {
-        let events = game.poll();
-        game.flush();
-        if let Some(found) = holds(game, &events) {
-            return found;
-        }
-        assert!(begun.elapsed() < DEADLINE, "waited in vain: {what}");
-        game.wait(Duration::from_millis(5)).expect("a socket");
-    }
+    until_game(game, (what, DEADLINE), holds)
 }
 
 fn own(game: &GameClient, _: &[Event]) -> Option<EntityId> {

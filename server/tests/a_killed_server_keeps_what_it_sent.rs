@@ -15,7 +15,6 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -23,7 +22,6 @@ use client_bot::{BehaviourKind, Swarm, SwarmOptions, Trust};
 use durability::checkpoint;
 use durability::disk::Folder;
 use durability::log::Log as Journal;
-use quic::Network;
 use serde::Serialize;
 use shared::Tick;
 use shared::world::mix::mix;
@@ -70,21 +68,10 @@ impl Figures {
 
 fn bots(address: SocketAddr, clients: usize, seed: u64) -> Swarm {
     Swarm::start(SwarmOptions {
-        server: address,
-        name: "localhost".to_owned(),
-        trust: Trust::AnyCertificate,
-        token: String::new(),
-        clients,
-        spectators: 0,
         behaviour: BehaviourKind::Fight,
-        play: None,
-        rate_hz: None,
-        threads: 1,
         sockets: 2,
         seed,
-        network: Network::default(),
-        verify: false,
-        view_every: NonZeroUsize::MIN,
+        ..SwarmOptions::new(address, Trust::AnyCertificate, clients)
     })
     .expect("the bots start")
 }

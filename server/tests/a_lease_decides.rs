@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::common::folder::TestFolder;
 use crate::common::process::{Process, signal};
-use crate::common::{DEADLINE, Log};
+use crate::common::{DEADLINE, Log, free_address};
 
 /// A server of the simulation. Its clock is off by up to a tenth, and begins anywhere.
 struct Contender {
@@ -267,14 +267,10 @@ impl Etcd {
         change: &impl Fn(&mut Command, Option<&Path>),
         attempts: u32,
     ) -> Option<Etcd> {
-        let free = || {
-            let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-            listener.local_addr().expect("an address")
-        };
         let scheme = if has_tls { "https" } else { "http" };
-        let url = format!("{scheme}://{}", free());
-        let peers = format!("http://{}", free());
-        let health = free();
+        let url = format!("{scheme}://{}", free_address());
+        let peers = format!("http://{}", free_address());
+        let health = free_address();
         let mut command = Command::new("etcd");
         command
             .arg("--data-dir")

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::a_lease_decides::is_healthy;
 use crate::a_pair_reforms_by_itself::{ALONE, Member, primary_of};
 use crate::common::folder::TestFolder;
 use crate::common::process::signal;
-use crate::common::{myriad_binary, myriad_in};
+use crate::common::{free_address, myriad_binary, myriad_in};
 
 /// A world with so many units a side.
 fn world(side: u32) -> String {
@@ -73,7 +73,8 @@ struct Cluster {
 impl Cluster {
     /// `None`, and a line that says so, where there is no etcd.
     fn start(folder: &Path) -> Option<Cluster> {
-        let ports: Vec<[SocketAddr; 3]> = (0..3).map(|_| [(); 3].map(|()| free_port())).collect();
+        let ports: Vec<[SocketAddr; 3]> =
+            (0..3).map(|_| [(); 3].map(|()| free_address())).collect();
         let urls: Vec<String> = ports
             .iter()
             .map(|[url, ..]| format!("http://{url}"))
@@ -166,11 +167,6 @@ fn start_etcd(binary: &Path, arguments: &[String]) -> std::io::Result<Child> {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     command.spawn()
-}
-
-fn free_port() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address")
 }
 
 /// A player that counts by commands, and checks all that it gets about itself.

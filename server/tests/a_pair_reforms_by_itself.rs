@@ -2,10 +2,10 @@
 //! stopped.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex};
 
 use client_bot::{Client, Connector};
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::a_lease_decides::{Etcd, WORLD, join};
 use crate::common::folder::TestFolder;
-use crate::common::process::signal;
+use crate::common::process::{signal, start_printing};
 use crate::common::{Log, eventually, myriad_binary, myriad_in};
 
 /// A server of the pair. Its options are the same in each process.
@@ -133,29 +133,7 @@ impl Drop for Member {
 }
 
 fn start(binary: &Path, arguments: &[String]) -> (Child, Arc<Mutex<String>>) {
-    let mut child = Command::new(binary)
-        .args(arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs");
-    let printed = Arc::new(Mutex::new(String::new()));
-    let outputs: [Box<dyn Read + Send>; 2] = [
-        Box::new(child.stdout.take().unwrap()),
-        Box::new(child.stderr.take().unwrap()),
-    ];
-    for output in outputs {
-        let printed = printed.clone();
-        // It ends with the process.
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                let mut printed = printed.lock().unwrap();
-                *printed += &line;
-                printed.push('\n');
-            }
-        });
-    }
-    (child, printed)
+    start_printing(Command::new(binary).args(arguments))
 }
 
 pub const ALONE: &str = "it is noted that this server has no standby";

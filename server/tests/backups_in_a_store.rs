@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -14,7 +14,9 @@ use server::server::DataOptions;
 
 use crate::common::folder::TestFolder;
 use crate::common::python::{Running, interpreter_with};
-use crate::common::{Bots, DEADLINE, eventually, myriad_binary, start_with, text, ticks};
+use crate::common::{
+    Bots, DEADLINE, eventually, free_address, myriad_binary, start_with, text, ticks,
+};
 
 const WORLD: &str = "
     [world]
@@ -39,9 +41,7 @@ struct Store {
 impl Store {
     fn start() -> Option<Store> {
         let python = interpreter_with("moto.server", "moto[server]")?;
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let port = free_address().port();
         let child = Command::new(python)
             .args([
                 "-m",
@@ -149,9 +149,7 @@ async fn a_world_is_backed_up_to_a_store_and_restored_from_there() {
         assert_eq!(identity(&restored), identity("world"));
     }
     // Prometheus learns when it was up to date.
-    let metrics = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = metrics.local_addr().unwrap();
-    drop(metrics);
+    let address = free_address();
     let backup = Command::new(myriad_binary())
         .current_dir(&*folder)
         .args([

@@ -9,6 +9,7 @@ mod a_lease_decides;
 mod a_lost_game_comes_back;
 mod a_name_has_several_addresses;
 mod a_page_plays;
+mod a_page_shows_a_game;
 mod a_pair_endures;
 mod a_pair_reforms_by_itself;
 mod a_persistent_world_continues;

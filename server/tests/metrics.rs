@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 
 use client_bot::BehaviourKind;
@@ -11,7 +11,7 @@ use server::server::DataOptions;
 use server::version::versions;
 use tokio::task::spawn_blocking;
 
-use crate::common::{Bots, eventually, scratch, start_with, ticks};
+use crate::common::{Bots, eventually, free_address, scratch, start_with, ticks};
 
 /// Metrics are those of a process: other tests' servers would change them.
 #[test]
@@ -138,11 +138,6 @@ async fn get(address: SocketAddr, path: &'static str) -> String {
         page
     };
     spawn_blocking(read).await.unwrap()
-}
-
-fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
 }
 
 /// An event that is notified by place and by subscription.

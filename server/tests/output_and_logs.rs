@@ -3,7 +3,6 @@
 
 use std::fs::{self, File};
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
-use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -17,7 +16,7 @@ use tokio::time::timeout;
 use crate::common::disks::FailingSyncs;
 use crate::common::folder::TestFolder;
 use crate::common::process::signal;
-use crate::common::{DEADLINE, eventually, get, myriad_binary, start_with, ticks};
+use crate::common::{DEADLINE, eventually, free_address, get, myriad_binary, start_with, ticks};
 
 const WORLD: &str = "
     [world]
@@ -203,9 +202,7 @@ struct Logging {
 
 impl Logging {
     fn start(log: impl Into<Stdio>) -> Logging {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let metrics = free.local_addr().unwrap();
-        drop(free);
+        let metrics = free_address();
         let mut child = Command::new(myriad_binary())
             .args([
                 "serve",

@@ -11,7 +11,7 @@ use server::server::DataOptions;
 use shared::EntityId;
 
 use crate::common::folder::TestFolder;
-use crate::common::{DEADLINE, start_with, trust};
+use crate::common::{DEADLINE, start_with, trust, until_game};
 
 const NOTHING: &str = "
     [world]
@@ -118,22 +118,13 @@ fn shoot(game: &mut GameClient, runner: EntityId) -> bool {
     })
 }
 
-/// Plays until something holds, of the game and its newest events.
+/// Plays until something holds, of the game and its newest events. The runner takes its time.
 fn until<T>(
     game: &mut GameClient,
     what: &str,
     holds: impl Fn(&GameClient, &[Event]) -> Option<T>,
 ) -> T {
-    let started = Instant::now();
-    loop {
-        let events = game.poll();
-        game.flush();
-        if let Some(found) = holds(game, &events) {
-            return found;
-        }
-        assert!(started.elapsed() < 4 * DEADLINE, "{what}");
-        game.wait(Duration::from_millis(5)).expect("a socket");
-    }
+    until_game(game, (what, 4 * DEADLINE), holds)
 }
 
 /// How far an entity is shown from the own one, if it goes away from it.

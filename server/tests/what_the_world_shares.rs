@@ -11,7 +11,7 @@ use server::server::DataOptions;
 use shared::{AttributeType, AttributeValue};
 
 use crate::common::folder::{TestFolder, copy_folder};
-use crate::common::{DEADLINE, start_with, trust};
+use crate::common::{DEADLINE, start_with, trust, until_game};
 
 /// Players are born far from each other.
 const WORLD: &str = "
@@ -178,14 +178,5 @@ fn shared(game: &GameClient, name: &str) -> Option<i32> {
 
 /// Plays until something holds.
 fn until<T>(game: &mut GameClient, what: &str, holds: impl Fn(&GameClient) -> Option<T>) -> T {
-    let started = Instant::now();
-    loop {
-        game.poll();
-        game.flush();
-        if let Some(found) = holds(game) {
-            return found;
-        }
-        assert!(started.elapsed() < DEADLINE, "not in time: {what}");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    until_game(game, (what, DEADLINE), |game, _| holds(game))
 }

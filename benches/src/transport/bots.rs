@@ -164,23 +164,16 @@ impl Word {
 /// Runs the bots that a command line names, by the commands of the process at the other end.
 pub fn run(matches: &ArgMatches) -> anyhow::Result<()> {
     let options = Options::from_arg_matches(matches)?;
+    // The server is the process that started this one.
+    let (trust, clients) = (Trust::AnyCertificate, options.clients);
     let mut swarm = Swarm::start(SwarmOptions {
-        server: options.server,
-        name: "localhost".to_owned(),
-        // The server is the process that started this one.
-        trust: Trust::AnyCertificate,
-        token: String::new(),
-        clients: options.clients,
-        spectators: 0,
         behaviour: options.behaviour,
-        play: None,
-        rate_hz: None,
         threads: options.threads,
         sockets: options.sockets,
         seed: options.seed,
-        network: Default::default(),
         verify: true,
         view_every: options.view_every,
+        ..SwarmOptions::new(options.server, trust, clients)
     })?;
     while !swarm.is_settled() {
         std::thread::sleep(POLL);

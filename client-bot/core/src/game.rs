@@ -586,7 +586,9 @@ impl Game {
         self.route.welcome(&welcome.standby);
         self.ticket = Some(welcome.ticket);
         let before = self.world.take().filter(|_| welcome.resumed);
-        let old_schema = before.as_ref().map(|world| world.schema().clone());
+        let is_changed = before
+            .as_ref()
+            .is_some_and(|world| *world.schema() != welcome.schema);
         let mut world = match before {
             Some(mut world) if has_same_rows(world.schema(), &welcome.schema) => {
                 world.resume(session, forecast);
@@ -614,7 +616,7 @@ impl Game {
             true => Event::Resumed(welcome.entity),
             false => Event::Welcomed(welcome.entity),
         });
-        if old_schema.is_some_and(|old| old != welcome.schema) {
+        if is_changed {
             events.push(Event::InterfaceChanged);
         }
         let world = self.world.insert(world);

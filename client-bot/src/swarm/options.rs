@@ -38,6 +38,28 @@ pub struct SwarmOptions {
 }
 
 impl SwarmOptions {
+    /// Bots that wander on one thread and are not verified, for a server with a certificate for
+    /// `localhost` that requires no token.
+    pub fn new(server: SocketAddr, trust: Trust, clients: usize) -> SwarmOptions {
+        SwarmOptions {
+            server,
+            name: "localhost".to_owned(),
+            trust,
+            token: String::new(),
+            clients,
+            spectators: 0,
+            behaviour: BehaviourKind::Wander,
+            play: None,
+            rate_hz: None,
+            threads: 1,
+            sockets: NEIGHBOURS,
+            seed: 1,
+            network: Network::default(),
+            verify: false,
+            view_every: NonZeroUsize::MIN,
+        }
+    }
+
     /// How many sockets spread so many bots evenly over the shards of a server. All packets of a
     /// socket go to one shard, which the system picks at random.
     pub fn sockets_for(clients: usize, shards: usize) -> usize {

@@ -5,7 +5,6 @@ mod report;
 pub mod world;
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -215,22 +214,17 @@ fn start_swarm(
     network: Network,
     seed: u64,
 ) -> Result<Swarm> {
+    let trust = Trust::Certificates(vec![server.certificate().clone()]);
+    let clients = arguments.clients as usize;
     Ok(Swarm::start(SwarmOptions {
-        server: server.address(),
-        name: "localhost".to_owned(),
-        trust: Trust::Certificates(vec![server.certificate().clone()]),
-        token: String::new(),
-        clients: arguments.clients as usize,
-        spectators: 0,
         behaviour: arguments.behaviour,
         play,
-        rate_hz: None,
         threads: machine::cores(),
-        sockets: SwarmOptions::sockets_for(arguments.clients as usize, machine::cores()),
+        sockets: SwarmOptions::sockets_for(clients, machine::cores()),
         seed,
         network,
         verify: true,
-        view_every: NonZeroUsize::MIN,
+        ..SwarmOptions::new(server.address(), trust, clients)
     })?)
 }
 

@@ -4,7 +4,6 @@
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -13,7 +12,7 @@ use clap::Args;
 use client_bot::cli::read_play;
 use client_bot::connect::resolve;
 use client_bot::signals::Endings;
-use client_bot::{BehaviourKind, Swarm, SwarmOptions, Trust, note, say};
+use client_bot::{Swarm, SwarmOptions, Trust, note, say};
 use durability::differences;
 use durability::level::Level;
 use durability::migration::MigrationOptions;
@@ -284,22 +283,12 @@ impl<'a> RunningGame<'a> {
     fn swarm(&self, play: Option<Text>) -> Result<Swarm> {
         let server = self.server.as_ref().ok_or_else(|| anyhow!("no server"))?;
         let clients = self.arguments.bots as usize;
+        let trust = Trust::Certificates(vec![server.certificate().clone()]);
         let mut swarm = Swarm::start(SwarmOptions {
-            server: server.address(),
-            name: "localhost".to_owned(),
-            trust: Trust::Certificates(vec![server.certificate().clone()]),
-            token: String::new(),
-            clients,
-            spectators: 0,
-            behaviour: BehaviourKind::Wander,
             play,
-            rate_hz: None,
-            threads: 1,
             sockets: SwarmOptions::sockets_for(clients, machine::cores()),
             seed: self.world.seed,
-            network: Default::default(),
-            verify: false,
-            view_every: NonZeroUsize::MIN,
+            ..SwarmOptions::new(server.address(), trust, clients)
         })?;
         swarm.play();
         Ok(swarm)

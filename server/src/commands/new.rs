@@ -1,12 +1,13 @@
 //! `myriad new`: a small game to start from.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::say;
+
+use super::logic::new::write_new;
 
 #[derive(Debug, Args)]
 pub struct NewArguments {
@@ -26,7 +27,10 @@ pub fn run(arguments: &NewArguments) -> Result<()> {
         bail!("{show} is there already, and is not an empty folder");
     }
     for (file, text) in FILES {
-        write(&folder.join(file), &text.replace("NAME", &name))?;
+        let path = folder.join(file);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        write_new(&path, &text.replace("NAME", &name))?;
     }
     say!("{show} is a game: its README.md says what is in it. Run it with");
     say!("    myriad dev {show}");
@@ -41,15 +45,6 @@ fn check_name(name: &str) -> Result<()> {
             "{name:?} can't name a world: expected letters, digits, - and _, with a letter first"
         ),
     }
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    let written = || {
-        fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
-        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-        file.write_all(text.as_bytes())
-    };
-    written().with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The files of the game. `NAME` stands for its name.

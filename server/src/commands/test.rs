@@ -1,6 +1,6 @@
 //! `myriad test`: checks a game, runs the tests of its scripts, and lets its plays play.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -36,8 +36,14 @@ pub fn run(arguments: &TestArguments) -> Result<bool> {
     }
     let mut is_right = true;
     for play in &game.plays {
-        let reasons = play_of(arguments, &game.world, play)
-            .with_context(|| format!("{} cannot play", play.display()))?;
+        let reasons = demo::try_play(demo::PlayOptions {
+            world: &game.world,
+            play,
+            bots: arguments.bots,
+            seconds: arguments.seconds,
+            backend: arguments.backend,
+        })
+        .with_context(|| format!("{} cannot play", play.display()))?;
         let name = play.display();
         match &reasons[..] {
             [] => say!("{name}: {} bots played, nothing was wrong", arguments.bots),
@@ -46,16 +52,4 @@ pub fn run(arguments: &TestArguments) -> Result<bool> {
         is_right &= reasons.is_empty();
     }
     Ok(is_right)
-}
-
-/// Lets bots run a play, and returns what was wrong.
-fn play_of(arguments: &TestArguments, world: &Path, play: &Path) -> Result<Vec<String>> {
-    let options = demo::PlayOptions {
-        world,
-        play,
-        bots: arguments.bots,
-        seconds: arguments.seconds,
-        backend: arguments.backend,
-    };
-    demo::try_play(options)
 }

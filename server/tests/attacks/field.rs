@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::num::NonZeroUsize;
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,13 +12,12 @@ use std::time::{Duration, Instant};
 
 use client_bot::connect::hello;
 use client_bot::connector::Connected;
-use client_bot::{BehaviourKind, Client, Connector, Swarm, SwarmOptions, Trust};
-use quic::Network;
+use client_bot::{Client, Connector, Swarm, SwarmOptions, Trust};
 use rustix::process::{Pid, Signal, kill_process};
 use shared::wire::control::Hello;
 use tokio::time::{sleep, timeout};
 
-use crate::common::{DEADLINE, eventually, myriad_binary, scratch};
+use crate::common::{DEADLINE, eventually, free_address, myriad_binary, scratch};
 
 /// A server and its honest clients.
 pub struct Field {
@@ -72,21 +70,10 @@ impl Field {
         let metrics = free_address();
         let (server, address, web, trust) = Process::start(world, metrics, token, has_page);
         let mut swarm = Swarm::start(SwarmOptions {
-            server: address,
-            name: "localhost".to_owned(),
-            trust: trust.clone(),
             token: token.to_owned(),
-            clients: BOTS,
-            spectators: 0,
-            behaviour: BehaviourKind::Wander,
-            play: None,
-            rate_hz: None,
-            threads: 1,
             sockets: 8,
-            seed: 1,
-            network: Network::default(),
             verify: true,
-            view_every: NonZeroUsize::MIN,
+            ..SwarmOptions::new(address, trust.clone(), BOTS)
         })
         .expect("the bots start");
         eventually("all bots are connected", || swarm.is_settled()).await;
@@ -367,11 +354,6 @@ fn figures(page: &str) -> HashMap<String, f64> {
     let lines = page.lines().filter_map(|line| line.split_once(' '));
     let figures = lines.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?)));
     figures.collect()
-}
-
-fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("its address")
 }
 
 /// The bots see some others, and a lost client is soon forgotten.

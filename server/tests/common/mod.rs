@@ -25,8 +25,7 @@ pub mod witness;
 
 use std::fmt::Write as _;
 use std::io::{Read, Write as _};
-use std::net::{SocketAddr, TcpStream};
-use std::num::NonZeroUsize;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -110,6 +109,24 @@ pub async fn come_back(client: &mut Client) {
     let came = timeout(DEADLINE, client.come_back()).await;
     came.expect("an answer")
         .expect("a server welcomes the client again");
+}
+
+/// Plays until something holds, of a game and its newest events; fails after the deadline.
+pub fn until_game<T>(
+    game: &mut GameClient,
+    (what, deadline): (&str, Duration),
+    holds: impl Fn(&GameClient, &[Event]) -> Option<T>,
+) -> T {
+    let started = Instant::now();
+    loop {
+        let events = game.poll();
+        game.flush();
+        if let Some(found) = holds(game, &events) {
+            return found;
+        }
+        assert!(started.elapsed() < deadline, "waited in vain: {what}");
+        game.wait(Duration::from_millis(5)).expect("a socket");
+    }
 }
 
 /// Polls until an event comes, and gives all events up to it.
@@ -219,21 +236,11 @@ impl Bots {
 /// Bots that look at everything.
 pub fn swarm_options(server: &Server, clients: usize, behaviour: BehaviourKind) -> SwarmOptions {
     SwarmOptions {
-        server: server.address(),
-        name: "localhost".to_owned(),
-        trust: trust(server),
-        token: String::new(),
-        clients,
-        spectators: 0,
         behaviour,
-        play: None,
-        rate_hz: None,
         threads: 2,
         sockets: 8,
-        seed: 1,
-        network: Network::default(),
         verify: true,
-        view_every: NonZeroUsize::MIN,
+        ..SwarmOptions::new(server.address(), trust(server), clients)
     }
 }
 
@@ -244,6 +251,13 @@ pub fn losing(loss: f64) -> Network {
         ..Faults::default()
     };
     faults.into()
+}
+
+/// An address of this machine with a port that is free for TCP. Another program may take it, but
+/// hardly does.
+pub fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address")
 }
 
 /// The response of an HTTP port.

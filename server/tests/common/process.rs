@@ -1,6 +1,6 @@
 //! Servers in processes of their own.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -9,6 +9,32 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::{eventually, myriad_binary};
+
+/// Starts a program, and collects what it prints: otherwise it would wait for a reader.
+pub fn start_printing(command: &mut Command) -> (Child, Arc<Mutex<String>>) {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let printed = Arc::new(Mutex::new(String::new()));
+    let outputs: [Box<dyn Read + Send>; 2] = [
+        Box::new(child.stdout.take().expect("its output")),
+        Box::new(child.stderr.take().expect("its errors")),
+    ];
+    for output in outputs {
+        let printed = printed.clone();
+        // It ends with the process.
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                let mut printed = printed.lock().expect("no panic with it");
+                *printed += &line;
+                printed.push('\n');
+            }
+        });
+    }
+    (child, printed)
+}
 
 /// A server in a process of its own.
 pub struct Process {

@@ -5,8 +5,8 @@
 //! machine. Those of cargo name packages and tests that must exist. Clients and benches
 //! have tests of their own.
 
+use crate::common::free_address;
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -264,9 +264,7 @@ fn shortened(words: &[&str]) -> Vec<String> {
             set(&mut words, "--listen", "127.0.0.1:0");
             set(&mut words, "--stop-after", "0.5");
             if words.iter().any(|word| word == "--metrics") {
-                let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-                let address = listener.local_addr().unwrap().to_string();
-                set(&mut words, "--metrics", &address);
+                set(&mut words, "--metrics", &free_address().to_string());
             }
         }
         "test" => set(&mut words, "--seconds", "1"),

@@ -41,20 +41,9 @@ pub fn run(arguments: &NewArguments) -> Result<()> {
     };
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let path = folder.join(format!("{name}.rs"));
-    let show = path.display();
-    let file = OpenOptions::new().write(true).create_new(true).open(&path);
-    match file {
-        Ok(mut file) => file
-            .write_all(text.as_bytes())
-            .and_then(|()| sync(&file))
-            .with_context(|| format!("cannot write {show}"))?,
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            bail!("{show} is there already; it is not replaced")
-        }
-        Err(error) => return Err(error).with_context(|| format!("cannot write {show}")),
-    }
+    write_new(&path, &text)?;
     let folder = folder.display();
-    say!("wrote {show}");
+    say!("wrote {}", path.display());
     say!("Change it, and check it:");
     say!("    myriad logic check {folder}");
     say!("A world has the scripts of a folder beside its file if that says:");
@@ -62,6 +51,22 @@ pub fn run(arguments: &NewArguments) -> Result<()> {
     say!("    folder = \"{}\"", file_name(arguments));
     say!("    builtin = [\"move\"]    # and other built-in texts that it should have");
     Ok(())
+}
+
+/// Writes a file that is not there yet.
+pub fn write_new(path: &Path, text: &str) -> Result<()> {
+    let show = path.display();
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
+    match file {
+        Ok(mut file) => file
+            .write_all(text.as_bytes())
+            .and_then(|()| sync(&file))
+            .with_context(|| format!("cannot write {show}")),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            bail!("{show} is there already; it is not replaced")
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot write {show}")),
+    }
 }
 
 /// The folder as the world file beside it names it.
