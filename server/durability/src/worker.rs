@@ -92,6 +92,7 @@ impl DurabilityWorker {
             oldest: None,
             room_checked: Instant::now(),
             has_room: true,
+            newest: None,
         };
         let thread = std::thread::Builder::new()
             .name("journal".to_owned())

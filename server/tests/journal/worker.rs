@@ -230,3 +230,17 @@ fn pruning_keeps_the_good_checkpoint_and_not_the_damaged_one() {
         [20, 30, 40].map(|tick| format!("journal-{tick:020}"))
     );
 }
+
+#[test]
+fn a_checkpoint_of_the_same_tick_as_the_one_that_is_being_written_is_written_too() {
+    let mut world = Kept::new("two-of-a-tick", Faults::default());
+    world.tick().unwrap();
+    world.checkpoint();
+    world.tick().unwrap();
+    for _ in 0..8 {
+        world.checkpoint();
+    }
+    world.finish().unwrap();
+    // Each counts once: the one before is still there.
+    assert_eq!(checkpoint::ticks(&world.disk).unwrap(), [1, 2]);
+}

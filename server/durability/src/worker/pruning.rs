@@ -18,6 +18,8 @@ impl GoodCheckpoints {
 
     /// A checkpoint is written.
     pub fn note(&mut self, tick: u64) {
+        // The one of a stop may be of the same tick as the one before.
+        self.0.retain(|&good| good != tick);
         self.0.push(tick);
         let old = self.0.len().saturating_sub(CHECKPOINTS_KEPT);
         self.0.drain(..old);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
@@ -38,6 +39,8 @@ pub struct Thread<D: Disk> {
     pub room_checked: Instant,
     /// For the next segment.
     pub has_room: bool,
+    /// The tick and the thread of the newest checkpoint.
+    pub newest: Option<(u64, JoinHandle<()>)>,
 }
 
 impl<D: Disk + Clone + 'static> Thread<D> {
@@ -227,9 +230,17 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             batch: std::mem::take(&mut roster.characters),
         };
         let store = self.characters.clone();
+        let tick = head.tick;
+        // The checkpoint of a stop may be of the same tick, whose file is written only once at a time
+        // and whose characters are as they are now.
+        let same = self.newest.take().filter(|&(newest, _)| newest == tick);
         let write = move || {
             let mut reply = reply;
             give_way();
+            if let Some((_, thread)) = same {
+                // Its own reply has the failure.
+                let _ = thread.join();
+            }
             let Boundary {
                 world,
                 hash,
@@ -256,10 +267,11 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             });
             reply.written = checkpoint::write(&disk, &head, &body).map_err(Into::into);
         };
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("checkpoint".to_owned())
             .spawn(write)
             .context("cannot start the thread that writes checkpoints")?;
+        self.newest = Some((tick, thread));
         Ok(())
     }
 
