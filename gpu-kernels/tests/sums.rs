@@ -4,9 +4,12 @@
 //! | variable | sets |
 //! | --- | --- |
 //! | `DEALS` | how many commands each backend runs (100000) |
+//! | `DEALS_SEED` | the seed of all random numbers (12) |
 //! | `BACKENDS` | a part of the labels of the backends that run them (all of them) |
 //!
 //! `DEALS=1000000000 BACKENDS="cuda on NVIDIA" it sums::each` runs for minutes on a GPU.
+
+use std::sync::mpsc::sync_channel;
 
 use gpu_kernels::{Backend, Counts, Frame, Snapshot, TickOutput};
 use shared::world::logic::Text;
@@ -105,8 +108,6 @@ struct Market {
     sums: Vec<Option<usize>>,
     /// Traders, stalls, stacks.
     entities: [Vec<EntityId>; 3],
-    rows: Vec<i32>,
-    dice: Dice,
 }
 
 impl Market {
@@ -136,8 +137,6 @@ impl Market {
                 .map(|attribute| sum_of(&attribute.name))
                 .collect(),
             entities: Default::default(),
-            rows: vec![],
-            dice: Dice::new(seed),
             config,
         }
     }
@@ -149,22 +148,20 @@ impl Market {
         frame
     }
 
-    /// Takes over what a tick gave birth to, and the rows after it.
-    fn open(&mut self, births: impl Iterator<Item = (u16, EntityId)>, rows: Vec<i32>) {
+    /// Takes over what a tick gave birth to.
+    fn open(&mut self, births: impl Iterator<Item = (u16, EntityId)>) {
         for (kind, entity) in births {
             self.entities[usize::from(kind)].push(entity);
         }
-        self.rows = rows;
     }
 
-    /// Random deals: a third has to do with one of the first few entities.
-    fn deals(&mut self, tick: Tick, count: usize) -> Frame {
+    /// Random deals: a third has to do with one of the first few entities. Of a million, these are
+    /// some hundred: the commands of one entity run one after another.
+    fn deals(&self, tick: Tick, count: usize) -> Frame {
         let Market {
-            entities,
-            kinds,
-            dice,
-            ..
+            entities, kinds, ..
         } = self;
+        let dice = &mut Dice::new(self.config.seed << 32 | tick.0);
         let [trader, stall, stack] = [0, 1, 2];
         let some = |dice: &mut Dice, kind: usize| {
             // Sometimes one of another kind, of which nothing can be taken.
@@ -174,7 +171,7 @@ impl Market {
                 kind
             };
             let all = match dice.once_in(3) {
-                true => entities[kind].len().min(4),
+                true => (entities[kind].len() / 4096).max(4),
                 false => entities[kind].len(),
             };
             entities[kind][dice.below(all)]
@@ -201,9 +198,9 @@ impl Market {
         frame
     }
 
-    fn sums(&self) -> [i64; SUMS.len()] {
+    fn sums(&self, rows: &[i32]) -> [i64; SUMS.len()] {
         let mut sums = [0; SUMS.len()];
-        for row in self.rows.chunks_exact(self.sums.len()) {
+        for row in rows.chunks_exact(self.sums.len()) {
             for (sum, value) in self.sums.iter().zip(row) {
                 if let Some(sum) = *sum {
                     sums[sum] += i64::from(*value);
@@ -214,13 +211,13 @@ impl Market {
     }
 
     /// Applies the changes of a tick. Returns by how much they change each sum.
-    fn apply(&mut self, output: &TickOutput) -> [i64; SUMS.len()] {
+    fn apply(&self, rows: &mut [i32], output: &TickOutput) -> [i64; SUMS.len()] {
         let mut by = [0; SUMS.len()];
         for (slot, columns, values) in output.changes.iter() {
             let row = slot.index() * self.sums.len();
             for (&column, &value) in columns.iter().zip(values) {
                 let column = usize::from(column);
-                let before = std::mem::replace(&mut self.rows[row + column], value);
+                let before = std::mem::replace(&mut rows[row + column], value);
                 if let Some(sum) = self.sums[column] {
                     by[sum] += i64::from(value) - i64::from(before);
                 }
@@ -240,8 +237,8 @@ fn random_deals_keep_all_sums_in_step_with_the_oracle() {
     let births: Vec<_> = slots
         .map(|(slot, number)| (slot.kind, EntityId::new(number, slot.generation)))
         .collect();
-    market.open(births.into_iter(), parity.oracle.snapshot().rows);
-    let begun = market.sums();
+    market.open(births.into_iter());
+    let begun = market.sums(&parity.oracle.snapshot().rows);
     let (mut seen, mut moved) = (Counts::default(), 0);
     for _ in 0..12 {
         let frame = market.deals(parity.oracle.tick, 3000);
@@ -249,8 +246,12 @@ fn random_deals_keep_all_sums_in_step_with_the_oracle() {
         note(&mut seen, &output.counts);
         let state = parity.oracle.snapshot();
         moved += moved_in(&state);
-        market.rows = state.rows;
-        assert_eq!(market.sums(), begun, "seed {seed}, tick {}", frame.tick);
+        assert_eq!(
+            market.sums(&state.rows),
+            begun,
+            "seed {seed}, tick {}",
+            frame.tick
+        );
     }
     expect_all(&seen, moved);
 }
@@ -260,7 +261,8 @@ fn each_backend_keeps_all_sums_over_many_random_deals() {
     let variable = |name| std::env::var(name).ok();
     let count = variable("DEALS").map_or(100_000, |text| text.parse().expect("a number"));
     let per_tick = (count / 20).clamp(1000, 1 << 20);
-    let market = || Market::new(per_tick, per_tick, 12);
+    let seed = variable("DEALS_SEED").map_or(12, |text| text.parse().expect("a number"));
+    let market = || Market::new(per_tick, per_tick, seed);
     let wanted = variable("BACKENDS").unwrap_or_default();
     let all = backends(&market().config).into_iter();
     for (label, mut backend) in all.filter(|(label, _)| label.contains(&wanted)) {
@@ -268,44 +270,70 @@ fn each_backend_keeps_all_sums_over_many_random_deals() {
     }
 }
 
-/// Runs so many deals, and those that wait.
-fn run(
-    label: &str,
-    backend: &mut dyn Backend,
-    mut market: Market,
-    mut left: usize,
-    per_tick: usize,
-) {
+/// Runs so many deals, and those that wait. Other threads make them meanwhile.
+fn run(label: &str, backend: &mut dyn Backend, mut market: Market, count: usize, per_tick: usize) {
     let output = backend.tick(&market.births()).unwrap();
     let births = output.births.iter();
     let births = births.map(|birth| (birth.kind, birth.entity.expect("there is room")));
-    market.open(births, backend.snapshot().unwrap().rows);
-    let begun = market.sums();
+    market.open(births);
+    let market = &market;
+    let mut rows = backend.snapshot().unwrap().rows;
+    let begun = market.sums(&rows);
+    let counts = counts(count, per_tick);
     let (mut seen, mut moved) = (Counts::default(), 0);
-    let mut tick = Tick(1);
-    let mut waiting = 0;
-    while left > 0 || waiting > 0 {
-        let now = left.min(per_tick.saturating_sub(waiting as usize));
-        left -= now;
-        let frame = market.deals(tick, now);
-        let output = backend.tick(&frame).unwrap();
-        waiting = output.counts.atomic_deferred;
-        note(&mut seen, &output.counts);
-        let by = market.apply(&output);
-        assert_eq!(by, [0; SUMS.len()], "{label}, tick {tick}");
-        if tick == Tick(1) {
-            moved = moved_in(&backend.snapshot().unwrap());
+    std::thread::scope(|scope| {
+        let makers = std::thread::available_parallelism().map_or(1, usize::from);
+        let frames: Vec<_> = (0..makers)
+            .map(|maker| {
+                let (made, frames) = sync_channel(1);
+                let own = counts.iter().skip(maker).step_by(makers);
+                scope.spawn(move || {
+                    for &(tick, count) in own {
+                        // After a failed check, nobody takes it.
+                        let _ = made.send(market.deals(tick, count));
+                    }
+                });
+                frames
+            })
+            .collect();
+        let mut tick = Tick(1);
+        let mut waiting = 0;
+        while tick.0 <= counts.len() as u64 || waiting > 0 {
+            // There are none while the last ones wait.
+            let frame = frames[(tick.0 - 1) as usize % makers].recv();
+            let frame = frame.unwrap_or_else(|_| Frame::new(tick));
+            let output = backend.tick(&frame).unwrap();
+            waiting = output.counts.atomic_deferred;
+            note(&mut seen, &output.counts);
+            let by = market.apply(&mut rows, &output);
+            assert_eq!(by, [0; SUMS.len()], "{label}, tick {tick}");
+            if tick == Tick(1) {
+                moved = moved_in(&backend.snapshot().unwrap());
+            }
+            tick = tick.next();
         }
-        tick = tick.next();
-    }
-    let rows = backend.snapshot().unwrap().rows;
-    assert!(rows == market.rows, "{label}: rows without their changes");
-    assert_eq!(market.sums(), begun, "{label}");
+    });
+    let state = backend.snapshot().unwrap().rows;
+    assert!(state == rows, "{label}: rows without their changes");
+    assert_eq!(market.sums(&state), begun, "{label}");
     expect_all(&seen, moved);
     println!(
-        "{label}: {} deals done, {} refused, {} times deferred: all sums are kept",
-        seen.applied, seen.atomic_refused, seen.atomic_deferred
+        "{label}, seed {}: {} deals done, {} refused, {} times deferred: all sums are kept",
+        market.config.seed, seen.applied, seen.atomic_refused, seen.atomic_deferred
     );
+}
+
+/// The ticks of so many deals, and how many each has. Every second one has room for those that
+/// waited in the one before.
+fn counts(mut left: usize, per_tick: usize) -> Vec<(Tick, usize)> {
+    let mut counts = vec![];
+    while left > 0 {
+        let tick = Tick(counts.len() as u64 + 1);
+        let most = per_tick - per_tick / 5 * (tick.0 % 2) as usize;
+        counts.push((tick, most.min(left)));
+        left -= most.min(left);
+    }
+    counts
 }
 
 fn note(seen: &mut Counts, counts: &Counts) {
