@@ -1,9 +1,9 @@
 //! The command line of `myriad-bot`.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::error::ErrorKind;
@@ -14,16 +14,12 @@ use shared::world::logic::Text;
 
 use crate::behaviour::BehaviourKind;
 use crate::conditions::Condition;
-use crate::connect::{Trust, addresses_of};
-use crate::console::{self, ProgressLine, leave_output_to_json, print_json};
+use crate::connect::Trust;
+use crate::console;
 use crate::given;
 use crate::network::NetworkArguments;
-use crate::printable::OneLine;
-use crate::report::{SwarmReport, print_lines};
-use crate::say;
-use crate::scout::reach;
-use crate::signals::Endings;
-use crate::swarm::{Swarm, SwarmOptions};
+use crate::scrape::Source;
+use crate::stages::Stage;
 
 /// Load-test a Myriad server with a swarm of bots, and check what it sends them
 #[derive(Debug, Parser)]
@@ -31,68 +27,91 @@ use crate::swarm::{Swarm, SwarmOptions};
 pub struct Arguments {
     /// The server's address, as HOST:PORT
     #[arg(default_value = "127.0.0.1:4433")]
-    server: String,
+    pub(crate) server: String,
     /// Number of bots
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    clients: u32,
+    pub(crate) clients: u32,
     /// Seconds that the bots play, once all are connected
     #[arg(long, default_value_t = 10.0, value_parser = positive)]
-    seconds: f64,
+    pub(crate) seconds: f64,
+    /// Over a time, let the number of bots in the world go to another one, as `30s:1000`; the
+    /// next stage goes on from there. Bots play as they come; may be given several times
+    #[arg(long, value_name = "TIME:BOTS", conflicts_with_all = ["clients", "seconds", "verify"])]
+    pub(crate) stage: Vec<Stage>,
     /// Turns per second of each bot [default: the server's tick rate]
     #[arg(long, value_parser = positive)]
-    rate: Option<f64>,
+    pub(crate) rate: Option<f64>,
     /// Behaviour of the bots
     #[arg(long, value_enum, default_value_t)]
-    behaviour: BehaviourKind,
+    pub(crate) behaviour: BehaviourKind,
     /// Script that the bots run in each tick
     #[arg(long, value_name = "FILE", conflicts_with_all = ["behaviour", "rate"])]
-    play: Option<PathBuf>,
+    pub(crate) play: Option<PathBuf>,
     /// Check what bots receive against each other, in play and at rest
     #[arg(long)]
-    verify: bool,
+    pub(crate) verify: bool,
     /// One bot of so many keeps a view of all that it receives, and is verified; the others know
     /// only themselves, and cost less: for wander, stroll and crowd
     #[arg(long, value_name = "N", default_value = "1", value_parser = not_zero)]
-    view_every: NonZeroUsize,
+    pub(crate) view_every: NonZeroUsize,
     /// Print the report as one JSON object, alone on standard output
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
     /// Fail if a figure of the report in JSON is so, as `latency_ms_p99 > 150`; may be given
     /// several times
     #[arg(long, value_name = "CONDITION")]
-    fail_if: Vec<Condition>,
+    pub(crate) fail_if: Vec<Condition>,
+    /// Write the report as a page with plots, an HTML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Show the server's metrics in that page, from their address, as
+    /// `http://127.0.0.1:9000/metrics`
+    #[arg(long, value_name = "URL", requires = "html")]
+    pub(crate) metrics: Option<Source>,
+    /// Share the bots with so many other machines, which join with `--join`
+    #[arg(long, value_name = "N", requires = "workers_listen", value_parser = workers)]
+    pub(crate) workers: Option<usize>,
+    /// Address at which these join, for a network without attackers
+    #[arg(long, value_name = "ADDRESS", requires = "workers")]
+    pub(crate) workers_listen: Option<SocketAddr>,
+    /// Play a share of the bots of the swarm that listens there for workers
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = OF_THE_COORDINATOR)]
+    pub(crate) join: Option<String>,
     /// Accept the certificate with this SHA-256 fingerprint, which the server prints
     #[arg(long, value_name = "HEX", conflicts_with_all = ["authority", "insecure"])]
-    fingerprint: Option<String>,
+    pub(crate) fingerprint: Option<String>,
     /// Accept certificates signed by an authority in this PEM file
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
-    authority: Option<PathBuf>,
+    pub(crate) authority: Option<PathBuf>,
     /// Accept any certificate
     #[arg(long)]
-    insecure: bool,
+    pub(crate) insecure: bool,
     /// Name in the server's certificate
     #[arg(long, default_value = "localhost")]
-    name: String,
+    pub(crate) name: String,
     /// Token that the server requires; every user of this machine can read it here
     #[arg(long, value_parser = token)]
-    token: Option<String>,
+    pub(crate) token: Option<String>,
     /// File with the token that the server requires
     #[arg(long, value_name = "FILE", conflicts_with = "token")]
-    token_file: Option<PathBuf>,
+    pub(crate) token_file: Option<PathBuf>,
+    /// File with the keys of the server's accounts: each bot gets an account, `bot-0` and so on
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["token", "token_file"])]
+    pub(crate) account_key: Option<PathBuf>,
     /// Of the bots, the last so many watch without an entity, where the world allows it
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
-    spectators: u32,
+    pub(crate) spectators: u32,
     /// Threads to run the bots on [default: all cores]
     #[arg(long, value_parser = threads)]
-    threads: Option<usize>,
+    pub(crate) threads: Option<usize>,
     /// Sockets to connect from; all bots of one socket land on one shard of the server
     #[arg(long, default_value_t = 16, value_parser = sockets)]
-    sockets: usize,
+    pub(crate) sockets: usize,
     #[command(flatten)]
-    network: NetworkArguments,
+    pub(crate) network: NetworkArguments,
     /// Seed of the bots' random numbers
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub(crate) seed: u64,
 }
 
 impl Arguments {
@@ -109,90 +128,6 @@ pub fn with_variables(prefix: &str, command: Command) -> Command {
     with_some(prefix, command, &|_| true)
 }
 
-/// Runs a swarm and prints its report. False if a bot did not connect, was lost, or found an
-/// error, or if nothing was verified that should have been.
-pub fn run(arguments: &Arguments) -> Result<bool> {
-    if arguments.json {
-        leave_output_to_json();
-    }
-    let trust = trust(arguments)?;
-    let options = SwarmOptions {
-        server: reach(&addresses_of(&arguments.server)?, &arguments.name, &trust)?,
-        name: arguments.name.clone(),
-        trust,
-        token: match &arguments.token_file {
-            Some(path) => read_token(path)?,
-            None => arguments.token.clone().unwrap_or_default(),
-        },
-        clients: arguments.clients as usize,
-        spectators: arguments.spectators as usize,
-        behaviour: arguments.behaviour,
-        play: arguments.play.as_deref().map(read_play).transpose()?,
-        rate_hz: arguments.rate,
-        threads: arguments.threads.unwrap_or_else(cores),
-        sockets: arguments.sockets,
-        seed: arguments.seed,
-        network: arguments.network.network()?,
-        verify: arguments.verify,
-        view_every: arguments.view_every,
-    };
-    let report = play(options, Duration::from_secs_f64(arguments.seconds))?;
-    say!("Bots against {}:", arguments.server);
-    print_lines(&report.lines());
-    for example in &report.examples {
-        say!("  ! {}", OneLine(example));
-    }
-    if arguments.json {
-        print_json(&report)?;
-    }
-    let mut is_right = true;
-    for condition in &arguments.fail_if {
-        if let Some(found) = condition.found(&report) {
-            say!("failed: {condition}, and it is {found}");
-            is_right = false;
-        }
-    }
-    let verified = !arguments.verify || report.verify_checked > 0;
-    Ok(report.verify_errors == 0
-        && report.sessions_lost == 0
-        && report.clients_connected == report.clients
-        && verified
-        && is_right)
-}
-
-fn play(options: SwarmOptions, time: Duration) -> Result<SwarmReport> {
-    let clients = options.clients;
-    let verify = options.verify;
-    let mut swarm = Swarm::start(options)?;
-    let mut line = ProgressLine::new();
-    // While bots connect, a signal ends all at once: there is nothing to report.
-    let started = Instant::now();
-    while !swarm.is_settled() && started.elapsed() < CONNECT_WAIT {
-        std::thread::sleep(Duration::from_millis(100));
-        line.show(&format!(
-            "connecting: {} of {clients}",
-            swarm.progress().connected
-        ));
-    }
-    line.end();
-    if let Some(problems) = swarm.script_problems() {
-        swarm.finish()?;
-        bail!(problems);
-    }
-    if swarm.progress().connected == 0 {
-        let report = swarm.finish()?;
-        let why = report.examples.first().map_or("no answer", String::as_str);
-        bail!("no bot could connect; is the server running? {why}");
-    }
-    swarm.play();
-    let endings = Endings::new();
-    endings.wait(time);
-    drop(endings);
-    swarm.rest();
-    std::thread::sleep(if verify { REST } else { LAST_UPDATES });
-    Ok(swarm.finish()?)
-}
-
 /// Reads a script for bots.
 pub fn read_play(path: &Path) -> Result<Text> {
     let text = given::read_text(path);
@@ -201,7 +136,7 @@ pub fn read_play(path: &Path) -> Result<Text> {
     Ok(Text::new(name, text))
 }
 
-fn trust(arguments: &Arguments) -> Result<Trust> {
+pub(crate) fn trust(arguments: &Arguments) -> Result<Trust> {
     if arguments.insecure {
         return Ok(Trust::AnyCertificate);
     }
@@ -216,7 +151,7 @@ fn trust(arguments: &Arguments) -> Result<Trust> {
     Trust::with_fingerprint(text).context("--fingerprint")
 }
 
-fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -382,6 +317,11 @@ pub fn threads(text: &str) -> Result<usize, String> {
     count(text, THREADS_MAX.max(THREADS_PER_CORE * cores()))
 }
 
+/// Parses a number of machines.
+fn workers(text: &str) -> Result<usize, String> {
+    count(text, WORKERS_MAX)
+}
+
 /// Parses a number of sockets.
 fn sockets(text: &str) -> Result<usize, String> {
     count(text, SOCKETS_MAX)
@@ -396,18 +336,32 @@ fn count(text: &str, max: usize) -> Result<usize, String> {
     }
 }
 
+/// What a worker does is its coordinator's to say.
+const OF_THE_COORDINATOR: [&str; 16] = [
+    "clients",
+    "seconds",
+    "stage",
+    "rate",
+    "behaviour",
+    "play",
+    "verify",
+    "view_every",
+    "json",
+    "fail_if",
+    "html",
+    "metrics",
+    "spectators",
+    "seed",
+    "workers",
+    "workers_listen",
+];
+const WORKERS_MAX: usize = 64;
 const COUNT_MAX: usize = 1_000_000;
 /// On any machine; tests of many threads need no cores.
 const THREADS_MAX: usize = 256;
 const THREADS_PER_CORE: usize = 4;
 /// As many files as a process may usually have open, and some for others.
 const SOCKETS_MAX: usize = 1000;
-/// How long bots may take to connect.
-const CONNECT_WAIT: Duration = Duration::from_secs(120);
-/// How long the world rests before views are compared.
-const REST: Duration = Duration::from_secs(2);
-/// How long the last updates may take to arrive, if nothing is compared.
-const LAST_UPDATES: Duration = Duration::from_millis(300);
 
 #[cfg(test)]
 mod tests {

@@ -23,7 +23,13 @@
 //! | [`printable`] | text of others, for terminals and logs |
 //! | [`console`] | output of programs |
 //! | [`signals`] | what ends them |
+//! | [`signing`] | tokens that a key signs |
 //! | [`cli`] | the command line of `myriad-bot` |
+//! | [`load`] | a load test from first to last |
+//! | [`stages`] | how many bots are in the world over time |
+//! | [`join`] | swarms of several machines as one |
+//! | [`series`], [`scrape`] | figures of each second, of the bots and of their server |
+//! | [`page`] | the report as a page |
 #![forbid(unsafe_code)]
 
 pub mod addresses;
@@ -45,10 +51,16 @@ pub mod console;
 pub mod filter;
 pub mod game_client;
 pub mod given;
+#[cfg(feature = "bots")]
+pub mod join;
+#[cfg(feature = "bots")]
+pub mod load;
 pub mod local;
 pub mod named;
 #[cfg(feature = "bots")]
 pub mod network;
+#[cfg(feature = "bots")]
+pub mod page;
 pub mod printable;
 pub mod race;
 #[cfg(feature = "bots")]
@@ -56,7 +68,15 @@ pub mod report;
 #[cfg(feature = "bots")]
 pub mod scout;
 #[cfg(feature = "bots")]
+pub mod scrape;
+#[cfg(feature = "bots")]
+pub mod series;
+#[cfg(feature = "bots")]
 pub mod signals;
+#[cfg(feature = "bots")]
+pub mod signing;
+#[cfg(feature = "bots")]
+pub mod stages;
 #[cfg(feature = "bots")]
 pub mod swarm;
 #[cfg(feature = "bots")]

@@ -1,7 +1,7 @@
 use std::process::ExitCode;
 
-use client_bot::cli;
 use client_bot::console::run_program;
+use client_bot::{cli, load};
 use mimalloc::MiMalloc;
 
 /// Packets and sessions come and go all the time, on many threads.
@@ -9,5 +9,5 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    run_program("myriad-bot", || cli::run(&cli::Arguments::read()))
+    run_program("myriad-bot", || load::run(&cli::Arguments::read()))
 }

@@ -1,8 +1,144 @@
 //! Figures of a swarm, for people and as JSON.
 
+use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use crate::say;
+
+/// What swarms counted, and how long things took: those of several machines add up.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Figures {
+    pub behaviour: String,
+    pub tick_hz: u32,
+    pub clients: u64,
+    pub connected: u64,
+    pub failed: u64,
+    pub left: u64,
+    pub lost: u64,
+    pub joins_repeated: u64,
+    /// The longest time that a swarm played.
+    pub seconds: f64,
+    pub commands_sent: u64,
+    pub updates_delivered: u64,
+    pub payload_bytes: u64,
+    pub notices: u64,
+    pub notices_full: u64,
+    /// Others in view, summed over views, and how many views these were.
+    pub visible_sum: u64,
+    pub views_seen: u64,
+    pub latency_us: Spread,
+    pub lateness_us: Spread,
+    pub socket_drops: u64,
+    pub send_errors: u64,
+    pub is_verified: bool,
+    pub verify_checked: u64,
+    pub verify_errors: u64,
+    pub verify_late: u64,
+    pub verify_open: u64,
+    pub examples: Vec<String>,
+}
+
+/// How often each value was found.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Spread(Vec<(u64, u64)>);
+
+impl Spread {
+    pub fn of(histogram: &Histogram<u64>) -> Spread {
+        let recorded = histogram.iter_recorded();
+        let pairs = recorded.map(|found| (found.value_iterated_to(), found.count_at_value()));
+        Spread(pairs.collect())
+    }
+
+    fn add(&mut self, other: &Spread) {
+        self.0.extend(&other.0);
+        self.0.sort_unstable();
+    }
+
+    /// The value that so large a part of all is at most, in thousands; 0 of none.
+    fn thousands_at(&self, quantile: f64) -> f64 {
+        let all: u64 = self.0.iter().map(|(_, count)| count).sum();
+        let rank = (all as f64 * quantile).ceil() as u64;
+        let mut seen = 0;
+        let found = self.0.iter().find(|(_, count)| {
+            seen += count;
+            seen >= rank.max(1)
+        });
+        found.map_or(0.0, |(value, _)| *value as f64 / 1000.0)
+    }
+}
+
+impl Figures {
+    /// Adds those of a swarm on another machine.
+    pub fn add(&mut self, other: &Figures) {
+        self.clients += other.clients;
+        self.connected += other.connected;
+        self.failed += other.failed;
+        self.left += other.left;
+        self.lost += other.lost;
+        self.joins_repeated += other.joins_repeated;
+        self.seconds = self.seconds.max(other.seconds);
+        self.tick_hz = self.tick_hz.max(other.tick_hz);
+        self.commands_sent += other.commands_sent;
+        self.updates_delivered += other.updates_delivered;
+        self.payload_bytes += other.payload_bytes;
+        self.notices += other.notices;
+        self.notices_full += other.notices_full;
+        self.visible_sum += other.visible_sum;
+        self.views_seen += other.views_seen;
+        self.latency_us.add(&other.latency_us);
+        self.lateness_us.add(&other.lateness_us);
+        self.socket_drops += other.socket_drops;
+        self.send_errors += other.send_errors;
+        self.verify_checked += other.verify_checked;
+        self.verify_errors += other.verify_errors;
+        self.verify_late += other.verify_late;
+        self.verify_open += other.verify_open;
+        self.examples.extend(other.examples.iter().cloned());
+    }
+
+    pub fn report(self) -> SwarmReport {
+        let bytes = self.payload_bytes as f64;
+        // Those that leave and join again count once.
+        let connected = self.connected.min(self.clients);
+        let visible_mean = self.visible_sum as f64 / self.views_seen.max(1) as f64;
+        let per_client = bytes / (connected.max(1) as f64 * self.seconds.max(1e-9));
+        let [latency_ms_p50, latency_ms_p99, latency_ms_p999] =
+            [0.5, 0.99, 0.999].map(|quantile| self.latency_us.thousands_at(quantile));
+        SwarmReport {
+            clients: self.clients,
+            clients_connected: connected,
+            joins: self.connected,
+            joins_failed: self.failed,
+            joins_repeated: self.joins_repeated,
+            leaves: self.left,
+            seconds: self.seconds,
+            commands_sent: self.commands_sent,
+            updates_delivered: self.updates_delivered,
+            notices: self.notices,
+            notices_full: self.notices_full,
+            visible_mean,
+            latency_ms_p50,
+            latency_ms_p99,
+            latency_ms_p999,
+            bots_late_ms_p99: self.lateness_us.thousands_at(0.99),
+            bots_socket_drops: self.socket_drops,
+            bots_send_errors: self.send_errors,
+            bytes_per_client_per_second: per_client,
+            bytes_per_update: bytes / self.updates_delivered.max(1) as f64,
+            // A client's own entity is in view too, and updated like the others.
+            bytes_per_visible_per_tick: per_client
+                / (f64::from(self.tick_hz.max(1)) * (visible_mean + 1.0)),
+            is_verified: self.is_verified,
+            verify_checked: self.verify_checked,
+            verify_errors: self.verify_errors,
+            verify_late: self.verify_late,
+            verify_open: self.verify_open,
+            sessions_lost: self.lost,
+            behaviour: self.behaviour,
+            examples: self.examples,
+        }
+    }
+}
 
 /// What a swarm did and received.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -10,8 +146,14 @@ pub struct SwarmReport {
     pub behaviour: String,
     pub clients: u64,
     pub clients_connected: u64,
+    /// How often bots came into the world: more than once, where stages let them leave.
+    pub joins: u64,
+    /// Bots that could not connect.
+    pub joins_failed: u64,
     /// Attempts to join that bots made again, since no answer came.
     pub joins_repeated: u64,
+    /// How often bots left, as a stage wanted fewer.
+    pub leaves: u64,
     /// The time that the bots played.
     pub seconds: f64,
     pub commands_sent: u64,
@@ -63,6 +205,9 @@ impl SwarmReport {
         );
         if self.joins_repeated > 0 {
             clients += &format!(", {} joins repeated", self.joins_repeated);
+        }
+        if self.leaves > 0 {
+            clients += &format!(", {} joins and {} leaves", self.joins, self.leaves);
         }
         let updates = format!(
             "{} ({:.0} a second)",

@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::connect::ClientError;
-use crate::report::SwarmReport;
+use crate::report::{Figures, SwarmReport};
 use crate::verify::{check_at_rest, check_notices};
 pub use options::SwarmOptions;
 use state::{Phase, SwarmState};
@@ -32,6 +32,8 @@ pub struct Swarm {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     pub connected: u64,
+    /// Bots that are in the world.
+    pub present: u64,
     /// Bots that were in the world and lost their connection.
     pub lost: u64,
     /// How often bots lost their connection, came back as the same entity, or as another one
@@ -49,7 +51,7 @@ impl Swarm {
         let wrong = |what| std::io::Error::new(std::io::ErrorKind::InvalidInput, what);
         options.check().map_err(wrong)?;
         quic::socket::make_room(options.sockets);
-        let state = Arc::new(SwarmState::new());
+        let state = Arc::new(SwarmState::new(options.target));
         let threads = (0..options.threads.max(1))
             .map(|thread| thread::spawn(thread, options.clone(), state.clone()))
             .collect::<Result<_, _>>()?;
@@ -67,6 +69,7 @@ impl Swarm {
         let [latency_ms_p50, latency_ms_p99, _] = state.latency_ms();
         Progress {
             connected: state.connected.load(Relaxed),
+            present: state.present(),
             lost: state.lost.load(Relaxed),
             came_back: state.came_back.load(Relaxed),
             commands_sent: state.commands_sent.load(Relaxed),
@@ -74,6 +77,11 @@ impl Swarm {
             latency_ms_p50,
             latency_ms_p99,
         }
+    }
+
+    /// Median and 99th percentile of the latencies since the last call, in milliseconds.
+    pub fn take_recent_latency_ms(&self) -> [f64; 2] {
+        self.state.take_recent_latency_ms()
     }
 
     /// The error of the bots' script, as far as that is known.
@@ -86,6 +94,12 @@ impl Swarm {
     pub fn is_settled(&self) -> bool {
         let settled = self.state.connected.load(Relaxed) + self.state.failed.load(Relaxed);
         settled >= self.options.clients as u64 || self.threads.iter().all(|t| t.is_finished())
+    }
+
+    /// Wants so many bots in the world from now on. Some leave, or join, as fast as the server lets
+    /// them: those that leave are as others that come again.
+    pub fn set_target(&self, bots: usize) {
+        self.state.target.store(bots, Relaxed);
     }
 
     /// Lets the bots play. The report covers the time from here to [`Swarm::rest`].
@@ -101,7 +115,12 @@ impl Swarm {
     }
 
     /// Collects and compares what the bots know, ends their connections, and reports.
-    pub fn finish(mut self) -> Result<SwarmReport, ClientError> {
+    pub fn finish(self) -> Result<SwarmReport, ClientError> {
+        self.finish_figures().map(Figures::report)
+    }
+
+    /// The same, for figures that are added to those of other machines.
+    pub fn finish_figures(mut self) -> Result<Figures, ClientError> {
         self.wait_for_rest();
         self.state.set_phase(Phase::Compare);
         let began = Instant::now();
@@ -144,50 +163,38 @@ impl Swarm {
         result
     }
 
-    fn figures(&self) -> SwarmReport {
+    fn figures(&self) -> Figures {
         let state = &self.state;
-        let tick_hz = state.schema.get().map_or(0, |s| s.world.tick_hz);
-        let [latency_ms_p50, latency_ms_p99, latency_ms_p999] = state.latency_ms();
-        let connected = state.connected.load(Relaxed);
-        let updates = state.updates_delivered.load(Relaxed);
-        let bytes = state.payload_bytes.load(Relaxed) as f64;
-        let seconds = self.played.as_secs_f64();
-        let views = state.views_seen.load(Relaxed).max(1);
-        let visible_mean = state.visible_sum.load(Relaxed) as f64 / views as f64;
-        let per_client = bytes / (connected.max(1) as f64 * seconds.max(1e-9));
-        SwarmReport {
+        let [latency_us, lateness_us] = state.spreads();
+        Figures {
             behaviour: self.options.behaviour_name().to_owned(),
+            tick_hz: state.schema.get().map_or(0, |s| s.world.tick_hz),
             clients: self.options.clients as u64,
-            clients_connected: connected,
+            connected: state.connected.load(Relaxed),
+            failed: state.failed.load(Relaxed),
+            left: state.left.load(Relaxed),
+            lost: state.lost.load(Relaxed),
             joins_repeated: state.joins_repeated.load(Relaxed),
-            seconds,
+            seconds: self.played.as_secs_f64(),
             commands_sent: state.commands_sent.load(Relaxed),
-            updates_delivered: updates,
+            updates_delivered: state.updates_delivered.load(Relaxed),
+            payload_bytes: state.payload_bytes.load(Relaxed),
             notices: state.notices.load(Relaxed),
             notices_full: state.full.load(Relaxed),
-            visible_mean,
-            latency_ms_p50,
-            latency_ms_p99,
-            latency_ms_p999,
-            bots_late_ms_p99: state.lateness_ms(),
-            bots_socket_drops: state.socket_drops.load(Relaxed),
-            bots_send_errors: state.send_errors.load(Relaxed),
-            bytes_per_client_per_second: per_client,
-            bytes_per_update: bytes / updates.max(1) as f64,
-            // A client's own entity is in view too, and updated like the others.
-            bytes_per_visible_per_tick: per_client / (f64::from(tick_hz) * (visible_mean + 1.0)),
+            visible_sum: state.visible_sum.load(Relaxed),
+            views_seen: state.views_seen.load(Relaxed),
+            latency_us,
+            lateness_us,
+            socket_drops: state.socket_drops.load(Relaxed),
+            send_errors: state.send_errors.load(Relaxed),
             is_verified: self.options.verify,
-            verify_checked: 0,
-            verify_errors: 0,
-            verify_late: 0,
-            verify_open: 0,
-            sessions_lost: state.lost.load(Relaxed),
             examples: state.complaints(),
+            ..Figures::default()
         }
     }
 
     /// Makes the comparisons that take all bots, and adds up the results.
-    fn verify(&self, report: &mut SwarmReport) {
+    fn verify(&self, report: &mut Figures) {
         let (Some(history), Some(schema)) = (self.state.history.get(), self.state.schema.get())
         else {
             return;

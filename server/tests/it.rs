@@ -53,6 +53,7 @@ mod hostile_recordings;
 mod input;
 mod joins_and_leaves;
 mod journal;
+mod load_tests;
 mod logic_tools;
 mod loss;
 mod lost_and_back;

@@ -24,10 +24,14 @@ pub struct Bot {
     pub game: Game,
     /// `None` before the welcome of a connection, and once the bot is done.
     playing: Option<Box<Playing>>,
+    /// It counts as connected.
+    is_counted: bool,
     /// It has lost a connection that was welcomed.
     has_lost: bool,
     /// It has handed in its view, or reported an error.
     is_done: bool,
+    /// It leaves, as fewer bots are wanted.
+    is_leaving: bool,
 }
 
 impl Bot {
@@ -37,7 +41,7 @@ impl Bot {
             false => Headless::OnlyOwn,
         };
         let options = GameOptions {
-            token: options.token.clone(),
+            token: options.token_of(number),
             spectates: options.spectates(number),
             connect_timeout: JOIN_WAIT,
             silence_timeout: SILENCE_MAX,
@@ -51,8 +55,10 @@ impl Bot {
             number,
             game: Game::headless(options, keeps),
             playing: None,
+            is_counted: false,
             has_lost: false,
             is_done: false,
+            is_leaving: false,
         }
     }
 
@@ -97,7 +103,7 @@ impl Bot {
         let is_in_world = bot.spectates || view.own().is_some();
         if !bot.was_in_world && is_in_world {
             bot.was_in_world = true;
-            if !self.has_lost {
+            if !std::mem::replace(&mut self.is_counted, true) {
                 crew.state.connected.fetch_add(1, Relaxed);
             }
             bot.is_back_unseen = self.has_lost;
@@ -210,6 +216,32 @@ impl Bot {
         } else {
             state.fail(format!("bot {}: {reason}", self.number));
         }
+    }
+
+    /// Fewer bots are wanted: leaves, and counts what it received.
+    pub fn withdraw(&mut self, link: &mut Link<'_>, state: &SwarmState) {
+        if self.is_done {
+            return;
+        }
+        self.is_done = true;
+        self.is_leaving = true;
+        if let (Some(mut bot), Some(view)) = (self.playing.take(), self.game.view()) {
+            bot.count(view, state);
+        }
+        self.count_leave(state);
+        self.leave(link);
+    }
+
+    /// It is not in the world any more, as fewer bots are wanted.
+    pub fn count_leave(&self, state: &SwarmState) {
+        if self.is_counted {
+            state.left.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Whether its connection ends since fewer bots are wanted.
+    pub fn is_leaving(&self) -> bool {
+        self.is_leaving
     }
 
     /// Leaves for good: the entity is removed.

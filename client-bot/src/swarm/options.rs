@@ -8,6 +8,7 @@ use shared::world::logic::Text;
 
 use crate::behaviour::BehaviourKind;
 use crate::connect::Trust;
+use crate::signing::SigningKeys;
 
 /// The options of a swarm, and its server.
 #[derive(Clone, Debug)]
@@ -17,7 +18,14 @@ pub struct SwarmOptions {
     pub name: String,
     pub trust: Trust,
     pub token: String,
+    /// Where the server has accounts: its keys, which sign a token for an account of each bot.
+    pub accounts: Option<SigningKeys>,
+    /// The number of the first bot's account: other machines have those before.
+    pub first: usize,
+    /// The most bots at a time.
     pub clients: usize,
+    /// So many of them join at first: see [`Swarm::set_target`](super::Swarm::set_target).
+    pub target: usize,
     /// Of these, the last so many watch without an entity.
     pub spectators: usize,
     pub behaviour: BehaviourKind,
@@ -46,7 +54,10 @@ impl SwarmOptions {
             name: "localhost".to_owned(),
             trust,
             token: String::new(),
+            accounts: None,
+            first: 0,
             clients,
+            target: clients,
             spectators: 0,
             behaviour: BehaviourKind::Wander,
             play: None,
@@ -65,6 +76,14 @@ impl SwarmOptions {
     pub fn sockets_for(clients: usize, shards: usize) -> usize {
         let (least, most) = SOCKETS_PER_SHARD;
         (clients / NEIGHBOURS).clamp(shards * least, shards * most)
+    }
+
+    /// The token that a bot shows.
+    pub fn token_of(&self, bot: usize) -> String {
+        match &self.accounts {
+            Some(keys) => keys.of_bot(self.first + bot),
+            None => self.token.clone(),
+        }
     }
 
     /// Whether a bot watches without an entity.

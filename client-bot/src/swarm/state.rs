@@ -1,6 +1,6 @@
 //! The state that the threads of a swarm share.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use client_core::ViewCounts;
@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use script::Play;
 use shared::Schema;
 
+use crate::report::Spread;
 use crate::verify::{FinalView, History};
 
 /// The phases of a swarm, in order.
@@ -26,6 +27,11 @@ pub enum Phase {
 /// Counters, and what bots hand in.
 pub struct SwarmState {
     phase: AtomicU8,
+    /// Bots with smaller numbers are to be in the world.
+    pub target: AtomicUsize,
+    /// Bots that have left, as the target was lower: each time counts.
+    pub left: AtomicU64,
+    /// Bots that came into the world, again after each time that they had left it.
     pub connected: AtomicU64,
     /// Bots that could not connect.
     pub failed: AtomicU64,
@@ -52,6 +58,8 @@ pub struct SwarmState {
     /// How many views were summed.
     pub views_seen: AtomicU64,
     latency_us: Mutex<Histogram<u64>>,
+    /// The latencies since somebody asked for them last.
+    recent_us: Mutex<Histogram<u64>>,
     /// How late the swarm's threads look for packets.
     lateness_us: Mutex<Histogram<u64>>,
     /// Set by the first bot that is welcomed, as is `schema`.
@@ -78,11 +86,13 @@ pub struct Tally {
 }
 
 impl SwarmState {
-    pub fn new() -> SwarmState {
+    pub fn new(target: usize) -> SwarmState {
         let histogram =
             || Histogram::new_with_bounds(1, 60_000_000, 3).expect("constant bounds are valid");
         SwarmState {
             phase: AtomicU8::new(Phase::Connect as u8),
+            target: AtomicUsize::new(target),
+            left: AtomicU64::new(0),
             connected: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             joins_repeated: AtomicU64::new(0),
@@ -99,6 +109,7 @@ impl SwarmState {
             visible_sum: AtomicU64::new(0),
             views_seen: AtomicU64::new(0),
             latency_us: Mutex::new(histogram()),
+            recent_us: Mutex::new(histogram()),
             lateness_us: Mutex::new(histogram()),
             history: OnceLock::new(),
             schema: OnceLock::new(),
@@ -131,8 +142,11 @@ impl SwarmState {
         add(&self.commands_sent, &mut tally.commands_sent);
         add(&self.visible_sum, &mut tally.visible_sum);
         add(&self.views_seen, &mut tally.views_seen);
-        record(&self.latency_us, &mut tally.latencies_us);
-        record(&self.lateness_us, &mut tally.lateness_us);
+        record(&self.latency_us, &tally.latencies_us);
+        record(&self.recent_us, &tally.latencies_us);
+        record(&self.lateness_us, &tally.lateness_us);
+        tally.latencies_us.clear();
+        tally.lateness_us.clear();
     }
 
     /// Adds what a bot received while it played.
@@ -149,9 +163,17 @@ impl SwarmState {
         [0.5, 0.99, 0.999].map(|quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0)
     }
 
-    /// How late threads looked for packets, 99th percentile, in milliseconds.
-    pub fn lateness_ms(&self) -> f64 {
-        lock(&self.lateness_us).value_at_quantile(0.99) as f64 / 1000.0
+    /// Median and 99th percentile of the latencies since the last call, in milliseconds.
+    pub fn take_recent_latency_ms(&self) -> [f64; 2] {
+        let mut histogram = lock(&self.recent_us);
+        let found = [0.5, 0.99].map(|q| histogram.value_at_quantile(q) as f64 / 1000.0);
+        histogram.reset();
+        found
+    }
+
+    /// All latencies, and how late threads looked for packets, in microseconds.
+    pub fn spreads(&self) -> [Spread; 2] {
+        [&self.latency_us, &self.lateness_us].map(|histogram| Spread::of(&lock(histogram)))
     }
 
     /// A bot could not connect.
@@ -182,22 +204,26 @@ impl SwarmState {
         lock(&self.views)
     }
 
+    /// Bots that are in the world.
+    pub fn present(&self) -> u64 {
+        let gone = self.lost.load(Relaxed) + self.left.load(Relaxed);
+        self.connected.load(Relaxed).saturating_sub(gone)
+    }
+
     /// Whether the server has processed the last commands of all bots that are still there.
     pub fn is_at_rest(&self) -> bool {
-        let lost = self.lost.load(Relaxed);
-        self.resting.load(Relaxed) + lost >= self.connected.load(Relaxed)
+        self.resting.load(Relaxed) >= self.present()
     }
 
     /// Whether every bot that is still there has nothing more to say.
     pub fn is_done(&self) -> bool {
-        let lost = self.lost.load(Relaxed);
-        self.done.load(Relaxed) + lost >= self.connected.load(Relaxed)
+        self.done.load(Relaxed) >= self.present()
     }
 }
 
-fn record(histogram: &Mutex<Histogram<u64>>, all: &mut Vec<u64>) {
+fn record(histogram: &Mutex<Histogram<u64>>, all: &[u64]) {
     let mut histogram = lock(histogram);
-    for us in all.drain(..) {
+    for &us in all {
         histogram.saturating_record(us.max(1));
     }
 }

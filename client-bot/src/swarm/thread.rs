@@ -1,7 +1,9 @@
 //! One thread's bots, with sockets of their own.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::iter::{Peekable, StepBy};
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -36,8 +38,8 @@ struct Thread {
     turns: Turns,
     /// When the thread looked last for bots whose time has come.
     looked: Instant,
-    /// The numbers of the bots that are still to connect.
-    numbers: std::iter::StepBy<std::ops::Range<usize>>,
+    /// The numbers of this thread's bots that are still to connect for the first time.
+    numbers: Peekable<StepBy<Range<usize>>>,
     connected: usize,
     /// The addresses behind names that servers have sent.
     found: HashMap<String, SocketAddr>,
@@ -48,6 +50,10 @@ struct Bots {
     crew: Crew,
     /// Bots that try again to join or to come back, by the time when they do.
     again: BTreeMap<(Duration, usize), Bot>,
+    /// The numbers of bots that have left, and come again once more are wanted.
+    away: BTreeSet<usize>,
+    /// The number of bots that were wanted when the thread looked last.
+    target: usize,
 }
 
 impl Thread {
@@ -64,12 +70,14 @@ impl Thread {
             config: client_config(&options.trust, turns.clone())?,
             turns,
             looked: Instant::now(),
-            numbers: (thread..options.clients).step_by(threads),
+            numbers: (thread..options.clients).step_by(threads).peekable(),
             connected: 0,
             found: HashMap::new(),
             bots: Bots {
-                crew: Crew::new(options, state),
                 again: BTreeMap::new(),
+                away: BTreeSet::new(),
+                target: options.target,
+                crew: Crew::new(options, state),
             },
         })
     }
@@ -110,16 +118,51 @@ impl Thread {
             let now = self.bots.crew.now();
             let again = self.bots.again.first_entry();
             let again = again.filter(|entry| entry.key().0 <= now);
-            let options = &self.bots.crew.options;
-            let bot = again
-                .map(|entry| entry.remove())
-                .or_else(|| Some(Bot::new(self.numbers.next()?, options)));
-            let Some(mut bot) = bot else {
+            let Some(mut bot) = again.map(|entry| entry.remove()).or_else(|| self.new_bot()) else {
                 return;
             };
             if bot.game.next_step(now) == Step::Connect {
                 self.connect(bot);
             }
+        }
+    }
+
+    /// The next bot that is wanted: one that comes for the first time, or again.
+    fn new_bot(&mut self) -> Option<Bot> {
+        let target = self.bots.target;
+        let away = self.bots.away.first().copied();
+        let number = match away.filter(|&number| number < target) {
+            Some(number) => {
+                self.bots.away.remove(&number);
+                number
+            }
+            None => self.numbers.next_if(|&number| number < target)?,
+        };
+        Some(Bot::new(number, &self.bots.crew.options))
+    }
+
+    /// Lets those leave that are too many now.
+    fn follow_target(&mut self, now: Instant) {
+        let target = self.bots.crew.state.target.load(Relaxed);
+        let before = std::mem::replace(&mut self.bots.target, target);
+        if target >= before {
+            return;
+        }
+        for handle in self.endpoint.handles() {
+            self.endpoint
+                .visit(handle, &mut self.bots, now, |bots, link, bot| {
+                    if bot.number >= target {
+                        bot.withdraw(link, &bots.crew.state);
+                    }
+                });
+        }
+        let again = std::mem::take(&mut self.bots.again).into_iter();
+        let (kept, dropped) = again.partition(|((_, number), _)| *number < target);
+        self.bots.again = kept;
+        let dropped: BTreeMap<(Duration, usize), Bot> = dropped;
+        for (_, bot) in dropped {
+            bot.count_leave(&self.bots.crew.state);
+            self.bots.away.insert(bot.number);
         }
     }
 
@@ -173,6 +216,7 @@ impl Thread {
             return;
         }
         self.looked = now;
+        self.follow_target(now);
         let due = self.bots.crew.now();
         for handle in self.endpoint.handles() {
             if self.bots.crew.take_wake(handle, due) {
@@ -205,13 +249,17 @@ impl Thread {
 impl Bots {
     /// Lets a bot without a connection try again, if it may.
     fn try_again(&mut self, mut bot: Bot) {
+        if bot.is_leaving() {
+            self.away.insert(bot.number);
+            return;
+        }
         let phase = self.crew.state.phase();
         let now = self.crew.now();
         let (reason, wait) = bot.take_loss(now);
         let may_return = match phase {
             // Where many connect at once, packets of some are lost or late.
             Phase::Connect => !bot.was_welcomed(),
-            Phase::Play => bot.may_come_back(&self.crew.options),
+            Phase::Play => !bot.was_welcomed() || bot.may_come_back(&self.crew.options),
             Phase::Rest | Phase::Compare | Phase::Leave => false,
         };
         match wait.filter(|_| may_return) {

@@ -1,16 +1,10 @@
 //! Signed tokens of Myriad's own: issued with a key, and accepted by every server with that
 //! key. While keys are rotated, a server has several.
-//!
-//! A token is `myriad1.CLAIMS.SIGNATURE`, both in base64 for addresses: the claims as JSON,
-//! and the HMAC-SHA256 of all before the last point.
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use client_bot::given;
-use ring::hmac;
+use anyhow::Result;
+use client_bot::signing::{SigningKeys, Unsigned};
 use serde::{Deserialize, Serialize};
 use shared::Name;
 
@@ -30,84 +24,32 @@ pub struct Claims {
 }
 
 /// The keys of signed tokens: the first one issues them, and all check them.
-pub struct SignedTokens(Vec<hmac::Key>);
+pub struct SignedTokens(SigningKeys);
 
 impl SignedTokens {
-    /// A key of at least [`KEY_BYTES_MIN`] bytes.
+    /// One key.
     pub fn new(key: &[u8]) -> Result<SignedTokens> {
-        SignedTokens::any_of(&[key])
+        SigningKeys::new(&[key]).map(SignedTokens)
     }
 
-    /// Tokens of each of these keys are good.
-    fn any_of(keys: &[&[u8]]) -> Result<SignedTokens> {
-        if keys.len() > KEYS_MAX {
-            bail!("{} keys, expected at most {KEYS_MAX}", keys.len());
-        }
-        for key in keys {
-            if key.len() < KEY_BYTES_MIN {
-                bail!(
-                    "a key of {} bytes, expected at least {KEY_BYTES_MIN}",
-                    key.len()
-                );
-            }
-        }
-        let keys = keys
-            .iter()
-            .map(|key| hmac::Key::new(hmac::HMAC_SHA256, key));
-        Ok(SignedTokens(keys.collect()))
-    }
-
-    /// The keys in a file of text, one a line; of another file, all bytes are one key, without the
-    /// ends of lines at its end.
+    /// The keys in a file: see [`SigningKeys::load`].
     pub fn load(path: &Path) -> Result<SignedTokens> {
-        let bytes = given::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let bytes = bytes.trim_ascii_end();
-        let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-        let keys: Vec<&[u8]> = match bytes.iter().all(is_text) {
-            true => bytes
-                .split(|&byte| byte == b'\n')
-                .map(<[u8]>::trim_ascii_end)
-                .filter(|line| !line.is_empty())
-                .collect(),
-            false => vec![bytes],
-        };
-        let keys = match keys.is_empty() {
-            true => SignedTokens::new(&[]),
-            false => SignedTokens::any_of(&keys),
-        };
-        keys.with_context(|| {
-            format!(
-                "{} holds no key; `openssl rand -hex 32` makes one",
-                path.display()
-            )
-        })
+        SigningKeys::load(path).map(SignedTokens)
     }
 
     /// A token with these claims.
     pub fn issue(&self, claims: &Claims) -> String {
-        let json = serde_json::to_vec(claims).unwrap_or_default();
-        let signed = format!("{PREFIX}.{}", BASE64.encode(json));
-        let signature = hmac::sign(&self.0[0], signed.as_bytes());
-        format!("{signed}.{}", BASE64.encode(signature))
+        self.0.sign(claims)
     }
 
     /// The claims of a token that one of the keys has signed, whatever the time.
     fn open(&self, token: &str) -> Result<Claims, Rejection> {
-        let unreadable = || Rejection::Unreadable("expected one of `myriad token`");
-        let (signed, signature) = token.rsplit_once('.').ok_or_else(unreadable)?;
-        let claims = signed
-            .strip_prefix(PREFIX)
-            .and_then(|rest| rest.strip_prefix('.'))
-            .ok_or_else(unreadable)?;
-        let signature = BASE64.decode(signature).map_err(|_| unreadable())?;
-        // In a time that does not depend on how much of a guess is right. Nothing is parsed
-        // before.
-        let is_signed = |key: &hmac::Key| hmac::verify(key, signed.as_bytes(), &signature).is_ok();
-        if !self.0.iter().any(is_signed) {
-            return Err(Rejection::Forged);
-        }
-        let json = BASE64.decode(claims).map_err(|_| unreadable())?;
-        serde_json::from_slice(&json).map_err(|_| Rejection::Unreadable("its claims are not ours"))
+        let claims = self.0.open(token).map_err(|unsigned| match unsigned {
+            Unsigned::Unreadable => Rejection::Unreadable("expected one of `myriad token`"),
+            Unsigned::Forged => Rejection::Forged,
+        })?;
+        serde_json::from_slice(&claims)
+            .map_err(|_| Rejection::Unreadable("its claims are not ours"))
     }
 }
 
@@ -143,7 +85,7 @@ impl Authenticator for SignedTokens {
     }
 
     fn description(&self) -> String {
-        let of = match self.0.len() {
+        let of = match self.0.count() {
             1 => String::new(),
             count => format!(", of {count} keys"),
         };
@@ -151,11 +93,6 @@ impl Authenticator for SignedTokens {
     }
 }
 
-const PREFIX: &str = "myriad1";
-/// For the full strength of HMAC-SHA256.
-pub const KEY_BYTES_MIN: usize = 32;
-/// Of a server: each is tried with each token.
-const KEYS_MAX: usize = 8;
 /// Clocks of two machines differ.
 const LEEWAY_SECONDS: u64 = 60;
 

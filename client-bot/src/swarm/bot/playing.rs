@@ -12,6 +12,7 @@ use crate::behaviour::{Behaviour, Dice, Input, Request, Scripted, Spectate, comp
 use crate::carrier;
 use crate::swarm::crew::Crew;
 use crate::swarm::latency::Unprocessed;
+use crate::swarm::state::SwarmState;
 use crate::verify::{Checker, FinalView, History};
 
 /// A bot that is welcomed, in one connection.
@@ -193,8 +194,7 @@ impl Playing {
         let Some(view) = game.view() else {
             return;
         };
-        if let Some(before) = self.counted.take() {
-            crew.state.add_counts(&view.counts().since(&before));
+        if self.count(view, &crew.state) {
             // The words of what all end at once would delay what was still to be measured.
             self.ends = Some(now + ENDS_WITHIN.mul_f64(self.dice.unit()));
         }
@@ -213,6 +213,15 @@ impl Playing {
             crew.state.resting.fetch_add(1, Relaxed);
         }
         carrier::send_now(game, link, now);
+    }
+
+    /// Adds what it received while it played, once. Whether it has played since.
+    pub fn count(&mut self, view: &View, state: &SwarmState) -> bool {
+        let before = self.counted.take();
+        if let Some(before) = &before {
+            state.add_counts(&view.counts().since(before));
+        }
+        before.is_some()
     }
 
     /// Whether it has read all that the server sent before now. To find out, it asks for
