@@ -21,6 +21,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("shared/PROTOCOL.md", 760),
     ("server/README.md", 310),
     ("server/game.md", 75),
+    ("server/tutorial.md", 385),
     ("server/operations.md", 200),
     ("server/audit.md", 70),
     ("server/durability.md", 180),
