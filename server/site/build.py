@@ -27,9 +27,14 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-# Pages that only other pages link to, and the template of a game's own page.
+# Pages that only other pages link to.
 UNLISTED = re.compile(r"benches/results/")
-NO_PAGE = {"server/src/commands/new/README.md"}
+# The template of a game's own page, and pages of package registries.
+NO_PAGE = {
+    "server/src/commands/new/README.md",
+    "client-bot/ffi/package/README.md",
+    "client-bot/web/package/README.md",
+}
 
 PICTURES = {".svg", ".jpg", ".png"}
 CODE_BYTES_MAX = 64 * 1024

@@ -35,6 +35,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/replay.md", 70),
     ("server/capacity.md", 75),
     ("server/kubernetes.md", 85),
+    ("server/packages.md", 80),
     ("server/talk.md", 70),
     ("server/worlds/README.md", 310),
     ("server/worlds/atomic.md", 90),
