@@ -13,6 +13,9 @@ import argparse
 import sys
 from pathlib import Path
 
+# Nothing is written beside the sources.
+sys.dont_write_bytecode = True
+
 import container
 import crates
 import godot
