@@ -40,6 +40,7 @@ impl Addresses {
         self.0[0]
     }
 
+    /// All of them, in the order in which they are tried.
     pub fn iter(&self) -> impl Iterator<Item = SocketAddr> {
         self.0.iter().copied()
     }

@@ -120,27 +120,52 @@ pub(crate) fn addresses_named(address: &str, server: SocketAddr) -> Result<Addre
 /// Why a connection could not be opened, or why it ended.
 #[derive(Debug, Error)]
 pub enum ClientError {
+    /// A text that should be a fingerprint is none.
     #[error("a fingerprint is 64 hexadecimal digits, as printed by the server")]
     Fingerprint,
+    /// A text that should be an address is none, or names nothing.
     #[error("{server:?} is not an address, expected HOST:PORT: {message}")]
-    Address { server: String, message: String },
+    Address {
+        /// The text.
+        server: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The system gives no socket.
     #[error("cannot open a socket: {0}")]
     Socket(std::io::Error),
+    /// What is trusted can't be used.
     #[error("cannot set up TLS: {0}")]
     Tls(String),
+    /// A file with certificates of an authority.
     #[error("cannot read PEM certificates from {path}: {message}")]
-    Authority { path: String, message: String },
+    Authority {
+        /// Of the file.
+        path: String,
+        /// Why it can't be read.
+        message: String,
+    },
+    /// The connection can't begin.
     #[error("cannot connect: {0}")]
     Connect(#[from] ConnectError),
+    /// Before the welcome.
     #[error("the server refused: {}", .0.reason)]
     Refused(Ending),
     /// It follows another server, which has the players.
     #[error("{0}")]
     Standby(String),
+    /// It has not answered.
     #[error("no welcome from {server} within {seconds} seconds")]
-    TimedOut { server: Addresses, seconds: f64 },
+    TimedOut {
+        /// Where it was tried.
+        server: Addresses,
+        /// For how long.
+        seconds: f64,
+    },
+    /// After the welcome.
     #[error("the connection ended: {}", .0.reason)]
     Ended(Ending),
+    /// The server speaks something else.
     #[error("cannot read what the server sent: {0}")]
     Unreadable(#[from] DecodeError),
 }

@@ -35,10 +35,13 @@ struct Endpoints {
 
 /// A connection that the server has welcomed.
 pub struct Connected {
+    /// Of QUIC.
     pub connection: Connection,
     /// The client's end of the stream, for requests.
     pub send: SendStream,
+    /// The server's end of the stream.
     pub receive: RecvStream,
+    /// What it was welcomed with.
     pub welcomed: Welcomed,
 }
 

@@ -30,6 +30,29 @@
 //! | [`join`] | swarms of several machines as one |
 //! | [`series`], [`scrape`] | figures of each second, of the bots and of their server |
 //! | [`page`] | the report as a page |
+//!
+//! A game polls its client once a frame, and gives commands when input is due:
+//!
+//! ```no_run
+//! use client_bot::client_core::{Event, GameOptions};
+//! use client_bot::connect::addresses_of;
+//! use client_bot::{GameClient, Trust};
+//!
+//! let server = addresses_of("localhost:4433")?;
+//! let trust = Trust::AnyCertificate;
+//! let mut client = GameClient::new(server, "localhost", &trust, GameOptions::default())?;
+//! for event in client.poll() {
+//!     if let Event::Entered { entity, .. } = event {
+//!         println!("{entity} is in view");
+//!     }
+//! }
+//! while client.input_due().is_some() {
+//!     client.command_named("move", &[1.0, 0.0])?;
+//!     client.flush();
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![cfg_attr(not(feature = "bots"), warn(missing_docs))]
 #![forbid(unsafe_code)]
 
 pub mod addresses;

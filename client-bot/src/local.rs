@@ -28,7 +28,9 @@ pub trait LocalServer: Send + Sync {
 /// A server's data for a client, oldest first.
 #[derive(Debug, Default)]
 pub struct Sent {
+    /// Bytes of the reliable stream.
     pub stream: Vec<u8>,
+    /// Each for itself.
     pub datagrams: Vec<Vec<u8>>,
     /// It has closed the connection, with a code and a sentence.
     pub closed: Option<(u32, String)>,

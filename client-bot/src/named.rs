@@ -14,34 +14,49 @@ use crate::GameClient;
 /// Why something cannot be given or read by its name.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum NamedError {
+    /// The client has not been welcomed, or is not connected now.
     #[error("the client is not in the world")]
     NotInWorld,
+    /// The world has nothing of this name.
     #[error("the world has no {what} `{name}`{}", question(.nearest))]
     Unknown {
+        /// What was looked for: "command", "attribute" and so on.
         what: &'static str,
+        /// The name that was given.
         name: String,
         /// The name that was probably meant.
         nearest: Option<String>,
     },
+    /// A command that only the world gives.
     #[error("clients of this world cannot give `{0}`")]
     NotForClients(String),
+    /// Too many numbers, or too few.
     #[error("`{command}` takes {}, found {found}", takes(.expected))]
     Count {
+        /// The command's name.
         command: String,
         /// The names of its numbers.
         expected: Vec<String>,
+        /// How many were given.
         found: usize,
     },
+    /// A number that its word can't have.
     #[error("`{word}` of `{command}`: {expected}")]
     Number {
+        /// The command's name.
         command: String,
+        /// The word's name.
         word: String,
+        /// What it can have.
         expected: String,
     },
+    /// The client sees no such entity.
     #[error("entity {}.{} is not in view", .0.slot.0, .0.generation)]
     NotInView(EntityId),
+    /// An attribute whose audience is another.
     #[error("this client may not know `{0}` of this entity")]
     Hidden(String),
+    /// The command can't be sent.
     #[error(transparent)]
     Command(#[from] CommandError),
 }

@@ -16,6 +16,7 @@ pub struct Race {
 }
 
 impl Race {
+    /// A race to these addresses, which begins now.
     pub fn new(addresses: &Addresses, now: Instant) -> Race {
         Race {
             waiting: addresses.iter().collect::<Vec<_>>().into_iter(),

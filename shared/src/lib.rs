@@ -7,6 +7,21 @@
 //! | [`wire`] | handshake, datagrams and the reliable stream, all bounded |
 //!
 //! Each module uses only those above it. Nothing does I/O.
+//!
+//! Numbers are fixed-point, so that each machine computes the same bits:
+//!
+//! ```
+//! use shared::{EntityId, EntityRef, Fixed, Slot};
+//!
+//! let reach = Fixed::from_f64(2.5).expect("in range");
+//! assert_eq!(reach.raw(), 10_240);
+//! assert_eq!(reach.to_f64(), 2.5);
+//!
+//! // An entity is its slot, and how often that was used. Commands name it by one number.
+//! let wolf = EntityId::new(7, 1);
+//! assert_eq!(wolf.slot, Slot(7));
+//! assert_eq!(wolf.reference(), EntityRef(0x0100_0007));
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod predicate;

@@ -3,6 +3,38 @@
 //! An entity that comes into view is spawned with a [`Seen`] and a [`Transform`], and is
 //! despawned when it is no longer in view. The transform follows what the client shows in every
 //! frame, one unit of Bevy to a unit of the world, on the same axes.
+//!
+//! ```no_run
+//! use bevy_app::{App, Update};
+//! use bevy_ecs::prelude::*;
+//! use bevy_myriad::client_bot::client_core::GameOptions;
+//! use bevy_myriad::client_bot::connect::addresses_of;
+//! use bevy_myriad::client_bot::{GameClient, Trust};
+//! use bevy_myriad::{Myriad, MyriadEvent, MyriadPlugin};
+//!
+//! fn walk(mut myriad: ResMut<Myriad>) {
+//!     if myriad.client.input_due().is_some() {
+//!         let _ = myriad.command("move", &[1.0, 0.0]);
+//!     }
+//! }
+//!
+//! fn print(mut events: MessageReader<MyriadEvent>) {
+//!     for event in events.read() {
+//!         println!("{:?} {:?}", event.event, event.entity);
+//!     }
+//! }
+//!
+//! let server = addresses_of("localhost:4433")?;
+//! let trust = Trust::AnyCertificate;
+//! let client = GameClient::new(server, "localhost", &trust, GameOptions::default())?;
+//! App::new()
+//!     .add_plugins(MyriadPlugin)
+//!     .insert_resource(Myriad::new(client))
+//!     .add_systems(Update, (walk, print))
+//!     .run();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
@@ -15,6 +47,7 @@ use client_bot::client_core::{Event, EventType, NamedEvent};
 use client_bot::named::{NamedError, kind_name};
 use shared::EntityId;
 
+/// The client, and all that it is made of.
 pub use client_bot;
 
 /// Polls the [`Myriad`] of the app before its updates, and sends its commands after them. An
@@ -38,6 +71,7 @@ pub struct Myriad {
 }
 
 impl Myriad {
+    /// What the app plays by; its connection begins with the next poll.
     pub fn new(client: GameClient) -> Myriad {
         Myriad {
             client,
@@ -64,6 +98,7 @@ impl Myriad {
 /// The app's entity for an entity of the world.
 #[derive(Component, Clone, Debug)]
 pub struct Seen {
+    /// The entity of the world.
     pub id: EntityId,
     /// The name of its kind.
     pub kind: String,
@@ -82,6 +117,7 @@ impl Seen {
 /// server falls silent or sends again, and [`Event::Lost`] has the code of a loss.
 #[derive(Message, Clone, Debug)]
 pub struct MyriadEvent {
+    /// What has happened.
     pub event: Event,
     /// The entity of the app that it is about. One that left is despawned in the same frame.
     pub entity: Option<Entity>,
@@ -93,8 +129,11 @@ pub struct MyriadEvent {
 /// gives them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedChange {
+    /// The attribute's name.
     pub attribute: String,
+    /// The value before.
     pub old: f64,
+    /// The value from now on.
     pub new: f64,
 }
 

@@ -9,15 +9,20 @@ use thiserror::Error;
 /// Why a command cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CommandError {
+    /// The client has not been welcomed, or is not connected now.
     #[error("the client is not in the world")]
     NotInWorld,
+    /// The world has no such command, or not for clients.
     #[error("clients of this world cannot send command {}", .0.id())]
     Unavailable(CommandKind),
+    /// A command takes as many numbers as its schema says.
     #[error("`{name}` takes {expected} numbers, found {found}")]
     WordCount {
         /// The command's name.
         name: String,
+        /// How many it takes.
         expected: usize,
+        /// How many were given.
         found: usize,
     },
 }

@@ -19,29 +19,54 @@ pub enum Event {
     Resumed(EntityId),
     /// An entity is in view from now on. The view has its attributes.
     Entered {
+        /// The tick of the server that reports it.
         tick: Tick,
+        /// The entity.
         entity: EntityId,
         /// An index into the schema's kinds.
         kind: u16,
     },
     /// An entity is no longer in view. The client's own one leaves when it dies.
-    Left { tick: Tick, entity: EntityId },
+    Left {
+        /// The tick of the server that reports it.
+        tick: Tick,
+        /// The entity, which the view has no more.
+        entity: EntityId,
+    },
     /// Attributes of an entity in view have changed, other than the position.
     Changed {
+        /// The tick of the server that reports it.
         tick: Tick,
+        /// The entity.
         entity: EntityId,
+        /// One for each attribute.
         changes: Vec<Change>,
     },
     /// The client's entity had died. The client acts as this one from now on.
     Reborn(EntityId),
     /// The client subscribed to this, or it came by place.
-    Notice { tick: Tick, notice: Notice },
+    Notice {
+        /// The tick of the server that reports it.
+        tick: Tick,
+        /// What happened.
+        notice: Notice,
+    },
     /// A player spoke, or joined or left a channel.
-    Talk { tick: Tick, talk: Talk },
+    Talk {
+        /// The tick of the server that reports it.
+        tick: Tick,
+        /// What was said, or who came or went.
+        talk: Talk,
+    },
     /// The client reached its limit of notices in this tick: the rest is left out.
     NoticesFull(Tick),
     /// Commands of the client had no effect.
-    Refused { tick: Tick, commands: RefusedRun },
+    Refused {
+        /// The tick of the server that reports it.
+        tick: Tick,
+        /// Which commands, and why.
+        commands: RefusedRun,
+    },
     /// The reply to a request.
     Answered(Answer),
     /// The server had no room to keep the subscription of this id.
@@ -51,12 +76,14 @@ pub enum Event {
     /// The server falls silent, or sends again: once for each change. A welcome begins a good
     /// link without this event, and a loss ends any.
     Link {
+        /// How the link is from now on.
         state: LinkState,
         /// As of [`Link::since`](crate::Link::since).
         since: Duration,
     },
     /// The connection could not be opened, or has ended.
     Lost {
+        /// Why, for programs.
         code: LossCode,
         /// A sentence for people, with more detail than the code's own
         /// [words](LossCode::words).
@@ -73,7 +100,9 @@ pub enum Event {
 pub struct Change {
     /// An index into the schema's attributes.
     pub column: u16,
+    /// The value before, in the engine's numbers.
     pub old: i32,
+    /// The value from now on.
     pub new: i32,
 }
 
@@ -84,6 +113,7 @@ pub struct RefusedRun {
     pub first: u32,
     /// How many there are.
     pub count: u32,
+    /// Why they had none.
     pub reason: Refusal,
 }
 
@@ -108,6 +138,7 @@ impl EventHandler for () {}
 /// The fields of a movement datagram beside the movement itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramSummary {
+    /// The tick that it is of.
     pub tick: Tick,
     /// The sequence number of the last command that the world has processed.
     pub processed: u32,

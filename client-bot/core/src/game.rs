@@ -82,6 +82,7 @@ pub struct GameOptions {
     /// A connection over which nothing was received for this long is lost. Servers send
     /// something each half second, and one that has a standby may be silent for 2 seconds.
     pub silence_timeout: Duration,
+    /// When a lost client connects again.
     pub retry: RetryOptions,
 }
 

@@ -18,7 +18,9 @@ pub struct Handshake {
 
 /// The content of the server's welcome.
 pub struct Welcomed {
+    /// The world, the client's entity and its quotas.
     pub welcome: Welcome,
+    /// What continues the connection.
     pub session: Session,
     /// Bytes of the stream that arrived behind the welcome: the first for
     /// [`Session::handle_stream`].
@@ -26,6 +28,7 @@ pub struct Welcomed {
 }
 
 impl Handshake {
+    /// The handshake of a connection that begins with this hello.
     pub fn new(hello: &Hello) -> Handshake {
         let body = codec::to_bytes(hello);
         // A longer one is rejected by the server.

@@ -38,6 +38,32 @@
 //! | [`command`] | commands that the server has not confirmed yet |
 //! | [`request`] | requests for regions and subscriptions |
 //! | [`frame`] | messages with a length in front, cut out of a stream |
+//!
+//! A game before its first connection, with a transport that the caller brings:
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use client_core::{Game, GameOptions, Step};
+//!
+//! let mut game = Game::new(GameOptions::default());
+//! let now = Duration::ZERO;
+//! assert!(game.poll(now).is_empty());
+//! assert_eq!(game.next_step(now), Step::Connect);
+//!
+//! // The transport has opened a connection: what the game has to say goes out on its stream.
+//! game.opened(None);
+//! let hello = game.stream_bytes().len();
+//! assert!(hello > 0);
+//! game.stream_sent(hello);
+//! assert!(game.stream_bytes().is_empty());
+//!
+//! // What the server sends is handed in with the time of its arrival, in any pieces.
+//! game.handle_stream(&[], now)?;
+//! assert!(!game.is_playing());
+//! # Ok::<(), shared::wire::DecodeError>(())
+//! ```
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 

@@ -5,12 +5,14 @@ use std::time::Duration;
 /// How a game's link to its server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
+    /// Whether the server sends.
     pub state: LinkState,
     /// From when on: of an unstable link, when the server's last datagram came; of a good one,
     /// when the first one came again, or the welcome.
     pub since: Duration,
 }
 
+/// Whether the server sends as often as it should.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
     /// The server sends as often as it should.

@@ -23,6 +23,7 @@ pub enum LossCode {
 /// Why a connection has ended, for [`Game::closed`](crate::Game::closed).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
+    /// Why, for programs.
     pub code: LossCode,
     /// A sentence for people.
     pub reason: String,

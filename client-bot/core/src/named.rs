@@ -76,44 +76,59 @@ pub enum EventType {
 /// `update_url`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedEvent {
+    /// Which fields count.
     pub what: EventType,
+    /// The tick of the server that reports it.
     pub tick: Tick,
+    /// The entity that it is about.
     pub entity: Option<EntityId>,
     /// The entity that caused a change.
     pub by: Option<EntityId>,
     /// The number and the name of the entity's kind.
     pub kind: u16,
+    /// See `kind`.
     pub kind_name: Option<String>,
+    /// Whether the server does what a request asks for.
     pub is_granted: bool,
     /// The number of a request, of a subscription, or of a command.
     pub request: u32,
     /// How many commands there are.
     pub count: u32,
+    /// The old value of an attribute, and the new one.
     pub change: Option<(AttributeValue, AttributeValue)>,
+    /// The name of an attribute, a notification or a player.
     pub name: Option<String>,
+    /// The channel in which players talk.
     pub channel: Option<String>,
+    /// What was said, or a reason as a sentence.
     pub text: Option<String>,
     /// The fields of a notification.
     pub fields: Vec<NamedValue>,
     /// The members of a channel: other languages get an event for each.
     pub members: Vec<String>,
+    /// The end of a connection.
     pub loss: Option<Loss>,
+    /// Whether the server sends.
     pub link: Option<LinkState>,
 }
 
 /// A value with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedValue {
+    /// As the schema has it.
     pub name: String,
+    /// Of the type that the schema says.
     pub value: AttributeValue,
 }
 
 /// The end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
+    /// Why, for programs.
     pub code: LossCode,
     /// `None`: the client does not try again.
     pub retry_in: Option<Duration>,
+    /// Where the server speaks another version: which one, and where to get it.
     pub update: Option<Update>,
 }
 

@@ -74,6 +74,7 @@ impl Pace {
         self.every > 1
     }
 
+    /// Whether a datagram may be sent now, or a busy server is to be waited for.
     pub fn may_send(&self, now: Duration) -> bool {
         self.held_until(now).is_none_or(|held| held <= now)
     }

@@ -179,6 +179,7 @@ impl Prediction {
         })))
     }
 
+    /// How often the server's state differed, so far.
     pub fn corrections(&self) -> Corrections {
         self.corrections
     }

@@ -9,6 +9,7 @@ use crate::{Region, Request, RequestBody, TalkRequest};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a predicate of {found} bytes, at most {PREDICATE_BYTES_MAX} are allowed")]
 pub struct PredicateTooLong {
+    /// Its bytes.
     pub found: usize,
 }
 

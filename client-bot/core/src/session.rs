@@ -77,6 +77,7 @@ impl Session {
         })
     }
 
+    /// The world as received so far.
     pub fn view(&self) -> &View {
         &self.view
     }

@@ -39,12 +39,14 @@ pub struct View {
 /// An entity in view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
+    /// Its slot, and how often that was used.
     pub id: EntityId,
     /// An index into the schema's kinds.
     pub kind: u16,
     /// One value per column of the schema; 0 where this client may not know it. The position
     /// is that of the view's newest tick: see [`View::position`] for others.
     pub row: Vec<i32>,
+    /// The tick in which it came into view.
     pub entered: Tick,
     /// The newest course.
     pub course: Course,
@@ -55,15 +57,21 @@ pub struct Entity {
 /// The amount of received data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ViewCounts {
+    /// Datagrams with movement.
     pub datagrams: u64,
+    /// Their bytes.
     pub datagram_bytes: u64,
+    /// Bytes of the reliable stream.
     pub stream_bytes: u64,
     /// Movements in datagrams, one per entity and datagram.
     pub movements: u64,
+    /// Entities that came into view.
     pub enters: u64,
+    /// Entities that left it.
     pub leaves: u64,
     /// Changes of lasting attributes, one per entity and tick.
     pub states: u64,
+    /// Events that came once, beside the view.
     pub notices: u64,
     /// Ticks in which notices may have been left out.
     pub full: u64,
@@ -90,6 +98,7 @@ impl ViewCounts {
         self.movements + self.enters + self.leaves + self.states
     }
 
+    /// Bytes of datagrams and of the stream.
     pub fn payload_bytes(&self) -> u64 {
         self.datagram_bytes + self.stream_bytes
     }
@@ -136,6 +145,7 @@ impl View {
         self.schema = schema;
     }
 
+    /// What the world is made of.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
@@ -221,6 +231,7 @@ impl View {
         self.kept = self.kept.max(kept);
     }
 
+    /// What was received so far.
     pub fn counts(&self) -> &ViewCounts {
         &self.counts
     }

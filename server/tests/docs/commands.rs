@@ -39,6 +39,7 @@ fn the_commands_for_a_first_game_work() {
 fn the_commands_of_operations_work() {
     check("server/operations.md");
     check("server/capacity.md");
+    check("server/packages.md");
 }
 
 #[test]

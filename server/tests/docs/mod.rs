@@ -6,6 +6,7 @@ mod commands;
 mod grafana;
 mod markdown;
 mod paths;
+mod tutorial;
 mod worlds;
 
 use std::collections::BTreeSet;
@@ -43,8 +44,8 @@ fn tables_render() {
     }
 }
 
-/// The examples of clients are compiled by their crate, and those of scripts by the
-/// crate `script`.
+/// The examples of clients are compiled by their crate, those of scripts by the crate `script`, and
+/// those of the tutorial by its test.
 #[test]
 fn rust_examples_are_where_they_are_compiled() {
     for document in documents() {
@@ -53,6 +54,7 @@ fn rust_examples_are_where_they_are_compiled() {
             "client-bot/README.md",
             "client-bot/networks.md",
             "README.md",
+            "server/tutorial.md",
             "server/worlds/atomic.md",
             "server/worlds/hooks.md",
             "server/worlds/shared.md",

@@ -1,0 +1,199 @@
+/** A unit, in the engine's numbers: fixed-point numbers are multiplied by it. */
+export const ONE: 4096;
+
+/** Where the client's WebAssembly is. */
+export const wasm: URL;
+
+/** Fetches the client, and makes one. */
+export function load(url: string | URL): Promise<Game>;
+
+/** The value of an attribute: symbols by their text. */
+export type Value = number | boolean | string | null;
+
+/** Something that has happened. */
+export interface Happening {
+  type: "welcomed" | "resumed" | "reborn" | "died" | "lost" | "link" | "interface" | "refused" | "answer" | "talk" | "notice";
+  /** A sentence or a name. */
+  text: string;
+  slot: number | null;
+  /** What lines of a log about the same have in common. */
+  topic: string | null;
+  /** Of a loss: milliseconds until the next attempt. */
+  retry_ms: number | null;
+  /** Of a loss: its code by name. */
+  code: string | null;
+  /** Of a loss: its code in a few words, for players. */
+  words: string | null;
+  /** Of a server of another version: which one it speaks. */
+  server_version: number | null;
+  /** Of a server of another version: where players get the game for it. */
+  update_url: string | null;
+  /** Of a change of the link: whether the server sends as it should. */
+  is_good: boolean | null;
+  /** Of a refusal: the names of the commands. */
+  commands: string[];
+}
+
+/** What the world is made of. */
+export interface Schema {
+  name: string;
+  /** The length of each axis, in units. */
+  size: number[];
+  /** How far a client sees, in units. */
+  aoi: number;
+  tick_hz: number;
+  kinds: Kind[];
+  attributes: { name: string }[];
+  /** Those that the player can give. */
+  commands: CommandSchema[];
+  symbols: string[];
+  zones: Zone[];
+  /** The slot of what the whole world shares. */
+  world: number | null;
+}
+
+export interface Kind {
+  name: string;
+  /** Column, least and greatest value of its attributes that have bounds. */
+  ranges: [number, Value, Value][];
+}
+
+export interface Zone {
+  name: string;
+  /** The kind whose entities each carry one. */
+  carrier: number | null;
+  is_round: boolean;
+  /** The low corner of the box around it, then the high one, in units. */
+  corners: number[];
+}
+
+export interface CommandSchema {
+  /** What `Game.command` takes. */
+  number: number;
+  name: string;
+  words: { name: string; type: "i32" | "fixed" | "bool" | "entity" | "symbol" }[];
+  /** The word with which its only point begins. */
+  point: number | null;
+  /** For how many ticks it rests after a use. */
+  cooldown: number;
+}
+
+/** An entity in view. */
+export interface Entity {
+  slot: number;
+  generation: number;
+  /** As a command's word. */
+  reference: number;
+  /** The name of its kind. */
+  kind: string;
+  /** Of its player, if it has one with a name. */
+  name: string | null;
+  /** As it is shown, in units; `null` if it is not. */
+  place: [number, number, number] | null;
+  /** Names and values of what the player may know. */
+  values: [string, Value][];
+  /** The same in the engine's own numbers, by column. */
+  row: number[];
+}
+
+/** How good the connection is. */
+export interface Quality {
+  is_playing: boolean;
+  is_dead: boolean;
+  /** Whether the server sends as it should, while the client is in the world. */
+  is_link_good: boolean;
+  /** The slot of the own entity. */
+  own: number | null;
+  round_trip_ms: number | null;
+  jitter_ms: number;
+  /** By how much others are shown later than they are received. */
+  delay_ms: number;
+  /** Of 100 inputs: those that came too late, or were lost. */
+  late_percent: number;
+  /** How far off the prediction was last, in units. */
+  correction: number;
+  in_view: number;
+  received_bytes: number;
+  datagrams: number;
+}
+
+/** The connection of a game, which it tells what to do: it has no sockets of its own. */
+export class Game {
+  /** `wasm` is what game.wasm exports. */
+  constructor(wasm: WebAssembly.Exports);
+  /** Begins: with the server's token or "", and a ticket of an earlier game to come back. */
+  begin(token: string, ticket: Uint8Array | null): void;
+  /** What the transport is to do. All times are milliseconds since some moment. */
+  nextStep(now: number): "wait" | "connect" | "close";
+  opened(): void;
+  /** The connection has ended: with a code of the server, or -1. */
+  closed(code: number, reason: string, now: number): void;
+  /** Leaves for good. */
+  leave(): void;
+  /** Throws where the bytes can't be read: the connection is to be closed. */
+  takeStream(bytes: Uint8Array, now: number): void;
+  /** Throws where the bytes can't be read: the connection is to be closed. */
+  takeDatagram(bytes: Uint8Array, now: number): void;
+  giveStream(): Uint8Array | null;
+  giveDatagram(now: number): Uint8Array | null;
+  /** What has happened since the last call. */
+  poll(now: number): Happening[];
+  /** The tick that is due for commands, or -1. */
+  inputDue(now: number): number;
+  /** Gives a command, its words in the engine's numbers. Throws where the world has none. */
+  command(number: number, words: ArrayLike<number>): void;
+  /** Throws outside of a world. */
+  talk(what: "say" | "whisper" | "mute" | "unmute", to: string, text: string): void;
+  /** After how many ticks a command can be used again. */
+  rest(number: number, now: number): number;
+  /** The entities as they are shown now, for `each`. `bar` is the attribute of their bars, or -1. */
+  entities(bar: number): Float32Array;
+  schema(): Schema | null;
+  /** The attributes of an entity in view. */
+  entity(slot: number): Entity | null;
+  /** How good the connection is. */
+  quality(): Quality | null;
+  /** With it, a later game comes back as the same entity. */
+  ticket(): Uint8Array | null;
+}
+
+/** An entity as it is shown, in units. */
+export interface Shown {
+  slot: number;
+  kind: number;
+  x: number;
+  y: number;
+  z: number;
+  isOwn: boolean;
+  isNamed: boolean;
+  /** How full its bar is, from 0 to 1; below 0: it has none. */
+  share: number;
+}
+
+/** Visits what `Game.entities` gave. */
+export function each(entities: Float32Array, visit: (shown: Shown) => void): void;
+
+/** The bytes of a text of hexadecimal digits. */
+export function bytesOf(digits: string): Uint8Array;
+
+/** The request of a line of talk, for `Game.talk`: `/whisper NAME: TEXT` and so on. */
+export function talkOf(line: string): { what: "say" | "whisper" | "mute" | "unmute"; to: string; text: string };
+
+/** A game's connection over WebTransport. */
+export class Transport {
+  /** Bytes that were sent so far. */
+  sent: number;
+  /**
+   * `port` is used instead of the server's own, if another is forwarded to that. `server` is the
+   * address of the server's page, for a page from elsewhere.
+   */
+  constructor(game: Game, now: () => number, port?: number | null, server?: string);
+  /** Whether this browser has WebTransport. */
+  static isAvailable(): boolean;
+  /** Opens a connection, as the game has requested. */
+  connect(): Promise<void>;
+  /** Sends what the game has to send. */
+  flush(): void;
+  /** Closes the connection; the game expects it. */
+  close(code: number, reason: string): void;
+}
