@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::report::SwarmReport;
-use crate::series::{Sample, ServerSample};
+use crate::scrape::ServerSample;
+use crate::series::Sample;
 
 /// A line of a plot: its name, and its points by time.
 struct Line {

@@ -7,11 +7,23 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-
-use crate::series::ServerSample;
+use serde::{Deserialize, Serialize};
 
 /// Reads metrics once a second, on a thread of its own.
 pub struct Scraper(Receiver<ServerSample>);
+
+/// A second of the server, by its metrics.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerSample {
+    pub clients: f64,
+    /// The mean time of a tick.
+    pub tick_ms: f64,
+    /// Processors that it kept busy.
+    pub cores: f64,
+    pub memory_bytes: f64,
+    pub sent_bytes_per_second: f64,
+    pub commands_per_second: f64,
+}
 
 /// Where metrics are: `http://HOST:PORT/metrics`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +111,8 @@ impl Source {
         stream.set_write_timeout(Some(PATIENCE))?;
         // Of HTTP/1.0: the answer ends with the connection, and has no chunks.
         let (path, host) = (&self.path, &self.host);
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n")?;
+        let request = format!("GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n");
+        stream.write_all(request.as_bytes())?;
         let mut bytes = vec![];
         stream.take(BYTES_MAX).read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::scrape::Scraper;
+use crate::scrape::{Scraper, ServerSample};
 use crate::swarm::{Progress, Swarm};
 
 /// One second, or a little more.
@@ -20,19 +20,6 @@ pub struct Sample {
     pub latency_ms_p99: f64,
     /// Nothing where its metrics are not read, or did not come.
     pub server: Option<ServerSample>,
-}
-
-/// A second of the server, by its metrics.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ServerSample {
-    pub clients: f64,
-    /// The mean time of a tick.
-    pub tick_ms: f64,
-    /// Processors that it kept busy.
-    pub cores: f64,
-    pub memory_bytes: f64,
-    pub sent_bytes_per_second: f64,
-    pub commands_per_second: f64,
 }
 
 /// Takes samples.

@@ -1,23 +1,24 @@
 //! Load tests as operators run them: in stages, of accounts, shared by several machines.
 
-use std::io::Write;
-use std::net::TcpStream;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use accounts::signed::SignedTokens;
 use clap::Parser;
 use client_bot::cli::Arguments;
 use client_bot::load::{self, Measured};
+use client_bot::scrape::ServerSample;
 use server::Server;
 
-use crate::common::{ROOM, eventually, free_address, scratch, start_with};
+use crate::common::{DEADLINE, ROOM, free_address, scratch, start_with};
 
 const KEY: &[u8] = b"a key of thirty-two bytes or more";
 
 fn start() -> Server {
     start_with(ROOM, |options| {
         options.authenticator = Arc::new(SignedTokens::new(KEY).unwrap());
-        options.metrics = Some("127.0.0.1:0".parse().unwrap());
     })
 }
 
@@ -32,6 +33,27 @@ fn arguments(server: &Server, more: &[&str]) -> Arguments {
     Arguments::try_parse_from(own).unwrap()
 }
 
+/// Where the metrics of a server are read that has made twenty ticks each time.
+fn metrics() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for (stream, reading) in listener.incoming().zip(1..) {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 64];
+            let read = stream.read(&mut request).unwrap();
+            assert!(request[..read].starts_with(b"GET /metrics HTTP/1.0\r\n"));
+            let (count, sum) = (20 * reading, 0.06 * f64::from(reading));
+            let body = format!(
+                "# TYPE myriad_clients gauge\nmyriad_clients 7\n\
+                 myriad_tick_seconds_sum {sum}\nmyriad_tick_seconds_count {count}\n"
+            );
+            write!(stream, "HTTP/1.1 200 OK\r\n\r\n{body}").unwrap();
+        }
+    });
+    address
+}
+
 fn measure(arguments: &Arguments) -> Measured {
     load::measure(arguments).unwrap()
 }
@@ -39,7 +61,7 @@ fn measure(arguments: &Arguments) -> Measured {
 #[test]
 fn bots_of_accounts_come_and_go_in_stages() {
     let server = start();
-    let metrics = format!("http://{}/metrics", server.metrics().unwrap());
+    let metrics = format!("http://{}/metrics", metrics());
     let page = scratch("load-test.html");
     let stages = ["--stage", "2s:12", "--stage", "2s:2", "--stage", "2s:9"];
     let shown = ["--html", page.to_str().unwrap(), "--metrics", &metrics];
@@ -58,8 +80,12 @@ fn bots_of_accounts_come_and_go_in_stages() {
         "{bots:?}"
     );
     let of_server = samples.iter().filter_map(|sample| sample.server.as_ref());
-    assert!(of_server.clone().any(|server| server.clients > 5.0));
-    assert!(of_server.clone().all(|server| server.tick_ms > 0.0));
+    let of_server: Vec<&ServerSample> = of_server.collect();
+    assert!(of_server.len() > 2, "{of_server:?}");
+    // Twenty ticks of 3 ms in the time between two readings.
+    let is_right =
+        |server: &&ServerSample| server.clients == 7.0 && (2.9..3.1).contains(&server.tick_ms);
+    assert!(of_server.iter().all(is_right), "{of_server:?}");
 
     // The page is written by the program's own run.
     assert!(load::run(&arguments).unwrap());
@@ -77,16 +103,14 @@ fn machines_share_a_load_test_and_its_report() {
         &[&load[..], &["--workers", "2", "--workers-listen", &meeting]].concat(),
     );
     let worker = arguments(&server, &["--join", &meeting]);
-    let garbage = eventually_connects(&meeting);
     let measured = std::thread::scope(|scope| {
+        let measured = scope.spawn(|| measure(&coordinator));
+        is_turned_away(&meeting);
         let workers = [(); 2].map(|()| scope.spawn(|| load::run(&worker)));
-        let garbage = scope.spawn(garbage);
-        let measured = measure(&coordinator);
-        garbage.join().unwrap();
         for worker in workers {
             assert!(worker.join().unwrap().unwrap());
         }
-        measured
+        measured.join().unwrap()
     });
     let Measured { report, samples } = measured;
     let counted = (
@@ -105,13 +129,18 @@ fn machines_share_a_load_test_and_its_report() {
 }
 
 /// Somebody who is no worker.
-fn eventually_connects(meeting: &str) -> impl FnOnce() + use<> {
-    let meeting = meeting.to_owned();
-    move || {
-        let mut stream = eventually("a coordinator", || TcpStream::connect(&meeting).ok());
-        // It may be turned away before it has said all.
-        let _ = stream.write_all(b"GET / HTTP/1.1\r\n\r\n");
-    }
+fn is_turned_away(meeting: &str) {
+    let began = Instant::now();
+    let mut stream = loop {
+        match TcpStream::connect(meeting) {
+            Ok(stream) => break stream,
+            Err(error) => assert!(began.elapsed() < DEADLINE, "{meeting}: {error}"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let ended = stream.read(&mut [0; 8]);
+    assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ const DATES: &[(&str, &str)] = &[
         "benches/src/report/machine.rs",
         "when something was measured",
     ),
+    ("client-bot/src/signing.rs", "when the tokens of bots end"),
     (
         "gpu-kernels/world-file/src/folder.rs",
         "dates of files, which say whether they have changed",

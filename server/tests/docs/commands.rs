@@ -165,7 +165,8 @@ fn check(name: &str) {
             ["cargo", "run", "--release", "--", ..] => folder.run(&words[3..]),
             ["cargo", ..] => check_cargo(&words),
             ["myriad-bot", ..] => {
-                let parsed = client_bot::cli::Arguments::try_parse_from(&words);
+                let words = words.iter().map(|word| word.trim_matches('\''));
+                let parsed = client_bot::cli::Arguments::try_parse_from(words);
                 assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
             }
             ["python3", script, ..] => assert!(root().join(script).exists(), "{line}"),
