@@ -141,7 +141,10 @@ fn a_program_in_c_sharp_walks() {
         let program = folder.join("Walk.exe");
         run(Command::new("mcs")
             .arg(format!("-out:{}", program.display()))
-            .args([sources.join("Myriad.cs"), sources.join("Walk.cs")]));
+            .args(
+                ["Myriad.cs", "Bindings.cs", "WalkWorld.cs", "Walk.cs"]
+                    .map(|file| sources.join(file)),
+            ));
         let mut mono = Command::new("mono");
         mono.arg(program);
         mono

@@ -1,0 +1,3 @@
+//! All tests of the crate beside those within it, in one program.
+
+mod shipped;
