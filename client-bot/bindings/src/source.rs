@@ -48,12 +48,17 @@ impl Source {
     /// A block: what it begins with, its inside, and its end.
     pub fn block(&mut self, open: impl Display, close: &str, inside: impl FnOnce(&mut Source)) {
         self.lines(open);
-        self.depth += 1;
-        inside(self);
-        self.depth -= 1;
+        self.inner(inside);
         if !close.is_empty() {
             self.lines(close);
         }
+    }
+
+    /// The inside of a block.
+    pub fn inner(&mut self, inside: impl FnOnce(&mut Source)) {
+        self.depth += 1;
+        inside(self);
+        self.depth -= 1;
     }
 
     pub fn finish(self) -> String {
