@@ -31,8 +31,10 @@ class Player(Seen):
 
 # By name.
 KINDS: dict[str, type[Seen]] = {each.NAME: each for each in (Player,)}
-CHANGES: dict[str, Any] = {}
-NOTIFICATIONS: dict[str, Any] = {}
+CHANGES: dict[str, Any] = {
+}
+NOTIFICATIONS: dict[str, Any] = {
+}
 
 
 class World:

@@ -11,6 +11,7 @@ use shared::WorldConfig;
 use shared::wire::close::Close;
 
 use crate::common::folder::TestFolder;
+use crate::common::python::{interpreter, program};
 use crate::common::{DEADLINE, myriad_binary, until_game, world};
 
 #[rustfmt::skip]
@@ -146,6 +147,40 @@ fn a_client_with_bindings_of_an_older_world_gets_what_differs() {
     server.stop().expect("it stops");
 }
 
+/// Players can do nothing.
+const STILL: &str = "
+[world]
+size = [100, 100]
+aoi = 20
+capacity = 64
+
+[logic]
+builtin = []
+
+[[kind]]
+name = \"player\"
+attributes = []
+";
+
+#[test]
+fn a_client_in_python_gets_what_the_world_of_its_bindings_lacks() {
+    let Some(python) = interpreter() else { return };
+    let server = serve(world(STILL));
+    let (host, port) = (
+        server.address().ip().to_string(),
+        server.address().port().to_string(),
+    );
+    let output = program(&python, "walk.py", &[&host, &port]).output();
+    let output = output.expect("Python starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    let expected = "the game was made for another world: the world is not that of the game's \
+                    bindings of `walk`: command `move` is missing. Generate the bindings again with \
+                    `myriad bindings --lang py`";
+    assert!(errors.contains(expected), "{errors}");
+    server.stop().expect("it stops");
+}
+
 #[test]
 fn the_command_writes_bindings_or_says_why_it_cannot() {
     let folder = TestFolder::new("bindings");
@@ -175,7 +210,7 @@ fn the_command_writes_bindings_or_says_why_it_cannot() {
     ]);
     assert!(is_right && printed.is_empty(), "{printed}");
     let written = std::fs::read_to_string(folder.join("world.py")).expect("a file");
-    assert!(written.contains("def hp(self) -> int"), "{written}");
+    assert!(written.contains("def hp(self) -> int:"), "{written}");
     let two = OLDER.replace(
         "}]",
         "}, { name = \"HP\", type = \"i32\", audience = \"state\" }]",

@@ -11,10 +11,13 @@ pub fn generate(world: &World) -> Result<String, Collision> {
     let mut source = Source::new("  ", "//");
     c.head(&mut source);
     c.enums(&mut source)?;
-    c.queries(&mut source)?;
-    c.attributes(&mut source)?;
-    c.commands(&mut source)?;
-    c.events(&mut source)?;
+    // All functions are in one scope.
+    let mut functions = scope(Case::Snake);
+    FUNCTIONS.map(|name| functions.reserve(name));
+    c.queries(&mut source, &mut functions)?;
+    c.attributes(&mut source, &mut functions)?;
+    c.commands(&mut source, &mut functions)?;
+    c.events(&mut source, &mut functions)?;
     source.lines(format_args!("\n#endif"));
     Ok(source.finish())
 }
@@ -209,7 +212,7 @@ impl<'a> C<'a> {
         Ok(())
     }
 
-    fn queries(&self, source: &mut Source) -> Result<(), Collision> {
+    fn queries(&self, source: &mut Source, functions: &mut Scope) -> Result<(), Collision> {
         let C {
             large,
             small,
@@ -245,9 +248,8 @@ impl<'a> C<'a> {
   return status;
 }}"
         ));
-        let mut names = scope(Case::Snake);
         for (_, kind) in self.world.kinds_in_view() {
-            let plural = names.name_as("kind", &kind.name, &plural(&kind.name))?;
+            let plural = functions.name_as("kind", &kind.name, &plural(&kind.name))?;
             let constant = ident(&kind.name, Case::Screaming);
             source.blank();
             source.doc(&kind.doc);
@@ -263,8 +265,7 @@ impl<'a> C<'a> {
         Ok(())
     }
 
-    fn attributes(&self, source: &mut Source) -> Result<(), Collision> {
-        let mut functions = scope(Case::Snake);
+    fn attributes(&self, source: &mut Source, functions: &mut Scope) -> Result<(), Collision> {
         for (kind, of) in self.world.kinds.iter().zip(&self.kinds) {
             for own in &kind.attributes {
                 let called = format!("{of}_{}", own.name);
@@ -296,11 +297,11 @@ impl<'a> C<'a> {
         ));
     }
 
-    fn commands(&self, source: &mut Source) -> Result<(), Collision> {
+    fn commands(&self, source: &mut Source, functions: &mut Scope) -> Result<(), Collision> {
         let C { large, small, .. } = self;
-        let mut names = scope(Case::Snake);
         for command in &self.world.commands {
-            let name = names.name("command", &command.name)?;
+            let called = format!("give_{}", command.name);
+            let name = functions.name_as("command", &command.name, &called)?;
             let mut words = scope(Case::Snake);
             for own in ["client", "sequence", "numbers"] {
                 words.reserve(own);
@@ -327,7 +328,7 @@ impl<'a> C<'a> {
             source.doc(&command.doc);
             source.lines("// Writes the command's number to `sequence`, which may be null.");
             source.lines(format_args!(
-                "{large}_UNUSED static MyriadStatus {small}_give_{name}(MyriadClient client{parameters},
+                "{large}_UNUSED static MyriadStatus {small}_{name}(MyriadClient client{parameters},
     uint32_t *sequence) {{
 {list}  return myriad_command(client, {}, {given}, {count}, sequence);
 }}",
@@ -337,7 +338,7 @@ impl<'a> C<'a> {
         Ok(())
     }
 
-    fn events(&self, source: &mut Source) -> Result<(), Collision> {
+    fn events(&self, source: &mut Source, functions: &mut Scope) -> Result<(), Collision> {
         let C {
             large,
             small,
@@ -359,10 +360,12 @@ impl<'a> C<'a> {
 }}",
             world.notifications.len()
         ));
-        let mut names = scope(Case::Snake);
+        let mut types = scope(Case::Pascal);
         for notification in &world.notifications {
-            let name = names.name("notification", &notification.name)?;
-            let of = ident(&notification.name, Case::Pascal);
+            let called = format!("read_{}", notification.name);
+            let name = functions.name_as("notification", &notification.name, &called)?;
+            let called = format!("{}_notification", notification.name);
+            let of = types.name_as("notification", &notification.name, &called)?;
             let mut fields = scope(Case::Snake);
             let own = notification.fields.iter();
             let own = own.map(|field| Ok((fields.name("field", &field.name)?, field)));
@@ -384,7 +387,7 @@ impl<'a> C<'a> {
                 "\n// The fields of such an event; false if it is another one."
             ));
             let open = format!(
-                "{large}_UNUSED static bool {small}_read_{name}(MyriadClient client, const MyriadEvent *event,
+                "{large}_UNUSED static bool {small}_{name}(MyriadClient client, const MyriadEvent *event,
     {type_name}{of} *fields) {{"
             );
             source.block(open, "}", |source| {
@@ -440,6 +443,23 @@ if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
 fn scope(case: Case) -> Scope {
     Scope::new("C", case, &[&KEYWORDS])
 }
+
+/// What the header itself declares, without the name of the world.
+const FUNCTIONS: [&str; 13] = [
+    "find",
+    "entity",
+    "kind",
+    "symbol",
+    "symbol_number",
+    "shown",
+    "changed",
+    "notified",
+    "kind_names",
+    "symbol_names",
+    "attribute_names",
+    "notification_names",
+    "bindings",
+];
 
 /// Words of C and of C++, which reads the header too.
 const KEYWORDS: [&str; 75] = [

@@ -9,7 +9,10 @@ use crate::world::{Attribute, Kind, World};
 pub fn generate(world: &World) -> Result<String, Collision> {
     let mut source = Source::new("\t", "##");
     let mut types = scope(Case::Pascal, &["Seen"]);
-    let kinds = world.kinds.iter().map(|kind| types.name("kind", &kind.name));
+    let kinds = world
+        .kinds
+        .iter()
+        .map(|kind| types.name("kind", &kind.name));
     let kinds = kinds.collect::<Result<Vec<_>, _>>()?;
     let mut members = scope(Case::Snake, &MEMBERS);
     source.lines(format_args!(
@@ -80,14 +83,20 @@ class Seen:
 fn text(source: &mut Source, world: &World) {
     source.lines("\n## What these bindings need of a server's world.");
     let text = world.bindings("gd");
-    let lines: Vec<String> = text.lines().map(|line| quoted(&format!("{line}\n"))).collect();
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| quoted(&format!("{line}\n")))
+        .collect();
     source.lines(format_args!("const BINDINGS := ({}", lines.join("\n\t+ ")));
     source.lines(")");
 }
 
 fn symbols(source: &mut Source, world: &World) -> Result<(), Collision> {
     let mut names = scope(Case::Screaming, &["NONE"]);
-    let all = world.symbols.iter().map(|symbol| names.name("symbol", symbol));
+    let all = world
+        .symbols
+        .iter()
+        .map(|symbol| names.name("symbol", symbol));
     let all = all.collect::<Result<Vec<_>, _>>()?;
     let all: Vec<String> = ["NONE = -1".to_owned()].into_iter().chain(all).collect();
     let texts: Vec<String> = world.symbols.iter().map(|symbol| quoted(symbol)).collect();
@@ -230,11 +239,15 @@ impl News {
         source.lines("\n# Changes of attributes.");
         for (name, _, ty) in &self.changes {
             let ty = field_type(*ty);
-            source.lines(format_args!("signal {name}(entity: int, old: {ty}, new: {ty})"));
+            source.lines(format_args!(
+                "signal {name}(entity: int, old: {ty}, new: {ty})"
+            ));
         }
         source.lines("# Notifications of the world's scripts; -1 is no entity.");
         for (name, _, fields) in &self.notifications {
-            let fields = fields.iter().map(|(name, ty)| format!(", {name}: {}", field_type(*ty)));
+            let fields = fields
+                .iter()
+                .map(|(name, ty)| format!(", {name}: {}", field_type(*ty)));
             let fields = fields.collect::<String>();
             source.lines(format_args!("signal {name}(source: int{fields})"));
         }
@@ -269,7 +282,8 @@ func _on_notified(name: String, source: int, values: PackedFloat64Array) -> void
         );
         for (name, of, fields) in &self.notifications {
             let values = fields.iter().enumerate();
-            let values = values.map(|(i, (_, ty))| format!(", {}", field(&format!("values[{i}]"), *ty)));
+            let values =
+                values.map(|(i, (_, ty))| format!(", {}", field(&format!("values[{i}]"), *ty)));
             source.lines(format_args!(
                 "\t\t{}:\n\t\t\t{name}.emit(source{})",
                 quoted(of),
@@ -281,8 +295,14 @@ func _on_notified(name: String, source: int, values: PackedFloat64Array) -> void
 }
 
 fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
-    let mut names = scope(Case::Snake, &["client", "id", "place", "is_own", "player_name"]);
-    let all = kind.attributes.iter().map(|own| Ok((names.name("attribute", &own.name)?, own)));
+    let mut names = scope(
+        Case::Snake,
+        &["client", "id", "place", "is_own", "player_name"],
+    );
+    let all = kind
+        .attributes
+        .iter()
+        .map(|own| Ok((names.name("attribute", &own.name)?, own)));
     let all = all.collect::<Result<Vec<(String, &Attribute)>, _>>()?;
     source.blank();
     source.blank();
@@ -326,17 +346,91 @@ fn scope(case: Case, others: &[&'static str]) -> Scope {
 
 /// The members of the bindings and of `RefCounted`.
 const MEMBERS: [&str; 24] = [
-    "client", "own", "shared", "call", "connect", "disconnect", "emit_signal", "free", "get",
-    "has_method", "init_ref", "is_class", "notification", "notify_property_list_changed",
-    "property_list_changed", "reference", "script", "script_changed", "set", "set_script", "tr",
-    "unreference", "get_class", "to_string",
+    "client",
+    "own",
+    "shared",
+    "call",
+    "connect",
+    "disconnect",
+    "emit_signal",
+    "free",
+    "get",
+    "has_method",
+    "init_ref",
+    "is_class",
+    "notification",
+    "notify_property_list_changed",
+    "property_list_changed",
+    "reference",
+    "script",
+    "script_changed",
+    "set",
+    "set_script",
+    "tr",
+    "unreference",
+    "get_class",
+    "to_string",
 ];
 
 const KEYWORDS: [&str; 60] = [
-    "if", "elif", "else", "for", "while", "match", "when", "break", "continue", "pass", "return",
-    "class", "class_name", "extends", "is", "in", "as", "self", "signal", "func", "static", "const",
-    "enum", "var", "breakpoint", "preload", "await", "yield", "assert", "void", "PI", "TAU", "INF",
-    "NAN", "and", "or", "not", "true", "false", "null", "super", "int", "float", "bool", "trait",
-    "namespace", "script", "get", "set", "Array", "Color", "Dictionary", "MyriadClient", "Node",
-    "Object", "RefCounted", "Signal", "String", "Symbols", "Vector3",
+    "if",
+    "elif",
+    "else",
+    "for",
+    "while",
+    "match",
+    "when",
+    "break",
+    "continue",
+    "pass",
+    "return",
+    "class",
+    "class_name",
+    "extends",
+    "is",
+    "in",
+    "as",
+    "self",
+    "signal",
+    "func",
+    "static",
+    "const",
+    "enum",
+    "var",
+    "breakpoint",
+    "preload",
+    "await",
+    "yield",
+    "assert",
+    "void",
+    "PI",
+    "TAU",
+    "INF",
+    "NAN",
+    "and",
+    "or",
+    "not",
+    "true",
+    "false",
+    "null",
+    "super",
+    "int",
+    "float",
+    "bool",
+    "trait",
+    "namespace",
+    "script",
+    "get",
+    "set",
+    "Array",
+    "Color",
+    "Dictionary",
+    "MyriadClient",
+    "Node",
+    "Object",
+    "RefCounted",
+    "Signal",
+    "String",
+    "Symbols",
+    "Vector3",
 ];

@@ -9,7 +9,10 @@ use crate::world::{Attribute, Kind, World};
 pub fn generate(world: &World) -> Result<String, Collision> {
     let mut source = Source::new("    ", "#");
     let mut types = scope(Case::Pascal, &TYPES);
-    let kinds = world.kinds.iter().map(|kind| types.name("kind", &kind.name));
+    let kinds = world
+        .kinds
+        .iter()
+        .map(|kind| types.name("kind", &kind.name));
     let kinds = kinds.collect::<Result<Vec<_>, _>>()?;
     source.lines(format_args!(
         "\"\"\"The world `{}` as its clients know it. Written by `myriad bindings --lang py`.\"\"\"
@@ -54,12 +57,19 @@ fn symbols(source: &mut Source, world: &World) -> Result<(), Collision> {
 
 fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
     let mut names = scope(Case::Snake, &SEEN);
-    let all = kind.attributes.iter().map(|own| Ok((names.name("attribute", &own.name)?, own)));
+    let all = kind
+        .attributes
+        .iter()
+        .map(|own| Ok((names.name("attribute", &own.name)?, own)));
     let all = all.collect::<Result<Vec<(String, &Attribute)>, _>>()?;
     source.blank();
     source.blank();
     source.block(format_args!("class {of}(Seen):"), "", |source| {
-        doc(source, &kind.doc, &format!("An entity of the kind `{}`.", kind.name));
+        doc(
+            source,
+            &kind.doc,
+            &format!("An entity of the kind `{}`.", kind.name),
+        );
         source.lines(format_args!("\nNAME = {}", quoted(&kind.name)));
         for (name, own) in all {
             let attribute = quoted(&own.name);
@@ -72,8 +82,13 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
                 AttributeType::Symbol => format!("symbol_of(self._symbol({attribute}), Symbol)"),
             };
             let (ty, value) = match own.is_private {
-                true if ty.ends_with("None") => (ty.to_owned(), format!("{value} if self.is_own else None")),
-                true => (format!("{ty} | None"), format!("{value} if self.is_own else None")),
+                true if ty.ends_with("None") => {
+                    (ty.to_owned(), format!("{value} if self.is_own else None"))
+                }
+                true => (
+                    format!("{ty} | None"),
+                    format!("{value} if self.is_own else None"),
+                ),
                 false => (ty.to_owned(), value),
             };
             source.blank();
@@ -137,9 +152,14 @@ fn client(
     kinds: &[String],
     events: &Events,
 ) -> Result<(), Collision> {
-    let mut names = scope(Case::Snake, &["client", "give", "own", "shared", "entity", "events"]);
+    let mut names = scope(
+        Case::Snake,
+        &["client", "give", "own", "shared", "entity", "events"],
+    );
     let table = |all: &[(String, String)]| {
-        let rows = all.iter().map(|(name, class)| format!("{}: {class}", quoted(name)));
+        let rows = all
+            .iter()
+            .map(|(name, class)| format!("{}: {class}", quoted(name)));
         rows.collect::<Vec<_>>().join(", ")
     };
     let player = &kinds[world.player];
@@ -147,9 +167,11 @@ fn client(
         "
 
 # By name.
-KINDS: dict[str, type[Seen]] = {{each.NAME: each for each in ({},)}}
-CHANGES: dict[str, Any] = {{{}}}
-NOTIFICATIONS: dict[str, Any] = {{{}}}
+KINDS: dict[str, type[Seen]] = {{each.NAME: each for each in ({})}}
+CHANGES: dict[str, Any] = {{
+{}}}
+NOTIFICATIONS: dict[str, Any] = {{
+{}}}
 
 
 class World:
@@ -196,7 +218,7 @@ class World:
                 values = [value(view, field[\"ty\"], raw, Symbol) for field, raw in words]
                 return [NOTIFICATIONS[of[\"name\"]](source and self.entity(source), *values)]
         return [(name, content)]",
-        kinds.join(", "),
+        kinds.iter().map(|kind| format!("{kind}, ")).collect::<String>().trim_end(),
         table(&events.0),
         table(&events.1),
     ));
@@ -215,9 +237,13 @@ class World:
         let of = &kinds[place];
         let name = names.name_as("kind", &kind.name, &plural(&kind.name))?;
         source.blank();
-        source.block(format_args!("    def {name}(self) -> Entities[{of}]:"), "", |source| {
-            source.lines(format_args!("    return Entities(self.client.view, {of})"));
-        });
+        source.block(
+            format_args!("    def {name}(self) -> Entities[{of}]:"),
+            "",
+            |source| {
+                source.lines(format_args!("    return Entities(self.client.view, {of})"));
+            },
+        );
     }
     Ok(())
 }
@@ -254,12 +280,16 @@ class Give:
             parameters += &format!(", {name}: {}", argument_type(word.ty));
         }
         source.blank();
-        source.block(format_args!("    def {name}(self{parameters}) -> int:"), "", |source| {
-            source.inner(|source| {
-                doc(source, &command.doc, "");
-                source.lines(format_args!("return self._give({})", arguments.join(", ")));
-            });
-        });
+        source.block(
+            format_args!("    def {name}(self{parameters}) -> int:"),
+            "",
+            |source| {
+                source.inner(|source| {
+                    doc(source, &command.doc, "");
+                    source.lines(format_args!("return self._give({})", arguments.join(", ")));
+                });
+            },
+        );
     }
     Ok(())
 }
@@ -301,14 +331,23 @@ fn scope(case: Case, others: &[&'static str]) -> Scope {
     Scope::new("Python", case, &[&KEYWORDS, others])
 }
 
-const TYPES: [&str; 8] = ["Any", "Client", "Entities", "Enum", "Give", "Seen", "Symbol", "World"];
+const TYPES: [&str; 8] = [
+    "Any", "Client", "Entities", "Enum", "Give", "Seen", "Symbol", "World",
+];
 
 /// The members of an entity.
-const SEEN: [&str; 6] = ["view", "slot", "generation", "reference", "is_own", "position"];
+const SEEN: [&str; 6] = [
+    "view",
+    "slot",
+    "generation",
+    "reference",
+    "is_own",
+    "position",
+];
 
 const KEYWORDS: [&str; 40] = [
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
-    "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in",
-    "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with",
-    "yield", "self", "int", "float", "distance", "property",
+    "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
+    "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
+    "with", "yield", "self", "int", "float", "distance", "property",
 ];

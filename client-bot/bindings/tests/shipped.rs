@@ -18,10 +18,22 @@ const CHECKED_IN: &[(&str, &str, Language)] = &[
         Language::CSharp,
     ),
     ("godot/project/walk_world.gd", WALK, Language::GdScript),
-    ("bindings/tests/snapshots/hollow.gd", HOLLOW, Language::GdScript),
-    //ts ("bindings/tests/snapshots/hollow.ts", HOLLOW, Language::TypeScript),
+    (
+        "bindings/tests/snapshots/hollow.gd",
+        HOLLOW,
+        Language::GdScript,
+    ),
+    (
+        "bindings/tests/snapshots/hollow.ts",
+        HOLLOW,
+        Language::TypeScript,
+    ),
     ("python/walk_world.py", WALK, Language::Python),
-    ("bindings/tests/snapshots/hollow.py", HOLLOW, Language::Python),
+    (
+        "bindings/tests/snapshots/hollow.py",
+        HOLLOW,
+        Language::Python,
+    ),
     ("ffi/examples/walk_world.h", WALK, Language::C),
     ("bindings/tests/snapshots/hollow.h", HOLLOW, Language::C),
 ];

@@ -532,13 +532,13 @@ HOLLOW_UNUSED static HollowNotification hollow_notified(const MyriadEvent *event
   return (HollowNotification)hollow_find(hollow_notification_names, 5, event->name);
 }
 
-typedef struct HollowFall {
+typedef struct HollowFallNotification {
   int32_t kind;
-} HollowFall;
+} HollowFallNotification;
 
 // The fields of such an event; false if it is another one.
 HOLLOW_UNUSED static bool hollow_read_fall(MyriadClient client, const MyriadEvent *event,
-    HollowFall *fields) {
+    HollowFallNotification *fields) {
   (void)client;
   if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
       strcmp(event->name, "fall") != 0 || event->value_count < 1) {
@@ -548,13 +548,13 @@ HOLLOW_UNUSED static bool hollow_read_fall(MyriadClient client, const MyriadEven
   return true;
 }
 
-typedef struct HollowBite {
+typedef struct HollowBiteNotification {
   MyriadEntity prey;
-} HollowBite;
+} HollowBiteNotification;
 
 // The fields of such an event; false if it is another one.
 HOLLOW_UNUSED static bool hollow_read_bite(MyriadClient client, const MyriadEvent *event,
-    HollowBite *fields) {
+    HollowBiteNotification *fields) {
   (void)client;
   if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
       strcmp(event->name, "bite") != 0 || event->value_count < 1) {
@@ -564,13 +564,13 @@ HOLLOW_UNUSED static bool hollow_read_bite(MyriadClient client, const MyriadEven
   return true;
 }
 
-typedef struct HollowFelled {
+typedef struct HollowFelledNotification {
   MyriadEntity by;
-} HollowFelled;
+} HollowFelledNotification;
 
 // The fields of such an event; false if it is another one.
 HOLLOW_UNUSED static bool hollow_read_felled(MyriadClient client, const MyriadEvent *event,
-    HollowFelled *fields) {
+    HollowFelledNotification *fields) {
   (void)client;
   if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
       strcmp(event->name, "felled") != 0 || event->value_count < 1) {
@@ -580,15 +580,15 @@ HOLLOW_UNUSED static bool hollow_read_felled(MyriadClient client, const MyriadEv
   return true;
 }
 
-typedef struct HollowDeal {
+typedef struct HollowDealNotification {
   MyriadEntity buyer;
   int32_t herbs;
   int32_t price;
-} HollowDeal;
+} HollowDealNotification;
 
 // The fields of such an event; false if it is another one.
 HOLLOW_UNUSED static bool hollow_read_deal(MyriadClient client, const MyriadEvent *event,
-    HollowDeal *fields) {
+    HollowDealNotification *fields) {
   (void)client;
   if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
       strcmp(event->name, "deal") != 0 || event->value_count < 3) {
@@ -600,13 +600,13 @@ HOLLOW_UNUSED static bool hollow_read_deal(MyriadClient client, const MyriadEven
   return true;
 }
 
-typedef struct HollowPhase {
+typedef struct HollowPhaseNotification {
   HollowSymbol mood;
-} HollowPhase;
+} HollowPhaseNotification;
 
 // The fields of such an event; false if it is another one.
 HOLLOW_UNUSED static bool hollow_read_phase(MyriadClient client, const MyriadEvent *event,
-    HollowPhase *fields) {
+    HollowPhaseNotification *fields) {
   (void)client;
   if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
       strcmp(event->name, "phase") != 0 || event->value_count < 1) {

@@ -380,8 +380,10 @@ class PhaseNotified:
 
 # By name.
 KINDS: dict[str, type[Seen]] = {each.NAME: each for each in (Player, Wolf, Whelp, Warden, Herb, Oak, Elm,)}
-CHANGES: dict[str, Any] = {"hp": HpChanged, "shield": ShieldChanged, "ready_at": ReadyAtChanged, "banner": BannerChanged, "score": ScoreChanged, "gold": GoldChanged, "herbs": HerbsChanged, "buyer": BuyerChanged, "bundle": BundleChanged, "price": PriceChanged, "mood": MoodChanged, "ripe": RipeChanged, "owner": OwnerChanged, "best": BestChanged}
-NOTIFICATIONS: dict[str, Any] = {"fall": FallNotified, "bite": BiteNotified, "felled": FelledNotified, "deal": DealNotified, "phase": PhaseNotified}
+CHANGES: dict[str, Any] = {
+"hp": HpChanged, "shield": ShieldChanged, "ready_at": ReadyAtChanged, "banner": BannerChanged, "score": ScoreChanged, "gold": GoldChanged, "herbs": HerbsChanged, "buyer": BuyerChanged, "bundle": BundleChanged, "price": PriceChanged, "mood": MoodChanged, "ripe": RipeChanged, "owner": OwnerChanged, "best": BestChanged}
+NOTIFICATIONS: dict[str, Any] = {
+"fall": FallNotified, "bite": BiteNotified, "felled": FelledNotified, "deal": DealNotified, "phase": PhaseNotified}
 
 
 class World:
