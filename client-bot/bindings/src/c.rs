@@ -13,7 +13,9 @@ pub fn generate(world: &World) -> Result<String, Collision> {
     c.enums(&mut source)?;
     // All functions are in one scope.
     let mut functions = scope(Case::Snake);
-    FUNCTIONS.map(|name| functions.reserve(name));
+    for name in FUNCTIONS {
+        functions.reserve(name);
+    }
     c.queries(&mut source, &mut functions)?;
     c.attributes(&mut source, &mut functions)?;
     c.commands(&mut source, &mut functions)?;

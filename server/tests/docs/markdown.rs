@@ -45,6 +45,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/lag.md", 70),
     ("server/worlds/interest.md", 140),
     ("client-bot/README.md", 310),
+    ("client-bot/bindings.md", 140),
     ("client-bot/losses.md", 60),
     ("client-bot/networks.md", 125),
     ("client-bot/ffi/README.md", 130),
