@@ -41,7 +41,8 @@ impl Source {
         let width = WIDTH.saturating_sub(self.depth * 4 + self.doc.len() + 1);
         let doc = self.doc;
         for line in wrapped(text, width) {
-            self.lines(format_args!("{doc} {line}"));
+            // C would take the next line for a part of the comment.
+            self.lines(format_args!("{doc} {}", line.trim_end_matches('\\')));
         }
     }
 
@@ -89,6 +90,8 @@ pub fn quoted(text: &str) -> String {
             '"' => quoted += "\\\"",
             '\\' => quoted += "\\\\",
             '\n' => quoted += "\\n",
+            '\r' => quoted += "\\r",
+            '\t' => quoted += "\\t",
             letter => quoted.push(letter),
         }
     }

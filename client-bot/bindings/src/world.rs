@@ -129,7 +129,8 @@ impl World {
                 .collect(),
         });
         World {
-            name: schema.world.name.clone(),
+            // It stands in comments of a line.
+            name: schema.world.name.replace(char::is_control, " "),
             outline: Outline::of(&schema),
             player: config.player_kind.into(),
             shared: schema.world_kind.map(usize::from),

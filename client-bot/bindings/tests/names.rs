@@ -78,3 +78,53 @@ fn comments_of_the_world_file_are_the_documentation() {
         ]
     );
 }
+
+#[test]
+fn names_and_comments_may_be_any_text() {
+    let text = r#"
+        [world]
+        name = "a\nb"
+        size = [100, 100]
+        aoi = 20
+        capacity = 64
+
+        # Ends with \
+        [[kind]]
+        name = "player"
+        attributes = [
+            # """ and */ and \
+            { name = "mood", type = "symbol", symbols = ["so\nodd", "\"so\\\""], audience = "state" },
+        ]"#;
+    let world = World::of(&world_file::parse(text, "a test's world").expect("a valid world"));
+    for language in Language::ALL {
+        let text = generate(&world, language).expect("bindings");
+        let name = language.name();
+        assert!(
+            text.contains("The world `a b` as its clients know it."),
+            "{name}"
+        );
+        assert!(
+            text.contains(r#""symbol so odd\n"#) || language == Language::Rust,
+            "{name}"
+        );
+        assert!(!text.lines().any(|line| line.starts_with("odd")), "{name}");
+        let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let path = folder.join(format!("odd.{name}"));
+        std::fs::write(&path, text).expect("a file");
+        let check = match language {
+            Language::C => vec!["cc", "-Wall", "-Werror", "-fsyntax-only", "-x", "c", "-I"],
+            Language::Python => vec!["python3", "-m", "py_compile"],
+            _ => continue,
+        };
+        let mut command = std::process::Command::new(check[0]);
+        command.args(&check[1..]);
+        if language == Language::C {
+            command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../ffi/include"));
+        }
+        // There may be no Python.
+        if let Ok(checked) = command.arg(&path).output() {
+            let errors = String::from_utf8_lossy(&checked.stderr);
+            assert!(checked.status.success(), "{name}: {errors}");
+        }
+    }
+}

@@ -83,7 +83,8 @@ impl Outline {
     pub fn bindings(&self, world: &str, language: &str) -> String {
         let text = self.to_string();
         format!(
-            "bindings of {world} for {language}, hash {:016x}\n{text}",
+            "bindings of {} for {language}, hash {:016x}\n{text}",
+            one_line(world),
             hash(&text)
         )
     }
@@ -189,7 +190,7 @@ impl Line {
     fn new(what: &str, name: &str, form: &str) -> Line {
         Line {
             what: what.to_owned(),
-            name: name.to_owned(),
+            name: one_line(name),
             form: form.to_owned(),
         }
     }
@@ -232,6 +233,11 @@ impl fmt::Display for Outline {
         }
         Ok(())
     }
+}
+
+/// A name, which may be any text, as a part of a line.
+fn one_line(name: &str) -> String {
+    name.replace(char::is_control, " ")
 }
 
 fn listed<'a>(words: impl Iterator<Item = (&'a str, AttributeType)>) -> String {

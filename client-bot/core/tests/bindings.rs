@@ -84,6 +84,11 @@ fn a_text_that_is_no_text_of_bindings_is_an_error() {
     ] {
         assert!(Bindings::parse(wrong).is_err(), "{wrong}");
     }
+    // Names may be any text.
+    let mut odd = schema();
+    odd.symbols.push("so\nodd".to_owned());
+    let bindings = Bindings::parse(&Outline::of(&odd).bindings("a\nb", "rs"));
+    assert_eq!(bindings.expect("a text of lines").check(&odd), Ok(()));
     // One that was changed by hand.
     assert!(Bindings::parse(&text.replace("hp", "xp")).is_err());
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
@@ -15,7 +16,7 @@ Line = tuple[str, str, str]
 
 
 def outline(schema: dict[str, Any]) -> list[Line]:
-    """The parts of a world that bindings name."""
+    """The parts of a world that bindings name. Names may be any text."""
     axes = len(schema["world"]["size"])
     lines = [("axes", str(axes), "")]
     for kind in schema["kinds"]:
@@ -29,7 +30,13 @@ def outline(schema: dict[str, Any]) -> list[Line]:
               if each["senders"]["clients"]]
     lines += [("notification", each["name"], listed(each["fields"]))
               for each in schema["notifications"]]
-    return lines + [("symbol", name, "") for name in schema["symbols"]]
+    lines += [("symbol", name, "") for name in schema["symbols"]]
+    return [(what, one_line(name), form) for what, name, form in lines]
+
+
+def one_line(name: str) -> str:
+    """A name as a part of a line."""
+    return "".join(" " if unicodedata.category(letter) == "Cc" else letter for letter in name)
 
 
 def listed(words: list[dict[str, str]]) -> str:
