@@ -84,7 +84,14 @@ fn every_name_of_code_in_the_architecture_exists() {
 fn every_file_of_tests_is_a_module_of_its_program() {
     let is_program = |folder: &PathBuf| folder.join("it.rs").exists();
     let crates = [
-        "", "bindings", "core", "ffi", "web", "engines", "script", "world-file",
+        "",
+        "bindings",
+        "core",
+        "ffi",
+        "web",
+        "engines",
+        "script",
+        "world-file",
     ];
     let tops = ["shared", "gpu-kernels", "server", "client-bot", "benches"];
     let all = tops
