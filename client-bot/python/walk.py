@@ -1,6 +1,8 @@
 """Joins a world, walks some units along the first axis, and leaves.
 
     python walk.py 127.0.0.1 4433 --name Monty --units 5
+
+`walk_world.py` was written by `myriad bindings --lang py client-bot/bindings/walk.toml`.
 """
 
 import argparse
@@ -8,6 +10,7 @@ import asyncio
 import json
 import sys
 
+import walk_world
 from myriad import Client, Ended, View, connect
 
 UNIT = 4096
@@ -22,12 +25,12 @@ async def walk(client: Client, units: int) -> tuple[list[int], list[int]]:
     """Walks towards the middle of the world, and gives the first place and the last."""
     while (start := own_place(client)) is None:
         await client.tick()
-    ahead = UNIT if start[0] < client.view.world.edges[0] // 2 else -UNIT
-    others = [0 for _ in client.view.world.axes[1:]]
+    ahead = 1.0 if start[0] < client.view.world.edges[0] // 2 else -1.0
+    world = walk_world.World(client)
     while client.sequence < units:
         # The world runs each command in a tick of its own.
         tick = client.view.newest
-        client.command("move", ahead, *others)
+        world.give.move(ahead, 0.0)
         client.flush()
         while client.view.newest == tick:
             await client.tick()
@@ -62,7 +65,7 @@ def rows(view: View) -> dict[int, list[int]]:
 
 async def play(arguments: argparse.Namespace) -> int:
     async with connect(arguments.host, arguments.port, arguments.fingerprint,
-                       token=arguments.token, name=arguments.name) as client:
+                       bindings=walk_world.BINDINGS, token=arguments.token, name=arguments.name) as client:
         start, end = await asyncio.wait_for(walk(client, arguments.units), arguments.seconds)
         print(json.dumps({"entity": client.view.own, "from": start, "to": end}), flush=True)
         if arguments.stay:

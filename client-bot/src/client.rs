@@ -105,6 +105,14 @@ impl Client {
         game.next_step(Duration::ZERO);
         let connected = connector.connect_within(longest, &game.hello()).await?;
         let link = OpenConnection::enter(connected, &mut game, started.elapsed())?;
+        if game.is_over() {
+            // The world is not that of the game's bindings.
+            let error = last_loss(&game.poll(started.elapsed()));
+            let close = VarInt::from_u32(Close::Bye.code());
+            link.connection
+                .close(close, b"not the world of the bindings");
+            return Err(error);
+        }
         let mut connector = connector.clone();
         connector.prefer(link.connection.remote_address());
         Ok(Client {
@@ -227,23 +235,7 @@ impl Client {
         }
         while !self.game.is_playing() {
             if self.game.is_over() {
-                let endings = self.events.iter().rev().find_map(|event| match event {
-                    Event::Lost {
-                        code,
-                        reason,
-                        update,
-                        ..
-                    } => Some(Ending {
-                        code: *code,
-                        reason: reason.clone(),
-                        update: update.clone(),
-                    }),
-                    _ => None,
-                });
-                return Err(match endings {
-                    Some(ending) => ClientError::Ended(ending),
-                    None => ClientError::ended("it was left"),
-                });
+                return Err(last_loss(self.events.make_contiguous()));
             }
             self.advance().await;
         }
@@ -317,6 +309,27 @@ impl Client {
     fn end(&mut self, error: &ClientError) {
         let now = self.now();
         self.game.closed(error.ending(), now);
+    }
+}
+
+/// The error for the last loss of these events.
+fn last_loss(events: &[Event]) -> ClientError {
+    let endings = events.iter().rev().find_map(|event| match event {
+        Event::Lost {
+            code,
+            reason,
+            update,
+            ..
+        } => Some(Ending {
+            code: *code,
+            reason: reason.clone(),
+            update: update.clone(),
+        }),
+        _ => None,
+    });
+    match endings {
+        Some(ending) => ClientError::Ended(ending),
+        None => ClientError::ended("it was left"),
     }
 }
 

@@ -10,6 +10,7 @@
 //! | [`game_client`] | a client for a game loop: [`client_core::Game`] and its connections |
 //! | [`local`] | a server in the same process, without a network |
 //! | [`named`] | commands and attributes by their names, as numbers |
+//! | [`bindings`] | what the generated bindings of a world stand on |
 //! | [`client`], [`connector`] | a client for tokio: the same [`client_core::Game`], and its connections |
 //! | [`within`] | a deadline for what has none |
 //! | [`behaviour`] | what bots do, one file each |
@@ -58,6 +59,7 @@
 pub mod addresses;
 #[cfg(feature = "bots")]
 pub mod behaviour;
+pub mod bindings;
 pub mod carrier;
 #[cfg(feature = "bots")]
 pub mod cli;

@@ -31,6 +31,7 @@
 //! | [`pair`] | `myriad serve --pair` |
 //! | [`persistent`] | shared parts of the commands for persistent worlds |
 //! | [`check`] | `myriad check` |
+//! | [`bindings`] | `myriad bindings` |
 //! | [`logic`] | `myriad logic` |
 //! | [`doctor`] | `myriad doctor` |
 //! | [`traces`] | the options for traces of commands |
@@ -42,6 +43,7 @@ pub mod accounts;
 pub mod admin;
 pub mod arguments;
 pub mod backup;
+pub mod bindings;
 pub mod characters;
 pub mod check;
 pub mod cli;

@@ -20,6 +20,7 @@ use shared::wire::DecodeError;
 use shared::wire::control::{Close, Hello, Quotas, Ticket};
 use shared::{CommandKind, EntityId, Schema, Tick};
 
+use crate::bindings::Bindings;
 use crate::clock::{Clock, tick_of};
 use crate::command::CommandError;
 use crate::event::{Event, EventHandler};
@@ -53,6 +54,8 @@ pub struct Game {
     world: Option<Box<World>>,
     /// Events that no world has.
     events: Vec<Event>,
+    /// Whether a connection is to be closed whose world is not that of the bindings.
+    must_close: bool,
     /// What a headless game keeps; `None`: the game is shown.
     headless: Option<Headless>,
 }
@@ -75,6 +78,9 @@ pub struct GameOptions {
     pub name: String,
     /// The hash of the schema that the game was built for, if it accepts no other.
     pub schema_hash: Option<u64>,
+    /// The text of the game's [bindings](crate::bindings); empty: it has none. A server of a world
+    /// that lacks some of what they name is left, with [`Close::SchemaMismatch`] and a reason.
+    pub bindings: String,
     /// To watch without an entity, where the world allows it.
     pub spectates: bool,
     /// From the attempt until the welcome.
@@ -92,6 +98,7 @@ impl Default for GameOptions {
             token: String::new(),
             name: String::new(),
             schema_hash: None,
+            bindings: String::new(),
             spectates: false,
             connect_timeout: Duration::from_secs(5),
             silence_timeout: Duration::from_secs(10),
@@ -142,6 +149,7 @@ impl Game {
             first_round_trip: None,
             world: None,
             events: vec![],
+            must_close: false,
             headless: None,
         }
     }
@@ -359,6 +367,9 @@ impl Game {
 impl Game {
     /// The action that is due now.
     pub fn next_step(&mut self, now: Duration) -> Step {
+        if std::mem::take(&mut self.must_close) {
+            return Step::Close(Close::Bye, "the world is not that of the game's bindings");
+        }
         match self.stage {
             Stage::Waiting(until) if now >= until => {
                 let round_trip = self.first_round_trip.unwrap_or_default();
@@ -399,7 +410,7 @@ impl Game {
                 let input = self.world.as_ref().map(|world| world.next_input(now));
                 Some(input.map_or(silent, |input| silent.min(input)))
             }
-            Stage::Over => None,
+            Stage::Over => self.must_close.then_some(now),
         }
     }
 
@@ -485,8 +496,17 @@ impl Game {
                 let Some(world) = &mut self.world else {
                     return Ok(());
                 };
+                let epoch = world.session.commands_epoch();
                 world.handle_stream(bytes, handler)?;
+                let is_changed = world.session.commands_epoch() != epoch;
                 self.route.set_standby(world.session.standby());
+                let checked = match is_changed {
+                    true => check_bindings(&self.options.bindings, world.schema()),
+                    false => Ok(()),
+                };
+                if let Err(reason) = checked {
+                    self.leave_for_bindings(reason, now);
+                }
                 Ok(())
             }
             _ => Ok(()),
@@ -573,6 +593,10 @@ impl Game {
             mut session,
             rest,
         } = welcomed;
+        if let Err(reason) = check_bindings(&self.options.bindings, &welcome.schema) {
+            self.leave_for_bindings(reason, now);
+            return Ok(());
+        }
         let forecast = match self.headless {
             None => Some(Forecast::from_bytes(&welcome.forecast, &welcome.schema)?),
             Some(Headless::Whole) => None,
@@ -625,6 +649,13 @@ impl Game {
         world.handle_stream(&rest, handler)
     }
 
+    /// Leaves a server whose world is not that of the game's bindings.
+    fn leave_for_bindings(&mut self, reason: String, now: Duration) {
+        self.lose(Ending::new(Close::SchemaMismatch, reason), now);
+        self.ticket = None;
+        self.must_close = true;
+    }
+
     fn lose(&mut self, ending: Ending, now: Duration) {
         let Ending {
             code,
@@ -654,6 +685,14 @@ impl Game {
     /// The silence after which a connection is lost.
     fn lost_after(&self) -> Duration {
         self.route.silence(self.options.silence_timeout)
+    }
+}
+
+/// Whether the bindings of a game, if it has some, are those of a world.
+fn check_bindings(bindings: &str, schema: &Schema) -> Result<(), String> {
+    match bindings {
+        "" => Ok(()),
+        text => Bindings::parse(text)?.check(schema),
     }
 }
 

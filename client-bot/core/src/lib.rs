@@ -35,6 +35,7 @@
 //! | [`view`] | the world as one client received it |
 //! | [`event`] | events that a client can react to |
 //! | [`named`] | events in a flat form, with names |
+//! | [`bindings`] | whether a server's world is that of a game's generated bindings |
 //! | [`command`] | commands that the server has not confirmed yet |
 //! | [`request`] | requests for regions and subscriptions |
 //! | [`frame`] | messages with a length in front, cut out of a stream |
@@ -67,6 +68,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
+pub mod bindings;
 pub mod clock;
 pub mod command;
 pub mod event;
@@ -88,6 +90,7 @@ pub mod session;
 mod usage;
 pub mod view;
 
+pub use bindings::{Bindings, Outline};
 pub use clock::Clock;
 pub use command::CommandError;
 pub use event::{Change, DatagramSummary, Event, EventHandler, RefusedRun};

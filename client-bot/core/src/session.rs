@@ -93,6 +93,11 @@ impl Session {
         self.receipt.acknowledgement()
     }
 
+    /// Changes with the world's commands and notifications.
+    pub(crate) fn commands_epoch(&self) -> u8 {
+        self.command_codec.epoch()
+    }
+
     /// Lets a later session continue as the same entity.
     pub fn ticket(&self) -> Ticket {
         self.ticket

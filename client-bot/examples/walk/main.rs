@@ -6,18 +6,21 @@
 //! ```
 
 mod terminal;
+// Written by `myriad bindings --lang rs client-bot/bindings/walk.toml`.
+#[rustfmt::skip]
+mod world;
 
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use client_bot::client_core::{Event, GameOptions};
+use client_bot::client_core::Event;
 use client_bot::connect::addresses_of;
 use client_bot::{GameClient, Trust};
 use terminal::{Arguments, Terminal};
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let (options, trust) = (GameOptions::default(), Trust::AnyCertificate);
+    let (options, trust) = (world::options(), Trust::AnyCertificate);
     let server = addresses_of(&arguments.server)?;
     let mut client = GameClient::new(server, "localhost", &trust, options)?;
     client.set_network(&arguments.network.network()?, 1);
@@ -41,7 +44,7 @@ fn main() -> anyhow::Result<()> {
         };
         // Once for each tick of the server.
         while client.input_due().is_some() {
-            client.command_named("move", &direction)?;
+            world::give(&mut client).move_(direction[0], direction[1])?;
             client.flush();
         }
         client.flush();
@@ -49,15 +52,16 @@ fn main() -> anyhow::Result<()> {
         frames += 1;
         std::thread::sleep(Duration::from_millis(16));
     }
-    let others = client
-        .view()
-        .map_or(0, |view| view.entities().len().saturating_sub(1));
+    let others = world::view(&client)
+        .players()
+        .filter(|player| !player.is_own());
+    let others = others.count();
     let prediction = client.game().prediction();
     let corrections = prediction.map(|p| p.corrections()).unwrap_or_default();
     client.leave();
     drop(terminal);
     println!(
-        "{frames} frames, {others} others in view, {} of {} predictions corrected",
+        "{frames} frames, {others} other players in view, {} of {} predictions corrected",
         corrections.corrected, corrections.compared
     );
     Ok(())

@@ -408,6 +408,8 @@ namespace Myriad
         public byte[] Ticket;
         /// 0: 10 of them.
         public uint Attempts;
+        /// Of generated bindings, which set it; null: none.
+        public string Bindings;
     }
 
     /// A client. Once a frame call `Poll`, read the events, give commands if `InputDue` names a
@@ -433,6 +435,7 @@ namespace Myriad
                     Spectates = options.Spectates,
                     Ticket = texts.AddTicket(options.Ticket),
                     Attempts = options.Attempts,
+                    Bindings = texts.Add(options.Bindings),
                 };
                 Check(Native.myriad_connect(ref native, out number));
             }
@@ -510,6 +513,13 @@ namespace Myriad
         {
             Check(Native.myriad_value(number, entity, Utf8(attribute), out var value));
             return value;
+        }
+
+        /// The entity that has what the whole world shares; none in a world that shares nothing.
+        public Entity World()
+        {
+            Check(Native.myriad_world(number, out var entity));
+            return entity;
         }
 
         /// The name of an entity's player; empty without one.
@@ -641,6 +651,10 @@ namespace Myriad
 
         /// The reference to an entity in a command's numbers.
         public static double Reference(Entity entity) => Native.myriad_reference(entity);
+
+        /// Whether a reference is to an entity in view.
+        public bool TryReferenced(double reference, out Entity entity) =>
+            Native.myriad_referenced(number, reference, out entity) == Status.Ok;
 
         public Entity Referenced(double reference)
         {
@@ -804,6 +818,7 @@ namespace Myriad
             [MarshalAs(UnmanagedType.I1)] public bool Spectates;
             public IntPtr Ticket;
             public uint Attempts;
+            public IntPtr Bindings;
         }
 
         [StructLayout(LayoutKind.Sequential)]

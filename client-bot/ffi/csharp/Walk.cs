@@ -1,10 +1,12 @@
-// Walks in squares through a world whose players have `move`, and prints what it saw.
+// Walks in squares through a world whose players have `move`, and prints what it saw. `WalkWorld.cs` was
+// written by `myriad bindings --lang cs client-bot/bindings/walk.toml`.
 //
 //     Walk SERVER FINGERPRINT SECONDS
 
 using System;
 using System.Threading;
 using Myriad;
+using Worlds.Walk;
 
 static class Walk
 {
@@ -27,52 +29,47 @@ static class Walk
             ServerName = "localhost",
             Fingerprint = arguments[1],
         };
-        using (var client = new Client(options))
+        using (var world = new World(options))
         {
-            int entered = 0, steps = 0, inView = 0;
-            double x = 0, y = 0;
-            var shown = new Shown[256];
+            int entered = 0, steps = 0;
+            Event lost = null;
+            var place = new Place();
+            world.Happened += happened =>
+            {
+                switch (happened.What)
+                {
+                    case EventType.Welcomed:
+                        List(world.Client.Schema());
+                        break;
+                    case EventType.Entered:
+                        entered++;
+                        break;
+                    case EventType.Lost:
+                        lost = happened.RetrySeconds < 0 ? happened : null;
+                        break;
+                }
+            };
             for (var frame = 0; frame < int.Parse(arguments[2]) * FramesPerSecond; frame++)
             {
-                client.Poll();
-                foreach (var happened in client.Events())
+                world.Poll();
+                if (lost != null)
                 {
-                    if (happened.What == EventType.Welcomed)
-                    {
-                        List(client.Schema());
-                    }
-                    if (happened.What == EventType.Entered)
-                    {
-                        entered++;
-                    }
-                    if (happened.What == EventType.Lost && happened.RetrySeconds < 0)
-                    {
-                        Console.Error.WriteLine($"{happened.LossWords}: {happened.Text}");
-                        return 1;
-                    }
+                    Console.Error.WriteLine($"{lost.LossWords}: {lost.Text}");
+                    return 1;
                 }
-                if (client.State.IsPlaying)
+                if (world.State.IsPlaying && world.InputDue != null && !world.State.IsDead)
                 {
-                    if (client.InputDue != null && !client.State.IsDead)
-                    {
-                        client.Command("move", Steps[frame / FramesPerSecond % 4]);
-                        steps++;
-                    }
-                    inView = client.Entities(shown);
-                    for (var i = 0; i < inView && i < shown.Length; i++)
-                    {
-                        if (shown[i].IsOwn)
-                        {
-                            (x, y) = (shown[i].X, shown[i].Y);
-                        }
-                    }
+                    var step = Steps[frame / FramesPerSecond % 4];
+                    world.Give.Move(step[0], step[1]);
+                    steps++;
                 }
-                client.Flush();
+                place = world.Own?.Place ?? place;
+                world.Flush();
                 Thread.Sleep(1000 / FramesPerSecond);
             }
             Console.WriteLine(
-                $"{entered} entered, {inView} in view, {steps} steps, at {x:F2} {y:F2}");
-            client.Leave();
+                $"{entered} entered, {world.State.InView} in view, {steps} steps, at {place.X:F2} {place.Y:F2}");
+            world.Leave();
         }
         return 0;
     }

@@ -2,6 +2,8 @@
  * players need `move`. If the walker dies, it continues as the reborn entity.
  *
  *     walk SERVER FINGERPRINT SECONDS
+ *
+ * `walk_world.h` was written by `myriad bindings --lang c client-bot/bindings/walk.toml`.
  */
 
 #ifdef _WIN32
@@ -17,6 +19,7 @@
 #include <string.h>
 
 #include "myriad.h"
+#include "walk_world.h"
 
 static const int FRAMES_PER_SECOND = 60;
 
@@ -120,7 +123,8 @@ static int walk(MyriadClient client, long side) {
     if (tick < 0) {
       return steps;
     }
-    check(myriad_command(client, "move", STEPS[side % 4], 2, NULL), "move");
+    const double *step = STEPS[side % 4];
+    check(walk_give_move(client, step[0], step[1], NULL), "move");
     check(myriad_flush(client), "flush");
     steps += 1;
   }
@@ -136,6 +140,7 @@ int main(int count, char **arguments) {
   options.server = arguments[1];
   options.server_name = "localhost";
   options.fingerprint = arguments[2];
+  options.bindings = WALK_BINDINGS;
   MyriadClient client;
   check(myriad_connect(&options, &client), "connect");
 

@@ -216,6 +216,9 @@ typedef struct MyriadOptions {
   const uint8_t *ticket;
   // So many attempts in a row fail before the client gives up; 0: 10 of them.
   uint32_t attempts;
+  // The text of the game's generated bindings; null: it has none. A server whose world lacks
+  // some of what they name is left, and the loss has the reason.
+  const char *bindings;
 } MyriadOptions;
 
 // A client: a number that is never 0, and never that of another client.

@@ -42,6 +42,9 @@ pub struct MyriadOptions {
     pub ticket: *const u8,
     /// So many attempts in a row fail before the client gives up; 0: 10 of them.
     pub attempts: u32,
+    /// The text of the game's generated bindings; null: it has none. A server whose world lacks
+    /// some of what they name is left, and the loss has the reason.
+    pub bindings: *const c_char,
 }
 
 /// Makes a client, and writes its number to `client`. It connects with the first calls of
@@ -87,6 +90,7 @@ unsafe fn connect(options: &MyriadOptions) -> Result<GameClient, Failure> {
     let game_options = GameOptions {
         token: own(options.token, "the token")?.to_owned(),
         name: own(options.name, "the player's name")?.to_owned(),
+        bindings: own(options.bindings, "the text of bindings")?.to_owned(),
         spectates: options.spectates,
         retry,
         ..GameOptions::default()

@@ -47,6 +47,7 @@ fn options() -> MyriadOptions {
         spectates: false,
         ticket: null(),
         attempts: 1,
+        bindings: std::ptr::null(),
     }
 }
 

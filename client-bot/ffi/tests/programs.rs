@@ -106,6 +106,37 @@ fn a_program_in_c_goes_on_after_its_death() {
     assert!(last.contains(" steps, at "), "{output}");
 }
 
+/// Players can do nothing.
+const STILL: &str = "
+    [world]
+    size = [100, 100]
+    aoi = 20
+    capacity = 64
+
+    [logic]
+    builtin = []
+
+    [[kind]]
+    name = \"player\"
+    attributes = []
+";
+
+#[test]
+fn a_program_in_c_gets_what_the_world_of_its_bindings_lacks() {
+    let server = serve(STILL);
+    let output = walk(Command::new(compiled("c-still")), &server).output();
+    let output = output.expect("the program starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    for expected in [
+        "the game was made for another world",
+        "command `move` is missing",
+        "`myriad bindings --lang c`",
+    ] {
+        assert!(errors.contains(expected), "{errors}");
+    }
+}
+
 /// The program in C, in a folder of this name.
 fn compiled(name: &str) -> PathBuf {
     let folder = folder(name);
@@ -141,7 +172,10 @@ fn a_program_in_c_sharp_walks() {
         let program = folder.join("Walk.exe");
         run(Command::new("mcs")
             .arg(format!("-out:{}", program.display()))
-            .args([sources.join("Myriad.cs"), sources.join("Walk.cs")]));
+            .args(
+                ["Myriad.cs", "Bindings.cs", "WalkWorld.cs", "Walk.cs"]
+                    .map(|file| sources.join(file)),
+            ));
         let mut mono = Command::new("mono");
         mono.arg(program);
         mono

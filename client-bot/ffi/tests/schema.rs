@@ -77,6 +77,7 @@ fn join(server: &Server) -> MyriadClient {
         spectates: false,
         ticket: null(),
         attempts: 0,
+        bindings: std::ptr::null(),
     };
     let mut client = 0;
     let status = unsafe { myriad_connect(&options, &mut client) };

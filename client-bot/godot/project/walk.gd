@@ -2,8 +2,13 @@ extends Node3D
 ## Walks in a square among all others, and prints at the end what it saw:
 ##
 ##     godot --path project -- 127.0.0.1:4433 FINGERPRINT [SECONDS]
+##
+## `walk_world.gd` was written by `myriad bindings --lang gd client-bot/bindings/walk.toml`.
+
+const World := preload("walk_world.gd")
 
 @onready var client: MyriadClient = $Client
+@onready var world := World.new(client)
 
 var seconds := 10.0
 var entered := 0
@@ -29,12 +34,12 @@ func _process(delta: float) -> void:
 	if client.input_due() >= 0:
 		var side := int(started) % 4
 		var way: Vector2 = [Vector2.RIGHT, Vector2.DOWN, Vector2.LEFT, Vector2.UP][side]
-		if client.command("move", [way.x, way.y]) < 0:
+		if world.give_move(way.x, way.y) < 0:
 			return end(client.failure())
 		steps += 1
 	started += delta
 	if started >= seconds:
-		var place: Vector3 = client.place(client.own())
+		var place: Vector3 = world.own().place()
 		# Each child of the client stands for an entity, and is where that is.
 		var standing := 0
 		for node in client.get_children():

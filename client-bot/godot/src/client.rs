@@ -4,7 +4,7 @@ use client_bot::client_core::{
     GameOptions, LinkState, LossCode, Region, RetryOptions, TalkRequest, Update, View,
 };
 use client_bot::connect::{addresses_of, host_of};
-use client_bot::named::{NamedError, raw};
+use client_bot::named::{NamedError, kind_name, raw, reference, referenced, symbol};
 use client_bot::{GameClient, Trust};
 use godot::classes::{INode, Node, PackedScene};
 use godot::prelude::*;
@@ -47,6 +47,10 @@ pub struct MyriadClient {
     /// The player's name, if any.
     #[export]
     player_name: GString,
+    /// The text of the game's generated bindings, which set it: a server whose world lacks some of
+    /// what they name is left, and `lost` has the reason. Empty: the game has none.
+    #[var]
+    bindings: GString,
     /// To watch without an entity, where the world allows it.
     #[export]
     spectates: bool,
@@ -292,6 +296,54 @@ impl MyriadClient {
         text(name.map_or("", |name| name))
     }
 
+    /// The name of the kind of an entity in view; empty if it is not.
+    #[func]
+    fn kind_of(&self, of: i64) -> GString {
+        let id = entity(of);
+        let name = self.view().and_then(|view| {
+            let seen = view.get(id.slot).filter(|seen| seen.id == id)?;
+            kind_name(view, seen.kind)
+        });
+        text(name.unwrap_or_default())
+    }
+
+    /// The entity that has what the whole world shares: `value` reads its attributes; -1 in a world
+    /// that shares nothing.
+    #[func]
+    fn world(&self) -> i64 {
+        let world = self.view().and_then(View::world);
+        world.map_or(NO_ENTITY, |world| number(world.id))
+    }
+
+    /// The number that stands for an entity in the numbers of a command.
+    #[func]
+    fn reference(&self, of: i64) -> f64 {
+        reference(entity(of))
+    }
+
+    /// The entity in view that a value of type entity stands for; -1: none.
+    #[func]
+    fn referenced(&self, value: f64) -> i64 {
+        let found = self.view().and_then(|view| referenced(view, value));
+        found.map_or(NO_ENTITY, number)
+    }
+
+    /// The number of a symbol, in values and commands; -1 if the world has none of this name.
+    #[func]
+    fn symbol(&self, name: GString) -> f64 {
+        let found = self.view().and_then(|view| symbol(view, &name.to_string()));
+        found.unwrap_or(-1.0)
+    }
+
+    /// The name of a symbol by its number; empty if the world has none of this number.
+    #[func]
+    fn symbol_name(&self, number: i64) -> GString {
+        let symbols = self.view().map(|view| &view.schema().symbols);
+        let place = usize::try_from(number).ok();
+        let name = symbols.zip(place).and_then(|(all, place)| all.get(place));
+        text(name.map_or("", |name| name))
+    }
+
     /// The instance of `scene` that stands for an entity in view.
     #[func]
     fn node_of(&self, of: i64) -> Option<Gd<Node>> {
@@ -480,6 +532,7 @@ impl MyriadClient {
         let options = GameOptions {
             token: self.token.to_string(),
             name: self.player_name.to_string(),
+            bindings: self.bindings.to_string(),
             spectates: self.spectates,
             retry: RetryOptions {
                 attempts: self.attempts.max(1),

@@ -8,6 +8,7 @@
 | world | the messages of one world: frames and datagrams |
 | view | the world as a client received it |
 | client | a connection over QUIC, by aioquic |
+| bindings | what the generated bindings of a world stand on |
 | close | why a connection has ended |
 """
 

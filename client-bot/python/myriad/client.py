@@ -18,6 +18,7 @@ from aioquic.quic.events import (
 )
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from . import bindings as bound
 from .bits import Malformed
 from .close import OTHER, UNTRUSTED, Ended, closed
 from .eyeballs import addresses, race
@@ -48,6 +49,9 @@ class Client(QuicConnectionProtocol):
         self.messages: list[tuple[str, dict[str, Any]]] = []
         self.ended: ConnectionTerminated | None = None
         self.is_welcome = False
+        # The text of the game's bindings, if it has some, and how they differ from the world.
+        self.bindings: str | None = None
+        self.mismatch: Ended | None = None
         self.last_received = asyncio.get_running_loop().time()
         # Sequence number and (number, words) of the commands that are not processed yet.
         self.commands: list[tuple[int, tuple[int, list[int]]]] = []
@@ -79,6 +83,8 @@ class Client(QuicConnectionProtocol):
         self.news.clear()
         if not self.ended:
             await self.news.wait()
+        if self.mismatch:
+            raise self.mismatch
         if self.ended:
             raise self.end(self.ended)
         if self.is_welcome:
@@ -149,6 +155,7 @@ class Client(QuicConnectionProtocol):
                     self.change_interface(content)
         else:
             self.welcome = Serial(message).read(WELCOME)
+            self.check_bindings(self.welcome["schema"])
             self.epoch = self.welcome["commands_epoch"]
             world = World(self.welcome["schema"])
             self.view = View(world, self.welcome["entity"], self.welcome["tick"])
@@ -160,6 +167,16 @@ class Client(QuicConnectionProtocol):
         self.epoch, self.commands = interface["commands_epoch"], []
         names = ("commands", "notifications", "constants")
         self.view.world.schema |= {name: interface[name] for name in names}
+        self.check_bindings(self.view.world.schema)
+
+    def check_bindings(self, schema: dict[str, Any]) -> None:
+        """Leaves a world that lacks some of what the game's bindings name."""
+        try:
+            if self.bindings is not None:
+                bound.check(self.bindings, schema)
+        except Ended as mismatch:
+            self.mismatch = mismatch
+            self.close(BYE, "the world is not that of the game's bindings")
 
     def certificate_hash(self) -> str:
         """The SHA-256 fingerprint of the server's certificate."""
@@ -169,11 +186,12 @@ class Client(QuicConnectionProtocol):
 
 
 @asynccontextmanager
-async def connect(host: str, port: int, fingerprint: str | None = None,
-                  **hello: Any) -> AsyncIterator[Client]:
+async def connect(host: str, port: int, fingerprint: str | None = None, *,
+                  bindings: str | None = None, **hello: Any) -> AsyncIterator[Client]:
     """Joins a world, at the address of the host that answers first. `hello` has fields of the
     hello that are not as in `NOTHING`. Without the fingerprint of its certificate, any certificate
-    is accepted."""
+    is accepted. `bindings` is `BINDINGS` of the game's generated ones: a world that lacks some of
+    what they name is left, with `Ended`."""
     async with AsyncExitStack() as stack:
         async def attempt(address: str) -> tuple[AsyncExitStack, Client]:
             configuration = QuicConfiguration(
@@ -188,6 +206,7 @@ async def connect(host: str, port: int, fingerprint: str | None = None,
         stack.push_async_exit(own)
         if fingerprint not in (None, client.certificate_hash()):
             raise Ended(UNTRUSTED, "it has another fingerprint than the expected one")
+        client.bindings = bindings
         client.hello(NOTHING | hello)
         while not client.is_welcome:
             await client.tick()

@@ -26,7 +26,7 @@ CLOSES = {
 UNTRUSTED = ("untrusted", "the server's certificate is not trusted", False)
 OTHER = ("other", "the connection was lost", True)
 
-OUTDATED = 14
+OUTDATED, SCHEMA_MISMATCH = 14, 15
 REASON_BYTES_MAX, URL_BYTES_MAX = 1024, 255
 UPDATE = re.compile(r"\[version=([0-9]{1,9})(?: url=(https?://[!-~]+))?\]\Z")
 

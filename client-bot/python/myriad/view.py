@@ -117,7 +117,9 @@ class View:
                 case "leave":
                     self.leave(tick, message["slot"])
                 case "state" if message["slot"] in self.entities:
-                    self.entities[message["slot"]].values.update(message["values"])
+                    values = self.entities[message["slot"]].values
+                    message["old"] = {column: values.get(column, 0) for column, _ in message["values"]}
+                    values.update(message["values"])
                 case "reborn":
                     self.own = message["entity"]
         return messages

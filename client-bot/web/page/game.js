@@ -27,6 +27,13 @@ export class Game {
     this.wasm.begin(ticket ? 1 : 0, Math.random());
   }
 
+  /** Sets the text of generated bindings, before `begin`: a world that lacks some of what they name is
+   *  left, with a loss `schema_mismatch`. Then changes are among what `poll` gives, too. */
+  bind(bindings) {
+    this.#put(encoder.encode(bindings));
+    this.wasm.bind();
+  }
+
   /** What the transport is to do: "wait", "connect" or "close". */
   nextStep(now) {
     return ["wait", "connect", "close"][this.wasm.next_step(now)];

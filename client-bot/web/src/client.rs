@@ -15,6 +15,8 @@ use crate::text::{EntityText, EventText, Quality, SchemaText, has_range};
 /// A client of a page.
 pub struct Client {
     game: Game,
+    /// The text of the game's bindings; empty: it has none.
+    bindings: String,
     given: Given,
     input: Vec<u8>,
     output: Vec<u8>,
@@ -24,6 +26,7 @@ impl Default for Client {
     fn default() -> Client {
         Client {
             game: Game::new(GameOptions::default()),
+            bindings: String::new(),
             given: Given::default(),
             input: vec![],
             output: vec![],
@@ -57,6 +60,7 @@ impl Client {
         let token = ticket.map_or(&self.input[..], |(token, _)| token);
         let mut game = Game::new(GameOptions {
             token: String::from_utf8_lossy(token).into_owned(),
+            bindings: self.bindings.clone(),
             retry: RetryOptions {
                 seed: seed.to_bits(),
                 ..RetryOptions::default()
@@ -68,6 +72,10 @@ impl Client {
         }
         self.game = game;
         self.given = Given::default();
+    }
+
+    pub fn bind(&mut self) {
+        self.bindings = String::from_utf8_lossy(&self.input).into_owned();
     }
 
     pub fn next_step(&mut self, now_ms: f64) -> u32 {
@@ -141,8 +149,9 @@ impl Client {
         let view = self.game.view();
         let mut texts = vec![];
         for event in &events {
-            // There are many of them, which the page sees anyway.
-            if !matches!(event, Event::Entered { .. } | Event::Changed { .. }) {
+            // There are many of them, which a page without bindings sees anyway.
+            let is_seen = matches!(event, Event::Entered { .. } | Event::Changed { .. });
+            if !is_seen || !self.bindings.is_empty() {
                 let add = |event| texts.extend(EventText::of(&event, view, &self.given));
                 NamedEvent::each(event, view, add);
             }

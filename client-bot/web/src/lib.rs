@@ -46,6 +46,13 @@ pub extern "C" fn begin(has_ticket: u32, seed: f64) {
     with(|client| client.begin(has_ticket != 0, seed));
 }
 
+/// Sets the text of a game's bindings, the input, for the games that begin from now on: they leave a
+/// world that lacks some of what the bindings name. Then changes are among what has happened, too.
+#[unsafe(no_mangle)]
+pub extern "C" fn bind() {
+    with(Client::bind);
+}
+
 /// 0: nothing is to be done; 1: connect; 2: close the connection, over which nothing comes.
 #[unsafe(no_mangle)]
 pub extern "C" fn next_step(now_ms: f64) -> u32 {

@@ -206,6 +206,12 @@ pub struct EventText {
     is_good: Option<bool>,
     /// Of a refusal: the names of the commands.
     commands: Vec<String>,
+    /// Of a change: the name of the attribute.
+    attribute: Option<String>,
+    /// Of a notification: its name.
+    notification: Option<String>,
+    /// Of a change: what it was, and is. Of a notification: its fields. An entity is its slot.
+    values: Vec<serde_json::Value>,
 }
 
 impl EventText {
@@ -228,7 +234,15 @@ impl EventText {
             Type::Left if view.map(View::entity) == event.entity => own("died", "you have died"),
             Type::NoticedChange | Type::Notified => EventText {
                 topic: event.name.clone(),
+                attribute: event.name.clone().filter(|_| event.change.is_some()),
+                notification: event.name.clone().filter(|_| event.change.is_none()),
+                values: values(event, view?),
                 ..own("notice", &noticed(event, view?))
+            },
+            Type::Changed => EventText {
+                attribute: event.name.clone(),
+                values: values(event, view?),
+                ..own("changed", "")
             },
             Type::Said => own("talk", &spoken(event, view?)),
             Type::Whispered
@@ -274,7 +288,7 @@ impl EventText {
                     ..plain("refused", &refused(&names, text))
                 }
             }
-            Type::None | Type::Entered | Type::Left | Type::Changed => return None,
+            Type::None | Type::Entered | Type::Left => return None,
         })
     }
 }
@@ -309,6 +323,15 @@ fn spoken(event: &NamedEvent, view: &View) -> String {
         EventType::Member => format!("[{channel}] {}", event.members.join(", ")),
         _ => format!("the server says: {text}"),
     }
+}
+
+/// What an attribute was, and is; or the fields of a notification.
+fn values(event: &NamedEvent, view: &View) -> Vec<serde_json::Value> {
+    let change = event.change.iter().flat_map(|&(old, new)| [old, new]);
+    let values = change.chain(event.fields.iter().map(|field| field.value));
+    // Numbers and text can always be written.
+    let json = |value| serde_json::to_value(plain(view.schema(), value)).unwrap_or_default();
+    values.map(json).collect()
 }
 
 fn noticed(event: &NamedEvent, view: &View) -> String {

@@ -8,6 +8,7 @@ use platform::log::{self, LogFormat};
 
 use super::admin::{self, AdminArguments};
 use super::backup::{self, BackupArguments, RestoreArguments};
+use super::bindings::{self, BindingsArguments};
 use super::characters::{self, CharactersArguments};
 use super::check::{self, CheckArguments};
 use super::demo::{self, DemoArguments};
@@ -62,6 +63,8 @@ enum Command {
     Token(TokenArguments),
     /// Check a world file and its scripts
     Check(CheckArguments),
+    /// Write the world as types of a language, for a game's client
+    Bindings(BindingsArguments),
     /// Write, check and try scripts
     Logic(LogicArguments),
     /// Run a recording or a persistent world again, and compare the state hash of each tick
@@ -120,6 +123,7 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::LinkKey(arguments) => link_key::run(&arguments).map(|()| true),
         Command::Token(arguments) => token::run(arguments).map(|()| true),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Bindings(arguments) => bindings::run(&arguments).map(|()| true),
         Command::Logic(arguments) => logic::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),

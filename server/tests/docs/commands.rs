@@ -69,6 +69,11 @@ fn the_commands_for_designers_work() {
 }
 
 #[test]
+fn the_commands_for_bindings_work() {
+    check("client-bot/bindings.md");
+}
+
+#[test]
 fn the_commands_for_the_page_work() {
     check("client-bot/web/README.md");
 }
@@ -113,7 +118,7 @@ pub fn all() -> Vec<(String, clap::Command)> {
 }
 
 /// The documents for operators.
-pub const OPERATORS: [&str; 12] = [
+pub const OPERATORS: [&str; 13] = [
     "server/README.md",
     "server/game.md",
     "server/operations.md",
@@ -126,6 +131,7 @@ pub const OPERATORS: [&str; 12] = [
     "server/export.md",
     "server/accounts.md",
     "server/talk.md",
+    "client-bot/bindings.md",
 ];
 
 fn check(name: &str) {

@@ -47,6 +47,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/lag.md", 70),
     ("server/worlds/interest.md", 140),
     ("client-bot/README.md", 215),
+    ("client-bot/bindings.md", 140),
     ("client-bot/load-tests.md", 190),
     ("client-bot/losses.md", 60),
     ("client-bot/networks.md", 125),

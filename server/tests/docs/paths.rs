@@ -83,13 +83,22 @@ fn every_name_of_code_in_the_architecture_exists() {
 #[test]
 fn every_file_of_tests_is_a_module_of_its_program() {
     let is_program = |folder: &PathBuf| folder.join("it.rs").exists();
-    let crates = ["", "core", "ffi", "web", "engines", "script", "world-file"];
+    let crates = [
+        "",
+        "bindings",
+        "core",
+        "ffi",
+        "web",
+        "engines",
+        "script",
+        "world-file",
+    ];
     let tops = ["shared", "gpu-kernels", "server", "client-bot", "benches"];
     let all = tops
         .iter()
         .flat_map(|top| crates.map(|name| root().join(top).join(name)));
     let folders: Vec<PathBuf> = all.map(|of| of.join("tests")).filter(is_program).collect();
-    assert!(folders.len() >= 10, "{folders:?}");
+    assert!(folders.len() >= 11, "{folders:?}");
     for folder in folders {
         let program = std::fs::read_to_string(folder.join("it.rs")).expect("readable");
         for entry in std::fs::read_dir(&folder).expect("a folder") {
