@@ -154,8 +154,8 @@ impl Workers {
 
     /// Gives each its share.
     pub fn assign(&mut self, loads: &[Load]) -> Result<()> {
-        let workers = self.0.iter_mut().zip(loads);
-        workers.map(|(worker, load)| worker.send(load)).collect()
+        let mut workers = self.0.iter_mut().zip(loads);
+        workers.try_for_each(|(worker, load)| worker.send(load))
     }
 
     /// Waits until the bots of all are connected.
