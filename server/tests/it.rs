@@ -80,6 +80,7 @@ mod storms;
 mod subscribers_get_notices_once;
 mod talk;
 mod web_root;
+mod web_sockets;
 mod webtransport;
 mod what_the_world_shares;
 mod worlds;

@@ -128,7 +128,7 @@ impl Application for Shard {
     type Session = Client;
 
     fn open(&mut self, incoming: &Incoming, load: Load, now: Instant) -> Open<Client> {
-        if load.connections >= self.connections_max {
+        if !self.has_room(load.connections) {
             return Open::Refuse;
         }
         let is_proven = incoming.remote_address_validated();
@@ -182,6 +182,11 @@ impl Application for Shard {
 }
 
 impl Shard {
+    /// Whether there may be one more connection.
+    pub fn has_room(&self, connections: usize) -> bool {
+        connections < self.connections_max
+    }
+
     /// Whether a connection from an address is admitted. `is_proven`: the address is validated.
     pub fn open_for(&mut self, address: SocketAddr, is_proven: bool, now: Instant) -> Open<Client> {
         let id = match self.admission_control.admit(address, is_proven, now) {
@@ -350,7 +355,8 @@ impl Shard {
         }
     }
 
-    fn malformed(
+    /// Closes a connection whose bytes can't be read.
+    pub fn malformed(
         &self,
         link: &mut impl ClientLink,
         player: Option<&mut Player>,
