@@ -8,6 +8,7 @@ mod a_killed_server_keeps_what_it_sent;
 mod a_lease_decides;
 mod a_lost_game_comes_back;
 mod a_name_has_several_addresses;
+mod a_page_has_no_udp;
 mod a_page_plays;
 mod a_page_shows_a_game;
 mod a_pair_endures;

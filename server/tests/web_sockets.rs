@@ -342,7 +342,7 @@ async fn the_page_is_served_by_https_also_with_a_renewed_certificate() {
     assert_eq!(server.page_scheme(), "https");
     for (path, part) in [
         ("/", "<!doctype html>"),
-        ("/transport.js", "WebTransport"),
+        ("/websocket.js", "WebSocket"),
         // Browsers check the certificate by the page's name.
         ("/connect.json", "\"certificate_hash\":null"),
         ("/dashboard", "<!doctype html>"),

@@ -163,7 +163,7 @@ macro_rules! file {
 }
 
 /// (name, type, bytes)
-const FILES: [(&str, &str, &[u8]); 19] = [
+const FILES: [(&str, &str, &[u8]); 21] = [
     file!("page", "index.html", HTML),
     file!("page", "style.css", STYLE),
     file!("page", "banners.js", SCRIPT),
@@ -182,5 +182,7 @@ const FILES: [(&str, &str, &[u8]); 19] = [
     file!("page", "panel.js", SCRIPT),
     file!("page", "steps.js", SCRIPT),
     file!("page", "transport.js", SCRIPT),
+    file!("page", "websocket.js", SCRIPT),
+    file!("page", "webtransport.js", SCRIPT),
     file!("prebuilt", "game.wasm", WASM),
 ];
