@@ -260,6 +260,34 @@ async fn a_client_that_says_nothing_is_closed_in_time() {
 }
 
 #[tokio::test]
+async fn sockets_that_say_nothing_leave_room_for_players_and_are_bounded() {
+    let server = start_with(PLAIN, web);
+    // All of one network, and more than may wait of one.
+    let silent: Vec<Socket> = (0..600).map(|_| open(&server)).collect();
+    let page = server.page().expect("a page");
+    let playing = spawn_blocking(move || {
+        // Silent ones make room after a second; a client tries again until then.
+        let started = Instant::now();
+        let is_admitted = |mut game: SocketGame| {
+            while game.play().is_none() {
+                if game.game.is_playing() {
+                    return true;
+                }
+            }
+            false
+        };
+        while !is_admitted(SocketGame::new(Socket::open(page, None))) {
+            assert!(started.elapsed() < DEADLINE, "a client is not admitted");
+        }
+        let closed = silent.into_iter().filter_map(|mut socket| socket.receive());
+        closed.count()
+    });
+    let closed = playing.await.expect("a game");
+    assert!(closed >= 600 - 512, "{closed} of 600 are closed");
+    server.stop().expect("the server stops");
+}
+
+#[tokio::test]
 async fn a_client_that_reads_nothing_is_closed_whatever_it_sends() {
     let world = format!("{PLAIN}\n[limits]\nunread_seconds = 2\nresume_seconds = 0\n");
     let server = start_with(&world, web);

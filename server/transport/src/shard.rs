@@ -128,7 +128,7 @@ impl Application for Shard {
     type Session = Client;
 
     fn open(&mut self, incoming: &Incoming, load: Load, now: Instant) -> Open<Client> {
-        if !self.has_room(load.connections) {
+        if load.connections >= self.connections_max {
             return Open::Refuse;
         }
         let is_proven = incoming.remote_address_validated();
@@ -182,9 +182,9 @@ impl Application for Shard {
 }
 
 impl Shard {
-    /// Whether there may be one more connection.
-    pub fn has_room(&self, connections: usize) -> bool {
-        connections < self.connections_max
+    /// The most connections, those that are being closed included.
+    pub fn connections_max(&self) -> usize {
+        self.connections_max
     }
 
     /// Whether a connection from an address is admitted. `is_proven`: the address is validated.

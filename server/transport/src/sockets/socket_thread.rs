@@ -1,5 +1,7 @@
 //! The thread of all connections over WebSocket: a shard of its own, beside those of QUIC.
 
+mod fan_out;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
@@ -9,14 +11,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
-use frontend::inbox::{SessionId, SharedInbox};
-use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, ToShard};
+use frontend::inbox::SharedInbox;
+use frontend::publication::{FanOutReport, ToShard};
 use frontend::shard_channels::ShardSender;
 use mio::{Events, Poll, Token, Waker};
 use platform::http::taken::Upgraded;
 use quic::proto::{ApplicationClose, ConnectionError, VarInt};
 use quic::{Application, Event, Handle, Open};
-use session::frame::TickView;
 use shared::wire::control::Close;
 use tracing::{debug, error};
 
@@ -24,7 +25,7 @@ use super::connection::{Arrived, Connection};
 use super::socket_link::SocketLink;
 use crate::client::{Client, close};
 use crate::neighbours::Neighbours;
-use crate::pace::{Budget, Pace};
+use crate::pace::Pace;
 use crate::shard::{Shard, ShardWorld};
 
 /// The configuration and channels of the thread.
@@ -62,6 +63,7 @@ struct Thread {
     poll: Poll,
     events: Events,
     connections: Vec<Option<Box<Connection>>>,
+    connections_max: usize,
     /// Numbers without a connection.
     free: Vec<usize>,
     /// Connections that may have more to read.
@@ -110,8 +112,11 @@ pub fn spawn(parts: Parts) -> Result<(ShardSender, SocketPort, JoinHandle<()>)> 
     let tick_hz = parts.world.session.config.schema.world.tick_hz;
     let now = Instant::now();
     let run = move || {
+        let shard = Shard::new(parts.number, parts.world, parts.inbox, parts.neighbours);
         let thread = Thread {
-            shard: Shard::new(parts.number, parts.world, parts.inbox, parts.neighbours),
+            // Journals need files, too.
+            connections_max: quic::socket::make_room(shard.connections_max()),
+            shard,
             poll,
             events: Events::with_capacity(1024),
             connections: vec![],
@@ -279,10 +284,7 @@ impl Thread {
     /// A connection has arrived after its handshake.
     fn open(&mut self, upgraded: Upgraded) {
         let (now, address) = (Instant::now(), upgraded.address);
-        if !self
-            .shard
-            .has_room(self.connections.len() - self.free.len())
-        {
+        if self.open_connections() >= self.connections_max {
             return;
         }
         // TCP has proven the address.
@@ -339,6 +341,11 @@ impl Thread {
         }
     }
 
+    /// Those that are being closed included.
+    fn open_connections(&self) -> usize {
+        self.connections.len() - self.free.len()
+    }
+
     fn connection(&mut self, index: usize) -> Option<&mut Connection> {
         self.connections.get_mut(index)?.as_deref_mut()
     }
@@ -367,124 +374,6 @@ impl Thread {
                 Err(TryRecvError::Disconnected) => return Outcome::Disconnected,
             }
         }
-    }
-
-    /// Sends one tick to every client, as far as there is time.
-    fn fan_out(&mut self, publication: &Publication) -> FanOutReport {
-        let begun = Instant::now();
-        let mut budget = self.pace.begin(publication.due, begun);
-        self.turn += 1;
-        if self.shard.begin_tick(publication) {
-            // Before the tick's events: clients that they welcome get the new world anyway.
-            for index in 0..self.connections.len() {
-                if let Some(Client::Player(player)) = self.client(index) {
-                    player.session.change_interface();
-                }
-            }
-        }
-        if let Some(revoked) = self.shard.changed_revocations() {
-            for index in 0..self.connections.len() {
-                self.visit(index, begun, |shard, link, client| {
-                    shard.close_if_revoked(&revoked, link, client);
-                });
-            }
-        }
-        for event in &publication.events[self.shard.number] {
-            self.act_on(event, publication);
-        }
-        let world = self.shard.world().clone();
-        let mirror = publication.mirror.read();
-        let view = TickView {
-            publication,
-            mirror: &mirror,
-            world: &world,
-            send_every: self.pace.send_every(),
-        };
-        let players = (0..self.connections.len())
-            .filter(|&index| matches!(self.client(index), Some(Client::Player(_))));
-        let mut players: Vec<usize> = players.collect();
-        let first = players.partition_point(|&index| index < self.first);
-        players.rotate_left(first);
-        let sent = self.send_tick(&players, view, &mut budget);
-        let deferring = Instant::now();
-        let mut deferred = 0;
-        for &index in &players[sent..] {
-            if let Some(client) = self.connections[index]
-                .as_mut()
-                .and_then(|c| c.client.as_mut())
-            {
-                deferred += usize::from(self.shard.defer(view, client));
-            }
-        }
-        self.pace.note_deferral(deferred, deferring.elapsed());
-        self.pace.note_sent(sent, players.len());
-        self.shard.counts.deferred += deferred as u64;
-        self.count();
-        self.shard.end_tick(publication.tick, begun.elapsed())
-    }
-
-    /// Sends a tick to as many clients as there is time for, and returns their number. The next
-    /// tick begins with the client after them.
-    fn send_tick(&mut self, players: &[usize], view: TickView<'_>, budget: &mut Budget) -> usize {
-        for (sent, &index) in players.iter().enumerate() {
-            let now = Instant::now();
-            if !budget.allows(now, players.len() - sent) {
-                self.first = index;
-                return sent;
-            }
-            self.visit(index, now, |shard, link, client| {
-                shard.send_tick(view, link, client);
-            });
-            self.send(index, now);
-        }
-        players.len()
-    }
-
-    fn act_on(&mut self, event: &SessionEvent, publication: &Publication) {
-        let Some(handle) = self.shard.handle(event.session()) else {
-            return;
-        };
-        let now = Instant::now();
-        self.visit(handle.index(), now, |shard, link, client| {
-            shard.act_on(event, publication, link, client);
-        });
-        self.send(handle.index(), now);
-    }
-
-    /// Counts the traffic since the last tick.
-    fn count(&mut self) {
-        let mut all = self.counted;
-        for connection in self.connections.iter().flatten() {
-            let figures = connection.figures();
-            all.sent += figures.packets_sent;
-            all.sent_bytes += figures.bytes_sent;
-            all.received_bytes += figures.bytes_received;
-        }
-        let counts = &mut self.shard.counts;
-        counts.packets_sent += all.sent - self.reported.sent;
-        counts.packets_received += all.received - self.reported.received;
-        counts.packet_bytes_sent += all.sent_bytes - self.reported.sent_bytes;
-        counts.packet_bytes_received += all.received_bytes - self.reported.received_bytes;
-        self.reported = all;
-    }
-
-    /// The figures of these sessions' connections, or of all players'.
-    fn inspect(&mut self, sessions: Option<Vec<SessionId>>) -> Vec<LinkFigures> {
-        let now = Instant::now();
-        let indices: Vec<usize> = match sessions {
-            Some(sessions) => {
-                let handles = sessions.into_iter().filter_map(|id| self.shard.handle(id));
-                handles.map(Handle::index).collect()
-            }
-            None => (0..self.connections.len()).collect(),
-        };
-        let figures = indices.into_iter().filter_map(|index| {
-            let inspect = |shard: &mut Shard, link: &mut SocketLink<'_>, client: &mut Client| {
-                shard.inspect(link, client)
-            };
-            self.visit(index, now, inspect)?
-        });
-        figures.collect()
     }
 
     /// Ends connections from which nothing arrives, and those whose time for last words is over.
@@ -534,7 +423,7 @@ impl Thread {
             self.send(index, now);
         }
         let until = now + CLOSE_WAIT;
-        while self.connections.len() > self.free.len() && Instant::now() < until {
+        while self.open_connections() > 0 && Instant::now() < until {
             if self.wait(until).is_err() {
                 return;
             }

@@ -32,6 +32,8 @@ impl Stream {
         let socket = SockRef::from(&tcp);
         // The system takes no more than the network does: what waits here can still be replaced.
         socket.set_tcp_notsent_lowat(UNSENT_BYTES)?;
+        // A client gets little and often: it need not wait ever longer after lost packets.
+        socket.set_tcp_thin_linear_timeouts(true)?;
         let tcp = TcpStream::from_std(tcp);
         Ok(match tls {
             None => Stream::Plain(tcp),
