@@ -66,7 +66,8 @@ async fn play(
 
 #[tokio::test]
 async fn a_client_plays_beside_bots_and_leaves_for_good() {
-    let server = start_with(PLAIN, web);
+    // All see each other.
+    let server = start_with(ROOM, web);
     let bots = Bots::start(&server, 20, BehaviourKind::Wander).await;
     let game = SocketGame::new(open(&server));
     let mut game = play(game, "it sees others move", |of| {
@@ -334,7 +335,7 @@ async fn clients_are_told_when_the_server_stops() {
 fn start_https(name: &str) -> (Server, TestFolder, CertificateDer<'static>) {
     let folder = TestFolder::new(name);
     let certificate = certify(&folder);
-    let server = start_with(PLAIN, |options| {
+    let server = start_with(ROOM, |options| {
         options.identity = Some((folder.join("tls.crt"), folder.join("tls.key")));
         options.web = Some(WebServing {
             tls: true,
