@@ -74,8 +74,8 @@ pub use options::{
 /// A running server. Dropping it stops it.
 pub struct Server {
     address: SocketAddr,
-    /// Where the page for browsers is.
-    page: Option<SocketAddr>,
+    /// Where the page for browsers is, and whether by https.
+    page: Option<(SocketAddr, bool)>,
     metrics: Option<SocketAddr>,
     certificate: CertificateDer<'static>,
     backend: &'static str,
@@ -316,7 +316,7 @@ impl Server {
         let backend = started.backend.name();
         let window = page.is_some().then(SharedWindow::new);
         let script_lines = page.is_some().then(ScriptLines::default);
-        let page_address = page.as_ref().map(|page| page.address);
+        let page_address = page.as_ref().map(|page| (page.address, page.tls.is_some()));
         if let (Some(page), Some(window), Some(lines)) = (page, &window, &script_lines) {
             let dashboard = DashboardSources {
                 window: window.clone(),
@@ -392,7 +392,15 @@ impl Server {
 
     /// Where the page for browsers is, if there is one.
     pub fn page(&self) -> Option<SocketAddr> {
-        self.page
+        self.page.map(|(address, _)| address)
+    }
+
+    /// How the page is reached: by `http` or by `https`.
+    pub fn page_scheme(&self) -> &'static str {
+        match self.page {
+            Some((_, true)) => "https",
+            _ => "http",
+        }
     }
 
     /// Where the metrics are, if they are shown.

@@ -26,7 +26,7 @@ use crate::common::{
 };
 
 /// A world in which all see each other, and one goes anywhere in a step.
-fn room() -> String {
+pub fn room() -> String {
     // Players wait while the browser is looked at.
     let limits = "[limits]\nidle_seconds = 600\nunread_seconds = 600";
     format!("{ROOM}\n{limits}\n[commands]\nmove = {{ speed_max = 1000 }}\n")
@@ -39,7 +39,7 @@ pub fn join(browser: &Chromium, server: &Server) {
 }
 
 /// Presses a key of a page, and holds it.
-fn hold(browser: &Chromium, key: &str) {
+pub fn hold(browser: &Chromium, key: &str) {
     let press = format!("dispatchEvent(new KeyboardEvent('keydown', {{ code: '{key}' }}))");
     browser.run(&press);
 }
@@ -310,7 +310,9 @@ async fn plays_over(name: &str, round_trip_ms: u32, browser: &Chromium) {
     });
     let network = Network::named(name).unwrap();
     let relay = port.carry(server.address(), &network, 1).unwrap();
-    join(browser, &server);
+    let page = server.page().unwrap();
+    browser.open(&format!("http://{page}/#transport=webtransport"));
+    browser.until("the page is in the world", PLAYING);
     let own = browser.value(OWN);
     let slot = u32::try_from(own[0].as_u64().expect("a slot")).unwrap();
     // Another player nearby sees the effects of the page's input.
@@ -351,7 +353,7 @@ async fn input_arrives_in_time(server: &Server, player: &mut Player, name: &str)
 }
 
 /// Whether a player sees the entity of a slot at the end of the room.
-fn is_in_the_corner(player: &Player, slot: u32) -> bool {
+pub fn is_in_the_corner(player: &Player, slot: u32) -> bool {
     let edge = Fixed::from_f64(30.0).unwrap().raw() - 1;
     let view = player.client.view();
     let entity = view.entities().get(&slot);
@@ -366,7 +368,10 @@ async fn a_page_that_loses_its_network_comes_back_as_the_same_entity() {
     };
     let network = Relay::start(server.address());
     let page = server.page().unwrap();
-    browser.open(&format!("http://{page}/#port={}", network.address().port()));
+    let port = network.address().port();
+    browser.open(&format!(
+        "http://{page}/#port={port}&transport=webtransport"
+    ));
     browser.until("the page is in the world", PLAYING);
     let own = browser.value(OWN);
     network.cut(true);
@@ -464,8 +469,8 @@ async fn a_page_of_another_version_loads_itself_once_and_then_says_where_to_go()
     server.stop().unwrap();
 }
 
-const PLAYING: &str = "globalThis.myriad?.game.quality().is_playing \
+pub const PLAYING: &str = "globalThis.myriad?.game.quality().is_playing \
     && myriad.game.quality().own !== null && myriad.shown.schema";
 /// The player's entity.
-const OWN: &str = "(({ slot, generation }) => [slot, generation])(\
+pub const OWN: &str = "(({ slot, generation }) => [slot, generation])(\
     myriad.game.entity(myriad.game.quality().own))";

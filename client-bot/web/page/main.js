@@ -24,7 +24,8 @@ const keys = new Set();
 const shown = { schema: null, own: null, frames: 0, fps: 0, since: now(), retryAt: null, lost: null, walk: null, bar: -1, steered: "" };
 const game = await load("game.wasm");
 const options = new URLSearchParams(location.hash.slice(1));
-const transport = new Transport(game, now, options.get("port"));
+const forced = options.get("transport");
+const transport = new Transport(game, now, options.get("port"), location.href, forced);
 const scene = new Scene(canvas, (slot) => game.entity(slot));
 const minimap = new Minimap(document.getElementById("minimap"), go);
 const log = new Log(document.getElementById("log"));
@@ -248,7 +249,7 @@ function frame() {
     shown.fps = Math.round((1000 * shown.frames) / (time - shown.since));
     [shown.frames, shown.since] = [0, time];
     const quality = game.quality();
-    panel.showQuality(quality, shown.fps, time);
+    panel.showQuality(quality, shown.fps, time, transport.way);
     // Also of a page that comes back to a dead player.
     banners.set("death", quality.is_dead ? DEATH : null);
     const own = quality.own === null ? null : game.entity(quality.own);
@@ -303,17 +304,14 @@ document.getElementById("leave").addEventListener("click", () => {
 });
 
 // For the console, and for tests.
-globalThis.myriad = { game, scene, shown, now, react };
+globalThis.myriad = { game, scene, shown, transport, now, react };
 
 if (options.has("log")) followLog(0);
-if (Transport.isAvailable()) {
+if (forced === null || Transport.ways().includes(forced)) {
   begin();
   requestAnimationFrame(frame);
   // A page that is not seen draws nothing, but stays connected.
   setInterval(() => document.hidden && work(), 100);
 } else {
-  const reason = isSecureContext
-    ? "This browser has no WebTransport: it takes Chrome 97, Firefox 114, Safari 26.4 or later."
-    : "Browsers offer WebTransport only to pages from this machine, or by https.";
-  banners.set("connection", { text: reason });
+  banners.set("connection", { text: `#transport=${forced} is unknown: expected ${Transport.ways().join(" or ")}.` });
 }

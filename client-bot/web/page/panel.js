@@ -69,12 +69,13 @@ export class Panel {
     });
   }
 
-  showQuality(quality, frames, now) {
+  showQuality(quality, frames, now, way) {
     const seconds = (now - this.#bytes.at) / 1000;
     const bytes = quality.received_bytes - this.#bytes.count;
     this.#bytes = { at: now, count: quality.received_bytes, rate: Math.max(0, bytes / seconds) };
     const milliseconds = (time) => (time === null ? "–" : `${Math.round(time)} ms`);
     const figures = {
+      way: way ?? "–",
       "round-trip": milliseconds(quality.round_trip_ms),
       jitter: milliseconds(quality.jitter_ms),
       loss: `${quality.late_percent.toFixed(0)} %`,

@@ -1,125 +1,161 @@
-// The page's connection: WebTransport, whose events go to the game.
+// The page's connection, whose events go to the game: over WebTransport where the browser has it and
+// the network carries it, else over WebSocket.
 
-import { bytesOf } from "./game.js";
+import { openWebSocket } from "./websocket.js";
+import { openWebTransport } from "./webtransport.js";
+
+/** The ways to connect, the better one first. */
+const WAYS = {
+  webtransport: { name: "WebTransport", open: openWebTransport, isThere: () => typeof WebTransport !== "undefined" },
+  websocket: { name: "WebSocket", open: openWebSocket, isThere: () => typeof WebSocket !== "undefined" },
+};
+/** How long a way may take before the next one is tried. The game gives up the last one. */
+const WAIT_MS = 3000;
+/** Where the way that worked is kept for the session of the tab. */
+const KEY = "transport";
 
 export class Transport {
   #game;
   #now;
   /** The connection in use; what others still say does not matter. */
   #current = null;
+  /** The way that failed last. */
+  #failed = null;
   /** Bytes in all connections of this page. */
   sent = 0;
 
   #port;
   #server;
+  #forced;
 
   /**
-   * `port` is used instead of the server's own, if another is forwarded to that. `server` is the
-   * address of the server's page, for a page from elsewhere.
+   * `port` is a UDP port that is used instead of the server's own, if another is forwarded to that.
+   * `server` is the address of the server's page, for a page from elsewhere. `forced` is one of
+   * "webtransport" and "websocket", if no other may be tried.
    */
-  constructor(game, now, port, server = location.href) {
+  constructor(game, now, port, server = location.href, forced = null) {
     this.#game = game;
     this.#now = now;
     this.#port = port;
     this.#server = server;
+    this.#forced = forced;
   }
 
-  static isAvailable() {
-    return typeof WebTransport !== "undefined";
+  /** The names by which a way can be forced. */
+  static ways() {
+    return Object.keys(WAYS);
+  }
+
+  /** The name of the way in use, for people. */
+  get way() {
+    return this.#current?.link ? WAYS[this.#current.way].name : null;
   }
 
   /** Opens a connection, as the game has requested. */
   async connect() {
-    const own = { transport: null, stream: null, datagrams: null };
+    const own = { link: null, way: null, abort: null };
     this.#current = own;
-    try {
-      const answer = await fetch(new URL("connect.json", this.#server), { cache: "no-store" });
-      const { port, certificate_hash } = await answer.json();
-      if (this.#current !== own) return;
-      const options = { congestionControl: "low-latency" };
-      if (certificate_hash) {
-        const value = bytesOf(certificate_hash);
-        options.serverCertificateHashes = [{ algorithm: "sha-256", value }];
+    const ways = this.#order();
+    let reason = "this browser has neither WebTransport nor WebSocket";
+    for (const way of ways) {
+      own.way = way;
+      try {
+        const link = await this.#open(own, way, way !== ways.at(-1));
+        if (this.#current !== own) return link.close(5, "not needed any more");
+        own.link = link;
+        this.#failed = null;
+        sessionStorage.setItem(KEY, way);
+        this.#game.opened();
+        return this.flush();
+      } catch (error) {
+        this.#failed = way;
+        if (this.#current !== own) return;
+        if (sessionStorage.getItem(KEY) === way) sessionStorage.removeItem(KEY);
+        reason = error.message || "cannot connect";
       }
-      own.transport = new WebTransport(`https://${new URL(this.#server).hostname}:${this.#port ?? port}/`, options);
-      own.transport.closed.then(
-        // Without a code and a sentence it is lost, as by an error.
-        ({ closeCode, reason }) => this.#ended(own, closeCode || reason ? closeCode : -1, reason),
-        (error) => this.#ended(own, -1, error.message || "the connection was lost"),
-      );
-      await own.transport.ready;
-      const stream = await own.transport.createBidirectionalStream();
-      if (this.#current !== own) return;
-      own.stream = stream.writable.getWriter();
-      const datagrams = own.transport.datagrams;
-      datagrams.incomingHighWaterMark = 256;
-      own.datagrams = (datagrams.createWritable?.() ?? datagrams.writable).getWriter();
-      this.#game.opened();
-      this.flush();
-      this.#read(own, stream.readable, (bytes) => this.#game.takeStream(bytes, this.#now()));
-      this.#read(own, datagrams.readable, (bytes) => this.#game.takeDatagram(bytes, this.#now()));
-    } catch (error) {
-      this.#ended(own, -1, error.message || "cannot connect");
     }
+    this.#ended(own, -1, reason);
   }
 
-  async #read(own, readable, take) {
-    const reader = readable.getReader();
+  /** The ways to try: first the one that worked, last the one that failed. */
+  #order() {
+    if (this.#forced) return [this.#forced];
+    const there = Transport.ways().filter((way) => WAYS[way].isThere());
+    const worked = sessionStorage.getItem(KEY);
+    const rank = (way) => (way === worked ? -1 : way === this.#failed ? 1 : 0);
+    return there.sort((a, b) => rank(a) - rank(b));
+  }
+
+  async #open(own, way, isTimed) {
+    const abort = new AbortController();
+    own.abort = abort;
+    // Only the way that is tried now has a say.
+    const isIts = () => this.#current === own && own.way === way;
+    const taking = (take) => (bytes) => {
+      if (!isIts()) return;
+      try {
+        take(bytes);
+      } catch (error) {
+        this.#malformed(own, error.message);
+      }
+    };
+    const events = {
+      stream: taking((bytes) => this.#game.takeStream(bytes, this.#now())),
+      datagram: taking((bytes) => this.#game.takeDatagram(bytes, this.#now())),
+      malformed: (reason) => isIts() && this.#malformed(own, reason),
+      // Before it is open, the attempt fails.
+      ended: (code, reason) => isIts() && own.link && this.#ended(own, code, reason),
+    };
+    const ended = new Promise((_, reject) => {
+      abort.signal.addEventListener("abort", () => reject(abort.signal.reason));
+    });
+    const late = () => abort.abort(new Error(`no connection within ${WAIT_MS / 1000} seconds`));
+    const timer = isTimed && setTimeout(late, WAIT_MS);
     try {
-      for (;;) {
-        const { value, done } = await reader.read();
-        if (done || this.#current !== own) return;
-        take(value);
-      }
-    } catch (error) {
-      // `closed` reports the end of a connection; anything else could not be read.
-      if (this.#current === own && !(error instanceof WebTransportError)) {
-        this.#ended(own, 3, `cannot read what the server sent: ${error.message}`);
-        this.#shut(own, 3, "malformed");
-      }
+      const options = { server: this.#server, port: this.#port, signal: abort.signal };
+      return await Promise.race([WAYS[way].open(options, events), ended]);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
   /** Sends what the game has to send. */
   flush() {
-    const own = this.#current;
-    if (!own?.stream) {
+    const link = this.#current?.link;
+    if (!link) {
       // Due data goes nowhere, and is not due again.
       this.#game.giveDatagram(this.#now());
       return;
     }
-    const ignore = () => {};
     const bytes = this.#game.giveStream();
     if (bytes) {
       this.sent += bytes.length;
-      own.stream.write(bytes).catch(ignore);
+      link.writeStream(bytes);
     }
     const datagram = this.#game.giveDatagram(this.#now());
     if (datagram) {
       this.sent += datagram.length;
-      own.datagrams.write(datagram).catch(ignore);
+      link.writeDatagram(datagram);
     }
+    link.flush?.();
   }
 
   /** Closes the connection; the game expects it. */
   close(code, reason) {
     const own = this.#current;
     this.#current = null;
-    if (own) this.#shut(own, code, reason);
+    if (own?.link) own.link.close(code, reason);
+    else own?.abort?.abort(new Error(reason));
   }
 
-  #shut(own, code, reason) {
-    try {
-      own.transport?.close({ closeCode: code, reason });
-    } catch {
-      // It is closed already.
-    }
+  #malformed(own, reason) {
+    own.link?.close(3, "malformed");
+    this.#ended(own, 3, `cannot read what the server sent: ${reason}`);
   }
 
   #ended(own, code, reason) {
     if (this.#current !== own) return;
     this.#current = null;
     this.#game.closed(code, reason, this.#now());
-    this.#shut(own, 0, "");
   }
 }

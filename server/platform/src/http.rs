@@ -1,12 +1,15 @@
-//! Small HTTP ports: that of the metrics, and that of the page for browsers.
+//! Small HTTP ports: that of the metrics, and that of the page for browsers, also with TLS.
 //!
 //! A peer may hold a connection open, send headers slowly, or use up the process's file
 //! descriptors: connections are few and short, a new one evicts an old one where there is no
 //! room, and a failing `accept` is tried again after a pause. Each connection is answered once.
-//! Requests of pages of other sites are refused, see [`cross_site`].
+//! Requests of pages of other sites are refused, see [`cross_site`]. A WebSocket leaves the port
+//! with its handshake, see [`taken`].
 
 pub mod cross_site;
 mod site;
+pub mod taken;
+mod upgrade;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
@@ -24,9 +27,12 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 use tracing::{debug, warn};
 
 use crate::scheduling::give_way;
@@ -42,10 +48,10 @@ pub fn bind(address: SocketAddr) -> io::Result<(StdListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-/// Answers requests at the listener of [`bind`], on a thread of this name. `upkeep` is called now
-/// and then, and ends the port when it returns false.
+/// Answers requests at the listener of [`bind`], on a thread of this name, with TLS if there are
+/// settings for it. `upkeep` is called now and then, and ends the port when it returns false.
 pub fn serve_at<S: Site>(
-    listener: StdListener,
+    (listener, tls): (StdListener, Option<Arc<ServerConfig>>),
     name: &'static str,
     site: Arc<S>,
     limits: Limits,
@@ -73,7 +79,7 @@ pub fn serve_at<S: Site>(
                 };
                 tokio::select! {
                     () = upkeep => {}
-                    () = accept_all(listener, site, limits) => {}
+                    () = accept_all(listener, tls.map(TlsAcceptor::from), site, limits) => {}
                 }
             });
         })
@@ -92,7 +98,12 @@ impl Accept for TcpListener {
     }
 }
 
-async fn accept_all<S: Site>(mut listener: impl Accept, site: Arc<S>, limits: Limits) {
+async fn accept_all<S: Site>(
+    mut listener: impl Accept,
+    tls: Option<TlsAcceptor>,
+    site: Arc<S>,
+    limits: Limits,
+) {
     let mut held = Held::default();
     let mut pause = PAUSE_MIN;
     loop {
@@ -102,7 +113,8 @@ async fn accept_all<S: Site>(mut listener: impl Accept, site: Arc<S>, limits: Li
                 if held.make_room(limits.connections) {
                     site.note(HttpRefusal::Crowded);
                 }
-                let reader = tokio::spawn(serve_one(stream, address.ip(), site.clone(), limits));
+                let port = (site.clone(), tls.clone());
+                let reader = tokio::spawn(serve_one(stream, address.ip(), port, limits));
                 held.0.push((address.ip(), reader.abort_handle()));
             }
             Err(error) => {
@@ -138,11 +150,34 @@ impl Held {
     }
 }
 
-async fn serve_one<S: Site>(stream: TcpStream, peer: IpAddr, site: Arc<S>, limits: Limits) {
+async fn serve_one<S: Site>(
+    stream: TcpStream,
+    peer: IpAddr,
+    (site, tls): (Arc<S>, Option<TlsAcceptor>),
+    limits: Limits,
+) {
     let Ok(at) = stream.local_addr() else {
         return;
     };
     let ends = Ends { peer, at: at.ip() };
+    let Some(tls) = tls else {
+        return serve_over(stream, ends, &site, limits).await;
+    };
+    match timeout(limits.header_time, tls.accept(stream)).await {
+        Ok(Ok(stream)) => serve_over(stream, ends, &site, limits).await,
+        Ok(Err(error)) => {
+            debug!(%error, "a reader of an HTTP port speaks no TLS");
+            site.note(HttpRefusal::Malformed);
+        }
+        Err(_) => site.note(HttpRefusal::Slow),
+    }
+}
+
+/// Serves a connection over TCP, or over TLS.
+async fn serve_over<S: Site, T>(stream: T, ends: Ends, site: &Arc<S>, limits: Limits)
+where
+    T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
     let answer = answer(stream, ends, site.clone(), limits.header_time);
     match timeout(limits.connection_time, answer).await {
         Ok(Ok(())) => {}
@@ -170,17 +205,32 @@ struct Ends {
     at: IpAddr,
 }
 
-async fn answer<S: Site>(
-    stream: TcpStream,
+async fn answer<S: Site, T>(
+    stream: T,
     ends: Ends,
     site: Arc<S>,
     header_time: Duration,
-) -> hyper::Result<()> {
-    let service = service_fn(move |request: Request<Incoming>| {
+) -> hyper::Result<()>
+where
+    T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let service = service_fn(move |mut request: Request<Incoming>| {
         let site = site.clone();
         async move {
+            let is_get = *request.method() == Method::GET;
+            let upgrade = hyper::upgrade::on(&mut request);
             let page = match read(request, ends, &*site, header_time).await {
-                Ok(request) => site.answer(request).await,
+                Ok(request) => match site.web_socket(&request).filter(|_| is_get) {
+                    None => site.answer(request).await,
+                    Some(Err(page)) => page,
+                    Some(Ok(taker)) => {
+                        let page = upgrade::accept(&request.headers);
+                        if page.status == StatusCode::SWITCHING_PROTOCOLS {
+                            tokio::spawn(upgrade::hand_over(upgrade, taker));
+                        }
+                        page
+                    }
+                },
                 Err(page) => page,
             };
             Ok::<_, std::convert::Infallible>(response(page))
@@ -192,6 +242,7 @@ async fn answer<S: Site>(
         .max_buf_size(HEADER_BYTES_MAX)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades()
         .await
 }
 
@@ -330,7 +381,7 @@ mod tests {
             };
             runtime.block_on(async {
                 let listener = TcpListener::from_std(listener).unwrap();
-                accept_all(listener, Arc::new(pages), limits).await;
+                accept_all(listener, None, Arc::new(pages), limits).await;
             });
         });
         address
@@ -466,7 +517,7 @@ mod tests {
             header_time: DEADLINE,
             connection_time: DEADLINE,
         };
-        let accepting = accept_all(Exhausted(tries.clone()), Arc::new(pages), limits);
+        let accepting = accept_all(Exhausted(tries.clone()), None, Arc::new(pages), limits);
         let minute = timeout(Duration::from_secs(60), accepting);
         assert!(minute.await.is_err());
         let tries = tries.load(Ordering::Relaxed);

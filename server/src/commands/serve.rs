@@ -32,7 +32,7 @@ use super::lease::LeaseArguments;
 use super::pair;
 use super::traces::TraceArguments;
 use super::web::{WebArguments, say_page};
-use crate::server::{Begin, CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions};
+use crate::server::{Begin, CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions, WebServing};
 
 #[derive(Debug, Args)]
 pub struct ServeArguments {
@@ -64,6 +64,9 @@ pub struct ServeArguments {
     traces: TraceArguments,
     #[command(flatten)]
     web: WebArguments,
+    /// Serve the page and the dashboard by https, with the certificate of --certificate
+    #[arg(long, requires_all = ["web", "certificate"])]
+    web_tls: bool,
     #[command(flatten)]
     backend: BackendOptions,
     /// Form of the log, which goes to standard error
@@ -151,7 +154,10 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         starter: None,
         metrics: arguments.metrics,
         traces: arguments.traces.options(),
-        web: arguments.web.serving(&renewals)?,
+        web: (arguments.web.serving(&renewals)?).map(|web| WebServing {
+            tls: arguments.web_tls,
+            ..web
+        }),
         http_hosts: arguments.web.hosts.names,
         record: arguments.record,
         data: arguments.data.map(|folder| DataOptions {

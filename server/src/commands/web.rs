@@ -15,8 +15,8 @@ use crate::server::{Server, WebServing};
 
 #[derive(Debug, Args)]
 pub struct WebArguments {
-    /// Let browsers play: serve a page on http://ADDRESS, and take WebTransport
-    /// [default address: 127.0.0.1:8433]
+    /// Let browsers play: serve a page on http://ADDRESS, and take WebTransport, and WebSockets
+    /// where a network has no UDP [default address: 127.0.0.1:8433]
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -94,6 +94,7 @@ impl WebArguments {
         };
         Ok(Some(WebServing {
             page,
+            tls: false,
             connect_port: None,
             origins: self.web_origin.clone(),
             dashboard_token: self.token.read(renewals)?,
@@ -105,7 +106,8 @@ impl WebArguments {
 /// Prints the addresses of the page and the dashboard.
 pub fn say_page(server: &Server) {
     if let Some(page) = server.page() {
-        say!("play on http://{page}, see the server on http://{page}/dashboard");
+        let scheme = server.page_scheme();
+        say!("play on {scheme}://{page}, see the server on {scheme}://{page}/dashboard");
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use quic::{Congestion, Handle, StreamEnd};
-use transport::client_link::ClientLink;
+use transport::client_link::{ClientLink, PathFigures};
 
 use super::{ADDRESS, Closed};
 
@@ -60,6 +60,10 @@ impl ClientLink for EmbeddedLink<'_> {
     /// There is no network.
     fn congestion(&self) -> Congestion {
         Congestion::default()
+    }
+
+    fn figures(&self) -> PathFigures {
+        PathFigures::default()
     }
 
     fn send_datagram(&mut self, data: Bytes) {

@@ -177,6 +177,8 @@ pub const SEGMENT_BYTES: u64 = 64 << 20;
 pub struct WebServing {
     /// Where the page is served; port 0 picks a free one.
     pub page: SocketAddr,
+    /// It is served by https, with the certificate of `identity`.
+    pub tls: bool,
     /// The UDP port that pages connect to, if it is not the server's own.
     pub connect_port: Option<u16>,
     /// Pages of these origins may connect; empty: of all.
@@ -194,6 +196,7 @@ impl WebServing {
     pub fn at(page: SocketAddr) -> WebServing {
         WebServing {
             page,
+            tls: false,
             connect_port: None,
             origins: vec![],
             dashboard_token: None,

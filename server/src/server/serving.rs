@@ -19,6 +19,7 @@ use frontend::inbox::SharedInbox;
 use frontend::publication::FanOutReport;
 use frontend::shard_channels::ShardSender;
 use platform::renewal::Shared;
+use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
 use rustls::sign::CertifiedKey;
 use transport::browsers::Renewed;
@@ -27,6 +28,7 @@ use transport::neighbours::Neighbours;
 use transport::quic::{self, Browsers, Identity};
 use transport::shard::ShardWorld;
 use transport::shard_thread;
+use transport::sockets::socket_thread::{self, SocketPort};
 
 use super::options::ServerOptions;
 
@@ -46,6 +48,10 @@ pub struct Bound {
     pub address: SocketAddr,
     /// The UDP port that pages connect to; none: the server's own.
     pub connect_port: Option<u16>,
+    /// For https.
+    pub tls: Option<Arc<ServerConfig>>,
+    /// Takes WebSockets over.
+    pub sockets: SocketPort,
     /// Its certificate; `None` with one of the operator's own.
     pub renewed: Option<Arc<Renewed>>,
     /// Pages of these origins may connect; empty: of all.
@@ -81,42 +87,49 @@ impl Frontend {
             (Some(_), None) => Some(Arc::new(Renewed::new(SystemTime::now())?)),
             _ => None,
         };
-        let page = match &options.web {
+        let bound = match &options.web {
             Some(web) => {
-                let (listener, address) = site::bind(web.page)?;
-                let renewed = renewed.clone();
                 let root = web.root.as_deref().map(open_root).transpose()?;
-                Some(Bound {
-                    listener,
-                    address,
-                    connect_port: web.connect_port,
-                    renewed,
-                    origins: web.origins.clone(),
-                    root,
-                })
+                Some((web, site::bind(web.page)?, root))
             }
             None => None,
         };
         let world = shard_world(options, guard.clone(), is_open.clone());
+        let certificate = identity.get().end_entity_cert()?.clone().into_owned();
+        let session = world.session.clone();
+        let credentials = Credentials {
+            identity,
+            browsers: options.web.as_ref().map(|web| Browsers {
+                options: WebOptions {
+                    origins: web.origins.clone(),
+                },
+                renewed: renewed.clone(),
+            }),
+            reset_key,
+        };
+        let (shards, sockets) = start_shards(sockets, world, &credentials)?;
+        let page = match (bound, sockets) {
+            (Some((web, (listener, address), root)), Some(sockets)) => Some(Bound {
+                listener,
+                address,
+                connect_port: web.connect_port,
+                tls: match web.tls {
+                    true => Some(quic::https_config(&credentials.identity)?),
+                    false => None,
+                },
+                sockets,
+                renewed,
+                origins: web.origins.clone(),
+                root,
+            }),
+            _ => None,
+        };
         Ok(Frontend {
             address,
             page,
-            certificate: identity.get().end_entity_cert()?.clone().into_owned(),
-            session: world.session.clone(),
-            shards: start_shards(
-                sockets,
-                world,
-                &Credentials {
-                    identity,
-                    browsers: options.web.as_ref().map(|web| Browsers {
-                        options: WebOptions {
-                            origins: web.origins.clone(),
-                        },
-                        renewed,
-                    }),
-                    reset_key,
-                },
-            )?,
+            certificate,
+            session,
+            shards,
         })
     }
 }
@@ -136,12 +149,12 @@ struct Credentials {
     reset_key: Option<ResetKey>,
 }
 
-/// Starts a shard for each socket.
+/// Starts a shard for each socket; for browsers, also one for WebSockets.
 fn start_shards(
     sockets: Vec<UdpSocket>,
     world: ShardWorld,
     credentials: &Credentials,
-) -> Result<RunningShards> {
+) -> Result<(RunningShards, Option<SocketPort>)> {
     let Credentials {
         identity,
         browsers,
@@ -182,7 +195,22 @@ fn start_shards(
         running.senders.push(sender);
         running.threads.push(thread);
     }
-    Ok(running)
+    if browsers.is_none() {
+        return Ok((running, None));
+    }
+    let inbox = SharedInbox::default();
+    let (sender, port, thread) = socket_thread::spawn(socket_thread::Parts {
+        number: usize::from(count),
+        world,
+        neighbours,
+        inbox: inbox.clone(),
+        reports: to_tick,
+        idle,
+    })?;
+    running.inboxes.push(inbox);
+    running.senders.push(sender);
+    running.threads.push(thread);
+    Ok((running, Some(port)))
 }
 
 fn shard_world(options: &ServerOptions, guard: Arc<Guard>, is_open: Arc<AtomicBool>) -> ShardWorld {

@@ -40,6 +40,7 @@ pub fn serve(
         port: page.connect_port.unwrap_or(port),
         renewed: page.renewed,
         origins: page.origins,
+        sockets: page.sockets,
         root: page.root,
     };
     let site = WebSite {
@@ -47,7 +48,7 @@ pub fn serve(
         dashboard,
         names: options.http_hosts.clone(),
     };
-    site.serve(page.listener, stop)
+    site.serve((page.listener, page.tls), stop)
 }
 
 fn start_dashboard(

@@ -21,6 +21,7 @@ pub mod python;
 pub mod raw;
 pub mod recorded;
 pub mod relay;
+pub mod web_socket;
 pub mod witness;
 
 use std::fmt::Write as _;

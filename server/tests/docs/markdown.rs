@@ -18,11 +18,11 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("README.md", 200),
     ("ARCHITECTURE.md", 455),
     ("SECURITY.md", 125),
-    ("shared/PROTOCOL.md", 760),
+    ("shared/PROTOCOL.md", 775),
     ("server/README.md", 310),
     ("server/game.md", 75),
     ("server/tutorial.md", 385),
-    ("server/operations.md", 200),
+    ("server/operations.md", 215),
     ("server/audit.md", 70),
     ("server/durability.md", 180),
     ("server/standby.md", 110),
@@ -53,7 +53,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("client-bot/networks.md", 125),
     ("client-bot/ffi/README.md", 130),
     ("client-bot/python/README.md", 60),
-    ("client-bot/web/README.md", 110),
+    ("client-bot/web/README.md", 125),
     ("benches/README.md", 342),
 ];
 

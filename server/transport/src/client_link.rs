@@ -1,7 +1,7 @@
-//! A client's connection as a shard uses it: over QUIC, or within the process.
+//! A client's connection as a shard uses it: over QUIC, over WebSocket, or within the process.
 
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use quic::{Congestion, Handle, Link, StreamEnd};
@@ -17,6 +17,9 @@ pub trait ClientLink {
 
     /// Counters of congestion on the path.
     fn congestion(&self) -> Congestion;
+
+    /// For operators.
+    fn figures(&self) -> PathFigures;
 
     /// Sends a datagram, or drops it where the connection is ending.
     fn send_datagram(&mut self, data: Bytes);
@@ -36,6 +39,18 @@ pub trait ClientLink {
     fn close(&mut self, code: u32, reason: &str);
 }
 
+/// The traffic of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathFigures {
+    pub round_trip: Duration,
+    /// Packets, or messages of a WebSocket.
+    pub packets_sent: u64,
+    /// Packets, or datagrams that newer ones have replaced.
+    pub packets_lost: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+}
+
 impl ClientLink for Link<'_> {
     fn handle(&self) -> Handle {
         Link::handle(self)
@@ -51,6 +66,17 @@ impl ClientLink for Link<'_> {
 
     fn congestion(&self) -> Congestion {
         Link::congestion(self)
+    }
+
+    fn figures(&self) -> PathFigures {
+        let stats = self.connection().stats();
+        PathFigures {
+            round_trip: self.round_trip(),
+            packets_sent: stats.path.sent_packets,
+            packets_lost: stats.path.lost_packets,
+            bytes_sent: stats.udp_tx.bytes,
+            bytes_received: stats.udp_rx.bytes,
+        }
     }
 
     fn send_datagram(&mut self, data: Bytes) {

@@ -1,4 +1,5 @@
-//! Connections over QUIC: one thread a core, each with its own socket and clients.
+//! Connections over QUIC: one thread a core, each with its own socket and clients; and over
+//! WebSocket, where browsers have no other way.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -12,6 +13,7 @@
 //! | [`admission_control`] | bounds on connections before their hello |
 //! | [`handshake`] | the hello, and the checks for admission |
 //! | [`requests`] | requests, read no faster than a client may send them |
+//! | [`sockets`] | browsers over WebSocket |
 //! | [`steady`] | the time by which proofs of addresses expire |
 //! | [`pace`] | the time budget of a fan-out |
 #![forbid(unsafe_code)]
@@ -28,4 +30,5 @@ pub mod quic;
 pub mod requests;
 pub mod shard;
 pub mod shard_thread;
+pub mod sockets;
 pub mod steady;

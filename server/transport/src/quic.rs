@@ -128,6 +128,21 @@ pub fn server_config(
     Ok(config)
 }
 
+/// The TLS settings of the page's port, with the certificate of QUIC, also after a renewal.
+pub fn https_config(identity: &Shared<CertifiedKey>) -> Result<Arc<rustls::ServerConfig>> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let resolver = ByProtocol {
+        usual: identity.clone(),
+        renewed: None,
+    };
+    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(resolver));
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(tls))
+}
+
 fn transport(takes_browsers: bool, idle: Duration, turns: Turns) -> Result<TransportConfig> {
     // A client opens one stream; each more would cost memory. The client's protocol is not
     // known yet. A browser opens one for its session, three for HTTP/3, and maybe one without

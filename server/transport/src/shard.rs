@@ -182,6 +182,11 @@ impl Application for Shard {
 }
 
 impl Shard {
+    /// The most connections, those that are being closed included.
+    pub fn connections_max(&self) -> usize {
+        self.connections_max
+    }
+
     /// Whether a connection from an address is admitted. `is_proven`: the address is validated.
     pub fn open_for(&mut self, address: SocketAddr, is_proven: bool, now: Instant) -> Open<Client> {
         let id = match self.admission_control.admit(address, is_proven, now) {
@@ -350,7 +355,8 @@ impl Shard {
         }
     }
 
-    fn malformed(
+    /// Closes a connection whose bytes can't be read.
+    pub fn malformed(
         &self,
         link: &mut impl ClientLink,
         player: Option<&mut Player>,

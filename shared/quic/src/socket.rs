@@ -262,10 +262,11 @@ pub fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
     bind_with(address, |_| Ok(()))
 }
 
-/// Lets this process open so many sockets, as far as the system allows. Many systems allow a
-/// thousand files where a process does not ask for more.
-pub fn make_room(sockets: usize) {
-    system::make_room(sockets);
+/// Lets this process open so many sockets beside its other files, as far as the system allows, and
+/// returns how many that are. Many systems allow a thousand files where a process does not ask for
+/// more.
+pub fn make_room(sockets: usize) -> usize {
+    system::make_room(sockets)
 }
 
 fn bind_with(

@@ -6,12 +6,14 @@ use std::time::SystemTime;
 use hyper::StatusCode;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE, HeaderValue,
-    ORIGIN, VARY,
+    ORIGIN, UPGRADE, VARY,
 };
 use platform::http::cross_site::RequestOrigin;
+use platform::http::taken::SocketTaker;
 use platform::http::{HttpRequest, Page};
 use serde::Serialize;
 use transport::browsers::Renewed;
+use transport::sockets::socket_thread::SocketPort;
 
 use crate::web::root::WebRoot;
 
@@ -31,8 +33,11 @@ pub struct GamePage {
     pub port: u16,
     /// The certificate that pages pin; none: browsers verify the server's own.
     pub renewed: Option<Arc<Renewed>>,
-    /// Pages of these origins may request the parameters, beside the server's own.
+    /// Pages of these origins may request the parameters, beside the server's own. If there are
+    /// any, only they may open a WebSocket.
     pub origins: Vec<String>,
+    /// Takes WebSockets over.
+    pub sockets: SocketPort,
     /// A custom page, whose files replace those of this one.
     pub root: Option<Arc<WebRoot>>,
 }
@@ -40,6 +45,8 @@ pub struct GamePage {
 impl GamePage {
     /// The path of the parameters.
     pub const CONNECT: &str = "/connect.json";
+    /// The path of WebSockets.
+    pub const PLAY: &str = "/play";
 
     /// Answers a request.
     pub async fn answer(&self, request: &HttpRequest) -> Page {
@@ -58,9 +65,26 @@ impl GamePage {
     pub fn allows(&self, origin: RequestOrigin<'_>, path: &str) -> bool {
         match origin {
             RequestOrigin::Own => true,
-            RequestOrigin::Link | RequestOrigin::Frame => path != GamePage::CONNECT,
+            RequestOrigin::Link | RequestOrigin::Frame => {
+                !matches!(path, GamePage::CONNECT | GamePage::PLAY)
+            }
             RequestOrigin::Other(origin) => self.is_allowed(origin.as_bytes()),
         }
+    }
+
+    /// Takes a WebSocket over, from the same origins as WebTransport.
+    pub fn web_socket(&self, request: &HttpRequest) -> Option<Result<SocketTaker, Page>> {
+        if request.path != GamePage::PLAY || !request.headers.contains_key(UPGRADE) {
+            return None;
+        }
+        let origin = request.headers.get(ORIGIN);
+        let is_allowed = |origin: &HeaderValue| self.is_allowed(origin.as_bytes());
+        if !self.origins.is_empty() && !origin.is_some_and(is_allowed) {
+            let reason = "pages of this origin are not allowed\n";
+            return Some(Err(Page::error(StatusCode::FORBIDDEN, reason)));
+        }
+        let sockets = self.sockets.clone();
+        Some(Ok(Arc::new(move |upgraded| sockets.hand_over(upgraded))))
     }
 
     /// Whether pages of this origin may request the parameters.
@@ -139,7 +163,7 @@ macro_rules! file {
 }
 
 /// (name, type, bytes)
-const FILES: [(&str, &str, &[u8]); 19] = [
+const FILES: [(&str, &str, &[u8]); 21] = [
     file!("page", "index.html", HTML),
     file!("page", "style.css", STYLE),
     file!("page", "banners.js", SCRIPT),
@@ -158,5 +182,7 @@ const FILES: [(&str, &str, &[u8]); 19] = [
     file!("page", "panel.js", SCRIPT),
     file!("page", "steps.js", SCRIPT),
     file!("page", "transport.js", SCRIPT),
+    file!("page", "websocket.js", SCRIPT),
+    file!("page", "webtransport.js", SCRIPT),
     file!("prebuilt", "game.wasm", WASM),
 ];

@@ -66,7 +66,8 @@ impl ReplaySite {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let goes_on = move || !stopped.load(Ordering::Relaxed);
-        http::serve_at(listener, "replay", Arc::new(answers), site::LIMITS, goes_on)?;
+        let port = (listener, None);
+        http::serve_at(port, "replay", Arc::new(answers), site::LIMITS, goes_on)?;
         Ok(ReplaySite {
             address,
             progress,

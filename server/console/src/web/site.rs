@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use platform::http::cross_site::RequestOrigin;
+use platform::http::taken::SocketTaker;
 use platform::http::{self, HttpRefusal, HttpRequest, Limits, Page, Site};
 use platform::metrics::table;
 use platform::metrics::web::WebRefusal;
+use rustls::ServerConfig;
 
 use super::dashboard::Dashboard;
 use super::page::GamePage;
@@ -23,10 +25,15 @@ pub struct WebSite {
 }
 
 impl WebSite {
-    /// Serves it until the server has ended: `stop` is true then.
-    pub fn serve(self, listener: TcpListener, stop: Arc<AtomicBool>) -> Result<()> {
+    /// Serves it until the server has ended: `stop` is true then. With settings for TLS it is
+    /// served by https.
+    pub fn serve(
+        self,
+        port: (TcpListener, Option<Arc<ServerConfig>>),
+        stop: Arc<AtomicBool>,
+    ) -> Result<()> {
         let dashboard = self.dashboard.clone();
-        http::serve_at(listener, "page", Arc::new(self), LIMITS, move || {
+        http::serve_at(port, "page", Arc::new(self), LIMITS, move || {
             table::DASHBOARDS.set(dashboard.open() as u64);
             !stop.load(Ordering::Relaxed)
         })
@@ -67,6 +74,14 @@ impl Site for WebSite {
 
     fn takes(&self, path: &str) -> bool {
         path == Dashboard::ACTS
+    }
+
+    fn web_socket(&self, request: &HttpRequest) -> Option<Result<SocketTaker, Page>> {
+        let taker = self.page.web_socket(request);
+        if matches!(taker, Some(Err(_))) {
+            self.note(HttpRefusal::Foreign);
+        }
+        taker
     }
 
     fn note(&self, refusal: HttpRefusal) {

@@ -8,6 +8,7 @@ use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::cross_site::RequestOrigin;
+use super::taken::SocketTaker;
 
 /// The limits of a port.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,12 @@ pub trait Site: Send + Sync + 'static {
     /// Whether a request of this origin for a path is allowed.
     fn allows(&self, origin: RequestOrigin<'_>, _path: &str) -> bool {
         origin == RequestOrigin::Link
+    }
+
+    /// Whether a path is that of a WebSocket, and then what takes its connection over, or why the
+    /// request is refused.
+    fn web_socket(&self, _request: &HttpRequest) -> Option<Result<SocketTaker, Page>> {
+        None
     }
 
     /// A request or connection was refused before the site got it.

@@ -63,7 +63,7 @@ pub fn serve(address: SocketAddr, shown: Shown) -> Result<SocketAddr> {
         metrics.run_upkeep();
         true
     };
-    http::serve_at(listener, "metrics", Arc::new(pages), LIMITS, upkeep)?;
+    http::serve_at((listener, None), "metrics", Arc::new(pages), LIMITS, upkeep)?;
     table::describe();
     table::BUILD_INFO.say(&shown.build);
     Ok(address)

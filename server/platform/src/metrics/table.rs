@@ -292,6 +292,8 @@ table! {
         "requests and connections that the web port refused: `crowded` (evicted by others), `slow`, `malformed`, `large`, `foreign` (a page of another origin, or another host's name), `token` (a wrong one), `guessing` (after too many wrong ones), `viewers` (too many dashboards), `often` (too many requests of a dashboard), `busy`";
     DASHBOARDS: Gauge = "myriad_dashboards",
         "open dashboards";
+    WEB_SOCKETS: Gauge = "myriad_web_sockets",
+        "connections of browsers over WebSocket, those without a hello included";
     BUILD_INFO: Gauge = "myriad_build_info" ["version": &[]],
         "always 1; further labels are `commit`, `protocol`, `tick`, `journal`, `checkpoint` and `recording`: the lines of `myriad --version`";
     BACKUP_TIME: Gauge = "myriad_backup_time_seconds",

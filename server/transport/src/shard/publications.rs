@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use accounts::authenticator::Rejection;
 use accounts::revocations::Revocations;
 use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
-use quic::Link;
 use session::frame::TickView;
 use shared::Tick;
 use shared::wire::control::Close;
@@ -110,20 +109,19 @@ impl Shard {
     }
 
     /// The figures of a player's connection.
-    pub fn inspect(&self, link: &Link<'_>, client: &Client) -> Option<LinkFigures> {
+    pub fn inspect(&self, link: &impl ClientLink, client: &Client) -> Option<LinkFigures> {
         let Client::Player(player) = client else {
             return None;
         };
-        let stats = link.connection().stats();
-        let path = stats.path;
+        let path = link.figures();
         Some(LinkFigures {
             session: player.id,
             address: link.remote_address(),
-            round_trip: link.round_trip(),
-            packets_sent: path.sent_packets,
-            packets_lost: path.lost_packets,
-            bytes_sent: stats.udp_tx.bytes,
-            bytes_received: stats.udp_rx.bytes,
+            round_trip: path.round_trip,
+            packets_sent: path.packets_sent,
+            packets_lost: path.packets_lost,
+            bytes_sent: path.bytes_sent,
+            bytes_received: path.bytes_received,
             bytes_unsent: player.session.unsent(),
             view: player.session.view_status(self.tick),
         })

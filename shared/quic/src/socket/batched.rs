@@ -450,15 +450,18 @@ pub fn drops(socket: &UdpSocket) -> Option<u64> {
     is_known.then(|| u64::from(memory[SK_MEMINFO_DROPS as usize]))
 }
 
-/// Lets this process open so many sockets beside its other files, as far as the system allows.
-pub fn make_room(sockets: usize) {
+/// Lets this process open so many sockets beside its other files, as far as the system allows, and
+/// returns how many that are.
+pub fn make_room(sockets: usize) -> usize {
     let wanted = sockets as u64 + OTHER_FILES;
-    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
-        && soft < wanted
-    {
-        // Where it is not allowed, opening a socket fails.
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted.min(hard), hard);
-    }
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+        return sockets;
+    };
+    let raised = wanted.min(hard);
+    let is_raised = soft < raised && setrlimit(Resource::RLIMIT_NOFILE, raised, hard).is_ok();
+    let limit = if is_raised { raised } else { soft };
+    let room = usize::try_from(limit.saturating_sub(OTHER_FILES));
+    room.map_or(sockets, |room| room.min(sockets))
 }
 
 const OTHER_FILES: u64 = 256;
