@@ -24,7 +24,7 @@ def build(options):
     folder = fresh(TARGET / "packages" / "npm")
     for file in ["index.js", "index.d.ts", "README.md"]:
         copy(WEB / "package" / file, folder / file)
-    for file in ["game.js", "transport.js"]:
+    for file in ["game.js", "transport.js", "webtransport.js", "websocket.js"]:
         copy(WEB / "page" / file, folder / file)
     copy(WEB / "prebuilt/game.wasm", folder / "game.wasm")
     for file in LICENSES:
@@ -92,7 +92,7 @@ const own = Object.keys(client).sort();
 if (names.sort().join() !== own.join()) throw new Error(`declared ${names}, exported ${own}`);
 for (const [name, value] of [["Game", client.Game], ["Transport", client.Transport]]) {
   const text = declared.match(new RegExp(`export class ${name} \\\\{([^]*?)^\\\\}`, "m"))[1];
-  const methods = [...text.matchAll(/^  (?:async )?(\\w+)\\(/gm)].map((found) => found[1]);
+  const methods = [...text.matchAll(/^  (?:async |get )?(\\w+)\\(/gm)].map((found) => found[1]);
   const found = Object.getOwnPropertyNames(value.prototype);
   const lacking = methods.filter((method) => !found.includes(method));
   const undeclared = found.filter((method) => !methods.includes(method));

@@ -179,17 +179,25 @@ export function bytesOf(digits: string): Uint8Array;
 /** The request of a line of talk, for `Game.talk`: `/whisper NAME: TEXT` and so on. */
 export function talkOf(line: string): { what: "say" | "whisper" | "mute" | "unmute"; to: string; text: string };
 
-/** A game's connection over WebTransport. */
+/** A game's connection over WebTransport, or over WebSocket where that does not connect. */
 export class Transport {
   /** Bytes that were sent so far. */
   sent: number;
   /**
    * `port` is used instead of the server's own, if another is forwarded to that. `server` is the
-   * address of the server's page, for a page from elsewhere.
+   * address of the server's page, for a page from elsewhere. `forced` is the only way to try.
    */
-  constructor(game: Game, now: () => number, port?: number | null, server?: string);
-  /** Whether this browser has WebTransport. */
-  static isAvailable(): boolean;
+  constructor(
+    game: Game,
+    now: () => number,
+    port?: number | null,
+    server?: string,
+    forced?: "webtransport" | "websocket" | null,
+  );
+  /** The names by which a way can be forced. */
+  static ways(): string[];
+  /** The name of the way in use, for people. */
+  get way(): string | null;
   /** Opens a connection, as the game has requested. */
   connect(): Promise<void>;
   /** Sends what the game has to send. */
