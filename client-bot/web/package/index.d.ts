@@ -32,6 +32,12 @@ export interface Happening {
   is_good: boolean | null;
   /** Of a refusal: the names of the commands. */
   commands: string[];
+  /** Of a change: the name of the attribute. */
+  attribute: string | null;
+  /** Of a notification: its name. */
+  notification: string | null;
+  /** Of a change: what it was, and is. Of a notification: its fields. An entity is its slot. */
+  values: unknown[];
 }
 
 /** What the world is made of. */
@@ -123,6 +129,11 @@ export class Game {
   constructor(wasm: WebAssembly.Exports);
   /** Begins: with the server's token or "", and a ticket of an earlier game to come back. */
   begin(token: string, ticket: Uint8Array | null): void;
+  /**
+   * Sets the text of generated bindings, before `begin`: a world that lacks some of what they name is
+   * left, with a loss `schema_mismatch`. Then changes are among what `poll` gives, too.
+   */
+  bind(bindings: string): void;
   /** What the transport is to do. All times are milliseconds since some moment. */
   nextStep(now: number): "wait" | "connect" | "close";
   opened(): void;
