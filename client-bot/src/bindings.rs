@@ -70,7 +70,9 @@ impl Plays for crate::Client {
 /// An argument of a command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Argument {
+    /// In units, or an entity's reference.
     Number(f64),
+    /// The name of a symbol.
     Symbol(&'static str),
 }
 
@@ -100,8 +102,10 @@ impl From<EntityId> for Argument {
 
 /// The symbols of a world, as bindings have them.
 pub trait Symbols: Copy + 'static {
+    /// All of them, in the order of their numbers.
     const ALL: &'static [Self];
 
+    /// Its name in the world.
     fn name(self) -> &'static str;
 }
 
@@ -113,6 +117,7 @@ pub struct Value<'a> {
 }
 
 impl Value<'_> {
+    /// Of an integer.
     pub fn whole(self) -> i32 {
         self.value.raw()
     }
@@ -122,6 +127,7 @@ impl Value<'_> {
         self.value.number()
     }
 
+    /// Of a truth value.
     pub fn truth(self) -> bool {
         self.value.raw() != 0
     }
@@ -148,6 +154,7 @@ pub struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
+    /// Its identity, which no later entity has.
     pub fn id(&self) -> EntityId {
         self.entity.id
     }
@@ -200,10 +207,13 @@ impl<'a> Seen<'a> {
 
 /// The entities of a kind, as bindings have them.
 pub trait Kind<'a>: Sized {
+    /// The kind's name in the world.
     const NAME: &'static str;
 
+    /// An entity of the kind.
     fn of(seen: Seen<'a>) -> Self;
 
+    /// The entity, whatever its kind.
     fn seen(&self) -> Seen<'a>;
 }
 
@@ -220,6 +230,7 @@ pub struct Sight<'a> {
 }
 
 impl<'a> Sight<'a> {
+    /// What a client sees now.
     pub fn of(client: &'a impl Plays) -> Sight<'a> {
         let game = client.game();
         Sight {
@@ -234,6 +245,7 @@ impl<'a> Sight<'a> {
         Some(Seen { game, view, entity })
     }
 
+    /// An entity in view.
     pub fn entity(&self, id: EntityId) -> Option<Seen<'a>> {
         let (game, view) = self.seen?;
         let entity = view.get(id.slot).filter(|entity| entity.id == id)?;
@@ -295,15 +307,20 @@ impl<'a, K: Kind<'a>> Entities<'a, K> {
 
 /// A change of an attribute, or a notification, by its names.
 pub enum News<'a> {
-    /// By the attribute's name: what it was, and is.
+    /// A change of an attribute.
     Changed {
+        /// The attribute's name.
         name: &'a str,
+        /// What it was.
         old: Value<'a>,
+        /// What it is.
         new: Value<'a>,
     },
-    /// By the notification's name, with its fields in order.
+    /// A notification.
     Notified {
+        /// The notification's name.
         name: &'a str,
+        /// Its fields, in order.
         fields: Vec<Value<'a>>,
     },
 }
