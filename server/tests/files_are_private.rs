@@ -135,8 +135,13 @@ async fn what_a_server_and_its_standby_keep_of_players_is_theirs() {
     assert!(all > 10, "{all} files");
 }
 
-/// Commands that make public files: scripts of a new game.
-const OTHERS: &[&str] = &["private.rs", "commands/logic/new.rs", "commands/shell.rs"];
+/// Commands that make public files: scripts of a new game, bindings for its clients.
+const OTHERS: &[&str] = &[
+    "private.rs",
+    "commands/bindings.rs",
+    "commands/logic/new.rs",
+    "commands/shell.rs",
+];
 
 #[test]
 fn one_module_makes_all_files() {
