@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use accounts::shared_word::SharedWord;
 use client_bot::connect::hello;
@@ -246,9 +246,15 @@ async fn a_page_walks_and_gives_commands_by_its_buttons() {
          CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
              texts.push(text); write.call(this, text, ...place); };",
     );
-    browser.run(&format!("{button}.click()"));
+    // A server that is late refuses one.
+    let mut clicked: Option<Instant> = None;
     until(&mut [&mut player], "the page strikes", |players| {
-        players[0].value(other, "hp") == 95
+        let is_struck = players[0].value(other, "hp") == 95;
+        if !is_struck && clicked.is_none_or(|at| at.elapsed() > Duration::from_secs(2)) {
+            browser.run(&format!("{button}.click()"));
+            clicked = Some(Instant::now());
+        }
+        is_struck
     })
     .await;
     browser.until("it rests", &format!("{rest} > 0.9 && {rest} <= 1"));

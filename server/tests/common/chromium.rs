@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -18,12 +19,37 @@ pub struct Chromium {
     driver: Child,
     address: SocketAddr,
     session: String,
+    _turn: Turn,
+}
+
+/// One of the browsers that may run at a time: more of them only slow each other down.
+struct Turn;
+
+static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+const RUNNING_MAX: usize = 2;
+
+impl Turn {
+    fn wait() -> Turn {
+        let running = RUNNING.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |running: &mut usize| *running >= RUNNING_MAX;
+        let waited = RUNNING.1.wait_while(running, is_full);
+        *waited.unwrap_or_else(PoisonError::into_inner) += 1;
+        Turn
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *RUNNING.0.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        RUNNING.1.notify_one();
+    }
 }
 
 impl Chromium {
     /// Starts a browser with a profile of its own. `None`, and a line that says so, where
     /// there is none.
     pub fn start(profile: &Path) -> Option<Chromium> {
+        let turn = Turn::wait();
         let driver = Command::new("chromedriver")
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -38,6 +64,7 @@ impl Chromium {
             driver,
             address,
             session: String::new(),
+            _turn: turn,
         };
         // A profile of an earlier run would bring its storage.
         let _ = std::fs::remove_dir_all(profile);
@@ -92,7 +119,7 @@ impl Chromium {
             }
             let state = || (self.log(), self.value("document.body.innerText"));
             assert!(
-                started.elapsed() < DEADLINE,
+                started.elapsed() < 2 * DEADLINE,
                 "waited in vain: {what}: {value}: {:?}",
                 state()
             );
