@@ -155,22 +155,23 @@ impl Market {
         }
     }
 
-    /// Random deals: a third has to do with one of the first few entities. Of a million, these are
-    /// some hundred: the commands of one entity run one after another.
+    /// Random deals: a third takes from one of the first few entities. Of a million, these are some
+    /// hundred. Few deals are by these: all commands of one actor run one after another, so those of
+    /// another hot actor that deals with the same entities would wait for all of them.
     fn deals(&self, tick: Tick, count: usize) -> Frame {
         let Market {
             entities, kinds, ..
         } = self;
         let dice = &mut Dice::new(self.config.seed << 32 | tick.0);
         let [trader, stall, stack] = [0, 1, 2];
-        let some = |dice: &mut Dice, kind: usize| {
+        let some = |dice: &mut Dice, kind: usize, hot_in: usize| {
             // Sometimes one of another kind, of which nothing can be taken.
             let kind = if dice.once_in(50) {
                 dice.below(3)
             } else {
                 kind
             };
-            let all = match dice.once_in(3) {
+            let all = match dice.once_in(hot_in) {
                 true => (entities[kind].len() / 4096).max(4),
                 false => entities[kind].len(),
             };
@@ -184,8 +185,8 @@ impl Market {
                 "buy" | "sell" => [trader, stall],
                 _ => [stack, stack],
             };
-            let me = some(dice, from);
-            let to = some(dice, to).reference().0;
+            let me = some(dice, from, 300);
+            let to = some(dice, to, 3).reference().0;
             let words = [to, dice.within(-1..=9), dice.within(-1..=9)];
             let words = match COMMANDS[deal] {
                 "barter" => &words[..],

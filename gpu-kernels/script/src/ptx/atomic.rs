@@ -233,8 +233,9 @@ fn by_threads(
     text.jump(got);
 }
 
-/// Takes the next in the queue, and waits for it. Each waits at a place of its own, and rests
-/// between two looks, as looks slow down those who run.
+/// Takes the next in the queue, and waits for it. Each worker waits at a place of its own and rests
+/// between two looks, as looks slow down the workers that run: most of all those at the counter of
+/// ended turns, which is one for all.
 fn by_warps(
     text: &mut Text,
     layout: &Layout,
@@ -264,10 +265,16 @@ fn by_warps(
     text.put(LOAD_LIVE, turn, format_args!("[{place}]"));
     let is_there: Flag = text.set("setp.ne.s32", format_args!("{turn}, {NOBODY}"));
     text.jump_if(is_there, got);
+    let rest = text.label();
+    let between = LOOKS_BETWEEN - 1;
+    let part: Word = text.set("and.b32", format_args!("{looks}, {between}"));
+    let skips: Flag = text.set("setp.ne.u32", format_args!("{part}, 0"));
+    text.jump_if(skips, rest);
     let done = fields.atomic_done;
     let done: Word = text.set(LOAD_LIVE, format_args!("[{counters}+{done}]"));
     let is_all: Flag = text.set("setp.ge.u32", format_args!("{done}, {count}"));
     text.jump_if(is_all, exit);
+    text.place(rest);
     text.line(format_args!("nanosleep.u32 {REST_NS}"));
     text.put("add.u32", looks, format_args!("{looks}, 1"));
     let goes_on: Flag = text.set("setp.lt.u32", format_args!("{looks}, {LOOKS_MAX}"));
@@ -363,6 +370,10 @@ fn turns(text: &mut Text, layout: &Layout) -> Word {
 
 /// How long a worker rests between two looks.
 const REST_NS: u32 = 200;
+/// A worker looks at the counter of ended turns once in so many looks. At each look, a chain of
+/// 1,700 links took 15.4 ms on an H100; at one in 16 it took 12.9.
+const LOOKS_BETWEEN: u32 = 16;
 /// After so many, some seconds, it gives up: it waits for what never comes.
 const LOOKS_MAX: u32 = 1 << 24;
+const _: () = assert!(LOOKS_BETWEEN.is_power_of_two());
 const _: () = assert!(KEYS_MAX.is_power_of_two() && EFFECTS_MAX > 0);

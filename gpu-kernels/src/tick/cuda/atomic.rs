@@ -122,5 +122,5 @@ fn pair_values(world: &World) -> Doubled<u32> {
 }
 
 const THREADS: u32 = 128;
-/// Blocks of a multiprocessor whose warps wait for turns.
-const WORKER_BLOCKS: u32 = 8;
+/// Blocks of a multiprocessor whose warps wait for turns: each that waits slows down those that run.
+const WORKER_BLOCKS: u32 = 4;
