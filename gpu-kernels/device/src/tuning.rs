@@ -11,6 +11,9 @@ pub const CPU_PARTS_PER_THREAD: usize = 4;
 /// Bits per digit of the CPU's radix sort. 2,048 counters and the open cache lines of a
 /// scatter fit the L1 and L2 caches of common CPUs.
 pub const CPU_DIGIT_BITS: u32 = 11;
+/// The most buckets that a counting sort fills in one pass: their counters and open cache lines
+/// fit the L2 cache of common CPUs.
+pub const CPU_BUCKETS_OF_A_PASS: usize = 8192;
 
 /// Bits per digit of the GPU's radix sort, as in CUB's onesweep policy.
 pub const GPU_DIGIT_BITS: u32 = 8;

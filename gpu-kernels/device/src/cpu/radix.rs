@@ -54,46 +54,49 @@ impl<T: Digits> RadixSorter<T> {
             let reach = |pass| by.start + bits * pass / passes;
             let (from, to) = (reach(pass), reach(pass + 1));
             let digit = |item: T| item.digit(from, to - from);
-            self.pass(workers, &items[..n], 1 << (to - from), digit, |_| ());
+            self.pass(workers, &[&items[..n]], 1 << (to - from), digit, |_| ());
             std::mem::swap(items, &mut self.items);
         }
     }
 
-    /// Brings the items of each group together, without changing their order. `starts` gets the
-    /// start of each group, and the end. It may swap the buffer with the sorter's own.
+    /// Brings the items of each group together, those of one list after those of the one before,
+    /// without changing their order. `starts` gets the start of each group, and the end.
     pub fn group(
         &mut self,
         workers: &Workers,
-        items: &mut Vec<T>,
-        n: usize,
+        lists: &[&[T]],
         groups: usize,
         group_of: impl Fn(T) -> usize + Sync,
         starts: &mut Vec<u32>,
-    ) {
-        grow(&mut self.items, items.len());
+    ) -> &[T] {
+        let n = lists.iter().map(|list| list.len()).sum();
+        grow(&mut self.items, n);
         starts.clear();
         let note = |start| starts.push(start);
-        self.pass(workers, &items[..n], groups, group_of, note);
+        self.pass(workers, lists, groups, group_of, note);
         starts.push(n as u32);
-        std::mem::swap(items, &mut self.items);
+        &self.items[..n]
     }
 
     fn pass(
         &mut self,
         workers: &Workers,
-        items: &[T],
+        lists: &[&[T]],
         digits: usize,
         digit_of: impl Fn(T) -> usize + Sync,
         mut note_start: impl FnMut(u32),
     ) {
-        let parts = workers.parts(items.len());
+        let n = lists.iter().map(|list| list.len()).sum();
+        let parts = workers.parts(n);
         grow(&mut self.counts, parts * digits);
         let counts = &mut self.counts[..parts * digits];
-        let tasks = ranges(items.len(), parts).zip(counts.chunks_exact_mut(digits));
+        let tasks = ranges(n, parts).zip(counts.chunks_exact_mut(digits));
         workers.run(tasks.collect(), |(range, counts)| {
             counts.fill(0);
-            for &item in &items[range] {
-                counts[digit_of(item)] += 1;
+            for items in within(lists, range) {
+                for &item in items {
+                    counts[digit_of(item)] += 1;
+                }
             }
         });
         let mut next = 0;
@@ -105,21 +108,34 @@ impl<T: Digits> RadixSorter<T> {
             }
         }
         let sorted = DisjointWriter::new(&mut self.items[..]);
-        let tasks = ranges(items.len(), parts).zip(counts.chunks_exact_mut(digits));
+        let tasks = ranges(n, parts).zip(counts.chunks_exact_mut(digits));
         workers.run(tasks.collect(), |(range, cursors)| {
-            for &item in &items[range] {
-                let cursor = &mut cursors[digit_of(item)];
-                let place = *cursor as usize;
-                *cursor += 1;
-                // SAFETY: the scan gave each (digit, part) its own interval, as
-                // long as its count, and the cursor walks it once.
-                #[allow(unsafe_code)]
-                unsafe {
-                    sorted.write(place, item);
+            for items in within(lists, range) {
+                for &item in items {
+                    let cursor = &mut cursors[digit_of(item)];
+                    let place = *cursor as usize;
+                    *cursor += 1;
+                    // SAFETY: the scan gave each (digit, part) its own interval, as
+                    // long as its count, and the cursor walks it once.
+                    #[allow(unsafe_code)]
+                    unsafe {
+                        sorted.write(place, item);
+                    }
                 }
             }
         });
     }
+}
+
+/// What lists, one behind the other, have in a range.
+fn within<'a, T>(lists: &'a [&'a [T]], range: Range<usize>) -> impl Iterator<Item = &'a [T]> + 'a {
+    let mut end = 0;
+    lists.iter().filter_map(move |list| {
+        let first = end;
+        end += list.len();
+        let (from, to) = (range.start.max(first), range.end.min(end));
+        (from < to).then(|| &list[from - first..to - first])
+    })
 }
 
 #[cfg(test)]
@@ -147,21 +163,24 @@ mod tests {
         fn groups_keep_their_order_for_any_number_of_threads(
             keys in prop::collection::vec(0u32..5000, 0..60_000),
             threads in 1usize..5,
+            lists in 1usize..5,
         ) {
             let n = keys.len();
-            let mut pairs: Vec<(u32, u32)> = keys.into_iter().zip(0..).collect();
+            let pairs: Vec<(u32, u32)> = keys.into_iter().zip(0..).collect();
             let group_of = |(key, _)| key as usize / 77;
             let mut expected = pairs.clone();
             expected.sort_by_key(|&pair| group_of(pair));
             let workers = Workers::new(threads).unwrap();
             let mut starts = vec![7; 3];
-            RadixSorter::new(n).group(&workers, &mut pairs, n, 65, group_of, &mut starts);
+            let lists: Vec<_> = ranges(n, lists).map(|range| &pairs[range]).collect();
+            let mut sorter = RadixSorter::new(n);
+            let grouped = sorter.group(&workers, &lists, 65, group_of, &mut starts);
             prop_assert_eq!(starts.len(), 66);
             for (group, range) in starts.windows(2).enumerate() {
-                let own = &pairs[range[0] as usize..range[1] as usize];
+                let own = &grouped[range[0] as usize..range[1] as usize];
                 prop_assert!(own.iter().all(|&pair| group_of(pair) == group));
             }
-            prop_assert_eq!(pairs, expected);
+            prop_assert_eq!(grouped, expected);
         }
     }
 }

@@ -89,6 +89,13 @@ impl<'a> TickCommands<'a> {
     /// The n-th command's words.
     #[inline]
     pub fn words(&self, n: usize) -> &'a [i32] {
+        let (command, words) = self.with_all_words(n);
+        &words[command.word_start as usize..][..usize::from(command.word_count)]
+    }
+
+    /// The n-th command, and the words among which its own are.
+    #[inline]
+    pub fn with_all_words(&self, n: usize) -> (&'a Command, &'a [i32]) {
         let words = if self.is_given(n) {
             self.given_words
         } else if n < self.len() {
@@ -96,8 +103,7 @@ impl<'a> TickCommands<'a> {
         } else {
             self.deferred_words
         };
-        let command = self.get(n);
-        &words[command.word_start as usize..][..usize::from(command.word_count)]
+        (self.get(n), words)
     }
 
     /// Whether the n-th command is the frame's.

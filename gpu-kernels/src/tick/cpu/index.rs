@@ -17,7 +17,7 @@ use device::cpu::{BucketSorter, Sorted, Workers, grow, ranges, take};
 /// ranges of the sorted entities. Nothing is allocated per bucket in worlds with many more
 /// buckets than entities: a directory about as long as the world has entities gives where runs of
 /// bucket numbers begin, and a binary search finds the number within its run. Few buckets are
-/// runs of their own, which a counting sort fills in one pass.
+/// runs of their own, which counting sorts fill.
 pub struct Index {
     dimensions: usize,
     /// The edge of a bucket.
@@ -27,10 +27,12 @@ pub struct Index {
     /// Buckets per axis.
     buckets: [u64; 3],
     key_bits: u32,
-    bucket_sorter: BucketSorter,
+    /// For worlds of two and of three dimensions.
+    flat_sorter: BucketSorter<2>,
+    deep_sorter: BucketSorter<3>,
     sorter: RadixSorter<(u64, u32)>,
     len: usize,
-    /// (bucket, slot), where buckets are too many to be counted.
+    /// (bucket, slot), where buckets are many more than entities.
     pairs: Vec<(u64, u32)>,
     slots: Vec<u32>,
     /// Positions in the same order.
@@ -77,7 +79,8 @@ impl Index {
             size,
             buckets,
             key_bits: bits_for(total - 1),
-            bucket_sorter: BucketSorter::default(),
+            flat_sorter: BucketSorter::default(),
+            deep_sorter: BucketSorter::default(),
             sorter: RadixSorter::new(0),
             len: 0,
             pairs: vec![],
@@ -131,12 +134,15 @@ impl Index {
             grow(positions, self.len);
         }
         let buckets = self.directory.len() - 2;
-        // Each part of the work counts all buckets.
-        let counters = buckets * workers.parts(state.slots.used());
-        if self.shift == 0 && counters <= self.len {
-            match self.dimensions {
-                2 => self.count::<2>(workers, state),
-                _ => self.count::<3>(workers, state),
+        if self.shift == 0 && buckets <= BUCKETS_PER_ENTITY * self.len {
+            if self.dimensions == 2 {
+                let mut sorter = std::mem::take(&mut self.flat_sorter);
+                self.count(workers, state, &mut sorter);
+                self.flat_sorter = sorter;
+            } else {
+                let mut sorter = std::mem::take(&mut self.deep_sorter);
+                self.count(workers, state, &mut sorter);
+                self.deep_sorter = sorter;
             }
             return;
         }
@@ -150,7 +156,12 @@ impl Index {
     }
 
     /// Sorts them where each bucket is a run.
-    fn count<const AXES: usize>(&mut self, workers: &Workers, state: &State) {
+    fn count<const AXES: usize>(
+        &mut self,
+        workers: &Workers,
+        state: &State,
+        sorter: &mut BucketSorter<AXES>,
+    ) {
         let (edge, buckets) = (self.edge, self.buckets);
         let point_of = |slot: usize| {
             let row = &state.rows[slot * state.columns..][..AXES];
@@ -168,8 +179,7 @@ impl Index {
             }),
         };
         let used = state.slots.used();
-        self.bucket_sorter
-            .sort::<AXES>(workers, used, point_of, bucket_of, sorted);
+        sorter.sort(workers, used, point_of, bucket_of, sorted);
     }
 
     fn collect(&mut self, workers: &Workers, state: &State) {
@@ -305,6 +315,25 @@ impl Index {
         });
     }
 
+    /// In a flat world: the ranges of the entities in a point's bucket and in its neighbours, for
+    /// each row of buckets, as (start, end). Rows outside the world have none.
+    #[inline]
+    pub fn ranges_around(&self, center: [i32; 3]) -> [(u32, u32); 3] {
+        let [x, y, _] = self.bucket_at(center);
+        let [columns, rows, _] = self.buckets;
+        let (low, high) = (x.saturating_sub(1), (x + 2).min(columns));
+        std::array::from_fn(|row| {
+            // One more, so that it isn't negative.
+            let above = y + row as u64;
+            if above == 0 || above > rows {
+                return (0, 0);
+            }
+            let first = (above - 1) * columns;
+            let bound = |key| self.lower_bound(key) as u32;
+            (bound(first + low), bound(first + high))
+        })
+    }
+
     /// Calls `visit` with the range of a block's keys in each row of buckets, ascending.
     #[inline]
     pub fn each_row(&self, block: Block, mut visit: impl FnMut(Range<u64>)) {
@@ -412,6 +441,9 @@ impl Index {
         position
     }
 }
+
+/// Counting visits all buckets: with so many more than entities, it is no longer quicker.
+const BUCKETS_PER_ENTITY: usize = 4;
 
 /// The number of the bucket that has a position.
 fn key_of(edge: Reciprocal, buckets: [u64; 3], position: &[i32]) -> u64 {

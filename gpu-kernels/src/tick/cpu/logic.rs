@@ -28,9 +28,11 @@ use run::{Frozen, Runner};
 /// The tick's updates, which its commands emit.
 pub struct Updates {
     updates_max: u64,
-    pub pairs: Vec<Pair>,
     pub len: usize,
-    /// Per command: the number of its updates, then their start.
+    /// All updates, if they had to be joined.
+    pairs: Vec<Pair>,
+    is_joined: bool,
+    /// Per command: the number of its updates, then their start if these are joined.
     offsets: Vec<u64>,
     /// The work of each part of the commands.
     parts: Vec<Part>,
@@ -127,8 +129,9 @@ impl Updates {
     pub fn new(config: &WorldConfig) -> Updates {
         Updates {
             updates_max: u64::from(config.limits.updates_per_tick),
-            pairs: vec![],
             len: 0,
+            pairs: vec![],
+            is_joined: false,
             offsets: vec![],
             parts: vec![],
             causes: Causes::new(config),
@@ -152,8 +155,22 @@ impl Updates {
         asked(&self.causes, !self.is_quiet || self.has_fall_hooks)
     }
 
+    /// The updates, in command order: the lists follow each other.
+    pub fn lists(&self) -> Vec<&[Pair]> {
+        match self.is_joined {
+            true => vec![&self.pairs[..self.len]],
+            false => self
+                .parts
+                .iter()
+                .map(|part| part.pairs.as_slice())
+                .collect(),
+        }
+    }
+
     /// Runs every command. Each thread collects the results of its own commands: updates, timed
-    /// commands, notifications. These are joined in command order.
+    /// commands, notifications. Updates stay where they are, unless some were not kept, or the
+    /// command behind each is needed.
+    #[expect(clippy::too_many_arguments, reason = "a stage's inputs")]
     pub fn emit(
         &mut self,
         workers: &Workers,
@@ -161,6 +178,7 @@ impl Updates {
         state: &mut State,
         index: &Index,
         commands: TickCommands<'_>,
+        is_traced: bool,
         out: &mut TickOutput,
     ) {
         let n = commands.len();
@@ -174,7 +192,36 @@ impl Updates {
         let most = 2 * self.updates_max as usize / parts;
         self.parts.iter_mut().for_each(|part| part.clear(most));
         self.run(workers, rules, world, commands, parts);
-        let total = self.scan(workers, n, parts);
+        let total = self.parts.iter().map(|part| part.updates).sum();
+        if let Some(causes) = &mut self.causes {
+            causes.next_tick();
+        }
+        let is_missing = self.parts.iter().any(|part| part.missing.is_some());
+        self.is_joined = is_traced || is_missing || self.tick_causes().is_some();
+        self.is_joined |= total > self.updates_max;
+        let kept = match self.is_joined {
+            true => self.join_all(workers, rules, world, (commands, parts, total), out),
+            false => total,
+        };
+        self.len = kept as usize;
+        out.counts.updates = kept;
+        out.counts.updates_dropped = total - kept;
+        for part in &mut self.parts[..parts] {
+            part.conclude(rules.catalog, state, out);
+        }
+    }
+
+    /// Joins the updates of all commands, as many as the tick may have. Returns their number.
+    fn join_all(
+        &mut self,
+        workers: &Workers,
+        rules: Rules<'_>,
+        world: Frozen<'_>,
+        (commands, parts, total): (TickCommands<'_>, usize, u64),
+        out: &mut TickOutput,
+    ) -> u64 {
+        let n = commands.len();
+        self.scan(workers, n, parts);
         // A command keeps all its updates or none: from the first that doesn't fit, all
         // lose theirs.
         let offsets = &self.offsets[..n];
@@ -188,15 +235,8 @@ impl Updates {
         out.refused.extend(lost.filter_map(refused));
         let len = offsets.get(kept).copied().unwrap_or(total);
         self.len = len as usize;
-        out.counts.updates = len;
-        out.counts.updates_dropped = total - len;
-        if let Some(causes) = &mut self.causes {
-            causes.next_tick();
-        }
         self.join(workers, rules, world, commands, (parts, kept));
-        for part in &mut self.parts[..parts] {
-            part.conclude(rules.catalog, state, out);
-        }
+        len
     }
 
     /// Judges every command, runs it, and writes the number of its updates to `offsets`.
@@ -255,8 +295,8 @@ impl Updates {
         });
     }
 
-    /// Turns the numbers of updates into their starts, and returns the total.
-    fn scan(&mut self, workers: &Workers, n: usize, parts: usize) -> u64 {
+    /// Turns the numbers of updates into their starts.
+    fn scan(&mut self, workers: &Workers, n: usize, parts: usize) {
         let mut offsets = &mut self.offsets[..n];
         let mut total = 0;
         let tasks = ranges(n, parts).zip(&self.parts).map(|(range, part)| {
@@ -268,7 +308,6 @@ impl Updates {
         workers.run(tasks, |(offsets, first)| {
             exclusive_scan(first, offsets);
         });
-        total
     }
 
     /// Joins the updates of the first `kept` commands. Those that their part didn't keep run
@@ -622,8 +661,8 @@ fn exclusive_scan(first: u64, numbers: &mut [u64]) {
 
 /// The minimum number of commands that is worth a second thread.
 const COMMANDS_GRAIN: usize = 1024;
-/// So many commands ahead, an entity's row is asked for: entities come in random order.
-const AHEAD: usize = 8;
+/// So many commands ahead, words and an entity's row are prefetched: commands come in random order.
+const AHEAD: usize = 16;
 
 fn asked(causes: &Option<Causes>, is_asked: bool) -> Option<TickCauses<'_>> {
     causes.as_ref().filter(|_| is_asked).map(Causes::of_tick)

@@ -174,21 +174,17 @@ impl Merge {
         &mut self,
         workers: &Workers,
         state: &mut State,
-        updates: &mut Updates,
+        updates: &Updates,
         changes: &mut Changes,
         counts: &mut Counts,
     ) {
         self.next_stamp();
         let (n, group) = (updates.len, self.group);
         let group_of = |(key, _): Pair| group.keys.divide(key) as usize;
-        self.sorter.group(
-            workers,
-            &mut updates.pairs,
-            n,
-            group.count,
-            group_of,
-            &mut self.starts,
-        );
+        let lists = updates.lists();
+        let grouped = self
+            .sorter
+            .group(workers, &lists, group.count, group_of, &mut self.starts);
         let parts = workers.parts_of(n, UPDATES_GRAIN);
         let cuts = cuts(&self.starts, parts);
         grow(&mut self.keys, n);
@@ -213,7 +209,7 @@ impl Merge {
         };
         let ledgers = self.ledgers.iter_mut().zip(&mut results);
         let shares = cuts.windows(2).zip(ledgers).map(|(cut, (ledger, result))| {
-            buffers.share(&updates.pairs, &fold, cut[0]..cut[1], ledger, result)
+            buffers.share(grouped, &fold, cut[0]..cut[1], ledger, result)
         });
         workers.run(shares.collect(), |share| fold.run(share));
 

@@ -77,10 +77,11 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         // Parts of the commands keep up to twice as many before they are joined.
         ("updates and their sort", updates * (16 + 16)),
         ("merged changes", updates * (8 + 2 * (6 + 6 * causes))),
-        // And where each entity was after the tick before.
+        // Pairs and their copy while entities are few, then entries; and where each entity was
+        // after the tick before.
         (
             "bucket index and its sort",
-            slots * (2 * 16 + 4 + 12 + 4 + 12),
+            slots * (16 + 20 + 4 + 12 + 4 + 12),
         ),
         ("clients' offsets and runs", clients * (8 + 4 + 24)),
         ("deliveries", limits.deliveries_per_tick * 2 * 4),

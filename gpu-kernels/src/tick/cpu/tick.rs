@@ -33,6 +33,7 @@ impl CpuBackend {
             &mut self.state,
             &self.index,
             commands,
+            self.trace.is_some(),
             out,
         );
         if let Some(trace) = &mut self.trace {
@@ -43,7 +44,7 @@ impl CpuBackend {
         self.merge.merge(
             &self.workers,
             &mut self.state,
-            &mut self.updates,
+            &self.updates,
             &mut out.changes,
             &mut out.counts,
         );

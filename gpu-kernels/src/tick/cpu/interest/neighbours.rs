@@ -11,7 +11,7 @@ use device::cpu::{Workers, grow, ranges, take};
 use device::plain::items_mut;
 
 /// A client's deliveries: a run of the index for each row of buckets, as (start,
-/// end). At the world's edge the last one is empty.
+/// end). At the world's edge one is empty.
 pub type Runs = [(u32, u32); 3];
 
 impl Interest {
@@ -44,17 +44,10 @@ impl Interest {
     }
 
     fn runs(&self, client: usize, input: Input<'_>) -> Runs {
-        let mut runs = Runs::default();
-        if let Some(place) = self.places(client, input.state).next() {
-            let mut rows = runs.iter_mut();
-            let block = input.index.block_of_neighbours(place.center);
-            input.index.each_range(block, |range| {
-                if let Some(run) = rows.next() {
-                    *run = (range.start as u32, range.end as u32);
-                }
-            });
-        }
-        runs
+        let place = self.places(client, input.state).next();
+        place.map_or(Runs::default(), |place| {
+            input.index.ranges_around(place.center)
+        })
     }
 
     pub(super) fn copy_neighbours(

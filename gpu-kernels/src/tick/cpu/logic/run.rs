@@ -22,14 +22,17 @@ pub struct Frozen<'a> {
 }
 
 impl Frozen<'_> {
-    /// Asks for what the entity of a command that comes soon has in memory.
+    /// Prefetches the words of a command that comes soon, and what its entity has in memory.
     #[inline]
     pub fn prefetch(&self, commands: TickCommands<'_>, n: usize) {
         if n < commands.len() {
-            let slot = commands.get(n).entity.slot.index();
+            let (command, words) = commands.with_all_words(n);
+            let slot = command.entity.slot.index();
+            prefetch(words, command.word_start as usize);
             prefetch(&self.state.rows, slot * self.state.columns);
             prefetch(self.state.slots.generations(), slot);
             prefetch(self.state.slots.states(), slot);
+            prefetch(self.state.slots.kinds(), slot);
         }
     }
 }
