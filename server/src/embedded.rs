@@ -320,6 +320,10 @@ impl EmbeddedShard {
                 ToShard::Inspect(_, answer) => {
                     let _ = answer.send((0, vec![]));
                 }
+                ToShard::Restart(_, done) => {
+                    // Only servers with sockets outlive a world.
+                    let _ = done.send(());
+                }
                 ToShard::Stop(reason) => {
                     for connection in self.connections.values_mut() {
                         let code = Close::Shutdown.code();

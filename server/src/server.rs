@@ -3,6 +3,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `options` | the options of a server |
+//! | [`held`] | a server without a world, whose clients stay connected |
 //! | `serving` | the port, its certificates, the shards, and the page for browsers |
 //! | [`world_data`] | a world in a folder: from its files to a world that runs |
 //! | `persistence` | the durability of a world: journal and checkpoints, a standby, and a lease |
@@ -47,17 +48,19 @@ use standby::trust::LinkKey;
 use tick::backend::{Started, start_backend};
 use tick::reload;
 use tick::tick_loop::traces::Traces;
-use tick::tick_loop::{FanOutMode, Parts, TickLoop};
+use tick::tick_loop::{FanOutMode, HeldShards, Parts, TickLoop};
 use tracing::{info, warn};
 use world_file::at_rate;
 
 use crate::version;
+use held::{HeldServer, Place};
 use persistence::{Durability, Followed};
-use serving::Frontend;
+use serving::{Bound, Frontend};
 use web::DashboardSources;
 
 mod bans;
 pub mod following;
+pub mod held;
 mod lists;
 mod mutes;
 mod options;
@@ -82,7 +85,11 @@ pub struct Server {
     backend_note: String,
     stats: Arc<Stats>,
     stop: Arc<AtomicBool>,
-    tick_thread: Option<JoinHandle<Result<()>>>,
+    tick_thread: Option<JoinHandle<Result<Option<HeldShards>>>>,
+    /// Whether the shards are to outlive the world.
+    holds: Arc<AtomicBool>,
+    /// What another world would need besides, in the same place.
+    place: Place,
     shards: Vec<JoinHandle<()>>,
     /// Until its end.
     audit: Option<Audit>,
@@ -118,7 +125,16 @@ impl Server {
     }
 
     /// The same with a lease that was taken for it.
-    pub fn start_with(mut options: ServerOptions, lease: Option<HeldLease>) -> Result<Server> {
+    pub fn start_with(options: ServerOptions, lease: Option<HeldLease>) -> Result<Server> {
+        Server::start_at(options, lease, None)
+    }
+
+    /// The same with the clients of a server before, if there was one.
+    fn start_at(
+        mut options: ServerOptions,
+        lease: Option<HeldLease>,
+        held: Option<HeldServer>,
+    ) -> Result<Server> {
         if options.world.schema.world.visible_max == 0 {
             bail!("world.visible_max: 0 is not allowed in a server; expected 1 to {VISIBLE_MAX}");
         }
@@ -145,13 +161,21 @@ impl Server {
         if options.data.is_none() && !options.world.persists.is_empty() {
             warn!("accounts keep nothing (`persist`): the world is in memory, not in a folder");
         }
-        let guard = start_guard(&options, stored.as_ref().map(|stored| &stored.folder))?;
+        let folder = stored.as_ref().map(|stored| &stored.folder);
+        let (guard, is_open) = match &held {
+            Some(held) => (held.guard.clone(), held.is_open.clone()),
+            None => (start_guard(&options, folder)?, Arc::default()),
+        };
         // The port answers as soon as its certificate is known.
-        let (readiness, metrics) = show_metrics(&options)?;
+        let (readiness, metrics) = show_metrics(&options, is_open)?;
         let is_open = &readiness.is_open;
+        let frontend = |folder: Option<&DataFolder>| match held {
+            Some(held) => Ok(held.frontend),
+            None => Frontend::start(&options, folder, &guard, is_open),
+        };
         let (started, frontend, kept) = match (stored, &options.data) {
             (Some(stored), Some(data)) => {
-                let frontend = Frontend::start(&options, Some(&stored.folder), &guard, is_open)?;
+                let frontend = frontend(Some(&stored.folder))?;
                 let mut started = start(&options.world)?;
                 let backend = &mut *started.backend;
                 let (folder, mut recovered) =
@@ -164,7 +188,7 @@ impl Server {
             }
             _ => {
                 let started = start(&options.world)?;
-                let frontend = Frontend::start(&options, None, &guard, is_open)?;
+                let frontend = frontend(None)?;
                 (started, frontend, None)
             }
         };
@@ -290,6 +314,7 @@ impl Server {
             reload::Watched {
                 folder: options.scripts.clone(),
                 file: options.world_file.clone(),
+                problems: options.problems.clone(),
             },
             world.clone(),
             started.backend.logic_compiler(),
@@ -297,17 +322,28 @@ impl Server {
         )?;
 
         let stats = Arc::new(Stats::new());
-        let recovered = kept.as_ref().map(|_| Arc::new(SessionWorld::new(world)));
+        let is_resumed = frontend.is_held;
+        let session = match (is_resumed, &kept) {
+            (true, _) => Arc::new(frontend.session.followed_by(world)),
+            // Its scripts may have changed since the checkpoint.
+            (false, Some(_)) => Arc::new(SessionWorld::new(world)),
+            (false, None) => frontend.session,
+        };
         let Frontend {
             address,
             page,
             certificate,
-            session,
             shards,
+            ..
         } = frontend;
         let (to_tick, orders) = mpsc::channel();
         let has_desk = options.admin.is_some() || page.is_some();
         let audit = options.audit.clone();
+        let place = Place {
+            page: page.as_ref().map(Bound::again).transpose()?,
+            guard: guard.clone(),
+            is_open: is_open.clone(),
+        };
         let desk = Desk::new(to_tick, guard, stats.clone(), audit.clone());
         let admin = match &options.admin {
             Some(path) => Some(port::open(path, desk.clone())?),
@@ -343,8 +379,7 @@ impl Server {
             operator: has_desk.then_some(orders),
             talk_filter: options.talk_filter,
             names: options.names,
-            // Its scripts may have changed since the checkpoint.
-            session: recovered.unwrap_or(session),
+            session,
             stats: stats.clone(),
             window,
             script_lines,
@@ -360,10 +395,15 @@ impl Server {
             address: Some(address.to_string()),
             ..Entry::default()
         });
+        if is_resumed {
+            tick_loop.restart_sessions()?;
+        }
         is_open.store(true, Ordering::Relaxed);
+        let holds = Arc::new(AtomicBool::new(false));
+        let is_to_hold = holds.clone();
         let tick_thread = std::thread::Builder::new()
             .name("tick".to_owned())
-            .spawn(move || tick_loop.run())
+            .spawn(move || tick_loop.run(&is_to_hold))
             .context("cannot start the tick thread")?;
         Ok(Server {
             address,
@@ -375,6 +415,8 @@ impl Server {
             stats,
             stop,
             tick_thread: Some(tick_thread),
+            holds,
+            place,
             shards: shards.threads,
             audit: Some(audit),
             _admin: admin,
@@ -449,14 +491,7 @@ impl Server {
     }
 
     fn end(&mut self) -> Result<()> {
-        self.stop.store(true, Ordering::Relaxed);
-        let ended = match self.tick_thread.take() {
-            Some(thread) => match thread.join() {
-                Ok(result) => result,
-                Err(_) => Err(anyhow!("the tick thread has failed")),
-            },
-            None => Ok(()),
-        };
+        let ended = self.end_world().map(drop);
         let mut have_ended = true;
         for shard in self.shards.drain(..) {
             have_ended &= shard.join().is_ok();
@@ -478,6 +513,18 @@ impl Server {
             false => ended.and(Err(anyhow!("a shard's thread has failed"))),
         }
     }
+
+    /// Ends the world. Returns the shards if they are to be held.
+    fn end_world(&mut self) -> Result<Option<HeldShards>> {
+        self.stop.store(true, Ordering::Relaxed);
+        match self.tick_thread.take() {
+            Some(thread) => match thread.join() {
+                Ok(result) => result,
+                Err(_) => Err(anyhow!("the tick thread has failed")),
+            },
+            None => Ok(None),
+        }
+    }
 }
 
 impl Drop for Server {
@@ -489,8 +536,9 @@ impl Drop for Server {
 
 /// Serves metrics if that is an option, from before a world is recovered.
 /// Also returns the address: its port may have been 0.
-fn show_metrics(options: &ServerOptions) -> Result<Shown> {
+fn show_metrics(options: &ServerOptions, is_open: Arc<AtomicBool>) -> Result<Shown> {
     let readiness = Readiness {
+        is_open,
         is_audit_failing: options.audit.failing(),
         ..Readiness::default()
     };

@@ -1,5 +1,6 @@
 //! A game is made, tested, and changed while it runs.
 
+use std::cell::RefCell;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -13,24 +14,30 @@ use shared::EntityId;
 
 use crate::common::folder::TestFolder;
 use crate::common::process::{signal, start_printing};
-use crate::common::{DEADLINE, free_address, myriad_binary, myriad_in, until_game};
+use crate::common::web_socket::{Socket, SocketGame};
+use crate::common::{DEADLINE, free_address, get, myriad_binary, myriad_in, until_game};
 
 /// `myriad dev`, and what it has printed so far.
 struct Dev {
     child: Child,
     printed: Arc<Mutex<String>>,
+    page: SocketAddr,
 }
 
 impl Dev {
     fn start(folder: &Path) -> Dev {
-        let page = free_address().to_string();
+        let page = free_address();
         let (child, printed) = start_printing(
             Command::new(myriad_binary())
                 .args(["dev", "game", "--bots", "3", "--backend", "cpu"])
-                .args(["--page", &page])
+                .args(["--page", &page.to_string()])
                 .current_dir(folder),
         );
-        Dev { child, printed }
+        Dev {
+            child,
+            printed,
+            page,
+        }
     }
 
     fn printed(&self) -> String {
@@ -42,6 +49,19 @@ impl Dev {
         while !self.printed().contains(text) {
             let printed = self.printed();
             assert!(begun.elapsed() < DEADLINE, "not printed: {text}\n{printed}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until the page shows problems with both of these texts.
+    fn until_shown(&self, text: &str, other: &str) {
+        let begun = Instant::now();
+        loop {
+            let shown = get(self.page, "/problems.json");
+            if shown.contains(text) && shown.contains(other) {
+                return;
+            }
+            assert!(begun.elapsed() < DEADLINE, "not shown: {text}\n{shown}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -140,18 +160,39 @@ fn saved_files_take_effect_and_players_stay_who_they_are() {
     let entity = until(&mut game, "the player joins", own);
     game.command_named("move", &[1.0, 0.0]).expect("a command");
 
-    // The world gets an attribute and more slimes, and the player comes back.
+    let mut on_page = SocketGame::new(Socket::open(dev.page, None));
+    on_page.play_until("a page joins", |of| {
+        of.game.view().is_some_and(|view| view.own().is_some())
+    });
+    let on_page = std::thread::spawn(move || {
+        // It fails where the connection ends.
+        on_page.play_until("the page has the attribute", |of| {
+            let view = of.game.view().filter(|_| of.game.is_playing());
+            view.is_some_and(|view| view.schema().column("luck").is_some())
+        });
+    });
+
+    // The world gets an attribute, and the player goes on over the same connection.
     let world = folder.join("game/world.toml");
     let score = "{ name = \"score\",";
     let luck = "{ name = \"luck\", type = \"i32\", default = 7, audience = \"state\" },\n";
     change(&world, score, &format!("{luck}{score}"));
+    let seen = RefCell::new(vec![]);
     let came = until(&mut game, "the player comes back", |_, events| {
+        seen.borrow_mut().extend_from_slice(events);
         events.iter().find_map(|event| match event {
             Event::Resumed(entity) | Event::Welcomed(entity) => Some(*entity),
             _ => None,
         })
     });
     assert_eq!(came, entity);
+    let seen = seen.into_inner();
+    let is_lost = seen.iter().any(|event| matches!(event, Event::Lost { .. }));
+    assert!(
+        !is_lost && seen.contains(&Event::InterfaceChanged),
+        "{seen:?}"
+    );
+    on_page.join().expect("the page keeps its connection");
     let luck = until(&mut game, "it has the attribute", |game, _| {
         game.value(entity, "luck").ok()
     });
@@ -163,7 +204,11 @@ fn saved_files_take_effect_and_players_stay_who_they_are() {
     fs::write(&world, format!("{right}nonsense = 3\n")).expect("a file");
     dev.until_printed("the world keeps game/world.toml as it was");
     assert!(dev.printed().contains("unknown key `nonsense`"));
+    dev.until_shown("game/world.toml:", "unknown key `nonsense`");
     fs::write(&world, &right).expect("a file");
+    dev.until_shown("[]", "");
+    let page = get(dev.page, "/");
+    assert!(page.contains("problems.js"), "{page}");
 
     // A script takes effect without a break.
     change(
@@ -187,6 +232,14 @@ fn saved_files_take_effect_and_players_stay_who_they_are() {
         "tke(gem)",
     );
     dev.until_printed("did you mean `take`");
+    dev.until_shown("gatherer.rs:", "did you mean `take`");
+    // A script with a problem is shown with its place, too.
+    change(
+        &folder.join("game/logic/slimes.rs"),
+        "me.luck += 1;",
+        "me.lck += 1;",
+    );
+    dev.until_shown("slimes.rs:", "luck");
     game.leave();
     signal(&dev.child, "-INT");
     assert!(dev.child.wait().expect("it ends").success());

@@ -42,11 +42,11 @@ pub const ALPN: &[u8] = b"myriad/1";
 /// What clients and servers of this [`PROTOCOL_VERSION`] prefer to [`ALPN`]: a first packet says so,
 /// so that servers of several versions can be behind one address. Without it in common, a server
 /// answers by [`ALPN`] and says which version it has.
-pub const VERSION_ALPN: &[u8] = b"myriad/1.15";
+pub const VERSION_ALPN: &[u8] = b"myriad/1.16";
 /// Both, what is preferred first.
 pub const ALPNS: [&[u8]; 2] = [VERSION_ALPN, ALPN];
 /// Changes whenever an old client could misread what a new server sends.
-pub const PROTOCOL_VERSION: u16 = 15;
+pub const PROTOCOL_VERSION: u16 = 16;
 /// The most bytes of a datagram: fits every path that QUIC itself accepts.
 pub const DATAGRAM_BYTES_MAX: usize = 1_050;
 /// The most bytes of a frame of the reliable stream, without its length prefix.

@@ -21,6 +21,11 @@ impl FrameReader {
         }
     }
 
+    /// From now on messages may have so many bytes.
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Appends bytes in the order in which they arrived.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.start);

@@ -485,12 +485,7 @@ impl Game {
         handler: &mut dyn EventHandler,
     ) -> Result<(), DecodeError> {
         match &mut self.stage {
-            Stage::Greeting { handshake, .. } => {
-                if let Some(welcomed) = handshake.handle_stream(bytes)? {
-                    self.welcome(welcomed, now, handler)?;
-                }
-                Ok(())
-            }
+            Stage::Greeting { .. } => self.greet(bytes, now, handler),
             Stage::Playing { link } => {
                 link.receive(now);
                 let Some(world) = &mut self.world else {
@@ -498,6 +493,16 @@ impl Game {
                 };
                 let epoch = world.session.commands_epoch();
                 world.handle_stream(bytes, handler)?;
+                if let Some((reader, requests)) = world.session.take_restart() {
+                    self.patience = self.options.connect_timeout;
+                    self.stage = Stage::Greeting {
+                        handshake: Handshake::again(reader, requests),
+                        sent: 0,
+                        until: now + self.patience,
+                    };
+                    // The welcome may have come with it.
+                    return self.greet(&[], now, handler);
+                }
                 let is_changed = world.session.commands_epoch() != epoch;
                 self.route.set_standby(world.session.standby());
                 let checked = match is_changed {
@@ -580,6 +585,22 @@ impl Game {
         let datagram = world.unsent_for(meant)?;
         world.note_sent(None, now);
         Some(datagram)
+    }
+
+    /// Reads bytes of a stream on which a welcome comes next.
+    fn greet(
+        &mut self,
+        bytes: &[u8],
+        now: Duration,
+        handler: &mut dyn EventHandler,
+    ) -> Result<(), DecodeError> {
+        let Stage::Greeting { handshake, .. } = &mut self.stage else {
+            return Ok(());
+        };
+        match handshake.handle_stream(bytes)? {
+            Some(welcomed) => self.welcome(welcomed, now, handler),
+            None => Ok(()),
+        }
     }
 
     fn welcome(

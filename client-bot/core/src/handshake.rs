@@ -4,6 +4,7 @@ use shared::wire::control::{Hello, Ticket, WELCOME_BYTES_MAX, Welcome};
 use shared::wire::{DecodeError, PROTOCOL_VERSION, codec};
 
 use crate::frame::FrameReader;
+use crate::request::RequestQueue;
 use crate::session::Session;
 
 /// A client that is not welcomed yet.
@@ -14,6 +15,8 @@ use crate::session::Session;
 pub struct Handshake {
     hello: Vec<u8>,
     reader: FrameReader,
+    /// Of the session before on the same stream, if there was one.
+    requests: Option<RequestQueue>,
 }
 
 /// The content of the server's welcome.
@@ -38,6 +41,19 @@ impl Handshake {
         Handshake {
             hello: bytes,
             reader: FrameReader::new(WELCOME_BYTES_MAX),
+            requests: None,
+        }
+    }
+
+    /// The handshake of a session that the server begins anew: it has no hello. `reader`
+    /// has what came behind the message that said so; `requests` are those of the session before,
+    /// which may be on their way.
+    pub(crate) fn again(mut reader: FrameReader, requests: RequestQueue) -> Handshake {
+        reader.set_limit(WELCOME_BYTES_MAX);
+        Handshake {
+            hello: vec![],
+            reader,
+            requests: Some(requests),
         }
     }
 
@@ -57,7 +73,10 @@ impl Handshake {
             return Ok(None);
         };
         let welcome = Welcome::decode(frame)?;
-        let session = Session::new(&welcome)?;
+        let mut session = Session::new(&welcome)?;
+        if let Some(requests) = self.requests.take() {
+            session.continue_requests(requests);
+        }
         let reader = std::mem::replace(&mut self.reader, FrameReader::new(WELCOME_BYTES_MAX));
         Ok(Some(Welcomed {
             welcome,

@@ -30,6 +30,8 @@ pub struct Session {
     frames: FrameReader,
     commands: CommandQueue,
     requests: RequestQueue,
+    /// A welcome comes next, with which the server begins the session anew.
+    is_restarting: bool,
     /// The acknowledgement of the last datagram to the server.
     acknowledged: Acknowledgement,
     command_codec: CommandCodec,
@@ -70,6 +72,7 @@ impl Session {
             frames: FrameReader::new(FRAME_BYTES_MAX),
             commands: CommandQueue::new(),
             requests: RequestQueue::new(),
+            is_restarting: false,
             command_codec: CommandCodec::new(schema, welcome.commands_epoch),
             movement_codec,
             stream_codec: StreamCodec::new(schema),
@@ -166,6 +169,10 @@ impl Session {
                 match message {
                     Message::Interface(interface) => self.change_interface(interface)?,
                     Message::Standby(address) => self.standby = address,
+                    Message::Restart => {
+                        self.is_restarting = true;
+                        return Ok(());
+                    }
                     Message::Refused {
                         first_low,
                         count,
@@ -184,6 +191,21 @@ impl Session {
 }
 
 impl Session {
+    /// What the session leaves to the next one once the server begins it anew: a welcome comes next
+    /// on the stream, and this session is of no more use.
+    pub(crate) fn take_restart(&mut self) -> Option<(FrameReader, RequestQueue)> {
+        std::mem::take(&mut self.is_restarting).then(|| {
+            let frames = std::mem::replace(&mut self.frames, FrameReader::new(FRAME_BYTES_MAX));
+            let requests = std::mem::replace(&mut self.requests, RequestQueue::new());
+            (frames, requests)
+        })
+    }
+
+    /// Continues the requests of the session before on the same stream.
+    pub(crate) fn continue_requests(&mut self, requests: RequestQueue) {
+        self.requests = requests;
+    }
+
     /// The commands that had no effect; `None` if there were none of these numbers.
     fn refused(&self, first_low: u16, count: u32, reason: Refusal) -> Option<RefusedRun> {
         let next = self.commands.next_sequence();

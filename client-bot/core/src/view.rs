@@ -397,6 +397,7 @@ impl View {
             | Message::Refused { .. }
             | Message::Interface(_)
             | Message::Standby(_)
+            | Message::Restart
             | Message::Talk(_) => {}
         }
     }

@@ -153,6 +153,9 @@ class Client(QuicConnectionProtocol):
                 self.messages.append((name, content))
                 if name == "interface":
                     self.change_interface(content)
+                if name == "restart":
+                    # A welcome comes next.
+                    self.is_welcome, self.commands, self.sequence = False, [], 0
         else:
             self.welcome = Serial(message).read(WELCOME)
             self.check_bindings(self.welcome["schema"])

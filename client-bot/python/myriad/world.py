@@ -129,6 +129,8 @@ class World:
                 return "refused", {"first_low": first, "count": count, "reason": reasons[reason]}
             case 11:
                 return "standby", {"address": bits.bytes(8).decode()}
+            case 12:
+                return "restart", {}
             case 14:
                 return "name", {"slot": self.slot(bits), "name": bits.bytes(6).decode()}
             case 15:

@@ -6,7 +6,7 @@ use script::diagnostic::draw;
 use script::interpreter::{Interpreter, World};
 use script::{Play, Problem};
 use shared::world::logic::Text;
-use shared::{Schema, Slot};
+use shared::{Schema, Slot, Tick};
 
 use super::{Behaviour, Dice, Input};
 
@@ -32,6 +32,10 @@ pub struct Scripted {
     play: Arc<Play>,
     interpreter: Interpreter,
     seed: u64,
+    /// What the last run left to the next one.
+    memory: Vec<i32>,
+    /// The tick of the last run, and for how many ticks from it on the bot pauses.
+    paused: (Tick, u32),
     /// Whether a run has used up its budget.
     has_overrun: bool,
 }
@@ -39,7 +43,9 @@ pub struct Scripted {
 impl Scripted {
     pub fn new(play: Arc<Play>, dice: &mut Dice) -> Scripted {
         Scripted {
+            memory: play.memory(),
             play,
+            paused: (Tick(0), 0),
             interpreter: Interpreter::default(),
             seed: dice.below(usize::MAX) as u64,
             has_overrun: false,
@@ -51,10 +57,16 @@ impl Behaviour for Scripted {
     fn act(&mut self, view: &View, _dice: &mut Dice, input: &mut Input) {
         let Some(own) = view.own() else { return };
         let (now, seen) = ((view.newest(), own.id), Seen(view));
-        let run = self.play.act(&mut self.interpreter, &seen, now, self.seed);
-        match run {
-            Ok(sent) => {
-                for sent in sent {
+        let (from, ticks) = self.paused;
+        // The ticks of a world that began anew are smaller.
+        if now.0.0.wrapping_sub(from.0) < u64::from(ticks) {
+            return;
+        }
+        let (interpreter, memory) = (&mut self.interpreter, &mut self.memory);
+        match self.play.act(interpreter, &seen, now, self.seed, memory) {
+            Ok(turn) => {
+                self.paused = (now.0, turn.pause);
+                for sent in turn.sent {
                     input.command(sent.command, &sent.words);
                 }
             }

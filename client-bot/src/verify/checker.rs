@@ -201,6 +201,7 @@ impl Checker {
             | Message::Refused { .. }
             | Message::Interface(_)
             | Message::Standby(_)
+            | Message::Restart
             | Message::Name { .. }
             | Message::Talk(_) => {}
         }

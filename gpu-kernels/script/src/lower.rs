@@ -8,7 +8,7 @@
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, scheduled commands, notifications |
 //! | `atomic` | what only atomic commands have |
-//! | `send` | commands that a client sends |
+//! | `send` | commands that a client sends, and its pauses |
 //! | `testing` | what only tests do |
 //! | `sites` | where the instructions come from, for those who look at them |
 //! | `constant` | constants, with what the world file sets |
@@ -40,13 +40,13 @@ use atomic::Atomic;
 
 use crate::arith;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Binary, Code, Inst, Operand, Reg, Unary};
+use crate::ir::{Binary, Code, Inst, Notify, Operand, Reg, Unary};
 use crate::parse::Function;
 use crate::types::{Type, Value};
 use crate::unit::Unit;
 
 pub use constant::constant;
-pub use send::SEND;
+pub use send::{PAUSE, PAUSED, SEND};
 use sites::{Site, Sited};
 pub use statement::{is_change, is_comparison, strip};
 
@@ -229,7 +229,9 @@ impl<'a> Lower<'a> {
         lower.finish_function(function)
     }
 
-    /// The instructions of `fn act()`, in which `me` is the client's entity.
+    /// The instructions of `fn act()`, in which `me` is the client's entity. Its parameters are what
+    /// the client remembers: words of the run. What they are at its end comes out as notifications,
+    /// each of the number of its first word.
     pub fn act(
         unit: &'a Unit<'a>,
         file: usize,
@@ -240,10 +242,27 @@ impl<'a> Lower<'a> {
         let slot = lower.set(Inst::Actor);
         lower.me = Some(slot);
         lower.bind("me", Value::scalar(Type::Entity, slot), false);
-        Ok(lower.finish_function(function)?.finish().0)
+        let (mut word, mut memory) = (0, vec![]);
+        for parameter in &function.parameters {
+            let first = word;
+            let value = lower.word(parameter.ty, &mut word);
+            lower.bind(&parameter.name, value, true);
+            let local = lower.local(&parameter.name);
+            memory.extend(local.map(|local| (first, local.value)));
+        }
+        Ok(lower.finish_with(function, &memory)?.finish().0)
     }
 
-    fn finish_function(mut self, function: &'a Function) -> Result<Lower<'a>, Vec<Diagnostic>> {
+    fn finish_function(self, function: &'a Function) -> Result<Lower<'a>, Vec<Diagnostic>> {
+        self.finish_with(function, &[])
+    }
+
+    /// The same, where values come out at the end, each with its number.
+    fn finish_with(
+        mut self,
+        function: &'a Function,
+        memory: &[(u16, Value)],
+    ) -> Result<Lower<'a>, Vec<Diagnostic>> {
         let result = self.body(&function.body, function.result);
         if let Err(problem) = result {
             self.problems.push(*problem);
@@ -253,6 +272,16 @@ impl<'a> Lower<'a> {
         }
         let exit = self.frames[0].exit;
         self.place(exit);
+        for &(kind, value) in memory {
+            let mut words = vec![];
+            self.words(value, &mut words);
+            self.emit(Inst::Notify(Notify {
+                kind,
+                source: None,
+                area: None,
+                words,
+            }));
+        }
         self.emit(Inst::End);
         if let Some(refuse) = self.atomic.as_ref().map(|atomic| atomic.refuse) {
             self.place(refuse);

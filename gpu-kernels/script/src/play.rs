@@ -1,4 +1,5 @@
-//! What a client does, as a script: `fn act()` in the language of commands.
+//! What a client does, as a script: `fn act()` in the language of commands. Parameters of `act` are
+//! what the client remembers from one run to the next.
 //!
 //! `me` is the client's entity. The world is what the client was sent, and its only
 //! effects are commands that are sent: `send(strike(target))`, with the arguments of the
@@ -6,15 +7,15 @@
 
 use shared::world::logic::{Budget, Constants, Numbers, Text};
 use shared::world::symbols::Symbols;
-use shared::{CommandKind, EntityId, Schema, Slot, Tick};
+use shared::{CommandKind, EntityId, EntityRef, Schema, Slot, Tick};
 
 use crate::arith::Random;
 use crate::diagnostic::Problem;
 use crate::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use crate::ir::Code;
 use crate::logic::with_stack;
-use crate::lower::{Lower, SEND, constant};
-use crate::parse::{File, Function, Item};
+use crate::lower::{Lower, PAUSE, PAUSED, SEND, constant};
+use crate::parse::{File, Function, Item, Parameter};
 use crate::types::Type;
 use crate::unit::Unit;
 
@@ -23,6 +24,8 @@ use crate::unit::Unit;
 pub struct Play {
     code: Code,
     space: Space,
+    /// What a client remembers before its first run.
+    memory: Vec<i32>,
 }
 
 /// A command that a play sends.
@@ -33,45 +36,74 @@ pub struct Sent {
     pub words: Vec<i32>,
 }
 
+/// What a client does in a tick.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    pub sent: Vec<Sent>,
+    /// For how many ticks from this one on it is not to be run; 0: it does not pause.
+    pub pause: u32,
+}
+
 impl Play {
+    /// What a client remembers before its first run: zeros, `false`, and nobody.
+    pub fn memory(&self) -> Vec<i32> {
+        self.memory.clone()
+    }
+
     /// Compiles a text for clients of a world, by the schema that they are welcomed with.
     pub fn compile(schema: &Schema, text: &Text) -> Result<Play, Vec<Problem>> {
         with_stack(|| compile(schema, text))
     }
 
-    /// Runs it once and gives the commands to send. `me` lives in `world`. A run beyond the
-    /// budget, which is that of worlds, sends nothing.
+    /// Runs it once. `me` lives in `world`; `memory` is what the run before left. A run beyond the
+    /// budget, which is that of worlds, sends and remembers nothing.
     pub fn act(
         &self,
         interpreter: &mut Interpreter,
         world: &impl World,
         (tick, me): (Tick, EntityId),
         seed: u64,
-    ) -> Result<Vec<Sent>, NoEffect> {
+        memory: &mut Vec<i32>,
+    ) -> Result<Turn, NoEffect> {
         let invocation = Invocation {
             tick,
             entity: me,
-            words: &[],
+            words: memory,
             random: Random::new(seed, tick, me, 0, 0),
         };
-        let mut sent = Outbox(vec![]);
-        interpreter.run(&self.code, &self.space, world, &invocation, &mut sent)?;
-        Ok(sent.0)
+        let mut outbox = Outbox {
+            turn: Turn::default(),
+            memory: memory.clone(),
+        };
+        interpreter.run(&self.code, &self.space, world, &invocation, &mut outbox)?;
+        *memory = outbox.memory;
+        Ok(outbox.turn)
     }
 }
 
-struct Outbox(Vec<Sent>);
+struct Outbox {
+    turn: Turn,
+    memory: Vec<i32>,
+}
 
 impl Outgoing for Outbox {
-    fn after(&mut self, _ticks: u32, _entity: EntityId, kind: u16, words: &[i32]) {
-        self.0.push(Sent {
-            command: CommandKind(kind),
-            words: words.to_vec(),
-        });
+    fn after(&mut self, ticks: u32, _entity: EntityId, kind: u16, words: &[i32]) {
+        match kind {
+            PAUSED => self.turn.pause = self.turn.pause.max(ticks),
+            kind => self.turn.sent.push(Sent {
+                command: CommandKind(kind),
+                words: words.to_vec(),
+            }),
+        }
     }
 
-    // The compiler rejects these, and updates.
-    fn notify(&mut self, _: u16, _: EntityId, _: Option<([i32; 3], i32)>, _: &[i32]) {}
+    // What is remembered. The compiler rejects others, and updates.
+    fn notify(&mut self, first: u16, _: EntityId, _: Option<([i32; 3], i32)>, words: &[i32]) {
+        let place = usize::from(first);
+        if let Some(memory) = self.memory.get_mut(place..place + words.len()) {
+            memory.copy_from_slice(words);
+        }
+    }
 }
 
 impl Effects for Outbox {
@@ -99,14 +131,17 @@ fn compile(schema: &Schema, text: &Text) -> Result<Play, Vec<Problem>> {
     for (file, item) in unit.constants() {
         let _ = constant(unit, file, &item.name);
     }
-    let mut code = Code::default();
+    let (mut code, mut memory) = (Code::default(), vec![]);
     for (file, function) in unit.helpers() {
         let lowered = match function.name == ACT {
             true => Lower::act(unit, file, function),
             false => Lower::function(unit, file, function),
         };
         match lowered {
-            Ok(lowered) if function.name == ACT => code = lowered,
+            Ok(lowered) if function.name == ACT => {
+                code = lowered;
+                memory = empty(function, schema.dimensions());
+            }
             Ok(_) => {}
             Err(problems) => problems.into_iter().for_each(|problem| unit.note(problem)),
         }
@@ -126,6 +161,7 @@ fn compile(schema: &Schema, text: &Text) -> Result<Play, Vec<Problem>> {
             size,
             budget: Budget::default(),
         },
+        memory,
     })
 }
 
@@ -140,22 +176,19 @@ fn check_items(unit: &Unit<'_>) {
                 let label = "commands are a world's; remove `#[command]`";
                 note(function.span, "a client has no commands of its own", label);
             }
-            Item::Function(function) if function.name == SEND => {
-                note(
-                    function.span,
-                    "`send` is a built-in name",
-                    "expected another one",
-                );
+            Item::Function(function) if [SEND, PAUSE].contains(&&*function.name) => {
+                let message = format!("`{}` is a built-in name", function.name);
+                note(function.span, &message, "expected another one");
             }
             Item::Function(function) if function.name == ACT => {
                 has_act = true;
-                if !is_plain(function) {
-                    let label = "expected `fn act()`: `me` is known in it";
-                    note(
-                        function.span,
-                        "`act` takes nothing and gives nothing",
-                        label,
-                    );
+                if function.result != Type::Unit {
+                    note(function.span, "`act` gives nothing", "expected `fn act()`");
+                }
+                for parameter in &function.parameters {
+                    if let Some((message, label)) = forgotten(parameter) {
+                        note(parameter.span, &message, label);
+                    }
                 }
             }
             Item::Notification(item) => {
@@ -176,8 +209,36 @@ fn check_items(unit: &Unit<'_>) {
     }
 }
 
-fn is_plain(function: &Function) -> bool {
-    function.parameters.is_empty() && function.result == Type::Unit
+/// Why a parameter of `act` can't be remembered, and what is expected.
+fn forgotten(parameter: &Parameter) -> Option<(String, &'static str)> {
+    let name = &parameter.name;
+    if name == "me" {
+        let label = "expected `fn act()`: `me` is known in it";
+        return Some(("`me` is the client's own entity".to_owned(), label));
+    }
+    if !matches!(
+        parameter.ty,
+        Type::Int | Type::Fixed | Type::Bool | Type::Entity | Type::Point
+    ) {
+        let message = format!("`{name}` can't be remembered");
+        return Some((message, "expected i32, Fixed, bool, Entity or Point"));
+    }
+    (!parameter.is_mutable).then(|| {
+        let message = format!("`{name}` is remembered, and would never change");
+        (message, "write `mut` before it")
+    })
+}
+
+/// The words of the parameters of `act` before its first run.
+fn empty(function: &Function, dimensions: usize) -> Vec<i32> {
+    let words = function.parameters.iter().flat_map(|parameter| {
+        let word = match parameter.ty {
+            Type::Entity => EntityRef::NONE.0,
+            _ => 0,
+        };
+        vec![word; parameter.ty.width(dimensions)]
+    });
+    words.collect()
 }
 
 /// The function that is run.

@@ -167,6 +167,12 @@ impl Inbox {
         append(&mut self.commands, command, words);
     }
 
+    /// Drops all input, also that for later ticks: it is of a world whose place another one takes.
+    pub fn clear(&mut self) {
+        self.reset();
+        self.later.clear();
+    }
+
     /// Empties it for another tick, keeping its memory.
     pub fn reset(&mut self) {
         self.changes.clear();

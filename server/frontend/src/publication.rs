@@ -94,6 +94,9 @@ pub enum ToShard {
     Tick(Arc<Publication>),
     /// Report on the connections of these sessions, or of all.
     Inspect(Option<Vec<SessionId>>, Sender<ShardLinks>),
+    /// Another world has taken the place of the one before: begin every session anew over its
+    /// connection, then answer.
+    Restart(Arc<SessionWorld>, Sender<()>),
     /// Close every connection with this reason, and end.
     Stop(String),
 }

@@ -2,12 +2,13 @@
 //! one tick is in fan-out.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, TryRecvError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, TryRecvError, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
 use super::publication::{FanOutReport, Publication, ShardLinks, ToShard};
+use crate::SessionWorld;
 use crate::inbox::SessionKey;
 
 /// The channels to the shards. `T` is the tick thread's record of a tick until its fan-out is
@@ -151,6 +152,28 @@ impl<T> ShardChannels<T> {
                     .is_ok()
         });
         reached.count()
+    }
+
+    /// Lets all shards begin their sessions anew in another world, and waits until they have.
+    pub fn restart(&self, world: &Arc<SessionWorld>) -> Result<()> {
+        let (done, answers) = channel();
+        for (number, shard) in self.senders.iter().enumerate() {
+            let message = ToShard::Restart(world.clone(), done.clone());
+            if shard.send(message).is_err() {
+                bail!("shard {number} has ended");
+            }
+        }
+        for _ in &self.senders {
+            answers
+                .recv_timeout(SHARD_PATIENCE)
+                .context("a shard does not answer")?;
+        }
+        Ok(())
+    }
+
+    /// The ends of the channels, for another tick thread.
+    pub fn into_ends(self) -> (Vec<ShardSender>, Receiver<FanOutReport>) {
+        (self.senders, self.reports)
     }
 
     /// Ends all shards. They finish their fan-out first.

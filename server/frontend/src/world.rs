@@ -42,6 +42,15 @@ impl SessionWorld {
         }
     }
 
+    /// Another world that takes the place of this one, for the same connections: datagrams that
+    /// clients sent before they knew are outdated.
+    pub fn followed_by(&self, config: &WorldConfig) -> SessionWorld {
+        SessionWorld {
+            commands: self.commands.next(&config.schema),
+            ..SessionWorld::new(config)
+        }
+    }
+
     /// How often a client may give a command in a tick; 0: no limit.
     pub fn per_tick(&self, kind: CommandKind) -> u8 {
         let most = self.per_tick.get(usize::from(kind.id()));

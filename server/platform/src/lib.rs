@@ -7,6 +7,7 @@
 //! | [`metrics`] | figures for people and for Prometheus |
 //! | [`http`] | small HTTP ports |
 //! | [`rate_limit`] | so much at once, and then an even rate |
+//! | [`problems`] | the problems of a game's files, for those who change it while it runs |
 //! | [`private`] | files that only the server's user may read |
 //! | [`reach`] | TCP connections to whichever address of a name answers |
 //! | [`tls`] | certificates that this machine trusts |
@@ -22,6 +23,7 @@ pub mod http;
 pub mod log;
 pub mod metrics;
 pub mod private;
+pub mod problems;
 pub mod rate_limit;
 pub mod reach;
 pub mod renewal;

@@ -40,9 +40,11 @@ use frontend::SessionWorld;
 use frontend::publication::ViewStatus;
 use frontend::talk_budget::TalkBudget;
 use frontend::welcome::OwnWelcome;
+use shared::wire::bits::BitWriter;
 use shared::wire::commands::Acknowledgement;
 use shared::wire::control::Ticket;
 use shared::wire::request::Answer;
+use shared::wire::stream::StreamCodec;
 use shared::wire::talk::Talk;
 use shared::{ClientRow, EntityId, Limits, Tick};
 
@@ -66,6 +68,8 @@ pub struct Session {
     /// The client's new entity has not been sent to it yet.
     is_reborn: bool,
     is_ending: bool,
+    /// It has begun anew, and its client waits for another welcome.
+    is_restarting: bool,
     acknowledgement: Acknowledgement,
     movement: PendingMovement,
     /// Entities whose enters are deferred.
@@ -118,6 +122,7 @@ impl Session {
             standby: Arc::default(),
             is_reborn: false,
             is_ending: false,
+            is_restarting: false,
             acknowledgement: Acknowledgement::default(),
             movement: PendingMovement::default(),
             enters: Backlog::default(),
@@ -178,6 +183,7 @@ impl Session {
         standby: &Arc<str>,
     ) {
         self.player = Some(player);
+        self.is_restarting = false;
         self.standby = standby.clone();
         self.acknowledgement.newest = tick;
         self.stream.push_welcome(world.welcome.parts(&OwnWelcome {
@@ -188,6 +194,30 @@ impl Session {
             resumed,
             standby,
         }));
+    }
+
+    /// Begins the session anew over the same connection: the client, if it was welcomed, waits for
+    /// another welcome from here on. `codec` is that of the world before, `limits` of the one that
+    /// follows.
+    pub fn restart(&mut self, codec: &StreamCodec, tick: Tick, limits: &Limits) {
+        if self.player.is_some() {
+            let mut writer = BitWriter::default();
+            codec.begin(&mut writer, tick);
+            codec.restart(&mut writer);
+            self.stream.push_frame(tick, codec, &mut writer);
+        }
+        let mut again = Session {
+            is_ending: self.is_ending,
+            is_restarting: self.is_restarting || self.player.is_some(),
+            ..Session::new(limits)
+        };
+        again.stream.push_welcome(self.stream.take_unsent());
+        *self = again;
+    }
+
+    /// Whether it has begun anew, and its client waits for another welcome.
+    pub fn is_restarting(&self) -> bool {
+        self.is_restarting
     }
 
     /// Gives the client another entity in place of the one that died.

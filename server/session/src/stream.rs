@@ -91,6 +91,14 @@ impl OutStream {
         sent
     }
 
+    /// Takes all unsent bytes, for the stream of a session that begins anew behind them.
+    pub fn take_unsent(&mut self) -> impl Iterator<Item = Bytes> + use<> {
+        let welcome = std::mem::take(&mut self.welcome);
+        welcome
+            .into_iter()
+            .chain([std::mem::take(&mut self.unsent).into()])
+    }
+
     /// The client has acknowledged the frames up to this tick.
     pub fn acknowledge(&mut self, tick: Tick) {
         while self.frames.front().is_some_and(|frame| frame.tick <= tick) {

@@ -1,9 +1,9 @@
 //! `myriad dev`: runs a game while it is written. Saved scripts take effect in the running server;
-//! for a saved world file, the world is migrated and its server starts again, at the same
-//! addresses: clients come back as the same entities.
+//! for a saved world file, the world is migrated, and clients come back as the same entities over
+//! the connections that they have.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use durability::differences;
 use durability::level::Level;
 use durability::migration::MigrationOptions;
 use platform::metrics::machine;
+use platform::problems::{Of, Problems};
 use shared::WorldConfig;
 use shared::world::logic::Text;
 use tick::backend::BackendOptions;
@@ -68,7 +69,9 @@ struct RunningGame<'a> {
     /// Its folder of scripts, which the server watches.
     scripts: Option<PathBuf>,
     data: Scratch,
-    /// `None` only while it starts again.
+    /// Of the files as they were tried last, for the page.
+    problems: Problems,
+    /// `None` only while the world is changed.
     server: Option<Server>,
     /// The addresses of clients and of the page, which stay.
     listen: SocketAddr,
@@ -109,6 +112,7 @@ impl<'a> RunningGame<'a> {
             world,
             scripts,
             data: Scratch(std::env::temp_dir().join(name)),
+            problems: Problems::default(),
             server: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             page: arguments.page,
@@ -118,7 +122,7 @@ impl<'a> RunningGame<'a> {
                 play: None,
             },
         };
-        let server = game.server()?;
+        let server = Server::start(game.options())?;
         game.listen = server.address();
         game.page = server.page().unwrap_or(arguments.page);
         game.server = Some(server);
@@ -144,12 +148,13 @@ impl<'a> RunningGame<'a> {
         );
     }
 
-    /// A server of the world as it is in the folder of its data.
-    fn server(&self) -> Result<Server> {
-        Server::start(ServerOptions {
+    /// For a server of the world as it is in the folder of its data.
+    fn options(&self) -> ServerOptions {
+        ServerOptions {
             listen: self.listen,
             scripts: self.scripts.clone(),
             backend: self.arguments.backend,
+            problems: Some(self.problems.clone()),
             web: Some(WebServing::at(self.page)),
             data: Some(DataOptions {
                 // It ends with this program.
@@ -157,7 +162,7 @@ impl<'a> RunningGame<'a> {
                 ..DataOptions::new(&self.data.0)
             }),
             ..ServerOptions::local(self.world.clone())
-        })
+        }
     }
 
     /// Tries the files that have changed.
@@ -189,28 +194,31 @@ impl<'a> RunningGame<'a> {
             Err(problems) => {
                 note!("{problems:#}");
                 note!("the world keeps {show} as it was");
+                self.problems.set(Of::World, format!("{problems:#}"));
                 return Ok(());
             }
         };
+        self.problems.clear(Of::World);
         let changes = differences::of_all(&self.world, &loaded.world);
         if changes.is_empty() && loaded.scripts == self.scripts {
             return Ok(());
         }
         let begun = Instant::now();
         self.stop_bots();
-        if let Some(server) = self.server.take() {
-            server.stop()?;
-        }
-        self.wait_for_page();
+        let Some(server) = self.server.take() else {
+            return Ok(());
+        };
+        let held = server.hold()?;
         let before = std::mem::replace(&mut self.world, loaded.world);
         let scripts = std::mem::replace(&mut self.scripts, loaded.scripts);
         let migrated = self.migrate();
         if let Err(reason) = &migrated {
             note!("{show}: {reason:#}");
             note!("the world keeps {show} as it was");
+            self.problems.set(Of::World, format!("{show}: {reason:#}"));
             (self.world, self.scripts) = (before, scripts);
         }
-        let server = self.server();
+        let server = Server::resume(held, self.options());
         self.server = Some(server.with_context(|| format!("the world of {show} can't run"))?);
         self.start_bots();
         if migrated.is_ok() {
@@ -219,14 +227,6 @@ impl<'a> RunningGame<'a> {
             say!("{show} is in force after {seconds:.1} s");
         }
         Ok(())
-    }
-
-    /// Waits until the page of the server before is closed, which is a moment after its end.
-    fn wait_for_page(&self) {
-        let begun = Instant::now();
-        while TcpListener::bind(self.page).is_err() && begun.elapsed() < PAGE_WAIT {
-            std::thread::sleep(PERIOD / 10);
-        }
     }
 
     fn migrate(&self) -> Result<()> {
@@ -263,6 +263,7 @@ impl<'a> RunningGame<'a> {
     /// are no bots then.
     fn start_bots(&mut self) {
         self.stop_bots();
+        self.problems.clear(Of::Play);
         if self.arguments.bots == 0 {
             return;
         }
@@ -272,6 +273,7 @@ impl<'a> RunningGame<'a> {
         {
             note!("{problems}");
             note!("there are no bots until the play is right");
+            self.problems.set(Of::Play, problems.to_string());
             return;
         }
         match self.swarm(play) {
@@ -312,4 +314,3 @@ impl<'a> RunningGame<'a> {
 
 /// How often the files are read.
 const PERIOD: Duration = Duration::from_millis(200);
-const PAGE_WAIT: Duration = Duration::from_secs(5);

@@ -154,6 +154,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         starter: None,
         metrics: arguments.metrics,
         traces: arguments.traces.options(),
+        problems: None,
         web: (arguments.web.serving(&renewals)?).map(|web| WebServing {
             tls: arguments.web_tls,
             ..web

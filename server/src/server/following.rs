@@ -52,7 +52,7 @@ impl Standby {
         let Some(data) = options.data.clone() else {
             bail!("a standby needs a folder");
         };
-        let shown = super::show_metrics(&options)?;
+        let shown = super::show_metrics(&options, Arc::default())?;
         let folder = DataFolder::open(&data.folder)?;
         if let Some(lease) = &mut options.lease {
             lease.id = folder.server_id()?;

@@ -13,6 +13,7 @@ use durability::level::Level;
 use durability::recovered::Progress;
 use platform::audit::Audit;
 use platform::metrics::machine;
+use platform::problems::Problems;
 use platform::renewal::{Renewals, Shared};
 use platform::trace_options::TraceOptions;
 use shared::WorldConfig;
@@ -46,6 +47,8 @@ pub struct ServerOptions {
     pub metrics: Option<SocketAddr>,
     /// Where traces of commands are sent; none: they are not traced.
     pub traces: Option<TraceOptions>,
+    /// The problems of the game's files, which are also shown on the page; none: they are not.
+    pub problems: Option<Problems>,
     /// Lets browsers play, and serves them a page.
     pub web: Option<WebServing>,
     /// Names by which the HTTP ports are reached, beside those of this machine: of a proxy, for
@@ -95,6 +98,7 @@ impl ServerOptions {
             starter: None,
             metrics: None,
             traces: None,
+            problems: None,
             web: None,
             http_hosts: vec![],
             record: None,

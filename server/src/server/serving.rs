@@ -39,6 +39,8 @@ pub struct Frontend {
     pub page: Option<Bound>,
     pub certificate: CertificateDer<'static>,
     pub session: Arc<SessionWorld>,
+    /// Its sessions are of a world before.
+    pub is_held: bool,
     pub shards: RunningShards,
 }
 
@@ -129,7 +131,24 @@ impl Frontend {
             page,
             certificate,
             session,
+            is_held: false,
             shards,
+        })
+    }
+}
+
+impl Bound {
+    /// The same address for the page of another server that takes over its shards.
+    pub fn again(&self) -> Result<Bound> {
+        Ok(Bound {
+            listener: self.listener.try_clone().context("cannot share a port")?,
+            address: self.address,
+            connect_port: self.connect_port,
+            tls: self.tls.clone(),
+            sockets: self.sockets.clone(),
+            renewed: self.renewed.clone(),
+            origins: self.origins.clone(),
+            root: self.root.clone(),
         })
     }
 }

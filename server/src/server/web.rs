@@ -42,6 +42,7 @@ pub fn serve(
         origins: page.origins,
         sockets: page.sockets,
         root: page.root,
+        problems: options.problems.clone(),
     };
     let site = WebSite {
         page: game,

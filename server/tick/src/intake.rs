@@ -35,6 +35,11 @@ impl Intake {
         }
     }
 
+    /// The inboxes, for another tick thread.
+    pub fn into_inboxes(self) -> Vec<SharedInbox> {
+        self.inboxes
+    }
+
     /// The command of the gathered tick that is traced, and its shard.
     pub fn take_sampled(&mut self) -> Option<(usize, SampledCommand)> {
         self.sampled.take()

@@ -22,6 +22,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
 use platform::metrics::table;
+use platform::problems::{Of, Problems};
 use platform::scheduling::give_way;
 use script::{Logic, lint};
 use shared::WorldConfig;
@@ -49,6 +50,8 @@ pub struct Watched {
     /// Its folder of scripts.
     pub folder: Option<PathBuf>,
     pub file: Option<WorldFile>,
+    /// Where the problems of scripts are also shown, if anywhere.
+    pub problems: Option<Problems>,
 }
 
 /// Watches scripts and the world file on a thread of its own. Compiled scripts come out of the
@@ -65,7 +68,7 @@ pub fn watch(
     }
     let (compiled, receiver) = channel();
     let mut file = watched.file.map(|file| FileWatch::new(file, &config));
-    let folder = watched.folder;
+    let (folder, shown) = (watched.folder, watched.problems);
     std::thread::Builder::new()
         .name("scripts".to_owned())
         .spawn(move || {
@@ -79,6 +82,7 @@ pub fn watch(
                 compiled,
                 tried: None,
                 reported: Reported::default(),
+                shown,
             });
             if let Some(scripts) = &mut scripts {
                 scripts.warn();
@@ -112,6 +116,7 @@ struct Reloader {
     /// The content of the folder when it was read last.
     tried: Option<Scripts>,
     reported: Reported,
+    shown: Option<Problems>,
 }
 
 impl Reloader {
@@ -178,6 +183,9 @@ impl Reloader {
     }
 
     fn accept(&mut self) -> bool {
+        if let Some(shown) = &self.shown {
+            shown.clear(Of::Scripts);
+        }
         if self.reported.fixed() {
             info!("the scripts have no problems any more");
         }
@@ -186,6 +194,9 @@ impl Reloader {
 
     fn reject(&mut self, problems: Vec<String>) -> bool {
         table::RELOADS.add_to("rejected", 1);
+        if let Some(shown) = &self.shown {
+            shown.set(Of::Scripts, problems.join("\n\n"));
+        }
         let news = self.reported.new_problems(problems);
         if !news.is_empty() {
             let news = news.join("\n");

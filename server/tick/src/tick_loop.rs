@@ -166,6 +166,15 @@ pub struct PersistentWorld {
     pub recovered: Box<Recovered>,
 }
 
+/// The shards of a loop that has ended, with their connections, for the world that follows.
+pub struct HeldShards {
+    pub inboxes: Vec<SharedInbox>,
+    pub senders: Vec<ShardSender>,
+    pub reports: Receiver<FanOutReport>,
+    /// The world, as their sessions used it.
+    pub session: Arc<SessionWorld>,
+}
+
 /// What the tick thread does during a fan-out: its overlap with the next tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FanOutMode {
@@ -256,18 +265,41 @@ impl TickLoop {
         self.traces = Some(traces);
     }
 
-    /// Runs the world until `stop` is set, then ends the shards.
-    pub fn run(mut self) -> Result<()> {
+    /// Lets all clients begin their sessions anew over the connections that they have, before the
+    /// first tick.
+    pub fn restart_sessions(&self) -> Result<()> {
+        self.shards.restart(&self.session)
+    }
+
+    /// Runs the world until `stop` is set, then ends the shards; or returns them, with their
+    /// connections, if `holds` is set by then.
+    pub fn run(mut self, holds: &AtomicBool) -> Result<Option<HeldShards>> {
         let ended = self.tick_until_stopped();
         let is_kept = self.worker.is_some();
-        self.end(ended).map_err(|error| advise(error, is_kept))
+        let is_held = ended.is_ok() && holds.load(Ordering::Relaxed);
+        if !is_held {
+            self.end_shards(&ended);
+        }
+        self.close(ended).map_err(|error| advise(error, is_kept))?;
+        let (senders, reports) = self.shards.into_ends();
+        Ok(is_held.then(|| HeldShards {
+            inboxes: self.intake.into_inboxes(),
+            senders,
+            reports,
+            session: self.session,
+        }))
     }
 
     /// Ends the shards, the recording and the journal. `ended` is the result of the last tick.
     pub fn end(mut self, ended: Result<()>) -> Result<()> {
+        self.end_shards(&ended);
+        self.close(ended)
+    }
+
+    fn end_shards(&self, ended: &Result<()>) {
         let is_persistent = self.worker.is_some();
         let seconds = self.config.limits.resume_seconds;
-        self.shards.stop(&match (&ended, is_persistent) {
+        self.shards.stop(&match (ended, is_persistent) {
             (Ok(()), false) => "the server is shutting down".to_owned(),
             (Ok(()), true) => format!(
                 "the server is shutting down, and its world is kept: \
@@ -276,6 +308,10 @@ impl TickLoop {
             (Err(_), false) => "the server has failed".to_owned(),
             (Err(error), true) => format!("the server has stopped: {error:#}"),
         });
+    }
+
+    /// Ends the recording and the journal.
+    fn close(&mut self, ended: Result<()>) -> Result<()> {
         let ended = match self.recording.take() {
             Some(recording) => ended.and(recording.finish()),
             None => ended,

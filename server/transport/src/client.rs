@@ -3,9 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
-use accounts::identity::Identity;
 use accounts::revocations::ShownToken;
-use frontend::inbox::SessionId;
+use frontend::inbox::{Join, SessionId};
 use quic::Congestion;
 use session::Session;
 use session::stream::Unsent;
@@ -38,8 +37,10 @@ pub struct Player {
     pub address: IpAddr,
     /// By which its token may be revoked.
     pub shown: Option<ShownToken>,
-    /// For the audit log.
-    pub identity: Identity,
+    /// How it comes back where its session begins anew.
+    pub join: Join,
+    /// The hash of the schema that it accepts, if it accepts no other.
+    pub schema_hash: Option<u64>,
     /// Why the server closes the connection.
     pub ending: Option<String>,
     pub session: Session,

@@ -39,6 +39,15 @@ impl Requests {
         }
     }
 
+    /// Those of a session that begins anew, at another rate: the bytes that have come are kept.
+    pub fn restart(&mut self, per_second: u32, now: Instant) {
+        *self = Requests {
+            reader: std::mem::take(&mut self.reader),
+            is_ended: self.is_ended,
+            ..Requests::new(per_second, now)
+        };
+    }
+
     /// More bytes have arrived.
     pub fn note_readable(&mut self) {
         self.is_readable = true;

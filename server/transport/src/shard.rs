@@ -8,7 +8,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-use accounts::identity::Identity;
 use accounts::moment::Moment;
 use accounts::network::Network;
 use accounts::revocations::Revocations;
@@ -79,12 +78,9 @@ impl Shard {
         inbox: SharedInbox,
         neighbours: Neighbours,
     ) -> Shard {
-        // Room for all clients to resume while their old connections linger, for all pending
-        // connections, and for as many that are being closed.
-        let clients_max = world.session.config.limits.clients as usize;
         Shard {
             number,
-            connections_max: 2 * (clients_max + PENDING_MAX),
+            connections_max: connections_max(&world),
             world,
             inbox,
             players: HashMap::new(),
@@ -268,25 +264,23 @@ impl Shard {
         let id = self.next_session;
         self.next_session += 1;
         self.players.insert(id, link.handle());
-        let audited = match self.world.admission.audit.is_on() {
-            true => identity.clone(),
-            false => Identity::default(),
-        };
-        self.inbox.lock().join(Join {
+        let join = Join {
             session: id,
             resume: hello.resume,
             must_resume,
             spectates: hello.spectates,
             identity,
             network: Some(Network::of(address)),
-        });
+        };
+        self.inbox.lock().join(join.clone());
         info!(session = id, %address, resumes = hello.resume.is_some(), "a client has come");
         let limits = &self.world.session.config.limits;
         Box::new(Player {
             id,
             address,
             shown,
-            identity: audited,
+            join,
+            schema_hash: hello.schema_hash,
             ending: None,
             session: Session::new(limits),
             requests: Requests::new(limits.client_requests_per_second, link.now()),
@@ -323,6 +317,10 @@ impl Shard {
 
     /// Hands the requests that a client may send now to the tick.
     fn take_requests(&mut self, link: &mut impl ClientLink, player: &mut Player) {
+        // They wait for the welcome with which the session goes on.
+        if player.session.is_restarting() {
+            return;
+        }
         loop {
             let request = match player.requests.next(link) {
                 Ok(Some(request)) => request,
@@ -388,4 +386,11 @@ impl Shard {
         // The client may retry: its packets may have waited, in a network or for a busy server.
         close(link, Close::TooSlow, &reason);
     }
+}
+
+/// Room for all clients to resume while their old connections linger, for all pending
+/// connections, and for as many that are being closed.
+fn connections_max(world: &ShardWorld) -> usize {
+    let clients_max = world.session.config.limits.clients as usize;
+    2 * (clients_max + PENDING_MAX)
 }

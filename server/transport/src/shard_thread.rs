@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use frontend::SessionWorld;
 use frontend::inbox::{SessionId, SharedInbox};
 use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, ToShard};
 use frontend::shard_channels::ShardSender;
@@ -169,11 +170,31 @@ impl Thread {
                     // An operator that has gone away needs none.
                     let _ = answer.send((self.shard.number, self.inspect(sessions)));
                 }
+                Ok(ToShard::Restart(world, done)) => {
+                    self.restart(&world);
+                    // A tick thread that has failed needs no answer.
+                    let _ = done.send(());
+                }
                 Ok(ToShard::Stop(reason)) => return Outcome::Stop(reason),
                 Err(TryRecvError::Empty) => return Outcome::Continue,
                 Err(TryRecvError::Disconnected) => return Outcome::Disconnected,
             }
         }
+    }
+
+    /// Begins all sessions anew in another world.
+    fn restart(&mut self, world: &Arc<SessionWorld>) {
+        let before = self.shard.restart(world);
+        let now = Instant::now();
+        for handle in self.endpoint.handles() {
+            self.endpoint
+                .visit(handle, &mut self.shard, now, |shard, link, client| {
+                    shard.restart_player(&before, link, client);
+                });
+        }
+        self.endpoint.flush();
+        self.pace = Pace::new(world.config.schema.world.tick_hz);
+        self.endpoint.set_ack_wait(self.pace.ack_wait());
     }
 
     /// Receives packets, and returns their number.

@@ -17,6 +17,7 @@
 //! | name | slot of an entity that has entered, bytes (6), each 8: the name of its player |
 //! | talk | its bytes (16), each 8: an encoded [`Talk`] |
 //! | refused | low bits of a sequence number (16), how many commands from it on, minus one: a Rice code of parameter 1; why (3): a [`Refusal`] |
+//! | restart | none: the next message of the stream is a welcome. It stands alone in its frame |
 //! | interface | its bytes (20), each 8: an encoded [`Interface`]. It stands alone in its frame |
 
 use super::bits::{BitReader, BitWriter};
@@ -92,6 +93,9 @@ pub enum Message {
     /// Where clients reach the server that takes over if this one is gone, from now on; empty:
     /// there is none.
     Standby(String),
+    /// The session begins anew over this connection: the next message of the stream is a welcome,
+    /// with which the client continues as after a connection that was lost.
+    Restart,
     /// The name of an entity's player; behind the entity's enter.
     Name { slot: Slot, name: Name },
     /// Talk of players.
@@ -253,6 +257,11 @@ impl StreamCodec {
         put_bytes(writer, address.as_bytes(), ADDRESS_LENGTH_BITS);
     }
 
+    /// Writes that a welcome follows the frame. It must stand alone in it.
+    pub fn restart(&self, writer: &mut BitWriter) {
+        writer.put(TAG_RESTART, TAG_BITS);
+    }
+
     /// Ends the frame and appends it, with its length, to `out`.
     pub fn finish(&self, writer: &mut BitWriter, out: &mut Vec<u8>) {
         writer.put(TAG_END, TAG_BITS);
@@ -302,6 +311,7 @@ impl StreamCodec {
                 let bytes = read_bytes(reader, ADDRESS_LENGTH_BITS)?;
                 Message::Standby(read_text(bytes, "a standby's address")?)
             }
+            TAG_RESTART => Message::Restart,
             TAG_NAME => Message::Name {
                 slot: self.fields.slot(reader)?,
                 name: read_name(reader)?,
@@ -422,6 +432,7 @@ const TAG_LOST: u64 = 8;
 const TAG_INTERFACE: u64 = 9;
 const TAG_REFUSED: u64 = 10;
 const TAG_STANDBY: u64 = 11;
+const TAG_RESTART: u64 = 12;
 const TAG_NAME: u64 = 14;
 const TAG_TALK: u64 = 15;
 const REFUSED_PARAMETER: u32 = 1;

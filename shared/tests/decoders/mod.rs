@@ -93,7 +93,9 @@ pub fn frame(schema: &Schema, bytes: &[u8]) {
             }
             // Both are checked as they are read.
             Message::Name { .. } | Message::Talk(_) => continue,
-            Message::Full | Message::Lost(_) | Message::Refused { .. } => continue,
+            Message::Full | Message::Lost(_) | Message::Refused { .. } | Message::Restart => {
+                continue;
+            }
             Message::Interface(interface) => {
                 assert!(interface.commands.len() <= bytes.len());
                 continue;
@@ -142,6 +144,7 @@ pub fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, messa
         } => codec.refused(writer, (*first_low).into(), *count, *reason),
         Message::Interface(interface) => codec.interface(writer, interface),
         Message::Standby(address) => codec.standby(writer, address),
+        Message::Restart => codec.restart(writer),
         Message::Name { slot, name } => codec.name(writer, *slot, name),
         Message::Talk(talk) => codec.talk(writer, talk),
     }

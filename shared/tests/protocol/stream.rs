@@ -91,6 +91,7 @@ enum GoldenMessage {
     Standby {
         address: String,
     },
+    Restart,
     Name {
         slot: Slot,
         name: Name,
@@ -173,6 +174,7 @@ fn lasting() -> Vec<Message> {
         }),
         Message::Standby("standby.example:4433".to_owned()),
         Message::Standby(String::new()),
+        Message::Restart,
     ]
 }
 
@@ -302,6 +304,7 @@ fn named(message: &Message) -> (&'static str, &'static str) {
             ("standby-gone", "no server would take over")
         }
         Message::Standby(_) => ("standby", "another server would take over"),
+        Message::Restart => ("restart", "the session begins anew with a welcome"),
         Message::Name { .. } => ("name", "what the player of an entity is called"),
         Message::Talk(talk) => match talk {
             Talk::Said { name: Some(_), .. } => ("talk-said", "somebody near spoke"),
@@ -415,6 +418,7 @@ fn golden_message(message: Message, schema: &Schema) -> GoldenMessage {
         },
         Message::Interface(interface) => GoldenMessage::Interface(interface),
         Message::Standby(address) => GoldenMessage::Standby { address },
+        Message::Restart => GoldenMessage::Restart,
         Message::Name { slot, name } => GoldenMessage::Name { slot, name },
         Message::Talk(talk) => GoldenMessage::Talk(talk),
     }
@@ -494,6 +498,7 @@ fn word(message: &Message) -> &'static str {
         Message::Refused { .. } => "refused",
         Message::Interface(_) => "interface",
         Message::Standby(_) => "standby",
+        Message::Restart => "restart",
         Message::Name { .. } => "name",
         Message::Talk(_) => "talk",
     }

@@ -278,6 +278,7 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
         lost,
         interface,
         standby,
+        Just(Message::Restart),
         name,
         talk
     ]
@@ -424,6 +425,7 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
                 *reason,
             ),
             Sent::Other(Message::Standby(address)) => codec.standby(&mut writer, address),
+            Sent::Other(Message::Restart) => codec.restart(&mut writer),
             Sent::Other(Message::Interface(interface)) => codec.interface(&mut writer, interface),
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }

@@ -3,7 +3,7 @@
 use shared::predicate::nearest;
 use syn::spanned::Spanned;
 
-use super::send::SEND;
+use super::send::{PAUSE, SEND};
 use super::statement::strip;
 use super::{Checked, Frame, Lower, Scope};
 use crate::functions::BUILTINS;
@@ -27,6 +27,9 @@ impl<'a> Lower<'a> {
         let arguments: Vec<&'a syn::Expr> = call.args.iter().collect();
         if name == SEND && self.unit.is_client {
             return self.send(&arguments, call.span());
+        }
+        if name == PAUSE && self.unit.is_client {
+            return self.pause(&arguments, call.span());
         }
         if self.unit.is_test
             && let Some(value) = self.test_call(&name, &arguments, call)?

@@ -3,18 +3,25 @@
 use proc_macro2::Span;
 use shared::predicate::nearest;
 use shared::world::command::CommandWord;
-use shared::{AttributeType, CommandSchema};
+use shared::{AttributeType, CommandSchema, Fixed};
 use syn::spanned::Spanned;
 
 use super::statement::strip;
 use super::{Checked, Lower};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{After, Operand};
+use crate::ir::{After, Binary, Operand};
 use crate::parse::name_of;
 use crate::types::{Type, Value};
 
-/// The function of clients only.
+/// The functions of clients only.
 pub const SEND: &str = "send";
+pub const PAUSE: &str = "pause";
+/// In place of a command's number: a pause of so many ticks.
+pub const PAUSED: u16 = u16::MAX;
+/// The longest pause. In ticks it fits `Fixed`.
+const PAUSE_SECONDS_MAX: i32 = 600;
+/// Of a faster world a pause is shorter.
+const TICK_HZ_MAX: u32 = 800;
 
 impl<'a> Lower<'a> {
     /// `send(command(…))`, with the command's arguments except `me`.
@@ -56,6 +63,46 @@ impl<'a> Lower<'a> {
             actor: self.me,
             command: command.kind.0,
             words,
+        })
+    }
+
+    /// `pause(seconds)`: the client does nothing for so long.
+    pub(super) fn pause(&mut self, arguments: &[&'a syn::Expr], span: Span) -> Checked<Value> {
+        let &[argument] = arguments else {
+            let label = "expected `pause(seconds)`";
+            return Err(self.problem(span, "`pause` takes a number of seconds", label));
+        };
+        let seconds = self.expression_of(argument, Type::Fixed)?;
+        if seconds.ty == Type::Never {
+            return Ok(Value::NEVER);
+        }
+        let most = PAUSE_SECONDS_MAX << Fixed::FRACTION_BITS;
+        let known = seconds.operand().constant();
+        if known.is_some_and(|known| !(0..=most).contains(&known)) {
+            let message = "nobody pauses for so long";
+            let label = format!("expected 0 to {PAUSE_SECONDS_MAX} seconds");
+            return Err(self.problem(argument.span(), message, label));
+        }
+        let tick_hz = self
+            .unit
+            .schema
+            .world
+            .tick_hz
+            .min(TICK_HZ_MAX)
+            .cast_signed();
+        let tick_hz = Operand::Const(tick_hz << Fixed::FRACTION_BITS);
+        let seconds = self.binary(Binary::Max, seconds.operand(), Operand::ZERO);
+        let seconds = self.binary(Binary::Min, seconds, Operand::Const(most));
+        let ticks = self.binary(Binary::MulFixed, seconds, tick_hz);
+        let half = Operand::Const(1 << (Fixed::FRACTION_BITS - 1));
+        let ticks = self.binary(Binary::Add, ticks, half);
+        let bits = Operand::Const(Fixed::FRACTION_BITS.cast_signed());
+        let ticks = self.binary(Binary::Shr, ticks, bits);
+        self.put_off(After {
+            ticks,
+            actor: None,
+            command: PAUSED,
+            words: vec![],
         })
     }
 

@@ -11,6 +11,7 @@ use hyper::header::{
 use platform::http::cross_site::RequestOrigin;
 use platform::http::taken::SocketTaker;
 use platform::http::{HttpRequest, Page};
+use platform::problems::Problems;
 use serde::Serialize;
 use transport::browsers::Renewed;
 use transport::sockets::socket_thread::SocketPort;
@@ -40,6 +41,8 @@ pub struct GamePage {
     pub sockets: SocketPort,
     /// A custom page, whose files replace those of this one.
     pub root: Option<Arc<WebRoot>>,
+    /// The problems of the game's files, which the page shows to those who change them.
+    pub problems: Option<Problems>,
 }
 
 impl GamePage {
@@ -57,6 +60,11 @@ impl GamePage {
             && let Some(file) = root.at(&request.path).await
         {
             return file;
+        }
+        if let Some(problems) = &self.problems
+            && let Some(page) = shown(problems, &request.path)
+        {
+            return page;
         }
         GamePage::built_in(&request.path)
     }
@@ -146,6 +154,28 @@ impl GamePage {
         // Numbers and text are always written.
         let json = serde_json::to_vec(&connect).unwrap_or_default();
         Page::new("application/json", json)
+    }
+}
+
+/// What the page has besides where it shows problems: a script of its own, so that the page of
+/// players stays as small as it is.
+fn shown(problems: &Problems, path: &str) -> Option<Page> {
+    match path {
+        "/" | "/index.html" => {
+            let page = String::from_utf8_lossy(include_bytes!(
+                "../../../../client-bot/web/page/index.html"
+            ));
+            let script = "<script type=\"module\" src=\"problems.js\"></script>\n  </head>";
+            let page = page.replacen("</head>", script, 1);
+            Some(Page::new(HTML, page.into_bytes()))
+        }
+        "/problems.js" => Some(Page::new(SCRIPT, include_bytes!("problems.js").as_slice())),
+        "/problems.json" => {
+            // Texts are always written.
+            let json = serde_json::to_vec(&problems.texts()).unwrap_or_default();
+            Some(Page::new("application/json", json))
+        }
+        _ => None,
     }
 }
 

@@ -189,6 +189,7 @@ fn run_shard(
         let publication = match message {
             ToShard::Tick(publication) => publication,
             ToShard::Inspect(..) => panic!("no operator asks"),
+            ToShard::Restart(..) => panic!("no world follows"),
             ToShard::Stop(reason) => return (all, Some(reason)),
         };
         let tick = publication.tick;

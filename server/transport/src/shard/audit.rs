@@ -83,11 +83,12 @@ impl Shard {
             tick: Some(self.tick.0),
             address: Some(address.to_string()),
             account: player
+                .join
                 .identity
                 .account
                 .as_ref()
                 .map(|account| account.as_str()),
-            name: player.identity.name.as_deref(),
+            name: player.join.identity.name.as_deref(),
             client: player.session.client().map(|client| client.0),
             entity: entity.map(|entity| [entity.slot.0, entity.generation]),
             reason,

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use accounts::authenticator::Rejection;
 use accounts::revocations::Revocations;
+use frontend::SessionWorld;
 use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
 use session::frame::TickView;
 use shared::Tick;
 use shared::wire::control::Close;
 use tracing::{debug, info};
 
-use super::{Shard, ShardWorld};
+use super::{Shard, ShardWorld, connections_max};
 use crate::client::{Client, Player};
 use crate::client_link::ClientLink;
 use crate::handshake::AdmissionPolicy;
@@ -25,6 +26,49 @@ impl Shard {
         let Some(session) = &publication.world else {
             return false;
         };
+        self.change_world(session);
+        true
+    }
+
+    /// Another world takes the place of the one before. Input of the one before is dropped, and
+    /// the sessions are to begin anew: see [`Shard::restart_player`]. Returns the world before.
+    pub fn restart(&mut self, session: &Arc<SessionWorld>) -> Arc<SessionWorld> {
+        let before = self.world.session.clone();
+        self.change_world(session);
+        self.connections_max = connections_max(&self.world);
+        self.inbox.lock().clear();
+        before
+    }
+
+    /// Begins the session of a player anew: it joins again, with its latest ticket.
+    pub fn restart_player(
+        &mut self,
+        before: &SessionWorld,
+        link: &mut impl ClientLink,
+        client: &mut Client,
+    ) {
+        let Client::Player(player) = client else {
+            return;
+        };
+        if player.session.is_ending() {
+            return;
+        }
+        let ShardWorld { session, admission } = &*self.world;
+        if (player.schema_hash).is_some_and(|hash| hash != admission.schema_hash) {
+            player.session.end();
+            let reason = "the world has changed, and the client needs its schema as it was";
+            return player.close(link, Close::SchemaMismatch, reason);
+        }
+        let limits = &session.config.limits;
+        player.session.restart(&before.stream, self.tick, limits);
+        let per_second = limits.client_requests_per_second;
+        player.requests.restart(per_second, link.now());
+        player.is_confirmed = false;
+        self.inbox.lock().join(player.join.clone());
+        self.counts.stream_bytes += player.flush(link) as u64;
+    }
+
+    fn change_world(&mut self, session: &Arc<SessionWorld>) {
         self.world = Arc::new(ShardWorld {
             session: session.clone(),
             admission: AdmissionPolicy {
@@ -35,7 +79,6 @@ impl Shard {
                 update_url: self.world.admission.update_url.clone(),
             },
         });
-        true
     }
 
     /// The revocations, if they have changed since the last call: then each player is to be checked.
@@ -85,6 +128,7 @@ impl Shard {
                 resumed,
                 ..
             } => {
+                of.join.resume = Some(ticket);
                 let player = session::Player { client, entity };
                 let Publication { tick, standby, .. } = publication;
                 session.assign(player, ticket, resumed, *tick, &self.world.session, standby);

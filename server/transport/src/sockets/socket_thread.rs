@@ -369,6 +369,11 @@ impl Thread {
                     // An operator that has gone away needs none.
                     let _ = answer.send((self.shard.number, self.inspect(sessions)));
                 }
+                Ok(ToShard::Restart(world, done)) => {
+                    self.restart(&world);
+                    // A tick thread that has failed needs no answer.
+                    let _ = done.send(());
+                }
                 Ok(ToShard::Stop(reason)) => return Outcome::Stop(reason),
                 Err(TryRecvError::Empty) => return Outcome::Continue,
                 Err(TryRecvError::Disconnected) => return Outcome::Disconnected,

@@ -1,7 +1,9 @@
 //! Publications of the tick: their fan-out to each client.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use frontend::SessionWorld;
 use frontend::inbox::SessionId;
 use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
 use platform::metrics::table;
@@ -10,7 +12,7 @@ use session::frame::TickView;
 
 use super::{SocketLink, Thread};
 use crate::client::Client;
-use crate::pace::Budget;
+use crate::pace::{Budget, Pace};
 use crate::shard::Shard;
 
 impl Thread {
@@ -66,6 +68,19 @@ impl Thread {
         self.shard.counts.deferred += deferred as u64;
         self.count();
         self.shard.end_tick(publication.tick, begun.elapsed())
+    }
+
+    /// Begins all sessions anew in another world.
+    pub fn restart(&mut self, world: &Arc<SessionWorld>) {
+        let before = self.shard.restart(world);
+        let now = Instant::now();
+        for index in 0..self.connections.len() {
+            self.visit(index, now, |shard, link, client| {
+                shard.restart_player(&before, link, client);
+            });
+            self.send(index, now);
+        }
+        self.pace = Pace::new(world.config.schema.world.tick_hz);
     }
 
     /// Sends a tick to as many clients as there is time for, and returns their number. The next
