@@ -500,7 +500,7 @@ impl<'a> Lower<'a> {
         Ok(found)
     }
 
-    fn kind_argument(&mut self, kind: Option<&'a syn::Expr>) -> Checked<Option<Operand>> {
+    pub(super) fn kind_argument(&mut self, kind: Option<&'a syn::Expr>) -> Checked<Option<Operand>> {
         match kind {
             Some(kind) => Ok(Some(self.expression_of(kind, Type::Kind)?.operand())),
             None => Ok(None),
@@ -508,7 +508,7 @@ impl<'a> Lower<'a> {
     }
 
     /// 1 if an entity is of a kind, or of any.
-    fn is_kind(&mut self, slot: Operand, kind: Option<Operand>) -> Operand {
+    pub(super) fn is_kind(&mut self, slot: Operand, kind: Option<Operand>) -> Operand {
         let Some(kind) = kind else {
             return Operand::Const(1);
         };

@@ -611,7 +611,8 @@ impl Writer<'_> {
         if self.body.near_depth == NEAR_DEPTH_MAX {
             return self.range_loop(depth);
         }
-        let range = format!("near({}, {})", self.place(2), self.radius());
+        let kind = self.kind_or_any();
+        let range = format!("near({}, {}{kind})", self.place(2), self.radius());
         self.enter_near();
         let text = self.for_loop(&range, Entity, depth);
         self.body.near_depth -= 1;
@@ -768,10 +769,7 @@ impl Writer<'_> {
                 format!("random({}, {})", self.value(Int, d), self.value(Int, d))
             }
             14 if self.can_look_near() => {
-                let kind = match self.dice.once_in(2) {
-                    true => format!(", {}", self.kind()),
-                    false => String::new(),
-                };
+                let kind = self.kind_or_any();
                 self.leave_near();
                 format!("count_near({}, {}{kind})", self.place(d), self.radius())
             }
@@ -891,10 +889,7 @@ impl Writer<'_> {
         match self.dice.below(5) {
             0 => format!("resolve({})", self.value(Int, d)),
             1..=2 if self.can_look_near() => {
-                let kind = match self.dice.once_in(2) {
-                    true => format!(", {}", self.kind()),
-                    false => String::new(),
-                };
+                let kind = self.kind_or_any();
                 self.leave_near();
                 format!("nearest({}, {}{kind})", self.place(d), self.radius())
             }
@@ -953,6 +948,14 @@ impl Writer<'_> {
             (false, _) => entities[self.dice.below(entities.len())].name.clone(),
             (true, true) => "me".to_owned(),
             (true, false) => "none".to_owned(),
+        }
+    }
+
+    /// The last argument of a search for one kind, or of one for all.
+    fn kind_or_any(&mut self) -> String {
+        match self.dice.once_in(2) {
+            true => format!(", {}", self.kind()),
+            false => String::new(),
         }
     }
 
