@@ -1,7 +1,7 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 28] = [
+pub const BUILTINS: [(&str, &str); 32] = [
     ("require", "require(condition)"),
     ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
@@ -19,6 +19,10 @@ pub const BUILTINS: [(&str, &str); 28] = [
     ("abs", "abs(number)"),
     ("clamp", "clamp(number, low, high)"),
     ("sqrt", "sqrt(number)"),
+    ("sine", "sine(degrees)"),
+    ("cosine", "cosine(degrees)"),
+    ("angle", "angle(place, place)"),
+    ("turn", "turn(offset, degrees)"),
     ("point", "point(x, y)"),
     ("inside", "inside(point)"),
     ("tick", "tick()"),

@@ -223,6 +223,16 @@ impl<'a> Lower<'a> {
                 };
                 Ok(Value::scalar(number.ty, self.unary(op, number.operand())))
             }
+            ("sine", &[degrees]) => {
+                let degrees = self.expression_of(degrees, Type::Fixed)?.operand();
+                Ok(Value::scalar(Type::Fixed, self.sine(degrees)))
+            }
+            ("cosine", &[degrees]) => {
+                let degrees = self.expression_of(degrees, Type::Fixed)?.operand();
+                Ok(Value::scalar(Type::Fixed, self.cosine(degrees)))
+            }
+            ("angle", &[from, to]) => self.angle(from, to),
+            ("turn", &[offset, degrees]) => self.turn(offset, degrees),
             ("point", axes) if axes.len() == self.unit.dimensions => {
                 let mut operands = [Operand::ZERO; 3];
                 for (operand, axis) in operands.iter_mut().zip(axes) {
@@ -500,7 +510,10 @@ impl<'a> Lower<'a> {
         Ok(found)
     }
 
-    pub(super) fn kind_argument(&mut self, kind: Option<&'a syn::Expr>) -> Checked<Option<Operand>> {
+    pub(super) fn kind_argument(
+        &mut self,
+        kind: Option<&'a syn::Expr>,
+    ) -> Checked<Option<Operand>> {
         match kind {
             Some(kind) => Ok(Some(self.expression_of(kind, Type::Kind)?.operand())),
             None => Ok(None),

@@ -375,6 +375,12 @@ pub fn call_of(name: &str) -> Option<&'static str> {
         "emit" | "notify" | "send" | "broadcast" | "fire" => {
             "write `tell(Name { … }, around(me, 20.0))`"
         }
+        "sin" => "write `sine(degrees)`",
+        "cos" => "write `cosine(degrees)`",
+        "atan" | "atan2" | "heading" | "bearing" | "direction" | "look_at" => {
+            "write `angle(me, other)`, which is -180.0 to 180.0 degrees"
+        }
+        "rotate" | "rotated" => "write `turn(offset, degrees)`",
         "clip" | "lerp" => "there are `clamp(n, low, high)` and `towards(from, to, most)`",
         _ => return None,
     })

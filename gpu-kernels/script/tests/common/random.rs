@@ -834,7 +834,7 @@ impl Writer<'_> {
     }
 
     fn fixed(&mut self, d: usize) -> String {
-        match self.dice.below(15) {
+        match self.dice.below(17) {
             0..=5 => {
                 let op = self.dice.pick(&["+", "-", "*", "/", "%"]);
                 match self.dice.below(6) {
@@ -863,6 +863,14 @@ impl Writer<'_> {
                 format!("distance({}, {})", self.place(d), self.place(d))
             }
             13 => format!("{}.{}", self.value(Point, d), self.axis()),
+            14 => format!(
+                "{}({})",
+                self.dice.pick(&["sine", "cosine"]),
+                self.value(Fixed, d)
+            ),
+            15 if !self.body.is_constant => {
+                format!("angle({}, {})", self.place(d), self.place(d))
+            }
             _ => self.leaf(Fixed),
         }
     }
@@ -898,7 +906,7 @@ impl Writer<'_> {
     }
 
     fn point(&mut self, d: usize) -> String {
-        match self.dice.below(12) {
+        match self.dice.below(13) {
             0..=1 => {
                 let op = self.dice.pick(&["+", "-"]);
                 format!("({} {op} {})", self.value(Point, d), self.value(Point, d))
@@ -926,6 +934,7 @@ impl Writer<'_> {
                 let (from, to) = (self.place(d), self.place(d));
                 format!("towards({from}, {to}, {})", self.value(Fixed, d))
             }
+            11 => format!("turn({}, {})", self.value(Point, d), self.value(Fixed, d)),
             9..=10 => {
                 let axes = (0..self.dimensions()).map(|_| self.value(Fixed, d));
                 let axes: Vec<String> = axes.collect();
