@@ -2,7 +2,7 @@
 
 /// The built-in functions and what each is called with.
 pub const BUILTINS: [(&str, &str); 32] = [
-    ("require", "require(condition)"),
+    ("require", "require(condition, \"reason\")"),
     ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
     ("resolve", "resolve(number)"),

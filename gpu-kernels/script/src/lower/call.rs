@@ -4,6 +4,7 @@ use shared::predicate::nearest;
 use syn::spanned::Spanned;
 
 use super::send::SEND;
+use super::sites::What;
 use super::statement::strip;
 use super::{Checked, Frame, Lower, Scope};
 use crate::functions::BUILTINS;
@@ -13,6 +14,8 @@ use crate::types::{Type, Value};
 
 /// How deep helper functions may call each other.
 const CALLS_MAX: usize = 32;
+/// The most bytes of a reason.
+const REASON_BYTES_MAX: usize = 128;
 
 impl<'a> Lower<'a> {
     pub(super) fn call(&mut self, call: &'a syn::ExprCall) -> Checked<Value> {
@@ -144,7 +147,8 @@ impl<'a> Lower<'a> {
         call: &'a syn::ExprCall,
     ) -> Checked<Value> {
         match (name, arguments) {
-            ("require", &[condition]) => self.require(condition),
+            ("require", &[condition]) => self.require(condition, None),
+            ("require", &[condition, reason]) => self.require(condition, Some(reason)),
             ("log", &[text, ref values @ ..]) => self.log(text, values, call.span()),
             ("require_fits", &[change]) => self.require_fits(change),
             ("exists", &[entity]) => {
@@ -340,22 +344,61 @@ impl<'a> Lower<'a> {
     }
 
     /// Ends the command unless a condition holds; of an atomic one, nothing counts then.
-    fn require(&mut self, condition: &'a syn::Expr) -> Checked<Value> {
+    fn require(
+        &mut self,
+        condition: &'a syn::Expr,
+        reason: Option<&'a syn::Expr>,
+    ) -> Checked<Value> {
         let at = condition;
+        let reason = match reason {
+            Some(reason) => Some(self.reason(reason)?),
+            None => None,
+        };
+        let unmet = || What::Unmet { reason };
         let condition = self.expression_of(condition, Type::Bool)?;
         self.value_site(at, "require", condition);
         let exit = self.refusal();
         match condition.operand().constant() {
             Some(0) => {
+                self.site(at, unmet);
                 self.emit(Inst::Jump(exit));
                 Ok(Value::NEVER)
             }
             Some(_) => Ok(Value::UNIT),
+            None if self.unit.has_sites => {
+                let over = self.label();
+                self.emit(Inst::JumpIf(condition.operand(), over));
+                self.site(at, unmet);
+                self.emit(Inst::Jump(exit));
+                self.place(over);
+                Ok(Value::UNIT)
+            }
             None => {
                 self.emit(Inst::JumpUnless(condition.operand(), exit));
                 Ok(Value::UNIT)
             }
         }
+    }
+
+    /// What people read when a condition does not hold. A world itself has nothing of it.
+    pub(super) fn reason(&self, text: &syn::Expr) -> Checked<String> {
+        let syn::Expr::Lit(syn::ExprLit {
+            lit: syn::Lit::Str(literal),
+            ..
+        }) = strip(text)
+        else {
+            let label = "expected `require(condition, \"reason\")`";
+            return Err(self.problem(text.span(), "a reason is a text", label));
+        };
+        let literal = literal.value();
+        if literal.is_empty() || literal.len() > REASON_BYTES_MAX {
+            let label = format!(
+                "expected 1 to {REASON_BYTES_MAX} bytes, found {}",
+                literal.len()
+            );
+            return Err(self.problem(text.span(), "a reason is a short text", label));
+        }
+        Ok(literal)
     }
 
     fn is_within(

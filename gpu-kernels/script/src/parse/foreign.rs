@@ -369,7 +369,7 @@ pub fn call_of(name: &str) -> Option<&'static str> {
         "pow" | "square" => "write `a * a`",
         "dist" | "distance_to" => "write `distance(me, other)`",
         "vec" | "vec2" | "vec3" | "Vec2" | "Vec3" | "Vector2" | "Vector3" => "write `point(x, y)`",
-        "assert" | "ensure" | "guard" => "write `require(condition)`",
+        "assert" | "ensure" | "guard" => "write `require(condition, \"reason\")`",
         "destroy" | "kill" | "delete" | "remove" | "free" => "write `despawn(other)`",
         "create" | "instantiate" | "Instantiate" | "new" => "write `spawn(\"item\", me)`",
         "emit" | "notify" | "send" | "broadcast" | "fire" => {

@@ -18,6 +18,8 @@ fn test(me: Entity, n: i32) {
 fn test(me: Entity, n: i32) {
     require();
     require(1, 2);
+    require(n > 0, "");
+    require(n > 0, "a", "b");
     exists();
     let a = exists(n);
     let b = resolve(me);
