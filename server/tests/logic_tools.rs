@@ -231,6 +231,35 @@ fn a_command_without_effect_says_why() {
         1,
         "over budget, so without effect",
     );
+    let picky = "#[command(clients)]\nfn dig(me: Entity, n: i32) {\n    me.hp += 1;\n    \
+                 require(n > 2);\n    me.hp += 1;\n}\n\
+                 #[command(clients, atomic)]\nfn pay(me: Entity, n: i32) {\n    \
+                 require(me.hp > n, \"you are too weak\");\n    me.hp -= n;\n}\n";
+    write(&folder, "spin.rs", picky);
+    says(
+        &["dig", "1", "--folder", "logic"],
+        0,
+        "it ended there: `n > 2` does not hold (spin.rs, line 4)\n",
+    );
+    says(
+        &["pay", "999", "--folder", "logic"],
+        0,
+        "refused, so without effect: `me.hp > n` does not hold (spin.rs, line 9): you are too weak",
+    );
+    says(&["pay", "1", "--folder", "logic"], 0, "hp 100 → 99");
+    write(
+        &folder,
+        "spin.rs",
+        &format!(
+            "{picky}#[test]\nfn the_rich_pay() {{\n    let me = spawn(\"player\", point(1.0, 1.0));\n    \
+             send(pay(me, 500));\n    ticks(1);\n    assert(me.hp < 100);\n}}\n"
+        ),
+    );
+    let failed = myriad(&folder, &["logic", "test", "logic"]);
+    let ended =
+        "`pay` ended in tick 0: `me.hp > n` does not hold (spin.rs, line 9): you are too weak";
+    assert_eq!(failed.status.code(), Some(1), "{}", text(&failed));
+    assert!(text(&failed).contains(ended), "{}", text(&failed));
 }
 
 #[test]

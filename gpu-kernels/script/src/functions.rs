@@ -1,17 +1,17 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 28] = [
-    ("require", "require(condition)"),
+pub const BUILTINS: [(&str, &str); 32] = [
+    ("require", "require(condition, \"reason\")"),
     ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
     ("resolve", "resolve(number)"),
     ("is_within", "is_within(place, place, distance)"),
     ("was_within", "was_within(entity, distance, tick)"),
     ("distance", "distance(place, place)"),
-    ("near", "near(place, radius)"),
-    ("count_near", "count_near(place, radius)"),
-    ("nearest", "nearest(place, radius)"),
+    ("near", "near(place, radius, \"kind\")"),
+    ("count_near", "count_near(place, radius, \"kind\")"),
+    ("nearest", "nearest(place, radius, \"kind\")"),
     ("random", "random(low, high)"),
     ("random_offset", "random_offset(distance)"),
     ("min", "min(a, b)"),
@@ -19,6 +19,10 @@ pub const BUILTINS: [(&str, &str); 28] = [
     ("abs", "abs(number)"),
     ("clamp", "clamp(number, low, high)"),
     ("sqrt", "sqrt(number)"),
+    ("sine", "sine(degrees)"),
+    ("cosine", "cosine(degrees)"),
+    ("angle", "angle(place, place)"),
+    ("turn", "turn(offset, degrees)"),
     ("point", "point(x, y)"),
     ("inside", "inside(point)"),
     ("tick", "tick()"),

@@ -7,6 +7,7 @@
 //! | `expression` | operators, names, attributes, `if`, `match` |
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, scheduled commands, notifications |
+//! | `angle` | sines, directions and turns |
 //! | `atomic` | what only atomic commands have |
 //! | `send` | commands that a client sends, and its pauses |
 //! | `testing` | what only tests do |
@@ -16,6 +17,7 @@
 //! | `log` | `log(…)`, which a world drops |
 //! | `finish` | labels to places; removes what has no use |
 
+mod angle;
 mod atomic;
 mod call;
 mod constant;

@@ -178,7 +178,7 @@ impl<H: Host> Watch<'_, H> {
                 self.see(number, &name, value, registers);
                 return Ok(());
             }
-            What::Log { .. } | What::Update { .. } => return Ok(()),
+            What::Log { .. } | What::Update { .. } | What::Unmet { .. } => return Ok(()),
         };
         let values = self.values_in(site);
         let diagnostic = Diagnostic::at(&self.test.texts[site.file], &site.span, text, values);

@@ -2,7 +2,8 @@
 //! of the world at the start of its tick, so it can run again at any time, and what a world runs
 //! needs none of this.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::Serialize;
 use shared::world::logic::{LogicConfig, Text};
@@ -22,6 +23,8 @@ use crate::unit::Unit;
 pub struct Watched {
     texts: Vec<Text>,
     commands: BTreeMap<u16, Sited>,
+    /// Those that log something.
+    logging: BTreeSet<u16>,
 }
 
 /// A value of a line, each time that the run came by.
@@ -45,8 +48,39 @@ pub struct Run {
     /// By text and line, then in the order of the run.
     pub values: Vec<LineValue>,
     pub logged: Vec<String>,
+    /// The `require` that ended it.
+    pub unmet: Option<Unmet>,
     /// Whether it used up its budget, so that it had no effect.
     pub is_over_budget: bool,
+}
+
+/// A `require` whose condition did not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unmet {
+    /// The name of the text.
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// As it is written.
+    pub condition: String,
+    pub reason: Option<String>,
+}
+
+/// A sentence without its end.
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unmet {
+            file,
+            line,
+            condition,
+            reason,
+        } = self;
+        write!(f, "`{condition}` does not hold ({file}, line {line})")?;
+        match reason {
+            Some(reason) => write!(f, ": {reason}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The values that are shown of one place.
@@ -65,13 +99,19 @@ impl Watched {
         with_stack(|| Ok(compile(config, &wants, false)))
     }
 
-    /// Only those that log something.
+    /// Only those that log something, or give a reason for what they require.
     pub fn logging(config: &WorldConfig) -> Result<Watched, Vec<Problem>> {
         let texts = &config.logic.texts;
-        if !texts.iter().any(|text| text.text.contains("log")) {
+        let shows = |text: &Text| {
+            ["log", "require"]
+                .iter()
+                .any(|name| text.text.contains(name))
+        };
+        if !texts.iter().any(shows) {
             return Ok(Watched {
                 texts: vec![],
                 commands: BTreeMap::new(),
+                logging: BTreeSet::new(),
             });
         }
         with_stack(|| Ok(compile(config, &|_| true, true)))
@@ -83,6 +123,11 @@ impl Watched {
 
     pub fn has(&self, command: CommandKind) -> bool {
         self.commands.contains_key(&command.0)
+    }
+
+    /// Whether it logs something.
+    pub fn logs(&self, command: CommandKind) -> bool {
+        self.logging.contains(&command.0)
     }
 
     pub fn is_atomic(&self, command: CommandKind) -> bool {
@@ -106,7 +151,8 @@ impl Watched {
         self.run_some(config, interpreter, world, (command, invocation), true)
     }
 
-    /// The lines that a command logs; none if it is over its budget.
+    /// What a command logs and where it ends, without the values of its lines; nothing if it is over
+    /// its budget.
     pub fn logged(
         &self,
         config: &WorldConfig,
@@ -114,10 +160,10 @@ impl Watched {
         world: &impl World,
         command: CommandKind,
         invocation: &Invocation<'_>,
-    ) -> Vec<String> {
+    ) -> Run {
         let run = self.run_some(config, interpreter, world, (command, invocation), false);
         let run = run.filter(|run| !run.is_over_budget);
-        run.map(|run| run.logged).unwrap_or_default()
+        run.unwrap_or_default()
     }
 
     fn run_some(
@@ -142,7 +188,22 @@ impl Watched {
             };
             let show = |value| shown(value, registers, &config.schema, world);
             let source = || self.texts[site.file].text[site.span.clone()].to_owned();
+            let line = || {
+                let text = &self.texts[site.file];
+                let before = text.text.get(..site.span.start).unwrap_or_default();
+                (text.file.clone(), before.matches('\n').count() + 1)
+            };
             let (name, value) = match &site.what {
+                What::Unmet { reason } => {
+                    let (file, line) = line();
+                    run.unmet = Some(Unmet {
+                        file,
+                        line,
+                        condition: source(),
+                        reason: reason.clone(),
+                    });
+                    return Ok(());
+                }
                 What::Log { text, values } => {
                     if run.logged.len() < LOGGED_MAX {
                         run.logged.push(filled(text, values.iter().map(show)));
@@ -166,11 +227,10 @@ impl Watched {
                 return Ok(());
             }
             let place = places.entry(number).or_insert_with(|| {
-                let text = &self.texts[site.file];
-                let before = text.text.get(..site.span.start).unwrap_or_default();
+                let (file, line) = line();
                 LineValue {
-                    file: text.file.clone(),
-                    line: before.matches('\n').count() + 1,
+                    file,
+                    line,
                     name,
                     values: vec![],
                     rounds: 0,
@@ -221,7 +281,7 @@ fn compile(
     );
     unit.has_sites = true;
     let unit = &unit;
-    let mut commands = BTreeMap::new();
+    let (mut commands, mut logging) = (BTreeMap::new(), BTreeSet::new());
     for signature in unit.commands.values() {
         if !wants(signature.kind) {
             continue;
@@ -230,14 +290,19 @@ fn compile(
         let Ok(sited) = Lower::with_sites(unit, signature.file, signature.function) else {
             continue;
         };
-        let mut sites = sited.sites.iter();
-        if !only_logging || sites.any(|(_, site)| matches!(site.what, What::Log { .. })) {
+        let has = |is: fn(&What) -> bool| sited.sites.iter().any(|(_, site)| is(&site.what));
+        let logs = has(|what| matches!(what, What::Log { .. }));
+        if logs {
+            logging.insert(signature.kind.0);
+        }
+        if !only_logging || logs || has(|what| matches!(what, What::Unmet { reason: Some(_) })) {
             commands.insert(signature.kind.0, sited);
         }
     }
     Watched {
         texts: texts.clone(),
         commands,
+        logging,
     }
 }
 

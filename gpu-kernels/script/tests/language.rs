@@ -114,6 +114,18 @@ fn statements_run_in_order() {
             vec![1],
         ),
         (
+            "for it in near(me, 10.0, \"item\") { me.gold += 7; }",
+            vec![7],
+        ),
+        (
+            "for it in near(me, 10.0, me.kind) { if it == me { continue; } it.gold += 1; }",
+            vec![1],
+        ),
+        (
+            "for it in near(me, 10.0, \"player\") { me.gold += 1; break; } me.gold += 2;",
+            vec![1, 2],
+        ),
+        (
             "let it = nearest(me, 10.0); if it.kind == \"item\" { me.gold += 1; }",
             vec![1],
         ),

@@ -114,10 +114,51 @@ fn what_is_logged_costs_a_world_no_instruction_and_no_step() {
 }
 
 #[test]
-fn only_commands_that_log_are_watched_for_it() {
+fn a_run_says_which_condition_ended_it_and_why() {
+    let text = "#[command(clients)]
+fn act(me: Entity, n: i32) {
+    require(n > 0);
+    pay(me, n);
+    require(n < 5, \"too many\");
+}
+
+fn pay(who: Entity, n: i32) {
+    require(
+        who.gold >= n,
+        \"there is too little gold\",
+    );
+}
+";
+    let unmet = |n| run(text, &[n]).1.unmet.map(|unmet| unmet.to_string());
+    assert_eq!(unmet(3), None);
+    assert_eq!(unmet(0).unwrap(), "`n > 0` does not hold (test.rs, line 3)");
+    assert_eq!(
+        unmet(8).unwrap(),
+        "`who.gold >= n` does not hold (test.rs, line 10): there is too little gold"
+    );
+    assert_eq!(
+        unmet(7).unwrap(),
+        "`n < 5` does not hold (test.rs, line 5): too many"
+    );
+}
+
+#[test]
+fn a_reason_costs_a_world_no_instruction() {
+    let code = |text: &str| {
+        let text =
+            format!("#[command(clients)] fn act(me: Entity, n: i32) {{ {text} me.hp += 1; }}");
+        common::compile(&text).unwrap().commands[0].code.clone()
+    };
+    let with = code("require(n > 0, \"too few\");");
+    assert_eq!(with, code("require(n > 0);"));
+}
+
+#[test]
+fn only_commands_that_log_or_give_reasons_are_watched_for_it() {
     let config = common::world_of(
         "#[command(clients)] fn loud(me: Entity) { cry(me); }
          #[command(clients)] fn quiet(me: Entity) { me.hp += 1; }
+         #[command(clients)] fn picky(me: Entity) { require(me.hp > 0, \"you are dead\"); }
          fn cry(who: Entity) { log(\"hp\", who.hp); }",
     );
     let logging = Watched::logging(&config).unwrap();
@@ -125,7 +166,9 @@ fn only_commands_that_log_are_watched_for_it() {
         let kind: CommandKind = config.schema.command_named(name).unwrap().kind;
         logging.has(kind)
     };
-    assert!(has("loud") && !has("quiet"));
+    assert!(has("loud") && has("picky") && !has("quiet"));
+    let picky = config.schema.command_named("picky").unwrap().kind;
+    assert!(!logging.logs(picky));
     let none = common::world_of("#[command(clients)] fn quiet(me: Entity) { me.hp += 1; }");
     assert!(Watched::logging(&none).unwrap().is_empty());
 }

@@ -1,5 +1,5 @@
-//! What scripts log: commands that do are run again on the host, in the world before the tick, as
-//! long as somebody reads the log, or a dashboard shows it.
+//! What scripts log, and why commands of clients had no effect: such commands are run again on the
+//! host, in the world before the tick, as long as somebody reads the log, or a dashboard shows it.
 
 use std::cell::OnceCell;
 use std::sync::mpsc::{Receiver, channel};
@@ -12,7 +12,7 @@ use script::arith::Random;
 use script::interpreter::{Interpreter, Invocation, World};
 use script::watched::Watched;
 use shared::{CommandKind, EntityId, Refusal, Slot, Tick, WorldConfig};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 /// The commands that log something, of the scripts in force.
 #[derive(Default)]
@@ -51,7 +51,8 @@ impl ScriptLog {
     fn compile(&mut self, config: &WorldConfig) {
         self.is_stale = false;
         let texts = &config.logic.texts;
-        if !texts.iter().any(|text| text.text.contains("log")) {
+        let shows = |text: &str| text.contains("log") || text.contains("require");
+        if !texts.iter().any(|text| shows(&text.text)) {
             return;
         }
         let (sender, receiver) = channel();
@@ -99,24 +100,30 @@ impl ScriptLog {
             buckets: OnceCell::new(),
         };
         let given = frame.commands.iter().map(|c| (*c, frame.words_of(c)));
-        let given = given.filter(|(command, _)| ran(command, output));
-        let due = backend.due(&|kind| watched.has(kind))?;
+        let shows_reasons = lines.is_some() || is_detailed();
+        let given = given.filter_map(|(command, words)| {
+            let is_refused = fate(&command, output)?;
+            Some((command, words, is_refused && shows_reasons))
+        });
+        let due = backend.due(&|kind| watched.logs(kind))?;
         self.left_out += due.left_out;
         let ruled = match due.has_rules {
             true => vec![],
-            false => rules(config, mirror, watched, output.tick),
+            false => rules(config, mirror, |kind| watched.logs(kind), output.tick),
         };
         let ruled = ruled.iter().map(|(command, words)| (*command, &words[..]));
-        let all = given.chain(due.iter()).chain(ruled);
-        let logging = all.filter(|(command, words)| {
-            let schema = config.schema.command(CommandKind(command.kind));
-            watched.has(CommandKind(command.kind))
+        let others = due.iter().chain(ruled);
+        let all = given.chain(others.map(|(command, words)| (command, words, false)));
+        let logging = all.filter(|(command, words, is_refused)| {
+            let kind = CommandKind(command.kind);
+            let schema = config.schema.command(kind);
+            (watched.logs(kind) || *is_refused && watched.has(kind))
                 && schema.is_some_and(|schema| {
                     let lives = mirror.living(command.entity.slot) == Some(command.entity);
                     schema.words.len() == words.len() && (lives || !schema.has_actor)
                 })
         });
-        for (n, (command, words)) in logging.enumerate() {
+        for (n, (command, words, is_refused)) in logging.enumerate() {
             if n >= COMMANDS_MAX {
                 self.left_out += 1;
                 continue;
@@ -130,19 +137,26 @@ impl ScriptLog {
                 random: Random::new(config.seed, output.tick, entity, kind, sequence),
             };
             let kind = CommandKind(kind);
-            let logged = watched.logged(config, &mut self.interpreter, &world, kind, &invocation);
+            let run = watched.logged(config, &mut self.interpreter, &world, kind, &invocation);
             let name = config.logic.numbers.command_name(kind).unwrap_or_default();
             let by = (entity != EntityId::NONE).then_some(entity.slot.0);
-            for text in logged {
+            let reason = run.unmet.and_then(|unmet| unmet.reason);
+            let reason = reason.filter(|_| is_refused);
+            let refused = reason.map(|reason| format!("without effect: {reason}"));
+            if let Some(text) = &refused {
+                debug!(target: "script", tick = %output.tick, command = name, entity = by, %text);
+            }
+            for text in &run.logged {
                 info!(target: "script", tick = %output.tick, command = name, entity = by, %text);
-                if let Some(lines) = &lines {
-                    lines.add(ScriptLine {
-                        tick: output.tick.0,
-                        command: name.to_owned(),
-                        entity: by,
-                        text,
-                    });
-                }
+            }
+            let Some(lines) = &lines else { continue };
+            for text in run.logged.into_iter().chain(refused) {
+                lines.add(ScriptLine {
+                    tick: output.tick.0,
+                    command: name.to_owned(),
+                    entity: by,
+                    text,
+                });
             }
         }
         let seconds = u64::from(config.schema.world.tick_hz);
@@ -159,26 +173,38 @@ fn is_read() -> bool {
     tracing::enabled!(target: "script", tracing::Level::INFO)
 }
 
-/// Whether a command of the frame was not refused before its run.
-fn ran(command: &Command, output: &TickOutput) -> bool {
+/// Whether the log has the reasons of what clients can't do: any client can cause as many lines as it
+/// may send commands.
+fn is_detailed() -> bool {
+    tracing::enabled!(target: "script", tracing::Level::DEBUG)
+}
+
+/// Whether a command of the frame was reported as one without effect; `None` if it was refused before
+/// its run.
+fn fate(command: &Command, output: &TickOutput) -> Option<bool> {
     let key = (command.entity, command.sequence);
     let at = output
         .refused
         .binary_search_by_key(&key, |r| (r.entity, r.sequence));
-    let has_run = |at: usize| matches!(output.refused[at].reason, Refusal::Idle | Refusal::Unmet);
-    at.is_err() || at.is_ok_and(has_run)
+    match at {
+        Err(_) => Some(false),
+        Ok(at) => {
+            let reason = output.refused[at].reason;
+            matches!(reason, Refusal::Idle | Refusal::Unmet).then_some(true)
+        }
+    }
 }
 
 /// The commands that rules give in a tick, of those that log.
 fn rules(
     config: &WorldConfig,
     mirror: &Mirror,
-    watched: &Watched,
+    wants: impl Fn(CommandKind) -> bool,
     tick: Tick,
 ) -> Vec<(Command, Vec<i32>)> {
     let mut given = vec![];
     let logging = (0u32..).zip(&config.every);
-    for (number, rule) in logging.filter(|(_, rule)| watched.has(rule.command)) {
+    for (number, rule) in logging.filter(|(_, rule)| wants(rule.command)) {
         let ticks = u64::from(rule.ticks);
         let first = (ticks - tick.0 % ticks) % ticks;
         let (Ok(first), Ok(slots)) = (u32::try_from(first), u32::try_from(mirror.capacity()))
@@ -295,7 +321,7 @@ mod tests {
                 .iter()
                 .map(|(c, words)| (c.entity, c.sequence, c.kind, words.to_vec()))
                 .collect();
-            let found = rules(&config, &mirror, &watched, tick).into_iter();
+            let found = rules(&config, &mirror, |kind| watched.has(kind), tick).into_iter();
             let found: Vec<_> = found
                 .map(|(c, words)| (c.entity, c.sequence, c.kind, words))
                 .collect();
@@ -304,5 +330,53 @@ mod tests {
             mirror.apply(&workers, &output);
         }
         assert!(compared > 30, "{compared}");
+    }
+
+    const SHOP: &str = "
+        [[kind]]
+        name = 'player'
+        attributes = [{ name = 'gold', type = 'i32', default = 3, audience = 'state' }]
+    ";
+
+    const BUY: &str = "#[command(clients)] fn buy(me: Entity, price: i32) {
+        require(me.gold >= price, \"there is too little gold\");
+        me.gold -= price;
+    }";
+
+    #[test]
+    fn a_dashboard_has_the_reason_of_what_a_client_could_not_do() {
+        let mut config = world_file::parse(SHOP, "a test's world").unwrap();
+        config.logic.texts = vec![shared::world::logic::Text::new("buy.rs", BUY)];
+        let config = script::logic::with_logic(&config, &config.logic).unwrap();
+        let buy = config.schema.command_named("buy").unwrap().kind;
+        let workers = Workers::new(1).unwrap();
+        let mut backend = CpuBackend::new(&config, 1, None).unwrap();
+        let mut mirror = Mirror::new(&config, MovementCodec::new(&config.schema).unwrap());
+        let mut frame = Frame::new(Tick(0));
+        frame.spawn_at(config.player_kind, 0, &[0, 0]);
+        let output = backend.tick(&frame).unwrap();
+        let player = output.births[0].entity.unwrap();
+        mirror.apply(&workers, &output);
+        let lines = ScriptLines::default();
+        let mut log = ScriptLog::new(Some(lines.clone()));
+        // The scripts are compiled beside the world.
+        for tick in (1..).map(Tick) {
+            let mut frame = Frame::new(tick);
+            frame.push(player, 0, buy, &[5]);
+            let output = backend.tick(&frame).unwrap();
+            assert_eq!(output.refused[0].reason, Refusal::Idle);
+            lines.since(0, 1);
+            log.show(&config, &mirror, &frame, &mut backend, &output)
+                .unwrap();
+            mirror.apply(&workers, &output);
+            let shown = lines.since(0, 0).lines;
+            if let Some(line) = shown.first() {
+                assert_eq!(line.text, "without effect: there is too little gold");
+                assert_eq!((line.command.as_str(), line.entity), ("buy", Some(0)));
+                break;
+            }
+            assert!(tick < Tick(2000), "no line is shown");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     }
 }

@@ -24,10 +24,12 @@ fn offer(me: Entity, to: Entity, herbs: i32, price: i32) {
 /// Takes an offer, for so much gold at most.
 #[command(clients, atomic)]
 fn accept(me: Entity, seller: Entity, most: i32) {
-    require(seller.buyer == me && is_within(me, seller, REACH));
+    require(seller.buyer == me, "the seller has offered you nothing");
+    require(is_within(me, seller, REACH), "the seller is too far away");
     let herbs = seller.bundle;
     let price = seller.price;
-    require(price <= min(most, me.gold) && herbs <= seller.herbs);
+    require(price <= min(most, me.gold), "the price is too high");
+    require(herbs <= seller.herbs, "the seller has too few herbs");
     me.gold -= price;
     require_fits(seller.gold += price);
     require_fits(me.herbs += herbs);

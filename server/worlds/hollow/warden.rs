@@ -52,9 +52,7 @@ fn call_whelp(me: Entity) {
 }
 
 fn blast(me: Entity) {
-    for other in near(me, BLAST_RADIUS) {
-        if other.kind == "player" {
-            hurt(other, BLAST_DAMAGE);
-        }
+    for other in near(me, BLAST_RADIUS, "player") {
+        hurt(other, BLAST_DAMAGE);
     }
 }

@@ -4,6 +4,7 @@ use shared::predicate::nearest;
 use syn::spanned::Spanned;
 
 use super::send::{PAUSE, SEND};
+use super::sites::What;
 use super::statement::strip;
 use super::{Checked, Frame, Lower, Scope};
 use crate::functions::BUILTINS;
@@ -13,6 +14,8 @@ use crate::types::{Type, Value};
 
 /// How deep helper functions may call each other.
 const CALLS_MAX: usize = 32;
+/// The most bytes of a reason.
+const REASON_BYTES_MAX: usize = 128;
 
 impl<'a> Lower<'a> {
     pub(super) fn call(&mut self, call: &'a syn::ExprCall) -> Checked<Value> {
@@ -147,7 +150,8 @@ impl<'a> Lower<'a> {
         call: &'a syn::ExprCall,
     ) -> Checked<Value> {
         match (name, arguments) {
-            ("require", &[condition]) => self.require(condition),
+            ("require", &[condition]) => self.require(condition, None),
+            ("require", &[condition, reason]) => self.require(condition, Some(reason)),
             ("log", &[text, ref values @ ..]) => self.log(text, values, call.span()),
             ("require_fits", &[change]) => self.require_fits(change),
             ("exists", &[entity]) => {
@@ -226,6 +230,16 @@ impl<'a> Lower<'a> {
                 };
                 Ok(Value::scalar(number.ty, self.unary(op, number.operand())))
             }
+            ("sine", &[degrees]) => {
+                let degrees = self.expression_of(degrees, Type::Fixed)?.operand();
+                Ok(Value::scalar(Type::Fixed, self.sine(degrees)))
+            }
+            ("cosine", &[degrees]) => {
+                let degrees = self.expression_of(degrees, Type::Fixed)?.operand();
+                Ok(Value::scalar(Type::Fixed, self.cosine(degrees)))
+            }
+            ("angle", &[from, to]) => self.angle(from, to),
+            ("turn", &[offset, degrees]) => self.turn(offset, degrees),
             ("point", axes) if axes.len() == self.unit.dimensions => {
                 let mut operands = [Operand::ZERO; 3];
                 for (operand, axis) in operands.iter_mut().zip(axes) {
@@ -333,22 +347,61 @@ impl<'a> Lower<'a> {
     }
 
     /// Ends the command unless a condition holds; of an atomic one, nothing counts then.
-    fn require(&mut self, condition: &'a syn::Expr) -> Checked<Value> {
+    fn require(
+        &mut self,
+        condition: &'a syn::Expr,
+        reason: Option<&'a syn::Expr>,
+    ) -> Checked<Value> {
         let at = condition;
+        let reason = match reason {
+            Some(reason) => Some(self.reason(reason)?),
+            None => None,
+        };
+        let unmet = || What::Unmet { reason };
         let condition = self.expression_of(condition, Type::Bool)?;
         self.value_site(at, "require", condition);
         let exit = self.refusal();
         match condition.operand().constant() {
             Some(0) => {
+                self.site(at, unmet);
                 self.emit(Inst::Jump(exit));
                 Ok(Value::NEVER)
             }
             Some(_) => Ok(Value::UNIT),
+            None if self.unit.has_sites => {
+                let over = self.label();
+                self.emit(Inst::JumpIf(condition.operand(), over));
+                self.site(at, unmet);
+                self.emit(Inst::Jump(exit));
+                self.place(over);
+                Ok(Value::UNIT)
+            }
             None => {
                 self.emit(Inst::JumpUnless(condition.operand(), exit));
                 Ok(Value::UNIT)
             }
         }
+    }
+
+    /// What people read when a condition does not hold. A world itself has nothing of it.
+    pub(super) fn reason(&self, text: &syn::Expr) -> Checked<String> {
+        let syn::Expr::Lit(syn::ExprLit {
+            lit: syn::Lit::Str(literal),
+            ..
+        }) = strip(text)
+        else {
+            let label = "expected `require(condition, \"reason\")`";
+            return Err(self.problem(text.span(), "a reason is a text", label));
+        };
+        let literal = literal.value();
+        if literal.is_empty() || literal.len() > REASON_BYTES_MAX {
+            let label = format!(
+                "expected 1 to {REASON_BYTES_MAX} bytes, found {}",
+                literal.len()
+            );
+            return Err(self.problem(text.span(), "a reason is a short text", label));
+        }
+        Ok(literal)
     }
 
     fn is_within(
@@ -503,7 +556,10 @@ impl<'a> Lower<'a> {
         Ok(found)
     }
 
-    fn kind_argument(&mut self, kind: Option<&'a syn::Expr>) -> Checked<Option<Operand>> {
+    pub(super) fn kind_argument(
+        &mut self,
+        kind: Option<&'a syn::Expr>,
+    ) -> Checked<Option<Operand>> {
         match kind {
             Some(kind) => Ok(Some(self.expression_of(kind, Type::Kind)?.operand())),
             None => Ok(None),
@@ -511,7 +567,7 @@ impl<'a> Lower<'a> {
     }
 
     /// 1 if an entity is of a kind, or of any.
-    fn is_kind(&mut self, slot: Operand, kind: Option<Operand>) -> Operand {
+    pub(super) fn is_kind(&mut self, slot: Operand, kind: Option<Operand>) -> Operand {
         let Some(kind) = kind else {
             return Operand::Const(1);
         };

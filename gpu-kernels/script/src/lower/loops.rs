@@ -90,13 +90,23 @@ impl<'a> Lower<'a> {
         body: &'a syn::Block,
     ) -> Checked<Value> {
         let arguments: Vec<_> = call.args.iter().collect();
-        let &[center, radius] = &arguments[..] else {
-            let label = "expected `near(point, radius)`";
-            return Err(self.problem(call.span(), "`near` takes 2 arguments", label));
+        let (center, radius, kind) = match arguments[..] {
+            [center, radius] => (center, radius, None),
+            [center, radius, kind] => (center, radius, Some(kind)),
+            _ => {
+                let label = "expected `near(place, radius)` or `near(place, radius, \"kind\")`";
+                return Err(self.problem(call.span(), "`near` takes 2 or 3 arguments", label));
+            }
         };
         let center = self.place_of(center)?;
         let radius = self.expression_of(radius, Type::Fixed)?;
+        let kind = self.kind_argument(kind)?;
         self.visit_near(center, radius.operand(), call, |lower, slot| {
+            if let (Some(_), Some(own)) = (kind, lower.loops.last()) {
+                let again = own.again;
+                let is_kind = lower.is_kind(slot, kind);
+                lower.emit(Inst::JumpUnless(is_kind, again));
+            }
             lower.scopes.push(Scope::default());
             let value = Value::scalar(Type::Entity, slot);
             lower.bind(name, value, is_mutable);

@@ -42,6 +42,8 @@ pub enum What {
     },
     /// A name got a value; `require` is a condition.
     Value { name: String, value: Value },
+    /// A condition that does not hold ends the run here.
+    Unmet { reason: Option<String> },
     /// `log("…", value, …)`
     Log { text: String, values: Vec<Value> },
     /// A step of a test.

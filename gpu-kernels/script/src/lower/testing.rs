@@ -42,6 +42,12 @@ impl<'a> Lower<'a> {
                 self.assert(call.span(), value.operand(), "this does not hold");
                 Ok(Some(Value::UNIT))
             }
+            ("require", &[condition, reason]) => {
+                let reason = self.reason(reason)?;
+                let value = self.expression_of(condition, Type::Bool)?;
+                self.assert(call.span(), value.operand(), &reason);
+                Ok(Some(Value::UNIT))
+            }
             // An entity may have died since.
             ("exists", &[entity]) => {
                 let slot = self.expression_of(entity, Type::Entity)?.operand();

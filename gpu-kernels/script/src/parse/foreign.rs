@@ -369,12 +369,18 @@ pub fn call_of(name: &str) -> Option<&'static str> {
         "pow" | "square" => "write `a * a`",
         "dist" | "distance_to" => "write `distance(me, other)`",
         "vec" | "vec2" | "vec3" | "Vec2" | "Vec3" | "Vector2" | "Vector3" => "write `point(x, y)`",
-        "assert" | "ensure" | "guard" => "write `require(condition)`",
+        "assert" | "ensure" | "guard" => "write `require(condition, \"reason\")`",
         "destroy" | "kill" | "delete" | "remove" | "free" => "write `despawn(other)`",
         "create" | "instantiate" | "Instantiate" | "new" => "write `spawn(\"item\", me)`",
         "emit" | "notify" | "send" | "broadcast" | "fire" => {
             "write `tell(Name { … }, around(me, 20.0))`"
         }
+        "sin" => "write `sine(degrees)`",
+        "cos" => "write `cosine(degrees)`",
+        "atan" | "atan2" | "heading" | "bearing" | "direction" | "look_at" => {
+            "write `angle(me, other)`, which is -180.0 to 180.0 degrees"
+        }
+        "rotate" | "rotated" => "write `turn(offset, degrees)`",
         "clip" | "lerp" => "there are `clamp(n, low, high)` and `towards(from, to, most)`",
         _ => return None,
     })

@@ -611,7 +611,8 @@ impl Writer<'_> {
         if self.body.near_depth == NEAR_DEPTH_MAX {
             return self.range_loop(depth);
         }
-        let range = format!("near({}, {})", self.place(2), self.radius());
+        let kind = self.kind_or_any();
+        let range = format!("near({}, {}{kind})", self.place(2), self.radius());
         self.enter_near();
         let text = self.for_loop(&range, Entity, depth);
         self.body.near_depth -= 1;
@@ -768,10 +769,7 @@ impl Writer<'_> {
                 format!("random({}, {})", self.value(Int, d), self.value(Int, d))
             }
             14 if self.can_look_near() => {
-                let kind = match self.dice.once_in(2) {
-                    true => format!(", {}", self.kind()),
-                    false => String::new(),
-                };
+                let kind = self.kind_or_any();
                 self.leave_near();
                 format!("count_near({}, {}{kind})", self.place(d), self.radius())
             }
@@ -836,7 +834,7 @@ impl Writer<'_> {
     }
 
     fn fixed(&mut self, d: usize) -> String {
-        match self.dice.below(15) {
+        match self.dice.below(17) {
             0..=5 => {
                 let op = self.dice.pick(&["+", "-", "*", "/", "%"]);
                 match self.dice.below(6) {
@@ -865,6 +863,14 @@ impl Writer<'_> {
                 format!("distance({}, {})", self.place(d), self.place(d))
             }
             13 => format!("{}.{}", self.value(Point, d), self.axis()),
+            14 => format!(
+                "{}({})",
+                self.dice.pick(&["sine", "cosine"]),
+                self.value(Fixed, d)
+            ),
+            15 if !self.body.is_constant => {
+                format!("angle({}, {})", self.place(d), self.place(d))
+            }
             _ => self.leaf(Fixed),
         }
     }
@@ -891,10 +897,7 @@ impl Writer<'_> {
         match self.dice.below(5) {
             0 => format!("resolve({})", self.value(Int, d)),
             1..=2 if self.can_look_near() => {
-                let kind = match self.dice.once_in(2) {
-                    true => format!(", {}", self.kind()),
-                    false => String::new(),
-                };
+                let kind = self.kind_or_any();
                 self.leave_near();
                 format!("nearest({}, {}{kind})", self.place(d), self.radius())
             }
@@ -903,7 +906,7 @@ impl Writer<'_> {
     }
 
     fn point(&mut self, d: usize) -> String {
-        match self.dice.below(12) {
+        match self.dice.below(13) {
             0..=1 => {
                 let op = self.dice.pick(&["+", "-"]);
                 format!("({} {op} {})", self.value(Point, d), self.value(Point, d))
@@ -931,6 +934,7 @@ impl Writer<'_> {
                 let (from, to) = (self.place(d), self.place(d));
                 format!("towards({from}, {to}, {})", self.value(Fixed, d))
             }
+            11 => format!("turn({}, {})", self.value(Point, d), self.value(Fixed, d)),
             9..=10 => {
                 let axes = (0..self.dimensions()).map(|_| self.value(Fixed, d));
                 let axes: Vec<String> = axes.collect();
@@ -953,6 +957,14 @@ impl Writer<'_> {
             (false, _) => entities[self.dice.below(entities.len())].name.clone(),
             (true, true) => "me".to_owned(),
             (true, false) => "none".to_owned(),
+        }
+    }
+
+    /// The last argument of a search for one kind, or of one for all.
+    fn kind_or_any(&mut self) -> String {
+        match self.dice.once_in(2) {
+            true => format!(", {}", self.kind()),
+            false => String::new(),
         }
     }
 

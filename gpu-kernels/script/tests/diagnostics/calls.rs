@@ -18,6 +18,8 @@ fn test(me: Entity, n: i32) {
 fn test(me: Entity, n: i32) {
     require();
     require(1, 2);
+    require(n > 0, "");
+    require(n > 0, "a", "b");
     exists();
     let a = exists(n);
     let b = resolve(me);
@@ -51,4 +53,11 @@ fn test(me: Entity, n: i32) {
     let ae = towards(me, me);
     let af = n.max(3);
     let ag = me.position.length();
+    let ah = sine(true);
+    let ai = cosine(n);
+    let aj = angle(me);
+    let ak = turn(30.0, me.position);
+    let al = sin(n);
+    let am = atan2(1, 2);
+    let an = cosin(30.0);
 }

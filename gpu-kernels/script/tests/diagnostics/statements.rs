@@ -37,7 +37,8 @@ fn test(me: Entity, n: i32) {
     for (i, j) in 0..3 {}
     for e in near(me) {}
     for e in near(n, 1.0) {}
-    for e in near(me, 3, "item") {}
+    for e in near(me, 3, "itme") {}
+    for e in near(me, 3, "item", n) {}
     let e = near(me, 1.0);
     break;
     continue;

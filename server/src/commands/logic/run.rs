@@ -7,6 +7,7 @@ use clap::Args;
 use client_bot::say;
 use script::arith::Random;
 use script::interpreter::{Interpreter, Invocation, NoEffect, Space};
+use script::watched::Watched;
 use script::{Command, Logic};
 use shared::{AttributeType, AttributeValue, CommandSchema, EntityId, EntityRef, WorldConfig};
 use world_file::Checked;
@@ -103,8 +104,16 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
         &invocation,
         &mut effects,
     );
+    let kind = schema.kind;
+    let watched = Watched::of(config, |other| other == kind).map_err(|p| anyhow!("{}", p[0]))?;
+    let mut interpreter = Interpreter::default();
+    let shown = watched.run(config, &mut interpreter, &still.world(), kind, &invocation);
+    let unmet = shown.and_then(|run| run.unmet);
     if let Err(NoEffect::Refused | NoEffect::Moved) = ran {
-        say!("refused, so without effect: a `require` does not hold, or a value does not fit");
+        match unmet {
+            Some(unmet) => say!("refused, so without effect: {unmet}"),
+            None => say!("refused, so without effect: a value does not fit"),
+        }
         return Ok(true);
     }
     if ran == Err(NoEffect::Overrun) {
@@ -120,8 +129,11 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     for line in &lines {
         say!("{line}");
     }
-    if lines.is_empty() {
-        say!("no effect: it ran to its end, or a `require` does not hold, and changes nothing");
+    match (unmet, lines.is_empty()) {
+        (Some(unmet), true) => say!("no effect: {unmet}"),
+        (Some(unmet), false) => say!("it ended there: {unmet}"),
+        (None, true) => say!("no effect: it ran to its end, and changes nothing"),
+        (None, false) => {}
     }
     Ok(true)
 }

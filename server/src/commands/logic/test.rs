@@ -10,9 +10,11 @@ use clap::Args;
 use client_bot::say;
 use gpu_kernels::logic::StillWorld;
 use gpu_kernels::{Backend, Frame, SlotState, Snapshot};
+use script::arith::Random;
 use script::diagnostic::draw;
-use script::interpreter::{Interpreter, World};
+use script::interpreter::{Interpreter, Invocation, World};
 use script::testing::{self, Host, Test};
+use script::watched::Watched;
 use script::{Diagnostic, Problem};
 use shared::{CommandKind, EntityId, Slot, Tick, WorldConfig};
 
@@ -70,12 +72,13 @@ pub fn run(arguments: &TestArguments) -> Result<bool> {
         script.as_ref().is_none_or(|script| test.file == *script)
             && (arguments.name.as_ref()).is_none_or(|name| test.name.contains(name.as_str()))
     };
+    let watched = Watched::of(&config, |_| true).map_err(|p| anyhow!("{}", p[0]))?;
     let chosen: Vec<&Test> = tests.iter().filter(is_chosen).collect();
     let mut labels = vec![];
     let mut failures: Vec<Failure<'_>> = vec![];
     for starter in backends(&config) {
         let backend = starter.try_start(&config)?;
-        let bench = Bench::new(&config, backend)
+        let bench = Bench::new(&config, &watched, backend)
             .with_context(|| format!("{} could not start", starter.label))?;
         let mut interpreter = Interpreter::default();
         for &test in &chosen {
@@ -91,6 +94,7 @@ pub fn run(arguments: &TestArguments) -> Result<bool> {
                 None => failures.push(Failure {
                     test,
                     diagnostic: *diagnostic,
+                    ended: bench.take_ended(),
                     backends: vec![starter.label.clone()],
                 }),
             }
@@ -106,7 +110,11 @@ pub fn run(arguments: &TestArguments) -> Result<bool> {
         };
         say!("test `{name}` of {file} failed{of}:");
         let drawn = draw(&[&failure.diagnostic], &config.logic.texts, colours);
-        say!("{}\n", drawn.trim_end());
+        say!("{}", drawn.trim_end());
+        for ended in &failure.ended {
+            say!("{ended}");
+        }
+        say!("");
     }
     let is_failed = |test: &&Test| failures.iter().any(|f| std::ptr::eq(f.test, *test));
     let failed = chosen.iter().filter(|test| is_failed(test)).count();
@@ -122,6 +130,8 @@ pub fn run(arguments: &TestArguments) -> Result<bool> {
 struct Failure<'a> {
     test: &'a Test,
     diagnostic: Diagnostic,
+    /// Where the commands that it gave ended early.
+    ended: Vec<String>,
     /// Those on which it fails like this.
     backends: Vec<String>,
 }
@@ -157,9 +167,13 @@ const ENTITIES_MAX: u32 = 1024;
 /// The tick divides its work by clients, so there is at least one.
 const CLIENTS_MAX: u32 = 1;
 
+/// The commands that are shown with a failure.
+const ENDED_MAX: usize = 8;
+
 /// A world of one backend, in which test after test runs.
 struct Bench<'a> {
     config: &'a WorldConfig,
+    watched: &'a Watched,
     empty: Snapshot,
     state: RefCell<State>,
 }
@@ -172,10 +186,16 @@ struct State {
     is_changed: bool,
     /// For the next tick.
     commands: Vec<(CommandKind, EntityId, Vec<i32>)>,
+    /// Where the latest commands ended whose conditions did not hold: at most [`ENDED_MAX`].
+    ended: Vec<String>,
 }
 
 impl<'a> Bench<'a> {
-    fn new(config: &'a WorldConfig, mut backend: Box<dyn Backend>) -> Result<Bench<'a>> {
+    fn new(
+        config: &'a WorldConfig,
+        watched: &'a Watched,
+        mut backend: Box<dyn Backend>,
+    ) -> Result<Bench<'a>> {
         // No client watches.
         backend.set_quiet(true);
         let empty = backend.snapshot()?;
@@ -184,9 +204,11 @@ impl<'a> Bench<'a> {
             snapshot: empty.clone(),
             is_changed: false,
             commands: vec![],
+            ended: vec![],
         };
         Ok(Bench {
             config,
+            watched,
             empty,
             state: RefCell::new(state),
         })
@@ -198,6 +220,34 @@ impl<'a> Bench<'a> {
         state.snapshot.clone_from(&self.empty);
         state.is_changed = true;
         state.commands.clear();
+        state.ended.clear();
+    }
+
+    fn take_ended(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.borrow_mut().ended)
+    }
+
+    /// Notes where the commands of the next tick end early: as they see the world alone.
+    fn note_ended(&self, state: &mut State) {
+        let (tick, mut interpreter) = (state.snapshot.tick, Interpreter::default());
+        let world = StillWorld::new(self.config, &state.snapshot);
+        for (sequence, (kind, actor, words)) in (0..).zip(&state.commands) {
+            let invocation = Invocation {
+                tick,
+                entity: *actor,
+                words,
+                random: Random::new(self.config.seed, tick, *actor, kind.0, sequence),
+            };
+            let run = (self.watched).run(self.config, &mut interpreter, &world, *kind, &invocation);
+            if let Some(unmet) = run.and_then(|run| run.unmet) {
+                let name = self.config.logic.numbers.command_name(*kind);
+                if state.ended.len() == ENDED_MAX {
+                    state.ended.remove(0);
+                }
+                let name = name.unwrap_or_default();
+                (state.ended).push(format!("`{name}` ended in tick {tick}: {unmet}"));
+            }
+        }
     }
 
     fn with<T>(&self, look: impl FnOnce(StillWorld<'_>) -> T) -> T {
@@ -207,11 +257,13 @@ impl<'a> Bench<'a> {
 
     fn run_ticks(&self, n: u32) -> Result<()> {
         let mut state = self.state.borrow_mut();
+        self.note_ended(&mut state);
         let State {
             backend,
             snapshot,
             is_changed,
             commands,
+            ..
         } = &mut *state;
         if std::mem::take(is_changed) {
             backend
