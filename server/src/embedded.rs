@@ -28,7 +28,7 @@ use device::cpu::Workers;
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
 use frontend::mirror::{Mirror, SharedMirror};
-use frontend::publication::{FanOutReport, Publication, ToShard};
+use frontend::publication::{FanOutReport, SharedTick, ToShard};
 use frontend::shard_channels::ShardSender;
 use gpu_kernels::CpuBackend;
 use gpu_kernels::listen::Listeners;
@@ -311,10 +311,10 @@ impl EmbeddedShard {
     fn take_messages(&mut self) {
         while let Ok(message) = self.from_tick.try_recv() {
             match message {
-                ToShard::Tick(publication) => {
-                    let report = self.fan_out(&publication);
+                ToShard::Tick(tick) => {
+                    let report = self.fan_out(&tick);
                     // The tick takes the publication back as soon as it has the report.
-                    drop(publication);
+                    drop(tick);
                     let _ = self.reports.send(report);
                 }
                 ToShard::Inspect(_, answer) => {
@@ -334,7 +334,8 @@ impl EmbeddedShard {
         }
     }
 
-    fn fan_out(&mut self, publication: &Publication) -> FanOutReport {
+    fn fan_out(&mut self, tick: &SharedTick) -> FanOutReport {
+        let publication = &*tick.publication;
         let begun = Instant::now();
         if self.shard.begin_tick(publication) {
             for Connection { client, .. } in self.connections.values_mut() {
@@ -354,7 +355,7 @@ impl EmbeddedShard {
             }
         }
         let world = self.shard.world().clone();
-        let mirror = publication.mirror.read();
+        let mirror = tick.mirror.read();
         let view = TickView {
             publication,
             mirror: &mirror,
@@ -365,7 +366,7 @@ impl EmbeddedShard {
             let mut link = EmbeddedLink::new(id.handle(), self.now, peer);
             self.shard.send_tick(view, &mut link, client);
         }
-        self.shard.end_tick(publication.tick, begun.elapsed())
+        self.shard.end_tick(tick, begun)
     }
 }
 

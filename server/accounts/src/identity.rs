@@ -21,7 +21,7 @@ pub enum AccountError {
 }
 
 /// The identity of a client.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// `None` where the server proves none.
     pub account: Option<Account>,

@@ -3,13 +3,13 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use accounts::identity::Identity;
 use accounts::network::Network;
 use gpu_kernels::Batch;
-use gpu_kernels::listen::SubscribeError;
 use platform::metrics::counts::Refusals;
+use serde::{Deserialize, Serialize};
 use shared::wire::control::Ticket;
 use shared::wire::request::RequestBody;
 use shared::world::mix::mix;
@@ -47,15 +47,16 @@ pub struct Inbox {
 pub struct Sample {
     seed: u64,
     seen: u64,
-    pub command: Option<SampledCommand>,
+    /// The command, and when its shard had read its datagram.
+    command: Option<(CommandKind, Instant)>,
 }
 
 /// A command that is traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampledCommand {
     pub kind: CommandKind,
-    /// When its shard had read its datagram.
-    pub arrived: Instant,
+    /// From when its shard had read its datagram until its tick began.
+    pub waited: Duration,
 }
 
 impl Sample {
@@ -71,21 +72,33 @@ impl Sample {
     fn see(&mut self, kind: CommandKind) {
         self.seen += 1;
         if mix(self.seed, self.seen).is_multiple_of(self.seen) {
-            let arrived = Instant::now();
-            self.command = Some(SampledCommand { kind, arrived });
+            self.command = Some((kind, Instant::now()));
         }
+    }
+
+    pub fn has_command(&self) -> bool {
+        self.command.is_some()
+    }
+
+    /// The command, in a tick that begins at a time.
+    pub fn command(&self, begun: Instant) -> Option<SampledCommand> {
+        let (kind, arrived) = self.command?;
+        Some(SampledCommand {
+            kind,
+            waited: begun.saturating_duration_since(arrived),
+        })
     }
 }
 
 /// A session that begins or ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionChange {
     Join(Join),
     Leave(Leave),
 }
 
 /// A client with a valid hello.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Join {
     pub session: SessionId,
     pub resume: Option<Ticket>,
@@ -99,7 +112,7 @@ pub struct Join {
 }
 
 /// A client that has left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leave {
     pub session: SessionId,
     /// The client closed the session itself, so it will not resume.
@@ -107,14 +120,21 @@ pub struct Leave {
 }
 
 /// A request that waits for its answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingRequest {
     pub session: SessionId,
     pub client: ClientRow,
     /// The client's own number for it.
     pub number: u32,
     /// An error is a request that the shard has rejected already.
-    pub body: Result<RequestBody, SubscribeError>,
+    pub body: Result<RequestBody, LongText>,
+}
+
+/// A predicate's text that is longer than the world allows, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LongText {
+    pub found: usize,
+    pub limit: usize,
 }
 
 /// A client's command.
@@ -165,6 +185,12 @@ impl Inbox {
             sample.see(command.kind);
         }
         append(&mut self.commands, command, words);
+    }
+
+    /// The commands of each tick, from that of the inbox on.
+    pub fn batches(&self) -> impl Iterator<Item = (Tick, &Batch)> {
+        let ticks = (0..).map(|ticks| self.tick.after(ticks));
+        ticks.zip(std::iter::once(&self.commands).chain(&self.later))
     }
 
     /// Drops all input, also that for later ticks: it is of a world whose place another one takes.
@@ -266,7 +292,8 @@ mod tests {
             inbox.reset();
             inbox.sample = Some(Sample::new(round));
             (0..8).for_each(|kind| inbox.push(command(kind), &[]));
-            let sampled = inbox.sample.and_then(|sample| sample.command).unwrap();
+            let sample = inbox.sample.unwrap();
+            let sampled = sample.command(Instant::now()).unwrap();
             counts[usize::from(sampled.kind.0)] += 1;
         }
         assert!(

@@ -11,7 +11,7 @@ use device::cpu::{Workers, ranges};
 use gpu_kernels::listen::Before;
 use gpu_kernels::{Snapshot, TickOutput};
 use shared::wire::movement::{EncodedPosition, MovementCodec, PackedEntity, Tail};
-use shared::{Audience, Course, EntityId, Name, Slot, Tick, WorldConfig};
+use shared::{Audience, Course, EntityId, Name, Schema, Slot, Tick, WorldConfig};
 
 use courses::Courses;
 use part::Part;
@@ -53,6 +53,15 @@ struct Layout {
     movement: MovementCodec,
 }
 
+/// What is known of newborns beside their births.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Newborns {
+    /// The names of players, with their entities.
+    pub named: Vec<(EntityId, Name)>,
+    /// Those that are not sent to clients in this tick.
+    pub unready: Vec<Slot>,
+}
+
 /// Columns by audience, as bits.
 #[derive(Clone, Copy, Debug)]
 pub struct AudienceMasks {
@@ -92,6 +101,25 @@ struct Turn {
     place: EncodedPosition,
 }
 
+impl AudienceMasks {
+    pub fn of(schema: &Schema) -> AudienceMasks {
+        let mask = |audience: Audience| {
+            let with_audience = |(_, a): &(usize, &shared::Attribute)| a.audience == audience;
+            schema
+                .attributes
+                .iter()
+                .enumerate()
+                .filter(with_audience)
+                .fold(0, |mask, (column, _)| mask | 1 << column)
+        };
+        AudienceMasks {
+            movement: mask(Audience::Movement),
+            state: mask(Audience::State),
+            private: mask(Audience::Private),
+        }
+    }
+}
+
 impl SharedMirror {
     pub fn new(mirror: Mirror) -> SharedMirror {
         SharedMirror(Arc::new(RwLock::new(mirror)))
@@ -111,15 +139,6 @@ impl Mirror {
     pub fn new(config: &WorldConfig, movement: MovementCodec) -> Mirror {
         let schema = &config.schema;
         let capacity = schema.world.capacity as usize;
-        let mask = |audience: Audience| {
-            let with_audience = |(_, a): &(usize, &shared::Attribute)| a.audience == audience;
-            schema
-                .attributes
-                .iter()
-                .enumerate()
-                .filter(with_audience)
-                .fold(0, |mask, (column, _)| mask | 1 << column)
-        };
         let empty = Entry {
             id: EntityId::NONE,
             kind: 0,
@@ -138,11 +157,7 @@ impl Mirror {
                 has_courses: config.motion.is_some(),
                 movement,
             },
-            masks: AudienceMasks {
-                movement: mask(Audience::Movement),
-                state: mask(Audience::State),
-                private: mask(Audience::Private),
-            },
+            masks: AudienceMasks::of(schema),
             kinds: schema
                 .kinds
                 .iter()
@@ -262,23 +277,16 @@ impl Mirror {
         (*entity == self.id(slot)).then_some(name)
     }
 
-    /// Adds the names of newborn players, and removes those of the dead.
-    pub fn name_players(
-        &mut self,
-        named: impl Iterator<Item = (EntityId, Name)>,
-        dead: &[EntityId],
-    ) {
+    /// Adds what is known of newborns, and removes the names of the dead.
+    pub fn note_newborns(&mut self, newborns: &Newborns, dead: &[EntityId]) {
         for entity in dead {
             self.names.remove(&entity.slot.0);
         }
+        let named = newborns.named.iter().cloned();
         let named = named.map(|(entity, name)| (entity.slot.0, (entity, name)));
         self.names.extend(named);
-    }
-
-    /// These newborns are not sent to clients in this tick.
-    pub fn set_unready(&mut self, mut unready: Vec<Slot>) {
-        unready.sort_unstable();
-        self.unready = unready;
+        self.unready.clone_from(&newborns.unready);
+        self.unready.sort_unstable();
     }
 
     /// Whether an entity may be sent to clients.

@@ -1,4 +1,5 @@
-//! From the tick to the shards, and back.
+//! From the tick to a front end, and back: plain values. What only shards of this process have
+//! beside them is in [`SharedTick`].
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,21 +17,18 @@ use shared::wire::talk::Talk;
 use shared::{ClientRow, EntityId, Tick};
 
 use super::inbox::SessionId;
-use super::mirror::SharedMirror;
+use super::mirror::{Newborns, SharedMirror};
 use crate::SessionWorld;
 
-/// One tick's results, which all shards read. A shard drops them before it reports.
+/// One tick's results, which all front ends read.
 pub struct Publication {
     pub tick: Tick,
-    /// When the shards would receive it if no tick were late.
-    pub due: Instant,
     /// The newest durable tick; none without persistence.
     pub durable_through: Option<Tick>,
     /// The address of the standby for clients; empty: none.
     pub standby: Arc<str>,
     pub output: Arc<TickOutput>,
-    /// The world after the tick, until every shard has reported.
-    pub mirror: SharedMirror,
+    pub newborns: Newborns,
     /// The tick's changes and notifications that clients subscribed to.
     pub subscribed: Notices,
     /// The world as sessions use it, if this tick has changed it.
@@ -39,8 +37,18 @@ pub struct Publication {
     pub nearby_talk: Vec<Option<Arc<Talk>>>,
     /// Clients that have muted the speaker of the talk at an index.
     pub muted: HashSet<(ClientRow, usize)>,
-    /// By shard.
+    /// By front end.
     pub events: Vec<Vec<SessionEvent>>,
+}
+
+/// A tick for a shard of this process, which drops it before it reports.
+#[derive(Clone)]
+pub struct SharedTick {
+    pub publication: Arc<Publication>,
+    /// The world after the tick, until every shard has reported.
+    pub mirror: SharedMirror,
+    /// When the shards would receive it if no tick were late.
+    pub due: Instant,
 }
 
 /// A decision of the tick about a session.
@@ -91,7 +99,7 @@ impl SessionEvent {
 /// From the tick to a shard.
 pub enum ToShard {
     /// Send this tick to every client, then report.
-    Tick(Arc<Publication>),
+    Tick(SharedTick),
     /// Report on the connections of these sessions, or of all.
     Inspect(Option<Vec<SessionId>>, Sender<ShardLinks>),
     /// Another world has taken the place of the one before: begin every session anew over its
@@ -131,20 +139,20 @@ pub struct ViewStatus {
     pub waiting: usize,
 }
 
-/// A shard's report after the fan-out of a tick.
-#[derive(Clone, Copy, Debug)]
+/// A front end's report after the fan-out of a tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FanOutReport {
-    /// When the last client's datagram was handed to the transport.
-    pub finished: Instant,
-    /// Every client of the shard has acknowledged its stream up to this tick.
+    /// From when the tick was due until the last client's datagram was handed to the transport.
+    pub took: Duration,
+    /// Every client of the front end has acknowledged its stream up to this tick.
     pub acked_through: Tick,
     pub counts: FanOutCounts,
 }
 
 impl FanOutReport {
-    /// Joins the reports of two shards on the same tick.
+    /// Joins the reports of two front ends on the same tick.
     pub fn and(mut self, other: &FanOutReport) -> FanOutReport {
-        self.finished = self.finished.max(other.finished);
+        self.took = self.took.max(other.took);
         self.acked_through = self.acked_through.min(other.acked_through);
         self.counts += other.counts;
         self

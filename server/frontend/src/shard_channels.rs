@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SendError, Sender, TryRecvError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::publication::{FanOutReport, Publication, ShardLinks, ToShard};
+use super::publication::{FanOutReport, Publication, ShardLinks, SharedTick, ToShard};
 use crate::SessionWorld;
 use crate::inbox::SessionKey;
 
@@ -29,12 +29,14 @@ pub struct ShardSender {
 pub struct FannedOut<T> {
     pub publication: Publication,
     pub report: FanOutReport,
+    /// When the last shard had sent to its clients.
+    pub finished: Instant,
     pub record: T,
 }
 
 /// A tick in fan-out.
 struct Busy<T> {
-    publication: Arc<Publication>,
+    tick: SharedTick,
     record: T,
     /// Shards that have not reported.
     missing: usize,
@@ -79,19 +81,18 @@ impl<T> ShardChannels<T> {
 
     /// Publishes a tick to all shards; `record` makes the tick thread's record of it afterwards.
     /// Fails while a tick is in fan-out, or if a shard has ended.
-    pub fn publish(&mut self, publication: Publication, record: impl FnOnce() -> T) -> Result<()> {
+    pub fn publish(&mut self, tick: SharedTick, record: impl FnOnce() -> T) -> Result<()> {
         if self.is_busy() {
             bail!("a tick is published while the one before is with the shards");
         }
-        let publication = Arc::new(publication);
         for (number, shard) in self.senders.iter().enumerate() {
-            let message = ToShard::Tick(publication.clone());
+            let message = ToShard::Tick(tick.clone());
             if shard.send(message).is_err() {
                 bail!("shard {number} has ended");
             }
         }
         self.busy = Some(Busy {
-            publication,
+            tick,
             record: record(),
             missing: self.senders.len(),
             report: None,
@@ -198,12 +199,13 @@ impl<T> ShardChannels<T> {
         let Some(busy) = self.busy.take_if(|busy| busy.missing == 0) else {
             return Ok(None);
         };
-        let Some(publication) = Arc::into_inner(busy.publication) else {
+        let Some(publication) = Arc::into_inner(busy.tick.publication) else {
             bail!("a shard still reads a tick that it reported as done");
         };
         let report = busy.report.context("the server has no shards")?;
         Ok(Some(FannedOut {
             publication,
+            finished: busy.tick.due + report.took,
             report,
             record: busy.record,
         }))

@@ -1,11 +1,10 @@
 //! A shard that encodes for its clients and sends nothing.
 
 use std::sync::mpsc::{Receiver, Sender};
-use std::time::Instant;
 
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
-use frontend::publication::{FanOutReport, Publication, SessionEvent, ToShard};
+use frontend::publication::{FanOutReport, SessionEvent, SharedTick, ToShard};
 use platform::metrics::counts::FanOutCounts;
 use session::fan_out::Scratch;
 use session::frame::TickView;
@@ -56,18 +55,19 @@ impl OfflineShard {
 
     /// Runs until the tick thread stops it, and returns the encoded bytes.
     pub fn run(mut self, from_tick: Receiver<ToShard>, reports: &Sender<FanOutReport>) -> Encoded {
-        while let Ok(ToShard::Tick(publication)) = from_tick.recv() {
-            let report = self.fan_out(&publication);
-            let tick = publication.tick;
-            drop(publication);
+        while let Ok(ToShard::Tick(tick)) = from_tick.recv() {
+            let report = self.fan_out(&tick);
+            let number = tick.publication.tick;
+            drop(tick);
             // A failed tick thread takes no reports, but stops the shard.
             let _ = reports.send(report);
-            self.acknowledge(tick);
+            self.acknowledge(number);
         }
         self.encoded
     }
 
-    fn fan_out(&mut self, publication: &Publication) -> FanOutReport {
+    fn fan_out(&mut self, tick: &SharedTick) -> FanOutReport {
+        let publication = &*tick.publication;
         self.encoded.hashes.push(publication.output.hash.combined());
         for event in &publication.events[self.number] {
             if let &SessionEvent::Assigned {
@@ -92,7 +92,7 @@ impl OfflineShard {
         }
         let mut counts = FanOutCounts::default();
         let mut acked_through = publication.tick;
-        let mirror = publication.mirror.read();
+        let mirror = tick.mirror.read();
         let view = TickView {
             publication,
             mirror: &mirror,
@@ -122,7 +122,7 @@ impl OfflineShard {
         }
         counts.sessions = self.sessions.len() as u64;
         FanOutReport {
-            finished: Instant::now(),
+            took: tick.due.elapsed(),
             acked_through,
             counts,
         }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use durability::roster::{Roster, RosterChange};
+use frontend::inbox::LongText;
 use gpu_kernels::listen::{SubscribeError, SubscriptionRegistry, UnsubscribeError};
 use gpu_kernels::tick::frame::RegionError;
 use gpu_kernels::{Frame, Holder, Region, RegionChange};
@@ -67,6 +68,12 @@ pub enum RequestError {
     Talk(#[from] TalkError),
     #[error(transparent)]
     Sight(#[from] SightError),
+}
+
+impl From<LongText> for RequestError {
+    fn from(LongText { found, limit }: LongText) -> RequestError {
+        RequestError::Subscribe(SubscribeError::LongText { found, limit })
+    }
 }
 
 impl From<SubscribeError> for RequestError {

@@ -1,6 +1,7 @@
 //! From the shards' inboxes into the frame of a tick.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use device::cpu::Workers;
 use frontend::inbox::{Inbox, Sample, SampledCommand, SessionChange, SharedInbox};
@@ -20,8 +21,8 @@ pub struct Intake {
     tickets: TicketSource,
     /// A command of the next tick is to be traced.
     pub wants_sample: bool,
-    /// A command of this tick that is traced, and its shard.
-    sampled: Option<(usize, SampledCommand)>,
+    /// A sample of this tick's commands, and its shard.
+    sampled: Option<(usize, Sample)>,
 }
 
 impl Intake {
@@ -40,9 +41,10 @@ impl Intake {
         self.inboxes
     }
 
-    /// The command of the gathered tick that is traced, and its shard.
-    pub fn take_sampled(&mut self) -> Option<(usize, SampledCommand)> {
-        self.sampled.take()
+    /// The command that is traced of the gathered tick, which began at a time, and its shard.
+    pub fn take_sampled(&mut self, begun: Instant) -> Option<(usize, SampledCommand)> {
+        let (shard, sample) = self.sampled.take()?;
+        Some((shard, sample.command(begun)?))
     }
 
     /// Takes joins, leaves, requests and commands, and returns the shards' refusals.
@@ -64,7 +66,7 @@ impl Intake {
                 inbox.sample = Some(Sample::new(frame.tick.0));
             }
             shared.swap(inbox, frame.tick);
-            let sampled = inbox.sample.and_then(|sample| sample.command);
+            let sampled = inbox.sample.filter(Sample::has_command);
             let is_first = shard as u64 >= first;
             if let Some(sampled) = sampled
                 && (self.sampled.is_none() || is_first && !has_first)

@@ -36,8 +36,8 @@ use durability::roster::RosterChange;
 use durability::worker::DurabilityWorker;
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
-use frontend::mirror::SharedMirror;
-use frontend::publication::{FanOutReport, Publication, SessionEvent};
+use frontend::mirror::{Newborns, SharedMirror};
+use frontend::publication::{FanOutReport, Publication, SessionEvent, SharedTick};
 use frontend::shard_channels::{ShardChannels, ShardSender};
 use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::logic::CompiledLogic;
@@ -356,7 +356,7 @@ impl TickLoop {
         self.check_durability()?;
         let refusals = self.gather();
         let traces = self.traces.as_mut();
-        let sampled = self.intake.take_sampled();
+        let sampled = self.intake.take_sampled(begun);
         let sampled = sampled.filter(|_| traces.is_some_and(|traces| traces.take(begun)));
         if sampled.is_some() {
             clock.keep_marks();
@@ -377,7 +377,7 @@ impl TickLoop {
         clock.end(Step::Listen);
         let fanned_out = self.shards.wait()?;
         let fan_out_wait = clock.lap();
-        self.apply(&output);
+        let newborns = self.apply(&output);
         clock.end(Step::Apply);
         let clients = self.directory.live() as u64;
         if let Some(worker) = &self.worker
@@ -390,8 +390,12 @@ impl TickLoop {
         clock.end(Step::Keep);
         // Shards that count from the time of receipt would never make up for lateness.
         let due = start.scheduled + begun.elapsed().saturating_sub(fan_out_wait);
-        let publication = self.publication(output.clone(), subscribed, due);
-        self.shards.publish(publication, || {
+        let tick = SharedTick {
+            publication: Arc::new(self.publication(output.clone(), newborns, subscribed)),
+            mirror: self.mirror.clone(),
+            due,
+        };
+        self.shards.publish(tick, || {
             clock.end(Step::Publish);
             TickRecord {
                 start,
@@ -589,25 +593,27 @@ impl TickLoop {
     }
 
     /// Brings the mirror and the directory up to date. No shard reads the mirror now.
-    fn apply(&mut self, output: &TickOutput) {
+    fn apply(&mut self, output: &TickOutput) -> Newborns {
+        let mut newborns = Newborns::default();
         let mut mirror = self.mirror.write();
         mirror.apply(&self.workers, output);
         self.directory.settle(output, |slot| mirror.position(slot));
         if let Some(characters) = &mut self.characters {
             let changes = characters.settle(output, &self.directory, Some(&mirror));
             self.changes.extend(changes);
-            let unready = characters.unready(&mirror);
-            mirror.set_unready(unready);
+            newborns.unready = characters.unready(&mirror);
         }
-        mirror.name_players(self.directory.take_named(), &output.deaths);
+        newborns.named.extend(self.directory.take_named());
+        mirror.note_newborns(&newborns, &output.deaths);
+        newborns
     }
 
     /// The publication of a tick for the shards.
     fn publication(
         &mut self,
         output: Arc<TickOutput>,
+        newborns: Newborns,
         subscribed: Notices,
-        due: Instant,
     ) -> Publication {
         let mut events = vec![vec![]; self.shards.count()];
         let decided = self.directory.events().chain(self.answers.drain(..));
@@ -622,14 +628,13 @@ impl TickLoop {
         Arc::make_mut(&mut self.frame).reset(output.tick.next());
         Publication {
             tick: output.tick,
-            due,
             durable_through: self.worker.as_ref().and_then(DurabilityWorker::kept),
             standby: self
                 .worker
                 .as_ref()
                 .map_or_else(Arc::default, DurabilityWorker::standby),
             output,
-            mirror: self.mirror.clone(),
+            newborns,
             subscribed,
             nearby_talk: self.talk.take_nearby(),
             muted: self.talk.take_muted(),

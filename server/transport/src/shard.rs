@@ -12,8 +12,7 @@ use accounts::moment::Moment;
 use accounts::network::Network;
 use accounts::revocations::Revocations;
 use frontend::SessionWorld;
-use frontend::inbox::{Join, Leave, PendingRequest, SessionId, SharedInbox};
-use gpu_kernels::listen::SubscribeError;
+use frontend::inbox::{Join, Leave, LongText, PendingRequest, SessionId, SharedInbox};
 use platform::metrics::counts::{FanOutCounts, Refusals};
 use quic::proto::{ConnectionError, Incoming};
 use quic::{Application, Congestion, Event, Handle, Link, Load, Open, Packet, Rejection};
@@ -342,12 +341,12 @@ impl Shard {
     }
 
     /// Many requests may wait for the tick, so long texts are rejected here.
-    fn check_length(&self, body: RequestBody) -> Result<RequestBody, SubscribeError> {
+    fn check_length(&self, body: RequestBody) -> Result<RequestBody, LongText> {
         let limit = self.world.session.config.limits.predicate_bytes as usize;
         match body {
             RequestBody::Subscribe { predicate, .. } if predicate.len() > limit => {
                 let found = predicate.len();
-                Err(SubscribeError::LongText { found, limit })
+                Err(LongText { found, limit })
             }
             body => Ok(body),
         }

@@ -1,5 +1,5 @@
 //! Threads for I/O. Each owns a socket on the shared port and its connections. Shards share
-//! nothing but the read-only [`Publication`].
+//! nothing but the read-only [`SharedTick`].
 
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use frontend::SessionWorld;
 use frontend::inbox::{SessionId, SharedInbox};
-use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, ToShard};
+use frontend::publication::{
+    FanOutReport, LinkFigures, Publication, SessionEvent, SharedTick, ToShard,
+};
 use frontend::shard_channels::ShardSender;
 use platform::scheduling::take_own_core;
 use quic::proto::ServerConfig;
@@ -159,10 +161,10 @@ impl Thread {
     fn take_messages(&mut self) -> Outcome {
         loop {
             match self.from_tick.try_recv() {
-                Ok(ToShard::Tick(publication)) => {
-                    let report = self.fan_out(&publication);
+                Ok(ToShard::Tick(tick)) => {
+                    let report = self.fan_out(&tick);
                     // The tick thread reclaims the publication as soon as it has the report.
-                    drop(publication);
+                    drop(tick);
                     // A tick thread that has failed takes no reports, but sends a stop.
                     let _ = self.reports.send(report);
                 }
@@ -217,10 +219,11 @@ impl Thread {
     }
 
     /// Sends one tick to every client, as far as there is time.
-    fn fan_out(&mut self, publication: &Publication) -> FanOutReport {
+    fn fan_out(&mut self, tick: &SharedTick) -> FanOutReport {
+        let publication = &*tick.publication;
         let begun = Instant::now();
         self.turns.begin();
-        let mut budget = self.pace.begin(publication.due, begun);
+        let mut budget = self.pace.begin(tick.due, begun);
         self.receive_between(&mut budget);
         if self.shard.begin_tick(publication) {
             // Before the tick's events: clients that they welcome get the new world anyway.
@@ -235,7 +238,7 @@ impl Thread {
             self.act_on(event, publication);
         }
         let world = self.shard.world().clone();
-        let mirror = publication.mirror.read();
+        let mirror = tick.mirror.read();
         let view = TickView {
             publication,
             mirror: &mirror,
@@ -263,7 +266,7 @@ impl Thread {
         counts.packet_bytes_received += sockets.received_bytes - self.counted.received_bytes;
         counts.socket_drops += self.drops.take(&self.endpoint);
         self.counted = sockets;
-        self.shard.end_tick(publication.tick, begun.elapsed())
+        self.shard.end_tick(tick, begun)
     }
 
     /// Sends a tick to as many clients as there is time for, and returns their number. The next

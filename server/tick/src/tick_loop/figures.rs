@@ -40,18 +40,19 @@ impl TickLoop {
         let FannedOut {
             publication,
             report,
+            finished,
             record,
         } = fanned_out;
         self.acked_through = report.acked_through;
         let period = Duration::from_secs(1) / self.config.schema.world.tick_hz;
-        let late_by = (report.finished).saturating_duration_since(record.start.scheduled + period);
+        let late_by = finished.saturating_duration_since(record.start.scheduled + period);
         let counts = &publication.output.counts;
         let figures = TickFigures {
             clients: record.clients,
             late_by,
             skipped: record.start.skipped,
             steps: record.steps,
-            tick: report.finished - record.begun,
+            tick: finished.saturating_duration_since(record.begun),
             commands_applied: counts.applied,
             deliveries: counts.deliveries,
             notices: report.counts.notices,
@@ -71,7 +72,7 @@ impl TickLoop {
         };
         if let (Some(traces), Some(traced)) = (&self.traces, &record.traced) {
             let world = (&self.config, report.counts.sessions);
-            traces.export(traced, &publication.output, &report, world);
+            traces.export(traced, &publication.output, finished, world);
         }
         if !late_by.is_zero() {
             debug!(tick = %publication.tick, ?late_by, "a late tick");

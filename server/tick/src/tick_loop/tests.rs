@@ -3,7 +3,7 @@ use std::sync::{Condvar, Mutex};
 use std::thread::JoinHandle;
 
 use frontend::mirror::Mirror;
-use frontend::publication::ToShard;
+use frontend::publication::{SharedTick, ToShard};
 use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
 use gpu_kernels::{CpuBackend, RestoreError, Snapshot, StateHash, SubmittedTick, TickError};
 use shared::wire::movement::MovementCodec;
@@ -186,15 +186,19 @@ fn run_shard(
 ) -> (Vec<Seen>, Option<String>) {
     let mut all = vec![];
     while let Ok(message) = from_tick.recv() {
-        let publication = match message {
-            ToShard::Tick(publication) => publication,
+        let SharedTick {
+            publication,
+            mirror,
+            due,
+        } = match message {
+            ToShard::Tick(tick) => tick,
             ToShard::Inspect(..) => panic!("no operator asks"),
             ToShard::Restart(..) => panic!("no world follows"),
             ToShard::Stop(reason) => return (all, Some(reason)),
         };
         let tick = publication.tick;
         let rows = || -> Vec<i32> {
-            let mirror = publication.mirror.read();
+            let mirror = mirror.read();
             let rows = (0..8).map(|slot| mirror.row(shared::Slot(slot)).to_vec());
             rows.collect::<Vec<_>>().concat()
         };
@@ -209,7 +213,7 @@ fn run_shard(
         });
         drop(publication);
         let report = FanOutReport {
-            finished: Instant::now(),
+            took: due.elapsed(),
             acked_through: tick,
             counts: Default::default(),
         };

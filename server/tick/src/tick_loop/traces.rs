@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use frontend::inbox::SampledCommand;
-use frontend::publication::FanOutReport;
 use gpu_kernels::{Stage, TickOutput};
 use platform::metrics::steps::{Mark, Step};
 use platform::trace_options::{CommandTrace, Part, TraceOptions};
@@ -59,13 +58,14 @@ impl Traces {
         &self,
         traced: &TracedTick,
         output: &TickOutput,
-        report: &FanOutReport,
+        finished: Instant,
         (world, clients): (&WorldConfig, u64),
     ) {
         let names = &world.logic.numbers;
-        let (arrived, begun) = (traced.command.arrived, traced.begun);
+        let begun = traced.begun;
+        let arrived = begun.checked_sub(traced.command.waited).unwrap_or(begun);
         let published = traced.marks.last().map_or(begun, |mark| mark.to);
-        let finished = report.finished.max(published);
+        let finished = finished.max(published);
         let steps = traced.marks.iter().map(|mark| step(mark, output));
         self.exporter.export(&CommandTrace {
             command: names.command_name(traced.command.kind).unwrap_or("unknown"),

@@ -1,14 +1,13 @@
 //! Publications of the tick: events of sessions, and the fan-out to each client.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use accounts::authenticator::Rejection;
 use accounts::revocations::Revocations;
 use frontend::SessionWorld;
-use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
+use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, SharedTick};
 use session::frame::TickView;
-use shared::Tick;
 use shared::wire::control::Close;
 use tracing::{debug, info};
 
@@ -218,12 +217,14 @@ impl Shard {
     }
 
     /// The report on a tick after its fan-out.
-    pub fn end_tick(&mut self, tick: Tick, busy: Duration) -> FanOutReport {
+    pub fn end_tick(&mut self, tick: &SharedTick, begun: Instant) -> FanOutReport {
+        let now = Instant::now();
         let mut counts = std::mem::take(&mut self.counts);
         counts.sessions = self.players.len() as u64;
-        debug!(%tick, sessions = counts.sessions, ?busy, "fanned out");
+        let (number, busy) = (tick.publication.tick, now - begun);
+        debug!(tick = %number, sessions = counts.sessions, ?busy, "fanned out");
         FanOutReport {
-            finished: Instant::now(),
+            took: now.saturating_duration_since(tick.due),
             acked_through: self.acked_through,
             counts,
         }

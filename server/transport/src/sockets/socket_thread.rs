@@ -358,10 +358,10 @@ impl Thread {
     fn take_messages(&mut self) -> Outcome {
         loop {
             match self.from_tick.try_recv() {
-                Ok(ToShard::Tick(publication)) => {
-                    let report = self.fan_out(&publication);
+                Ok(ToShard::Tick(tick)) => {
+                    let report = self.fan_out(&tick);
                     // The tick thread reclaims the publication as soon as it has the report.
-                    drop(publication);
+                    drop(tick);
                     // A tick thread that has failed takes no reports, but sends a stop.
                     let _ = self.reports.send(report);
                 }

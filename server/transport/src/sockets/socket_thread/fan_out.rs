@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use frontend::SessionWorld;
 use frontend::inbox::SessionId;
-use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
+use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, SharedTick};
 use platform::metrics::table;
 use quic::Handle;
 use session::frame::TickView;
@@ -17,9 +17,10 @@ use crate::shard::Shard;
 
 impl Thread {
     /// Sends one tick to every client, as far as there is time.
-    pub fn fan_out(&mut self, publication: &Publication) -> FanOutReport {
+    pub fn fan_out(&mut self, tick: &SharedTick) -> FanOutReport {
+        let publication = &*tick.publication;
         let begun = Instant::now();
-        let mut budget = self.pace.begin(publication.due, begun);
+        let mut budget = self.pace.begin(tick.due, begun);
         self.turn += 1;
         if self.shard.begin_tick(publication) {
             // Before the tick's events: clients that they welcome get the new world anyway.
@@ -40,7 +41,7 @@ impl Thread {
             self.act_on(event, publication);
         }
         let world = self.shard.world().clone();
-        let mirror = publication.mirror.read();
+        let mirror = tick.mirror.read();
         let view = TickView {
             publication,
             mirror: &mirror,
@@ -67,7 +68,7 @@ impl Thread {
         self.pace.note_sent(sent, players.len());
         self.shard.counts.deferred += deferred as u64;
         self.count();
-        self.shard.end_tick(publication.tick, begun.elapsed())
+        self.shard.end_tick(tick, begun)
     }
 
     /// Begins all sessions anew in another world.
