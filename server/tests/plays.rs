@@ -2,6 +2,7 @@
 
 use client_bot::BehaviourKind;
 use client_bot::cli::read_play;
+use shared::world::logic::Text;
 
 use crate::common::{Bots, Player, start, ticks, until};
 
@@ -40,6 +41,32 @@ async fn hunters_strike_each_other() {
     ticks(&server, 30).await;
     let report = bots.verify(&server).await;
     assert_eq!(report.behaviour, "hunter");
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn bots_remember_and_pause() {
+    let server = start(ARENA);
+    let play = |text: &str| Some(Text::new("test.rs", text));
+    let forgetful = play("fn act() { send(heal(me)); pause(0.5); }");
+    let paced = Bots::start_with(&server, 4, BehaviourKind::Wander, |options| {
+        options.play = forgetful;
+    });
+    let paced = paced.await;
+    let once = play("fn act(mut n: i32) { n += 1; if n <= 3 { send(heal(me)); } }");
+    let counting = Bots::start_with(&server, 4, BehaviourKind::Wander, |options| {
+        options.play = once;
+    });
+    let counting = counting.await;
+    // Three seconds.
+    ticks(&server, 60).await;
+    let counted = counting.verify(&server).await;
+    assert_eq!(counted.commands_sent, 4 * 3, "each bot remembers its own");
+    // Without pauses each of them sends twenty in a second.
+    let paced = paced.verify(&server).await;
+    let most = 4.0 * (paced.seconds / 0.5 + 1.0);
+    let sent = paced.commands_sent as f64;
+    assert!(sent >= 4.0 * 3.0 && sent <= most, "{sent} of {most}");
     server.stop().unwrap();
 }
 

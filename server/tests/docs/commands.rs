@@ -163,6 +163,10 @@ fn check(name: &str) {
                 let parsed = Arguments::try_parse_from(&words);
                 assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
             }
+            ["cargo", "run", "--release", "--", "dev", ..] => {
+                let parsed = Arguments::try_parse_from(&words[3..]);
+                assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
+            }
             ["myriad", "dev", ..] => {
                 let parsed = Arguments::try_parse_from(&words);
                 assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
