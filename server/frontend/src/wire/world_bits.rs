@@ -186,7 +186,7 @@ impl Shape {
         &self,
         fresh: &mut Fresh,
         reader: &mut BitReader<'_>,
-    ) -> Result<(Vec<(u32, usize)>, Vec<Change>), WireError> {
+    ) -> Result<Changed, WireError> {
         let (mut slots, mut changes) = (vec![], vec![]);
         let mut gaps = self.read_gaps(reader)?;
         while let Some(slot) = gaps.get(reader)? {
@@ -228,8 +228,7 @@ impl Shape {
             let Some(slot) = next else { return };
             out.slots.push(slot);
             if let Some((_, position)) = turned.next_if(|course| course.0 == slot) {
-                out.columns
-                    .extend((0..self.dimensions).map(|axis| axis as u16));
+                out.columns.extend((0..).take(self.dimensions));
                 out.values.extend_from_slice(position);
             }
             if let Some(&(_, count)) = others.next_if(|other| other.0 == slot) {
@@ -262,6 +261,9 @@ impl Shape {
 
 /// A column and its value.
 type Change = (u16, i32);
+
+/// Slots, each with its number of changes; and all changes.
+type Changed = (Vec<(u32, usize)>, Vec<Change>);
 
 /// Ascending slots, each as its distance from the one before.
 struct Gaps {
