@@ -52,7 +52,7 @@ use crate::content::Matches;
 use crate::content::cpu::SAMPLED;
 use crate::tick::error::StartError;
 use crate::tick::output::TickOutput;
-pub use notices::{ClientNotice, Notice, Notices};
+pub use notices::{ClientNotice, Notice, Notices, SomeNotices};
 pub use registry::{RegistryLimits, SubscribeError, SubscriptionRegistry, UnsubscribeError};
 
 use apart::Apart;

@@ -1,6 +1,7 @@
 //! A world whose clients have no connections: the server's tick loop, with shards that
 //! encode for every client and send nothing. Benches and tests run it at full rate.
 
+mod offline_link;
 mod offline_shard;
 
 use std::sync::atomic::AtomicBool;
@@ -20,10 +21,11 @@ use platform::metrics::stats::{Figures, Stats};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use shared::wire::movement::MovementCodec;
-use shared::{CommandKind, EntityId, WorldConfig};
+use shared::{CommandKind, EntityId, Tick, WorldConfig};
 use tick::talk::filter::NoFilter;
 use tick::tick_loop::{FanOutMode, Parts, PersistentWorld, Start, TickLoop};
 
+use offline_link::OfflineLink;
 use offline_shard::{Encoded, OfflineShard};
 
 /// The options of a run.
@@ -42,6 +44,8 @@ pub struct Options {
     pub recording: Option<RecordingWriter>,
     /// For a world that is kept.
     pub kept: Option<PersistentWorld>,
+    /// Shards have each tick from its bytes, as front ends in other processes do.
+    pub is_linked: bool,
     /// Computes [`Run::checksum`], which takes time.
     pub is_checked: bool,
 }
@@ -60,6 +64,8 @@ pub struct Run {
     pub bytes: u64,
     /// Checksum of the bytes for every client in every tick; 0 without `is_checked`.
     pub checksum: u64,
+    /// Bytes of ticks to linked shards, including the warm-up.
+    pub feed_bytes: u64,
 }
 
 /// Runs a world.
@@ -74,6 +80,7 @@ pub fn run(options: Options) -> Result<Run> {
         threads: tick_threads,
         recording,
         kept,
+        is_linked,
         is_checked,
     } = options;
     let clients = world.limits.clients as usize;
@@ -84,8 +91,21 @@ pub fn run(options: Options) -> Result<Run> {
         let inbox = SharedInbox::default();
         let (to_shard, from_tick) = mpsc::channel();
         let own_clients = (number..clients).step_by(shards).len();
-        join_all(&inbox, own_clients);
-        let shard = OfflineShard::new(number, &world, own_clients, inbox.clone(), is_checked);
+        let (own_inbox, link) = match is_linked {
+            false => {
+                join_all(&mut inbox.lock(), own_clients);
+                (inbox.clone(), None)
+            }
+            true => {
+                let mut link = Box::new(OfflineLink::new(number, &world, inbox.clone())?);
+                let own_inbox = SharedInbox::default();
+                join_all(&mut own_inbox.lock(), own_clients);
+                link.send(&mut own_inbox.lock(), None, Tick(0));
+                (own_inbox, Some(link))
+            }
+        };
+        let own = (own_inbox, link);
+        let shard = OfflineShard::new(number, &world, own_clients, own, is_checked);
         let to_tick = to_tick.clone();
         threads.push(std::thread::spawn(move || shard.run(from_tick, &to_tick)));
         inboxes.push(inbox);
@@ -128,15 +148,18 @@ pub fn run(options: Options) -> Result<Run> {
             .map(drop)
             .map_err(|error| anyhow!("{error:#}")),
     )?;
-    let ended = threads.into_iter().map(|thread| thread.join());
-    let encoded: Option<Vec<Encoded>> = ended.map(Result::ok).collect();
-    let encoded = encoded.context("a shard's thread has failed")?;
+    let ended = threads.into_iter().map(|thread| {
+        let ended = thread.join().ok();
+        ended.context("a shard's thread has failed")?
+    });
+    let encoded: Vec<Encoded> = ended.collect::<Result<_>>()?;
     let first = encoded.first().context("there are no shards")?;
     Ok(Run {
         ticks: times?,
         figures,
         hashes: first.hashes.clone(),
         bytes: encoded.iter().map(|shard| shard.bytes).sum(),
+        feed_bytes: encoded.iter().map(|shard| shard.feed_bytes).sum(),
         checksum: encoded.iter().fold(0, |sum, shard| sum ^ shard.checksum),
     })
 }
@@ -231,8 +254,7 @@ impl Play<'_> {
     }
 }
 
-fn join_all(inbox: &SharedInbox, clients: usize) {
-    let mut inbox = inbox.lock();
+fn join_all(inbox: &mut Inbox, clients: usize) {
     for session in 0..clients as u64 {
         inbox.join(Join {
             session,
@@ -306,6 +328,10 @@ mod tests {
     }
 
     fn run_with(fan_out: FanOutMode, shards: usize) -> Run {
+        run_linked(fan_out, shards, false)
+    }
+
+    fn run_linked(fan_out: FanOutMode, shards: usize, is_linked: bool) -> Run {
         let world = world(60, 0);
         run(Options {
             backend: Box::new(CpuBackend::new(&world, 1, None).unwrap()),
@@ -317,9 +343,20 @@ mod tests {
             threads: 2,
             recording: None,
             kept: None,
+            is_linked,
             is_checked: true,
         })
         .unwrap()
+    }
+
+    #[test]
+    fn clients_are_sent_the_same_bytes_if_each_tick_goes_through_its_bytes() {
+        let direct = run_with(FanOutMode::Overlapped, 2);
+        let linked = run_linked(FanOutMode::Overlapped, 2, true);
+        assert_eq!(linked.hashes, direct.hashes);
+        assert_eq!(linked.bytes, direct.bytes);
+        assert_eq!(linked.checksum, direct.checksum);
+        assert!(direct.feed_bytes == 0 && linked.feed_bytes > 0);
     }
 
     #[test]
@@ -362,6 +399,7 @@ mod tests {
             threads: 1,
             recording: None,
             kept: Some(kept),
+            is_linked: false,
             is_checked: false,
         });
         let ticks = checkpoint::ticks(&Folder::new(&folder)).unwrap();

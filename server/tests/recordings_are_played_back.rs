@@ -498,6 +498,7 @@ fn played(name: &str, clients: u32, ticks: usize) -> Recording {
         fan_out: FanOutMode::Awaited,
         threads: 1,
         kept: None,
+        is_linked: false,
         is_checked: false,
     })
     .unwrap();

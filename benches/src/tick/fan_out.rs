@@ -157,6 +157,7 @@ fn measure(options: &Options, clients: u32, candidate: &Candidate) -> anyhow::Re
                     .then(|| RecordingWriter::to(Nowhere, &world))
                     .transpose()?,
                 kept: None,
+                is_linked: false,
                 is_checked: false,
             })?;
             let (hashes, bytes) = first.get_or_insert_with(|| (run.hashes.clone(), run.bytes));

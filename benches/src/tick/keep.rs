@@ -158,6 +158,7 @@ impl Options {
             threads,
             recording: None,
             kept,
+            is_linked: false,
             is_checked: false,
         })
     }

@@ -1,9 +1,10 @@
 //! The result of matching a tick: which client gets which notice.
 
+use serde::{Deserialize, Serialize};
 use shared::{ClientRow, CommandKind, EntityId};
 
 /// A change or notification that a client subscribed to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notice {
     /// One of the tick's notifications, by its place in
     /// [`TickOutput::notifications`](crate::TickOutput::notifications).
@@ -54,7 +55,42 @@ pub struct Notices {
     pub(super) cut: Vec<u32>,
 }
 
+/// The notices of some clients, in the order of the tick.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SomeNotices {
+    pub notices: Vec<Notice>,
+    /// The client's row, the notice's place, and the client's own number of the subscription.
+    pub matches: Vec<(u32, u32, u32)>,
+    /// Subscriptions that ended, as [`Notices::lost`].
+    pub lost: Vec<(ClientRow, u32)>,
+    /// Clients as [`Notices::is_cut`], ascending.
+    pub cut: Vec<u32>,
+}
+
 impl Notices {
+    /// The notices of some clients by themselves; `None` if a match has no notice.
+    pub fn of_some(some: SomeNotices) -> Option<Notices> {
+        let SomeNotices {
+            notices,
+            matches,
+            lost,
+            mut cut,
+        } = some;
+        if matches.iter().any(|m| m.1 as usize >= notices.len()) {
+            return None;
+        }
+        cut.sort_unstable();
+        let mut all = Notices {
+            notices,
+            matches,
+            lost,
+            cut,
+            ..Notices::default()
+        };
+        all.finish();
+        Some(all)
+    }
+
     /// The notices of one client, in the order of the tick: notifications, then changes by
     /// slot and column.
     pub fn of(&self, client: ClientRow) -> impl Iterator<Item = ClientNotice<'_>> {

@@ -237,6 +237,26 @@ impl<T> ByClient<T> {
         segments.map(|segment| (segment.clients(), segment.all().len()))
     }
 
+    /// Appends the list of a client, whose row is above those that have one.
+    pub fn push(&mut self, client: ClientRow, items: impl IntoIterator<Item = T>) {
+        if self.segments.is_empty() {
+            self.segments.push(Segment::default());
+        }
+        let last = self.segments.len() - 1;
+        let segment = &mut self.segments[last];
+        if segment.offsets.is_empty() {
+            segment.first = client.0;
+            segment.offsets.push(0);
+        }
+        // Rows between have no items.
+        let end = segment.offsets[segment.clients()];
+        let place = client.0.saturating_sub(segment.first) as usize;
+        segment.offsets.resize(place + 1, end);
+        segment.items.extend(items);
+        let end = u32::try_from(segment.items.len()).unwrap_or(u32::MAX);
+        segment.offsets.push(end);
+    }
+
     /// Empties all lists, and keeps their memory.
     pub(crate) fn clear(&mut self) {
         for segment in &mut self.segments {

@@ -1,10 +1,13 @@
 //! A shard that encodes for its clients and sends nothing.
 
 use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
 
+use anyhow::Result;
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
-use frontend::publication::{FanOutReport, SessionEvent, SharedTick, ToShard};
+use frontend::mirror::Mirror;
+use frontend::publication::{FanOutReport, Publication, SessionEvent, SharedTick, ToShard};
 use platform::metrics::counts::FanOutCounts;
 use session::fan_out::Scratch;
 use session::frame::TickView;
@@ -13,11 +16,15 @@ use session::{Player, Session};
 use shared::wire::commands::{Acknowledgement, ClientDatagram};
 use shared::{Tick, WorldConfig};
 
+use super::offline_link::OfflineLink;
+
 /// Sessions without connections.
 pub struct OfflineShard {
     number: usize,
     world: SessionWorld,
+    /// The tick's, or with a link the shard's own.
     inbox: SharedInbox,
+    link: Option<Box<OfflineLink>>,
     /// By number.
     sessions: Vec<Session>,
     scratch: Scratch,
@@ -32,6 +39,8 @@ pub struct Encoded {
     pub hashes: Vec<u64>,
     pub bytes: u64,
     pub checksum: u64,
+    /// The bytes of the feed, with a link.
+    pub feed_bytes: u64,
 }
 
 impl OfflineShard {
@@ -39,13 +48,14 @@ impl OfflineShard {
         number: usize,
         config: &WorldConfig,
         clients: usize,
-        inbox: SharedInbox,
+        (inbox, link): (SharedInbox, Option<Box<OfflineLink>>),
         is_checked: bool,
     ) -> OfflineShard {
         OfflineShard {
             number,
             world: SessionWorld::new(config),
             inbox,
+            link,
             sessions: (0..clients).map(|_| Session::new(&config.limits)).collect(),
             scratch: Scratch::default(),
             is_checked,
@@ -54,22 +64,52 @@ impl OfflineShard {
     }
 
     /// Runs until the tick thread stops it, and returns the encoded bytes.
-    pub fn run(mut self, from_tick: Receiver<ToShard>, reports: &Sender<FanOutReport>) -> Encoded {
+    pub fn run(
+        mut self,
+        from_tick: Receiver<ToShard>,
+        reports: &Sender<FanOutReport>,
+    ) -> Result<Encoded> {
         while let Ok(ToShard::Tick(tick)) = from_tick.recv() {
-            let report = self.fan_out(&tick);
+            let report = self.fan_out(&tick)?;
             let number = tick.publication.tick;
             drop(tick);
             // A failed tick thread takes no reports, but stops the shard.
             let _ = reports.send(report);
+            if self.link.is_some() {
+                // A shard's inbox is swapped by the tick; a front end elsewhere counts itself.
+                self.inbox.lock().tick = number.next();
+            }
             self.acknowledge(number);
+            if let Some(link) = &mut self.link {
+                link.send(&mut self.inbox.lock(), Some(number), number);
+            }
         }
-        self.encoded
+        self.encoded.feed_bytes = self.link.map_or(0, |link| link.feed_bytes);
+        Ok(self.encoded)
     }
 
-    fn fan_out(&mut self, tick: &SharedTick) -> FanOutReport {
-        let publication = &*tick.publication;
-        self.encoded.hashes.push(publication.output.hash.combined());
-        for event in &publication.events[self.number] {
+    fn fan_out(&mut self, tick: &SharedTick) -> Result<FanOutReport> {
+        let hash = &tick.publication.output.hash;
+        self.encoded.hashes.push(hash.combined());
+        let Some(mut link) = self.link.take() else {
+            let number = self.number;
+            let mut report = self.send(&tick.publication, number, &tick.mirror.read());
+            report.took = tick.due.elapsed();
+            return Ok(report);
+        };
+        let (publication, acked_through) = link.pass(tick)?;
+        let report = self.send(&publication, 0, link.mirror());
+        self.link = Some(link);
+        Ok(FanOutReport {
+            took: tick.due.elapsed(),
+            acked_through,
+            ..report
+        })
+    }
+
+    /// Encodes a tick for every client. `number` is that of the shard in the publication.
+    fn send(&mut self, publication: &Publication, number: usize, mirror: &Mirror) -> FanOutReport {
+        for event in &publication.events[number] {
             if let &SessionEvent::Assigned {
                 session,
                 client,
@@ -92,10 +132,9 @@ impl OfflineShard {
         }
         let mut counts = FanOutCounts::default();
         let mut acked_through = publication.tick;
-        let mirror = tick.mirror.read();
         let view = TickView {
             publication,
-            mirror: &mirror,
+            mirror,
             world: &self.world,
             send_every: 1,
         };
@@ -122,7 +161,7 @@ impl OfflineShard {
         }
         counts.sessions = self.sessions.len() as u64;
         FanOutReport {
-            took: tick.due.elapsed(),
+            took: Duration::ZERO,
             acked_through,
             counts,
         }

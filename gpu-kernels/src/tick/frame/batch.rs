@@ -26,6 +26,15 @@ impl Batch {
         self.words.clear();
     }
 
+    /// Each command with its words, in the order of arrival.
+    pub fn iter(&self) -> impl Iterator<Item = (&Command, &[i32])> {
+        self.commands.iter().map(|command| {
+            let start = command.word_start as usize;
+            let words = start..start + usize::from(command.word_count);
+            (command, &self.words[words])
+        })
+    }
+
     /// The number of commands.
     pub fn len(&self) -> usize {
         self.commands.len()

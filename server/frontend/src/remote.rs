@@ -1,0 +1,334 @@
+//! The tick's end of the link to a front end in another process, without sockets and clocks.
+//!
+//! The tick never waits for it: each tick is written, and reported as done. A front end that is
+//! too far behind is lost. Its sessions end as those of lost connections do, so their clients may
+//! resume at another front end, and slots do not rest for it any more.
+
+use shared::{Tick, WorldConfig};
+use thiserror::Error;
+
+use crate::inbox::{Leave, SessionChange, SharedInbox};
+use crate::mirror::Mirror;
+use crate::publication::Publication;
+use crate::wire::WireError;
+use crate::wire::feed::FeedWriter;
+use crate::wire::input::Input;
+
+/// A front end in another process.
+pub struct RemoteFrontend {
+    writer: FeedWriter,
+    inbox: SharedInbox,
+    limits: LagLimits,
+    /// The newest tick that was written.
+    written: Option<Tick>,
+    sent_through: Tick,
+    acked_through: Tick,
+    lost: Option<Lost>,
+}
+
+/// How many ticks a front end may be behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LagLimits {
+    /// What it has sent to its clients.
+    pub sent_ticks_max: u32,
+    /// What they have acknowledged: it should have closed those that do not read.
+    pub acked_ticks_max: u32,
+}
+
+/// Why a front end is lost.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Lost {
+    #[error("its link is closed")]
+    Closed,
+    #[error("it has not sent the last {0} ticks to its clients")]
+    Silent(u32),
+    #[error("its clients have not acknowledged the last {0} ticks")]
+    Unread(u32),
+    #[error("what it sent can't be read: {0}")]
+    Wire(#[from] WireError),
+}
+
+impl LagLimits {
+    pub fn of(config: &WorldConfig) -> LagLimits {
+        let tick_hz = config.schema.world.tick_hz;
+        LagLimits {
+            sent_ticks_max: SILENCE_SECONDS_MAX * tick_hz,
+            acked_ticks_max: (config.limits.unread_seconds + READING_SECONDS_MAX) * tick_hz,
+        }
+    }
+}
+
+impl RemoteFrontend {
+    /// The front end of a number, whose first tick is `first`, in a world without entities.
+    pub fn new(
+        number: usize,
+        config: &WorldConfig,
+        inbox: SharedInbox,
+        first: Tick,
+    ) -> RemoteFrontend {
+        RemoteFrontend {
+            writer: FeedWriter::new(number, config),
+            inbox,
+            limits: LagLimits::of(config),
+            written: None,
+            sent_through: first.before(1),
+            acked_through: first.before(1),
+            lost: None,
+        }
+    }
+
+    /// Appends a tick for the front end, after which the world is as the mirror has it. Returns
+    /// the tick up to which slots need not rest for its clients. Nothing is written to one that is
+    /// lost.
+    pub fn publish(
+        &mut self,
+        publication: &Publication,
+        mirror: &Mirror,
+        out: &mut Vec<u8>,
+    ) -> Tick {
+        let tick = publication.tick;
+        self.check_lag(tick);
+        if self.lost.is_some() {
+            return tick;
+        }
+        self.writer.write(publication, mirror, out);
+        self.written = Some(tick);
+        self.acked_through
+    }
+
+    fn check_lag(&mut self, tick: Tick) {
+        let silent = tick.since(self.sent_through);
+        let unread = tick.since(self.acked_through);
+        if silent > self.limits.sent_ticks_max {
+            self.lose(Lost::Silent(silent));
+        } else if unread > self.limits.acked_ticks_max {
+            self.lose(Lost::Unread(unread));
+        }
+    }
+
+    /// Takes a message of the front end. One that can't be read is the last.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        if self.lost.is_some() {
+            return;
+        }
+        let mut input = match Input::decode(bytes) {
+            Ok(input) => input,
+            Err(error) => return self.lose(error.into()),
+        };
+        let writer = &mut self.writer;
+        input.changes.retain(|change| match change {
+            SessionChange::Join(join) => writer.join(join.session),
+            SessionChange::Leave(leave) => writer.leave(leave.session),
+        });
+        // It can't be ahead of the tick.
+        if let (Some(sent), Some(written)) = (input.sent_through, self.written) {
+            self.sent_through = self.sent_through.max(sent.min(written));
+            let acked = input.acked_through.min(self.sent_through);
+            self.acked_through = self.acked_through.max(acked);
+        }
+        input.add_to(&mut self.inbox.lock());
+    }
+
+    /// The link is closed.
+    pub fn close(&mut self) {
+        self.lose(Lost::Closed);
+    }
+
+    /// Why the front end is lost, if it is.
+    pub fn lost(&self) -> Option<&Lost> {
+        self.lost.as_ref()
+    }
+
+    /// Ends its sessions, once.
+    fn lose(&mut self, why: Lost) {
+        if self.lost.is_some() {
+            return;
+        }
+        let mut inbox = self.inbox.lock();
+        for session in self.writer.sessions() {
+            let is_final = false;
+            inbox.leave(Leave { session, is_final });
+        }
+        self.lost = Some(why);
+    }
+}
+
+/// Clients resume elsewhere after as long.
+const SILENCE_SECONDS_MAX: u32 = 5;
+/// Clients may take so much longer than `unread_seconds`, by their round trips.
+const READING_SECONDS_MAX: u32 = 30;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use gpu_kernels::TickOutput;
+    use gpu_kernels::listen::Notices;
+    use shared::wire::movement::MovementCodec;
+
+    use super::*;
+    use crate::inbox::{Inbox, Join};
+    use crate::mirror::Newborns;
+    use crate::wire::VERSION;
+
+    /// A front end whose clients are sessions 1 and 2, and the world's mirror.
+    struct Remote {
+        frontend: RemoteFrontend,
+        inbox: SharedInbox,
+        mirror: Mirror,
+        limits: LagLimits,
+    }
+
+    impl Remote {
+        fn new() -> Remote {
+            let text = "[world]\ncapacity = 8\ntick_hz = 2\n[limits]\nclients = 8\n\
+                        unread_seconds = 10\n[[kind]]\nname = 'player'";
+            let config = world_file::parse(text, "test").unwrap();
+            let inbox = SharedInbox::default();
+            let mut remote = Remote {
+                frontend: RemoteFrontend::new(0, &config, inbox.clone(), Tick(0)),
+                inbox,
+                mirror: Mirror::new(&config, MovementCodec::new(&config.schema).unwrap()),
+                limits: LagLimits::of(&config),
+            };
+            let mut own = Inbox::default();
+            for session in [1, 2] {
+                own.join(Join {
+                    session,
+                    ..Join::default()
+                });
+            }
+            remote.frontend.receive(&Input::take(&mut own).encode());
+            assert_eq!(remote.changes().len(), 2);
+            remote
+        }
+
+        /// Publishes a tick, and returns its bytes and the tick up to which slots need not rest.
+        fn publish(&mut self, tick: u64) -> (usize, Tick) {
+            let publication = Publication {
+                tick: Tick(tick),
+                durable_through: None,
+                standby: Arc::default(),
+                output: Arc::new(TickOutput {
+                    tick: Tick(tick),
+                    ..TickOutput::default()
+                }),
+                newborns: Newborns::default(),
+                subscribed: Notices::default(),
+                world: None,
+                nearby_talk: vec![],
+                muted: Default::default(),
+                events: vec![vec![]],
+            };
+            let mut bytes = vec![];
+            let acked = self
+                .frontend
+                .publish(&publication, &self.mirror, &mut bytes);
+            (bytes.len(), acked)
+        }
+
+        fn report(&mut self, sent: u64, acked: u64) {
+            let input = Input {
+                sent_through: Some(Tick(sent)),
+                acked_through: Tick(acked),
+                ..Input::default()
+            };
+            self.frontend.receive(&input.encode());
+        }
+
+        /// Takes the sessions that began or ended.
+        fn changes(&self) -> Vec<SessionChange> {
+            let mut inbox = self.inbox.lock();
+            let changes = inbox.changes().cloned().collect();
+            inbox.reset();
+            changes
+        }
+
+        fn expect_lost(&mut self, why: Lost, tick: u64) {
+            let leave = |session| {
+                let is_final = false;
+                SessionChange::Leave(Leave { session, is_final })
+            };
+            assert_eq!(self.changes(), [leave(1), leave(2)]);
+            assert_eq!(self.frontend.lost(), Some(&why));
+            // It holds no slots, and nothing is written for it or taken from it.
+            assert_eq!(self.publish(tick), (0, Tick(tick)));
+            self.report(tick, tick);
+            self.frontend.close();
+            assert_eq!(self.changes(), []);
+            assert_eq!(self.frontend.lost(), Some(&why));
+        }
+    }
+
+    #[test]
+    fn a_silent_front_end_is_lost_after_five_seconds() {
+        let mut remote = Remote::new();
+        let ticks = u64::from(remote.limits.sent_ticks_max);
+        assert_eq!(ticks, 10);
+        for tick in 0..=ticks {
+            let (bytes, acked) = remote.publish(tick);
+            assert!(bytes > 0 && acked == Tick(0), "tick {tick}");
+        }
+        assert_eq!(remote.changes(), []);
+        assert_eq!(remote.publish(ticks + 1), (0, Tick(ticks + 1)));
+        remote.expect_lost(Lost::Silent(11), ticks + 2);
+    }
+
+    #[test]
+    fn a_front_end_whose_clients_do_not_read_is_lost_later() {
+        let mut remote = Remote::new();
+        let ticks = u64::from(remote.limits.acked_ticks_max);
+        assert_eq!(ticks, 80);
+        for tick in 0..=ticks + 3 {
+            let (bytes, acked) = remote.publish(tick);
+            assert!(
+                bytes > 0 && acked == Tick(tick.saturating_sub(1).min(3)),
+                "tick {tick}"
+            );
+            // Their acknowledgements end at tick 3.
+            remote.report(tick, tick.min(3));
+        }
+        assert_eq!(remote.publish(ticks + 4), (0, Tick(ticks + 4)));
+        remote.expect_lost(Lost::Unread(81), ticks + 5);
+    }
+
+    #[test]
+    fn a_closed_link_or_bytes_that_cannot_be_read_end_its_sessions() {
+        let mut remote = Remote::new();
+        remote.publish(0);
+        remote.frontend.close();
+        remote.expect_lost(Lost::Closed, 1);
+
+        let mut remote = Remote::new();
+        remote.publish(0);
+        remote.frontend.receive(&[VERSION + 1]);
+        let why = WireError::Version(VERSION + 1);
+        remote.expect_lost(Lost::Wire(why), 1);
+    }
+
+    #[test]
+    fn a_front_end_acknowledges_no_tick_that_it_was_not_sent() {
+        let mut remote = Remote::new();
+        remote.report(9, 9);
+        assert_eq!(remote.publish(0).1, Tick(0));
+        remote.publish(1);
+        remote.report(9, 9);
+        assert_eq!(remote.publish(2).1, Tick(1));
+    }
+
+    #[test]
+    fn only_sessions_of_the_front_end_end() {
+        let mut remote = Remote::new();
+        let mut own = Inbox::default();
+        for session in [2, 7] {
+            let is_final = true;
+            own.leave(Leave { session, is_final });
+        }
+        remote.frontend.receive(&Input::take(&mut own).encode());
+        let leave = Leave {
+            session: 2,
+            is_final: true,
+        };
+        assert_eq!(remote.changes(), [SessionChange::Leave(leave)]);
+    }
+}

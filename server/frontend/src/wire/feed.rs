@@ -1,0 +1,330 @@
+//! A tick for a front end in another process.
+//!
+//! | field | form |
+//! | --- | --- |
+//! | version | 1 byte |
+//! | length of the next field | 4 bytes, the lowest first |
+//! | what is rare: see `rare` | bincode |
+//! | births, deaths, courses, changes | bits, see `world_bits` |
+//! | of each session, ascending: deliveries | bits, see `known` |
+//! | then whether it has hearings; if so their number, and each | 1 bit, then small numbers |
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpu_kernels::listen::Notice;
+use gpu_kernels::{Delivery, TickOutput};
+use shared::wire::DecodeError;
+use shared::wire::bits::{BitReader, BitWriter};
+use shared::wire::close::Close;
+use shared::wire::codec;
+use shared::world::logic::LogicConfig;
+use shared::world::notification::NOTIFICATION_WORDS_MAX;
+use shared::{ClientRow, EntityId, WorldConfig};
+
+use super::known::{Fresh, Known};
+use super::rare::{Event, Rare, number, place_in, short, some_notices};
+use super::world_bits::Shape;
+use super::{MESSAGE_BYTES_MAX, VERSION, WireError, below, body};
+use crate::inbox::SessionId;
+use crate::mirror::Mirror;
+use crate::publication::Publication;
+
+/// Writes the feed of a front end.
+pub struct FeedWriter {
+    /// The front end's number.
+    number: usize,
+    ends: End,
+    /// Sessions of the front end that have not ended.
+    sessions: BTreeSet<SessionId>,
+    /// Those that have ended since the last tick.
+    gone: Vec<SessionId>,
+}
+
+/// Reads it.
+pub struct FeedReader {
+    ends: End,
+    clients_max: u32,
+}
+
+/// A tick, as the front end has it.
+pub struct Feed {
+    /// With the front end's own events, and those notifications and clients only. Scripts that
+    /// have changed are in `logic`.
+    pub publication: Publication,
+    /// The world's scripts, if this tick has changed them for clients.
+    pub logic: Option<LogicConfig>,
+}
+
+/// What either end of a link keeps.
+struct End {
+    shape: Shape,
+    fresh: Fresh,
+    clients: BTreeMap<SessionId, Client>,
+    writer: BitWriter,
+}
+
+/// A session with an entity.
+struct Client {
+    row: ClientRow,
+    entity: EntityId,
+    known: Known,
+}
+
+impl FeedWriter {
+    /// For the front end of a number, in a world without entities.
+    pub fn new(number: usize, config: &WorldConfig) -> FeedWriter {
+        FeedWriter {
+            number,
+            ends: End::new(config),
+            sessions: BTreeSet::new(),
+            gone: vec![],
+        }
+    }
+
+    /// A session has begun. False if there is one of this number.
+    pub fn join(&mut self, session: SessionId) -> bool {
+        self.sessions.insert(session)
+    }
+
+    /// A session has ended. False if there is none of this number.
+    pub fn leave(&mut self, session: SessionId) -> bool {
+        let is_known = self.sessions.remove(&session);
+        if is_known {
+            self.gone.push(session);
+        }
+        is_known
+    }
+
+    /// The sessions that have not ended.
+    pub fn sessions(&self) -> impl Iterator<Item = SessionId> {
+        self.sessions.iter().copied()
+    }
+
+    /// Appends a tick, after which the world is as the mirror has it.
+    pub fn write(&mut self, publication: &Publication, mirror: &Mirror, out: &mut Vec<u8>) {
+        let gone = std::mem::take(&mut self.gone);
+        let events = publication.events.get(self.number);
+        let events = events.into_iter().flatten();
+        let events = events.filter(|event| self.sessions.contains(&event.session()));
+        let events: Vec<Event> = events.map(Event::of).collect();
+        self.ends.follow(&gone, &events);
+        let heard = self.ends.heard(publication);
+        let rare = self.ends.rare(publication, &heard, gone, events);
+        out.push(VERSION);
+        let rare = codec::to_bytes(&rare);
+        let length = u32::try_from(rare.len()).unwrap_or(u32::MAX);
+        out.extend_from_slice(&length.to_le_bytes());
+        out.extend_from_slice(&rare);
+        let End {
+            shape,
+            fresh,
+            clients,
+            writer,
+        } = &mut self.ends;
+        let output = &publication.output;
+        shape.write(output, mirror, fresh, writer);
+        for client in clients.values_mut() {
+            let deliveries = output.deliveries.of(client.row);
+            client.known.write(deliveries, fresh, writer);
+            let hearings = output.hearings.of(client.row);
+            writer.put(u64::from(!hearings.is_empty()), 1);
+            if !hearings.is_empty() {
+                writer.put_small(number(hearings.len()));
+                hearings
+                    .iter()
+                    .for_each(|&place| writer.put_small(place_in(&heard, place)));
+            }
+        }
+        writer.finish_into(out);
+    }
+}
+
+impl FeedReader {
+    pub fn new(config: &WorldConfig) -> FeedReader {
+        FeedReader {
+            ends: End::new(config),
+            clients_max: config.limits.clients,
+        }
+    }
+
+    /// Reads the next tick. After an error no more can be read.
+    pub fn read(&mut self, bytes: &[u8]) -> Result<Feed, WireError> {
+        let body = body(bytes)?;
+        let (length, body) = body.split_first_chunk().ok_or(DecodeError::Truncated)?;
+        let length = u32::from_le_bytes(*length) as usize;
+        let (rare, bits) = body
+            .split_at_checked(length)
+            .ok_or(DecodeError::Truncated)?;
+        let rare: Rare = codec::from_wire::<MESSAGE_BYTES_MAX, _>(rare)?;
+        self.check(&rare)?;
+        self.ends.follow(&rare.gone, &rare.events);
+        let mut reader = BitReader::new(bits);
+        let mut output = TickOutput {
+            tick: rare.tick,
+            ..TickOutput::default()
+        };
+        let End {
+            shape,
+            fresh,
+            clients,
+            ..
+        } = &mut self.ends;
+        shape.read(&mut output, fresh, &mut reader)?;
+        // Two sessions may have the same row for a tick, as one resumes the other.
+        let mut lists: BTreeMap<ClientRow, (Vec<Delivery>, Vec<u32>)> = BTreeMap::new();
+        for client in clients.values_mut() {
+            let deliveries = client.known.read(fresh, &mut reader)?;
+            let mut hearings = vec![];
+            if reader.get_bool()? {
+                for _ in 0..reader.get_small()? {
+                    let place = reader.get_small()?;
+                    below("a hearing", place.into(), rare.notifications.len() as u64)?;
+                    hearings.push(place);
+                }
+            }
+            lists.insert(client.row, (deliveries, hearings));
+        }
+        reader.finish()?;
+        for (row, (deliveries, hearings)) in lists {
+            output.deliveries.push(row, deliveries);
+            output.hearings.push(row, hearings);
+        }
+        let (publication, logic) = rare.into_publication(output)?;
+        Ok(Feed { publication, logic })
+    }
+
+    fn check(&self, rare: &Rare) -> Result<(), WireError> {
+        let clients_max = self.clients_max.into();
+        for event in &rare.events {
+            match event {
+                Event::Assigned { client, .. } => {
+                    below("a client's row", client.0.into(), clients_max)?;
+                }
+                Event::Closed { code, .. } if Close::from_code((*code).into()).is_none() => {
+                    return Err(WireError::Contradiction("no session ends with this code"));
+                }
+                _ => {}
+            }
+        }
+        for (_, _, words) in &rare.notifications {
+            let words_max = NOTIFICATION_WORDS_MAX as u64;
+            below(
+                "the words of a notification",
+                words.len() as u64,
+                words_max + 1,
+            )?;
+        }
+        for notice in &rare.subscribed.notices {
+            match *notice {
+                Notice::Notification(place) => {
+                    below("a notice", place.into(), rare.notifications.len() as u64)?;
+                }
+                Notice::Change { .. } => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl End {
+    fn new(config: &WorldConfig) -> End {
+        let shape = Shape::of(config);
+        End {
+            fresh: Fresh::new(shape.capacity),
+            shape,
+            clients: BTreeMap::new(),
+            writer: BitWriter::default(),
+        }
+    }
+
+    /// Follows the sessions.
+    fn follow(&mut self, gone: &[SessionId], events: &[Event]) {
+        for session in gone {
+            self.clients.remove(session);
+        }
+        for event in events {
+            match *event {
+                Event::Assigned {
+                    session,
+                    client: row,
+                    entity,
+                    ..
+                } => {
+                    let known = Known::default();
+                    self.clients.insert(session, Client { row, entity, known });
+                }
+                Event::Reborn { session, entity } => {
+                    if let Some(client) = self.clients.get_mut(&session) {
+                        client.entity = entity;
+                    }
+                }
+                Event::Closed { session, .. } => {
+                    self.clients.remove(&session);
+                }
+                Event::Answered { .. } | Event::Talk { .. } => {}
+            }
+        }
+    }
+
+    /// The places of notifications that any client gets, ascending.
+    fn heard(&self, publication: &Publication) -> Vec<u32> {
+        let mut heard = vec![];
+        for client in self.clients.values() {
+            heard.extend_from_slice(publication.output.hearings.of(client.row));
+            for notice in publication.subscribed.of(client.row) {
+                if let Notice::Notification(place) = notice.notice {
+                    heard.push(place);
+                }
+            }
+        }
+        heard.sort_unstable();
+        heard.dedup();
+        heard
+    }
+
+    fn rare(
+        &self,
+        publication: &Publication,
+        heard: &[u32],
+        gone: Vec<SessionId>,
+        events: Vec<Event>,
+    ) -> Rare {
+        let output = &publication.output;
+        let rows: BTreeSet<ClientRow> = self.clients.values().map(|client| client.row).collect();
+        let talk = (0..).zip(&publication.nearby_talk);
+        let talk = talk.filter_map(|(index, talk)| Some((index, (**talk.as_ref()?).clone())));
+        let muted = publication
+            .muted
+            .iter()
+            .filter(|(row, _)| rows.contains(row));
+        let notifications = heard.iter().map(|&place| {
+            let notification = &output.notifications[place as usize];
+            let words = notification.words().to_vec();
+            (notification.source, notification.kind, words)
+        });
+        let refused = self.clients.values().flat_map(|client| {
+            let all = &output.refused;
+            let start = all.partition_point(|refused| refused.entity < client.entity);
+            let own = all[start..].iter();
+            own.take_while(|refused| refused.entity == client.entity)
+        });
+        Rare {
+            tick: publication.tick,
+            durable_through: publication.durable_through,
+            standby: publication.standby.to_string(),
+            logic: publication
+                .world
+                .as_ref()
+                .map(|world| world.config.logic.clone()),
+            gone,
+            events,
+            nearby_talk: talk.collect(),
+            muted: muted.map(|&(row, index)| (row, short(index))).collect(),
+            named: publication.newborns.named.clone(),
+            unready: publication.newborns.unready.clone(),
+            notifications: notifications.collect(),
+            subscribed: some_notices(&publication.subscribed, &rows, heard),
+            refused: refused.map(|r| (r.entity, r.sequence, r.reason)).collect(),
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! What a tick has few of, as it travels.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use gpu_kernels::listen::{Notice, Notices, SomeNotices};
+use gpu_kernels::{Notification, RefusedCommand, TickOutput};
+use serde::{Deserialize, Serialize};
+use shared::wire::close::Close;
+use shared::wire::control::Ticket;
+use shared::wire::request::Answer;
+use shared::wire::talk::Talk;
+use shared::world::logic::LogicConfig;
+use shared::{ClientRow, EntityId, Name, NotificationKind, Refusal, Slot, Tick};
+
+use super::WireError;
+use crate::inbox::SessionId;
+use crate::mirror::Newborns;
+use crate::publication::{Publication, SessionEvent};
+
+/// What a tick has few of.
+#[derive(Serialize, Deserialize)]
+pub struct Rare {
+    pub tick: Tick,
+    pub durable_through: Option<Tick>,
+    pub standby: String,
+    pub logic: Option<LogicConfig>,
+    pub gone: Vec<SessionId>,
+    pub events: Vec<Event>,
+    /// With the index among all talk of the tick.
+    pub nearby_talk: Vec<(u16, Talk)>,
+    pub muted: Vec<(ClientRow, u16)>,
+    pub named: Vec<(EntityId, Name)>,
+    pub unready: Vec<Slot>,
+    /// Those that any client of the front end gets: source, kind, words.
+    pub notifications: Vec<(EntityId, u16, Vec<i32>)>,
+    pub subscribed: SomeNotices,
+    pub refused: Vec<(EntityId, u32, Refusal)>,
+}
+
+/// A [`SessionEvent`].
+#[derive(Serialize, Deserialize)]
+pub enum Event {
+    Assigned {
+        session: SessionId,
+        client: ClientRow,
+        entity: EntityId,
+        ticket: Ticket,
+        resumed: bool,
+    },
+    Reborn {
+        session: SessionId,
+        entity: EntityId,
+    },
+    Answered {
+        session: SessionId,
+        request: u32,
+        result: Result<(), String>,
+    },
+    Talk {
+        session: SessionId,
+        index: u16,
+        talk: Talk,
+    },
+    Closed {
+        session: SessionId,
+        code: u32,
+        reason: String,
+    },
+}
+
+impl Rare {
+    /// The publication with this output, and the world's scripts if they have changed.
+    pub fn into_publication(
+        self,
+        mut output: TickOutput,
+    ) -> Result<(Publication, Option<LogicConfig>), WireError> {
+        let notifications = self.notifications.iter().map(|(source, kind, words)| {
+            Notification::new(NotificationKind(*kind), *source, None, words)
+        });
+        output.notifications = notifications.collect();
+        let refused = self
+            .refused
+            .into_iter()
+            .map(|(entity, sequence, reason)| RefusedCommand {
+                entity,
+                sequence,
+                reason,
+            });
+        output.refused = refused.collect();
+        output.refused.sort_unstable();
+        let subscribed = Notices::of_some(self.subscribed);
+        let subscribed = subscribed.ok_or(WireError::Contradiction("a match has no notice"))?;
+        let mut nearby_talk = vec![];
+        for (index, talk) in self.nearby_talk {
+            let index = usize::from(index);
+            nearby_talk.resize(nearby_talk.len().max(index + 1), None);
+            nearby_talk[index] = Some(Arc::new(talk));
+        }
+        let muted = self
+            .muted
+            .into_iter()
+            .map(|(row, index)| (row, usize::from(index)));
+        let publication = Publication {
+            tick: self.tick,
+            durable_through: self.durable_through,
+            standby: self.standby.into(),
+            output: Arc::new(output),
+            newborns: Newborns {
+                named: self.named,
+                unready: self.unready,
+            },
+            subscribed,
+            world: None,
+            nearby_talk,
+            muted: muted.collect(),
+            events: vec![
+                self.events
+                    .into_iter()
+                    .filter_map(Event::into_event)
+                    .collect(),
+            ],
+        };
+        Ok((publication, self.logic))
+    }
+}
+
+impl Event {
+    pub fn of(event: &SessionEvent) -> Event {
+        match event.clone() {
+            SessionEvent::Assigned {
+                session,
+                client,
+                entity,
+                ticket,
+                resumed,
+            } => Event::Assigned {
+                session,
+                client,
+                entity,
+                ticket,
+                resumed,
+            },
+            SessionEvent::Reborn { session, entity } => Event::Reborn { session, entity },
+            SessionEvent::Answered { session, answer } => Event::Answered {
+                session,
+                request: answer.request,
+                result: answer.result,
+            },
+            SessionEvent::Talk {
+                session,
+                index,
+                talk,
+            } => Event::Talk {
+                session,
+                index: short(index),
+                talk: (*talk).clone(),
+            },
+            SessionEvent::Closed {
+                session,
+                close,
+                reason,
+            } => Event::Closed {
+                session,
+                code: close.code(),
+                reason: reason.into_owned(),
+            },
+        }
+    }
+
+    /// `None` for a code that no session ends with.
+    fn into_event(self) -> Option<SessionEvent> {
+        Some(match self {
+            Event::Assigned {
+                session,
+                client,
+                entity,
+                ticket,
+                resumed,
+            } => SessionEvent::Assigned {
+                session,
+                client,
+                entity,
+                ticket,
+                resumed,
+            },
+            Event::Reborn { session, entity } => SessionEvent::Reborn { session, entity },
+            Event::Answered {
+                session,
+                request,
+                result,
+            } => SessionEvent::Answered {
+                session,
+                answer: Answer { request, result },
+            },
+            Event::Talk {
+                session,
+                index,
+                talk,
+            } => SessionEvent::Talk {
+                session,
+                index: index.into(),
+                talk: Arc::new(talk),
+            },
+            Event::Closed {
+                session,
+                code,
+                reason,
+            } => SessionEvent::Closed {
+                session,
+                close: Close::from_code(code.into())?,
+                reason: Cow::Owned(reason),
+            },
+        })
+    }
+}
+
+/// The notices of some clients.
+pub fn some_notices(all: &Notices, rows: &BTreeSet<ClientRow>, heard: &[u32]) -> SomeNotices {
+    let mut some = SomeNotices::default();
+    for &row in rows {
+        for of in all.of(row) {
+            let place = number(some.notices.len());
+            some.notices.push(match of.notice {
+                Notice::Notification(place) => Notice::Notification(place_in(heard, place)),
+                change @ Notice::Change { .. } => change,
+            });
+            let matches = of.subscriptions.iter().map(|&id| (row.0, place, id));
+            some.matches.extend(matches);
+        }
+        if all.is_cut(row) {
+            some.cut.push(row.0);
+        }
+    }
+    let lost = all.lost().iter().filter(|(row, _)| rows.contains(row));
+    some.lost.extend(lost);
+    some
+}
+
+/// The place of a notification among those that are sent.
+pub fn place_in(heard: &[u32], place: u32) -> u32 {
+    number(heard.partition_point(|&other| other < place))
+}
+
+pub fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// An index among the talk of a tick, which has less.
+pub fn short(index: usize) -> u16 {
+    u16::try_from(index).unwrap_or(u16::MAX)
+}
