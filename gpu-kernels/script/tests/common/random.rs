@@ -863,12 +863,13 @@ impl Writer<'_> {
                 format!("distance({}, {})", self.place(d), self.place(d))
             }
             13 => format!("{}.{}", self.value(Point, d), self.axis()),
-            14 => format!(
+            // Angles are many instructions.
+            14 if self.dice.once_in(3) => format!(
                 "{}({})",
                 self.dice.pick(&["sine", "cosine"]),
                 self.value(Fixed, d)
             ),
-            15 if !self.body.is_constant => {
+            15 if !self.body.is_constant && self.dice.once_in(3) => {
                 format!("angle({}, {})", self.place(d), self.place(d))
             }
             _ => self.leaf(Fixed),
@@ -934,7 +935,9 @@ impl Writer<'_> {
                 let (from, to) = (self.place(d), self.place(d));
                 format!("towards({from}, {to}, {})", self.value(Fixed, d))
             }
-            11 => format!("turn({}, {})", self.value(Point, d), self.value(Fixed, d)),
+            11 if self.dice.once_in(3) => {
+                format!("turn({}, {})", self.value(Point, d), self.value(Fixed, d))
+            }
             9..=10 => {
                 let axes = (0..self.dimensions()).map(|_| self.value(Fixed, d));
                 let axes: Vec<String> = axes.collect();

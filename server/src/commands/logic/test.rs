@@ -238,14 +238,18 @@ impl<'a> Bench<'a> {
                 words,
                 random: Random::new(self.config.seed, tick, *actor, kind.0, sequence),
             };
-            let run = (self.watched).run(self.config, &mut interpreter, &world, *kind, &invocation);
+            let run = self
+                .watched
+                .run(self.config, &mut interpreter, &world, *kind, &invocation);
             if let Some(unmet) = run.and_then(|run| run.unmet) {
                 let name = self.config.logic.numbers.command_name(*kind);
                 if state.ended.len() == ENDED_MAX {
                     state.ended.remove(0);
                 }
                 let name = name.unwrap_or_default();
-                (state.ended).push(format!("`{name}` ended in tick {tick}: {unmet}"));
+                state
+                    .ended
+                    .push(format!("`{name}` ended in tick {tick}: {unmet}"));
             }
         }
     }
