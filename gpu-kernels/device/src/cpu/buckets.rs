@@ -275,7 +275,7 @@ fn sort_band<const AXES: usize>(
     let Sorted {
         starts,
         items,
-        positions,
+        mut positions,
     } = sorted;
     // A band begins at a multiple of a power of two, so these are the low bits.
     let mask = counters.len().next_power_of_two() - 1;
@@ -293,8 +293,8 @@ fn sort_band<const AXES: usize>(
         let place = *cursor as usize;
         *cursor += 1;
         items[place] = entry.item;
-        for axis in 0..AXES {
-            positions[axis][place] = entry.point[axis];
+        for (axis, &coordinate) in positions.iter_mut().zip(&entry.point) {
+            axis[place] = coordinate;
         }
     }
 }
