@@ -108,7 +108,7 @@ fn the_place_of_nobody_is_the_corner_of_the_world() {
 #[test]
 fn by_zero_everything_is_zero_and_a_range_without_numbers_is_its_first() {
     says("`n / 0` and `n % 0` are 0.");
-    says("`random(6, 1)`, a range without numbers, is its first number, 6.");
+    says("`random(6, 1)`, an empty range, gives 6.");
     for (expression, expected) in [
         ("7 / n", 0),
         ("7 % n", 0),
