@@ -3,8 +3,8 @@
 use client_bot::client_core::{Close, Event, GameOptions, LossCode};
 use client_bot::connect::{ClientError, fingerprint, hello};
 use client_bot::{Client, Connector, GameClient, Trust};
-use shared::wire::PROTOCOL_VERSION;
 use shared::wire::control::Hello;
+use shared::wire::{PROTOCOL_VERSION, PROTOCOL_VERSION_MIN};
 
 use crate::common::{Player, ROOM, play_until, start, start_with, trust, until};
 
@@ -63,7 +63,7 @@ async fn a_client_of_another_version_learns_which_one_the_server_speaks_and_wher
         let server = start_with(ROOM, |options| {
             options.update_url = url.map(str::to_owned);
         });
-        for version in [0, PROTOCOL_VERSION - 1, PROTOCOL_VERSION + 1, u16::MAX] {
+        for version in [0, PROTOCOL_VERSION_MIN - 1, PROTOCOL_VERSION + 1, u16::MAX] {
             let of_version = Hello {
                 version,
                 ..hello("", None)

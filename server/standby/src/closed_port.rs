@@ -91,7 +91,7 @@ fn config(usual: Shared<CertifiedKey>) -> Result<ServerConfig> {
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(ByProtocol { usual, renewed }));
-    tls.alpn_protocols = wire::ALPNS.map(<[u8]>::to_vec).to_vec();
+    tls.alpn_protocols = wire::SERVER_ALPNS.map(<[u8]>::to_vec).to_vec();
     tls.send_tls13_tickets = 0;
     let crypto = QuicServerConfig::try_from(tls).context("the TLS settings do not suit QUIC")?;
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));

@@ -13,7 +13,7 @@ use platform::audit::Audit;
 use quic::StreamEnd;
 use shared::wire::close::{Close, Update};
 use shared::wire::control::{HELLO_BYTES_MAX, Hello};
-use shared::wire::{DecodeError, PROTOCOL_VERSION};
+use shared::wire::{DecodeError, PROTOCOL_VERSION, PROTOCOL_VERSION_MIN};
 
 use super::client_link::ClientLink;
 
@@ -92,7 +92,7 @@ impl HelloReader {
         let bytes = &self.bytes[LENGTH_BYTES..];
         // Another version may have another hello.
         let version = Hello::version(bytes).map_err(|error| malformed(&error))?;
-        if version != PROTOCOL_VERSION {
+        if !(PROTOCOL_VERSION_MIN..=PROTOCOL_VERSION).contains(&version) {
             let update = Update::of_server(admission.update_url.as_deref());
             let reason = update.reason(&format!(
                 "the client speaks protocol version {version}, the server {PROTOCOL_VERSION}"

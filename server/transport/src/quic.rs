@@ -115,7 +115,7 @@ pub fn server_config(
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(by_protocol));
-    tls.alpn_protocols = wire::ALPNS.map(<[u8]>::to_vec).to_vec();
+    tls.alpn_protocols = wire::SERVER_ALPNS.map(<[u8]>::to_vec).to_vec();
     if takes_browsers {
         tls.alpn_protocols.push(::quic::web::ALPN.to_vec());
     }

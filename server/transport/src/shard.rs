@@ -280,6 +280,7 @@ impl Shard {
             shown,
             join,
             schema_hash: hello.schema_hash,
+            version: hello.version,
             ending: None,
             session: Session::new(limits),
             requests: Requests::new(limits.client_requests_per_second, link.now()),

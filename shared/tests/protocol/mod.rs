@@ -31,7 +31,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use case::{Case, file_of};
-use shared::wire::{ALPNS, PROTOCOL_VERSION};
+use shared::wire::{ALPNS, PROTOCOL_VERSION, PROTOCOL_VERSION_MIN, SERVER_ALPNS};
 
 fn cases() -> Vec<Case> {
     [
@@ -67,6 +67,9 @@ fn bytes_are_those_of_the_golden_file() {
 fn the_first_alpn_names_the_version() {
     let expected = format!("myriad/1.{PROTOCOL_VERSION}");
     assert_eq!(ALPNS, [expected.as_bytes(), b"myriad/1"]);
+    let before = format!("myriad/1.{PROTOCOL_VERSION_MIN}");
+    let of_server = [expected.as_bytes(), before.as_bytes(), b"myriad/1"];
+    assert_eq!(SERVER_ALPNS, of_server);
 }
 
 #[test]
