@@ -16,6 +16,7 @@ mod world;
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
@@ -246,10 +247,14 @@ impl Latencies {
 /// A new folder, which is removed in the end.
 struct Scratch(PathBuf);
 
+/// Of the folders of this process.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
 impl Scratch {
     fn new(options: &Options, name: &str) -> anyhow::Result<Scratch> {
         let within = options.folder.clone().unwrap_or_else(std::env::temp_dir);
-        let folder = within.join(format!("myriad-{NAME}-{name}-{}", std::process::id()));
+        let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = within.join(format!("myriad-{NAME}-{name}-{process}-{number}"));
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
         Ok(Scratch(folder))

@@ -118,3 +118,14 @@ fn a_turned_offset_keeps_its_length_and_has_another_direction() {
     assert_eq!(x.of([3, 1], [0; 2], 90 * DEGREE), -1);
     assert_eq!(y.of([3, 1], [0; 2], 90 * DEGREE), 3);
 }
+
+#[test]
+fn functions_and_commands_of_a_world_go_before_those_of_angles() {
+    let own = "fn sine(n: i32) -> i32 { n + 1 }
+        #[command(clients)] fn turn(me: Entity) { me.gold += sine(4); }";
+    let logic = compile(own).unwrap();
+    let mut world = TestWorld::new();
+    let me = world.add("player", 10, 10);
+    let run = world.run(&logic.commands[0], me, &[]).unwrap();
+    assert_eq!(run.updates[0].2, 5);
+}

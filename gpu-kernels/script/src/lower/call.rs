@@ -7,7 +7,7 @@ use super::send::{PAUSE, SEND};
 use super::sites::What;
 use super::statement::strip;
 use super::{Checked, Frame, Lower, Scope};
-use crate::functions::BUILTINS;
+use crate::functions::{BUILTINS, YIELDING};
 use crate::ir::{Binary, Inst, Operand, Unary};
 use crate::parse::{foreign, name_of};
 use crate::types::{Type, Value};
@@ -39,7 +39,8 @@ impl<'a> Lower<'a> {
         {
             return Ok(value);
         }
-        if let Some(&(_, form)) = BUILTINS.iter().find(|(builtin, _)| *builtin == name) {
+        let yields = YIELDING.contains(&&*name) && self.unit.helper(self.file(), &name).is_some();
+        if !yields && let Some(&(_, form)) = BUILTINS.iter().find(|(builtin, _)| *builtin == name) {
             return self.builtin(&name, form, &arguments, call);
         }
         self.helper(&name, ident, &arguments, call)

@@ -5,7 +5,7 @@ use shared::Occasion;
 use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX, SEEN};
 
 use super::{Signature, Unit, snake_case};
-use crate::functions::BUILTINS;
+use crate::functions::{BUILTINS, YIELDING};
 use crate::parse::{Const, Function, Item, NotificationItem, Parameter, TestRole};
 use crate::types::Type;
 
@@ -75,7 +75,7 @@ impl<'a> Unit<'a> {
 
     fn check_name(&self, f: usize, name: &str, span: Span) {
         let is_builtin = BUILTINS.iter().any(|(builtin, _)| *builtin == name);
-        if is_builtin || name == "none" {
+        if (is_builtin && !YIELDING.contains(&name)) || name == "none" {
             let message = format!("`{name}` is a built-in name");
             self.note(self.files[f].at(span, message, "expected another name"));
         }
