@@ -27,7 +27,7 @@ pub(super) struct Place {
 
 impl Server {
     /// Ends the world of a server without an audit log, and keeps its connections, over which
-    /// nothing is sent meanwhile. New clients are told to try again in a second.
+    /// nothing is sent meanwhile. New clients are refused with `Starting`.
     pub fn hold(mut self) -> Result<HeldServer> {
         self.place.is_open.store(false, Ordering::Relaxed);
         self.holds.store(true, Ordering::Relaxed);

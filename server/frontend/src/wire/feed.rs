@@ -108,8 +108,8 @@ impl FeedWriter {
         let events = events.filter(|event| self.sessions.contains(&event.session()));
         let events: Vec<Event> = events.map(Event::of).collect();
         self.ends.follow(&gone, &events);
-        let heard = self.ends.heard(publication);
-        let rare = self.ends.rare(publication, &heard, gone, events);
+        let received = self.ends.received(publication);
+        let rare = self.ends.rare(publication, &received, gone, events);
         out.push(VERSION);
         let rare = codec::to_bytes(&rare);
         let length = u32::try_from(rare.len()).unwrap_or(u32::MAX);
@@ -132,7 +132,7 @@ impl FeedWriter {
                 writer.put_small(number(hearings.len()));
                 hearings
                     .iter()
-                    .for_each(|&place| writer.put_small(place_in(&heard, place)));
+                    .for_each(|&place| writer.put_small(place_in(&received, place)));
             }
         }
         writer.finish_into(out);
@@ -267,25 +267,25 @@ impl End {
     }
 
     /// The places of notifications that any client gets, ascending.
-    fn heard(&self, publication: &Publication) -> Vec<u32> {
-        let mut heard = vec![];
+    fn received(&self, publication: &Publication) -> Vec<u32> {
+        let mut received = vec![];
         for client in self.clients.values() {
-            heard.extend_from_slice(publication.output.hearings.of(client.row));
+            received.extend_from_slice(publication.output.hearings.of(client.row));
             for notice in publication.subscribed.of(client.row) {
                 if let Notice::Notification(place) = notice.notice {
-                    heard.push(place);
+                    received.push(place);
                 }
             }
         }
-        heard.sort_unstable();
-        heard.dedup();
-        heard
+        received.sort_unstable();
+        received.dedup();
+        received
     }
 
     fn rare(
         &self,
         publication: &Publication,
-        heard: &[u32],
+        received: &[u32],
         gone: Vec<SessionId>,
         events: Vec<Event>,
     ) -> Rare {
@@ -297,7 +297,7 @@ impl End {
             .muted
             .iter()
             .filter(|(row, _)| rows.contains(row));
-        let notifications = heard.iter().map(|&place| {
+        let notifications = received.iter().map(|&place| {
             let notification = &output.notifications[place as usize];
             let words = notification.words().to_vec();
             (notification.source, notification.kind, words)
@@ -323,7 +323,7 @@ impl End {
             named: publication.newborns.named.clone(),
             unready: publication.newborns.unready.clone(),
             notifications: notifications.collect(),
-            subscribed: some_notices(&publication.subscribed, &rows, heard),
+            subscribed: some_notices(&publication.subscribed, &rows, received),
             refused: refused.map(|r| (r.entity, r.sequence, r.reason)).collect(),
         }
     }

@@ -217,13 +217,13 @@ impl Event {
 }
 
 /// The notices of some clients.
-pub fn some_notices(all: &Notices, rows: &BTreeSet<ClientRow>, heard: &[u32]) -> SomeNotices {
+pub fn some_notices(all: &Notices, rows: &BTreeSet<ClientRow>, received: &[u32]) -> SomeNotices {
     let mut some = SomeNotices::default();
     for &row in rows {
         for of in all.of(row) {
             let place = number(some.notices.len());
             some.notices.push(match of.notice {
-                Notice::Notification(place) => Notice::Notification(place_in(heard, place)),
+                Notice::Notification(place) => Notice::Notification(place_in(received, place)),
                 change @ Notice::Change { .. } => change,
             });
             let matches = of.subscriptions.iter().map(|&id| (row.0, place, id));
@@ -239,8 +239,8 @@ pub fn some_notices(all: &Notices, rows: &BTreeSet<ClientRow>, heard: &[u32]) ->
 }
 
 /// The place of a notification among those that are sent.
-pub fn place_in(heard: &[u32], place: u32) -> u32 {
-    number(heard.partition_point(|&other| other < place))
+pub fn place_in(received: &[u32], place: u32) -> u32 {
+    number(received.partition_point(|&other| other < place))
 }
 
 pub fn number(count: usize) -> u32 {
