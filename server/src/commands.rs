@@ -9,6 +9,7 @@
 //! | [`accounts`] | its options for authentication |
 //! | [`admin`] | `myriad admin` |
 //! | [`follow`] | `myriad serve --follow`, and its options |
+//! | [`gateway`] | `myriad gateway`, and the options of its tick host |
 //! | [`lease`] | `myriad serve --lease`: its options, and how a standby waits |
 //! | [`promote`] | `myriad promote` |
 //! | [`link_key`] | `myriad link-key` |
@@ -55,6 +56,7 @@ pub mod export;
 pub mod follow;
 pub mod fork;
 pub mod game;
+pub mod gateway;
 pub mod init;
 pub mod inspect;
 pub mod lease;

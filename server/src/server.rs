@@ -9,6 +9,7 @@
 //! | `persistence` | the durability of a world: journal and checkpoints, a standby, and a lease |
 //! | `web` | the page and the dashboard of a running server |
 //! | `bans` | the bans of a persistent world |
+//! | [`gateway_server`] | a server that holds clients of a world elsewhere |
 //! | [`following`] | a server that follows a primary, until it takes over |
 
 use std::net::SocketAddr;
@@ -27,7 +28,9 @@ use durability::recording::RecordingWriter;
 use durability::role::{Role, Standing};
 use frontend::SessionWorld;
 use frontend::mirror::{Mirror, SharedMirror};
+use gateway::port::GatewayPort;
 use gpu_kernels::listen::Listeners;
+use peer::trust::LinkKey;
 use platform::audit::{Audit, Entry};
 use platform::log::script_lines::ScriptLines;
 use platform::metrics::machine;
@@ -44,7 +47,6 @@ use standby::fence::Fence;
 use standby::follower::Stopped;
 use standby::lease::renewal::HeldLease;
 use standby::runner::Ran;
-use standby::trust::LinkKey;
 use tick::backend::{Started, start_backend};
 use tick::reload;
 use tick::tick_loop::traces::Traces;
@@ -60,6 +62,7 @@ use web::DashboardSources;
 
 mod bans;
 pub mod following;
+pub mod gateway_server;
 pub mod held;
 mod lists;
 mod mutes;
@@ -70,8 +73,8 @@ mod web;
 pub mod world_data;
 
 pub use options::{
-    Begin, CHECKPOINT_SECONDS, DataOptions, SEGMENT_BYTES, ServerOptions, StandbyOptions,
-    WebServing,
+    Begin, CHECKPOINT_SECONDS, DataOptions, GATEWAY_SILENCE_MAX, GATEWAYS_MAX, GatewayPlaces,
+    SEGMENT_BYTES, ServerOptions, StandbyOptions, WebServing,
 };
 
 /// A running server. Dropping it stops it.
@@ -96,6 +99,7 @@ pub struct Server {
     /// Closes with the server.
     _admin: Option<AdminPort>,
     standby: Option<Followed>,
+    gateways: Option<GatewayPort>,
     _fence: Option<Fence>,
     /// Watched while this lives.
     _renewals: Renewals,
@@ -167,7 +171,7 @@ impl Server {
             None => (start_guard(&options, folder)?, Arc::default()),
         };
         // The port answers as soon as its certificate is known.
-        let (readiness, metrics) = show_metrics(&options, is_open)?;
+        let (readiness, metrics) = show_metrics(&options, is_open, Arc::default())?;
         let is_open = &readiness.is_open;
         let frontend = |folder: Option<&DataFolder>| match held {
             Some(held) => Ok(held.frontend),
@@ -334,6 +338,7 @@ impl Server {
             page,
             certificate,
             shards,
+            gateways,
             ..
         } = frontend;
         let (to_tick, orders) = mpsc::channel();
@@ -421,6 +426,7 @@ impl Server {
             audit: Some(audit),
             _admin: admin,
             standby,
+            gateways,
             _fence: fence,
             _renewals: options.renewals,
             _lease: lease,
@@ -472,6 +478,11 @@ impl Server {
     /// Where a standby may follow.
     pub fn followers(&self) -> Option<SocketAddr> {
         Some(self.standby.as_ref()?.port.address())
+    }
+
+    /// Where gateways may connect.
+    pub fn gateways(&self) -> Option<SocketAddr> {
+        Some(self.gateways.as_ref()?.address())
     }
 
     /// The newest tick that the standby has on disk.
@@ -536,11 +547,15 @@ impl Drop for Server {
 
 /// Serves metrics if that is an option, from before a world is recovered.
 /// Also returns the address: its port may have been 0.
-fn show_metrics(options: &ServerOptions, is_open: Arc<AtomicBool>) -> Result<Shown> {
+fn show_metrics(
+    options: &ServerOptions,
+    is_open: Arc<AtomicBool>,
+    stop: Arc<AtomicBool>,
+) -> Result<Shown> {
     let readiness = Readiness {
         is_open,
+        stop,
         is_audit_failing: options.audit.failing(),
-        ..Readiness::default()
     };
     let Some(address) = options.metrics else {
         return Ok((readiness, None));

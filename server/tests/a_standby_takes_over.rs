@@ -7,14 +7,14 @@ use client_bot::client_core::{Event, GameOptions};
 use client_bot::connect::{ClientError, client_config, hello};
 use client_bot::{BehaviourKind, GameClient};
 use durability::level::Level;
+use peer::trust::LinkKey;
 use quic::Turns;
 use script::builtin;
 use server::server::StandbyOptions;
 use server::server::following::{Follow, Standby, promote_folder};
 use server::{Server, ServerOptions};
 use standby::feed::FeedOptions;
-use standby::link::{Hello, ToPrimary};
-use standby::trust::LinkKey;
+use standby::link::{Hello, PROTOCOL, ToPrimary};
 use tokio::time::{sleep, timeout};
 
 use crate::common::folder::refusal;
@@ -225,7 +225,7 @@ async fn no_tick_is_sent_that_a_required_standby_lacks() {
 #[tokio::test]
 async fn a_standby_that_stops_closes_its_link() {
     let pair = Pair::new(WORLD, "closes");
-    let config = pair.key().server_config().unwrap();
+    let config = pair.key().server_config(&PROTOCOL).unwrap();
     let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
     let primary = quinn::Endpoint::server(config, any_port).unwrap();
     let follow = Follow {
@@ -349,7 +349,7 @@ async fn unknown_certificates_and_hostile_bytes_do_not_hurt_the_port() {
 async fn first_packets_of_others_take_no_place_at_the_port_for_a_standby() {
     let pair = Pair::new(WORLD, "first-packets");
     let primary = pair.primary(|_| ());
-    let config = pair.key().client_config().unwrap();
+    let config = pair.key().client_config(&PROTOCOL).unwrap();
     let flood = FirstPackets::begin(primary.followers().unwrap(), &config);
     let standby = pair.standby(&primary);
     complete(&standby).await;
@@ -386,7 +386,7 @@ async fn first_packets_of_others_do_not_keep_clients_from_the_answer_of_a_standb
 /// Says something to a port, and reads until the other side ends it.
 async fn converse(key: &LinkKey, address: SocketAddr, bytes: &[u8]) -> anyhow::Result<()> {
     let mut endpoint = quinn::Endpoint::client(SocketAddr::from(([127, 0, 0, 1], 0)))?;
-    endpoint.set_default_client_config(key.client_config()?);
+    endpoint.set_default_client_config(key.client_config(&PROTOCOL)?);
     let connection = endpoint.connect(address, "localhost")?.await?;
     let (mut send, mut receive) = connection.open_bi().await?;
     send.write_all(bytes).await?;

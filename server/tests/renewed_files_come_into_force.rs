@@ -15,10 +15,10 @@ use client_bot::pki_types::CertificateDer;
 use client_bot::pki_types::pem::PemObject;
 use client_bot::signals::are_hangups_ignored;
 use client_bot::{Client, Connector, Trust};
+use peer::trust::LinkKey;
 use platform::renewal::Renewals;
 use shared::wire::control::Close;
 use standby::closed_port::ClosedPort;
-use standby::trust::LinkKey;
 use tokio::time::{sleep, timeout};
 use transport::quic::self_signed_pem;
 

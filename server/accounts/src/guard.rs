@@ -174,6 +174,17 @@ impl Guard {
         Ok(guest)
     }
 
+    /// Admits a client that another process has authenticated. Every admitted client must
+    /// [`Guard::leave`].
+    pub fn admit_authenticated(
+        &self,
+        identity: &Identity,
+        address: IpAddr,
+        now: Moment,
+    ) -> Result<(), NotAdmitted> {
+        self.enter(identity, address, now)
+    }
+
     /// The identity of these credentials. The guesses of a network are counted here, for all shards
     /// together.
     fn authenticate(

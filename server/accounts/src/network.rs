@@ -32,6 +32,11 @@ impl Network {
         }
     }
 
+    /// The first address.
+    pub fn address(&self) -> IpAddr {
+        IpAddr::from(Ipv6Addr::from_bits(self.bits)).to_canonical()
+    }
+
     pub fn holds(&self, address: IpAddr) -> bool {
         bits_of(address) & mask(self.prefix) == self.bits
     }

@@ -198,6 +198,16 @@ impl Mirror {
         workers.run(tasks, |mut part| part.restore(snapshot));
     }
 
+    /// Begins after a tick, with entities that [`Mirror::place`] adds.
+    pub fn begin_at(&mut self, tick: Tick) {
+        self.tick = tick;
+    }
+
+    /// Adds an entity on its newest course, with its row.
+    pub fn place(&mut self, entity: EntityId, kind: u16, row: &[i32], course: Course) {
+        self.part().place_on(entity, kind, row, course);
+    }
+
     /// Applies a tick's births, changes and courses. Packs each entity with movement for clients
     /// once.
     pub fn apply(&mut self, workers: &Workers, output: &TickOutput) {
@@ -277,6 +287,16 @@ impl Mirror {
         (*entity == self.id(slot)).then_some(name)
     }
 
+    /// The names of players with living entities, or whose entity was the last in its slot.
+    pub fn names(&self) -> impl Iterator<Item = (EntityId, Name)> + '_ {
+        self.names.values().cloned()
+    }
+
+    /// Newborns that are not sent to clients yet, ascending.
+    pub fn unready(&self) -> &[Slot] {
+        &self.unready
+    }
+
     /// Adds what is known of newborns, and removes the names of the dead.
     pub fn note_newborns(&mut self, newborns: &Newborns, dead: &[EntityId]) {
         for entity in dead {
@@ -315,6 +335,11 @@ impl Mirror {
         let axes = &self.row(slot)[..self.layout.dimensions];
         position[..axes.len()].copy_from_slice(axes);
         position
+    }
+
+    /// The last course that an entity began.
+    pub fn newest_course(&self, slot: Slot) -> &Course {
+        self.courses[slot.index()].newest()
     }
 
     /// The course by which clients extrapolate the entity, from this tick on.

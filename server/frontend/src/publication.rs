@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use gpu_kernels::TickOutput;
 use gpu_kernels::listen::Notices;
 use platform::metrics::counts::FanOutCounts;
+use serde::{Deserialize, Serialize};
 use shared::wire::control::{Close, Ticket};
 use shared::wire::request::Answer;
 use shared::wire::talk::Talk;
@@ -25,8 +26,7 @@ pub struct Publication {
     pub tick: Tick,
     /// The newest durable tick; none without persistence.
     pub durable_through: Option<Tick>,
-    /// The address of the standby for clients; empty: none.
-    pub standby: Arc<str>,
+    pub others: Others,
     pub output: Arc<TickOutput>,
     pub newborns: Newborns,
     /// The tick's changes and notifications that clients subscribed to.
@@ -39,6 +39,39 @@ pub struct Publication {
     pub muted: HashSet<(ClientRow, usize)>,
     /// By front end.
     pub events: Vec<Vec<SessionEvent>>,
+}
+
+/// The addresses of other servers of the world, for clients that lose this one: of the standby, or
+/// of other gateways.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Others(Arc<[Arc<str>]>);
+
+impl Others {
+    /// Empty addresses are left out.
+    pub fn new(addresses: impl IntoIterator<Item = Arc<str>>) -> Others {
+        let addresses = addresses.into_iter().filter(|address| !address.is_empty());
+        let others: Arc<[Arc<str>]> = addresses.collect();
+        match others.is_empty() {
+            true => Others::default(),
+            false => Others(others),
+        }
+    }
+
+    /// The address for a client; empty: none. Clients of a server are spread over all.
+    pub fn of(&self, client: ClientRow) -> &Arc<str> {
+        &self.0[client.0 as usize % self.0.len()]
+    }
+
+    /// The first address; empty: none.
+    pub fn first(&self) -> &Arc<str> {
+        &self.0[0]
+    }
+}
+
+impl Default for Others {
+    fn default() -> Others {
+        Others(Arc::from([Arc::default()]))
+    }
 }
 
 /// A tick for a shard of this process, which drops it before it reports.
@@ -94,6 +127,16 @@ impl SessionEvent {
         | SessionEvent::Closed { session, .. }) = self;
         *session
     }
+
+    /// Names the session by another number.
+    pub fn set_session(&mut self, number: SessionId) {
+        let (SessionEvent::Assigned { session, .. }
+        | SessionEvent::Reborn { session, .. }
+        | SessionEvent::Answered { session, .. }
+        | SessionEvent::Talk { session, .. }
+        | SessionEvent::Closed { session, .. }) = self;
+        *session = number;
+    }
 }
 
 /// From the tick to a shard.
@@ -113,7 +156,7 @@ pub enum ToShard {
 pub type ShardLinks = (usize, Vec<LinkFigures>);
 
 /// Figures of a client's connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkFigures {
     pub session: SessionId,
     /// The current address of the client.
@@ -129,7 +172,7 @@ pub struct LinkFigures {
 }
 
 /// How complete a client's view is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewStatus {
     /// How many ticks ago it was up to date, by its acknowledgements.
     pub age_ticks: u32,

@@ -3,27 +3,62 @@
 //! The tick never waits for it: each tick is written, and reported as done. A front end that is
 //! too far behind is lost. Its sessions end as those of lost connections do, so their clients may
 //! resume at another front end, and slots do not rest for it any more.
+//!
+//! A front end authenticates its clients. Bans, and the clients of a network, are checked here: they
+//! hold for all front ends together. It speaks for its own clients only: other input is dropped, and
+//! counted.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use accounts::guard::Guard;
+use accounts::moment::Moment;
+use accounts::network::Network;
 use shared::{Tick, WorldConfig};
 use thiserror::Error;
 
-use crate::inbox::{Leave, SessionChange, SharedInbox};
+use crate::inbox::{Join, Leave, SessionChange, SessionId, SharedInbox};
 use crate::mirror::Mirror;
 use crate::publication::Publication;
 use crate::wire::WireError;
 use crate::wire::feed::FeedWriter;
-use crate::wire::input::Input;
+use crate::wire::input::{Input, TimedInput};
 
 /// A front end in another process.
 pub struct RemoteFrontend {
     writer: FeedWriter,
     inbox: SharedInbox,
+    guard: Arc<Guard>,
+    /// Of each session that the guard has admitted.
+    networks: HashMap<SessionId, Network>,
     limits: LagLimits,
+    sessions_max: usize,
+    commands: ClientCommands,
     /// The newest tick that was written.
     written: Option<Tick>,
     sent_through: Tick,
     acked_through: Tick,
+    refused: RefusedInput,
     lost: Option<Lost>,
+}
+
+/// What clients may send as commands.
+struct ClientCommands {
+    /// By number: the words of a command that clients may give.
+    words: Vec<Option<usize>>,
+    /// The most of a client at once.
+    at_once: usize,
+    /// Taken since the last tick.
+    taken: usize,
+}
+
+/// Input that was dropped because it is not of a client of the front end, or too much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RefusedInput {
+    pub commands: u64,
+    pub requests: u64,
+    pub sessions: u64,
 }
 
 /// How many ticks a front end may be behind.
@@ -49,30 +84,66 @@ pub enum Lost {
 }
 
 impl LagLimits {
-    pub fn of(config: &WorldConfig) -> LagLimits {
+    /// For a front end that is lost once it has sent nothing to its clients for so long.
+    pub fn of(config: &WorldConfig, silence_max: Duration) -> LagLimits {
         let tick_hz = config.schema.world.tick_hz;
+        let silent = silence_max.as_secs_f64() * f64::from(tick_hz);
         LagLimits {
-            sent_ticks_max: SILENCE_SECONDS_MAX * tick_hz,
+            // Two are on their way in any case.
+            sent_ticks_max: (silent.ceil() as u32).max(3),
             acked_ticks_max: (config.limits.unread_seconds + READING_SECONDS_MAX) * tick_hz,
         }
     }
 }
 
+impl ClientCommands {
+    fn of(config: &WorldConfig) -> ClientCommands {
+        let limits = &config.limits;
+        let at_once = limits.client_commands_per_tick + limits.client_commands_burst;
+        let words = config.schema.commands_by_number(|command| {
+            let words = command.words.len();
+            command.senders.clients.then_some(words)
+        });
+        ClientCommands {
+            words: words.into_iter().map(Option::flatten).collect(),
+            at_once: at_once as usize,
+            taken: 0,
+        }
+    }
+
+    /// Takes a command of a front end with so many sessions.
+    fn take(&mut self, command: &TimedInput, sessions: usize) -> bool {
+        let words = self.words.get(usize::from(command.kind.id()));
+        let is_one = words.copied().flatten() == Some(command.words.len());
+        let has_room = self.taken < sessions.saturating_mul(self.at_once);
+        self.taken += usize::from(is_one && has_room);
+        is_one && has_room
+    }
+}
+
 impl RemoteFrontend {
-    /// The front end of a number, whose first tick is `first`, in a world without entities.
+    /// The front end of a number, whose first tick is `first`. Its mirror has the world before
+    /// that.
     pub fn new(
         number: usize,
         config: &WorldConfig,
-        inbox: SharedInbox,
+        (inbox, guard): (SharedInbox, Arc<Guard>),
         first: Tick,
+        limits: LagLimits,
     ) -> RemoteFrontend {
         RemoteFrontend {
             writer: FeedWriter::new(number, config),
             inbox,
-            limits: LagLimits::of(config),
+            guard,
+            networks: HashMap::new(),
+            limits,
+            // As for a shard: clients may resume while their old sessions linger.
+            sessions_max: 2 * (config.limits.clients as usize + JOINING_MAX),
+            commands: ClientCommands::of(config),
             written: None,
             sent_through: first.before(1),
             acked_through: first.before(1),
+            refused: RefusedInput::default(),
             lost: None,
         }
     }
@@ -91,8 +162,16 @@ impl RemoteFrontend {
         if self.lost.is_some() {
             return tick;
         }
+        if let Some(world) = &publication.world {
+            let taken = self.commands.taken;
+            self.commands = ClientCommands {
+                taken,
+                ..ClientCommands::of(&world.config)
+            };
+        }
         self.writer.write(publication, mirror, out);
         self.written = Some(tick);
+        self.commands.taken = 0;
         self.acked_through
     }
 
@@ -107,7 +186,7 @@ impl RemoteFrontend {
     }
 
     /// Takes a message of the front end. One that can't be read is the last.
-    pub fn receive(&mut self, bytes: &[u8]) {
+    pub fn receive(&mut self, bytes: &[u8], now: Moment) {
         if self.lost.is_some() {
             return;
         }
@@ -115,10 +194,26 @@ impl RemoteFrontend {
             Ok(input) => input,
             Err(error) => return self.lose(error.into()),
         };
-        let writer = &mut self.writer;
         input.changes.retain(|change| match change {
-            SessionChange::Join(join) => writer.join(join.session),
-            SessionChange::Leave(leave) => writer.leave(leave.session),
+            SessionChange::Join(join) => self.admit(join, now),
+            SessionChange::Leave(leave) => self.leave(leave.session),
+        });
+        let (writer, refused) = (&self.writer, &mut self.refused);
+        input.confirmed.retain(|&session| {
+            let is_own = writer.is_assigned(session);
+            refused.sessions += u64::from(!is_own);
+            is_own
+        });
+        input.requests.retain(|request| {
+            let is_own = writer.is_session_of(request.session, request.client);
+            refused.requests += u64::from(!is_own);
+            is_own
+        });
+        let (commands, sessions) = (&mut self.commands, writer.session_count());
+        input.commands.retain(|command| {
+            let is_own = writer.is_of_client(command.entity) && commands.take(command, sessions);
+            refused.commands += u64::from(!is_own);
+            is_own
         });
         // It can't be ahead of the tick.
         if let (Some(sent), Some(written)) = (input.sent_through, self.written) {
@@ -127,6 +222,38 @@ impl RemoteFrontend {
             self.acked_through = self.acked_through.max(acked);
         }
         input.add_to(&mut self.inbox.lock());
+    }
+
+    /// Whether a session may begin. One that may not is closed with the next tick.
+    fn admit(&mut self, join: &Join, now: Moment) -> bool {
+        if self.writer.session_count() >= self.sessions_max {
+            self.refused.sessions += 1;
+            return false;
+        }
+        if let Some(network) = join.network
+            && let Err(error) =
+                (self.guard).admit_authenticated(&join.identity, network.address(), now)
+        {
+            self.writer
+                .refuse(join.session, error.close(), error.to_string());
+            return false;
+        }
+        let is_new = self.writer.join(join.session);
+        match (is_new, join.network) {
+            (true, Some(network)) => drop(self.networks.insert(join.session, network)),
+            (false, Some(network)) => self.guard.leave(network.address()),
+            (_, None) => {}
+        }
+        self.refused.sessions += u64::from(!is_new);
+        is_new
+    }
+
+    /// Whether it was a session of the front end.
+    fn leave(&mut self, session: SessionId) -> bool {
+        if let Some(network) = self.networks.remove(&session) {
+            self.guard.leave(network.address());
+        }
+        self.writer.leave(session)
     }
 
     /// The link is closed.
@@ -139,22 +266,35 @@ impl RemoteFrontend {
         self.lost.as_ref()
     }
 
+    /// The number of its sessions.
+    pub fn sessions(&self) -> usize {
+        self.writer.session_count()
+    }
+
+    /// What was dropped since the last call.
+    pub fn take_refused(&mut self) -> RefusedInput {
+        std::mem::take(&mut self.refused)
+    }
+
     /// Ends its sessions, once.
     fn lose(&mut self, why: Lost) {
         if self.lost.is_some() {
             return;
         }
+        self.lost = Some(why);
         let mut inbox = self.inbox.lock();
         for session in self.writer.sessions() {
             let is_final = false;
             inbox.leave(Leave { session, is_final });
         }
-        self.lost = Some(why);
+        for (_, network) in self.networks.drain() {
+            self.guard.leave(network.address());
+        }
     }
 }
 
-/// Clients resume elsewhere after as long.
-const SILENCE_SECONDS_MAX: u32 = 5;
+/// Sessions beside those of the world's clients, as many as may be on their way in.
+const JOINING_MAX: usize = 1024;
 /// Clients may take so much longer than `unread_seconds`, by their round trips.
 const READING_SECONDS_MAX: u32 = 30;
 
@@ -162,6 +302,7 @@ const READING_SECONDS_MAX: u32 = 30;
 mod tests {
     use std::sync::Arc;
 
+    use accounts::shared_word::SharedWord;
     use gpu_kernels::TickOutput;
     use gpu_kernels::listen::Notices;
     use shared::wire::movement::MovementCodec;
@@ -169,6 +310,7 @@ mod tests {
     use super::*;
     use crate::inbox::{Inbox, Join};
     use crate::mirror::Newborns;
+    use crate::publication::Others;
     use crate::wire::VERSION;
 
     /// A front end whose clients are sessions 1 and 2, and the world's mirror.
@@ -185,11 +327,14 @@ mod tests {
                         unread_seconds = 10\n[[kind]]\nname = 'player'";
             let config = world_file::parse(text, "test").unwrap();
             let inbox = SharedInbox::default();
+            let guard = Arc::new(Guard::new(Arc::new(SharedWord::new("")), 2));
+            let limits = LagLimits::of(&config, Duration::from_secs(5));
+            let parts = (inbox.clone(), guard);
             let mut remote = Remote {
-                frontend: RemoteFrontend::new(0, &config, inbox.clone(), Tick(0)),
+                frontend: RemoteFrontend::new(0, &config, parts, Tick(0), limits),
                 inbox,
                 mirror: Mirror::new(&config, MovementCodec::new(&config.schema).unwrap()),
-                limits: LagLimits::of(&config),
+                limits,
             };
             let mut own = Inbox::default();
             for session in [1, 2] {
@@ -198,7 +343,9 @@ mod tests {
                     ..Join::default()
                 });
             }
-            remote.frontend.receive(&Input::take(&mut own).encode());
+            remote
+                .frontend
+                .receive(&Input::take(&mut own).encode(), Moment::now());
             assert_eq!(remote.changes().len(), 2);
             remote
         }
@@ -208,7 +355,7 @@ mod tests {
             let publication = Publication {
                 tick: Tick(tick),
                 durable_through: None,
-                standby: Arc::default(),
+                others: Others::default(),
                 output: Arc::new(TickOutput {
                     tick: Tick(tick),
                     ..TickOutput::default()
@@ -233,7 +380,7 @@ mod tests {
                 acked_through: Tick(acked),
                 ..Input::default()
             };
-            self.frontend.receive(&input.encode());
+            self.frontend.receive(&input.encode(), Moment::now());
         }
 
         /// Takes the sessions that began or ended.
@@ -301,7 +448,7 @@ mod tests {
 
         let mut remote = Remote::new();
         remote.publish(0);
-        remote.frontend.receive(&[VERSION + 1]);
+        remote.frontend.receive(&[VERSION + 1], Moment::now());
         let why = WireError::Version(VERSION + 1);
         remote.expect_lost(Lost::Wire(why), 1);
     }
@@ -324,7 +471,9 @@ mod tests {
             let is_final = true;
             own.leave(Leave { session, is_final });
         }
-        remote.frontend.receive(&Input::take(&mut own).encode());
+        remote
+            .frontend
+            .receive(&Input::take(&mut own).encode(), Moment::now());
         let leave = Leave {
             session: 2,
             is_final: true,

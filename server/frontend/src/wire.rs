@@ -3,6 +3,7 @@
 //! | direction | content | module |
 //! | --- | --- | --- |
 //! | down, one a tick | a tick's results, as far as the front end needs them | [`feed`] |
+//! | down, once | the world that a front end joins | [`snapshot`] |
 //! | up | sessions that begin and end, requests, commands, acknowledgements | [`input`] |
 //!
 //! A message begins with [`VERSION`] in one byte. Its length is the link's business. Feeds depend
@@ -12,6 +13,7 @@ pub mod feed;
 pub mod input;
 mod known;
 mod rare;
+pub mod snapshot;
 mod world_bits;
 
 use shared::wire::DecodeError;

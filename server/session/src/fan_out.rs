@@ -155,8 +155,9 @@ impl Session {
         let refused = &view.publication.output.refused;
         self.refused.note_all(of_entity(refused, player.entity));
         self.refused.write(&mut frame);
-        if self.standby != view.publication.standby {
-            self.standby.clone_from(&view.publication.standby);
+        let other = view.publication.others.of(player.client);
+        if self.standby != *other {
+            self.standby.clone_from(other);
             codec.standby(frame.message(), &self.standby);
         }
         if std::mem::take(&mut self.is_reborn) {

@@ -63,7 +63,7 @@ pub struct Session {
     player: Option<Player>,
     /// A change of commands or notifications has not been sent to the client yet.
     has_old_interface: bool,
-    /// The standby's address that the client has; empty: none.
+    /// The address of another server that the client has; empty: none.
     standby: Arc<str>,
     /// The client's new entity has not been sent to it yet.
     is_reborn: bool,

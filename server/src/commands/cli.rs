@@ -16,6 +16,7 @@ use super::dev::{self, DevArguments};
 use super::doctor::{self, DoctorArguments};
 use super::export::{self, ExportArguments};
 use super::fork::{self, ForkArguments};
+use super::gateway::{self, GatewayArguments};
 use super::init::{self, InitArguments};
 use super::inspect::{self, InspectArguments};
 use super::link_key::{self, LinkKeyArguments};
@@ -51,6 +52,8 @@ enum Command {
     Test(TestArguments),
     /// Run a server
     Serve(Box<ServeArguments>),
+    /// Hold clients of a world that runs on another machine
+    Gateway(Box<GatewayArguments>),
     /// Begin a persistent world in a folder
     Init(InitArguments),
     /// Control a running server: list, kick and ban clients, send messages
@@ -109,6 +112,7 @@ fn command() -> clap::Command {
 pub fn run(arguments: Arguments) -> Result<bool> {
     match &arguments.command {
         Command::Serve(serve) => log::start(serve.log_format, log::SERVING),
+        Command::Gateway(gateway) => log::start(gateway.log_format, log::SERVING),
         _ => log::start(LogFormat::Text, log::QUIET),
     }
     match arguments.command {
@@ -117,6 +121,7 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::Dev(arguments) => dev::run(&arguments).map(|()| true),
         Command::Test(arguments) => test::run(&arguments),
         Command::Serve(arguments) => serve::run(*arguments).map(|()| true),
+        Command::Gateway(arguments) => gateway::run(*arguments).map(|()| true),
         Command::Init(arguments) => init::run(&arguments).map(|()| true),
         Command::Admin(arguments) => admin::run(arguments).map(|()| true),
         Command::Promote(arguments) => promote::run(&arguments).map(|()| true),

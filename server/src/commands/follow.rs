@@ -15,11 +15,12 @@ use client_bot::signals::Endings;
 use console::admin::desk;
 use console::admin::port::{self, Handler};
 use console::admin::request::{Request, Response};
+use peer::trust::LinkKey;
 use platform::audit::Audit;
+use platform::metrics::machine;
 use platform::renewal::Renewals;
 use shared::wire::control::ADDRESS_BYTES_MAX;
 use standby::feed::FeedOptions;
-use standby::trust::LinkKey;
 use tracing::info;
 
 use super::arguments::seconds;
@@ -43,7 +44,8 @@ pub struct StandbyArguments {
     /// [default: the address of --followers, or this machine's name]
     #[arg(long, value_name = "HOST:PORT", requires = "pair", value_parser = host_and_port)]
     followers_at: Option<String>,
-    /// File with which a primary and its standby authenticate each other, see `myriad link-key`
+    /// File with which the servers of a world authenticate each other: a primary and its standby, a
+    /// tick host and its gateways; see `myriad link-key`
     #[arg(long, value_name = "FILE")]
     link_key: Option<PathBuf>,
     /// At level `standby`: end the world rather than run without a standby
@@ -108,6 +110,14 @@ impl StandbyArguments {
                 ..FeedOptions::default()
             },
         }))
+    }
+
+    /// The key of all links to other servers, if there is one.
+    pub fn link_key(&self, renewals: &Renewals) -> Result<Option<Arc<LinkKey>>> {
+        self.link_key
+            .as_ref()
+            .map(|_| self.key(renewals))
+            .transpose()
     }
 
     fn key(&self, renewals: &Renewals) -> Result<Arc<LinkKey>> {
@@ -193,15 +203,14 @@ fn reached_at(given: Option<&String>, listen: SocketAddr) -> Result<String> {
     if !listen.ip().is_unspecified() {
         return Ok(listen.to_string());
     }
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    match name.trim() {
+    match &*machine::name() {
         "" => bail!("this machine has no name: give --followers-at HOST:PORT"),
         name => Ok(format!("{name}:{}", listen.port())),
     }
 }
 
 /// Parses an address for clients. This machine need not resolve the name.
-fn host_and_port(text: &str) -> Result<String, String> {
+pub fn host_and_port(text: &str) -> Result<String, String> {
     let parts = text.rsplit_once(':');
     let is_address =
         parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<NonZeroU16>().is_ok());

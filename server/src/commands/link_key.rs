@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use client_bot::say;
-use standby::trust::LinkKey;
+use peer::trust::LinkKey;
 
 #[derive(Debug, Args)]
 pub struct LinkKeyArguments {

@@ -28,6 +28,7 @@ use super::accounts::AccountArguments;
 use super::arguments::{Loaded, default_world, fingerprint_text, seconds, update_url, world_at};
 use super::database::DatabaseArguments;
 use super::follow::{StandbyArguments, follow_until_promoted};
+use super::gateway::GatewayPortArguments;
 use super::lease::LeaseArguments;
 use super::pair;
 use super::traces::TraceArguments;
@@ -100,6 +101,8 @@ pub struct ServeArguments {
     #[command(flatten)]
     standby: StandbyArguments,
     #[command(flatten)]
+    gateways: GatewayPortArguments,
+    #[command(flatten)]
     lease: LeaseArguments,
     #[command(flatten)]
     accounts: AccountArguments,
@@ -148,6 +151,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         scripts,
         world_file,
         identity: arguments.certificate.zip(arguments.key),
+        shared_identity: None,
         shards: arguments.shards.unwrap_or(cores),
         threads: arguments.threads.unwrap_or(cores),
         backend: arguments.backend,
@@ -174,6 +178,9 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
             ..DataOptions::new(folder)
         }),
         standby: arguments.standby.primary(&renewals)?,
+        gateways: arguments
+            .gateways
+            .options(arguments.standby.link_key(&renewals)?)?,
         lease: arguments.lease.options(arguments.listen, &renewals)?,
         audit: match &arguments.audit {
             Some(path) => Audit::open(path)?,
@@ -210,6 +217,9 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     }
     if let Some(address) = server.followers() {
         say!("a standby may follow at {address}");
+    }
+    if let Some(address) = server.gateways() {
+        say!("gateways may connect at {address}");
     }
     say_page(&server);
     wait(&server, &endings, run_time);

@@ -1,12 +1,18 @@
 //! A front end behind a link, with both ends in one process: each tick and all input go through
 //! their bytes.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use accounts::guard::Guard;
+use accounts::moment::Moment;
+use accounts::shared_word::SharedWord;
 use anyhow::{Result, ensure};
 use device::cpu::Workers;
 use frontend::inbox::{Inbox, SharedInbox};
 use frontend::mirror::Mirror;
 use frontend::publication::{Publication, SharedTick};
-use frontend::remote::RemoteFrontend;
+use frontend::remote::{LagLimits, RemoteFrontend};
 use frontend::wire::feed::FeedReader;
 use frontend::wire::input::Input;
 use shared::wire::movement::MovementCodec;
@@ -26,8 +32,10 @@ pub struct OfflineLink {
 
 impl OfflineLink {
     pub fn new(number: usize, config: &WorldConfig, inbox: SharedInbox) -> Result<OfflineLink> {
+        let guard = Arc::new(Guard::new(Arc::new(SharedWord::new("")), u32::MAX));
+        let limits = LagLimits::of(config, Duration::from_secs(5));
         Ok(OfflineLink {
-            tick_end: RemoteFrontend::new(number, config, inbox, Tick(0)),
+            tick_end: RemoteFrontend::new(number, config, (inbox, guard), Tick(0), limits),
             reader: FeedReader::new(config),
             mirror: Mirror::new(config, MovementCodec::new(&config.schema)?),
             workers: Workers::new(1)?,
@@ -64,6 +72,6 @@ impl OfflineLink {
             acked_through,
             ..Input::take(inbox)
         };
-        self.tick_end.receive(&input.encode());
+        self.tick_end.receive(&input.encode(), Moment::now());
     }
 }

@@ -126,7 +126,7 @@ impl OfflineShard {
                     resumed,
                     publication.tick,
                     &self.world,
-                    &publication.standby,
+                    publication.others.of(client),
                 );
             }
         }

@@ -8,12 +8,12 @@ use anyhow::{Context, Result, bail};
 use durability::folder::DataFolder;
 use durability::recovery;
 use durability::role::{Role, Standing};
+use peer::trust::LinkKey;
 use standby::closed_port::ClosedPort;
 use standby::follower::{FollowOptions, Follower, Progress};
 use standby::lease::etcd::Known;
 use standby::lease::renewal::{Contender, HeldLease, LeaseOptions};
 use standby::runner::RunOptions;
-use standby::trust::LinkKey;
 use tracing::info;
 
 use super::options::{DataOptions, ServerOptions};
@@ -52,7 +52,7 @@ impl Standby {
         let Some(data) = options.data.clone() else {
             bail!("a standby needs a folder");
         };
-        let shown = super::show_metrics(&options, Arc::default())?;
+        let shown = super::show_metrics(&options, Arc::default(), Arc::default())?;
         let folder = DataFolder::open(&data.folder)?;
         if let Some(lease) = &mut options.lease {
             lease.id = folder.server_id()?;

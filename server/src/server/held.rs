@@ -49,6 +49,7 @@ impl Server {
                 certificate: self.certificate().clone(),
                 session,
                 is_held: true,
+                gateways: self.gateways.take(),
                 shards: RunningShards {
                     inboxes,
                     senders,

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use accounts::authenticator::Authenticator;
 use accounts::names::NameRule;
@@ -11,6 +12,7 @@ use accounts::shared_word::SharedWord;
 use durability::characters::postgres::Database;
 use durability::level::Level;
 use durability::recovered::Progress;
+use peer::trust::LinkKey;
 use platform::audit::Audit;
 use platform::metrics::machine;
 use platform::problems::Problems;
@@ -19,7 +21,6 @@ use platform::trace_options::TraceOptions;
 use shared::WorldConfig;
 use standby::feed::FeedOptions;
 use standby::lease::renewal::LeaseOptions;
-use standby::trust::LinkKey;
 use testkit::backends::Starter;
 use tick::backend::BackendOptions;
 use tick::reload::WorldFile;
@@ -37,6 +38,9 @@ pub struct ServerOptions {
     pub world_file: Option<WorldFile>,
     /// PEM files of certificate and key; without them a self-signed certificate.
     pub identity: Option<(PathBuf, PathBuf)>,
+    /// The PEM texts of a certificate and its key that another server of the world has made: used
+    /// without files.
+    pub shared_identity: Option<(String, String)>,
     /// Threads for I/O, each with its own clients.
     pub shards: usize,
     /// Threads of the backend.
@@ -59,6 +63,8 @@ pub struct ServerOptions {
     pub data: Option<DataOptions>,
     /// Lets a standby follow.
     pub standby: Option<StandbyOptions>,
+    /// Lets gateways hold clients.
+    pub gateways: Option<GatewayPlaces>,
     /// Runs the world only while it holds this lease.
     pub lease: Option<LeaseOptions>,
     /// Authenticates clients by their tokens.
@@ -92,6 +98,7 @@ impl ServerOptions {
             scripts: None,
             world_file: None,
             identity: None,
+            shared_identity: None,
             shards: machine::cores(),
             threads: machine::cores(),
             backend: BackendOptions::default(),
@@ -104,6 +111,7 @@ impl ServerOptions {
             record: None,
             data: None,
             standby: None,
+            gateways: None,
             lease: None,
             authenticator: Arc::new(SharedWord::new("")),
             revocations: None,
@@ -170,6 +178,35 @@ pub struct StandbyOptions {
     pub key: Arc<LinkKey>,
     pub feed: FeedOptions,
 }
+
+/// The options of a tick host with gateways.
+#[derive(Clone, Debug)]
+pub struct GatewayPlaces {
+    /// Port 0 picks a free one.
+    pub listen: SocketAddr,
+    pub key: Arc<LinkKey>,
+    /// The most gateways at a time.
+    pub count: usize,
+    /// A gateway that sends nothing to its clients for so long is lost.
+    pub silence_max: Duration,
+}
+
+impl GatewayPlaces {
+    /// The default options for a port.
+    pub fn new(listen: SocketAddr, key: Arc<LinkKey>) -> GatewayPlaces {
+        GatewayPlaces {
+            listen,
+            key,
+            count: GATEWAYS_MAX,
+            silence_max: GATEWAY_SILENCE_MAX,
+        }
+    }
+}
+
+/// The most gateways at a time, unless an option says otherwise.
+pub const GATEWAYS_MAX: usize = 8;
+/// How long a gateway may be silent, unless an option says otherwise.
+pub const GATEWAY_SILENCE_MAX: Duration = Duration::from_secs(1);
 
 /// From one checkpoint to the next.
 pub const CHECKPOINT_SECONDS: u32 = 30;

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
@@ -18,6 +18,8 @@ use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
 use frontend::publication::FanOutReport;
 use frontend::shard_channels::ShardSender;
+use gateway::places::{PlaceOptions, Places};
+use gateway::port::GatewayPort;
 use platform::renewal::Shared;
 use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
@@ -41,6 +43,8 @@ pub struct Frontend {
     pub session: Arc<SessionWorld>,
     /// Its sessions are of a world before.
     pub is_held: bool,
+    /// Where gateways connect, if they may.
+    pub gateways: Option<GatewayPort>,
     pub shards: RunningShards,
 }
 
@@ -71,16 +75,7 @@ impl Frontend {
         guard: &Arc<Guard>,
         is_open: &Arc<AtomicBool>,
     ) -> Result<Frontend> {
-        let identity = match (&options.identity, folder) {
-            (Some((certificate, key)), _) => {
-                Identity::watched(&options.renewals, certificate, key)?
-            }
-            (None, Some(folder)) => {
-                let (certificate, key) = folder.identity(quic::self_signed_pem)?;
-                Identity::watched(&options.renewals, &certificate, &key)?
-            }
-            (None, None) => Shared::new(Identity::self_signed()?.certified()?),
-        };
+        let (identity, own_identity) = identity(options, folder)?;
         let reset_key = folder.map(DataFolder::reset_key).transpose()?;
         let sockets = quic::bind(options.listen, options.shards.max(1))?;
         let address = sockets[0].local_addr()?;
@@ -109,7 +104,27 @@ impl Frontend {
             }),
             reset_key,
         };
-        let (shards, sockets) = start_shards(sockets, world, &credentials)?;
+        let (to_tick, reports) = mpsc::channel();
+        let (mut shards, sockets) =
+            start_shards(sockets, world, &credentials, (&to_tick, reports))?;
+        let gateways = match &options.gateways {
+            Some(gateways) => {
+                let options = PlaceOptions {
+                    first: shards.inboxes.len(),
+                    count: gateways.count,
+                    silence_max: gateways.silence_max,
+                    config: options.world.clone(),
+                    guard: guard.clone(),
+                    identity: own_identity,
+                };
+                let (places, running) = Places::start(options, &to_tick)?;
+                shards.inboxes.extend(running.inboxes);
+                shards.senders.extend(running.senders);
+                shards.threads.extend(running.threads);
+                Some(GatewayPort::open(gateways.listen, &gateways.key, places)?)
+            }
+            None => None,
+        };
         let page = match (bound, sockets) {
             (Some((web, (listener, address), root)), Some(sockets)) => Some(Bound {
                 listener,
@@ -132,6 +147,7 @@ impl Frontend {
             certificate,
             session,
             is_held: false,
+            gateways,
             shards,
         })
     }
@@ -161,6 +177,35 @@ pub struct RunningShards {
     pub threads: Vec<JoinHandle<()>>,
 }
 
+/// The identity towards clients. If the operator has not given it, also its certificate and key as
+/// PEM texts, for gateways.
+fn identity(
+    options: &ServerOptions,
+    folder: Option<&DataFolder>,
+) -> Result<(Shared<CertifiedKey>, Option<(String, String)>)> {
+    let watched =
+        |certificate: &Path, key: &Path| Identity::watched(&options.renewals, certificate, key);
+    if let Some((certificate, key)) = &options.identity {
+        return Ok((watched(certificate, key)?, None));
+    }
+    if let Some(folder) = folder {
+        let (certificate, key) = folder.identity(quic::self_signed_pem)?;
+        let text = |path: &Path| {
+            let text = std::fs::read_to_string(path);
+            text.with_context(|| format!("cannot read {}", path.display()))
+        };
+        let own = (text(&certificate)?, text(&key)?);
+        return Ok((watched(&certificate, &key)?, Some(own)));
+    }
+    let (certificate, key) = match &options.shared_identity {
+        Some(shared) => shared.clone(),
+        None => quic::self_signed_pem()?,
+    };
+    let own = (certificate.as_bytes(), "the certificate of the world");
+    let identity = Identity::parse(own, (key.as_bytes(), "its key"))?;
+    Ok((Shared::new(identity.certified()?), Some((certificate, key))))
+}
+
 /// The server's identity, and the settings for browsers.
 struct Credentials {
     identity: Shared<CertifiedKey>,
@@ -173,6 +218,7 @@ fn start_shards(
     sockets: Vec<UdpSocket>,
     world: ShardWorld,
     credentials: &Credentials,
+    (to_tick, reports): (&Sender<FanOutReport>, Receiver<FanOutReport>),
 ) -> Result<(RunningShards, Option<SocketPort>)> {
     let Credentials {
         identity,
@@ -182,7 +228,6 @@ fn start_shards(
     let idle_seconds = world.session.config.limits.idle_seconds;
     let idle = Duration::from_secs(u64::from(idle_seconds));
     let world = Arc::new(world);
-    let (to_tick, reports) = mpsc::channel();
     let mut running = RunningShards {
         inboxes: vec![],
         senders: vec![],
@@ -223,7 +268,7 @@ fn start_shards(
         world,
         neighbours,
         inbox: inbox.clone(),
-        reports: to_tick,
+        reports: to_tick.clone(),
         idle,
     })?;
     running.inboxes.push(inbox);

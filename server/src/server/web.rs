@@ -36,6 +36,17 @@ pub fn serve(
 ) -> Result<()> {
     let stop = sources.stop.clone();
     let dashboard = start_dashboard(options, page.address, backend, sources)?;
+    serve_site(options, page, port, Some(dashboard), stop)
+}
+
+/// Serves the page until `stop`, and the dashboard if there is one.
+pub fn serve_site(
+    options: &ServerOptions,
+    page: Bound,
+    port: u16,
+    dashboard: Option<Arc<Dashboard>>,
+    stop: Arc<AtomicBool>,
+) -> Result<()> {
     let game = GamePage {
         port: page.connect_port.unwrap_or(port),
         renewed: page.renewed,

@@ -21,8 +21,8 @@ use transport::browsers::ByProtocol;
 use transport::quic::Identity;
 use transport::steady::SteadyTime;
 
-use super::arrivals::{Arrivals, Failure};
-use super::background::{Background, open_port};
+use peer::arrivals::{Arrivals, Failure};
+use peer::background::{Background, open_port};
 
 /// A port that admits no client. Dropping it closes it.
 pub struct ClosedPort {

@@ -8,16 +8,16 @@ use std::{fs, io};
 use anyhow::{Context, Result};
 use durability::epoch::Epoch;
 use durability::folder::write;
+use peer::background::Background;
+use peer::connect::connect;
+use peer::trust::LinkKey;
 use platform::runtime::runtime;
 use quinn::{ClientConfig, VarInt};
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
-use super::background::Background;
-use super::follower::connect;
-use super::link::{Hello, Reader, ToPrimary, ToStandby};
+use super::link::{Hello, PROTOCOL, Reader, ToPrimary, ToStandby};
 use super::port::read;
-use super::trust::LinkKey;
 
 /// Tries until the other server has confirmed it. Dropping it ends that.
 pub struct Fence {
@@ -54,7 +54,7 @@ impl Fence {
     }
 
     fn resume(folder: &Path, primary: String, key: &LinkKey, epoch: Epoch) -> Result<Fence> {
-        let config = key.client_config()?;
+        let config = key.client_config(&PROTOCOL)?;
         let path = folder.join(FILE);
         let task = async move {
             notify_until_confirmed(&primary, &config, epoch).await;

@@ -1,28 +1,26 @@
 //! At the standby: the thread that follows a primary.
 
-use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
-use client_bot::race;
+use anyhow::{Context, Result, bail};
 use durability::characters::Texts;
 use durability::epoch::Epoch;
 use durability::folder::DataFolder;
+use peer::connect::connect;
+use peer::trust::LinkKey;
 use platform::metrics::table;
-use platform::reach::look_up;
 use platform::runtime::runtime;
 use quinn::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, VarInt};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tracing::{error, info, warn};
 
-use super::link::{Hello, Reader, ToPrimary, ToStandby, Welcome};
+use super::link::{Hello, PROTOCOL, Reader, ToPrimary, ToStandby, Welcome};
 use super::port::read;
 use super::replica::{Piece, Replica};
 use super::runner::{Ran, RunOptions, Runner};
-use super::trust::LinkKey;
 
 /// The primary, and how to follow it.
 #[derive(Clone, Debug)]
@@ -71,7 +69,7 @@ struct Shared {
 impl Follower {
     /// Runs the records of the folder, then follows.
     pub fn start(folder: DataFolder, key: &LinkKey, options: FollowOptions) -> Result<Follower> {
-        let config = key.client_config()?;
+        let config = key.client_config(&PROTOCOL)?;
         let begun = Arc::default();
         let runner = Runner::start(options.run, (folder.disk(), Arc::clone(&begun)))?;
         let replica = Replica::open(folder, begun, |piece| runner.take(piece, 0))
@@ -365,28 +363,6 @@ impl Thread {
     }
 }
 
-/// Opens a connection to a primary's port for a standby.
-pub async fn connect(primary: &str, config: &ClientConfig) -> Result<(Endpoint, Connection)> {
-    let connecting = async {
-        race::first(&look_up(primary).await?, |address| {
-            let own = match address {
-                SocketAddr::V4(_) => SocketAddr::from(([0, 0, 0, 0], 0)),
-                SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
-            };
-            let mut endpoint = Endpoint::client(own)?;
-            endpoint.set_default_client_config(config.clone());
-            let connecting = endpoint.connect(address, "localhost")?;
-            Ok(async move { Ok((endpoint, connecting.await?)) })
-        })
-        .await
-    };
-    match timeout(CONNECT_WAIT, connecting).await {
-        Ok(connected) => connected,
-        Err(_) => Err(anyhow!("{primary} does not answer")),
-    }
-}
-
 const RETRY: Duration = Duration::from_millis(500);
-const CONNECT_WAIT: Duration = Duration::from_secs(5);
 const GOODBYE: Duration = Duration::from_millis(200);
 const CHUNK_BYTES_MAX: usize = 1 << 20;

@@ -8,21 +8,16 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`link`] | the messages between the two, without sockets |
-//! | [`trust`] | how they authenticate each other |
 //! | [`feed`] | at the primary: records in flight, acknowledgements, and the waits of ticks |
-//! | [`arrivals`] | admission control for pending connections to a port |
 //! | [`port`] | at the primary: the port that a standby connects to |
 //! | [`backlog`] | at the primary: the records and checkpoint that a standby lacks |
 //! | [`replica`] | at the standby: the folder |
 //! | [`runner`] | at the standby: the thread that runs the ticks |
-//! | [`background`] | threads of ports and connections |
 //! | [`closed_port`] | at the standby: the port for clients, before it takes over |
 //! | [`follower`] | at the standby: the thread that follows |
 //! | [`fence`] | at a promoted standby: notifies the server before that it is deposed |
 #![forbid(unsafe_code)]
 
-pub mod arrivals;
-pub mod background;
 pub mod backlog;
 pub mod closed_port;
 pub mod feed;
@@ -33,4 +28,3 @@ pub mod link;
 pub mod port;
 pub mod replica;
 pub mod runner;
-pub mod trust;

@@ -18,9 +18,12 @@
 //! | record | 19 | whether a segment begins with it, then the record to the end |
 //! | refused | 20 | epoch, why |
 
+use std::time::Duration;
+
 use durability::code::{Bytes, CodeError, put};
 use durability::epoch::Epoch;
 use durability::folder::Keys;
+use peer::trust::Protocol;
 use thiserror::Error;
 
 /// A message of a standby.
@@ -338,7 +341,12 @@ fn is_end(bytes: &Bytes<'_>) -> Result<(), CodeError> {
 
 /// Of the link.
 pub const VERSION: u64 = 2;
-pub const ALPN: &[u8] = b"myriad-follow/1";
+pub const PROTOCOL: Protocol = Protocol {
+    alpn: b"myriad-follow/1",
+    to_port: 16 << 10,
+    from_port: 8 << 20,
+    silence_max: Duration::from_secs(3),
+};
 const TEXT_BYTES_MAX: usize = 2048;
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use durability::disk::Folder;
 use durability::epoch::Epoch;
 use durability::folder::Keys;
 use durability::role::{Role, Standing};
+use peer::arrivals::{Arrivals, Failure};
+use peer::background::{Background, open_port};
+use peer::trust::LinkKey;
 use platform::metrics::table;
 use platform::runtime::runtime;
 use quinn::{Connection, Endpoint, RecvStream, SendStream, VarInt};
@@ -20,12 +23,9 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 use tracing::{error, info, warn};
 
-use super::arrivals::{Arrivals, Failure};
-use super::background::{Background, open_port};
 use super::backlog::Plan;
 use super::feed::{Feed, Seated};
-use super::link::{Decode, Has, Hello, Reader, ToPrimary, ToStandby, Welcome};
-use super::trust::LinkKey;
+use super::link::{Decode, Has, Hello, PROTOCOL, Reader, ToPrimary, ToStandby, Welcome};
 
 /// An open port. Dropping it closes it.
 pub struct LinkPort {
@@ -54,7 +54,7 @@ impl LinkPort {
     /// Opens the port at an address; port 0 picks a free one.
     pub fn open(address: SocketAddr, key: &LinkKey, primary: Primary) -> Result<LinkPort> {
         let runtime = runtime()?;
-        let (endpoint, address) = open_port(&runtime, address, Some(key.server_config()?))
+        let (endpoint, address) = open_port(&runtime, address, Some(key.server_config(&PROTOCOL)?))
             .context("the port for a standby")?;
         let serve = |stop: Arc<Notify>| async move { serve(endpoint, primary, &stop).await };
         Ok(LinkPort {

@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use peer::trust::LinkKey;
 use server::server::following::{Follow, Standby};
 use server::server::{DataOptions, StandbyOptions};
 use server::{Server, ServerOptions};
 use standby::feed::FeedOptions;
-use standby::trust::LinkKey;
 
 use super::folder::TestFolder;
 use super::{eventually, world};

@@ -37,7 +37,7 @@ use durability::worker::DurabilityWorker;
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
 use frontend::mirror::{Newborns, SharedMirror};
-use frontend::publication::{FanOutReport, Publication, SessionEvent, SharedTick};
+use frontend::publication::{FanOutReport, Others, Publication, SessionEvent, SharedTick};
 use frontend::shard_channels::{ShardChannels, ShardSender};
 use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::logic::CompiledLogic;
@@ -629,10 +629,10 @@ impl TickLoop {
         Publication {
             tick: output.tick,
             durable_through: self.worker.as_ref().and_then(DurabilityWorker::kept),
-            standby: self
+            others: self
                 .worker
                 .as_ref()
-                .map_or_else(Arc::default, DurabilityWorker::standby),
+                .map_or_else(Others::default, |worker| Others::new([worker.standby()])),
             output,
             newborns,
             subscribed,

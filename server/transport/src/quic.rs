@@ -13,7 +13,7 @@ use quic::proto::crypto::rustls::QuicServerConfig;
 use quic::proto::{AckFrequencyConfig, ServerConfig, TransportConfig, VarInt};
 use quic::{DATAGRAM_BUFFER_BYTES, ThinFlowConfig, Turns, WebOptions};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use shared::wire;
 use tracing::info;
@@ -30,17 +30,26 @@ pub struct Identity {
 impl Identity {
     /// Reads PEM files.
     pub fn load(certificate: &Path, key: &Path) -> Result<Identity> {
-        let name = certificate.display();
-        let text = given::read(certificate).with_context(|| format!("cannot read {name}"))?;
-        let chain = CertificateDer::pem_slice_iter(&text)
+        let read = |path: &Path| {
+            let name = path.display().to_string();
+            let text = given::read(path).with_context(|| format!("cannot read {name}"))?;
+            anyhow::Ok((text, name))
+        };
+        let (certificate, key) = (read(certificate)?, read(key)?);
+        Identity::parse((&certificate.0, &certificate.1), (&key.0, &key.1))
+    }
+
+    /// Reads the PEM texts of a certificate and its key, each with its name for errors.
+    pub fn parse(certificate: (&[u8], &str), key: (&[u8], &str)) -> Result<Identity> {
+        let (text, name) = certificate;
+        let chain = CertificateDer::pem_slice_iter(text)
             .collect::<Result<Vec<_>, _>>()
             .with_context(|| format!("{name} is not a readable PEM certificate"))?;
         if chain.is_empty() {
             bail!("{name} holds no certificate");
         }
-        let name = key.display();
-        let text = given::read(key).with_context(|| format!("cannot read {name}"))?;
-        let key = PrivateKeyDer::from_pem_slice(&text)
+        let (text, name) = key;
+        let key = PrivateKeyDer::from_pem_slice(text)
             .with_context(|| format!("{name} is not a readable PEM private key"))?;
         Ok(Identity { chain, key })
     }
@@ -74,14 +83,13 @@ impl Identity {
 
     /// A new self-signed certificate for `localhost`, which lasts as long as the server.
     pub fn self_signed() -> Result<Identity> {
-        let certified = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
-            .context("cannot make a self-signed certificate")?;
-        Ok(Identity {
-            chain: vec![certified.cert.der().clone()],
-            key: PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der()).into(),
-        })
+        let (certificate, key) = self_signed_pem()?;
+        Identity::parse((certificate.as_bytes(), MADE), (key.as_bytes(), MADE))
     }
 }
+
+/// Names what no file has.
+const MADE: &str = "a self-signed certificate";
 
 /// The PEM texts of a new self-signed certificate for `localhost`, and of its key.
 pub fn self_signed_pem() -> Result<(String, String)> {

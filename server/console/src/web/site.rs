@@ -19,7 +19,8 @@ use super::page::GamePage;
 /// The site at the web address.
 pub struct WebSite {
     pub page: GamePage,
-    pub dashboard: Arc<Dashboard>,
+    /// None at a gateway, which has no world of its own.
+    pub dashboard: Option<Arc<Dashboard>>,
     /// Names of the port beside the machine's own.
     pub names: Vec<String>,
 }
@@ -34,7 +35,9 @@ impl WebSite {
     ) -> Result<()> {
         let dashboard = self.dashboard.clone();
         http::serve_at(port, "page", Arc::new(self), LIMITS, move || {
-            table::DASHBOARDS.set(dashboard.open() as u64);
+            if let Some(dashboard) = &dashboard {
+                table::DASHBOARDS.set(dashboard.open() as u64);
+            }
             !stop.load(Ordering::Relaxed)
         })
     }
@@ -47,9 +50,9 @@ pub fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
 
 impl Site for WebSite {
     async fn answer(&self, request: HttpRequest) -> Page {
-        match is_of_dashboard(&request.path) {
-            true => self.dashboard.answer(request).await,
-            false => self.page.answer(&request).await,
+        match &self.dashboard {
+            Some(dashboard) if is_of_dashboard(&request.path) => dashboard.answer(request).await,
+            _ => self.page.answer(&request).await,
         }
     }
 
@@ -58,7 +61,8 @@ impl Site for WebSite {
     }
 
     fn wants_token(&self, path: &str) -> bool {
-        is_of_dashboard(path) && self.dashboard.wants_token()
+        let dashboard = self.dashboard.as_ref();
+        is_of_dashboard(path) && dashboard.is_some_and(|dashboard| dashboard.wants_token())
     }
 
     fn allows(&self, origin: RequestOrigin<'_>, path: &str) -> bool {
@@ -85,13 +89,17 @@ impl Site for WebSite {
     }
 
     fn note(&self, refusal: HttpRefusal) {
-        self.dashboard.note(match refusal {
+        let refusal = match refusal {
             HttpRefusal::Crowded => WebRefusal::Crowded,
             HttpRefusal::Slow => WebRefusal::Slow,
             HttpRefusal::Malformed => WebRefusal::Malformed,
             HttpRefusal::Large => WebRefusal::Large,
             HttpRefusal::Foreign => WebRefusal::Foreign,
-        });
+        };
+        match &self.dashboard {
+            Some(dashboard) => dashboard.note(refusal),
+            None => table::WEB_REFUSED.add_to(refusal.name(), 1),
+        }
     }
 }
 

@@ -111,8 +111,18 @@ impl<'a> Part<'a> {
         (entry.id, entry.kind, entry.is_alive) = (id, kind, true);
         entry.turn = None;
         let first = self.course(id.slot, &[]);
-        self.courses[id.slot.index() - self.first] = Courses::new(first);
-        self.pack(id.slot);
+        self.begin_course(id.slot, first);
+    }
+
+    /// The same for an entity that is on a course.
+    pub fn place_on(&mut self, id: EntityId, kind: u16, row: &[i32], course: Course) {
+        self.place(id, kind, row);
+        self.begin_course(id.slot, course);
+    }
+
+    fn begin_course(&mut self, slot: Slot, course: Course) {
+        self.courses[slot.index() - self.first] = Courses::new(course);
+        self.pack(slot);
     }
 
     fn take_changes(&mut self, output: &TickOutput) {

@@ -9,7 +9,8 @@
 //! | of each session, ascending: deliveries | bits, see `known` |
 //! | then whether it has hearings; if so their number, and each | 1 bit, then small numbers |
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use gpu_kernels::listen::Notice;
 use gpu_kernels::{Delivery, TickOutput};
@@ -27,7 +28,7 @@ use super::world_bits::Shape;
 use super::{MESSAGE_BYTES_MAX, VERSION, WireError, below, body};
 use crate::inbox::SessionId;
 use crate::mirror::Mirror;
-use crate::publication::Publication;
+use crate::publication::{Publication, SessionEvent};
 
 /// Writes the feed of a front end.
 pub struct FeedWriter {
@@ -38,6 +39,8 @@ pub struct FeedWriter {
     sessions: BTreeSet<SessionId>,
     /// Those that have ended since the last tick.
     gone: Vec<SessionId>,
+    /// Sessions that are closed before the tick knows them.
+    refused: Vec<Event>,
 }
 
 /// Reads it.
@@ -60,6 +63,9 @@ struct End {
     shape: Shape,
     fresh: Fresh,
     clients: BTreeMap<SessionId, Client>,
+    /// The entities of the clients, each with the number of its sessions: for a tick it has two, as
+    /// one resumes the other.
+    entities: HashMap<EntityId, u32>,
     writer: BitWriter,
 }
 
@@ -78,6 +84,7 @@ impl FeedWriter {
             ends: End::new(config),
             sessions: BTreeSet::new(),
             gone: vec![],
+            refused: vec![],
         }
     }
 
@@ -95,9 +102,39 @@ impl FeedWriter {
         is_known
     }
 
+    /// A session is closed before it begins, with a code and a sentence for people.
+    pub fn refuse(&mut self, session: SessionId, close: Close, reason: String) {
+        let event = SessionEvent::Closed {
+            session,
+            close,
+            reason: Cow::Owned(reason),
+        };
+        self.refused.push(Event::of(&event));
+    }
+
+    /// Whether this is a session of this client.
+    pub fn is_session_of(&self, session: SessionId, row: ClientRow) -> bool {
+        let client = self.ends.clients.get(&session);
+        client.is_some_and(|client| client.row == row)
+    }
+
+    /// Whether a session has an entity, or is that of a spectator.
+    pub fn is_assigned(&self, session: SessionId) -> bool {
+        self.ends.clients.contains_key(&session)
+    }
+
+    /// Whether this is the entity of a client.
+    pub fn is_of_client(&self, entity: EntityId) -> bool {
+        entity != EntityId::NONE && self.ends.entities.contains_key(&entity)
+    }
+
     /// The sessions that have not ended.
     pub fn sessions(&self) -> impl Iterator<Item = SessionId> {
         self.sessions.iter().copied()
+    }
+
+    pub fn session_count(&self) -> usize {
+        self.sessions.len()
     }
 
     /// Appends a tick, after which the world is as the mirror has it.
@@ -106,7 +143,8 @@ impl FeedWriter {
         let events = publication.events.get(self.number);
         let events = events.into_iter().flatten();
         let events = events.filter(|event| self.sessions.contains(&event.session()));
-        let events: Vec<Event> = events.map(Event::of).collect();
+        let mut events: Vec<Event> = events.map(Event::of).collect();
+        events.append(&mut self.refused);
         self.ends.follow(&gone, &events);
         let received = self.ends.received(publication);
         let rare = self.ends.rare(publication, &received, gone, events);
@@ -120,6 +158,7 @@ impl FeedWriter {
             fresh,
             clients,
             writer,
+            ..
         } = &mut self.ends;
         let output = &publication.output;
         shape.write(output, mirror, fresh, writer);
@@ -233,14 +272,15 @@ impl End {
             fresh: Fresh::new(shape.capacity),
             shape,
             clients: BTreeMap::new(),
+            entities: HashMap::new(),
             writer: BitWriter::default(),
         }
     }
 
     /// Follows the sessions.
     fn follow(&mut self, gone: &[SessionId], events: &[Event]) {
-        for session in gone {
-            self.clients.remove(session);
+        for &session in gone {
+            self.remove(session);
         }
         for event in events {
             match *event {
@@ -250,18 +290,36 @@ impl End {
                     entity,
                     ..
                 } => {
+                    self.remove(session);
                     let known = Known::default();
                     self.clients.insert(session, Client { row, entity, known });
+                    *self.entities.entry(entity).or_default() += 1;
                 }
                 Event::Reborn { session, entity } => {
                     if let Some(client) = self.clients.get_mut(&session) {
-                        client.entity = entity;
+                        let before = std::mem::replace(&mut client.entity, entity);
+                        self.forget(before);
+                        *self.entities.entry(entity).or_default() += 1;
                     }
                 }
-                Event::Closed { session, .. } => {
-                    self.clients.remove(&session);
-                }
+                Event::Closed { session, .. } => self.remove(session),
                 Event::Answered { .. } | Event::Talk { .. } => {}
+            }
+        }
+    }
+
+    fn remove(&mut self, session: SessionId) {
+        if let Some(client) = self.clients.remove(&session) {
+            self.forget(client.entity);
+        }
+    }
+
+    /// A session of an entity has ended.
+    fn forget(&mut self, entity: EntityId) {
+        if let Some(sessions) = self.entities.get_mut(&entity) {
+            *sessions -= 1;
+            if *sessions == 0 {
+                self.entities.remove(&entity);
             }
         }
     }
@@ -311,7 +369,7 @@ impl End {
         Rare {
             tick: publication.tick,
             durable_through: publication.durable_through,
-            standby: publication.standby.to_string(),
+            standby: publication.others.first().to_string(),
             logic: publication
                 .world
                 .as_ref()

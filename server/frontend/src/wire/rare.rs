@@ -17,7 +17,7 @@ use shared::{ClientRow, EntityId, Name, NotificationKind, Refusal, Slot, Tick};
 use super::WireError;
 use crate::inbox::SessionId;
 use crate::mirror::Newborns;
-use crate::publication::{Publication, SessionEvent};
+use crate::publication::{Others, Publication, SessionEvent};
 
 /// What a tick has few of.
 #[derive(Serialize, Deserialize)]
@@ -105,7 +105,7 @@ impl Rare {
         let publication = Publication {
             tick: self.tick,
             durable_through: self.durable_through,
-            standby: self.standby.into(),
+            others: Others::new([self.standby.into()]),
             output: Arc::new(output),
             newborns: Newborns {
                 named: self.named,

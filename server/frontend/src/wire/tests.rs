@@ -16,7 +16,7 @@ use super::known::{Fresh, Known};
 use super::*;
 use crate::inbox::{ClientCommand, Inbox, Join, Leave, LongText, PendingRequest, SessionChange};
 use crate::mirror::{Mirror, Newborns};
-use crate::publication::{Publication, SessionEvent};
+use crate::publication::{Others, Publication, SessionEvent};
 
 /// Both ends of a link, and the worlds there.
 struct Link {
@@ -50,7 +50,7 @@ impl Link {
         let publication = Publication {
             tick: output.tick,
             durable_through: Some(output.tick),
-            standby: "standby.example:7777".into(),
+            others: Others::new(["standby.example:7777".into()]),
             output,
             newborns: Newborns::default(),
             subscribed: Notices::default(),

@@ -54,6 +54,10 @@ impl Shape {
         }
     }
 
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
     /// Appends a tick, after which the world is as the mirror has it. Notes what has changed.
     pub fn write(
         &self,
@@ -67,9 +71,8 @@ impl Shape {
         put_count(writer, births.clone().count());
         let rows = output.birth_rows.chunks_exact(self.columns);
         for (birth, row) in births.zip(rows) {
-            writer.put_small(birth.kind.into());
-            put_entity(writer, birth.entity.unwrap_or(EntityId::NONE));
-            columns(self.visible).for_each(|column| writer.put_signed(row[column]));
+            let entity = birth.entity.unwrap_or(EntityId::NONE);
+            self.write_entity(entity, birth.kind, row, writer);
         }
         put_count(writer, output.deaths.len());
         output
@@ -78,6 +81,30 @@ impl Shape {
             .for_each(|&dead| put_entity(writer, dead));
         self.write_courses(&output.courses, mirror, fresh, writer);
         self.write_changes(&output.changes, fresh, writer);
+    }
+
+    /// Appends an entity with the columns that clients are sent.
+    pub fn write_entity(&self, entity: EntityId, kind: u16, row: &[i32], writer: &mut BitWriter) {
+        writer.put_small(kind.into());
+        put_entity(writer, entity);
+        columns(self.visible).for_each(|column| writer.put_signed(row[column]));
+    }
+
+    /// Reads an entity and its kind. The other columns of its row are 0.
+    pub fn read_entity_row(
+        &self,
+        row: &mut Vec<i32>,
+        reader: &mut BitReader<'_>,
+    ) -> Result<(EntityId, u16), WireError> {
+        let kind = reader.get_small()?;
+        below("a kind", kind.into(), self.kinds)?;
+        let entity = self.read_entity(reader)?;
+        row.clear();
+        row.resize(self.columns, 0);
+        for column in columns(self.visible) {
+            row[column] = reader.get_signed()?;
+        }
+        Ok((entity, u16::try_from(kind).unwrap_or(u16::MAX)))
     }
 
     fn write_courses(
@@ -133,19 +160,15 @@ impl Shape {
         reader: &mut BitReader<'_>,
     ) -> Result<(), WireError> {
         fresh.clear();
+        let mut row = vec![];
         for _ in 0..reader.get_small()? {
-            let kind = reader.get_small()?;
-            below("a kind", kind.into(), self.kinds)?;
+            let (entity, kind) = self.read_entity_row(&mut row, reader)?;
             output.births.push(Birth {
                 token: 0,
-                kind: u16::try_from(kind).unwrap_or(u16::MAX),
-                entity: Some(self.read_entity(reader)?),
+                kind,
+                entity: Some(entity),
             });
-            let start = output.birth_rows.len();
-            output.birth_rows.resize(start + self.columns, 0);
-            for column in columns(self.visible) {
-                output.birth_rows[start + column] = reader.get_signed()?;
-            }
+            output.birth_rows.extend_from_slice(&row);
         }
         for _ in 0..reader.get_small()? {
             output.deaths.push(self.read_entity(reader)?);

@@ -5,6 +5,12 @@ use std::path::Path;
 
 use super::memory::memory;
 
+/// The name of this machine; empty if it has none.
+pub fn name() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_owned()
+}
+
 /// Memory of this process that is in RAM.
 pub fn rss_bytes() -> u64 {
     status_kilobytes("/proc/self/status", "VmRSS:").unwrap_or(0) * 1024

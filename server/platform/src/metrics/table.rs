@@ -230,6 +230,20 @@ table! {
         "standbys that have stopped because their state differed";
     FOLLOWERS_REFUSED: Counter = "myriad_followers_refused_total" ["reason": &FOLLOWER_REFUSALS],
         "connections that the port for a standby refused: `certificate` (an unknown one, or none), `silent`, `malformed`, `crowded`, `second` (another one follows), `epoch` (this server is deposed)";
+    GATEWAYS: Gauge = "myriad_gateways",
+        "gateways that are connected to this tick host";
+    GATEWAY_CLIENTS: Gauge = "myriad_gateway_clients",
+        "sessions of clients at gateways";
+    GATEWAYS_LOST: Counter = "myriad_gateways_lost_total" ["reason": &GATEWAY_LOSSES],
+        "gateways whose clients were lost at once: `closed`, `silent` (it sent nothing to its clients), `unread` (its clients acknowledged nothing), `malformed`";
+    GATEWAYS_REFUSED: Counter = "myriad_gateways_refused_total" ["reason": &GATEWAY_REFUSALS],
+        "connections that the port for gateways refused: `certificate` (an unknown one, or none), `silent`, `malformed`, `crowded` (no place is free)";
+    GATEWAY_INPUT_REFUSED: Counter = "myriad_gateway_input_refused_total" ["what": &GATEWAY_INPUT],
+        "input of gateways that was not of their own clients, or too much: `commands`, `requests`, `sessions`";
+    GATEWAY_BYTES: Counter = "myriad_gateway_bytes_total" ["direction": &GATEWAY_DIRECTIONS],
+        "bytes of messages to gateways and from them: `down`, `up`";
+    GATEWAY_SERVES: Gauge = "myriad_gateway_serves",
+        "1 while this gateway has the world of a tick host, 0 while its clients wait for one; of a gateway only";
     FOLLOWING: Gauge = "myriad_following",
         "1 while this server follows a primary, 0 while it has no connection to it; of a standby only";
     FOLLOWING_TICK: Gauge = "myriad_following_tick",
@@ -378,6 +392,10 @@ const FOLLOWER_REFUSALS: [&str; 6] = [
     "second",
     "epoch",
 ];
+const GATEWAY_LOSSES: [&str; 4] = ["closed", "silent", "unread", "malformed"];
+const GATEWAY_REFUSALS: [&str; 4] = ["certificate", "silent", "malformed", "crowded"];
+const GATEWAY_INPUT: [&str; 3] = ["commands", "requests", "sessions"];
+const GATEWAY_DIRECTIONS: [&str; 2] = ["down", "up"];
 const CARRIERS: [&str; 2] = ["datagram", "stream"];
 
 #[cfg(test)]

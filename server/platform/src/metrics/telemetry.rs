@@ -51,7 +51,30 @@ pub fn record(report: &TickReport<'_>) {
     table::TICKS_LATE.add(u64::from(!figures.late_by.is_zero()));
     table::TICKS_SKIPPED.add(figures.skipped);
     table::CLIENTS.set(figures.clients);
-    let refusals = report.refusals;
+    record_front_end(
+        report.fan_out,
+        report.refusals,
+        report.period,
+        figures.late_by,
+    );
+    table::SUBSCRIPTIONS_LOST.add(report.subscriptions_lost);
+    table::TICKS_UNRECORDED.add(u64::from(!report.is_recorded));
+    table::LOG_LINES_LOST.reach(queue::lost());
+    // Reading it takes some microseconds, and scrapes are seconds apart.
+    if report.output.tick.0.is_multiple_of(UDP_ERRORS_EVERY_TICKS)
+        && let Some(errors) = machine::udp_receive_buffer_errors()
+    {
+        table::UDP_RECEIVE_BUFFER_ERRORS.set(errors);
+    }
+}
+
+/// Records what the shards of this process sent and refused in a tick, which was late by so much.
+pub fn record_front_end(
+    sent: &FanOutCounts,
+    refusals: &Refusals,
+    period: Duration,
+    late_by: Duration,
+) {
     table::COMMANDS.add_to("over_quota", refusals.commands_over_quota);
     table::COMMANDS.add_to("over_per_tick", refusals.commands_over_per_tick);
     table::COMMANDS.add_to("too_early", refusals.commands_too_early);
@@ -59,7 +82,6 @@ pub fn record(report: &TickReport<'_>) {
     table::COMMANDS.add_to("repeated", refusals.commands_repeated);
     table::MESSAGES_MALFORMED.add(refusals.malformed);
     table::REQUESTS_REFUSED.add(refusals.requests);
-    let sent = report.fan_out;
     table::CLIENTS_PUT_OFF.add(sent.deferred);
     table::CLIENTS_OUT_OF_TOUCH.add(sent.out_of_touch);
     table::CLIENTS_LINK_FULL.add(sent.link_full);
@@ -74,7 +96,7 @@ pub fn record(report: &TickReport<'_>) {
     for (ticks, clients) in sent.ages.iter() {
         let samples = clients.div_ceil(per_sample) as usize;
         // What a tick waits for, like a slow disk, makes it older.
-        let age = report.period * ticks + report.figures.late_by;
+        let age = period * ticks + late_by;
         table::AGE_AT_CLIENT.record_many(age, samples);
     }
     table::NEWS_PUT_OFF.add(sent.waiting);
@@ -85,15 +107,6 @@ pub fn record(report: &TickReport<'_>) {
     table::NOTICES_FULL.add(sent.notices_full);
     table::TALK_LEFT_OUT.add(sent.talk_left_out);
     table::SESSIONS_LOST.add(sent.sessions_lost);
-    table::SUBSCRIPTIONS_LOST.add(report.subscriptions_lost);
-    table::TICKS_UNRECORDED.add(u64::from(!report.is_recorded));
-    table::LOG_LINES_LOST.reach(queue::lost());
-    // Reading it takes some microseconds, and scrapes are seconds apart.
-    if report.output.tick.0.is_multiple_of(UDP_ERRORS_EVERY_TICKS)
-        && let Some(errors) = machine::udp_receive_buffer_errors()
-    {
-        table::UDP_RECEIVE_BUFFER_ERRORS.set(errors);
-    }
 }
 
 fn record_times(report: &TickReport<'_>) {

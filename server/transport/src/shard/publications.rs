@@ -137,8 +137,9 @@ impl Shard {
             } => {
                 of.join.resume = Some(ticket);
                 let player = session::Player { client, entity };
-                let Publication { tick, standby, .. } = publication;
-                session.assign(player, ticket, resumed, *tick, &self.world.session, standby);
+                let Publication { tick, others, .. } = publication;
+                let other = others.of(client);
+                session.assign(player, ticket, resumed, *tick, &self.world.session, other);
                 let what = if resumed { "resume" } else { "join" };
                 self.audit(what, link.remote_address(), of, None);
             }

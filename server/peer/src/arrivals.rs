@@ -1,4 +1,4 @@
-//! Admission control for pending connections to the ports of this folder, the same as for clients.
+//! Admission control for pending connections to a port, the same as for clients.
 //! Addresses are validated first, which costs a Retry packet and no place; then handshakes are
 //! limited, in all and per network, and the one that has waited longest is evicted.
 

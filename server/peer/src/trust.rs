@@ -1,5 +1,5 @@
-//! Authentication between primary and standby: both have the same file, with a certificate and its
-//! key. Each accepts only certificates of its own file.
+//! Authentication between two servers: both have the same file, with a certificate and its key.
+//! Each accepts only certificates of its own file.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -26,7 +26,17 @@ use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme};
 use transport::quic::self_signed_pem;
 use transport::steady::SteadyTime;
 
-use super::link::ALPN;
+/// The protocol of a link, and its flow control.
+#[derive(Clone, Copy, Debug)]
+pub struct Protocol {
+    pub alpn: &'static [u8],
+    /// The most bytes in flight to the side that has the port.
+    pub to_port: u32,
+    /// And to the side that connects.
+    pub from_port: u32,
+    /// A side that is silent for this long is gone.
+    pub silence_max: Duration,
+}
 
 /// A certificate with its key, and all accepted certificates: those in force now.
 #[derive(Debug)]
@@ -60,43 +70,37 @@ impl LinkKey {
         Ok(LinkKey(current))
     }
 
-    /// The primary's side.
-    pub fn server_config(&self) -> Result<ServerConfig> {
+    /// The side that has the port.
+    pub fn server_config(&self, protocol: &Protocol) -> Result<ServerConfig> {
         let mut tls = rustls::ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])?
             .with_client_cert_verifier(Arc::new(Known(self.0.clone())))
             .with_cert_resolver(Arc::new(Own(self.0.clone())));
-        tls.alpn_protocols = vec![ALPN.to_vec()];
+        tls.alpn_protocols = vec![protocol.alpn.to_vec()];
         tls.send_tls13_tickets = 0;
         let crypto = QuicServerConfig::try_from(tls)?;
         let mut config = ServerConfig::with_crypto(Arc::new(crypto));
         config.time_source(Arc::new(SteadyTime));
-        let mut transport = transport()?;
-        transport
-            .max_concurrent_bidi_streams(VarInt::from_u32(1))
-            .stream_receive_window(VarInt::from_u32(16 * 1024))
-            .receive_window(VarInt::from_u32(16 * 1024));
+        let mut transport = transport(protocol, protocol.to_port, protocol.from_port)?;
+        transport.max_concurrent_bidi_streams(VarInt::from_u32(1));
         config.transport_config(Arc::new(transport));
         Ok(config)
     }
 
-    /// The standby's side.
-    pub fn client_config(&self) -> Result<ClientConfig> {
+    /// The side that connects.
+    pub fn client_config(&self, protocol: &Protocol) -> Result<ClientConfig> {
         let mut tls = rustls::ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(Known(self.0.clone())))
             .with_client_cert_resolver(Arc::new(Own(self.0.clone())));
-        tls.alpn_protocols = vec![ALPN.to_vec()];
+        tls.alpn_protocols = vec![protocol.alpn.to_vec()];
         // A session that is resumed shows no certificate.
         tls.resumption = Resumption::disabled();
         let crypto = QuicClientConfig::try_from(tls)?;
         let mut config = ClientConfig::new(Arc::new(crypto));
-        let mut transport = transport()?;
-        transport
-            .max_concurrent_bidi_streams(VarInt::from_u32(0))
-            .stream_receive_window(VarInt::from_u32(WINDOW_BYTES))
-            .receive_window(VarInt::from_u32(WINDOW_BYTES));
+        let mut transport = transport(protocol, protocol.from_port, protocol.to_port)?;
+        transport.max_concurrent_bidi_streams(VarInt::from_u32(0));
         config.transport_config(Arc::new(transport));
         Ok(config)
     }
@@ -126,14 +130,17 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-fn transport() -> Result<TransportConfig> {
+/// Of a side that receives and sends so many bytes at a time.
+fn transport(protocol: &Protocol, receives: u32, sends: u32) -> Result<TransportConfig> {
     let mut transport = TransportConfig::default();
     transport
         .max_concurrent_uni_streams(VarInt::from_u32(0))
         .datagram_receive_buffer_size(None)
-        .send_window(u64::from(WINDOW_BYTES))
-        .keep_alive_interval(Some(KEEP_ALIVE))
-        .max_idle_timeout(Some(SILENCE_MAX.try_into()?));
+        .stream_receive_window(VarInt::from_u32(receives))
+        .receive_window(VarInt::from_u32(receives))
+        .send_window(u64::from(sends))
+        .keep_alive_interval(Some(protocol.silence_max / 6))
+        .max_idle_timeout(Some(protocol.silence_max.try_into()?));
     Ok(transport)
 }
 
@@ -247,9 +254,3 @@ impl ClientCertVerifier for Known {
         self.verifier().supported_verify_schemes()
     }
 }
-
-/// In flight between the two.
-const WINDOW_BYTES: u32 = 8 << 20;
-const KEEP_ALIVE: Duration = Duration::from_millis(500);
-/// A side that is silent for this long is gone.
-const SILENCE_MAX: Duration = Duration::from_secs(3);

@@ -1,0 +1,179 @@
+//! At a gateway: the thread with the connection to its tick host. It connects again for as long as
+//! the gateway runs.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use peer::background::Background;
+use peer::connect::connect;
+use peer::trust::LinkKey;
+use platform::metrics::table;
+use platform::runtime::runtime;
+use quinn::{ClientConfig, RecvStream, SendStream, VarInt};
+use tokio::sync::mpsc as tokio_mpsc;
+use tokio::time::sleep;
+use tracing::{info, warn};
+
+use super::message::{Hello, PROTOCOL, Reader, ToGateway, ToHost, VERSION, World};
+use super::port::read;
+
+/// Where a gateway finds its world, and where clients find it.
+#[derive(Clone, Debug)]
+pub struct HostOptions {
+    /// The ports for gateways of the tick host and of its standby, as HOST:PORT.
+    pub hosts: Vec<String>,
+    pub key: Arc<LinkKey>,
+    /// Where clients reach the gateway, as HOST:PORT, or only :PORT.
+    pub clients_at: String,
+    /// For people.
+    pub name: String,
+}
+
+/// What arrives from the tick host.
+pub enum FromHost {
+    /// The world, with the way to its tick host. Ticks follow.
+    World(Box<World>, Outgoing),
+    Tick(Vec<u8>),
+    Others(Vec<String>),
+    Inspect(u64, Option<Vec<u64>>),
+    /// The connection has ended.
+    Lost,
+}
+
+/// The messages to the tick host of one connection.
+#[derive(Clone)]
+pub struct Outgoing(tokio_mpsc::UnboundedSender<Vec<u8>>);
+
+/// The thread. Dropping this ends it.
+pub struct HostLink {
+    from_host: Receiver<FromHost>,
+    _thread: Background,
+}
+
+impl Outgoing {
+    /// False if the connection has ended.
+    pub fn send(&self, message: &ToHost) -> bool {
+        let bytes = message.encode();
+        table::GATEWAY_BYTES.add_to("up", bytes.len() as u64);
+        self.0.send(bytes).is_ok()
+    }
+}
+
+impl HostLink {
+    pub fn start(options: HostOptions) -> Result<HostLink> {
+        let config = options.key.client_config(&PROTOCOL)?;
+        let (to_loop, from_host) = mpsc::channel();
+        let work = follow(options, config, to_loop);
+        Ok(HostLink {
+            from_host,
+            _thread: Background::start_abortable("tick-host", runtime()?, work)?,
+        })
+    }
+
+    /// The next message; none within `patience`.
+    pub fn next(&self, patience: Duration) -> Result<Option<FromHost>> {
+        match self.from_host.recv_timeout(patience) {
+            Ok(message) => Ok(Some(message)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => bail!("the thread of the tick host has ended"),
+        }
+    }
+
+    /// The next message, if it is there.
+    pub fn poll(&self) -> Result<Option<FromHost>> {
+        match self.from_host.try_recv() {
+            Ok(message) => Ok(Some(message)),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => bail!("the thread of the tick host has ended"),
+        }
+    }
+}
+
+async fn follow(options: HostOptions, config: ClientConfig, to_loop: mpsc::Sender<FromHost>) {
+    let mut logged = String::new();
+    for host in options.hosts.iter().cycle() {
+        let mut has_world = false;
+        let ended = serve(host, &options, &config, &to_loop, &mut has_world).await;
+        if has_world && to_loop.send(FromHost::Lost).is_err() {
+            return;
+        }
+        if let Err(error) = ended {
+            let reason = format!("{error:#}");
+            // One that is away for long is not a line each time.
+            if has_world || reason != logged {
+                warn!(host, reason, "no tick host");
+            }
+            logged = reason;
+        }
+        sleep(RETRY).await;
+    }
+}
+
+/// Serves one connection until it ends.
+async fn serve(
+    host: &str,
+    options: &HostOptions,
+    config: &ClientConfig,
+    to_loop: &mpsc::Sender<FromHost>,
+    has_world: &mut bool,
+) -> Result<()> {
+    let (endpoint, connection) = connect(host, config).await?;
+    let (mut send, receive) = connection.open_bi().await?;
+    let hello = ToHost::Hello(Hello {
+        version: VERSION,
+        clients_at: options.clients_at.clone(),
+        name: options.name.clone(),
+    });
+    send.write_all(&hello.encode()).await?;
+    let (outgoing, messages) = tokio_mpsc::unbounded_channel();
+    let outgoing = Outgoing(outgoing);
+    // Either side's end is the end of both.
+    let ended = tokio::select! {
+        sent = give(send, messages) => sent,
+        ended = listen(receive, host, &outgoing, to_loop, has_world) => ended,
+    };
+    connection.close(VarInt::from_u32(0), b"the gateway leaves");
+    endpoint.close(VarInt::from_u32(0), b"the gateway leaves");
+    ended
+}
+
+async fn give(
+    mut send: SendStream,
+    mut messages: tokio_mpsc::UnboundedReceiver<Vec<u8>>,
+) -> Result<()> {
+    while let Some(message) = messages.recv().await {
+        send.write_chunk(message.into()).await?;
+    }
+    Ok(())
+}
+
+async fn listen(
+    mut receive: RecvStream,
+    host: &str,
+    outgoing: &Outgoing,
+    to_loop: &mpsc::Sender<FromHost>,
+    has_world: &mut bool,
+) -> Result<()> {
+    let mut reader = Reader::new();
+    loop {
+        let message = read::<ToGateway>(&mut receive, &mut reader).await;
+        let message = match message.context("the link to the tick host")? {
+            ToGateway::World(world) => {
+                info!(host, gateway = world.number, "the gateway has its world");
+                *has_world = true;
+                FromHost::World(world, outgoing.clone())
+            }
+            ToGateway::Tick(bytes) => FromHost::Tick(bytes),
+            ToGateway::Others(others) => FromHost::Others(others),
+            ToGateway::Inspect(request, some) => FromHost::Inspect(request, some),
+            ToGateway::Refused(reason) => bail!("the tick host refuses this gateway: {reason}"),
+        };
+        if to_loop.send(message).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+const RETRY: Duration = Duration::from_millis(200);

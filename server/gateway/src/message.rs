@@ -1,0 +1,277 @@
+//! The messages between a gateway and its tick host, without sockets.
+//!
+//! A message is its length in 4 bytes, the lowest first, its kind in one, and its body: bincode,
+//! but for input and ticks, which have their own form ([`frontend::wire`]).
+//!
+//! | from a gateway | kind | body |
+//! | --- | --- | --- |
+//! | hello | 1 | version of the link, address for clients, name |
+//! | input | 2 | as [`frontend::wire::input`] has it |
+//! | links | 3 | the number of the request, figures of connections |
+//!
+//! | from the tick host | kind | body |
+//! | --- | --- | --- |
+//! | world | 17 | the gateway's number, the world's configuration, its identity, the world so far |
+//! | tick | 18 | as [`frontend::wire::feed`] has it |
+//! | others | 19 | the addresses for clients of the other gateways |
+//! | inspect | 20 | the number of the request, the sessions that it is about, or none: all |
+//! | refused | 21 | why |
+
+use std::time::Duration;
+
+use frontend::inbox::SessionId;
+use frontend::publication::LinkFigures;
+use frontend::wire::MESSAGE_BYTES_MAX;
+use peer::trust::Protocol;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use shared::wire::DecodeError;
+use shared::wire::codec;
+use shared::wire::control::ADDRESS_BYTES_MAX;
+use thiserror::Error;
+use world_file::StoredWorld;
+
+/// A message of a gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToHost {
+    Hello(Hello),
+    Input(Vec<u8>),
+    Links(u64, Vec<LinkFigures>),
+}
+
+/// The first message of a gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    pub version: u16,
+    /// Where clients reach it, as HOST:PORT, or only :PORT at the address from which it connects.
+    pub clients_at: String,
+    /// For people.
+    pub name: String,
+}
+
+/// A message of a tick host.
+#[derive(Debug)]
+pub enum ToGateway {
+    World(Box<World>),
+    Tick(Vec<u8>),
+    /// The addresses of other gateways for clients.
+    Others(Vec<String>),
+    Inspect(u64, Option<Vec<SessionId>>),
+    Refused(String),
+}
+
+/// The world that a gateway joins.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct World {
+    /// Of the gateway, among all front ends.
+    pub number: u16,
+    pub config: StoredWorld,
+    /// The tick host's certificate and key towards clients, as PEM; `None` if the operator gives
+    /// them to each server.
+    pub identity: Option<(String, String)>,
+    /// The world so far, as [`frontend::wire::snapshot`] has it.
+    pub snapshot: Vec<u8>,
+}
+
+/// Why a message can't be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum MessageError {
+    #[error("a message of {found} bytes, where {limit} are allowed")]
+    TooLong { found: usize, limit: usize },
+    #[error("a message is of kind {0}, which is unknown")]
+    UnknownKind(u8),
+    #[error("the other side speaks version {0} of the link, and this is version {VERSION}")]
+    Version(u16),
+    #[error("a message can't be read: {0}")]
+    Decode(#[from] DecodeError),
+    #[error("an address for clients has {0} bytes, where {ADDRESS_BYTES_MAX} are allowed")]
+    LongAddress(usize),
+}
+
+/// Messages that can be read.
+pub trait Decode: Sized {
+    /// Reads a message without its length.
+    fn decode(kind: u8, body: &[u8]) -> Result<Self, MessageError>;
+}
+
+impl ToHost {
+    pub fn encode(&self) -> Vec<u8> {
+        match self {
+            ToHost::Hello(hello) => framed(HELLO, &codec::to_bytes(hello)),
+            ToHost::Input(bytes) => framed(INPUT, bytes),
+            ToHost::Links(number, figures) => framed(LINKS, &codec::to_bytes(&(number, figures))),
+        }
+    }
+}
+
+impl Decode for ToHost {
+    fn decode(kind: u8, body: &[u8]) -> Result<ToHost, MessageError> {
+        match kind {
+            HELLO => {
+                // Another version may have another hello behind its number.
+                let version: u16 = match body.first() {
+                    Some(&low) if low < SMALL_VARINT => low.into(),
+                    _ => 0,
+                };
+                if version != VERSION {
+                    return Err(MessageError::Version(version));
+                }
+                let hello: Hello = read(body)?;
+                match hello.clients_at.len().max(hello.name.len()) {
+                    length if length > ADDRESS_BYTES_MAX => Err(MessageError::LongAddress(length)),
+                    _ => Ok(ToHost::Hello(hello)),
+                }
+            }
+            INPUT => Ok(ToHost::Input(body.to_vec())),
+            LINKS => {
+                let (number, figures) = read(body)?;
+                Ok(ToHost::Links(number, figures))
+            }
+            kind => Err(MessageError::UnknownKind(kind)),
+        }
+    }
+}
+
+impl ToGateway {
+    pub fn encode(&self) -> Vec<u8> {
+        match self {
+            ToGateway::World(world) => framed(WORLD, &codec::to_bytes(world)),
+            ToGateway::Tick(bytes) => framed(TICK, bytes),
+            ToGateway::Others(addresses) => framed(OTHERS, &codec::to_bytes(addresses)),
+            ToGateway::Inspect(number, some) => framed(INSPECT, &codec::to_bytes(&(number, some))),
+            ToGateway::Refused(reason) => framed(REFUSED, &codec::to_bytes(reason)),
+        }
+    }
+
+    /// The first bytes of a tick's message, whose body is to be appended.
+    pub fn begin_tick() -> Vec<u8> {
+        vec![0, 0, 0, 0, TICK]
+    }
+
+    /// Completes a message that [`ToGateway::begin_tick`] began.
+    pub fn end_tick(message: &mut [u8]) {
+        let length = u32::try_from(message.len() - LENGTH_BYTES).unwrap_or(u32::MAX);
+        message[..LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
+    }
+}
+
+impl Decode for ToGateway {
+    fn decode(kind: u8, body: &[u8]) -> Result<ToGateway, MessageError> {
+        match kind {
+            WORLD => Ok(ToGateway::World(Box::new(read(body)?))),
+            TICK => Ok(ToGateway::Tick(body.to_vec())),
+            OTHERS => Ok(ToGateway::Others(read(body)?)),
+            INSPECT => {
+                let (number, some) = read(body)?;
+                Ok(ToGateway::Inspect(number, some))
+            }
+            REFUSED => Ok(ToGateway::Refused(read(body)?)),
+            kind => Err(MessageError::UnknownKind(kind)),
+        }
+    }
+}
+
+/// Reassembles messages from the arriving bytes.
+#[derive(Debug)]
+pub struct Reader {
+    bytes: Vec<u8>,
+    /// Read already.
+    used: usize,
+    /// The most bytes of a message.
+    limit: usize,
+}
+
+impl Reader {
+    /// Before the hello little is read.
+    pub fn of_hello() -> Reader {
+        Reader::limited(HELLO_BYTES_MAX)
+    }
+
+    pub fn new() -> Reader {
+        Reader::limited(MESSAGE_BYTES_MAX)
+    }
+
+    fn limited(limit: usize) -> Reader {
+        Reader {
+            bytes: vec![],
+            used: 0,
+            limit,
+        }
+    }
+
+    /// Reads longer messages from now on.
+    pub fn lift_limit(&mut self) {
+        self.limit = MESSAGE_BYTES_MAX;
+    }
+
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.used > 0 {
+            self.bytes.drain(..self.used);
+            self.used = 0;
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next message, if it is complete.
+    pub fn message<M: Decode>(&mut self) -> Result<Option<M>, MessageError> {
+        let rest = &self.bytes[self.used..];
+        let Some((&length, rest)) = rest.split_first_chunk::<LENGTH_BYTES>() else {
+            return Ok(None);
+        };
+        let length = u32::from_le_bytes(length) as usize;
+        if length > self.limit {
+            return Err(MessageError::TooLong {
+                found: length,
+                limit: self.limit,
+            });
+        }
+        let Some(message) = rest.get(..length) else {
+            return Ok(None);
+        };
+        let (&kind, body) = message.split_first().ok_or(DecodeError::Truncated)?;
+        let message = M::decode(kind, body)?;
+        self.used += LENGTH_BYTES + length;
+        Ok(Some(message))
+    }
+}
+
+impl Default for Reader {
+    fn default() -> Reader {
+        Reader::new()
+    }
+}
+
+fn framed(kind: u8, body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(body.len() + 1).unwrap_or(u32::MAX);
+    let mut bytes = Vec::with_capacity(LENGTH_BYTES + 1 + body.len());
+    bytes.extend_from_slice(&length.to_le_bytes());
+    bytes.push(kind);
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, DecodeError> {
+    codec::from_bytes::<MESSAGE_BYTES_MAX, _>(body)
+}
+
+/// Of the link.
+pub const VERSION: u16 = 1;
+pub const PROTOCOL: Protocol = Protocol {
+    alpn: b"myriad-gateway/1",
+    to_port: 16 << 20,
+    from_port: 64 << 20,
+    silence_max: Duration::from_secs(3),
+};
+const LENGTH_BYTES: usize = 4;
+const HELLO_BYTES_MAX: usize = 4 << 10;
+/// Bincode has smaller numbers in one byte.
+const SMALL_VARINT: u8 = 251;
+
+const HELLO: u8 = 1;
+const INPUT: u8 = 2;
+const LINKS: u8 = 3;
+const WORLD: u8 = 17;
+const TICK: u8 = 18;
+const OTHERS: u8 = 19;
+const INSPECT: u8 = 20;
+const REFUSED: u8 = 21;

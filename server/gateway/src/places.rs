@@ -1,0 +1,394 @@
+//! At the tick host: the places of gateways. To the tick, each is a shard with a thread of its own,
+//! which reports as soon as it has written the tick for its gateway, or at once while it is free.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use accounts::guard::Guard;
+use accounts::moment::Moment;
+use anyhow::{Context, Result};
+use frontend::inbox::{SessionId, SharedInbox};
+use frontend::mirror::Mirror;
+use frontend::publication::{FanOutReport, Publication, ShardLinks, SharedTick, ToShard};
+use frontend::remote::{LagLimits, Lost, RemoteFrontend};
+use frontend::shard_channels::ShardSender;
+use frontend::wire::snapshot;
+use platform::metrics::counts::FanOutCounts;
+use platform::metrics::table;
+use shared::{Tick, WorldConfig};
+use tokio::sync::mpsc as tokio_mpsc;
+use tracing::{info, warn};
+use world_file::StoredWorld;
+
+use super::message::{Hello, ToGateway, ToHost, World};
+
+/// What the places of a tick host share.
+pub struct PlaceOptions {
+    /// The number of the first place among all front ends.
+    pub first: usize,
+    /// How many gateways there may be.
+    pub count: usize,
+    /// A gateway that sends nothing to its clients for so long is lost.
+    pub silence_max: Duration,
+    pub config: WorldConfig,
+    pub guard: Arc<Guard>,
+    /// The certificate and key towards clients, as PEM, if gateways get them from here.
+    pub identity: Option<(String, String)>,
+}
+
+/// The tick's ends of the places.
+pub struct RunningPlaces {
+    pub inboxes: Vec<SharedInbox>,
+    pub senders: Vec<ShardSender>,
+    pub threads: Vec<JoinHandle<()>>,
+}
+
+/// The places of a tick host.
+pub struct Places {
+    places: Vec<Mutex<Place>>,
+    silence_max: Duration,
+    identity: Option<(String, String)>,
+    guard: Arc<Guard>,
+}
+
+/// A place, and the gateway that has it.
+struct Place {
+    /// Among all front ends.
+    number: usize,
+    inbox: SharedInbox,
+    /// The world as clients have it.
+    config: WorldConfig,
+    gateway: Option<Connected>,
+    /// The number of the next connection.
+    next: u64,
+    /// The other gateways, as this one has them.
+    others: Vec<String>,
+}
+
+/// A gateway.
+struct Connected {
+    /// Of the place's connections.
+    id: u64,
+    hello: Hello,
+    from: SocketAddr,
+    /// To its connection. Once this is dropped, the connection is closed.
+    outgoing: tokio_mpsc::UnboundedSender<Vec<u8>>,
+    /// None until a tick has ended since it came.
+    frontend: Option<RemoteFrontend>,
+    /// Requests for figures, by their number.
+    inspections: HashMap<u64, Sender<ShardLinks>>,
+}
+
+/// A place that a gateway has taken.
+pub struct Seat {
+    /// Its index among the places.
+    place: usize,
+    /// Of the place's connections.
+    id: u64,
+    /// The messages for the gateway. It ends when the gateway is lost.
+    pub outgoing: tokio_mpsc::UnboundedReceiver<Vec<u8>>,
+}
+
+impl Places {
+    /// Starts the threads, which report to the tick.
+    pub fn start(
+        options: PlaceOptions,
+        reports: &Sender<FanOutReport>,
+    ) -> Result<(Arc<Places>, RunningPlaces)> {
+        let mut running = RunningPlaces {
+            inboxes: vec![],
+            senders: vec![],
+            threads: vec![],
+        };
+        let place = |index: usize| {
+            Mutex::new(Place {
+                number: options.first + index,
+                inbox: SharedInbox::default(),
+                config: options.config.clone(),
+                gateway: None,
+                next: 0,
+                others: vec![],
+            })
+        };
+        let places = Arc::new(Places {
+            places: (0..options.count).map(place).collect(),
+            silence_max: options.silence_max,
+            identity: options.identity,
+            guard: options.guard,
+        });
+        for index in 0..options.count {
+            let (sender, from_tick) = channel();
+            running.inboxes.push(places.lock(index).inbox.clone());
+            running.senders.push(ShardSender::new(sender, || ()));
+            let (places, reports) = (places.clone(), reports.clone());
+            let thread = std::thread::Builder::new()
+                .name(format!("gateway-{index}"))
+                .spawn(move || places.serve(index, &from_tick, &reports))
+                .context("cannot start the thread of a gateway's place")?;
+            running.threads.push(thread);
+        }
+        Ok((places, running))
+    }
+
+    /// Gives a gateway a place, if one is free.
+    pub fn take(&self, hello: Hello, from: SocketAddr) -> Option<Seat> {
+        for index in 0..self.places.len() {
+            let mut place = self.lock(index);
+            if place.gateway.is_some() {
+                continue;
+            }
+            let (sender, outgoing) = tokio_mpsc::unbounded_channel();
+            let id = place.next;
+            place.next += 1;
+            info!(gateway = place.number, name = hello.name, %from, clients_at = hello.clients_at, "a gateway has come");
+            place.gateway = Some(Connected {
+                id,
+                hello,
+                from,
+                outgoing: sender,
+                frontend: None,
+                inspections: HashMap::new(),
+            });
+            return Some(Seat {
+                place: index,
+                id,
+                outgoing,
+            });
+        }
+        None
+    }
+
+    /// Takes a message of a gateway. False if the gateway is lost.
+    pub fn receive(&self, seat: &Seat, message: ToHost) -> bool {
+        let mut place = self.lock(seat.place);
+        let number = place.number;
+        let Some(gateway) = &mut place.gateway else {
+            return false;
+        };
+        if gateway.id != seat.id {
+            return false;
+        }
+        match message {
+            // Before it has the world it can't have input.
+            ToHost::Input(bytes) => match &mut gateway.frontend {
+                Some(frontend) => {
+                    table::GATEWAY_BYTES.add_to("up", bytes.len() as u64);
+                    frontend.receive(&bytes, Moment::now());
+                    if let Some(why) = frontend.lost().cloned() {
+                        place.lose(&why);
+                        return false;
+                    }
+                }
+                None => table::GATEWAY_INPUT_REFUSED.add_to("sessions", 1),
+            },
+            ToHost::Links(request, figures) => {
+                if let Some(answer) = gateway.inspections.remove(&request) {
+                    // An operator that has gone away needs none.
+                    let _ = answer.send((number, figures));
+                }
+            }
+            ToHost::Hello(_) => {}
+        }
+        true
+    }
+
+    /// The connection of a gateway has ended.
+    pub fn leave(&self, seat: &Seat) {
+        let mut place = self.lock(seat.place);
+        if place.gateway.as_ref().is_some_and(|g| g.id == seat.id) {
+            place.lose(&Lost::Closed);
+        }
+    }
+
+    fn serve(&self, index: usize, from_tick: &Receiver<ToShard>, reports: &Sender<FanOutReport>) {
+        while let Ok(message) = from_tick.recv() {
+            match message {
+                ToShard::Tick(tick) => {
+                    let others = self.others(index);
+                    let report = self.publish(index, &tick, others);
+                    // The tick thread reclaims the publication as soon as it has the report.
+                    drop(tick);
+                    // A tick thread that has failed takes no reports, but sends a stop.
+                    let _ = reports.send(report);
+                }
+                ToShard::Inspect(sessions, answer) => self.lock(index).inspect(sessions, answer),
+                ToShard::Restart(world, done) => {
+                    let mut place = self.lock(index);
+                    place.lose(&Lost::Closed);
+                    place.config = world.config.clone();
+                    // A tick thread that has failed needs no answer.
+                    let _ = done.send(());
+                }
+                ToShard::Stop(_) => break,
+            }
+        }
+        self.lock(index).lose(&Lost::Closed);
+    }
+
+    fn publish(&self, index: usize, tick: &SharedTick, others: Vec<String>) -> FanOutReport {
+        let (publication, mirror) = (&*tick.publication, &*tick.mirror.read());
+        let mut place = self.lock(index);
+        if let Some(world) = &publication.world {
+            place.config = world.config.clone();
+        }
+        let acked_through = match place.has_frontend() {
+            true => place.publish(publication, mirror),
+            false => {
+                place.begin(self, mirror);
+                publication.tick
+            }
+        };
+        if place.others != others && place.has_frontend() {
+            place.send(&ToGateway::Others(others.clone()));
+            place.others = others;
+        }
+        FanOutReport {
+            took: tick.due.elapsed(),
+            acked_through,
+            counts: FanOutCounts {
+                sessions: place.sessions() as u64,
+                ..FanOutCounts::default()
+            },
+        }
+    }
+
+    /// The addresses of the other gateways that serve, from the next one on.
+    fn others(&self, index: usize) -> Vec<String> {
+        let count = self.places.len();
+        let mut serving = 0;
+        let mut sessions = 0;
+        let mut others = vec![];
+        for ahead in 1..=count {
+            let place = self.lock((index + ahead) % count);
+            let Some(gateway) = &place.gateway else {
+                continue;
+            };
+            serving += 1;
+            sessions += place.sessions();
+            if ahead < count && gateway.frontend.is_some() && !gateway.hello.clients_at.is_empty() {
+                others.push(gateway.hello.clients_at.clone());
+            }
+        }
+        if index == 0 {
+            table::GATEWAYS.set(serving);
+            table::GATEWAY_CLIENTS.set(sessions as u64);
+        }
+        others
+    }
+
+    fn lock(&self, index: usize) -> MutexGuard<'_, Place> {
+        // A place is whole after each message, so a panic elsewhere does no harm.
+        let place = &self.places[index];
+        place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    fn has_frontend(&self) -> bool {
+        self.gateway.as_ref().is_some_and(|g| g.frontend.is_some())
+    }
+
+    fn sessions(&self) -> usize {
+        let frontend = self.gateway.as_ref().and_then(|g| g.frontend.as_ref());
+        frontend.map_or(0, RemoteFrontend::sessions)
+    }
+
+    /// Sends the world to a gateway that has come since the last tick.
+    fn begin(&mut self, places: &Places, mirror: &Mirror) {
+        let Some(gateway) = &mut self.gateway else {
+            return;
+        };
+        let world = ToGateway::World(Box::new(World {
+            number: u16::try_from(self.number).unwrap_or(u16::MAX),
+            config: StoredWorld::of(&self.config),
+            identity: places.identity.clone(),
+            snapshot: snapshot::encode(&self.config, mirror),
+        }));
+        let limits = LagLimits::of(&self.config, places.silence_max);
+        let first = mirror.tick().next();
+        let ends = (self.inbox.clone(), places.guard.clone());
+        let frontend = RemoteFrontend::new(self.number, &self.config, ends, first, limits);
+        gateway.frontend = Some(frontend);
+        self.others.clear();
+        self.send(&world);
+    }
+
+    /// Sends a tick to the gateway. Returns the tick up to which slots need not rest for it.
+    fn publish(&mut self, publication: &Publication, mirror: &Mirror) -> Tick {
+        let Some(gateway) = &mut self.gateway else {
+            return publication.tick;
+        };
+        let Some(frontend) = &mut gateway.frontend else {
+            return publication.tick;
+        };
+        let mut message = ToGateway::begin_tick();
+        let acked_through = frontend.publish(publication, mirror, &mut message);
+        let refused = frontend.take_refused();
+        table::GATEWAY_INPUT_REFUSED.add_to("commands", refused.commands);
+        table::GATEWAY_INPUT_REFUSED.add_to("requests", refused.requests);
+        table::GATEWAY_INPUT_REFUSED.add_to("sessions", refused.sessions);
+        if let Some(why) = frontend.lost().cloned() {
+            self.lose(&why);
+            return publication.tick;
+        }
+        ToGateway::end_tick(&mut message);
+        self.send_bytes(message);
+        acked_through
+    }
+
+    fn inspect(&mut self, sessions: Option<Vec<SessionId>>, answer: Sender<ShardLinks>) {
+        let number = self.number;
+        let Some(gateway) = self.gateway.as_mut().filter(|g| g.frontend.is_some()) else {
+            // An operator that has gone away needs none.
+            let _ = answer.send((number, vec![]));
+            return;
+        };
+        // A gateway answers each, so there are few.
+        let request = gateway.inspections.keys().max().map_or(0, |last| last + 1);
+        gateway.inspections.insert(request, answer);
+        self.send(&ToGateway::Inspect(request, sessions));
+    }
+
+    fn send(&mut self, message: &ToGateway) {
+        self.send_bytes(message.encode());
+    }
+
+    fn send_bytes(&mut self, message: Vec<u8>) {
+        table::GATEWAY_BYTES.add_to("down", message.len() as u64);
+        let Some(gateway) = &self.gateway else {
+            return;
+        };
+        if gateway.outgoing.send(message).is_err() {
+            self.lose(&Lost::Closed);
+        }
+    }
+
+    /// Frees the place. The sessions of its gateway end as those of lost connections do.
+    fn lose(&mut self, why: &Lost) {
+        let Some(mut gateway) = self.gateway.take() else {
+            return;
+        };
+        if let Some(frontend) = &mut gateway.frontend {
+            frontend.close();
+        }
+        for (_, answer) in gateway.inspections {
+            // An operator that has gone away needs none.
+            let _ = answer.send((self.number, vec![]));
+        }
+        table::GATEWAYS_LOST.add_to(
+            match why {
+                Lost::Closed => "closed",
+                Lost::Silent(_) => "silent",
+                Lost::Unread(_) => "unread",
+                Lost::Wire(_) => "malformed",
+            },
+            1,
+        );
+        let (name, from) = (gateway.hello.name, gateway.from);
+        warn!(gateway = self.number, name, %from, reason = %why, "a gateway is lost");
+    }
+}
