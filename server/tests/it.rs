@@ -48,6 +48,7 @@ mod files_are_private;
 mod floods;
 mod games_show_what_is_true;
 mod garbage;
+mod gateways_hold_clients;
 mod hidden_attributes_stay_hidden;
 mod hollow;
 mod hooks;
