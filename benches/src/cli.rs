@@ -11,7 +11,7 @@ use crate::report::{Printer, Report, reprint};
 use crate::tick::{
     Crowd, Deals, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Stages, Thesis, Zones,
 };
-use crate::transport::{Dashboards, LiveDeals, Networks, Swarm};
+use crate::transport::{Dashboards, Gateways, LiveDeals, Networks, Swarm};
 
 /// All benches, in the order of the help and of reprinted tables.
 pub const BENCHES: &[Entry] = &[
@@ -31,6 +31,8 @@ pub const BENCHES: &[Entry] = &[
     Entry::of::<Networks>(),
     #[cfg(target_os = "linux")]
     Entry::of::<Swarm>(),
+    #[cfg(target_os = "linux")]
+    Entry::of::<Gateways>(),
     #[cfg(target_os = "linux")]
     Entry::of::<LiveDeals>(),
     #[cfg(target_os = "linux")]
@@ -55,14 +57,18 @@ pub fn command() -> Command {
 }
 
 /// Subcommands by which benches run this program again.
-fn hidden() -> Option<Command> {
+fn hidden() -> Vec<Command> {
     #[cfg(target_os = "linux")]
     {
-        use crate::transport::bots::{NAME, Options};
-        Some(Options::augment_args(Command::new(NAME)).hide(true))
+        use crate::transport::bots;
+        use crate::transport::gateways::process;
+        vec![
+            bots::Options::augment_args(Command::new(bots::NAME)).hide(true),
+            process::Options::augment_args(Command::new(process::NAME)).hide(true),
+        ]
     }
     #[cfg(not(target_os = "linux"))]
-    None
+    vec![]
 }
 
 /// Runs a subcommand, writes its tables to `out` and returns the report.

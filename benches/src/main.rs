@@ -3,7 +3,7 @@ use std::process::ExitCode;
 use benches::cli;
 use benches::counting::Counting;
 #[cfg(target_os = "linux")]
-use benches::transport::bots;
+use benches::transport::{bots, gateways::process};
 use client_bot::console::output::output;
 use client_bot::console::{self, run_program};
 use mimalloc::MiMalloc;
@@ -19,8 +19,10 @@ fn main() -> ExitCode {
 fn run() -> anyhow::Result<()> {
     let matches = console::matches("benches", cli::command().try_get_matches());
     #[cfg(target_os = "linux")]
-    if let Some((bots::NAME, matches)) = matches.subcommand() {
-        return bots::run(matches);
+    match matches.subcommand() {
+        Some((bots::NAME, matches)) => return bots::run(matches),
+        Some((process::NAME, matches)) => return process::run(matches),
+        _ => {}
     }
     cli::run(&matches, &mut output()).map(drop)
 }

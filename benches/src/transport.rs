@@ -3,6 +3,7 @@
 //! | module | measures |
 //! | --- | --- |
 //! | `swarm` | live clients on one machine, the server's cores and the bots' apart or shared |
+//! | `gateways` | the same with the clients at gateways, in processes of their own |
 //! | `deals` | transfers that are confirmed once they are on disk |
 //! | `dashboards` | what open dashboards cost the tick |
 //! | `networks` | what bad networks do to a player |
@@ -20,6 +21,8 @@ mod dashboards;
 mod deals;
 #[cfg(target_os = "linux")]
 mod floor;
+#[cfg(target_os = "linux")]
+pub mod gateways;
 pub mod networks;
 #[cfg(target_os = "linux")]
 mod swarm;
@@ -28,6 +31,8 @@ mod swarm;
 pub use dashboards::Dashboards;
 #[cfg(target_os = "linux")]
 pub use deals::LiveDeals;
+#[cfg(target_os = "linux")]
+pub use gateways::Gateways;
 pub use networks::Networks;
 #[cfg(target_os = "linux")]
 pub use swarm::Swarm;

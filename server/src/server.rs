@@ -28,6 +28,7 @@ use durability::recording::RecordingWriter;
 use durability::role::{Role, Standing};
 use frontend::SessionWorld;
 use frontend::mirror::{Mirror, SharedMirror};
+use gateway::places::LinkTotals;
 use gateway::port::GatewayPort;
 use gpu_kernels::listen::Listeners;
 use peer::trust::LinkKey;
@@ -483,6 +484,12 @@ impl Server {
     /// Where gateways may connect.
     pub fn gateways(&self) -> Option<SocketAddr> {
         Some(self.gateways.as_ref()?.address())
+    }
+
+    /// What has passed between this server and its gateways.
+    pub fn gateway_totals(&self) -> LinkTotals {
+        let totals = self.gateways.as_ref().map(GatewayPort::totals);
+        totals.unwrap_or_default()
     }
 
     /// The newest tick that the standby has on disk.

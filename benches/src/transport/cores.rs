@@ -45,7 +45,7 @@ pub fn shared<T>(
 }
 
 /// The cores that this thread may run on.
-fn own() -> anyhow::Result<Vec<usize>> {
+pub fn own() -> anyhow::Result<Vec<usize>> {
     let set = sched_getaffinity(Pid::from_raw(0)).context("cannot ask for the cores")?;
     let every: Range<usize> = 0..CpuSet::count();
     Ok(every

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -47,8 +48,20 @@ pub struct RunningPlaces {
     pub threads: Vec<JoinHandle<()>>,
 }
 
+/// What has passed between a tick host and its gateways.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkTotals {
+    /// Bytes of messages to gateways, and from them.
+    pub bytes_down: u64,
+    pub bytes_up: u64,
+    /// The gateways, by their addresses for clients, each with the number of its sessions.
+    pub sessions: Vec<(String, usize)>,
+}
+
 /// The places of a tick host.
 pub struct Places {
+    bytes_down: AtomicU64,
+    bytes_up: AtomicU64,
     places: Vec<Mutex<Place>>,
     silence_max: Duration,
     identity: Option<(String, String)>,
@@ -115,6 +128,8 @@ impl Places {
             })
         };
         let places = Arc::new(Places {
+            bytes_down: AtomicU64::new(0),
+            bytes_up: AtomicU64::new(0),
             places: (0..options.count).map(place).collect(),
             silence_max: options.silence_max,
             identity: options.identity,
@@ -132,6 +147,20 @@ impl Places {
             running.threads.push(thread);
         }
         Ok((places, running))
+    }
+
+    /// What has passed so far.
+    pub fn totals(&self) -> LinkTotals {
+        let sessions = (0..self.places.len()).filter_map(|index| {
+            let place = self.lock(index);
+            let clients_at = place.gateway.as_ref()?.hello.clients_at.clone();
+            Some((clients_at, place.sessions()))
+        });
+        LinkTotals {
+            bytes_down: self.bytes_down.load(Ordering::Relaxed),
+            bytes_up: self.bytes_up.load(Ordering::Relaxed),
+            sessions: sessions.collect(),
+        }
     }
 
     /// Gives a gateway a place, if one is free.
@@ -176,7 +205,9 @@ impl Places {
             // Before it has the world it can't have input.
             ToHost::Input(bytes) => match &mut gateway.frontend {
                 Some(frontend) => {
-                    table::GATEWAY_BYTES.add_to("up", bytes.len() as u64);
+                    let length = bytes.len() as u64;
+                    table::GATEWAY_BYTES.add_to("up", length);
+                    self.bytes_up.fetch_add(length, Ordering::Relaxed);
                     frontend.receive(&bytes, Moment::now());
                     if let Some(why) = frontend.lost().cloned() {
                         place.lose(&why);
@@ -236,7 +267,11 @@ impl Places {
             place.config = world.config.clone();
         }
         let acked_through = match place.has_frontend() {
-            true => place.publish(publication, mirror),
+            true => {
+                let (acked_through, bytes) = place.publish(publication, mirror);
+                self.bytes_down.fetch_add(bytes, Ordering::Relaxed);
+                acked_through
+            }
             false => {
                 place.begin(self, mirror);
                 publication.tick
@@ -317,13 +352,12 @@ impl Place {
         self.send(&world);
     }
 
-    /// Sends a tick to the gateway. Returns the tick up to which slots need not rest for it.
-    fn publish(&mut self, publication: &Publication, mirror: &Mirror) -> Tick {
-        let Some(gateway) = &mut self.gateway else {
-            return publication.tick;
-        };
-        let Some(frontend) = &mut gateway.frontend else {
-            return publication.tick;
+    /// Sends a tick to the gateway. Returns the tick up to which slots need not rest for it, and
+    /// how many bytes were sent.
+    fn publish(&mut self, publication: &Publication, mirror: &Mirror) -> (Tick, u64) {
+        let gateway = self.gateway.as_mut();
+        let Some(frontend) = gateway.and_then(|gateway| gateway.frontend.as_mut()) else {
+            return (publication.tick, 0);
         };
         let mut message = ToGateway::begin_tick();
         let acked_through = frontend.publish(publication, mirror, &mut message);
@@ -333,11 +367,12 @@ impl Place {
         table::GATEWAY_INPUT_REFUSED.add_to("sessions", refused.sessions);
         if let Some(why) = frontend.lost().cloned() {
             self.lose(&why);
-            return publication.tick;
+            return (publication.tick, 0);
         }
         ToGateway::end_tick(&mut message);
+        let bytes = message.len() as u64;
         self.send_bytes(message);
-        acked_through
+        (acked_through, bytes)
     }
 
     fn inspect(&mut self, sessions: Option<Vec<SessionId>>, answer: Sender<ShardLinks>) {

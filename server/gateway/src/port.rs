@@ -17,11 +17,12 @@ use tokio::time::timeout;
 use tracing::{debug, warn};
 
 use super::message::{Decode, Hello, PROTOCOL, Reader, ToGateway, ToHost};
-use super::places::{Places, Seat};
+use super::places::{LinkTotals, Places, Seat};
 
 /// An open port. Dropping it closes it.
 pub struct GatewayPort {
     address: SocketAddr,
+    places: Arc<Places>,
     _serving: Background,
 }
 
@@ -32,15 +33,22 @@ impl GatewayPort {
         let config = key.server_config(&PROTOCOL)?;
         let (endpoint, address) =
             open_port(&runtime, address, Some(config)).context("the port for gateways")?;
-        let serve = |stop: Arc<Notify>| async move { serve(endpoint, places, &stop).await };
+        let served = places.clone();
+        let serve = |stop: Arc<Notify>| async move { serve(endpoint, served, &stop).await };
         Ok(GatewayPort {
             address,
+            places,
             _serving: Background::start("gateways", runtime, serve)?,
         })
     }
 
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What has passed between the tick host and its gateways.
+    pub fn totals(&self) -> LinkTotals {
+        self.places.totals()
     }
 }
 

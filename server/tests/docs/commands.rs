@@ -46,6 +46,7 @@ fn the_commands_of_operations_work() {
 fn the_commands_for_persistent_worlds_work() {
     check("server/durability.md");
     check("server/standby.md");
+    check("server/gateways.md");
     check("server/migration.md");
     check("server/characters.md");
     check("server/export.md");
@@ -118,12 +119,13 @@ pub fn all() -> Vec<(String, clap::Command)> {
 }
 
 /// The documents for operators.
-pub const OPERATORS: [&str; 13] = [
+pub const OPERATORS: [&str; 14] = [
     "server/README.md",
     "server/game.md",
     "server/operations.md",
     "server/durability.md",
     "server/standby.md",
+    "server/gateways.md",
     "server/lease.md",
     "server/migration.md",
     "server/characters.md",

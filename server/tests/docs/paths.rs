@@ -57,6 +57,8 @@ fn every_name_of_code_in_the_architecture_exists() {
         "server/console",
         "server/durability",
         "server/frontend",
+        "server/gateway",
+        "server/peer",
         "server/platform",
         "server/session",
         "server/standby",

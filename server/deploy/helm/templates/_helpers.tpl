@@ -3,6 +3,16 @@ app.kubernetes.io/name: myriad
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{- define "myriad.gatewayLabels" -}}
+app.kubernetes.io/name: myriad-gateway
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* Of the pods that hold players. */}}
+{{- define "myriad.playersLabels" -}}
+{{- if .Values.gateways.enabled }}{{ include "myriad.gatewayLabels" . }}{{ else }}{{ include "myriad.labels" . }}{{ end }}
+{{- end }}
+
 {{- define "myriad.image" -}}
 {{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 {{- end }}
