@@ -202,6 +202,7 @@ fn options_of(arguments: &Arguments, load: &Load) -> Result<SwarmOptions> {
         seed: load.seed,
         network: arguments.network.network()?,
         verify: load.verify,
+        come_back: false,
         view_every: load.view_every.try_into().unwrap_or(arguments.view_every),
     })
 }

@@ -38,6 +38,8 @@ pub struct Options {
     pub view_every: NonZeroUsize,
     #[arg(long)]
     pub seed: u64,
+    #[arg(long)]
+    pub come_back: bool,
 }
 
 /// A process of bots. Dropping it ends it.
@@ -147,7 +149,8 @@ impl Options {
             ("--seed", self.seed.to_string()),
         ];
         let words = values.map(|(name, value)| [name.to_owned(), value]);
-        words.concat()
+        let come_back = self.come_back.then(|| "--come-back".to_owned());
+        words.into_iter().flatten().chain(come_back).collect()
     }
 }
 
@@ -173,6 +176,7 @@ pub fn run(matches: &ArgMatches) -> anyhow::Result<()> {
         seed: options.seed,
         verify: true,
         view_every: options.view_every,
+        come_back: options.come_back,
         ..SwarmOptions::new(options.server, trust, clients)
     })?;
     while !swarm.is_settled() {

@@ -120,6 +120,7 @@ fn measure(options: &Options, cores: &Cores) -> anyhow::Result<[Row; 2]> {
         sockets: SwarmOptions::sockets_for(options.clients as usize, cores.server.len()),
         view_every: NonZeroUsize::MIN,
         seed,
+        come_back: false,
     })?;
     let begun = Instant::now();
     while !bots.is_settled()? {

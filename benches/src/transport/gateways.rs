@@ -337,6 +337,7 @@ impl Run {
                 sockets: crowd.sockets,
                 view_every: options.view_every,
                 seed: crowd.seed,
+                come_back: options.kills > 0,
             })?);
         }
         for bots in &bots {

@@ -150,6 +150,7 @@ fn measure(options: &Options, clients: u32, cores: &Cores) -> anyhow::Result<Row
         sockets: SwarmOptions::sockets_for(clients as usize, cores.server.len()),
         view_every: options.view_every,
         seed: world.seed,
+        come_back: false,
     })?;
     wait_for_bots(&mut bots, &server, clients, begun)?;
     let joined = begun.elapsed();

@@ -191,7 +191,9 @@ impl Bot {
     /// Whether it comes back while all play, as a client does: to its server or the standby.
     pub fn may_come_back(&self, options: &SwarmOptions) -> bool {
         // A bot's data is compared within one connection.
-        !options.verify && !self.is_done && (self.playing.is_some() || self.has_lost)
+        (options.come_back || !options.verify)
+            && !self.is_done
+            && (self.playing.is_some() || self.has_lost)
     }
 
     /// It will try again. Whether it was in the world before.

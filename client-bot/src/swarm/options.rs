@@ -40,6 +40,9 @@ pub struct SwarmOptions {
     /// Faults of the simulated network. Bots of one socket share it.
     pub network: Network,
     pub verify: bool,
+    /// Bots whose connection is lost come back also where they are verified: then what they receive
+    /// is verified anew from there on.
+    pub come_back: bool,
     /// One bot of so many keeps a view of all that it receives, and is verified. The others
     /// know only their own entities, and cost less.
     pub view_every: NonZeroUsize,
@@ -67,6 +70,7 @@ impl SwarmOptions {
             seed: 1,
             network: Network::default(),
             verify: false,
+            come_back: false,
             view_every: NonZeroUsize::MIN,
         }
     }

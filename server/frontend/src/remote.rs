@@ -302,13 +302,16 @@ const READING_SECONDS_MAX: u32 = 30;
 mod tests {
     use std::sync::Arc;
 
+    use accounts::identity::Identity;
     use accounts::shared_word::SharedWord;
     use gpu_kernels::TickOutput;
     use gpu_kernels::listen::Notices;
     use shared::wire::movement::MovementCodec;
+    use shared::wire::request::RequestBody;
+    use shared::{ClientRow, CommandKind, EntityId};
 
     use super::*;
-    use crate::inbox::{Inbox, Join};
+    use crate::inbox::{ClientCommand, Inbox, Join, PendingRequest};
     use crate::mirror::Newborns;
     use crate::publication::Others;
     use crate::wire::VERSION;
@@ -461,6 +464,68 @@ mod tests {
         remote.publish(1);
         remote.report(9, 9);
         assert_eq!(remote.publish(2).1, Tick(1));
+    }
+
+    #[test]
+    fn input_of_others_is_dropped_and_counted() {
+        let mut remote = Remote::new();
+        remote.publish(0);
+        let mut own = Inbox::default();
+        let foreign = ClientCommand {
+            entity: EntityId::new(3, 1),
+            sequence: 1,
+            kind: CommandKind(2),
+        };
+        own.push(foreign, &[1, 1]);
+        own.confirmed.push(1);
+        own.requests.push(PendingRequest {
+            session: 1,
+            client: ClientRow(0),
+            number: 1,
+            body: Ok(RequestBody::Unsubscribe { id: 1 }),
+        });
+        // A session of this number is there.
+        own.join(Join {
+            session: 2,
+            ..Join::default()
+        });
+        let bytes = Input::take(&mut own).encode();
+        remote.frontend.receive(&bytes, Moment::now());
+        let refused = RefusedInput {
+            commands: 1,
+            requests: 1,
+            sessions: 2,
+        };
+        assert_eq!(remote.frontend.take_refused(), refused);
+        let inbox = remote.inbox.lock();
+        assert!(inbox.commands.is_empty() && inbox.requests.is_empty());
+        assert_eq!((inbox.changes().count(), inbox.confirmed.len()), (0, 0));
+    }
+
+    #[test]
+    fn networks_are_counted_for_all_front_ends_together() {
+        let mut remote = Remote::new();
+        let network = Some(Network::of([192, 0, 2, 1].into()));
+        let mut own = Inbox::default();
+        for session in 3..6 {
+            own.join(Join {
+                session,
+                network,
+                ..Join::default()
+            });
+        }
+        let bytes = Input::take(&mut own).encode();
+        remote.frontend.receive(&bytes, Moment::now());
+        // Two may come.
+        assert_eq!(remote.changes().len(), 2);
+        assert_eq!(remote.frontend.sessions(), 4);
+        let address = [192, 0, 2, 1].into();
+        let guard = remote.frontend.guard.clone();
+        let come = || guard.admit_authenticated(&Identity::default(), address, Moment::now());
+        assert!(come().is_err());
+        // They are gone with the front end.
+        remote.frontend.close();
+        assert!(come().is_ok());
     }
 
     #[test]

@@ -275,3 +275,110 @@ const TICK: u8 = 18;
 const OTHERS: u8 = 19;
 const INSPECT: u8 = 20;
 const REFUSED: u8 = 21;
+
+#[cfg(test)]
+mod tests {
+    use frontend::publication::ViewStatus;
+    use shared::world::mix::mix;
+
+    use super::*;
+
+    fn of_gateway() -> Vec<ToHost> {
+        let figures = LinkFigures {
+            session: 4,
+            address: ([192, 0, 2, 1], 4433).into(),
+            round_trip: Duration::from_millis(20),
+            packets_sent: 5,
+            packets_lost: 1,
+            bytes_sent: 700,
+            bytes_received: 300,
+            bytes_unsent: 0,
+            view: ViewStatus::default(),
+        };
+        vec![
+            ToHost::Hello(Hello {
+                version: VERSION,
+                clients_at: "game.example:4433".to_owned(),
+                name: "one".to_owned(),
+            }),
+            ToHost::Input(vec![1, 2, 3]),
+            ToHost::Links(9, vec![figures; 3]),
+        ]
+    }
+
+    #[test]
+    fn messages_come_back_however_the_transport_cuts_them() {
+        let bytes: Vec<u8> = of_gateway().iter().flat_map(ToHost::encode).collect();
+        for step in [1, 7, bytes.len()] {
+            let (mut reader, mut read) = (Reader::new(), vec![]);
+            for part in bytes.chunks(step) {
+                reader.push(part);
+                while let Some(message) = reader.message::<ToHost>().unwrap() {
+                    read.push(message);
+                }
+            }
+            assert_eq!(read, of_gateway());
+        }
+    }
+
+    #[test]
+    fn messages_of_the_tick_host_come_back() {
+        let mut tick = ToGateway::begin_tick();
+        tick.extend([5; 20]);
+        ToGateway::end_tick(&mut tick);
+        let messages = [
+            tick,
+            ToGateway::Others(vec!["two:2".to_owned()]).encode(),
+            ToGateway::Inspect(3, Some(vec![1, 2])).encode(),
+            ToGateway::Refused("full".to_owned()).encode(),
+        ];
+        let mut reader = Reader::new();
+        reader.push(&messages.concat());
+        for message in messages {
+            let read = reader.message::<ToGateway>().unwrap().expect("a message");
+            assert_eq!(read.encode(), message);
+        }
+        assert!(reader.message::<ToGateway>().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_long_hello_another_version_and_an_unknown_kind_are_refused() {
+        let long = ToHost::Input(vec![0; HELLO_BYTES_MAX]).encode();
+        let mut reader = Reader::of_hello();
+        // Its length alone is enough.
+        reader.push(&long[..LENGTH_BYTES]);
+        let (found, limit) = (HELLO_BYTES_MAX + 1, HELLO_BYTES_MAX);
+        let refused = MessageError::TooLong { found, limit };
+        assert_eq!(reader.message::<ToHost>(), Err(refused));
+        let refused = ToHost::decode(HELLO, &[9, 0, 0]);
+        assert_eq!(refused, Err(MessageError::Version(9)));
+        assert_eq!(ToHost::decode(99, &[]), Err(MessageError::UnknownKind(99)));
+        let hello = Hello {
+            version: VERSION,
+            clients_at: "x".repeat(ADDRESS_BYTES_MAX + 1),
+            name: String::new(),
+        };
+        let refused = MessageError::LongAddress(ADDRESS_BYTES_MAX + 1);
+        let bytes = codec::to_bytes(&hello);
+        assert_eq!(ToHost::decode(HELLO, &bytes), Err(refused));
+    }
+
+    #[test]
+    fn arbitrary_bytes_are_read_or_refused() {
+        for seed in 0..20_000 {
+            let mut state = mix(seed, 7);
+            let mut dice = |bound: u64| {
+                state = mix(state, 1);
+                state % bound
+            };
+            let body: Vec<u8> = (0..dice(60)).map(|_| dice(256) as u8).collect();
+            let kind = [1, 2, 3, 17, 18, 19, 20, 21][dice(8) as usize];
+            if let Ok(read) = ToHost::decode(kind, &body) {
+                let again = read.encode();
+                let again = ToHost::decode(again[LENGTH_BYTES], &again[LENGTH_BYTES + 1..]);
+                assert_eq!(again, Ok(read), "seed {seed}");
+            }
+            drop(ToGateway::decode(kind, &body));
+        }
+    }
+}

@@ -17,7 +17,7 @@ pub struct LinkKeyArguments {
 pub fn run(arguments: &LinkKeyArguments) -> Result<()> {
     LinkKey::create(&arguments.file)?;
     say!(
-        "{} is for the primary and its standby only",
+        "{} is for the servers of one world only",
         arguments.file.display()
     );
     Ok(())

@@ -208,6 +208,85 @@ fn a_wanderer_with_20_in_view_takes_few_bytes_of_a_feed() {
     }
 }
 
+/// Front ends that join before any tick have what one has that was there from the beginning.
+#[test]
+fn a_front_end_joins_a_world_that_runs() {
+    let config = world(30, true);
+    let walk = config.schema.command_named("move").unwrap().kind;
+    for seed in 0..6 {
+        let mut dice = dice(seed);
+        let mut link = Link::new(&config);
+        let mut players = vec![];
+        for tick in 0..30 {
+            let mut frame = Frame::new(Tick(tick));
+            if tick == 0 {
+                (0..30).for_each(|row| frame.spawn(0, row));
+                (0..30_u32).for_each(|row| assert!(link.writer.join(row.into())));
+            }
+            for &(row, entity) in &players {
+                if tick == 1 {
+                    observe(&mut frame, row, entity);
+                }
+                if dice(2) == 0 {
+                    let step = [(); 2].map(|()| dice(8192) as i32 - 4096);
+                    frame.push(entity, tick as u32, walk, &step);
+                }
+                if dice(100) == 0 {
+                    frame.push(entity, tick as u32, CommandKind::DESPAWN, &[]);
+                }
+            }
+            let (near, feed) = link.tick(&frame, vec![]);
+            if tick == 0 {
+                players = newborns(&near.output);
+            }
+            // Then it follows, too.
+            let mut joined = Mirror::new(&config, MovementCodec::new(&config.schema).unwrap());
+            let bytes = snapshot::encode(&config, &link.near);
+            snapshot::decode(&bytes, &config, &mut joined).unwrap();
+            let read = |mirror: &Mirror, slot: Slot| {
+                let names = mirror.name(slot).cloned();
+                let course = mirror.course(slot);
+                let (id, kind) = (mirror.id(slot), mirror.kind(slot));
+                format!(
+                    "{:?}",
+                    (id, kind, course, names, mirror.movement(slot, None))
+                )
+            };
+            for slot in (0..config.schema.world.capacity).map(Slot) {
+                let living = link.near.living(slot);
+                assert_eq!(joined.living(slot), living, "seed {seed}, tick {tick}");
+                if living.is_some() {
+                    let pair = [read(&joined, slot), read(&link.far, slot)];
+                    assert_eq!(pair[0], pair[1], "seed {seed}, tick {tick}");
+                }
+            }
+            assert_eq!(joined.tick(), feed.publication.tick);
+        }
+    }
+}
+
+#[test]
+fn a_changed_snapshot_is_read_or_refused() {
+    let config = world(12, true);
+    let mut link = Link::new(&config);
+    let mut frame = Frame::new(Tick(0));
+    (0..12).for_each(|row| frame.spawn(0, row));
+    link.tick(&frame, vec![]);
+    let good = snapshot::encode(&config, &link.near);
+    for seed in 0..400 {
+        let mut dice = dice(seed);
+        let mut bytes = good.clone();
+        for _ in 0..=dice(3) {
+            let place = dice(bytes.len() as u64) as usize;
+            bytes[place] = dice(256) as u8;
+        }
+        bytes.truncate(bytes.len() - dice(4) as usize);
+        let mut mirror = Mirror::new(&config, MovementCodec::new(&config.schema).unwrap());
+        // What can be read names only what is in the world.
+        let _ = snapshot::decode(&bytes, &config, &mut mirror);
+    }
+}
+
 /// A known set and any deliveries, as backends make them or not.
 #[test]
 fn any_deliveries_come_back_and_leave_both_ends_with_the_same_set() {
