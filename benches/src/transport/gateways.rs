@@ -410,7 +410,7 @@ impl Run {
 impl Measured {
     fn row(&self, options: &Options, backend: &'static str, way: &str, clients: u32) -> Row {
         let figures = &self.figures;
-        let client_ticks = figures.client_ticks.max(1) as f64;
+        let client_ticks = (u64::from(clients) * figures.ticks).max(1) as f64;
         let of_reports = |get: fn(&SwarmReport) -> u64| self.reports.iter().map(get).sum::<u64>();
         // The crowd that has it worst.
         let worst = |get: fn(&SwarmReport) -> f64| self.reports.iter().map(get).fold(0.0, f64::max);
@@ -461,7 +461,7 @@ impl Measured {
             row.put("back_s_p50", back[back.len() / 2].as_secs_f64());
             row.put("back_s_max", back[back.len() - 1].as_secs_f64());
         }
-        row.work = figures.client_ticks;
+        row.work = u64::from(clients) * figures.ticks;
         row
     }
 }

@@ -87,10 +87,10 @@ impl LagLimits {
     /// For a front end that is lost once it has sent nothing to its clients for so long.
     pub fn of(config: &WorldConfig, silence_max: Duration) -> LagLimits {
         let tick_hz = config.schema.world.tick_hz;
-        let silent = silence_max.as_secs_f64() * f64::from(tick_hz);
+        let silent = (silence_max.as_millis() * u128::from(tick_hz)).div_ceil(1000);
         LagLimits {
             // Two are on their way in any case.
-            sent_ticks_max: (silent.ceil() as u32).max(3),
+            sent_ticks_max: u32::try_from(silent).unwrap_or(u32::MAX).max(3),
             acked_ticks_max: (config.limits.unread_seconds + READING_SECONDS_MAX) * tick_hz,
         }
     }

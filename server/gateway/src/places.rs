@@ -63,9 +63,20 @@ pub struct Places {
     bytes_down: AtomicU64,
     bytes_up: AtomicU64,
     places: Vec<Mutex<Place>>,
+    /// By place, as its thread has last noted it: a place is locked while it writes a tick, and
+    /// others do not wait for that.
+    noted: Mutex<Vec<Noted>>,
     silence_max: Duration,
     identity: Option<(String, String)>,
     guard: Arc<Guard>,
+}
+
+/// What others need to know of a place.
+#[derive(Clone, Debug, Default)]
+struct Noted {
+    /// Where clients reach its gateway; none without one that serves.
+    clients_at: Option<String>,
+    sessions: usize,
 }
 
 /// A place, and the gateway that has it.
@@ -131,6 +142,7 @@ impl Places {
             bytes_down: AtomicU64::new(0),
             bytes_up: AtomicU64::new(0),
             places: (0..options.count).map(place).collect(),
+            noted: Mutex::new(vec![Noted::default(); options.count]),
             silence_max: options.silence_max,
             identity: options.identity,
             guard: options.guard,
@@ -151,11 +163,8 @@ impl Places {
 
     /// What has passed so far.
     pub fn totals(&self) -> LinkTotals {
-        let sessions = (0..self.places.len()).filter_map(|index| {
-            let place = self.lock(index);
-            let clients_at = place.gateway.as_ref()?.hello.clients_at.clone();
-            Some((clients_at, place.sessions()))
-        });
+        let noted = self.noted().clone().into_iter();
+        let sessions = noted.filter_map(|noted| Some((noted.clients_at?, noted.sessions)));
         LinkTotals {
             bytes_down: self.bytes_down.load(Ordering::Relaxed),
             bytes_up: self.bytes_up.load(Ordering::Relaxed),
@@ -241,6 +250,7 @@ impl Places {
                 ToShard::Tick(tick) => {
                     let others = self.others(index);
                     let report = self.publish(index, &tick, others);
+                    self.note(index);
                     // The tick thread reclaims the publication as soon as it has the report.
                     drop(tick);
                     // A tick thread that has failed takes no reports, but sends a stop.
@@ -291,28 +301,37 @@ impl Places {
         }
     }
 
-    /// The addresses of the other gateways that serve, from the next one on.
-    fn others(&self, index: usize) -> Vec<String> {
-        let count = self.places.len();
-        let mut serving = 0;
-        let mut sessions = 0;
-        let mut others = vec![];
-        for ahead in 1..=count {
-            let place = self.lock((index + ahead) % count);
-            let Some(gateway) = &place.gateway else {
-                continue;
-            };
-            serving += 1;
-            sessions += place.sessions();
-            if ahead < count && gateway.frontend.is_some() && !gateway.hello.clients_at.is_empty() {
-                others.push(gateway.hello.clients_at.clone());
-            }
-        }
+    /// Notes what others need to know of a place.
+    fn note(&self, index: usize) {
+        let place = self.lock(index);
+        let gateway = place.gateway.as_ref().filter(|g| g.frontend.is_some());
+        let now = Noted {
+            clients_at: gateway.map(|gateway| gateway.hello.clients_at.clone()),
+            sessions: place.sessions(),
+        };
+        drop(place);
+        let mut noted = self.noted();
+        noted[index] = now;
         if index == 0 {
-            table::GATEWAYS.set(serving);
-            table::GATEWAY_CLIENTS.set(sessions as u64);
+            let gateways = noted.iter().filter(|noted| noted.clients_at.is_some());
+            table::GATEWAYS.set(gateways.count() as u64);
+            let sessions = noted.iter().map(|noted| noted.sessions as u64);
+            table::GATEWAY_CLIENTS.set(sessions.sum());
         }
-        others
+    }
+
+    /// The addresses of the other gateways, from the next one on.
+    fn others(&self, index: usize) -> Vec<String> {
+        let noted = self.noted();
+        let count = noted.len();
+        let others = (1..count).map(|ahead| &noted[(index + ahead) % count]);
+        let addresses = others.filter_map(|noted| noted.clients_at.clone());
+        addresses.filter(|address| !address.is_empty()).collect()
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Vec<Noted>> {
+        // It is whole after each change, so a panic elsewhere does no harm.
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self, index: usize) -> MutexGuard<'_, Place> {

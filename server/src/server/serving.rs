@@ -177,12 +177,15 @@ pub struct RunningShards {
     pub threads: Vec<JoinHandle<()>>,
 }
 
+/// A certificate and its key, as PEM texts.
+type PemPair = (String, String);
+
 /// The identity towards clients. If the operator has not given it, also its certificate and key as
 /// PEM texts, for gateways.
 fn identity(
     options: &ServerOptions,
     folder: Option<&DataFolder>,
-) -> Result<(Shared<CertifiedKey>, Option<(String, String)>)> {
+) -> Result<(Shared<CertifiedKey>, Option<PemPair>)> {
     let watched =
         |certificate: &Path, key: &Path| Identity::watched(&options.renewals, certificate, key);
     if let Some((certificate, key)) = &options.identity {
