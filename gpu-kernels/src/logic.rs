@@ -11,6 +11,7 @@ mod still;
 
 use script::interpreter::World;
 use shared::world::birthplace::Birthplace;
+use shared::world::command::COMMAND_WORDS_MAX;
 use shared::world::initial::Initial;
 use shared::{
     CommandKind, CommandSchema, EntityId, EntityRef, Fall, Hook, NotificationKind, Occasion, Slot,
@@ -99,12 +100,17 @@ impl Catalog {
     pub fn command(&self, kind: u16, word_count: usize) -> Option<CommandKind> {
         let kind = CommandKind(kind);
         let expected = self.form(kind)?.words;
-        // A birth may have a position, or all columns.
-        let columns = self.config.schema.attributes.len();
-        let has_more = |more: usize| word_count == expected + more;
-        let is_birth = kind == CommandKind::SPAWN;
-        let fits = has_more(0) || is_birth && (has_more(self.dimensions) || has_more(columns));
+        let fits = match kind {
+            CommandKind::SPAWN => self.is_birth(word_count) || word_count == COMMAND_WORDS_MAX,
+            _ => word_count == expected,
+        };
         fits.then_some(kind)
+    }
+
+    /// Whether a birth has so many words: it may have a position, or all columns.
+    pub fn is_birth(&self, word_count: usize) -> bool {
+        let columns = self.config.schema.attributes.len();
+        [0, self.dimensions, columns].contains(&word_count.wrapping_sub(2))
     }
 
     /// Whether a living entity must give a command.

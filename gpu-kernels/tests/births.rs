@@ -1,6 +1,7 @@
 //! The values that entities are born with, on every backend and in the oracle.
 
 use gpu_kernels::Frame;
+use shared::world::given;
 use shared::world::logic::Text;
 use shared::{CommandKind, EntityId, Slot, Tick, WorldConfig};
 use testkit::parity::Parity;
@@ -331,4 +332,199 @@ fn a_birth_can_say_what_all_columns_are() {
     assert_eq!(born[1], [0, 100 * UNIT - 1, RED, 7, 7, 0]);
     assert_eq!(born[2], [7, 7, BLUE, 0, 0, 60]);
     parity.restart(true);
+}
+
+/// Piles, which hold what they are given.
+const PILES: &str = r#"
+[world]
+size = [100, 100]
+capacity = 40
+[limits]
+timed_commands = 8
+
+[[kind]]
+name = "player"
+attributes = [
+    { name = "gold", type = "i32", audience = "state" },
+    { name = "holds", type = "symbol", symbols = ["iron", "silk"], audience = "state" },
+]
+
+[[kind]]
+name = "old_pile"
+attributes = [
+    { name = "holds", type = "symbol", symbols = ["iron", "wood"], default = "wood", audience = "state" },
+    { name = "count", type = "i32", min = 1, max = 50, default = { from = 5, to = 9 }, audience = "state" },
+    { name = "weight", type = "fixed", min = -2, audience = "private" },
+    { name = "owner", type = "entity", audience = "hidden" },
+    { name = "open", type = "bool", audience = "state" },
+    { name = "best", type = "i32", merge = "max", audience = "state" },
+]
+"#;
+
+/// A world of piles with a script, in which one player lives.
+fn piles(script: &str, limits: &str) -> (WorldConfig, Parity) {
+    let world = PILES.replace("timed_commands = 8", limits);
+    let config = world_file::parse(&world, "piles").unwrap();
+    let config = with_texts(&config, vec![Text::new("drop.rs", script)]);
+    let mut parity = Parity::new(&config);
+    let mut frame = Frame::new(Tick(0));
+    frame.spawn_at(0, 0, &[7 * UNIT, 8 * UNIT]);
+    parity.tick(&frame);
+    (config, parity)
+}
+
+/// The rows that are born in the tick after the player gave `test`.
+fn dropped(config: &WorldConfig, parity: &mut Parity, words: &[i32]) -> Vec<Vec<i32>> {
+    let test = config.schema.command_named("test").unwrap().kind;
+    let mut frame = Frame::new(Tick(1));
+    frame.push(EntityId::new(0, 1), 0, test, words);
+    let given = parity.tick(&frame);
+    assert_eq!(given.refused, []);
+    frame.reset(Tick(2));
+    let output = parity.tick(&frame);
+    assert_eq!(output.counts.malformed, 0);
+    parity.restart(true);
+    rows(config, &output.birth_rows)
+}
+
+/// A value of an attribute in a row.
+fn value(config: &WorldConfig, row: &[i32], name: &str) -> i32 {
+    row[config.schema.column(name).unwrap()]
+}
+
+#[test]
+fn a_script_gives_newborns_values_and_the_file_gives_the_rest() {
+    let script = "#[command(clients)] fn test(me: Entity, n: i32) {
+        spawn(OldPile { holds: \"iron\", count: n * 2, owner: me, open: n > 3 }, me);
+        spawn(\"old_pile\", point(1.0, 2.0));
+        spawn(OldPile {}, point(1.0, 3.0));
+        spawn(OldPile { best: -7, weight: 0.5 }, point(-1.0, 4.0));
+    }";
+    let (config, mut parity) = piles(script, "timed_commands = 8");
+    let born = dropped(&config, &mut parity, &[7]);
+    let of = |n: usize, name: &str| value(&config, &born[n], name);
+    assert_eq!(born.len(), 4);
+    assert_eq!(born[0][..2], [7 * UNIT, 8 * UNIT]);
+    let iron = of(0, "holds");
+    assert_eq!(config.schema.symbols[iron as usize], "iron");
+    let owner = EntityId::new(0, 1).reference().0;
+    let named = ["count", "owner", "open", "best", "weight"].map(|name| of(0, name));
+    assert_eq!(named, [14, owner, 1, 0, 0]);
+    for n in [1, 2, 3] {
+        assert_eq!(config.schema.symbols[of(n, "holds") as usize], "wood");
+        assert!((5..=9).contains(&of(n, "count")), "{born:?}");
+    }
+    assert_eq!([of(3, "best"), of(3, "weight")], [-7, UNIT / 2]);
+    assert_eq!(born[3][..2], [0, 4 * UNIT]);
+}
+
+#[test]
+fn given_values_are_clamped_to_the_bounds_of_the_kind() {
+    let script = "#[command(clients)] fn test(me: Entity, n: i32) {
+        spawn(OldPile { count: n, weight: -9.0 }, me);
+        spawn(OldPile { count: -n }, me);
+    }";
+    let (config, mut parity) = piles(script, "timed_commands = 8");
+    let born = dropped(&config, &mut parity, &[1000]);
+    let counts = [0, 1].map(|n: usize| value(&config, &born[n], "count"));
+    assert_eq!(counts, [50, 1]);
+    assert_eq!(value(&config, &born[0], "weight"), -2 * UNIT);
+}
+
+#[test]
+fn a_symbol_that_the_kind_lacks_leaves_the_value_of_the_file() {
+    let script = "#[command(clients)] fn test(me: Entity, what: Symbol<holds>) {
+        me.holds = what;
+        spawn(OldPile { holds: what, count: 3 }, me);
+        spawn(OldPile { holds: me.holds }, me);
+    }";
+    for (given, found) in [("iron", "iron"), ("silk", "wood"), ("wood", "wood")] {
+        let (config, mut parity) = piles(script, "timed_commands = 8");
+        let number = config.schema.symbols.iter().position(|s| s == given);
+        let born = dropped(&config, &mut parity, &[number.unwrap() as i32]);
+        let holds = value(&config, &born[0], "holds");
+        assert_eq!(config.schema.symbols[holds as usize], found, "{given}");
+        assert_eq!(value(&config, &born[0], "count"), 3, "{given}");
+        // Before the command, the player held the default, which piles can have.
+        let holds = value(&config, &born[1], "holds");
+        assert_eq!(config.schema.symbols[holds as usize], "iron", "{given}");
+    }
+}
+
+#[test]
+fn a_birth_without_room_leaves_its_values_to_nobody() {
+    let script = "#[command(clients)] fn test(me: Entity, n: i32) {
+        spawn(OldPile { count: n }, me);
+        spawn(OldPile { count: n + 1 }, me);
+    }";
+    // The second birth is one command too many, but its values wait.
+    let (config, mut parity) = piles(script, "timed_commands = 3");
+    let born = dropped(&config, &mut parity, &[20]);
+    let counts: Vec<i32> = born
+        .iter()
+        .map(|row| value(&config, row, "count"))
+        .collect();
+    assert_eq!(counts, [20]);
+}
+
+#[test]
+fn only_values_right_before_a_birth_are_its_own() {
+    let (config, mut parity) = piles("#[command] fn test(me: Entity) {}", "timed_commands = 8");
+    let count = config.schema.column("count").unwrap() as u16;
+    let none = given::NO_COLUMN;
+    let values = |n: i32| [given::values_word([count, none, none, none]), n, 0, 0, 0];
+    let birth = |commands| [given::birth_word(1, commands), -1];
+    let mut frame = Frame::new(Tick(1));
+    let mut push = |words: &[i32]| frame.push(EntityId::NONE, 0, CommandKind::SPAWN, words);
+    push(&values(41));
+    push(&values(42));
+    push(&birth(1));
+    // None of its own, and more than there are.
+    push(&birth(1));
+    push(&values(43));
+    push(&birth(2));
+    push(&values(44));
+    push(&birth(0));
+    // Values of two commands: the first counts.
+    push(&values(45));
+    push(&values(46));
+    push(&birth(2));
+    // Not a birth: too many commands with values, or too few words.
+    push(&birth(3));
+    push(&values(47)[..4]);
+    let output = parity.tick(&frame);
+    assert_eq!(output.counts.malformed, 2);
+    let born = rows(&config, &output.birth_rows);
+    let counts: Vec<i32> = born
+        .iter()
+        .map(|row| value(&config, row, "count"))
+        .collect();
+    assert_eq!((counts[0], counts[2], counts[4]), (42, 43, 45));
+    for n in [1, 3] {
+        assert!((5..=9).contains(&counts[n]), "{counts:?}");
+    }
+}
+
+#[test]
+fn an_atomic_command_gives_newborns_what_it_took() {
+    let script = "#[command(clients, atomic)] fn test(me: Entity, n: i32) {
+        require(me.gold >= n);
+        me.gold -= n;
+        spawn(OldPile { count: n, best: me.gold, owner: me }, me);
+    }
+    #[on(birth, kind = \"player\")] fn begin(me: Entity) { me.gold += 30; }";
+    let (config, mut parity) = piles(script, "timed_commands = 8\natomic_per_tick = 8");
+    let mut born = vec![];
+    let test = config.schema.command_named("test").unwrap().kind;
+    for tick in 1..5 {
+        let mut frame = Frame::new(Tick(tick));
+        if tick == 2 {
+            frame.push(EntityId::new(0, 1), 0, test, &[20]);
+            frame.push(EntityId::new(0, 1), 1, test, &[20]);
+        }
+        born.extend(rows(&config, &parity.tick(&frame).birth_rows));
+    }
+    let of = |name: &str| born.iter().map(|row| value(&config, row, name)).collect();
+    let (counts, bests): (Vec<i32>, Vec<i32>) = (of("count"), of("best"));
+    assert_eq!((counts, bests), (vec![20], vec![10]));
 }

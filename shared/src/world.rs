@@ -15,6 +15,7 @@
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
 //! | [`spawn`] | where entities are born |
 //! | [`initial`] | the values that entities are born with |
+//! | [`given`] | the values that a birth is given by its command |
 //! | [`symbols`] | the symbols that each attribute can have |
 //! | [`talk`] | names of players, and what they say |
 //! | [`source`] | what a world was made from |
@@ -28,6 +29,7 @@ pub mod command;
 pub mod config;
 pub mod course;
 pub mod fixed;
+pub mod given;
 pub mod hook;
 pub mod id;
 pub mod initial;

@@ -132,6 +132,22 @@ __device__ inline void bear(const World& w, const Tick& t, const Birth& b, u64 r
     }
 }
 
+// Sets the columns of a newborn whose values the commands right before its birth have, the i-th: as
+// shared/src/world/given.rs says. The first of several commands counts, and its last value.
+__device__ inline void bear_given(const World& w, const Tick& t, const Birth& b, u64 row, u32 i, u32 commands) {
+    for (u32 n = 1; n <= commands && n <= i && w.verdicts[i - n] == VALUES; n++) {
+        const i32* words = words_of(w, t, w.commands[i - n]);
+        for (u32 value = 1; value < TIMED_WORDS_MAX; value++) {
+            u32 column = (u32)words[0] >> (value - 1) * COLUMN_BITS & ((1u << COLUMN_BITS) - 1);
+            if (column < w.dimensions || column >= w.columns) continue;
+            int2 bounds = w.bounds[b.kind * w.columns + column];
+            i32 given = min(max(words[value], bounds.x), bounds.y);
+            w.rows[(u64)b.slot * w.columns + column] = given;
+            t.birth_rows[row * w.columns + column] = given;
+        }
+    }
+}
+
 // A place in the area of a kind, as shared/src/world/spawn.rs draws it; false: it has none.
 __device__ inline bool birthplace(const World& w, const Tick& t, u32 kind, u32 number, i32* place) {
     SpawnArea area = w.spawn_areas[kind];
@@ -253,7 +269,7 @@ __device__ inline bool is_birth(const World& w, const Tick& t, u32 i) {
 __device__ inline u64 birth_weight(const World& w, const Tick& t, u32 i) {
     if (!is_birth(w, t, i)) return 0;
     const i32* words = words_of(w, t, w.commands[i]);
-    return 1ull << 32 | (u64)first_acts(w, (u32)words[0], joins((u32)words[1]));
+    return 1ull << 32 | (u64)first_acts(w, (u32)words[0] & 0xffffu, joins((u32)words[1]));
 }
 
 KERNEL lifecycle_births_count(World w, Tick t) {
@@ -271,12 +287,13 @@ KERNEL lifecycle_births_store(World w, Tick t) {
         Command c = w.commands[i];
         const i32* words = words_of(w, t, c);
         bool is_first = joins((u32)words[1]);
-        Birth b = {(u32)words[1] & ~(is_first ? JOIN_TOKEN : 0), (u32)words[0], 0xffffffffu, 0};
+        Birth b = {(u32)words[1] & ~(is_first ? JOIN_TOKEN : 0), (u32)words[0] & 0xffffu, 0xffffffffu, 0};
         if (has_slot) {
             atomicAdd(&t.counters->births, 1ull);
             b.slot = w.free_list[place];
             b.generation = w.generations[b.slot] + 1;
             bear(w, t, b, place, words + 2, c.word_count - 2u);
+            bear_given(w, t, b, place, i, (u32)words[0] >> 16);
         }
         if (acts) element = act_first(w, t, b, is_first, t.afters_asked + t.counters->afters + (u32)before);
         t.births[place] = b;

@@ -5,17 +5,25 @@
 // judge, group, count (for each kind), sum, offsets, refused, store (for each kind), after.
 #include "tick/timed.cuh"
 
+// A birth may have a position, or all columns. Values for one are below 0, as
+// shared/src/world/given.rs says.
+__device__ inline u32 birth_verdict(const World& w, const Tick& t, const Command& c) {
+    bool is_full = c.word_count == TIMED_WORDS_MAX;
+    bool is_birth = c.word_count == 2 || c.word_count == 2 + w.dimensions || c.word_count == 2 + w.columns;
+    if (!is_full && !is_birth) return MALFORMED;
+    i32 word = words_of(w, t, c)[0];
+    if (word < 0) return is_full ? VALUES : MALFORMED;
+    u32 kind = (u32)word & 0xffffu;
+    bool is_born = kind < w.kinds && kind != w.shared_kind && (u32)word >> 16 <= GIVEN_COMMANDS_MAX;
+    return is_birth && is_born ? SPAWN : MALFORMED;
+}
+
 __device__ inline u32 verdict(const World& w, const Tick& t, const Command& c) {
     if (c.kind >= COMMANDS_MAX) return MALFORMED;
     u32 form = w.forms[c.kind], words = form & (IS_CLIENTS - 1);
-    // A birth may have a position, or all columns.
-    bool has_more = c.word_count == words + w.dimensions || c.word_count == words + w.columns;
-    bool fits = c.word_count == words || (c.kind == SPAWN && has_more);
-    if (!(form & IS_COMMAND) || !fits) return MALFORMED;
-    if (c.kind == SPAWN) {
-        u32 kind = (u32)words_of(w, t, c)[0];
-        return kind < w.kinds && kind != w.shared_kind ? SPAWN : MALFORMED;
-    }
+    if (!(form & IS_COMMAND)) return MALFORMED;
+    if (c.kind == SPAWN) return birth_verdict(w, t, c);
+    if (c.word_count != words) return MALFORMED;
     if (!(form & HAS_ACTOR)) return c.kind;
     bool lives = c.slot < w.capacity && w.states[c.slot] == LIVE && w.generations[c.slot] == c.generation;
     return lives ? c.kind : STALE;
@@ -120,7 +128,7 @@ KERNEL logic_sum(World w, Tick t) {
     if (is_command && fate == OVER_BUDGET) atomicAdd(&t.counters->over_budget_of[w.commands[i].kind], 1u);
     // What becomes of atomic commands is known after their turns.
     bool is_now = is_command && fate < COMMANDS_MAX && !is_atomic(w, fate);
-    count(&t.counters->applied, is_now);
+    count(&t.counters->applied, is_now || (is_command && fate == VALUES));
     count(&t.counters->births_asked, is_command && fate == SPAWN);
     // What was used rests. The commands of an entity write the same.
     if (w.resting && i < t.frame_commands && is_command && fate < COMMANDS_MAX) {

@@ -28,7 +28,10 @@ pub const BUILTINS: [(&str, &str); 32] = [
     ("tick", "tick()"),
     ("has", "has(entity.attribute)"),
     ("after", "after(ticks, command(…))"),
-    ("spawn", "spawn(\"kind\", point)"),
+    (
+        "spawn",
+        "spawn(\"kind\", point)` or `spawn(Kind { … }, point)",
+    ),
     ("despawn", "despawn(entity)"),
     ("tell", "tell(Name { … }, around(point, distance))"),
     ("around", "around(point, distance)"),

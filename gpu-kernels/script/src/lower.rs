@@ -7,6 +7,7 @@
 //! | `expression` | operators, names, attributes, `if`, `match` |
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, scheduled commands, notifications |
+//! | `birth` | births, and the values that newborns are given |
 //! | `angle` | sines, directions and turns |
 //! | `atomic` | what only atomic commands have |
 //! | `send` | commands that a client sends, and its pauses |
@@ -19,6 +20,7 @@
 
 mod angle;
 mod atomic;
+mod birth;
 mod call;
 mod constant;
 mod effect;

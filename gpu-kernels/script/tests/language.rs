@@ -223,6 +223,7 @@ fn what_a_command_tells_and_puts_off() {
             tell(Quiet { n: 3 });
             after(5, later(at, 1));
             spawn(\"item\", at);
+            spawn(Item { ripe: true, owner: me }, at);
             despawn(me);
         }
         #[command]
@@ -266,6 +267,20 @@ fn what_a_command_tells_and_puts_off() {
         [
             (5, EntityId::NONE, later.schema.kind.0, vec![-5, 8192, 1]),
             (1, EntityId::NONE, 0, vec![1, -1, -5, 8192]),
+            // Two of four columns, `ripe` and `owner`, then the birth that they belong to.
+            (
+                1,
+                EntityId::NONE,
+                0,
+                vec![
+                    i32::MIN | 16 | 15 << 7 | 127 << 14 | 127 << 21,
+                    1,
+                    me.reference().0,
+                    0,
+                    0,
+                ],
+            ),
+            (1, EntityId::NONE, 0, vec![1 | 1 << 16, -1, -5, 8192]),
             (1, me, 1, vec![]),
         ]
     );

@@ -30,7 +30,7 @@ mod timed;
 mod usage;
 mod zones;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use gpu_kernels::{
     Birth, Counts, Delivery, Frame, Notification, Observer, ObserverChange, RefusedCommand,
@@ -182,6 +182,7 @@ impl Oracle {
         self.apply_frame(frame, &mut out.counts);
         let commands = self.commands(frame, &mut out);
         self.schedule_from_frame(frame, &mut out.counts);
+        let given = self.given(&commands);
         let (commands, atomic) = self.runnable(commands, &mut out);
         self.use_commands(&commands);
         self.use_commands(&atomic);
@@ -201,7 +202,7 @@ impl Oracle {
         out.causes
             .retain(|key, _| subscribed && changes.contains_key(key));
         self.notify_of_picks(&mut out);
-        self.births_and_deaths(&commands, &actors, &mut changed, &mut out);
+        self.births_and_deaths(&commands, given, &actors, &mut changed, &mut out);
         self.watch_zones(&before, &mut out.counts);
         out.counts.timed = self.timed.len() as u64;
         self.keep_places();
@@ -394,6 +395,7 @@ impl Oracle {
     fn births_and_deaths(
         &mut self,
         commands: &[Command],
+        mut given: VecDeque<BTreeMap<usize, i32>>,
         actors: &BTreeMap<(u32, u16), (u16, u32)>,
         changed: &mut BTreeSet<u32>,
         out: &mut OracleOutput,
@@ -401,9 +403,11 @@ impl Oracle {
         let mut died = BTreeMap::new();
         for command in commands {
             match command.kind {
+                commands::SPAWN if command.has_values() => {}
                 commands::SPAWN => {
                     let slot = self.slots.iter().position(|s| s.state == SlotState::Free);
-                    self.birth(&command.words, slot, changed, out);
+                    let given = given.pop_front().expect("each birth has its values");
+                    self.birth((&command.words, given), slot, changed, out);
                 }
                 // Nothing ends what the whole world shares.
                 commands::DESPAWN if self.shared() == Some(command.entity) => {}
@@ -437,7 +441,7 @@ impl Oracle {
                 // In the area of its kind, if it has one.
                 let birthplace = Birthplace::of(&self.config, kind);
                 words.extend(birthplace.place(self.tick, slot as u32));
-                self.birth(&words, Some(slot), changed, out);
+                self.birth((&words, BTreeMap::new()), Some(slot), changed, out);
             }
         }
         out.deaths = died.into_values().collect();
@@ -449,7 +453,7 @@ impl Oracle {
 
     fn birth(
         &mut self,
-        words: &[i32],
+        (words, given): (&[i32], BTreeMap<usize, i32>),
         slot: Option<usize>,
         changed: &mut BTreeSet<u32>,
         out: &mut OracleOutput,
@@ -475,7 +479,15 @@ impl Oracle {
             return;
         };
         out.counts.births += 1;
-        let row = self.newborn(words, entity);
+        let mut row = self.newborn(words, entity);
+        for own in &self.config.schema.kinds[usize::from(kind)].attributes {
+            let column = usize::from(own.column);
+            if let Some(&value) = given.get(&column)
+                && column >= self.config.schema.world.size.len()
+            {
+                row[column] = value.max(own.min).min(own.max);
+            }
+        }
         out.birth_rows.extend(&row);
         changed.insert(entity.slot.0);
         self.add_kind_regions(entity, kind);

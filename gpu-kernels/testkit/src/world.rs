@@ -8,6 +8,7 @@ use gpu_kernels::{After, Command, Frame, Observer, ObserverChange, SlotState, Ta
 use script::builtin;
 use shared::world::command::COMMAND_WORDS_MAX;
 use shared::world::config::DELAY_TICKS_MAX;
+use shared::world::given;
 use shared::{AttributeType, ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
 
 use crate::dice::Dice;
@@ -115,6 +116,10 @@ impl Play {
             frame.push(EntityId::NONE, token, CommandKind::SPAWN, &words);
             return;
         }
+        if dice.once_in(6) {
+            self.give_values(dice, kind, frame);
+            return;
+        }
         let columns = 0..self.config.schema.attributes.len();
         let is_whole = |c: &&Command| usize::from(c.word_count) == 2 + columns.len();
         let whole = frame.commands.iter().filter(is_whole).count();
@@ -129,6 +134,25 @@ impl Play {
             }
             None => frame.spawn(kind, token),
         }
+    }
+
+    /// A birth with values, as many or as few as it asks for.
+    fn give_values(&self, dice: &mut Dice, kind: u16, frame: &mut Frame) {
+        let token = dice.any() as u32;
+        let asked = dice.pick(&[0, 1, 1, 2, 2, 3]);
+        for _ in 0..dice.pick(&[asked, asked, 1, 3]) {
+            let columns = [(); 4].map(|()| dice.below(self.config.schema.attributes.len() + 2));
+            let mut words = vec![given::values_word(columns.map(|column| column as u16))];
+            words.extend((0..4).map(|_| self.word(dice)));
+            frame.push(
+                EntityId::NONE,
+                token.wrapping_sub(1),
+                CommandKind::SPAWN,
+                &words,
+            );
+        }
+        let words = [given::birth_word(kind, asked), token as i32];
+        frame.push(EntityId::NONE, token, CommandKind::SPAWN, &words);
     }
 
     /// A command for a later tick, or embers.

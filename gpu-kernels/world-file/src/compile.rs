@@ -4,6 +4,7 @@ use script::diagnostic::{Problem, draw};
 use script::ir::{After, Inst};
 use script::logic::{Command, Logic};
 use shared::world::command::CommandSchema;
+use shared::world::given;
 use shared::world::logic::LogicConfig;
 use shared::world::notification::NotificationSchema;
 use shared::world::symbols::Symbols;
@@ -125,7 +126,7 @@ fn reasons(logic: &Logic) -> Reasons {
 fn spawned(logic: &Logic) -> Vec<u16> {
     let afters = logic.commands.iter().flat_map(|c| c.code.afters());
     let spawns = afters.filter(|after| after.command == CommandKind::SPAWN.id());
-    let kind = |after: &After| u16::try_from(after.words.first()?.constant()?).ok();
+    let kind = |after: &After| Some(given::birth(after.words.first()?.constant()?)?.0);
     spawns.filter_map(kind).collect()
 }
 

@@ -14,7 +14,7 @@ pub struct CommandKind(pub u16);
 
 impl CommandKind {
     /// A birth. Words: kind, token, and optionally a position, which is otherwise
-    /// random.
+    /// random. Commands before it may have [values](super::given) for it.
     pub const SPAWN: CommandKind = CommandKind(0);
     /// The death of the commanding entity.
     pub const DESPAWN: CommandKind = CommandKind(1);

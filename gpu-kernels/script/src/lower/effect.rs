@@ -14,9 +14,6 @@ use crate::ir::{After, Binary, Inst, Notify, Operand, TIMED_WORDS_MAX, Unary, Wr
 use crate::parse::name_of;
 use crate::types::{Type, Value};
 
-/// The token of births that no client waits for.
-const POPULATION_TOKEN: i32 = -1;
-
 /// A call of a command, to be given later or by a test.
 pub(super) struct GivenCommand<'a> {
     pub call: &'a syn::ExprCall,
@@ -205,7 +202,7 @@ impl<'a> Lower<'a> {
     }
 
     /// A value as the word that an attribute or a command holds.
-    fn stored(&mut self, value: Value) -> Operand {
+    pub(super) fn stored(&mut self, value: Value) -> Operand {
         let operand = value.operand();
         match value.ty {
             Type::Entity => self.set(|reg| Inst::Reference(reg, operand)),
@@ -313,25 +310,6 @@ impl<'a> Lower<'a> {
             name,
             command: signature.kind.0,
             actor,
-            words,
-        })
-    }
-
-    pub(super) fn spawn(&mut self, kind: &'a syn::Expr, place: &'a syn::Expr) -> Checked<Value> {
-        let span = kind.span();
-        let kind = self.expression_of(kind, Type::Kind)?.operand();
-        let shared = self.unit.schema.world_kind.map(i32::from);
-        if shared.is_some_and(|shared| kind == Operand::Const(shared)) {
-            let message = "there is one world, which is nowhere";
-            return Err(self.problem(span, message, "expected another kind"));
-        }
-        let place = self.place_of(place)?;
-        let mut words = vec![kind, Operand::Const(POPULATION_TOKEN)];
-        words.extend(&place[..self.unit.dimensions]);
-        self.put_off(After {
-            ticks: Operand::Const(1),
-            actor: None,
-            command: CommandKind::SPAWN.0,
             words,
         })
     }

@@ -73,11 +73,7 @@ impl<'a> Lower<'a> {
             syn::Expr::Macro(call) => {
                 Err(self.problem(call.span(), "scripts have no macros", CALL))
             }
-            syn::Expr::Struct(item) => Err(self.problem(
-                item.span(),
-                "a notification only stands in `tell`",
-                "expected `tell(Name { … }, around(point, distance))`",
-            )),
+            syn::Expr::Struct(item) => Err(self.misplaced(item)),
             other => {
                 let (message, label) = lack(other);
                 Err(self.problem(other.span(), message, label))

@@ -4,6 +4,7 @@ use proc_macro2::Span;
 use shared::CommandKind;
 use syn::spanned::Spanned;
 
+use super::birth::{Given, Newborn};
 use super::sites::{TestStep, What};
 use super::{Checked, Lower};
 use crate::ir::{Inst, Operand};
@@ -87,16 +88,27 @@ impl<'a> Lower<'a> {
         self.site(&span, || What::Test(step));
     }
 
+    /// `spawn(…)`, which counts at once in a test.
     fn test_spawn(
         &mut self,
-        kind: &'a syn::Expr,
+        what: &'a syn::Expr,
         place: &'a syn::Expr,
         span: Span,
     ) -> Checked<Value> {
-        let kind = self.expression_of(kind, Type::Kind)?.operand();
+        let Some(Newborn { kind, given }) = self.newborn(what)? else {
+            return Ok(Value::NEVER);
+        };
         let place = self.place_of(place)?;
         let slot = self.register();
         self.test_step(span, TestStep::Spawn { slot, kind, place });
+        for Given { column, value, .. } in given {
+            let step = TestStep::Set {
+                slot: slot.into(),
+                column,
+                words: vec![value],
+            };
+            self.test_step(span, step);
+        }
         Ok(Value::scalar(Type::Entity, slot.into()))
     }
 
@@ -167,7 +179,10 @@ impl<'a> Lower<'a> {
 }
 
 const FORMS: [(&str, &str); 5] = [
-    ("spawn", "spawn(\"kind\", place)"),
+    (
+        "spawn",
+        "spawn(\"kind\", place)` or `spawn(Kind { … }, place)",
+    ),
     ("send", "send(command(me, …))"),
     ("ticks", "ticks(number)"),
     ("assert", "assert(condition)"),

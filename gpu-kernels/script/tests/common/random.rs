@@ -339,7 +339,7 @@ impl Writer<'_> {
             11 => self.after(),
             12 => self.tell(),
             13 => match self.dice.once_in(2) {
-                true => format!("spawn({}, {});", self.kind(), self.place(2)),
+                true => format!("spawn({}, {});", self.newborn(), self.place(2)),
                 false => format!("despawn({});", self.value(Entity, 2)),
             },
             14 => match self.dice.below(4) {
@@ -484,6 +484,37 @@ impl Writer<'_> {
                 self.value(Fixed, 2)
             ),
         }
+    }
+
+    /// A kind, with values or without.
+    fn newborn(&mut self) -> String {
+        let schema = self.schema;
+        let kind = &schema.kinds[self.dice.below(schema.kinds.len())];
+        let words = kind.name.split('_').map(|word| {
+            let (first, rest) = word.split_at(1);
+            first.to_uppercase() + rest
+        });
+        let name: String = words.collect();
+        if self.dice.once_in(3) {
+            return format!("{:?}", kind.name);
+        }
+        let mut fields = vec![];
+        for own in &kind.attributes {
+            let attribute = &schema.attributes[usize::from(own.column)];
+            let is_place = usize::from(own.column) < schema.world.size.len();
+            if !is_place && fields.len() < 8 && self.dice.once_in(2) {
+                // Not every kind has every symbol, so a run is to decide.
+                let value = match type_of(attribute.ty) {
+                    Symbol => format!("{}.{}", self.entity(), attribute.name),
+                    ty => self.value(ty, 2),
+                };
+                fields.push(format!("{}: {value}", attribute.name));
+            }
+        }
+        if self.dice.once_in(2) {
+            fields.reverse();
+        }
+        format!("{name} {{ {} }}", fields.join(", "))
     }
 
     fn leave(&mut self) -> String {

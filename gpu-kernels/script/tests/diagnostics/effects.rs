@@ -49,6 +49,31 @@ fn test(me: Entity, n: i32) {
     despawn(3);
     let a = after(1, later(me, 3));
 }
+//- values of newborns
+#[command(clients)]
+fn test(me: Entity, n: i32) {
+    spawn(Itme { ripe: true }, me);
+    spawn(Wolf {}, me);
+    spawn(item { ripe: true }, me);
+    spawn(items::Item { ripe: true }, me);
+    spawn(Item { rip: true }, me);
+    spawn(Item { hp: 3 }, me);
+    spawn(Item { ripe: 3 }, me);
+    spawn(Item { owner: n }, me);
+    spawn(Item { ripe: true, ripe: false }, me);
+    spawn(Item { ripe: true, ..n }, me);
+    spawn(Item { position: me.position }, me);
+    spawn(Item { x: 3.0 }, me);
+    spawn(Item { kind: "player" }, me);
+    spawn(Item { 0: true }, me);
+    spawn(Item { ripe }, me);
+    spawn(Item { ripe: true });
+    spawn(Item, me);
+    spawn(Player { team: "green" }, me);
+    spawn(Player { hp: 1.5 }, me);
+    spawn(Player { hp: 1, gold: 1, best: 1, least: 1, shield: 1, wood: 1, score: 1, speed: 1, alert: true }, me);
+    let a = Item { ripe: true };
+}
 //- notifications
 struct Hug { by: Entity, times: i32 }
 #[command(clients)]

@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 
 use device::cpu::{Workers, ranges};
+use shared::world::command::COMMAND_WORDS_MAX;
+use shared::world::given::{birth, columns, is_values};
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, NotificationKind, Occasion, Slot, Tick};
 
@@ -26,17 +28,20 @@ pub fn run<'a>(
     workers: &Workers,
     state: &mut State,
     catalog: &Catalog,
-    commands: impl Iterator<Item = (&'a Command, &'a [i32])>,
+    commands: impl Iterator<Item = (u32, &'a Command, &'a [i32])>,
     merge: &mut Merge,
     mut motion: Option<&mut Motion>,
     actor: impl Fn(usize) -> EntityId,
     output: &mut TickOutput,
 ) {
-    for (command, words) in commands {
+    let mut given = Given::default();
+    for (place, command, words) in commands {
         // An entity born in this tick can't die in it: such a command is stale.
         if command.kind == CommandKind::DESPAWN.id() {
             death(state, command.entity, SlotState::Resting, merge, output);
-        } else if let Some(newborn) = spawn(state, catalog, words, output) {
+        } else if is_values(words[0]) && words.len() == COMMAND_WORDS_MAX {
+            given.add(place, words);
+        } else if let Some(newborn) = spawn(state, catalog, words, given.before(place), output) {
             newborn.bear(state, catalog, merge, motion.as_deref_mut(), output);
         }
     }
@@ -177,6 +182,7 @@ fn respawn(
             token: POPULATION_TOKEN,
             joins: false,
             values: &place,
+            given: &[],
         };
         birth.bear(state, catalog, merge, motion.as_deref_mut(), output);
     }
@@ -188,11 +194,13 @@ fn spawn<'a>(
     state: &mut State,
     catalog: &Catalog,
     words: &'a [i32],
+    given: &'a [&'a [i32]],
     output: &mut TickOutput,
 ) -> Option<Newborn<'a>> {
-    let (kind, token, values) = (words[0], words[1] as u32, &words[2..]);
+    let (token, values) = (words[1] as u32, &words[2..]);
     let (token, joins) = token_of(token);
-    let Some(kind) = u16::try_from(kind).ok().filter(|&k| catalog.is_born(k)) else {
+    let is_birth = |&(kind, _): &_| catalog.is_born(kind) && catalog.is_birth(words.len());
+    let Some((kind, commands)) = birth(words[0]).filter(is_birth) else {
         refuse(&mut output.counts);
         return None;
     };
@@ -211,7 +219,35 @@ fn spawn<'a>(
         token,
         joins,
         values,
+        given: &given[given.len().saturating_sub(commands)..],
     })
+}
+
+/// The commands with values for a birth that come one after another.
+#[derive(Default)]
+struct Given<'a> {
+    /// The words of each.
+    commands: Vec<&'a [i32]>,
+    /// The place of the command after the last.
+    next: u32,
+}
+
+impl<'a> Given<'a> {
+    fn add(&mut self, place: u32, words: &'a [i32]) {
+        if place != self.next {
+            self.commands.clear();
+        }
+        self.commands.push(words);
+        self.next = place + 1;
+    }
+
+    /// Those right before a place.
+    fn before(&self, place: u32) -> &[&'a [i32]] {
+        match place == self.next {
+            true => &self.commands,
+            false => &[],
+        }
+    }
 }
 
 /// An entity that is to be born.
@@ -223,6 +259,9 @@ struct Newborn<'a> {
     joins: bool,
     /// Its place, or all its columns; those that it leaves out are chosen.
     values: &'a [i32],
+    /// The words of commands with further values of columns. Where several name a column, the
+    /// first command counts, and in it the last value.
+    given: &'a [&'a [i32]],
 }
 
 impl Newborn<'_> {
@@ -241,6 +280,7 @@ impl Newborn<'_> {
             token,
             joins,
             values,
+            given,
         } = self;
         let generation = state.slots.generations()[slot.index()].wrapping_add(1);
         let entity = EntityId { slot, generation };
@@ -271,6 +311,15 @@ impl Newborn<'_> {
         }
         for initial in catalog.initials(kind).iter().filter(|_| !is_whole) {
             row[usize::from(initial.column)] = initial.choice.draw(turn, &mut random);
+        }
+        for words in given.iter().rev() {
+            for (column, &value) in columns(words[0]).into_iter().zip(&words[1..]) {
+                let column = usize::from(column);
+                if (catalog.dimensions()..row.len()).contains(&column) {
+                    let (min, max) = catalog.bounds(kind)[column];
+                    row[column] = value.clamp(min, max);
+                }
+            }
         }
         output.birth_rows.extend_from_slice(row);
         state.change_slot(slot, SlotState::Live, kind, generation);

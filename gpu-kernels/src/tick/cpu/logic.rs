@@ -476,13 +476,13 @@ impl Updates {
         }
     }
 
-    /// The tick's births and deaths among its commands, in order, each with its words.
+    /// The tick's births and deaths among its commands, in order, each with its place and words.
     pub fn lives<'a>(
         &'a self,
         commands: TickCommands<'a>,
-    ) -> impl Iterator<Item = (&'a Command, &'a [i32])> {
+    ) -> impl Iterator<Item = (u32, &'a Command, &'a [i32])> {
         let places = self.parts.iter().flat_map(|part| &part.lives);
-        places.map(move |&n| (commands.get(n as usize), commands.words(n as usize)))
+        places.map(move |&n| (n, commands.get(n as usize), commands.words(n as usize)))
     }
 }
 

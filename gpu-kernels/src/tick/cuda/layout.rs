@@ -708,6 +708,8 @@ pub enum Verdict {
     Idle,
     Refused,
     Moved,
+    /// It has values for the birth after it.
+    Values,
 }
 
 /// If so many atomic commands can run at first, each thread takes one: with fewer, the other threads

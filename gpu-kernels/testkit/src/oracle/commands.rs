@@ -1,6 +1,6 @@
 //! The commands that run, and the updates of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use gpu_kernels::{Frame, SlotState};
 use script::arith::Random;
@@ -30,6 +30,13 @@ pub struct Command {
     pub words: Vec<i32>,
     /// Its place in the frame; `None`: a rule or a timer gives it.
     pub place: Option<usize>,
+}
+
+impl Command {
+    /// Whether it is a birth's, and has values for it only.
+    pub fn has_values(&self) -> bool {
+        self.kind == SPAWN && self.words.first().is_some_and(|&word| word < 0)
+    }
 }
 
 /// The delay in ticks, and the command.
@@ -89,6 +96,31 @@ impl Oracle {
         commands
     }
 
+    /// The columns that each birth is given by the commands right before it, with their values.
+    pub(super) fn given(&self, commands: &[Command]) -> VecDeque<BTreeMap<usize, i32>> {
+        let mut all = VecDeque::new();
+        for (place, birth) in commands.iter().enumerate() {
+            let is_birth = birth.kind == SPAWN && !birth.has_values();
+            if !is_birth || !self.is_well_formed(birth) {
+                continue;
+            }
+            let mut given = BTreeMap::new();
+            let most = birth.words[0] / 65_536;
+            for command in commands[..place].iter().rev().take(most as usize) {
+                if !command.has_values() || !self.is_well_formed(command) {
+                    break;
+                }
+                let mut columns = command.words[0] as u32 - (1 << 31);
+                for &value in &command.words[1..] {
+                    given.insert(columns as usize % 128, value);
+                    columns /= 128;
+                }
+            }
+            all.push_back(given);
+        }
+        all
+    }
+
     /// The commands that are neither malformed nor stale, and those of them that are atomic;
     /// counts the others.
     pub(super) fn runnable(
@@ -143,12 +175,16 @@ impl Oracle {
             return words == script.schema.words.len();
         }
         match command.kind {
+            SPAWN if command.has_values() => words == 5,
             SPAWN => {
                 let columns = self.config.schema.attributes.len();
-                [2, 2 + axes, 2 + columns].contains(&words)
-                    && command.words[0] >= 0
-                    && (command.words[0] as usize) < self.config.schema.kinds.len()
-                    && self.config.schema.world_kind.map(i32::from) != Some(command.words[0])
+                let is_birth = [2, 2 + axes, 2 + columns].contains(&words);
+                // The upper half counts commands with values.
+                let kind = command.words.first().map_or(0, |word| word % 65_536);
+                is_birth
+                    && command.words[0] / 65_536 <= 2
+                    && (kind as usize) < self.config.schema.kinds.len()
+                    && self.config.schema.world_kind.map(i32::from) != Some(kind)
             }
             DESPAWN | ROAM => words == 0,
             MOVE => words == axes,

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use gpu_kernels::{Backend, CpuBackend, Frame, TimedCommand};
+use shared::world::given;
 use shared::{CommandKind, EntityId, Tick};
 use world_file::Reader;
 
@@ -287,10 +288,27 @@ fn waiting_commands_run_as_what_they_were() {
     let number = |world: &WorldConfig, name: &str| world.schema.command_named(name).unwrap().kind;
     let blue = symbol(&world_before, "blue");
     let player = EntityId::new(0, 1);
+    let column = |name: &str| world_before.schema.column(name).unwrap() as u16;
+    let columns = [
+        column("hp"),
+        column("team"),
+        given::NO_COLUMN,
+        given::NO_COLUMN,
+    ];
     let waiting = [
         (number(&world_before, "grow"), player, vec![-20]),
         (number(&world_before, "paint"), player, vec![blue]),
         (CommandKind::SPAWN, EntityId::NONE, vec![1, 77]),
+        (
+            CommandKind::SPAWN,
+            EntityId::NONE,
+            vec![given::values_word(columns), 55, blue, 0, 0],
+        ),
+        (
+            CommandKind::SPAWN,
+            EntityId::NONE,
+            vec![given::birth_word(0, 1), -1],
+        ),
         (CommandKind::DESPAWN, EntityId::new(1, 1), vec![]),
     ];
     for (sequence, (kind, entity, words)) in (0..).zip(&waiting) {
@@ -298,7 +316,7 @@ fn waiting_commands_run_as_what_they_were() {
         command.sequence = sequence;
         body.snapshot.timed.push(command);
     }
-    body.snapshot.next_sequence = 4;
+    body.snapshot.next_sequence = 6;
     // Another command comes first, so all numbers are others.
     let scripts = format!("#[command(clients)]\nfn aim(me: Entity) {{ me.hp += 1; }}\n{SCRIPTS}");
     let kinds = format!("[[kind]]\nname = 'altar'\n{KINDS}")
@@ -319,6 +337,9 @@ fn waiting_commands_run_as_what_they_were() {
         (end.snapshot.states[3], end.snapshot.kinds[3]),
         (SlotState::Live, item)
     );
+    // The values of a birth are those of the same attributes.
+    assert_eq!(get(&end, 4, "hp"), 55);
+    assert_eq!(get(&end, 4, "team"), symbol(&given, "blue"));
     // Without its command, a command can't wait.
     let end = body_with(&end, &given);
     let fewer = world(

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use gpu_kernels::{DeferredCommand, Snapshot, TimedCommand};
+use shared::world::given;
 use shared::{CommandKind, Tick};
 
 use super::changes::{Changes, counted};
@@ -72,10 +73,14 @@ fn translate(names: &Names<'_>, kept: &TimedCommand) -> Result<TimedCommand, Str
         let Some(word) = words.first_mut() else {
             return Err("spawn has no kind".to_owned());
         };
-        let old = u16::try_from(*word).ok();
-        let kind = old.and_then(|old| names.kind(old));
-        *word = match kind {
-            Some(kind) => i32::from(kind),
+        if given::is_values(*word) {
+            translate_values(names, words);
+            return Ok(command);
+        }
+        let born = given::birth(*word);
+        let born = born.and_then(|(old, commands)| Some((names.kind(old)?, commands)));
+        *word = match born {
+            Some((kind, commands)) => given::birth_word(kind, commands),
             None => return Err("the kind to be born is gone".to_owned()),
         };
         return Ok(command);
@@ -89,4 +94,25 @@ fn translate(names: &Names<'_>, kept: &TimedCommand) -> Result<TimedCommand, Str
         }
     }
     Ok(command)
+}
+
+/// The values that a birth is to be given. Of those that are gone, the new file says what they are.
+fn translate_values(names: &Names<'_>, words: &mut [i32]) {
+    let Some((word, values)) = words.split_first_mut() else {
+        return;
+    };
+    let mut columns = given::columns(*word);
+    for (column, value) in columns.iter_mut().zip(values) {
+        let mut all = 0..names.given.schema.attributes.len();
+        let new = all.find_map(|new| {
+            let source = names.source(new)?;
+            let is_it = source.column == usize::from(*column);
+            is_it.then_some((new, names.value(source, *value)?))
+        });
+        (*column, *value) = match new {
+            Some((new, value)) => (new as u16, value),
+            None => (given::NO_COLUMN, 0),
+        };
+    }
+    *word = given::values_word(columns);
 }

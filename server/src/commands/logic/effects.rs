@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use script::Command;
 use script::interpreter::{Effects, Outgoing, World};
+use shared::world::given;
 use shared::{
     AttributeType, AttributeValue, CommandKind, EntityId, Fixed, MergeRule, NotificationKind, Slot,
     WorldConfig,
@@ -118,7 +119,13 @@ impl CommandEffects {
         let updates = self.updates.iter();
         let updates =
             updates.map(|(&(slot, column), values)| change(still, Slot(slot), column, values));
-        let later = self.later.iter().map(|(ticks, by, kind, words)| {
+        let mut values = vec![];
+        let later = self.later.iter().filter_map(|(ticks, by, kind, words)| {
+            let unit = if *ticks == 1 { "tick" } else { "ticks" };
+            if *kind == CommandKind::SPAWN.id() {
+                let birth = birth(still, &mut values, words)?;
+                return Some(format!("in {ticks} {unit}: {birth}"));
+            }
             let command = still.config.schema.command(CommandKind(*kind));
             let (name, words) = match command {
                 Some(c) => {
@@ -128,8 +135,7 @@ impl CommandEffects {
                 None => ("a command that the world lacks", String::new()),
             };
             let by = entity(still, *by);
-            let unit = if *ticks == 1 { "tick" } else { "ticks" };
-            format!("in {ticks} {unit}: {name}({words}) by {by}")
+            Some(format!("in {ticks} {unit}: {name}({words}) by {by}"))
         });
         let notifications = self.notifications.iter().map(|n| n.line(still));
         let written = self.written.iter();
@@ -168,6 +174,33 @@ impl Notified {
         };
         format!("tells {name} {{{fields}}}{about} to {to}")
     }
+}
+
+/// `spawn(pile { holds: "gold" }, (10, 12))`; `None`: its values, which wait for it in `values`.
+fn birth(still: &Still, values: &mut Vec<(u16, i32)>, words: &[i32]) -> Option<String> {
+    let schema = &still.config.schema;
+    let (&word, rest) = words.split_first()?;
+    if given::is_values(word) {
+        values.extend(given::columns(word).into_iter().zip(rest.iter().copied()));
+        return None;
+    }
+    let kind = given::birth(word).and_then(|(kind, _)| schema.kinds.get(usize::from(kind)));
+    let kind = kind.map_or("a kind that the world lacks", |kind| &kind.name);
+    let mut at = [0; 3];
+    for (axis, &word) in at.iter_mut().zip(rest.iter().skip(1)) {
+        *axis = word;
+    }
+    let at = place(still, at);
+    let given = values.drain(..).filter_map(|(column, raw)| {
+        let attribute = schema.attributes.get(usize::from(column))?;
+        let value = value(still, attribute.ty, raw);
+        Some(format!("{}: {value}", attribute.name))
+    });
+    let given: Vec<String> = given.collect();
+    Some(match given.is_empty() {
+        true => format!("spawn({kind}, {at})"),
+        false => format!("spawn({kind} {{ {} }}, {at})", given.join(", ")),
+    })
 }
 
 fn named_words<'a>(

@@ -7,6 +7,7 @@ use script::ptx::layout::NOWHERE;
 use shared::world::attribute::MergeRule;
 use shared::world::command::COMMANDS_MAX;
 use shared::world::course::VELOCITY_MAX;
+use shared::world::given::{COLUMN_BITS, GIVEN_COMMANDS_MAX};
 use shared::world::spawn::SPAWN_TRIES;
 use shared::{CommandKind, NotificationKind, Refusal};
 
@@ -48,6 +49,8 @@ pub fn header() -> String {
         .constant("ON_BORDER", ON_BORDER)
         .constant("BEGINS", BEGINS)
         .constant("SPAWN_TRIES", SPAWN_TRIES)
+        .constant("GIVEN_COMMANDS_MAX", GIVEN_COMMANDS_MAX as u32)
+        .constant("COLUMN_BITS", COLUMN_BITS)
         .constant("ATOMIC_KEYS", KEYS_MAX as u32)
         .constant("ATOMIC_EFFECTS", EFFECTS_MAX as u32)
         .constant("ATOMIC_THREADS_MIN", ATOMIC_THREADS_MIN);
@@ -126,6 +129,7 @@ fn enumerations(header: Header) -> Header {
                     ("idle", Verdict::Idle as u32),
                     ("refused", Verdict::Refused as u32),
                     ("moved", Verdict::Moved as u32),
+                    ("values", Verdict::Values as u32),
                 ],
             ),
         )
