@@ -2,6 +2,7 @@
 
 use client_core::Outline;
 use script::logic::Logic;
+use shared::world::collection::declared_name;
 use shared::world::command::SEEN;
 use shared::world::schema::KindAttribute;
 use shared::{AttributeType, AttributeValue, Audience, Schema, WorldConfig};
@@ -95,7 +96,8 @@ impl World {
                 .filter_map(|own| {
                     let symbols = config.symbols.of(number, own.column);
                     let mut attribute = attribute(&schema, own, symbols)?;
-                    let comment = comments.attribute(&kind.name, &attribute.name);
+                    let comment =
+                        comments.attribute(&kind.name, declared_name(&attribute.name));
                     attribute.doc = sentences(&[comment, &attribute.doc]);
                     Some(attribute)
                 })

@@ -194,9 +194,15 @@ fn sources(code: &Code, operand: Operand) -> Option<Vec<Source>> {
                 Inst::Copy(_, from) => open.push(from),
                 Inst::Word(_, word) => found.push(Source::Word(word)),
                 Inst::Reference(_, Operand::Const(NOBODY))
-                | Inst::Read(_, Operand::Const(NOBODY), _) => found.push(Source::Nobody),
+                | Inst::Read(_, Operand::Const(NOBODY), _)
+                | Inst::ReadAt(_, Operand::Const(NOBODY), ..) => found.push(Source::Nobody),
                 Inst::Reference(_, Operand::Reg(of)) => found.push(Source::Entity(of)),
                 Inst::Read(_, Operand::Reg(of), column) => found.push(Source::Read(of, column)),
+                // Any of them may be the one.
+                Inst::ReadAt(_, Operand::Reg(of), first, index) => {
+                    let columns = first..first + index.len;
+                    found.extend(columns.map(|column| Source::Read(of, column)));
+                }
                 // -1 where the kind lacks the attribute.
                 Inst::Binary(_, Binary::Or, value, Operand::Reg(lacks)) if is_lack(code, lacks) => {
                     open.push(value);
@@ -243,8 +249,8 @@ fn used(code: &Code) -> Vec<bool> {
 /// The register of the entity of which an instruction reads or writes an attribute.
 fn touched(inst: &Inst) -> Option<Reg> {
     let slot = match inst {
-        Inst::Read(_, slot, _) => *slot,
-        Inst::Write(write) => write.slot,
+        Inst::Read(_, slot, _) | Inst::ReadAt(_, slot, ..) => *slot,
+        Inst::Write(write) | Inst::WriteAt(write, _) => write.slot,
         _ => return None,
     };
     match slot {

@@ -4,6 +4,7 @@ use proc_macro2::Span;
 use shared::CommandKind;
 use syn::spanned::Spanned;
 
+use super::collection::Place;
 use super::sites::{TestStep, What};
 use super::{Checked, Lower};
 use crate::ir::{Inst, Operand};
@@ -149,19 +150,25 @@ impl<'a> Lower<'a> {
     pub(super) fn test_update(
         &mut self,
         slot: Operand,
-        column: u16,
+        place: Place,
         (old, op, from): (Value, Option<&'a syn::BinOp>, &'a syn::Expr),
         span: Span,
     ) -> Checked<()> {
         let value = self.assigned(old, op, from)?;
         let mut words = vec![];
         self.words(value, &mut words);
+        let over = self.label();
+        if let Some(is_in) = place.is_in {
+            self.emit(Inst::JumpUnless(is_in, over));
+        }
         let step = TestStep::Set {
             slot,
-            column,
+            column: place.column,
+            index: place.index,
             words,
         };
         self.test_step(span, step);
+        self.place(over);
         Ok(())
     }
 }
