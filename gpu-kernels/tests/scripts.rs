@@ -219,6 +219,6 @@ attributes = [
 ]
 [[kind]]
 name = "other"
-attributes = [{ name = "item", type = "symbol", symbols = ["coal", "oak"], audience = "state" }]
+attributes = [{ name = "item", type = "symbol", symbols = ["coal", "iron", "oak"], audience = "state" }]
 "#,
 ];

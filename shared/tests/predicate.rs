@@ -55,11 +55,29 @@ fn names_have_an_index_or_a_key() {
     }
     assert!(parse("slot[12]>5").unwrap() != parse("slot[0]>5").unwrap());
     let unknown = |text: &str| parse(text).unwrap_err().to_string();
-    assert!(unknown("slot[3] > 5").contains("`slot[3]`"), "{}", unknown("slot[3] > 5"));
-    for text in ["slot > 5", "slot[ > 5", "slot[] > 5", "slot[x] > 5", "slot[0 > 5", "[0] > 5"] {
+    assert!(
+        unknown("slot[3] > 5").contains("`slot[3]`"),
+        "{}",
+        unknown("slot[3] > 5")
+    );
+    for text in [
+        "slot > 5",
+        "slot[ > 5",
+        "slot[] > 5",
+        "slot[x] > 5",
+        "slot[0 > 5",
+        "[0] > 5",
+    ] {
         assert!(parse(text).is_err(), "{text}");
     }
-    for name in ["[0]", "slot[0", "slot[]", "slot[a]", "slot[0]x", "slot[0][1]"] {
+    for name in [
+        "[0]",
+        "slot[0",
+        "slot[]",
+        "slot[a]",
+        "slot[0]x",
+        "slot[0][1]",
+    ] {
         let declared = vocabulary.declare(name, ValueType::Integer);
         assert_eq!(declared, Err(NameError::Invalid(name.to_owned())));
     }

@@ -214,15 +214,36 @@ fn sources(code: &Code, operand: Operand) -> Option<Vec<Source>> {
     Some(found)
 }
 
-/// Whether a register is only set to -1 where a kind lacks an attribute, and to 0 elsewhere.
+/// Whether a register is only set to -1 where a kind lacks an attribute or an index is none, and to 0
+/// elsewhere.
 fn is_lack(code: &Code, reg: Reg) -> bool {
-    let is_has = |of: Reg| all_set(code, of, |inst| matches!(inst, Inst::Has(..)));
     all_set(
         code,
         reg,
-        |inst| matches!(*inst, Inst::Binary(_, Binary::Sub, Operand::Reg(has), Operand::Const(1)) if is_has(has)),
+        |inst| matches!(*inst, Inst::Binary(_, Binary::Sub, Operand::Reg(has), Operand::Const(1)) if is_truth(code, has, &mut { TRUTHS_MAX })),
     )
 }
+
+/// Whether a register is only set to 0 and 1, by comparisons and what joins them: so many at most.
+fn is_truth(code: &Code, reg: Reg, left: &mut u32) -> bool {
+    *left = left.saturating_sub(1);
+    let mut is = *left > 0;
+    for inst in code.insts.iter().filter(|inst| inst.sets() == Some(reg)) {
+        is = is
+            && match *inst {
+                Inst::Has(..) => true,
+                Inst::Binary(_, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le, ..) => true,
+                Inst::Binary(_, Binary::And | Binary::Or, Operand::Reg(a), Operand::Reg(b)) => {
+                    is_truth(code, a, left) && is_truth(code, b, left)
+                }
+                _ => false,
+            };
+    }
+    is
+}
+
+/// Enough for a map with as many keys as there are columns.
+const TRUTHS_MAX: u32 = 512;
 
 fn all_set(code: &Code, reg: Reg, is: impl Fn(&Inst) -> bool) -> bool {
     let mut setters = code.insts.iter().filter(|inst| inst.sets() == Some(reg));

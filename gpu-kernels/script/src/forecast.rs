@@ -157,8 +157,7 @@ mod foresee {
                 let senders = command.schema.senders;
                 command.schema.has_actor && (senders.clients || is_own_rule(command.schema.kind))
             });
-            let foreseen =
-                given.filter(|c| is_foreseeable(&c.code, is_hidden) && is_sent(&c.code));
+            let foreseen = given.filter(|c| is_foreseeable(&c.code, is_hidden) && is_sent(&c.code));
             let commands: Vec<Foreseen> = foreseen
                 .map(|command| Foreseen {
                     kind: command.schema.kind,
@@ -216,7 +215,12 @@ mod foresee {
             let end = insts.len() as Target + 4 * len - 2;
             for place in 0..len - 1 {
                 let here = insts.len() as Target;
-                let more = Inst::Binary(is_beyond, Binary::Le, (place as i32 + 1).into(), index.place);
+                let more = Inst::Binary(
+                    is_beyond,
+                    Binary::Le,
+                    (place as i32 + 1).into(),
+                    index.place,
+                );
                 insts.push((more, true));
                 insts.push((Inst::JumpIf(is_beyond.into(), here + 4), true));
                 insts.push((one(place as u16), true));

@@ -7,8 +7,8 @@ use shared::{EntityId, EntityRef, Slot, Tick};
 
 use crate::arith::{self, Random};
 use crate::ir::{
-    Budget, Code, EFFECTS_MAX, Index, Inst, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, NOBODY, Operand, Point, Reg,
-    TIMED_WORDS_MAX, WRITES_MAX, Write,
+    Budget, Code, EFFECTS_MAX, Index, Inst, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, NOBODY, Operand,
+    Point, Reg, TIMED_WORDS_MAX, WRITES_MAX, Write,
 };
 
 /// The world at the start of the tick.

@@ -241,7 +241,8 @@ impl<H: Host> Watch<'_, H> {
                 };
                 for (i, &value) in (0..).zip(words) {
                     let value = word(value, registers);
-                    self.host.set(Slot(slot.cast_unsigned()), first + i, value)?;
+                    self.host
+                        .set(Slot(slot.cast_unsigned()), first + i, value)?;
                 }
                 Ok(())
             }

@@ -96,7 +96,11 @@ fn an_element_is_read_by_its_index_and_one_that_is_not_there_is_0() {
         ("(me.friend[n] == none) as i32", 0, (1, false)),
         ("(me.worn[n] == \"silk\") as i32", 1, (1, false)),
         ("(me.worn[n] == me.item) as i32", 7, (0, true)),
-        ("has(me.slot) as i32 * 2 + has(rock.bag) as i32", 0, (2, false)),
+        (
+            "has(me.slot) as i32 * 2 + has(rock.bag) as i32",
+            0,
+            (2, false),
+        ),
     ] {
         assert_eq!(value(expression, n), expected, "{expression} with {n}");
     }
@@ -109,7 +113,10 @@ fn a_value_of_a_map_is_read_by_its_key() {
         ("me.bag[me.item]", (7, false)),
         ("me.bag[me.worn[n]]", (0, true)),
         ("me.bag[rock.item]", (0, true)),
-        ("if me.item == \"ore\" { me.bag[me.item] } else { 1 }", (7, false)),
+        (
+            "if me.item == \"ore\" { me.bag[me.item] } else { 1 }",
+            (7, false),
+        ),
     ] {
         assert_eq!(value(expression, 0), expected, "{expression}");
     }
@@ -123,7 +130,11 @@ fn changes_go_to_the_element_that_is_meant_and_to_no_other() {
         ("me.slot[n] -= 5;", 0, (one("0.slot[0]: -5"), false)),
         ("me.slot[n] += 5;", 4, (vec![], true)),
         ("me.slot[3] -= n;", 7, (one("0.slot[3]: -7"), false)),
-        ("other.bag[\"stone\"] += n;", 2, (one("1.bag.stone: 2"), false)),
+        (
+            "other.bag[\"stone\"] += n;",
+            2,
+            (one("1.bag.stone: 2"), false),
+        ),
         ("me.bag[me.item] -= 1;", 0, (one("0.bag.ore: -1"), false)),
         ("me.bag[me.worn[0]] -= 1;", 0, (vec![], true)),
         ("rock.slot[n] += 5;", 1, (vec![], false)),
@@ -133,7 +144,12 @@ fn changes_go_to_the_element_that_is_meant_and_to_no_other() {
         assert_eq!(updates(body, n), expected, "{body} with {n}");
     }
     let body = "for i in 0..me.slot.len() { me.slot[i] += i; }";
-    let all = ["0.slot[0]: 0", "0.slot[1]: 1", "0.slot[2]: 2", "0.slot[3]: 3"];
+    let all = [
+        "0.slot[0]: 0",
+        "0.slot[1]: 1",
+        "0.slot[2]: 2",
+        "0.slot[3]: 3",
+    ];
     assert_eq!(updates(body, 0), (all.map(str::to_owned).to_vec(), false));
     let body = "let mut i = 0; while i < 9 && me.slot[i] != n { i += 1; } me.hp += i;";
     assert_eq!(updates(body, 30), (one("0.hp: 2"), false));
@@ -155,8 +171,14 @@ fn an_atomic_command_sees_what_it_wrote_and_is_clamped_to_the_bounds_of_the_elem
     let expected = two("0.slot[1]: 17", "1.slot[1]: 34");
     assert_eq!(writes(body, 1), (expected, false));
     let body = "me.bag[me.item] -= 9; me.slot[n] += 90;";
-    assert_eq!(writes(body, 0), (two("0.bag.ore: 0", "0.slot[0]: 99"), false));
-    assert_eq!(writes("me.slot[n] = 1; me.best[n - 4].max(2);", 4), (vec!["0.best[0]: 8".to_owned()], true));
+    assert_eq!(
+        writes(body, 0),
+        (two("0.bag.ore: 0", "0.slot[0]: 99"), false)
+    );
+    assert_eq!(
+        writes("me.slot[n] = 1; me.best[n - 4].max(2);", 4),
+        (vec!["0.best[0]: 8".to_owned()], true)
+    );
 }
 
 #[test]
@@ -188,25 +210,80 @@ fn a_parameter_takes_the_keys_of_a_map() {
 #[test]
 fn mistakes_say_what_was_expected() {
     for (body, message, more) in [
-        ("me.hp += me.slot[4];", "`slot` has 4 elements", "expected 0 to 3, found 4"),
-        ("me.slot[-1] += 1;", "`slot` has 4 elements", "expected 0 to 3, found -1"),
-        ("me.bag[\"wod\"] -= 1;", "`bag` has no key \"wod\"", "did you mean \"wood\"?"),
-        ("me.bag[\"q\"] -= 1;", "`bag` has no key \"q\"", "expected one of `ore`, `stone`, `wood`"),
-        ("me.bag[n] -= 1;", "`bag` is a map", "expected a key, as a symbol, found `i32`"),
-        ("me.slot[me.item] -= 1;", "the types differ", "expected `i32`"),
-        ("me.slot += 1;", "`slot` is an array", "expected one of its values, as `slot[0]`"),
-        ("me.hp += me.bag.wood;", "`bag` is a map", "as `bag[\"ore\"]`"),
-        ("me.hp[0] += 1;", "`hp` is one value", "expected it without an index"),
-        ("me.slto[0] += 1;", "no attribute `slto`", "did you mean `slot`?"),
-        ("me.slot[n] = 1;", "`slot[n]` merges by `sum`", "`me.slot[n] += …`"),
+        (
+            "me.hp += me.slot[4];",
+            "`slot` has 4 elements",
+            "expected 0 to 3, found 4",
+        ),
+        (
+            "me.slot[-1] += 1;",
+            "`slot` has 4 elements",
+            "expected 0 to 3, found -1",
+        ),
+        (
+            "me.bag[\"wod\"] -= 1;",
+            "`bag` has no key \"wod\"",
+            "did you mean \"wood\"?",
+        ),
+        (
+            "me.bag[\"q\"] -= 1;",
+            "`bag` has no key \"q\"",
+            "expected one of `ore`, `stone`, `wood`",
+        ),
+        (
+            "me.bag[n] -= 1;",
+            "`bag` is a map",
+            "expected a key, as a symbol, found `i32`",
+        ),
+        (
+            "me.slot[me.item] -= 1;",
+            "the types differ",
+            "expected `i32`",
+        ),
+        (
+            "me.slot += 1;",
+            "`slot` is an array",
+            "expected one of its values, as `slot[0]`",
+        ),
+        (
+            "me.hp += me.bag.wood;",
+            "`bag` is a map",
+            "as `bag[\"ore\"]`",
+        ),
+        (
+            "me.hp[0] += 1;",
+            "`hp` is one value",
+            "expected it without an index",
+        ),
+        (
+            "me.slto[0] += 1;",
+            "no attribute `slto`",
+            "did you mean `slot`?",
+        ),
+        (
+            "me.slot[n] = 1;",
+            "`slot[n]` merges by `sum`",
+            "`me.slot[n] += …`",
+        ),
         ("me.slot[n];", "this has no effect", ""),
         ("n[0] += 1;", "this has no index", "as in `me.slot[0]`"),
-        ("me.hp += me.slot.len(1);", "`len` takes no argument", "found 1"),
-        ("let what: Symbol<slot> = me.item;", "`slot` is not of type symbol", "`bag`"),
+        (
+            "me.hp += me.slot.len(1);",
+            "`len` takes no argument",
+            "found 1",
+        ),
+        (
+            "let what: Symbol<slot> = me.item;",
+            "`slot` is not of type symbol",
+            "`bag`",
+        ),
     ] {
         let text = format!("#[command(clients)] fn test(me: Entity, n: i32) {{ {body} }}");
         let drawn = compiled(&text).expect_err(body);
-        assert!(drawn.contains(message) && drawn.contains(more), "{body}\n{drawn}");
+        assert!(
+            drawn.contains(message) && drawn.contains(more),
+            "{body}\n{drawn}"
+        );
     }
 }
 
@@ -228,7 +305,10 @@ fn only_the_same_element_counts_as_read_after_it_was_written() {
     assert_eq!(warnings("me.slot[n] += 1; me.hp += me.slot[n];"), 1);
     assert_eq!(warnings("me.slot[n] += 1; me.hp += me.slot[n + 1];"), 0);
     assert_eq!(warnings("me.slot[0] += 1; me.hp += me.slot[1];"), 0);
-    assert_eq!(warnings("for i in 0..4 { me.hp += me.slot[i]; me.slot[i] += 1; }"), 0);
+    assert_eq!(
+        warnings("for i in 0..4 { me.hp += me.slot[i]; me.slot[i] += 1; }"),
+        0
+    );
 }
 
 /// Clients of before know no instruction with an index.

@@ -65,7 +65,7 @@ attributes = [
 ]
 [[kind]]
 name = "other"
-attributes = [{ name = "item", type = "symbol", symbols = ["coal", "oak"], audience = "state" }]
+attributes = [{ name = "item", type = "symbol", symbols = ["coal", "iron", "oak"], audience = "state" }]
 "#;
 
 /// Compiling them bounds the test.

@@ -183,7 +183,10 @@ pub fn hooks(dice: &mut Dice, config: &WorldConfig) -> Option<Text> {
             let by = dice.pick(&["1", "-3", "-60"]);
             body += &match numbers.is_empty() {
                 true => format!("    {who}.x += {by} as Fixed;\n"),
-                false => format!("    {who}.{} += {by};\n", numbers[dice.below(numbers.len())]),
+                false => format!(
+                    "    {who}.{} += {by};\n",
+                    numbers[dice.below(numbers.len())]
+                ),
             };
         }
         text += &format!("{clauses}fn hook_{number}(me: Entity{parameter}) {{\n{body}}}\n");

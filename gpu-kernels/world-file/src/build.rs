@@ -18,8 +18,8 @@ use super::compile::{self, Declared};
 use super::logic::{self, Texts};
 use super::ranges::Ranges;
 use super::{
-    collections, commands, engine, initial, interest, kinds, limits, motion, raw, regions, remarks, spawn,
-    wire_step, zones,
+    collections, commands, engine, initial, interest, kinds, limits, motion, raw, regions, remarks,
+    spawn, wire_step, zones,
 };
 
 /// A world without problems.

@@ -211,10 +211,7 @@ pub(super) fn check_persists(schema: &Schema, persists: &[u16]) -> Result<(), Pr
         .map(|&column| &schema.attributes[usize::from(column)])
     {
         let name = &attribute.name;
-        if schema
-            .command_named(&persist_command(name))
-            .is_none()
-        {
+        if schema.command_named(&persist_command(name)).is_none() {
             let key = format!("kind.attributes.{name}.persist");
             return problem(key, UNWRITABLE);
         }

@@ -8,8 +8,8 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use super::check::{Problem, Problems};
 use super::lines::Lines;
 use super::mend::{Mended, drop_around, drop_item, is_date, stand_in};
-use super::{collections, raw};
 use super::shape::{Format, plain, unknown_key};
+use super::{collections, raw};
 
 /// The keys with their types, and the problems of those that have another one. Such a key
 /// has its default; an item of a list that lacks a key is left out.

@@ -12,7 +12,9 @@ fn parsed(attributes: &str) -> shared::WorldConfig {
 }
 
 fn shown(text: &str) -> String {
-    world_file::parse(text, "w.toml").expect_err(text).to_string()
+    world_file::parse(text, "w.toml")
+        .expect_err(text)
+        .to_string()
 }
 
 #[test]
@@ -26,12 +28,21 @@ fn an_array_has_an_attribute_for_each_index_and_a_map_one_for_each_key() {
     );
     let schema = &config.schema;
     let names: Vec<&str> = schema.attributes.iter().map(|a| &*a.name).collect();
-    let expected = ["slot[0]", "slot[1]", "slot[2]", "bag.ore", "bag.wood", "seed[0]", "seed[1]"];
+    let expected = [
+        "slot[0]", "slot[1]", "slot[2]", "bag.ore", "bag.wood", "seed[0]", "seed[1]",
+    ];
     assert_eq!(names[2..], expected);
-    assert!(schema.attributes[2..5].iter().all(|a| a.ty == AttributeType::Fixed));
+    assert!(
+        schema.attributes[2..5]
+            .iter()
+            .all(|a| a.ty == AttributeType::Fixed)
+    );
     assert_eq!(schema.default_row(0)[2..], [6144, 6144, 6144, 2, 0, 7, 8]);
     let collections = schema.collections();
-    let found: Vec<_> = collections.iter().map(|c| (c.name, c.first, c.len)).collect();
+    let found: Vec<_> = collections
+        .iter()
+        .map(|c| (c.name, c.first, c.len))
+        .collect();
     assert_eq!(found, [("slot", 2, 3), ("bag", 5, 2), ("seed", 7, 2)]);
     assert_eq!(collections[1].keys, ["ore", "wood"]);
     assert_eq!(schema.symbols, ["ore", "wood"], "keys are symbols");
@@ -54,7 +65,12 @@ fn accounts_keep_all_values_of_what_persists() {
 { name = "worn", type = { array = "symbol", length = 2 }, symbols = ["ring", "ore"], audience = "private", persist = true },"#,
     );
     assert_eq!(config.persists.len(), 4);
-    for name in ["inherit_bag__ore", "inherit_bag__wood", "inherit_worn__0", "inherit_worn__1"] {
+    for name in [
+        "inherit_bag__ore",
+        "inherit_bag__wood",
+        "inherit_worn__0",
+        "inherit_worn__1",
+    ] {
         assert!(config.schema.command_named(name).is_some(), "{name}");
     }
 }
@@ -105,7 +121,11 @@ fn what_is_wrong_with_an_array_or_a_map_is_said_once() {
     ] {
         assert_eq!(shown(&with(attribute)), expected);
     }
-    for ty in ["{ array = \"i32\", keys = [\"a\"] }", "{ map = \"i32\" }", "{}"] {
+    for ty in [
+        "{ array = \"i32\", keys = [\"a\"] }",
+        "{ map = \"i32\" }",
+        "{}",
+    ] {
         let attribute = format!(r#"{{ name = "a", type = {ty}, audience = "state" }}"#);
         let message = shown(&with(&attribute));
         let expected = "expected `{ array = …, length = … }` or `{ map = …, keys = […] }`";
@@ -116,17 +136,29 @@ fn what_is_wrong_with_an_array_or_a_map_is_said_once() {
 #[test]
 fn kinds_agree_on_the_length_and_the_keys_of_a_name() {
     for (ty, expected) in [
-        ("\"i32\"", "expected an array of length 2, as in other kinds"),
-        ("{ array = \"i32\", length = 3 }", "expected an array of length 2, as in other kinds"),
+        (
+            "\"i32\"",
+            "expected an array of length 2, as in other kinds",
+        ),
+        (
+            "{ array = \"i32\", length = 3 }",
+            "expected an array of length 2, as in other kinds",
+        ),
     ] {
         let one = |ty: &str| format!(r#"{{ name = "a", type = {ty}, audience = "state" }}"#);
         let first = with(&one("{ array = \"i32\", length = 2 }"));
-        let text = format!("{first}[[kind]]\nname = \"rock\"\nattributes = [{}]", one(ty));
+        let text = format!(
+            "{first}[[kind]]\nname = \"rock\"\nattributes = [{}]",
+            one(ty)
+        );
         let found = shown(&text);
         assert!(found.contains(expected), "{found}");
     }
     let one = r#"{ name = "a", type = { array = "i32", length = 2 }, audience = "state" }"#;
-    let text = format!("{}[[kind]]\nname = \"rock\"\nattributes = [{one}]", with(one));
+    let text = format!(
+        "{}[[kind]]\nname = \"rock\"\nattributes = [{one}]",
+        with(one)
+    );
     let config = world_file::parse(&text, "w.toml").unwrap();
     assert_eq!(config.schema.attributes.len(), 4);
 }

@@ -412,10 +412,18 @@ mod tests {
             serde_json::json!({ "slot[0]": 0.0, "slot[1]": 1.5, "bag.ore": 0, "bag.wood": 4 });
         assert_eq!(shown, expected);
         let store = CharacterStore::open(&folder, None, 0).unwrap();
-        store.put(&before, &[("ann".to_owned(), row)].into(), 3).unwrap();
-        store.rename(&[("bag".to_owned(), "sack".to_owned())], 4).unwrap();
+        store
+            .put(&before, &[("ann".to_owned(), row)].into(), 3)
+            .unwrap();
+        store
+            .rename(&[("bag".to_owned(), "sack".to_owned())], 4)
+            .unwrap();
         let after = with("sack", "'axe', 'wood'");
-        let row = store.load(&after).unwrap().remove(&Account::new("ann").unwrap()).unwrap();
+        let row = store
+            .load(&after)
+            .unwrap()
+            .remove(&Account::new("ann").unwrap())
+            .unwrap();
         assert_eq!(row, [0, 6144, 0, 4]);
         std::fs::remove_dir_all(&folder).unwrap();
     }

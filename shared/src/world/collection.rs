@@ -40,7 +40,8 @@ pub fn member(name: &str) -> Option<(&str, Member<'_>)> {
         return Some((collection, Member::Key(key)));
     }
     let (collection, index) = name.strip_suffix(']')?.split_once('[')?;
-    let is_plain = index.bytes().all(|b| b.is_ascii_digit()) && (index == "0" || !index.starts_with('0'));
+    let is_plain =
+        index.bytes().all(|b| b.is_ascii_digit()) && (index == "0" || !index.starts_with('0'));
     let index = index.parse().ok().filter(|_| is_plain)?;
     Some((collection, Member::Index(index)))
 }
@@ -130,7 +131,9 @@ mod tests {
         for part in [Member::Index(0), Member::Index(19), Member::Key("wood")] {
             assert_eq!(member(&part.name("slot")), Some(("slot", part)));
         }
-        for other in ["slot", "slot[", "slot[]", "slot[01]", "slot[-1]", "slot[1]x"] {
+        for other in [
+            "slot", "slot[", "slot[]", "slot[01]", "slot[-1]", "slot[1]x",
+        ] {
             assert_eq!(member(other), None, "{other}");
             assert_eq!(declared_name(other), other);
         }

@@ -105,13 +105,7 @@ impl<'a> Lower<'a> {
     }
 
     /// Changes an element as `change` says, if there is one.
-    pub(super) fn change_at(
-        &mut self,
-        slot: Operand,
-        place: Place,
-        op: WriteOp,
-        value: Operand,
-    ) {
+    pub(super) fn change_at(&mut self, slot: Operand, place: Place, op: WriteOp, value: Operand) {
         let over = self.label();
         if let Some(is_in) = place.is_in {
             self.emit(Inst::JumpUnless(is_in, over));
@@ -173,7 +167,10 @@ impl<'a> Lower<'a> {
         let value = self.expression(key, Some(ty))?;
         let word = value.operand();
         if value.ty != Type::Never && !value.ty.is_symbol() {
-            let label = format!("expected a key, as a symbol, found `{}`", self.unit.show(value.ty));
+            let label = format!(
+                "expected a key, as a symbol, found `{}`",
+                self.unit.show(value.ty)
+            );
             let message = format!("`{}` is a map", of.name);
             return Err(self.problem(key.span(), message, label));
         }
@@ -239,10 +236,7 @@ impl<'a> Lower<'a> {
         self.emit(Inst::Copy(missed, any));
         Place {
             column: of.first,
-            index: Some(Index {
-                place,
-                len: of.len,
-            }),
+            index: Some(Index { place, len: of.len }),
             is_in: Some(is_in),
         }
     }

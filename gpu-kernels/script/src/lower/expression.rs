@@ -385,7 +385,12 @@ impl<'a> Lower<'a> {
 
     /// An attribute's value, or -1, which is no entity and no symbol, where the kind lacks the
     /// attribute.
-    pub(super) fn reference_or_none(&mut self, slot: Operand, column: u16, value: Operand) -> Operand {
+    pub(super) fn reference_or_none(
+        &mut self,
+        slot: Operand,
+        column: u16,
+        value: Operand,
+    ) -> Operand {
         let column_of = |kind: &Kind| kind.attributes.iter().any(|a| a.column == column);
         if Some(slot) == self.me && self.unit.schema.kinds.iter().all(column_of) {
             return value;
@@ -520,8 +525,8 @@ impl<'a> Lower<'a> {
 
     /// A side of a comparison, unless its value stands there.
     fn side_site(&mut self, side: &syn::Expr, value: Value) {
-        let is_written = matches!(strip(side), syn::Expr::Field(_) | syn::Expr::Index(_))
-            || value.is_constant();
+        let is_written =
+            matches!(strip(side), syn::Expr::Field(_) | syn::Expr::Index(_)) || value.is_constant();
         if self.unit.has_sites && !is_written {
             let source = self.unit.files[self.file()].source(side.span());
             let name = source.unwrap_or("…").to_owned();

@@ -116,7 +116,13 @@ impl Lower<'_> {
         self.lines.push(super::Line::Site(Box::new(site)));
     }
 
-    pub(super) fn read_site(&mut self, at: &dyn Spanned, slot: Operand, place: Place, value: Value) {
+    pub(super) fn read_site(
+        &mut self,
+        at: &dyn Spanned,
+        slot: Operand,
+        place: Place,
+        value: Value,
+    ) {
         self.site(at, || What::Read {
             slot,
             column: place.column,

@@ -285,8 +285,7 @@ impl Run<'_> {
                 let has = self.has(slot, first);
                 let (slot, value) = (slot.into(), value.into());
                 let at = (first, Some(index));
-                self.effects
-                    .update(self.text, layout, slot, has, at, value);
+                self.effects.update(self.text, layout, slot, has, at, value);
             }
             Inst::After(ref after) => {
                 let (actor, is) = self.entity(after.actor);

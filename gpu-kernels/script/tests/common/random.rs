@@ -454,8 +454,13 @@ impl Writer<'_> {
                 format!("{collection}[{} + tick() % 3]", self.value(Int, 2))
             }
             Some((collection, Member::Key(_))) if self.dice.once_in(2) => {
-                match self.plain_symbol() {
-                    Some(symbol) => format!("{collection}[{symbol}]"),
+                // One that is known must be a key.
+                let mut attributes = self.schema.attributes.iter();
+                match attributes.find(|a| a.ty == AttributeType::Symbol) {
+                    Some(symbol) => {
+                        let symbol = script_form(&symbol.name);
+                        format!("{collection}[{}.{symbol}]", self.entity())
+                    }
                     None => script_form(name),
                 }
             }

@@ -4,8 +4,8 @@
 //! end, and what is near is opened before it is visited. Wild ones do not.
 
 use script::ir::{
-    After, Binary, Code, Index, Inst, NOBODY, Notify, Operand, Point, Reg, TIMED_WORDS_MAX, Unary, Write,
-    WriteOp,
+    After, Binary, Code, Index, Inst, NOBODY, Notify, Operand, Point, Reg, TIMED_WORDS_MAX, Unary,
+    Write, WriteOp,
 };
 use shared::world::mix::mix;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;

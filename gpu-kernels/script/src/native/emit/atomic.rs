@@ -88,12 +88,7 @@ impl Emit<'_, '_> {
 
     /// The bounds of a column that the kind of an entity has, in 64 bits; of an index, those of the
     /// column at its place.
-    fn bounds(
-        &mut self,
-        slot: Value,
-        column: u16,
-        at: Option<(Value, Index)>,
-    ) -> (Value, Value) {
+    fn bounds(&mut self, slot: Value, column: u16, at: Option<(Value, Index)>) -> (Value, Value) {
         let shape = self.of.shape;
         let columns = shape.columns;
         let len = at.map_or(1, |(_, index)| usize::from(index.len));

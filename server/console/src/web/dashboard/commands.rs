@@ -78,7 +78,9 @@ impl Commands {
             (&mut self.over_budget, window.over_budget),
             (&mut self.out_of_range, window.out_of_range),
         ] {
-            sums.iter_mut().zip(runs).for_each(|(sum, runs)| *sum += runs);
+            sums.iter_mut()
+                .zip(runs)
+                .for_each(|(sum, runs)| *sum += runs);
         }
     }
 
