@@ -202,6 +202,7 @@ aoi = 10
 capacity = 200
 [limits]
 clients = 1
+rewind_ticks = 4
 timed_commands = 1000
 notifications_per_tick = 10000
 [logic]

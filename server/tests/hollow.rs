@@ -247,7 +247,9 @@ impl Seen {
                 ("shield", _) if new < old => self.note("a shield soaked"),
                 ("ripe", "grow") => self.note("a herb was taken"),
                 ("ripe", "regrow") => self.note("a herb regrew"),
-                ("best.oak" | "best.elm", _) => assert!(new > old, "the best score fell from {old} to {new}"),
+                ("best.oak" | "best.elm", _) => {
+                    assert!(new > old, "the best score fell from {old} to {new}")
+                }
                 ("score", "strike") => self.note("a player struck for points"),
                 ("score", "fell") => self.note("a player won points for a fall"),
                 ("immune_until", "wash") => self.note("the spring washed off poison"),

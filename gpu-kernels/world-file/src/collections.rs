@@ -32,11 +32,16 @@ pub(super) fn expand(kinds: &mut [raw::Kind], problems: &mut Problems) {
             match problems.take(checked) {
                 Some(values) => attributes.extend(values),
                 // As one value, its other keys are checked, too.
-                None => attributes.push(raw::Attribute {
-                    ty: attribute.ty.of.into(),
-                    default: None,
-                    ..attribute
-                }),
+                None => {
+                    let is_one = attribute.ty.many.is_none();
+                    attributes.push(raw::Attribute {
+                        ty: attribute.ty.of.into(),
+                        default: None,
+                        falls_at: attribute.falls_at.clone().filter(|_| is_one),
+                        tells_owner: attribute.tells_owner.filter(|_| is_one),
+                        ..attribute
+                    });
+                }
             }
         }
         kind.attributes = attributes;
@@ -82,6 +87,10 @@ fn form(key: &str, attribute: &raw::Attribute) -> Result<Form, Problem> {
         problem(key, message)
     };
     let Some(many) = &attribute.ty.many else {
+        // The names of values are not for others.
+        if member(&attribute.name).is_some() {
+            names::check(key, &attribute.name)?;
+        }
         return Ok(Form::One);
     };
     names::check(key, &attribute.name)?;

@@ -398,9 +398,9 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let with = |bag: &str, keys: &str| {
             world(&format!(
-                "[[kind]]\nname = 'player'\nattributes = [
+                "
                 {{ name = 'slot', type = {{ array = 'fixed', length = 2 }}, persist = true, audience = 'state' }},
-                {{ name = '{bag}', type = {{ map = 'i32', keys = [{keys}] }}, persist = true, audience = 'state' }}]"
+                {{ name = '{bag}', type = {{ map = 'i32', keys = [{keys}] }}, persist = true, audience = 'state' }},"
             ))
         };
         let before = with("bag", "'wood', 'ore'");

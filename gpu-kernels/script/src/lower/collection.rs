@@ -6,8 +6,7 @@ use shared::world::collection::Collection;
 use shared::world::symbols::KEYS;
 use syn::spanned::Spanned;
 
-use super::expression::is_text;
-use super::statement::strip;
+use super::statement::{is_text, strip};
 use super::{Checked, Lower};
 use crate::diagnostic::{Diagnostic, one_of};
 use crate::ir::{Binary, Index, Inst, Operand, Unary, WriteOp};

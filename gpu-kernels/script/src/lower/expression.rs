@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 
 use super::collection::Place;
 use super::constant::constant;
-use super::statement::{CALL, is_change, strip};
+use super::statement::{CALL, is_change, is_text, strip};
 use super::{ALL_WORK_MAX, Checked, DEPTH_MAX, FIXED_RANGE, INSTRUCTIONS_MAX, Lower, WORK_MAX};
 use crate::diagnostic::one_of;
 use crate::ir::{Binary, Inst, Operand, Point, Unary};
@@ -968,11 +968,6 @@ fn lack(expression: &syn::Expr) -> (&'static str, &'static str) {
         Expr::Block(_) => ("scripts have no labels", "expected a block alone"),
         _ => ("scripts don't have this", "expected a value"),
     }
-}
-
-pub(super) fn is_text(expression: &syn::Expr) -> bool {
-    let is_text = |literal: &syn::ExprLit| matches!(literal.lit, syn::Lit::Str(_));
-    matches!(strip(expression), syn::Expr::Lit(literal) if is_text(literal))
 }
 
 /// What the whole world shares, as scripts name it.

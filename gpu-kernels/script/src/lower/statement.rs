@@ -388,6 +388,12 @@ pub(super) fn plain_name(pattern: &syn::Pat) -> Option<(String, bool)> {
     }
 }
 
+/// Whether it is a text in quotes.
+pub(super) fn is_text(expression: &syn::Expr) -> bool {
+    let is_text = |literal: &syn::ExprLit| matches!(literal.lit, syn::Lit::Str(_));
+    matches!(strip(expression), syn::Expr::Lit(literal) if is_text(literal))
+}
+
 /// An expression without the parentheses around it.
 pub fn strip(expression: &syn::Expr) -> &syn::Expr {
     match expression {

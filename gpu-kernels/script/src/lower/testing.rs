@@ -128,7 +128,7 @@ impl<'a> Lower<'a> {
         right: &'a syn::Expr,
         call: &'a syn::ExprCall,
     ) -> Checked<Value> {
-        let [a, b] = match super::expression::is_text(left) {
+        let [a, b] = match super::statement::is_text(left) {
             true => {
                 let b = self.expression(right, None)?;
                 [self.expression(left, Some(b.ty))?, b]

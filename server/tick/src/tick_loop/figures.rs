@@ -118,5 +118,6 @@ pub(super) fn show_commands(config: &WorldConfig) {
     let scripts = config.schema.commands.iter();
     for command in scripts.filter(|c| c.kind > CommandKind::DESPAWN) {
         table::COMMANDS_OVER_BUDGET.add_to_named(&command.name, 0);
+        table::COMMANDS_OUT_OF_RANGE.add_to_named(&command.name, 0);
     }
 }
