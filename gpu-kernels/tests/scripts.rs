@@ -137,7 +137,7 @@ const SCRIPTS_PER_WORLD: u64 = 20;
 const TICKS: u32 = 8;
 
 /// Attributes of all types and merge rules, flat and deep.
-const WORLDS: [&str; 2] = [
+const WORLDS: [&str; 3] = [
     r#"
 [world]
 size = [100, 100]
@@ -193,5 +193,33 @@ attributes = [
     { name = "dock", type = "entity", merge = "last", audience = "state" },
     { name = "lit", type = "bool", merge = "first", audience = "state" },
 ]
+"#,
+    // Arrays and maps, which `other` lacks.
+    r#"
+[world]
+size = [100, 100]
+aoi = 10
+capacity = 200
+[limits]
+clients = 1
+rewind_ticks = 4
+timed_commands = 1000
+notifications_per_tick = 10000
+[logic]
+builtin = []
+
+[[kind]]
+name = "player"
+attributes = [
+    { name = "slot", type = { array = "i32", length = 5 }, default = 3, min = -9, max = 90, audience = "state" },
+    { name = "friend", type = { array = "entity", length = 2 }, audience = "state" },
+    { name = "worn", type = { array = "symbol", length = 3 }, symbols = ["iron", "oak"], audience = "state" },
+    { name = "bag", type = { map = "fixed", keys = ["oak", "iron", "coal"] }, audience = "state" },
+    { name = "known", type = { map = "bool", keys = ["iron", "wool"] }, audience = "state" },
+    { name = "best", type = { array = "i32", length = 2 }, merge = "max", audience = "state" },
+]
+[[kind]]
+name = "other"
+attributes = [{ name = "item", type = "symbol", symbols = ["coal", "iron", "oak"], audience = "state" }]
 "#,
 ];

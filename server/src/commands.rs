@@ -32,6 +32,7 @@
 //! | [`pair`] | `myriad serve --pair` |
 //! | [`persistent`] | shared parts of the commands for persistent worlds |
 //! | [`check`] | `myriad check` |
+//! | [`columns`] | what the attributes of a world cost |
 //! | [`bindings`] | `myriad bindings` |
 //! | [`logic`] | `myriad logic` |
 //! | [`doctor`] | `myriad doctor` |
@@ -48,6 +49,7 @@ pub mod bindings;
 pub mod characters;
 pub mod check;
 pub mod cli;
+pub mod columns;
 pub mod database;
 pub mod demo;
 pub mod dev;

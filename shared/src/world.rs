@@ -12,6 +12,7 @@
 //! | [`command`] | commands: their numbers, senders and words; `[commands]` of the world file |
 //! | [`notification`] | notifications: their numbers and fields |
 //! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |
+//! | [`collection`] | arrays and maps: attributes that scripts use as one |
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
 //! | [`spawn`] | where entities are born |
 //! | [`initial`] | the values that entities are born with |
@@ -25,6 +26,7 @@
 
 pub mod attribute;
 pub mod birthplace;
+pub mod collection;
 pub mod command;
 pub mod config;
 pub mod course;

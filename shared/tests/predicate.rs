@@ -43,6 +43,47 @@ fn the_papers_predicate_is_read() {
 }
 
 #[test]
+fn names_have_an_index_or_a_key() {
+    let mut vocabulary = Vocabulary::new();
+    for name in ["slot[0]", "slot[12]", "bag.wood"] {
+        vocabulary.declare(name, ValueType::Integer).unwrap();
+    }
+    let parse = |text: &str| Predicate::parse(text, &vocabulary, &PredicateLimits::default());
+    for text in ["slot[12] > 5 && bag.wood <= 3", "slot[0]!=1"] {
+        let shown = parse(text).unwrap().display(&vocabulary).to_string();
+        assert_eq!(parse(&shown), parse(text), "{shown}");
+    }
+    assert!(parse("slot[12]>5").unwrap() != parse("slot[0]>5").unwrap());
+    let unknown = |text: &str| parse(text).unwrap_err().to_string();
+    assert!(
+        unknown("slot[3] > 5").contains("`slot[3]`"),
+        "{}",
+        unknown("slot[3] > 5")
+    );
+    for text in [
+        "slot > 5",
+        "slot[ > 5",
+        "slot[] > 5",
+        "slot[x] > 5",
+        "slot[0 > 5",
+        "[0] > 5",
+    ] {
+        assert!(parse(text).is_err(), "{text}");
+    }
+    for name in [
+        "[0]",
+        "slot[0",
+        "slot[]",
+        "slot[a]",
+        "slot[0]x",
+        "slot[0][1]",
+    ] {
+        let declared = vocabulary.declare(name, ValueType::Integer);
+        assert_eq!(declared, Err(NameError::Invalid(name.to_owned())));
+    }
+}
+
+#[test]
 fn a_conjunction_of_disjunctions_is_multiplied_out() {
     let text = "(wind > 1 || wind < -1) && (temp > 0.5 || true)";
     let product = "wind > 1 && temp > 0.5 || wind > 1 || wind < -1 && temp > 0.5 || wind < -1";

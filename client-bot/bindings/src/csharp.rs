@@ -143,6 +143,12 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
         .iter()
         .map(|own| Ok((names.name("attribute", &own.name)?, own)));
     let all = all.collect::<Result<Vec<_>, _>>()?;
+    let accessors: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
+    let arrays = kind.arrays(&accessors);
+    let arrays = arrays
+        .iter()
+        .map(|own| Ok((names.name("array", own.name)?, own)));
+    let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
     source.blank();
     source.doc(&kind.doc);
     source.block(
@@ -164,12 +170,27 @@ public string PlayerName => Seen.PlayerName;"
             for (name, own) in all {
                 attribute(source, &name, own);
             }
+            for (name, array) in arrays {
+                let (ty, _) = typed(array.first);
+                let values = array.values.join(", ");
+                source.doc(&array.doc());
+                source.lines(format_args!(
+                    "public {ty}[] {name} => new {ty}[] {{ {values} }};"
+                ));
+            }
         },
     );
     Ok(())
 }
 
 fn attribute(source: &mut Source, name: &str, own: &Attribute) {
+    let (ty, value) = typed(own);
+    source.doc(&own.doc);
+    source.lines(format_args!("public {ty} {name} => {value};"));
+}
+
+/// The type of an attribute of an entity in view, and its value.
+fn typed(own: &Attribute) -> (String, String) {
     let attribute = quoted(&own.name);
     let (ty, value) = match own.ty {
         AttributeType::I32 => ("int", format!("Seen.Whole({attribute})")),
@@ -178,14 +199,12 @@ fn attribute(source: &mut Source, name: &str, own: &Attribute) {
         AttributeType::Entity => ("Entity?", format!("Seen.Entity({attribute})")),
         AttributeType::Symbol => ("Symbol?", format!("Symbols.Of(Seen.Symbol({attribute}))")),
     };
-    source.doc(&own.doc);
     match own.is_private {
-        false => source.lines(format_args!("public {ty} {name} => {value};")),
+        false => (ty.to_owned(), value),
         true => {
             let ty = format!("{}?", ty.trim_end_matches('?'));
-            source.lines(format_args!(
-                "public {ty} {name} => IsOwn ? {value} : ({ty})null;"
-            ));
+            let value = format!("IsOwn ? {value} : ({ty})null");
+            (ty, value)
         }
     }
 }

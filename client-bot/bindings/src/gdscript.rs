@@ -304,6 +304,12 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
         .iter()
         .map(|own| Ok((names.name("attribute", &own.name)?, own)));
     let all = all.collect::<Result<Vec<(String, &Attribute)>, _>>()?;
+    let accessors: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
+    let arrays = kind.arrays(&accessors);
+    let arrays = arrays
+        .iter()
+        .map(|own| Ok((names.name("array", own.name)?, own)));
+    let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
     source.blank();
     source.blank();
     source.doc(&kind.doc);
@@ -316,6 +322,13 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
             source.doc(&own.doc);
             source.lines(format_args!("var {name}: {}:", field_type(own.ty)));
             source.lines(format_args!("\tget:\n\t\treturn {value}"));
+        }
+        for (name, array) in arrays {
+            let (ty, values) = (field_type(array.first.ty), array.values.join(", "));
+            source.blank();
+            source.doc(&array.doc());
+            source.lines(format_args!("var {name}: Array[{ty}]:"));
+            source.lines(format_args!("\tget:\n\t\treturn [{values}]"));
         }
     });
     Ok(())

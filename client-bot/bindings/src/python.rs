@@ -62,6 +62,12 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
         .iter()
         .map(|own| Ok((names.name("attribute", &own.name)?, own)));
     let all = all.collect::<Result<Vec<(String, &Attribute)>, _>>()?;
+    let accessors: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
+    let arrays = kind.arrays(&accessors);
+    let arrays = arrays
+        .iter()
+        .map(|own| Ok((names.name("array", own.name)?, own)));
+    let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
     source.blank();
     source.blank();
     source.block(format_args!("class {of}(Seen):"), "", |source| {
@@ -97,6 +103,25 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
                 doc(source, &own.doc, "");
                 source.lines(format_args!("return {value}"));
             });
+        }
+        for (name, array) in arrays {
+            let ty = field_type(array.first.ty);
+            let ty = match array.first.is_private && !ty.ends_with("None") {
+                true => format!("{ty} | None"),
+                false => ty.to_owned(),
+            };
+            let values = array.values.iter().map(|own| format!("self.{own}"));
+            let values = values.collect::<Vec<_>>().join(", ");
+            source.blank();
+            source.lines("@property");
+            source.block(
+                format_args!("def {name}(self) -> list[{ty}]:"),
+                "",
+                |source| {
+                    doc(source, &array.doc(), "");
+                    source.lines(format_args!("return [{values}]"));
+                },
+            );
         }
     });
     Ok(())

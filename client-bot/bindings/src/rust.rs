@@ -4,7 +4,7 @@ use shared::AttributeType;
 
 use crate::names::{Case, Collision, Scope, plural};
 use crate::source::{Source, quoted};
-use crate::world::{Attribute, Kind, Word, World};
+use crate::world::{Array, Attribute, Kind, Word, World};
 
 pub fn generate(world: &World) -> Result<String, Collision> {
     let rust = Rust::new(world)?;
@@ -140,18 +140,22 @@ pub fn world(&self) -> Option<{world}<'a>> {{
         source.blank();
         let mut inside = Ok(());
         source.block(format_args!("impl<'a> {of}<'a> {{"), "}", |source| {
-            let mut is_first = true;
+            let mut accessors = vec![];
             inside = kind.attributes.iter().try_for_each(|attribute| {
-                if !std::mem::take(&mut is_first) {
+                if !accessors.is_empty() {
                     source.blank();
                 }
-                self.attribute(
-                    source,
-                    &names.name("attribute", &attribute.name)?,
-                    attribute,
-                );
+                let accessor = names.name("attribute", &attribute.name)?;
+                self.attribute(source, &accessor, attribute);
+                accessors.push(accessor);
                 Ok(())
             });
+            for array in kind.arrays(&accessors) {
+                match names.name("array", array.name) {
+                    Ok(name) => Rust::array(source, &name, &array),
+                    Err(collision) => inside = Err(collision),
+                }
+            }
         });
         source.lines(format_args!(
             "
@@ -198,6 +202,21 @@ impl<'a> bindings::Kind<'a> for {of}<'a> {{
                 "pub fn {method}(&self) -> {ty} {{\n    self.0.is_own().then(|| {value}).flatten()\n}}"
             )),
         }
+    }
+
+    fn array(source: &mut Source, name: &str, array: &Array<'_>) {
+        let (ty, len) = (field_type(array.first.ty), array.values.len());
+        let ty = match array.first.is_private && !is_optional(array.first.ty) {
+            true => format!("Option<{ty}>"),
+            false => ty.to_owned(),
+        };
+        let values = array.values.iter().map(|own| format!("self.{own}()"));
+        let values = values.collect::<Vec<_>>().join(", ");
+        source.blank();
+        source.doc(&array.doc());
+        source.lines(format_args!(
+            "pub fn {name}(&self) -> [{ty}; {len}] {{\n    [{values}]\n}}"
+        ));
     }
 
     /// Entities of all kinds.

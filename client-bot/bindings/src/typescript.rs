@@ -4,7 +4,7 @@ use shared::AttributeType;
 
 use crate::names::{Case, Collision, Scope, plural};
 use crate::source::{Source, quoted, wrapped};
-use crate::world::{Kind, World};
+use crate::world::{Attribute, Kind, World};
 
 pub fn generate(world: &World) -> Result<String, Collision> {
     let mut types = scope(Case::Pascal, &TYPES);
@@ -55,6 +55,12 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
         .iter()
         .map(|own| Ok((names.name("attribute", &own.name)?, own)));
     let all = all.collect::<Result<Vec<_>, _>>()?;
+    let accessors: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
+    let arrays = kind.arrays(&accessors);
+    let arrays = arrays
+        .iter()
+        .map(|own| Ok((names.name("array", own.name)?, own)));
+    let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
     source.blank();
     doc(source, &kind.doc);
     source.block(
@@ -66,18 +72,33 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
                 if !std::mem::take(&mut is_first) {
                     source.blank();
                 }
-                let ty = match (own.is_private, field_type(own.ty)) {
-                    (true, ty) if !ty.ends_with("null") => format!("{ty} | null"),
-                    (_, ty) => ty.to_owned(),
-                };
+                let ty = own_type(own);
                 doc(source, &own.doc);
                 source.block(format_args!("get {name}(): {ty} {{"), "}", |source| {
                     source.lines(format_args!("return this.value({});", quoted(&own.name)));
                 });
             }
+            for (name, array) in arrays {
+                let ty = own_type(array.first);
+                let values = array.values.iter().map(|own| format!("this.{own}"));
+                let values = values.collect::<Vec<_>>().join(", ");
+                source.blank();
+                doc(source, &array.doc());
+                source.block(format_args!("get {name}(): ({ty})[] {{"), "}", |source| {
+                    source.lines(format_args!("return [{values}];"));
+                });
+            }
         },
     );
     Ok(())
+}
+
+/// The type of an attribute of an entity in view.
+fn own_type(own: &Attribute) -> String {
+    match (own.is_private, field_type(own.ty)) {
+        (true, ty) if !ty.ends_with("null") => format!("{ty} | null"),
+        (_, ty) => ty.to_owned(),
+    }
 }
 
 /// The handlers of changes and notifications, and what calls them.

@@ -2,6 +2,7 @@
 
 use client_core::Outline;
 use script::logic::Logic;
+use shared::world::collection::{Member, declared_name, member};
 use shared::world::command::SEEN;
 use shared::world::schema::KindAttribute;
 use shared::{AttributeType, AttributeValue, Audience, Schema, WorldConfig};
@@ -71,6 +72,43 @@ impl Word {
     }
 }
 
+/// An array, all of whose values have accessors of their own.
+pub struct Array<'a> {
+    pub name: &'a str,
+    /// The first of its values.
+    pub first: &'a Attribute,
+    /// The accessors, by index.
+    pub values: Vec<&'a str>,
+}
+
+impl Kind {
+    /// The arrays among its attributes, which have these accessors.
+    pub fn arrays<'a>(&'a self, accessors: &'a [String]) -> Vec<Array<'a>> {
+        let mut arrays: Vec<Array<'a>> = vec![];
+        for (own, accessor) in self.attributes.iter().zip(accessors) {
+            match (member(&own.name), arrays.last_mut()) {
+                (Some((name, Member::Index(0))), _) => arrays.push(Array {
+                    name,
+                    first: own,
+                    values: vec![accessor],
+                }),
+                (Some((name, Member::Index(_))), Some(last)) if last.name == name => {
+                    last.values.push(accessor);
+                }
+                _ => {}
+            }
+        }
+        arrays
+    }
+}
+
+impl Array<'_> {
+    /// Its description.
+    pub fn doc(&self) -> String {
+        sentences(&[&format!("All values of `{}`", self.name), &self.first.doc])
+    }
+}
+
 impl Command {
     /// The words that the game gives.
     pub fn given(&self) -> impl Iterator<Item = &Word> {
@@ -95,7 +133,7 @@ impl World {
                 .filter_map(|own| {
                     let symbols = config.symbols.of(number, own.column);
                     let mut attribute = attribute(&schema, own, symbols)?;
-                    let comment = comments.attribute(&kind.name, &attribute.name);
+                    let comment = comments.attribute(&kind.name, declared_name(&attribute.name));
                     attribute.doc = sentences(&[comment, &attribute.doc]);
                     Some(attribute)
                 })

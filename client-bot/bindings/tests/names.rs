@@ -35,6 +35,31 @@ fn words_of_a_language_get_a_line_at_their_end() {
 }
 
 #[test]
+fn an_array_has_an_accessor_of_all_values_beside_those_of_each() {
+    let text = include_str!("collections.toml");
+    let world = World::of(&world_file::parse(text, "a test's world").expect("a valid world"));
+    for (language, expected) in [
+        (Language::Rust, "pub fn slot(&self) -> [Option<i32>; 3] {"),
+        (Language::Rust, "pub fn slot_2(&self) -> Option<i32> {"),
+        (Language::Rust, "/// All values of `slot`. What it carries."),
+        (Language::Rust, "pub fn bag_wood(&self) -> Option<i32> {"),
+        (Language::TypeScript, "get heat(): (number)[] {"),
+        (Language::TypeScript, "return this.value(\"bag.stone\");"),
+        (Language::Python, "def lit(self) -> list[bool]:"),
+        (Language::Python, "return [self.friend_0, self.friend_1]"),
+        (
+            Language::CSharp,
+            "public Symbol?[] Worn => new Symbol?[] { Worn0, Worn1 };",
+        ),
+        (Language::GdScript, "var heat: Array[float]:"),
+        (Language::C, "collections_player_slot_0(MyriadClient"),
+    ] {
+        let text = generate(&world, language).expect("bindings");
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}
+
+#[test]
 fn names_that_would_be_alike_are_an_error_in_each_language() {
     let world = world(&["ready_at", "readyAt"]);
     for language in Language::ALL {

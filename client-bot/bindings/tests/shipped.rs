@@ -79,7 +79,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The world files that come with the project.
+/// The world files that come with the project, and one with arrays and maps.
 pub fn shipped() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("server/worlds")).expect("a folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());
@@ -87,6 +87,7 @@ pub fn shipped() -> Vec<PathBuf> {
         .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
         .collect();
     all.push(root().join("server/src/commands/new/world.toml"));
+    all.push(root().join("client-bot/bindings/tests/collections.toml"));
     all.sort();
     assert!(all.len() > 4);
     all

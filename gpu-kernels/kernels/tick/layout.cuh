@@ -353,6 +353,8 @@ struct alignas(8) Counters {
     u64 deferred_hash;
     // By number of a command: runs that used up their budget.
     u32 over_budget_of[256];
+    // Likewise: runs with an index or a key that an array or a map lacks.
+    u32 out_of_range_of[256];
     // The parts of the state hash.
     u64 hash[70];
     // Commands that were run: births, deaths and commands of rules too.
@@ -398,7 +400,7 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 2160, "as in Rust");
+static_assert(sizeof(Counters) == 3184, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, crowds) == 16, "as in Rust");
 static_assert(offsetof(Counters, commands) == 24 && offsetof(Counters, updates_total) == 32 && offsetof(Counters, intervals) == 40, "as in Rust");
 static_assert(offsetof(Counters, changed_entities) == 48 && offsetof(Counters, free_slots) == 56 && offsetof(Counters, births_asked) == 64, "as in Rust");
@@ -414,14 +416,14 @@ static_assert(offsetof(Counters, atomic_first) == 320 && offsetof(Counters, atom
 static_assert(offsetof(Counters, atomic_stuck) == 344 && offsetof(Counters, atomic_left) == 352 && offsetof(Counters, atomic_fresh) == 360, "as in Rust");
 static_assert(offsetof(Counters, atomic_again) == 368 && offsetof(Counters, atomic_dropped) == 376 && offsetof(Counters, atomic_afters) == 384, "as in Rust");
 static_assert(offsetof(Counters, atomic_notified) == 392 && offsetof(Counters, deferred_hash) == 400 && offsetof(Counters, over_budget_of) == 408, "as in Rust");
-static_assert(offsetof(Counters, hash) == 1432 && offsetof(Counters, applied) == 1992 && offsetof(Counters, stale) == 2000, "as in Rust");
-static_assert(offsetof(Counters, malformed) == 2008 && offsetof(Counters, over_budget) == 2016 && offsetof(Counters, over_per_tick) == 2024, "as in Rust");
-static_assert(offsetof(Counters, resting) == 2032 && offsetof(Counters, atomic_refused) == 2040 && offsetof(Counters, atomic_moved) == 2048, "as in Rust");
-static_assert(offsetof(Counters, atomic_deferred) == 2056 && offsetof(Counters, updates) == 2064 && offsetof(Counters, changes) == 2072, "as in Rust");
-static_assert(offsetof(Counters, courses) == 2080 && offsetof(Counters, births) == 2088 && offsetof(Counters, deaths) == 2096, "as in Rust");
-static_assert(offsetof(Counters, deliveries) == 2104 && offsetof(Counters, clients_behind) == 2112 && offsetof(Counters, entities) == 2120, "as in Rust");
-static_assert(offsetof(Counters, timed) == 2128 && offsetof(Counters, respawns) == 2136 && offsetof(Counters, hearings) == 2144, "as in Rust");
-static_assert(offsetof(Counters, hearings_dropped) == 2152, "as in Rust");
+static_assert(offsetof(Counters, out_of_range_of) == 1432 && offsetof(Counters, hash) == 2456 && offsetof(Counters, applied) == 3016, "as in Rust");
+static_assert(offsetof(Counters, stale) == 3024 && offsetof(Counters, malformed) == 3032 && offsetof(Counters, over_budget) == 3040, "as in Rust");
+static_assert(offsetof(Counters, over_per_tick) == 3048 && offsetof(Counters, resting) == 3056 && offsetof(Counters, atomic_refused) == 3064, "as in Rust");
+static_assert(offsetof(Counters, atomic_moved) == 3072 && offsetof(Counters, atomic_deferred) == 3080 && offsetof(Counters, updates) == 3088, "as in Rust");
+static_assert(offsetof(Counters, changes) == 3096 && offsetof(Counters, courses) == 3104 && offsetof(Counters, births) == 3112, "as in Rust");
+static_assert(offsetof(Counters, deaths) == 3120 && offsetof(Counters, deliveries) == 3128 && offsetof(Counters, clients_behind) == 3136, "as in Rust");
+static_assert(offsetof(Counters, entities) == 3144 && offsetof(Counters, timed) == 3152 && offsetof(Counters, respawns) == 3160, "as in Rust");
+static_assert(offsetof(Counters, hearings) == 3168 && offsetof(Counters, hearings_dropped) == 3176, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -969,4 +971,4 @@ static_assert(offsetof(Tick, course_slots) == 248 && offsetof(Tick, course_veloc
 static_assert(offsetof(Tick, deliveries) == 272 && offsetof(Tick, bucket_order) == 280 && offsetof(Tick, bucket_ranges) == 288, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 296 && offsetof(Tick, hearings) == 304, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x52366deeb4ad1d84ull;
+constexpr u64 TICK_LAYOUT_HASH = 0x059aa4dc0a160d7cull;

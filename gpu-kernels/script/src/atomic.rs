@@ -194,9 +194,15 @@ fn sources(code: &Code, operand: Operand) -> Option<Vec<Source>> {
                 Inst::Copy(_, from) => open.push(from),
                 Inst::Word(_, word) => found.push(Source::Word(word)),
                 Inst::Reference(_, Operand::Const(NOBODY))
-                | Inst::Read(_, Operand::Const(NOBODY), _) => found.push(Source::Nobody),
+                | Inst::Read(_, Operand::Const(NOBODY), _)
+                | Inst::ReadAt(_, Operand::Const(NOBODY), ..) => found.push(Source::Nobody),
                 Inst::Reference(_, Operand::Reg(of)) => found.push(Source::Entity(of)),
                 Inst::Read(_, Operand::Reg(of), column) => found.push(Source::Read(of, column)),
+                // Any of them may be the one.
+                Inst::ReadAt(_, Operand::Reg(of), first, index) => {
+                    let columns = first..first + index.len;
+                    found.extend(columns.map(|column| Source::Read(of, column)));
+                }
                 // -1 where the kind lacks the attribute.
                 Inst::Binary(_, Binary::Or, value, Operand::Reg(lacks)) if is_lack(code, lacks) => {
                     open.push(value);
@@ -208,15 +214,36 @@ fn sources(code: &Code, operand: Operand) -> Option<Vec<Source>> {
     Some(found)
 }
 
-/// Whether a register is only set to -1 where a kind lacks an attribute, and to 0 elsewhere.
+/// Whether a register is only set to -1 where a kind lacks an attribute or an index is none, and to 0
+/// elsewhere.
 fn is_lack(code: &Code, reg: Reg) -> bool {
-    let is_has = |of: Reg| all_set(code, of, |inst| matches!(inst, Inst::Has(..)));
     all_set(
         code,
         reg,
-        |inst| matches!(*inst, Inst::Binary(_, Binary::Sub, Operand::Reg(has), Operand::Const(1)) if is_has(has)),
+        |inst| matches!(*inst, Inst::Binary(_, Binary::Sub, Operand::Reg(has), Operand::Const(1)) if is_truth(code, has, &mut { TRUTHS_MAX })),
     )
 }
+
+/// Whether a register is only set to 0 and 1, by comparisons and what joins them: so many at most.
+fn is_truth(code: &Code, reg: Reg, left: &mut u32) -> bool {
+    *left = left.saturating_sub(1);
+    let mut is = *left > 0;
+    for inst in code.insts.iter().filter(|inst| inst.sets() == Some(reg)) {
+        is = is
+            && match *inst {
+                Inst::Has(..) => true,
+                Inst::Binary(_, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le, ..) => true,
+                Inst::Binary(_, Binary::And | Binary::Or, Operand::Reg(a), Operand::Reg(b)) => {
+                    is_truth(code, a, left) && is_truth(code, b, left)
+                }
+                _ => false,
+            };
+    }
+    is
+}
+
+/// Enough for a map with as many keys as there are columns.
+const TRUTHS_MAX: u32 = 512;
 
 fn all_set(code: &Code, reg: Reg, is: impl Fn(&Inst) -> bool) -> bool {
     let mut setters = code.insts.iter().filter(|inst| inst.sets() == Some(reg));
@@ -243,8 +270,8 @@ fn used(code: &Code) -> Vec<bool> {
 /// The register of the entity of which an instruction reads or writes an attribute.
 fn touched(inst: &Inst) -> Option<Reg> {
     let slot = match inst {
-        Inst::Read(_, slot, _) => *slot,
-        Inst::Write(write) => write.slot,
+        Inst::Read(_, slot, _) | Inst::ReadAt(_, slot, ..) => *slot,
+        Inst::Write(write) | Inst::WriteAt(write, _) => write.slot,
         _ => return None,
     };
     match slot {

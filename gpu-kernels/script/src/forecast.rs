@@ -3,7 +3,8 @@
 //! more of it than what it could find out by playing.
 //!
 //! A command is left out if it draws random numbers or names an attribute that is hidden
-//! from clients: they could not tell what it does.
+//! from clients: they could not tell what it does. What finds an element of an array or a map by an
+//! index is sent as a choice of instructions with one column each: clients of before know no others.
 
 use serde::{Deserialize, Serialize};
 use shared::wire::control::FORECAST_BYTES_MAX;
@@ -114,15 +115,13 @@ fn check_code(code: &mut Code, words: u16, schema: &Schema) -> Result<(), &'stat
         });
         is_sound &= match inst {
             Inst::Word(_, word) => *word < words,
-            Inst::Has(_, _, column) | Inst::Read(_, _, column) | Inst::Update(_, column, _) => {
-                usize::from(*column) < columns
-            }
-            Inst::Write(write) => usize::from(write.column) < columns,
             Inst::Past(_, _, axis, _) => usize::from(*axis) < schema.dimensions(),
             Inst::NearOpen(number, ..) | Inst::NearNext(_, number, _) => *number < loops,
             Inst::Random(..) | Inst::After(_) | Inst::Notify(_) => false,
+            Inst::ReadAt(..) | Inst::UpdateAt(..) | Inst::WriteAt(..) | Inst::Miss(_) => false,
             _ => true,
         };
+        is_sound &= inst.columns().end <= columns;
         if !is_sound {
             return Err("command has an instruction that can't be run");
         }
@@ -135,23 +134,30 @@ mod foresee {
     use shared::{Audience, WorldConfig};
 
     use super::{Forecast, Foreseen, ForeseenRule};
-    use crate::ir::{Code, Inst};
+    use crate::ir::{Binary, Code, Index, Inst, Reg, Target, Write};
     use crate::logic::Logic;
 
     impl Forecast {
         /// What clients of a world can predict, of the logic that it has.
         pub fn of(config: &WorldConfig, logic: &Logic) -> Forecast {
+            let all = Forecast::with(config, logic, |_| true);
+            // Choices between many columns are long.
+            match all.to_bytes().is_empty() {
+                true => Forecast::with(config, logic, |code| !code.is_indexed()),
+                false => all,
+            }
+        }
+
+        fn with(config: &WorldConfig, logic: &Logic, is_sent: impl Fn(&Code) -> bool) -> Forecast {
             let own_rules = config.every.iter().filter(|r| r.kind == config.player_kind);
             let is_own_rule = |kind| own_rules.clone().any(|rule| rule.command == kind);
-            let is_hidden = |column: u16| {
-                let attributes = &config.schema.attributes;
-                attributes[usize::from(column)].audience == Audience::Hidden
-            };
+            let attributes = &config.schema.attributes;
+            let is_hidden = |column: usize| attributes[column].audience == Audience::Hidden;
             let given = logic.commands.iter().filter(|command| {
                 let senders = command.schema.senders;
                 command.schema.has_actor && (senders.clients || is_own_rule(command.schema.kind))
             });
-            let foreseen = given.filter(|c| is_foreseeable(&c.code, is_hidden));
+            let foreseen = given.filter(|c| is_foreseeable(&c.code, is_hidden) && is_sent(&c.code));
             let commands: Vec<Foreseen> = foreseen
                 .map(|command| Foreseen {
                     kind: command.schema.kind,
@@ -174,26 +180,89 @@ mod foresee {
         }
     }
 
-    fn is_foreseeable(code: &Code, is_hidden: impl Fn(u16) -> bool) -> bool {
-        let names_hidden = code.insts.iter().any(|inst| match *inst {
-            Inst::Has(_, _, column) | Inst::Read(_, _, column) | Inst::Update(_, column, _) => {
-                is_hidden(column)
-            }
-            Inst::Write(write) => is_hidden(write.column),
-            _ => false,
-        });
+    fn is_foreseeable(code: &Code, is_hidden: impl Fn(usize) -> bool) -> bool {
+        let mut columns = code.insts.iter().flat_map(Inst::columns);
+        let names_hidden = columns.any(is_hidden);
         code.has_updates() && !code.draws() && !names_hidden
     }
 
     /// What it sends and schedules is not for clients.
     fn own_part(code: &Code) -> Code {
-        let mut code = code.clone();
+        let mut code = without_indexes(code);
         for (inst, next) in code.insts.iter_mut().zip(1..) {
-            if matches!(inst, Inst::After(_) | Inst::Notify(_)) {
+            if matches!(inst, Inst::After(_) | Inst::Notify(_) | Inst::Miss(_)) {
                 *inst = Inst::Jump(next);
             }
         }
         code
+    }
+
+    /// The same, with a choice in place of each index.
+    fn without_indexes(code: &Code) -> Code {
+        if !code.is_indexed() {
+            return code.clone();
+        }
+        let is_beyond = Reg(code.registers);
+        // Those of choices know their places already.
+        let (mut places, mut insts): (Vec<Target>, Vec<(Inst, bool)>) = (vec![], vec![]);
+        for inst in &code.insts {
+            places.push(insts.len() as Target);
+            let Some((index, one)) = choice(inst) else {
+                insts.push((inst.clone(), false));
+                continue;
+            };
+            let len = Target::from(index.len);
+            let end = insts.len() as Target + 4 * len - 2;
+            for place in 0..len - 1 {
+                let here = insts.len() as Target;
+                let more = Inst::Binary(
+                    is_beyond,
+                    Binary::Le,
+                    (place as i32 + 1).into(),
+                    index.place,
+                );
+                insts.push((more, true));
+                insts.push((Inst::JumpIf(is_beyond.into(), here + 4), true));
+                insts.push((one(place as u16), true));
+                insts.push((Inst::Jump(end), true));
+            }
+            insts.push((one(index.len - 1), true));
+            insts.push((Inst::Jump(end), true));
+        }
+        places.push(insts.len() as Target);
+        let insts = insts.into_iter().map(|(mut inst, is_placed)| {
+            if let Some(target) = inst.target_mut().filter(|_| !is_placed) {
+                *target = places[*target as usize];
+            }
+            inst
+        });
+        Code {
+            insts: insts.collect(),
+            registers: code.registers + 1,
+            loops: code.loops,
+        }
+    }
+
+    /// The instruction with each of its columns, if it has an index.
+    fn choice(inst: &Inst) -> Option<(Index, Box<dyn Fn(u16) -> Inst>)> {
+        Some(match *inst {
+            Inst::ReadAt(to, slot, first, index) => {
+                let one = move |place| Inst::Read(to, slot, first + place);
+                (index, Box::new(one))
+            }
+            Inst::UpdateAt(slot, first, index, value) => {
+                let one = move |place| Inst::Update(slot, first + place, value);
+                (index, Box::new(one))
+            }
+            Inst::WriteAt(write, index) => {
+                let one = move |place| {
+                    let column = write.column + place;
+                    Inst::Write(Write { column, ..write })
+                };
+                (index, Box::new(one))
+            }
+            _ => return None,
+        })
     }
 }
 

@@ -7,8 +7,8 @@ use shared::{EntityId, EntityRef, Slot, Tick};
 
 use crate::arith::{self, Random};
 use crate::ir::{
-    Budget, Code, EFFECTS_MAX, Inst, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, NOBODY, Operand, Point, Reg,
-    TIMED_WORDS_MAX, WRITES_MAX, Write,
+    Budget, Code, EFFECTS_MAX, Index, Inst, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, NOBODY, Operand,
+    Point, Reg, TIMED_WORDS_MAX, WRITES_MAX, Write,
 };
 
 /// The world at the start of the tick.
@@ -50,6 +50,8 @@ pub trait Effects: Outgoing {
     /// A value that an atomic command leaves in an attribute that the entity has. It comes after
     /// the run, once for each write, and only of runs that have an effect.
     fn write(&mut self, _slot: Slot, _column: u16, _value: i32) {}
+    /// An index was none that there is. It comes once, after the run.
+    fn miss(&mut self) {}
 }
 
 /// Where the commands that a command schedules go, and its notifications.
@@ -312,7 +314,29 @@ impl<W: World, E: Effects> Run<'_, W, E> {
             }
             Inst::Write(ref write) => {
                 if self.has(write.slot, write.column) {
-                    self.write(write)?;
+                    self.write(write, write.column)?;
+                }
+            }
+            Inst::ReadAt(reg, slot, first, index) => {
+                let (slot, column) = (self.slot(slot), self.column(first, index));
+                let value = slot.map_or(0, |slot| self.attribute(slot, column));
+                self.set(reg, value);
+            }
+            Inst::UpdateAt(slot, first, index, value) => {
+                if self.has(slot, first) {
+                    let column = self.column(first, index);
+                    let slot = Slot(self.get(slot) as u32);
+                    self.effects.update(slot, column, self.get(value));
+                }
+            }
+            Inst::WriteAt(ref write, index) => {
+                if self.has(write.slot, write.column) {
+                    self.write(write, self.column(write.column, index))?;
+                }
+            }
+            Inst::Miss(missed) => {
+                if self.get(missed) != 0 {
+                    self.effects.miss();
                 }
             }
             Inst::Keep(slot) => {
@@ -380,14 +404,14 @@ impl<W: World, E: Effects> Run<'_, W, E> {
     }
 
     /// A write of an attribute that the entity has.
-    fn write(&mut self, write: &Write) -> Result<(), NoEffect> {
+    fn write(&mut self, write: &Write, column: u16) -> Result<(), NoEffect> {
         if self.writes.len() == WRITES_MAX {
             return Err(NoEffect::Overrun);
         }
         let slot = Slot(self.get(write.slot) as u32);
-        let before = self.attribute(slot, write.column);
+        let before = self.attribute(slot, column);
         let wanted = write.op.of(before, self.get(write.value));
-        let (min, max) = self.world.bounds(slot, write.column.into());
+        let (min, max) = self.world.bounds(slot, column.into());
         // Not `clamp`, which panics where a schema from elsewhere has them reversed.
         let value = wanted.max(i64::from(min)).min(i64::from(max));
         if write.fits && value != wanted {
@@ -395,7 +419,7 @@ impl<W: World, E: Effects> Run<'_, W, E> {
         }
         self.writes.push(Written {
             slot,
-            column: write.column,
+            column,
             value: value as i32,
         });
         Ok(())
@@ -432,6 +456,10 @@ impl<W: World, E: Effects> Run<'_, W, E> {
         let slot = self.slot(operand)?;
         let generation = self.world.generation(slot)?;
         Some(EntityId { slot, generation })
+    }
+
+    fn column(&self, first: u16, index: Index) -> u16 {
+        index.column(first, self.get(index.place))
     }
 
     fn has(&self, slot: Operand, column: u16) -> bool {

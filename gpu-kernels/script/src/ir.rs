@@ -6,6 +6,7 @@
 //! is constant is computed, so a command is one [`Code`].
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -130,6 +131,30 @@ pub enum Inst {
     Keep(Operand),
     /// Ends the run of an atomic command without any effect: a condition does not hold.
     Refuse,
+    /// Like [`Inst::Read`], of the column at an index. Whether the kind has the first decides.
+    ReadAt(Reg, Operand, u16, Index),
+    /// Like [`Inst::Update`], of the column at an index.
+    UpdateAt(Operand, u16, Index, Operand),
+    /// Like [`Inst::Write`], of the column at an index.
+    WriteAt(Write, Index),
+    /// Counts the run if the operand is not 0: an index was none that there is. It comes last.
+    Miss(Operand),
+}
+
+/// Which of some consecutive columns, of which an instruction names the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Index {
+    /// From 0. Any other is taken for the nearest that there is.
+    pub place: Operand,
+    /// The number of columns, at least 1.
+    pub len: u16,
+}
+
+impl Index {
+    /// The column of a place.
+    pub fn column(self, first: u16, place: i32) -> u16 {
+        first + place.clamp(0, i32::from(self.len) - 1) as u16
+    }
 }
 
 /// A change of an attribute by an atomic command, unless the entity isn't there or its kind lacks
@@ -255,6 +280,7 @@ macro_rules! register {
             | Inst::Kind(reg, _)
             | Inst::Has(reg, ..)
             | Inst::Read(reg, ..)
+            | Inst::ReadAt(reg, ..)
             | Inst::Past(reg, ..)
             | Inst::Distance(reg, ..)
             | Inst::IsWithin(reg, ..)
@@ -310,6 +336,30 @@ impl Inst {
         )
     }
 
+    /// The columns that it names, in which it may read or change an attribute.
+    pub fn columns(&self) -> Range<usize> {
+        let (first, len) = match self {
+            Inst::Has(_, _, column) | Inst::Read(_, _, column) | Inst::Update(_, column, _) => {
+                (*column, 1)
+            }
+            Inst::Write(write) => (write.column, 1),
+            Inst::ReadAt(_, _, first, index) | Inst::UpdateAt(_, first, index, _) => {
+                (*first, index.len)
+            }
+            Inst::WriteAt(write, index) => (write.column, index.len),
+            _ => (0, 0),
+        };
+        usize::from(first)..usize::from(first) + usize::from(len)
+    }
+
+    /// Whether it changes an attribute.
+    pub fn is_change(&self) -> bool {
+        matches!(
+            self,
+            Inst::Update(..) | Inst::Write(_) | Inst::UpdateAt(..) | Inst::WriteAt(..)
+        )
+    }
+
     /// Calls `visit` with each operand.
     pub fn each_operand(&mut self, mut visit: impl FnMut(&mut Operand)) {
         match self {
@@ -321,6 +371,7 @@ impl Inst {
             | Inst::Has(_, a, _)
             | Inst::Read(_, a, _)
             | Inst::Keep(a)
+            | Inst::Miss(a)
             | Inst::JumpIf(a, _)
             | Inst::JumpUnless(a, _) => visit(a),
             Inst::Binary(_, _, a, b)
@@ -330,9 +381,23 @@ impl Inst {
                 visit(a);
                 visit(b);
             }
+            Inst::ReadAt(_, a, _, index) => {
+                visit(a);
+                visit(&mut index.place);
+            }
+            Inst::UpdateAt(a, _, index, b) => {
+                visit(a);
+                visit(&mut index.place);
+                visit(b);
+            }
             Inst::Write(write) => {
                 visit(&mut write.slot);
                 visit(&mut write.value);
+            }
+            Inst::WriteAt(write, index) => {
+                visit(&mut write.slot);
+                visit(&mut write.value);
+                visit(&mut index.place);
             }
             Inst::Distance(_, a, b) => a.iter_mut().chain(b).for_each(visit),
             Inst::IsWithin(_, a, b, radius) => {
@@ -381,21 +446,34 @@ impl Code {
     }
 
     pub fn has_updates(&self) -> bool {
-        self.updates().next().is_some()
+        self.insts.iter().any(Inst::is_change)
     }
 
-    /// The columns that it updates or writes, once for each instruction.
-    pub fn updates(&self) -> impl Iterator<Item = u16> {
-        self.insts.iter().filter_map(|inst| match inst {
-            Inst::Update(_, column, _) => Some(*column),
-            Inst::Write(write) => Some(write.column),
-            _ => None,
-        })
+    /// The columns that it may update or write, once for each instruction.
+    pub fn updates(&self) -> impl Iterator<Item = usize> {
+        let changes = self.insts.iter().filter(|inst| inst.is_change());
+        changes.flat_map(Inst::columns)
+    }
+
+    /// Whether it reads or changes an attribute whose column only a run knows.
+    pub fn is_indexed(&self) -> bool {
+        let is = |inst: &Inst| {
+            matches!(
+                inst,
+                Inst::ReadAt(..) | Inst::UpdateAt(..) | Inst::WriteAt(..)
+            )
+        };
+        self.insts.iter().any(is)
     }
 
     /// Whether it has instructions that only atomic commands have.
     pub fn is_atomic(&self) -> bool {
-        let is_own = |i: &Inst| matches!(i, Inst::Write(_) | Inst::Keep(_) | Inst::Refuse);
+        let is_own = |i: &Inst| {
+            matches!(
+                i,
+                Inst::Write(_) | Inst::WriteAt(..) | Inst::Keep(_) | Inst::Refuse
+            )
+        };
         self.insts.iter().any(is_own)
     }
 

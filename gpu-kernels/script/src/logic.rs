@@ -78,7 +78,7 @@ impl Logic {
     /// Refuses writes of these columns that would be clamped.
     fn refuse_excess(&mut self, columns: &[u16]) {
         for inst in self.commands.iter_mut().flat_map(|c| &mut c.code.insts) {
-            if let Inst::Write(write) = inst {
+            if let Inst::Write(write) | Inst::WriteAt(write, _) = inst {
                 write.fits |= columns.contains(&write.column);
             }
         }
@@ -492,7 +492,7 @@ fn updates_max(code: &Code, budget: Budget) -> u64 {
         }
     }
     let updates = code.insts.iter().zip(&in_loop);
-    let updates = updates.filter(|(inst, _)| matches!(inst, Inst::Update(..) | Inst::Write(_)));
+    let updates = updates.filter(|(inst, _)| inst.is_change());
     let rounds = u64::from(budget.steps) + u64::from(budget.visits);
     let all = updates.map(|(_, &in_loop)| if in_loop { rounds } else { 1 });
     match code.is_atomic() {

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `statement` | blocks, `let`, assignments |
 //! | `loops` | loops, and what leaves them |
+//! | `collection` | arrays and maps, by index and key |
 //! | `expression` | operators, names, attributes, `if`, `match` |
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, scheduled commands, notifications |
@@ -22,6 +23,7 @@ mod angle;
 mod atomic;
 mod birth;
 mod call;
+mod collection;
 mod constant;
 mod effect;
 mod expression;
@@ -90,6 +92,8 @@ pub struct Lower<'a> {
     me: Option<Operand>,
     /// If the command is atomic.
     atomic: Option<Atomic>,
+    /// Not 0 once an index was none that there is; `None`: there is no index.
+    missed: Option<Reg>,
 }
 
 /// An instruction whose targets are labels, or what becomes instructions at the end.
@@ -153,6 +157,7 @@ impl<'a> Lower<'a> {
             is_stopped: false,
             me: None,
             atomic: None,
+            missed: None,
         };
         let exit = lower.label();
         lower.frames.push(Frame {
@@ -285,6 +290,9 @@ impl<'a> Lower<'a> {
                 area: None,
                 words,
             }));
+        }
+        if let Some(missed) = self.missed {
+            self.emit(Inst::Miss(missed.into()));
         }
         self.emit(Inst::End);
         if let Some(refuse) = self.atomic.as_ref().map(|atomic| atomic.refuse) {

@@ -228,16 +228,21 @@ impl<H: Host> Watch<'_, H> {
             TestStep::Set {
                 slot,
                 column,
+                index,
                 words,
             } => {
                 let slot = word(*slot, registers);
                 if slot == NOBODY {
                     return Err("this entity is `none`".to_owned());
                 }
+                let first = match index {
+                    Some(index) => index.column(*column, word(index.place, registers)),
+                    None => *column,
+                };
                 for (i, &value) in (0..).zip(words) {
                     let value = word(value, registers);
                     self.host
-                        .set(Slot(slot.cast_unsigned()), column + i, value)?;
+                        .set(Slot(slot.cast_unsigned()), first + i, value)?;
                 }
                 Ok(())
             }

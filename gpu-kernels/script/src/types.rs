@@ -19,7 +19,8 @@ pub enum Type {
     Entity,
     /// Any of the world's.
     Symbol,
-    /// Of the attribute in this column.
+    /// Of the attribute in this column; with [`KEYS`](shared::world::symbols::KEYS), a key of the map
+    /// that begins there.
     SymbolOf(u16),
     /// Of the attribute `kind`.
     Kind,

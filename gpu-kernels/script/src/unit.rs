@@ -5,9 +5,10 @@ mod declare;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
+use shared::world::collection::{Collection, declared_name};
 use shared::world::logic::{Budget, Constant, Constants, Numbers};
 use shared::world::notification::{NOTIFICATION_WORDS_MAX, NOTIFICATIONS_MAX};
-use shared::world::symbols::Symbols;
+use shared::world::symbols::{KEYS, Symbols};
 use shared::{CommandKind, NotificationKind, Schema};
 
 use crate::diagnostic::{Diagnostic, PROBLEMS_MAX, Problem};
@@ -20,6 +21,7 @@ pub struct Unit<'a> {
     /// Which symbols attributes can have.
     pub symbols: &'a Symbols,
     pub dimensions: usize,
+    collections: Vec<Own<'a>>,
     pub budget: Budget,
     pub files: &'a [File<'a>],
     /// Whether it is what a client does. It can't change the world, and sends commands of
@@ -47,6 +49,13 @@ pub struct Unit<'a> {
     /// How many expressions were lowered, and how deep they nest now.
     pub work: Cell<u32>,
     pub depth: Cell<u32>,
+}
+
+/// An array or a map of the world.
+pub struct Own<'a> {
+    pub collection: Collection<'a>,
+    /// The name of its first attribute outside of scripts.
+    pub first_name: &'a str,
 }
 
 /// A command's number and declaration.
@@ -93,6 +102,7 @@ impl<'a> Unit<'a> {
             schema,
             symbols,
             dimensions: schema.dimensions(),
+            collections: collections(schema),
             budget,
             files,
             is_client: false,
@@ -233,6 +243,25 @@ impl<'a> Unit<'a> {
         values.insert((file, name.to_owned()), evaluation);
     }
 
+    /// The array or map of a name.
+    pub fn collection(&self, name: &str) -> Option<&Own<'a>> {
+        let mut all = self.collections.iter();
+        all.find(|own| own.collection.name == name)
+    }
+
+    /// The name by which scripts know an attribute.
+    pub fn attribute_name(&self, column: u16) -> &'a str {
+        declared_name(&self.schema.attributes[usize::from(column)].name)
+    }
+
+    /// The names of all attributes, as scripts write them.
+    pub fn attribute_names(&self) -> Vec<&'a str> {
+        let names = self.schema.attributes.iter();
+        let mut names: Vec<&str> = names.map(|own| declared_name(&own.name)).collect();
+        names.dedup();
+        names
+    }
+
     /// The number of a symbol of the world.
     pub fn symbol(&self, text: &str) -> Option<i32> {
         let place = self.schema.symbols.iter().position(|s| s == text);
@@ -263,12 +292,7 @@ impl<'a> Unit<'a> {
     /// A type as scripts write it.
     pub fn show(&self, ty: Type) -> String {
         match ty {
-            Type::SymbolOf(column) => {
-                format!(
-                    "Symbol<{}>",
-                    self.schema.attributes[usize::from(column)].name
-                )
-            }
+            Type::SymbolOf(column) => format!("Symbol<{}>", self.attribute_name(column & !KEYS)),
             ty => ty.to_string(),
         }
     }
@@ -356,6 +380,15 @@ impl<'a> Unit<'a> {
     pub fn into_forms(self) -> (BTreeMap<String, Form>, Numbers) {
         (self.notifications.into_inner(), self.numbers.into_inner())
     }
+}
+
+fn collections(schema: &Schema) -> Vec<Own<'_>> {
+    let all = schema.collections().into_iter();
+    all.map(|collection| Own {
+        first_name: &schema.attributes[usize::from(collection.first)].name,
+        collection,
+    })
+    .collect()
 }
 
 /// `TakeAll` as `take_all`: the name of a notification outside of scripts.

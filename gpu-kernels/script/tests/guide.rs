@@ -16,6 +16,7 @@ const LAG: &str = include_str!("../../../server/worlds/lag.md");
 const TESTING: &str = include_str!("../../../server/worlds/testing.md");
 const ATOMIC: &str = include_str!("../../../server/worlds/atomic.md");
 const HOOKS: &str = include_str!("../../../server/worlds/hooks.md");
+const ARRAYS: &str = include_str!("../../../server/worlds/arrays.md");
 const SHARED: &str = include_str!("../../../server/worlds/shared.md");
 
 const README: &str = include_str!("../../../README.md");
@@ -59,6 +60,16 @@ fn examples_of_what_the_world_shares_compile() {
     let rules = logic.commands.iter().filter(|c| c.schema.senders.rules);
     let named = |name: &str| SHARED.contains(&format!("`command = {name:?}`"));
     assert!(rules.clone().count() > 0 && rules.clone().all(|c| named(&c.schema.name)));
+}
+
+#[test]
+fn examples_of_arrays_and_maps_compile() {
+    let file = blocks_of(ARRAYS, "toml").next().unwrap();
+    let config = world_file::parse(file, "test").unwrap();
+    let texts = blocks_of(ARRAYS, "rust").map(|block| Text::new("test.rs", block));
+    let texts: Vec<Text> = texts.collect();
+    let logic = common::compile_for(&config.schema, &texts, &Constants::default()).unwrap();
+    assert_eq!(logic.commands.len(), 2);
 }
 
 #[test]

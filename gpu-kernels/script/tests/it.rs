@@ -4,6 +4,7 @@
 mod angles;
 mod atomic;
 mod builtin;
+mod collections;
 mod common;
 mod diagnostics;
 mod forecast;

@@ -377,6 +377,7 @@ struct Done {
     /// None after an overrun.
     updates: Option<Vec<(u32, u32)>>,
     emitted: Vec<Emitted>,
+    missed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -389,6 +390,7 @@ struct Recorder<'a> {
     table: &'a Table<'a>,
     updates: Vec<(u32, u32)>,
     emitted: Vec<Emitted>,
+    missed: bool,
 }
 
 impl<'a> Recorder<'a> {
@@ -397,6 +399,7 @@ impl<'a> Recorder<'a> {
             table,
             updates: vec![],
             emitted: vec![],
+            missed: false,
         }
     }
 }
@@ -408,6 +411,7 @@ struct Left {
     rows: Vec<i32>,
     /// Nothing, if it has no effect.
     emitted: Vec<Emitted>,
+    missed: bool,
 }
 
 impl Effects for Recorder<'_> {
@@ -418,6 +422,10 @@ impl Effects for Recorder<'_> {
 
     fn write(&mut self, slot: Slot, column: u16, value: i32) {
         self.update(slot, column, value);
+    }
+
+    fn miss(&mut self) {
+        self.missed = true;
     }
 }
 
@@ -470,6 +478,7 @@ impl Run<'_> {
         Done {
             updates: result.ok().map(|()| effects.updates),
             emitted: effects.emitted,
+            missed: effects.missed,
         }
     }
 
@@ -483,6 +492,7 @@ impl Run<'_> {
         };
         let count = thread.run(7, &call, &mut []);
         let emitted = std::mem::take(&mut thread.host_mut().emitted);
+        let missed = thread.missed();
         let updates = count.ok().map(|count| {
             let mut out = vec![(99, 99); count];
             assert_eq!(thread.run(7, &call, &mut out), Ok(count));
@@ -493,7 +503,11 @@ impl Run<'_> {
             );
             out
         });
-        Done { updates, emitted }
+        Done {
+            updates,
+            emitted,
+            missed,
+        }
     }
 
     fn interpreted_atomic(&self, table: &Table<'_>) -> Left {
@@ -517,6 +531,7 @@ impl Run<'_> {
             result,
             rows,
             emitted: result.map_or(vec![], |()| effects.emitted),
+            missed: effects.missed,
         }
     }
 
@@ -539,6 +554,7 @@ impl Run<'_> {
         let mut log = vec![(99, 99); WRITES_MAX];
         let ended = thread.run_atomic(7, &call, table.keys, &mut log);
         let mut emitted = std::mem::take(&mut thread.host_mut().emitted);
+        let missed = thread.missed();
         if ended.result.is_err() {
             thread.undo(&log[..ended.writes]);
             emitted.clear();
@@ -547,6 +563,7 @@ impl Run<'_> {
             result: ended.result,
             rows: changed,
             emitted,
+            missed,
         }
     }
 }

@@ -23,6 +23,7 @@ fn random_scripts_do_the_same_whatever_runs_them() {
         include_str!("../../../shared/tests/worlds/deep.toml"),
         include_str!("../../../shared/tests/worlds/rich.toml"),
         include_str!("../../../shared/tests/worlds/wide.toml"),
+        COLLECTIONS,
     ];
     let schemas = worlds.map(|world| world_file::parse(world, "test").unwrap().schema);
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
@@ -49,6 +50,23 @@ fn random_scripts_do_the_same_whatever_runs_them() {
     assert!(sums.updates > sums.runs && sums.afters * 10 > sums.runs);
     assert!(sums.notifications * 20 > sums.runs && sums.idle * 2 < sums.runs);
 }
+
+/// Arrays and maps of all types; `other` has neither.
+const COLLECTIONS: &str = r#"
+[[kind]]
+name = "player"
+attributes = [
+    { name = "slot", type = { array = "i32", length = 5 }, default = 3, min = -9, max = 90, audience = "state" },
+    { name = "friend", type = { array = "entity", length = 2 }, audience = "state" },
+    { name = "worn", type = { array = "symbol", length = 3 }, symbols = ["iron", "oak"], audience = "state" },
+    { name = "bag", type = { map = "fixed", keys = ["oak", "iron", "coal"] }, audience = "state" },
+    { name = "known", type = { map = "bool", keys = ["iron", "wool"] }, audience = "state" },
+    { name = "best", type = { array = "i32", length = 2 }, merge = "max", audience = "state" },
+]
+[[kind]]
+name = "other"
+attributes = [{ name = "item", type = "symbol", symbols = ["coal", "iron", "oak"], audience = "state" }]
+"#;
 
 /// Compiling them bounds the test.
 const SCRIPTS: u64 = 5_000;

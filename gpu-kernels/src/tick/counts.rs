@@ -169,6 +169,8 @@ counts! {
         deferred_hash: u64;
         /// By number of a command: runs that used up their budget.
         over_budget_of: [u32; COMMANDS_MAX];
+        /// Likewise: runs with an index or a key that an array or a map lacks.
+        out_of_range_of: [u32; COMMANDS_MAX];
         /// The parts of the state hash.
         hash: [u64; part::COLUMNS + ATTRIBUTES_MAX];
     }

@@ -40,6 +40,9 @@ pub struct TickOutput {
     /// How many runs of a command used up their budget, ascending by command; the others
     /// are missing. Their sum is [`Counts::over_budget`].
     pub over_budget: Vec<(CommandKind, u64)>,
+    /// How many runs of a command, which had an effect, met an index or a key that its array or map
+    /// lacks, likewise.
+    pub out_of_range: Vec<(CommandKind, u64)>,
     /// With several parts, the longest time of each stage.
     pub stages: StageTimes,
     /// How long each part of the backend was busy; empty on a CPU.

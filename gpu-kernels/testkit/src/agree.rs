@@ -5,7 +5,7 @@ use std::fmt::{self, Debug, Display};
 use gpu_kernels::{
     Birth, Counts, Delivery, Notification, RefusedCommand, Snapshot, StateHash, TickOutput,
 };
-use shared::{ClientRow, EntityId, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
 
 use crate::oracle::OracleOutput;
 
@@ -60,6 +60,7 @@ pub fn compare_with_oracle(
             .map(|client| expected.hearings.get(&client).map_or(&[][..], |all| all))
             .collect(),
         over_budget: expected.over_budget.clone().into_iter().collect(),
+        out_of_range: expected.out_of_range.clone().into_iter().collect(),
         hash: &expected.hash,
     }
     .compare(&Parts::of(output, config.limits.clients))?;
@@ -169,7 +170,13 @@ struct Parts<'a> {
     hearings: Vec<&'a [u32]>,
     /// Numbers of commands, and their runs over the budget.
     over_budget: Vec<(u16, u64)>,
+    /// Likewise, and those that met an index or a key that is not there.
+    out_of_range: Vec<(u16, u64)>,
     hash: &'a StateHash,
+}
+
+fn by_number(runs: &[(CommandKind, u64)]) -> Vec<(u16, u64)> {
+    runs.iter().map(|&(kind, n)| (kind.id(), n)).collect()
 }
 
 impl<'a> Parts<'a> {
@@ -194,11 +201,8 @@ impl<'a> Parts<'a> {
             refused: &output.refused,
             deliveries: rows.clone().map(|row| output.deliveries.of(row)).collect(),
             hearings: rows.map(|row| output.hearings.of(row)).collect(),
-            over_budget: output
-                .over_budget
-                .iter()
-                .map(|&(kind, n)| (kind.id(), n))
-                .collect(),
+            over_budget: by_number(&output.over_budget),
+            out_of_range: by_number(&output.out_of_range),
             hash: &output.hash,
         }
     }
@@ -233,6 +237,8 @@ impl<'a> Parts<'a> {
         }
         let part = "runs over the budget";
         same_list(part, &self.over_budget, &found.over_budget, debug)?;
+        let part = "runs with an index that is not there";
+        same_list(part, &self.out_of_range, &found.out_of_range, debug)?;
         same_list(
             "parts of the state hash",
             &self.hash.parts,

@@ -124,6 +124,8 @@ pub struct OracleOutput {
     pub refused: Vec<RefusedCommand>,
     /// Runs that used up their budget, by command.
     pub over_budget: BTreeMap<u16, u64>,
+    /// Runs that met an index or a key that is not there, by command.
+    pub out_of_range: BTreeMap<u16, u64>,
     /// Counts of what happened.
     pub counts: Counts,
     /// The state after the tick.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use script::logic::with_logic;
+use shared::world::collection::{Member, member, script_form};
 use shared::world::logic::{Constant, Text};
 use shared::{AttributeType, MergeRule, Schema, WorldConfig};
 
@@ -58,7 +59,7 @@ fn shoot(me: Entity, target: Entity, reach: Fixed, ticks: i32) {
 pub fn setters(schema: &Schema) -> Text {
     let mut text = String::new();
     for attribute in &schema.attributes[schema.dimensions()..] {
-        let name = &attribute.name;
+        let name = place(&attribute.name, "value");
         let value = match attribute.ty {
             AttributeType::I32 => "value",
             AttributeType::Fixed => "value as Fixed",
@@ -76,11 +77,20 @@ pub fn setters(schema: &Schema) -> Text {
         };
         writeln!(
             text,
-            "#[command(clients)]\nfn set_{name}(me: Entity, target: Entity, value: i32) {{ {update} }}",
+            "#[command(clients)]\nfn set_{}(me: Entity, target: Entity, value: i32) {{ {update} }}",
+            attribute.name.replace(['[', '.'], "__").replace(']', ""),
         )
         .expect("a string takes everything");
     }
     Text::new("setters.rs", text)
+}
+
+/// An attribute as scripts write it: of an array, the first one is that at an index.
+fn place(name: &str, index: &str) -> String {
+    match member(name) {
+        Some((array, Member::Index(0))) => format!("{array}[{index}]"),
+        _ => script_form(name),
+    }
 }
 
 /// Atomic commands `deal_0` and so on, with random statements.
@@ -129,7 +139,9 @@ pub fn hooks(dice: &mut Dice, config: &WorldConfig) -> Option<Text> {
     let numbers = (schema.attributes.iter().skip(schema.dimensions()))
         .filter(|attribute| attribute.ty == AttributeType::I32)
         .filter(|attribute| attribute.merge == MergeRule::Sum);
-    let numbers: Vec<&str> = numbers.map(|attribute| attribute.name.as_str()).collect();
+    let numbers: Vec<String> = numbers
+        .map(|attribute| place(&attribute.name, "tick() % 4"))
+        .collect();
     let mut text = String::new();
     for (number, (own, other)) in on.iter().enumerate() {
         if dice.once_in(2) {
@@ -171,7 +183,10 @@ pub fn hooks(dice: &mut Dice, config: &WorldConfig) -> Option<Text> {
             let by = dice.pick(&["1", "-3", "-60"]);
             body += &match numbers.is_empty() {
                 true => format!("    {who}.x += {by} as Fixed;\n"),
-                false => format!("    {who}.{} += {by};\n", dice.pick(&numbers)),
+                false => format!(
+                    "    {who}.{} += {by};\n",
+                    numbers[dice.below(numbers.len())]
+                ),
             };
         }
         text += &format!("{clauses}fn hook_{number}(me: Entity{parameter}) {{\n{body}}}\n");
@@ -251,14 +266,15 @@ impl Deal<'_> {
             return format!("{}.x += n as Fixed;", self.entity(dice));
         }
         let attribute = &own[dice.below(own.len())];
-        let to = format!("{}.{}", self.entity(dice), attribute.name);
+        let name = place(&attribute.name, "n");
+        let to = format!("{}.{name}", self.entity(dice));
         let value = match attribute.ty {
             AttributeType::I32 => self.number(dice),
             AttributeType::Fixed => format!("({} as Fixed)", self.number(dice)),
             AttributeType::Bool => return format!("{to} = {};", self.condition(dice)),
             AttributeType::Entity => return format!("{to} = {};", self.entity(dice)),
             AttributeType::Symbol => {
-                return format!("{to} = {}.{};", self.entity(dice), attribute.name);
+                return format!("{to} = {}.{name};", self.entity(dice));
             }
         };
         match dice.below(8) {
@@ -287,14 +303,14 @@ impl Deal<'_> {
     fn number(&self, dice: &mut Dice) -> String {
         let own = self.schema.attributes.iter();
         let own = own.filter(|a| a.ty == AttributeType::I32);
-        let own: Vec<&str> = own.map(|a| a.name.as_str()).collect();
+        let own: Vec<String> = own.map(|a| place(&a.name, "n - 1")).collect();
         match dice.below(8) {
             0 => "n".to_owned(),
             1 => "random(-5, 9)".to_owned(),
             2 => "tick()".to_owned(),
             3 | 4 => dice.pick(&["1", "5", "20", "100"]).to_owned(),
             _ if own.is_empty() => "n".to_owned(),
-            _ => format!("{}.{}", self.entity(dice), dice.pick(&own)),
+            _ => format!("{}.{}", self.entity(dice), own[dice.below(own.len())]),
         }
     }
 

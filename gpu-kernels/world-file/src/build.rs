@@ -18,8 +18,8 @@ use super::compile::{self, Declared};
 use super::logic::{self, Texts};
 use super::ranges::Ranges;
 use super::{
-    commands, engine, initial, interest, kinds, limits, motion, raw, regions, remarks, spawn,
-    wire_step, zones,
+    collections, commands, engine, initial, interest, kinds, limits, motion, raw, regions, remarks,
+    spawn, wire_step, zones,
 };
 
 /// A world without problems.
@@ -160,6 +160,7 @@ pub(super) fn build(
     problems.take(check_names(&schema, &limits));
     problems.take(check_sizes(&schema));
     let Some((logic, declared)) = compiled.filter(|_| problems.is_empty()) else {
+        collections::join(&mut problems.0, raw_kinds);
         return Err(rejected);
     };
     let config = WorldConfig {
@@ -185,8 +186,10 @@ pub(super) fn build(
         symbols,
         source: Origin::default(),
     };
+    let mut warnings = remarks::warnings(&config, raw, raw_kinds, &declared);
+    collections::join(&mut warnings, raw_kinds);
     Ok(Built {
-        warnings: remarks::warnings(&config, raw, raw_kinds, &declared),
+        warnings,
         notes: remarks::notes(&declared),
         skipped,
         config,

@@ -31,9 +31,9 @@ pub struct Declared {
     pub reasons: Reasons,
     /// The kinds that commands spawn.
     pub spawns: Vec<u16>,
-    /// The columns that commands update, as bits.
+    /// The columns that commands update, as bits; of an array or a map, all or none.
     pub updates: u64,
-    /// The columns that commands read, as bits.
+    /// The columns that commands read, likewise.
     pub reads: u64,
     /// Built-in commands that the world can't have, and why.
     pub left_out: Vec<(String, String)>,
@@ -80,11 +80,15 @@ pub(super) fn compile(
         spawns,
         rewinds: compiled.commands.iter().any(|c| c.rewinds()),
         reasons,
-        reads: insts().fold(0, |bits, inst| match *inst {
-            Inst::Read(_, _, column) | Inst::Has(_, _, column) => bits | 1 << column,
-            _ => bits,
-        }),
-        updates: columns.fold(0, |bits, column| bits | 1 << column),
+        reads: {
+            let reads = insts().filter(|inst| !inst.is_change());
+            let columns = reads.flat_map(Inst::columns);
+            schema.with_collections(columns.fold(0, |bits, column| bits | 1 << column))
+        },
+        updates: {
+            let bits = columns.fold(0, |bits, column| bits | 1 << column);
+            schema.with_collections(bits)
+        },
         left_out: compiled.left_out,
         word_columns: compiled
             .commands

@@ -2,8 +2,9 @@
 //! accounts keep.
 
 use shared::world::attribute::{AttributeType, MergeRule};
+use shared::world::collection::{Member, declared_name, member};
 use shared::world::config::{DELAY_TICKS_MAX, Fall};
-use shared::world::limits::PERSIST_PREFIX;
+use shared::world::limits::persist_command;
 use shared::world::logic::Text;
 use shared::world::schema::{Kind, Schema};
 
@@ -47,10 +48,10 @@ fn fall(schema: &Schema, kind: &Kind, raw: &raw::Kind) -> Result<Option<Fall>, P
         return problem(falls_at_key(kind, second), message);
     }
     let key = falls_at_key(kind, attribute);
-    if !attribute.ty.is_number() {
+    if !attribute.ty.of.is_number() {
         return problem(key, "only i32 and fixed attributes have `falls_at`");
     }
-    let at = kinds::value(&key, attribute.ty, value, &[], &[])?;
+    let at = kinds::value(&key, attribute.ty.of, value, &[], &[])?;
     let column = place(&key, schema.column(&attribute.name).unwrap_or_default())?;
     let values = kind.attributes.iter().find(|a| a.column == column);
     // An entity that is born at this value would fall again at once.
@@ -85,7 +86,7 @@ pub(super) fn tells_owner(schema: &Schema, raw: &[raw::Kind]) -> Result<Option<u
             continue;
         }
         let key = format!("{}.attributes.{}.tells_owner", kind.key(), attribute.name);
-        if attribute.ty != AttributeType::Entity {
+        if attribute.ty.of != AttributeType::Entity {
             return problem(key, "only attributes of type entity have `tells_owner`");
         }
         match found {
@@ -121,11 +122,11 @@ pub(super) fn persists(
             if number != usize::from(player_kind) {
                 return problem(key, "only attributes of the players' kind persist");
             }
-            if attribute.ty == AttributeType::Entity {
+            if attribute.ty.of == AttributeType::Entity {
                 return problem(key, "an entity may be gone when its account comes back");
             }
             let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            if !attribute.name.chars().all(is_plain) {
+            if !declared_name(&attribute.name).chars().all(is_plain) {
                 return problem(key, UNWRITABLE);
             }
             let column = schema.column(&attribute.name).unwrap_or_default();
@@ -143,7 +144,7 @@ pub(super) fn exact(schema: &Schema, raw: &[raw::Kind]) -> Result<Vec<u16>, Prob
     for kind in raw {
         for attribute in kind.attributes.iter().filter(|a| a.overflow.is_some()) {
             let key = format!("{}.attributes.{}.overflow", kind.key(), attribute.name);
-            if !matches!(attribute.ty, AttributeType::I32 | AttributeType::Fixed) {
+            if !matches!(attribute.ty.of, AttributeType::I32 | AttributeType::Fixed) {
                 return problem(key, "only i32 and fixed attributes overflow");
             }
             let others = raw.iter().flat_map(|kind| &kind.attributes);
@@ -170,7 +171,13 @@ pub(super) fn persist_text(schema: &Schema, persists: &[u16]) -> Text {
         .iter()
         .map(|&column| &schema.attributes[usize::from(column)])
     {
-        let name = &attribute.name;
+        let name = declared_name(&attribute.name);
+        let command = persist_command(&attribute.name);
+        let at = match member(&attribute.name) {
+            Some((_, Member::Index(index))) => format!("[{index}]"),
+            Some((_, Member::Key(key))) => format!("[{key:?}]"),
+            None => String::new(),
+        };
         let of = match attribute.ty {
             AttributeType::Symbol => format!("<{name}>"),
             AttributeType::I32
@@ -180,14 +187,14 @@ pub(super) fn persist_text(schema: &Schema, persists: &[u16]) -> Text {
         };
         let ty = format!("{}{of}", attribute.ty.script_name());
         let update = match attribute.merge {
-            MergeRule::Sum => format!("me.{name} += value;"),
-            MergeRule::First | MergeRule::Last => format!("me.{name} = value;"),
-            MergeRule::Min => format!("me.{name}.min(value);"),
-            MergeRule::Max => format!("me.{name}.max(value);"),
+            MergeRule::Sum => format!("me.{name}{at} += value;"),
+            MergeRule::First | MergeRule::Last => format!("me.{name}{at} = value;"),
+            MergeRule::Min => format!("me.{name}{at}.min(value);"),
+            MergeRule::Max => format!("me.{name}{at}.max(value);"),
         };
         text += &format!(
             "/// Gives a newborn what its account keeps.\n#[command]\n\
-             fn {PERSIST_PREFIX}{name}(me: Entity, value: {ty}) {{\n    {update}\n}}\n\n"
+             fn {command}(me: Entity, value: {ty}) {{\n    {update}\n}}\n\n"
         );
     }
     Text {
@@ -204,10 +211,7 @@ pub(super) fn check_persists(schema: &Schema, persists: &[u16]) -> Result<(), Pr
         .map(|&column| &schema.attributes[usize::from(column)])
     {
         let name = &attribute.name;
-        if schema
-            .command_named(&format!("{PERSIST_PREFIX}{name}"))
-            .is_none()
-        {
+        if schema.command_named(&persist_command(name)).is_none() {
             let key = format!("kind.attributes.{name}.persist");
             return problem(key, UNWRITABLE);
         }

@@ -73,7 +73,7 @@ impl Reader<'_> {
     }
 
     fn between(&self, from: &Value, to: &Value) -> Result<Choice, Problem> {
-        if !self.attribute.ty.is_number() {
+        if !self.attribute.ty.of.is_number() {
             let message = "only i32 and fixed attributes have `from` and `to`";
             return problem(self.key, message);
         }
@@ -107,7 +107,13 @@ impl Reader<'_> {
     fn value(&self, key: &str, value: &Value) -> Result<i32, Problem> {
         let key = format!("{}.{key}", self.key);
         let attribute = self.attribute;
-        let raw = kinds::value(&key, attribute.ty, value, &attribute.symbols, self.symbols)?;
+        let raw = kinds::value(
+            &key,
+            attribute.ty.of,
+            value,
+            &attribute.symbols,
+            self.symbols,
+        )?;
         if !(self.own.min..=self.own.max).contains(&raw) {
             // In raw units the bounds say nothing to a designer.
             return problem(key, format!("{value} is not from `min` to `max`"));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use shared::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
+use shared::world::collection::{Member, declared_name, member};
 use shared::world::command::CommandSchema;
 use shared::world::schema::{ATTRIBUTES_MAX, Kind, KindAttribute, KindRegions, Schema, WorldInfo};
 use shared::world::symbols::{SymbolSet, Symbols};
@@ -58,7 +59,12 @@ pub(super) fn schema(
     problems: &mut Problems,
 ) -> Schema {
     let all = raw_kinds.iter().flat_map(|kind| &kind.attributes);
-    let symbols: BTreeSet<String> = all.flat_map(|a| a.symbols.iter().cloned()).collect();
+    let own = all.clone().flat_map(|a| a.symbols.iter().cloned());
+    let keys = all.filter_map(|a| match member(&a.name) {
+        Some((_, Member::Key(key))) => Some(key.to_owned()),
+        _ => None,
+    });
+    let symbols: BTreeSet<String> = own.chain(keys).collect();
     let symbols: Vec<String> = symbols.into_iter().collect();
     let mut attributes = position(&world, position_step);
     let mut kinds: Vec<Kind> = vec![];
@@ -95,7 +101,7 @@ pub(super) fn schema(
     }
 }
 
-/// The symbols that each kind's attributes can have.
+/// The symbols that each kind's attributes can have, and the keys of its maps.
 pub(super) fn symbols(schema: &Schema, raw_kinds: &[raw::Kind]) -> Symbols {
     let kinds = (0..).zip(&schema.kinds).zip(raw_kinds);
     let sets = kinds.flat_map(|((kind, of), raw)| {
@@ -117,7 +123,9 @@ pub(super) fn symbols(schema: &Schema, raw_kinds: &[raw::Kind]) -> Symbols {
             })
         })
     });
-    Symbols(sets.collect())
+    let mut symbols = Symbols(sets.collect());
+    symbols.add_keys(schema);
+    symbols
 }
 
 /// The first columns: a position's.
@@ -222,11 +230,11 @@ fn column(
     raw: &raw::Attribute,
     bounds: Bounds,
 ) -> Result<u16, Problem> {
-    names::check(key, &raw.name)?;
+    names::check(key, declared_name(&raw.name))?;
     let merge = merge_rule(key, raw)?;
     let own = Attribute {
         name: raw.name.clone(),
-        ty: raw.ty,
+        ty: raw.ty.of,
         merge,
         audience: raw.audience,
         min: bounds.min,
@@ -245,9 +253,13 @@ fn column(
         return place(key, i);
     }
     if attributes.len() == ATTRIBUTES_MAX {
+        let counts = match member(&raw.name) {
+            Some((whole, _)) => format!("; each value of `{whole}` counts as one"),
+            None => String::new(),
+        };
         let message = format!(
             "expected at most {ATTRIBUTES_MAX} different attributes in all kinds together, \
-             positions included"
+             positions included{counts}"
         );
         return problem(key, message);
     }
@@ -257,7 +269,7 @@ fn column(
 
 /// How updates of an attribute become one change. Only numbers have a sum and an order.
 fn merge_rule(key: &str, raw: &raw::Attribute) -> Result<MergeRule, Problem> {
-    let is_number = raw.ty.is_number();
+    let is_number = raw.ty.of.is_number();
     let default = match is_number {
         true => MergeRule::Sum,
         false => MergeRule::Last,
@@ -267,7 +279,7 @@ fn merge_rule(key: &str, raw: &raw::Attribute) -> Result<MergeRule, Problem> {
         return Ok(merge);
     }
     let found = format!("{merge:?}").to_lowercase();
-    let ty = format!("{:?}", raw.ty).to_lowercase();
+    let ty = format!("{:?}", raw.ty.of).to_lowercase();
     let expected = format!(
         "\"first\" or \"last\": of values of type {ty}, none is the sum, the least or the greatest"
     );
@@ -301,18 +313,18 @@ fn bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result<Bounds,
         None => Ok(default),
         Some(given) => value(
             &format!("{key}.{name}"),
-            raw.ty,
+            raw.ty.of,
             given,
             &raw.symbols,
             symbols,
         ),
     };
-    if !raw.ty.has_symbols() && !raw.symbols.is_empty() {
+    if !raw.ty.of.has_symbols() && !raw.symbols.is_empty() {
         let message = "only attributes of type symbol have `symbols`";
         return problem(format!("{key}.symbols"), message);
     }
     let natural = natural_bounds(key, raw, symbols)?;
-    let is_number = raw.ty.is_number();
+    let is_number = raw.ty.of.is_number();
     if !is_number && (raw.min.is_some() || raw.max.is_some()) {
         return problem(key, "only i32 and fixed attributes have `min` and `max`");
     }
@@ -338,7 +350,7 @@ fn number_of(symbols: &[String], symbol: &str) -> i32 {
 
 /// The default and bounds that an attribute's type gives it.
 fn natural_bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result<Bounds, Problem> {
-    let (default, min, max) = match raw.ty {
+    let (default, min, max) = match raw.ty.of {
         AttributeType::I32 | AttributeType::Fixed => (0, i32::MIN, i32::MAX),
         AttributeType::Bool => (0, 0, 1),
         AttributeType::Entity => (-1, i32::MIN, i32::MAX),

@@ -41,6 +41,7 @@
 
 mod build;
 mod check;
+mod collections;
 mod commands;
 mod compile;
 mod engine;

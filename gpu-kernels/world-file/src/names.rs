@@ -26,6 +26,18 @@ pub(super) fn check(key: &str, name: &str) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Checks that a key of a map can be a part of a name.
+pub(super) fn check_key(at: &str, name: &str) -> Result<(), Problem> {
+    let mut letters = name.chars();
+    let begins = letters.next().is_some_and(is_first);
+    if !begins || !letters.all(|letter| is_first(letter) || letter.is_ascii_digit()) {
+        let expected = "keys of the letters a to z and A to Z, digits and `_`, which do not begin \
+                        with a digit";
+        return unexpected(at, format!("{name:?}"), expected);
+    }
+    Ok(())
+}
+
 fn is_first(letter: char) -> bool {
     letter.is_ascii_alphabetic() || letter == '_'
 }

@@ -1,8 +1,11 @@
 //! The keys of a world file and their TOML types, before any check.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use shared::world::attribute::{AttributeType, Audience, MergeRule};
 use shared::world::logic::Budget;
 
@@ -137,12 +140,12 @@ pub struct Zone {
     pub carrier: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attribute {
     pub name: String,
     #[serde(rename = "type")]
-    pub ty: AttributeType,
+    pub ty: Declared,
     pub default: Option<toml::Value>,
     pub min: Option<toml::Value>,
     pub max: Option<toml::Value>,
@@ -158,6 +161,84 @@ pub struct Attribute {
     pub wire_step: Option<f64>,
     #[serde(default)]
     pub allow: Vec<Allow>,
+}
+
+/// The type of an attribute, as the file has it.
+#[derive(Clone)]
+pub struct Declared {
+    /// Of each value.
+    pub of: AttributeType,
+    /// `None`: there is one value.
+    pub many: Option<Many>,
+}
+
+/// What several values go by.
+#[derive(Clone)]
+pub enum Many {
+    Array { length: Option<u32> },
+    Map { keys: Vec<String> },
+}
+
+impl From<AttributeType> for Declared {
+    fn from(of: AttributeType) -> Declared {
+        Declared { of, many: None }
+    }
+}
+
+impl<'de> Deserialize<'de> for Declared {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Declared, D::Error> {
+        struct Type;
+
+        impl<'de> Visitor<'de> for Type {
+            type Value = Declared;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a type, as \"i32\", or a table with `array` or `map`")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Declared, E> {
+                AttributeType::deserialize(name.into_deserializer()).map(Declared::from)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Declared, A::Error> {
+                let written = Collection::deserialize(MapAccessDeserializer::new(map))?;
+                let (of, many) = match written {
+                    Collection {
+                        array: Some(of),
+                        length,
+                        map: None,
+                        keys: None,
+                    } => (of, Many::Array { length }),
+                    Collection {
+                        map: Some(of),
+                        keys: Some(keys),
+                        array: None,
+                        length: None,
+                    } => (of, Many::Map { keys }),
+                    _ => {
+                        let message = "expected `{ array = …, length = … }` or \
+                                       `{ map = …, keys = […] }`";
+                        return Err(de::Error::custom(message));
+                    }
+                };
+                Ok(Declared {
+                    of,
+                    many: Some(many),
+                })
+            }
+        }
+
+        deserializer.deserialize_any(Type)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Collection {
+    array: Option<AttributeType>,
+    length: Option<u32>,
+    map: Option<AttributeType>,
+    keys: Option<Vec<String>>,
 }
 
 /// A warning that an attribute does not get.
@@ -237,7 +318,7 @@ pub fn default_kinds() -> Vec<Kind> {
         spawn: None,
         attributes: vec![Attribute {
             name: "hp".to_owned(),
-            ty: AttributeType::I32,
+            ty: AttributeType::I32.into(),
             default: Some(toml::Value::Integer(100)),
             min: Some(toml::Value::Integer(0)),
             max: Some(toml::Value::Integer(100)),

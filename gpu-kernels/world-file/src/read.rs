@@ -8,8 +8,8 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use super::check::{Problem, Problems};
 use super::lines::Lines;
 use super::mend::{Mended, drop_around, drop_item, is_date, stand_in};
-use super::raw;
 use super::shape::{Format, plain, unknown_key};
+use super::{collections, raw};
 
 /// The keys with their types, and the problems of those that have another one. Such a key
 /// has its default; an item of a list that lacks a key is left out.
@@ -46,6 +46,9 @@ pub(super) fn read(table: DeTable<'_>, lines: &Lines<'_>) -> (raw::World, Proble
     if !shared.is_empty() {
         let kinds = world.kind.get_or_insert_with(raw::default_kinds);
         kinds.push(raw::Kind::shared(shared));
+    }
+    if let Some(kinds) = &mut world.kind {
+        collections::expand(kinds, &mut reader.problems);
     }
     (world, reader.problems)
 }

@@ -1,6 +1,7 @@
 //! What a world file says that is allowed, but hardly meant; and what its world lacks.
 
 use shared::world::attribute::Audience;
+use shared::world::collection::declared_name;
 use shared::world::config::WorldConfig;
 
 use super::check::{Problem, list};
@@ -74,7 +75,7 @@ fn values_of_nobody(
     declared: &Declared,
 ) -> Option<Problem> {
     let column = config.schema.column(&attribute.name)?;
-    if !attribute.ty.has_symbols() || declared.updates >> column & 1 == 1 {
+    if !attribute.ty.of.has_symbols() || declared.updates >> column & 1 == 1 {
         return None;
     }
     let has = |symbol: &String| {
@@ -92,7 +93,7 @@ fn values_of_nobody(
             format!(
                 "nobody ever has {}: no kind is born with it, and no command changes `{}`",
                 list(&nobodys),
-                attribute.name
+                declared_name(&attribute.name)
             ),
         )
     })
@@ -141,7 +142,7 @@ fn unused(
             format!(
                 "nothing reads `{}`: no script does, and no client is sent what is hidden \
                  [unused_attributes]",
-                attribute.name
+                declared_name(&attribute.name)
             ),
         )
     })

@@ -24,8 +24,8 @@ pub(super) fn of_attribute(key: &str, raw: &raw::Attribute) -> Result<u32, Probl
     };
     let key = format!("{key}.wire_step");
     match raw.audience {
-        Audience::Movement if raw.ty.is_number() => {
-            step(&key, given, raw.ty.fraction_bits(), STEP_MAX)
+        Audience::Movement if raw.ty.of.is_number() => {
+            step(&key, given, raw.ty.of.fraction_bits(), STEP_MAX)
         }
         _ => problem(key, "only numbers of audience movement are sent in steps"),
     }

@@ -1,4 +1,5 @@
 //! All tests of the crate beside those within it, in one program: each program would be linked with
 //! everything. `cargo test -p world-file --test it NAME` runs those of a module.
 
+mod collections;
 mod file;

@@ -16,6 +16,7 @@ use std::path::Path;
 use accounts::identity::Account;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Map, Value};
+use shared::world::collection::member;
 use shared::world::schema::KindAttribute;
 use shared::{Attribute, AttributeValue, Plain, Symbol, WorldConfig};
 use thiserror::Error;
@@ -140,6 +141,12 @@ impl CharacterStore {
             for (old, new) in renames {
                 if let Some(value) = before.get(old) {
                     character.insert(new.clone(), value.clone());
+                }
+                // All values of an array or a map.
+                for (name, value) in &before {
+                    if let Some((_, part)) = member(name).filter(|(whole, _)| whole == old) {
+                        character.insert(part.name(new), value.clone());
+                    }
                 }
             }
             if character != before {
@@ -382,6 +389,42 @@ mod tests {
             .unwrap();
         store.rename(&renames, 6).unwrap();
         assert_eq!(store.load(&after).unwrap()[&ann][0], 71);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn values_of_arrays_and_maps_are_kept_by_index_and_key() {
+        let folder = std::env::temp_dir().join(format!("myriad-kept-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let with = |bag: &str, keys: &str| {
+            world(&format!(
+                "
+                {{ name = 'slot', type = {{ array = 'fixed', length = 2 }}, persist = true, audience = 'state' }},
+                {{ name = '{bag}', type = {{ map = 'i32', keys = [{keys}] }}, persist = true, audience = 'state' }},"
+            ))
+        };
+        let before = with("bag", "'wood', 'ore'");
+        let mut row = default_row(&before);
+        let given = serde_json::json!({ "slot[1]": 1.5, "bag.wood": 4 });
+        change(&before, &mut row, given.as_object().unwrap()).unwrap();
+        let shown = Value::Object(character_of(&before, &row));
+        let expected =
+            serde_json::json!({ "slot[0]": 0.0, "slot[1]": 1.5, "bag.ore": 0, "bag.wood": 4 });
+        assert_eq!(shown, expected);
+        let store = CharacterStore::open(&folder, None, 0).unwrap();
+        store
+            .put(&before, &[("ann".to_owned(), row)].into(), 3)
+            .unwrap();
+        store
+            .rename(&[("bag".to_owned(), "sack".to_owned())], 4)
+            .unwrap();
+        let after = with("sack", "'axe', 'wood'");
+        let row = store
+            .load(&after)
+            .unwrap()
+            .remove(&Account::new("ann").unwrap())
+            .unwrap();
+        assert_eq!(row, [0, 6144, 0, 4]);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -102,7 +102,8 @@ pub fn migrate(
         });
     }
     let old_world = kept.world;
-    let names = Names::new(&old_world, given, &options.renames)?;
+    let renames = names::of_each_value(&options.renames, &old_world.schema, &given.schema);
+    let names = Names::new(&old_world, given, &renames)?;
     let mut changes = Changes::default();
     names.describe(&mut changes);
     let mut snapshot = empty(given, &kept.snapshot);

@@ -183,6 +183,7 @@ fn gpu_count() -> u32 {
 /// Prints the memory of a world's full buffers on each backend. False if the processor's don't fit
 /// into the available memory.
 pub fn print_plans(world: &WorldConfig, available: Option<u64>) -> bool {
+    say!("{}", super::columns::shown(&world.schema));
     let needed = print_plan("cpu", &gpu_kernels::tick::cpu::memory_plan(world));
     let missing = available.filter(|&available| available < needed);
     if let Some(available) = missing {

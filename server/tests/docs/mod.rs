@@ -55,6 +55,7 @@ fn rust_examples_are_where_they_are_compiled() {
             "client-bot/networks.md",
             "README.md",
             "server/tutorial.md",
+            "server/worlds/arrays.md",
             "server/worlds/atomic.md",
             "server/worlds/hooks.md",
             "server/worlds/shared.md",

@@ -11,7 +11,7 @@ use frontend::mirror::Mirror;
 use gpu_kernels::tick::frame::POPULATION_TOKEN;
 use gpu_kernels::{Frame, TickOutput};
 use shared::world::initial::Initial;
-use shared::world::limits::PERSIST_PREFIX;
+use shared::world::limits::persist_command;
 use shared::world::mix::{Random, mix};
 use shared::{ClientRow, CommandKind, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
@@ -64,7 +64,7 @@ impl Characters {
         let player = usize::from(config.player_kind);
         let persistent = |&column: &u16| {
             let attribute = config.schema.attributes.get(usize::from(column))?;
-            let name = format!("{PERSIST_PREFIX}{}", attribute.name);
+            let name = persist_command(&attribute.name);
             let mut own = config.schema.kinds[player].attributes.iter();
             let own = own.find(|own| own.column == column)?;
             let fall = config.falls[player].filter(|fall| fall.column == column);

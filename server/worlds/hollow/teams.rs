@@ -1,7 +1,5 @@
-//! Two teams, each with a banner that keeps its score.
+//! Two teams, of which the world keeps the scores.
 
-/// From the middle of the world to its corners.
-const EVERYWHERE: Fixed = 170.0;
 const REACH: Fixed = 10.0;
 const DAMAGE: i32 = 8;
 /// Points of a blow, and of felling.
@@ -12,17 +10,6 @@ const SOUND: Fixed = 25.0;
 
 struct Felled {
     by: Entity,
-}
-
-/// Gives a newborn player the banner of its side.
-#[on(birth, kind = "player")]
-fn enlist(me: Entity) {
-    let middle = point(120.0, 120.0);
-    me.banner = if me.side == "oak" {
-        nearest(middle, EVERYWHERE, "oak")
-    } else {
-        nearest(middle, EVERYWHERE, "elm")
-    };
 }
 
 /// Strikes whatever has hit points and is not of one's own team.
@@ -43,12 +30,13 @@ fn fell(me: Entity, by: Entity) {
 }
 
 fn is_foe(one: Entity, other: Entity) -> bool {
-    one.kind != other.kind || one.banner != other.banner
+    one.kind != other.kind || one.side != other.side
 }
 
 fn win(winner: Entity, points: i32) {
     // `best` merges by `max`: of the values that a tick's commands give, so its own is one.
-    winner.banner.best.max(max(winner.banner.best, winner.score + points));
+    let side = winner.side;
+    world.best[side].max(max(world.best[side], winner.score + points));
+    world.won[side] += points;
     winner.score += points;
-    winner.banner.score += points;
 }

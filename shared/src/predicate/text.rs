@@ -5,6 +5,7 @@
 //! all        = part { "&&" part }
 //! part       = "(" any ")" | "true" | "false" | constraint
 //! constraint = name operator value
+//! name       = letters, digits, `_` and `.`, then perhaps "[" digits "]"
 //! operator   = "==" | "!=" | "<" | "<=" | ">" | ">=" | "prefix" | "suffix" | "contains"
 //! value      = integer | float | [ "-" ] "inf" | '"' text '"'
 //! ```
@@ -17,7 +18,7 @@ use thiserror::Error;
 use super::constraint::{Constraint, Filter, Operator, Predicate, PredicateError, PredicateLimits};
 use super::nearest::nearest;
 use super::value::Value;
-use super::vocabulary::{Vocabulary, is_in_name};
+use super::vocabulary::{Vocabulary, is_in_name, name_bytes};
 
 /// Why a text is not a predicate. Columns count characters from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -342,7 +343,7 @@ impl<'a> Parser<'a> {
     /// The name or keyword that begins here; empty if there is none.
     fn word(&mut self) -> &'a str {
         let rest = self.rest();
-        let end = rest.find(|c| !is_in_name(c)).unwrap_or(rest.len());
+        let end = name_bytes(rest);
         let word = match rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
             true => "",
             false => &rest[..end],

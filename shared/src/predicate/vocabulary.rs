@@ -135,7 +135,17 @@ impl Vocabulary {
 
 fn is_name(text: &str) -> bool {
     let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
-    text.starts_with(starts) && text.chars().all(is_in_name)
+    text.starts_with(starts) && name_bytes(text) == text.len()
+}
+
+/// The length of the name with which a text begins: `slot`, `bag.wood` or `slot[3]`.
+pub(super) fn name_bytes(text: &str) -> usize {
+    let plain = text.find(|c| !is_in_name(c)).unwrap_or(text.len());
+    let index = text[plain..].strip_prefix('[').and_then(|rest| {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        (digits > 0 && rest[digits..].starts_with(']')).then_some(digits + 2)
+    });
+    plain + index.unwrap_or(0)
 }
 
 /// Whether a name may have this character behind its first.

@@ -157,6 +157,14 @@ impl Limits {
 
 /// Before an attribute's name: the command that gives a newborn what its account keeps.
 pub const PERSIST_PREFIX: &str = "inherit_";
+
+/// The command of an attribute, as scripts can name it: `inherit_gold`, `inherit_slot__3` of
+/// `slot[3]`, `inherit_bag__wood` of `bag.wood`.
+pub fn persist_command(attribute: &str) -> String {
+    let name = attribute.replace(['[', '.'], "__").replace(']', "");
+    format!("{PERSIST_PREFIX}{name}")
+}
+
 /// The largest `limits.rewind_ticks`.
 pub const REWIND_TICKS_MAX: u32 = 64;
 /// The largest `limits.regions_per_client`.

@@ -1,11 +1,15 @@
-//! Which symbols the attributes of a world can have. A schema has only the least and the
-//! greatest of each, between which other attributes may have some.
+//! Which symbols the attributes of a world can have, and which are the keys of its maps. A schema has
+//! only the least and the greatest of each, between which other attributes may have some.
 
 use serde::{Deserialize, Serialize};
 
+use super::collection::Collection;
 use super::schema::{KindAttribute, Schema};
 
-/// The symbols of all attributes of type symbol.
+/// With the first column of a map: the column under which [`Symbols`] has its keys.
+pub const KEYS: u16 = 1 << 15;
+
+/// The symbols of all attributes of type symbol, and the keys of all maps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbols(pub Vec<SymbolSet>);
 
@@ -14,8 +18,19 @@ pub struct Symbols(pub Vec<SymbolSet>);
 pub struct SymbolSet {
     pub kind: u16,
     pub column: u16,
-    /// Places in [`Schema::symbols`], ascending.
+    /// Places in [`Schema::symbols`], ascending; of a map, its keys.
     pub numbers: Vec<i32>,
+}
+
+impl Collection<'_> {
+    /// The symbols of a map's keys, ascending. A key that is none of the world's symbols has none.
+    fn key_numbers(&self, schema: &Schema) -> Vec<i32> {
+        let number = |key: &&str| schema.symbols.iter().position(|own| own == key);
+        let numbers = self.keys.iter().filter_map(number);
+        let mut numbers: Vec<i32> = numbers.filter_map(|n| i32::try_from(n).ok()).collect();
+        numbers.sort_unstable();
+        numbers
+    }
 }
 
 impl Symbols {
@@ -36,7 +51,26 @@ impl Symbols {
             let own = of.attributes.iter();
             own.filter_map(move |own| set(kind, own))
         });
-        Symbols(sets.collect())
+        let mut symbols = Symbols(sets.collect());
+        symbols.add_keys(schema);
+        symbols
+    }
+
+    /// Adds the keys of the world's maps.
+    pub fn add_keys(&mut self, schema: &Schema) {
+        for map in schema.collections().iter().filter(|own| own.is_map()) {
+            let numbers = map.key_numbers(schema);
+            let has_it = |own: &KindAttribute| own.column == map.first;
+            for (kind, of) in (0..).zip(&schema.kinds) {
+                if of.attributes.iter().any(has_it) {
+                    self.0.push(SymbolSet {
+                        kind,
+                        column: map.first | KEYS,
+                        numbers: numbers.clone(),
+                    });
+                }
+            }
+        }
     }
 
     /// Those of a kind's attribute.

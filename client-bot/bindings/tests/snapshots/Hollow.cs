@@ -11,13 +11,13 @@ namespace Worlds.Hollow
     {
         /// What these bindings need of a server's world.
         public const string Bindings =
-            "bindings of hollow for cs, hash a65f111479a8f8a5\n" +
+            "bindings of hollow for cs, hash 8d475559e9953da6\n" +
             "axes 2\n" +
             "kind player\n" +
             "attribute player.hp i32\n" +
             "attribute player.shield i32\n" +
             "attribute player.ready_at i32 private\n" +
-            "attribute player.banner entity\n" +
+            "attribute player.side symbol\n" +
             "attribute player.score i32\n" +
             "attribute player.gold i32 private\n" +
             "attribute player.herbs i32 private\n" +
@@ -34,12 +34,11 @@ namespace Worlds.Hollow
             "kind herb\n" +
             "attribute herb.ripe bool\n" +
             "attribute herb.owner entity\n" +
-            "kind oak\n" +
-            "attribute oak.score i32\n" +
-            "attribute oak.best i32\n" +
-            "kind elm\n" +
-            "attribute elm.score i32\n" +
-            "attribute elm.best i32\n" +
+            "kind world\n" +
+            "attribute world.won.elm i32\n" +
+            "attribute world.won.oak i32\n" +
+            "attribute world.best.elm i32\n" +
+            "attribute world.best.oak i32\n" +
             "command move(x: fixed, y: fixed)\n" +
             "command strike(target: entity)\n" +
             "command heal(target: entity)\n" +
@@ -76,6 +75,16 @@ namespace Worlds.Hollow
             {
                 var seen = OwnOf("player");
                 return seen == null ? (Player?)null : new Player(seen.Value);
+            }
+        }
+
+        /// What the whole world shares; null before it has arrived.
+        public World_? Shared
+        {
+            get
+            {
+                var seen = SharedByAll();
+                return seen == null ? (World_?)null : new World_(seen.Value);
             }
         }
 
@@ -135,29 +144,6 @@ namespace Worlds.Hollow
             }
         }
 
-        /// A banner for each team, with what all its players have won, and the best of them.
-        public IEnumerable<Oak> Oaks
-        {
-            get
-            {
-                foreach (var seen in All("oak"))
-                {
-                    yield return new Oak(seen);
-                }
-            }
-        }
-
-        public IEnumerable<Elm> Elms
-        {
-            get
-            {
-                foreach (var seen in All("elm"))
-                {
-                    yield return new Elm(seen);
-                }
-            }
-        }
-
         protected override void Raise(Event happened) => On.Raise(this, happened);
     }
 
@@ -180,7 +166,8 @@ namespace Worlds.Hollow
         /// The tick from which a shield can be raised again, and that until which no poison works.
         /// Only the entity's own client knows it.
         public int? ReadyAt => IsOwn ? Seen.Whole("ready_at") : (int?)null;
-        public Entity? Banner => Seen.Entity("banner");
+        /// The team, and what the player has won for it in this life. One of `elm`, `oak`.
+        public Symbol? Side => Symbols.Of(Seen.Symbol("side"));
         /// At least 0.
         public int Score => Seen.Whole("score");
         /// At least 0. Only the entity's own client knows it.
@@ -264,10 +251,9 @@ namespace Worlds.Hollow
         public Entity? Owner => Seen.Entity("owner");
     }
 
-    /// A banner for each team, with what all its players have won, and the best of them.
-    public struct Oak : ISeen
+    public struct World_ : ISeen
     {
-        internal Oak(Seen seen)
+        internal World_(Seen seen)
         {
             Seen = seen;
         }
@@ -278,25 +264,11 @@ namespace Worlds.Hollow
         public Place Place => Seen.Place;
         public string PlayerName => Seen.PlayerName;
         /// At least 0.
-        public int Score => Seen.Whole("score");
-        public int Best => Seen.Whole("best");
-    }
-
-    public struct Elm : ISeen
-    {
-        internal Elm(Seen seen)
-        {
-            Seen = seen;
-        }
-
-        public Seen Seen { get; }
-        public Entity Id => Seen.Id;
-        public bool IsOwn => Seen.IsOwn;
-        public Place Place => Seen.Place;
-        public string PlayerName => Seen.PlayerName;
+        public int WonElm => Seen.Whole("won.elm");
         /// At least 0.
-        public int Score => Seen.Whole("score");
-        public int Best => Seen.Whole("best");
+        public int WonOak => Seen.Whole("won.oak");
+        public int BestElm => Seen.Whole("best.elm");
+        public int BestOak => Seen.Whole("best.oak");
     }
 
     /// The commands that the client can give. Each gives its sequence number.
@@ -381,7 +353,7 @@ namespace Worlds.Hollow
         public event Action<Entity, int, int> HpChanged;
         public event Action<Entity, int, int> ShieldChanged;
         public event Action<Entity, int, int> ReadyAtChanged;
-        public event Action<Entity, Entity?, Entity?> BannerChanged;
+        public event Action<Entity, Symbol?, Symbol?> SideChanged;
         public event Action<Entity, int, int> ScoreChanged;
         public event Action<Entity, int, int> GoldChanged;
         public event Action<Entity, int, int> HerbsChanged;
@@ -391,7 +363,10 @@ namespace Worlds.Hollow
         public event Action<Entity, Symbol?, Symbol?> MoodChanged;
         public event Action<Entity, bool, bool> RipeChanged;
         public event Action<Entity, Entity?, Entity?> OwnerChanged;
-        public event Action<Entity, int, int> BestChanged;
+        public event Action<Entity, int, int> WonElmChanged;
+        public event Action<Entity, int, int> WonOakChanged;
+        public event Action<Entity, int, int> BestElmChanged;
+        public event Action<Entity, int, int> BestOakChanged;
         // A notification: the entity that caused it, or null, and its fields.
         public event Action<Entity?, FallNotification> Fall;
         public event Action<Entity?, BiteNotification> Bite;
@@ -416,8 +391,8 @@ namespace Worlds.Hollow
                         case "ready_at":
                             ReadyAtChanged?.Invoke(happened.Entity, (int)happened.OldValue, (int)happened.NewValue);
                             break;
-                        case "banner":
-                            BannerChanged?.Invoke(happened.Entity, bound.EntityOf(happened.OldValue), bound.EntityOf(happened.NewValue));
+                        case "side":
+                            SideChanged?.Invoke(happened.Entity, Symbols.Of(bound.SymbolOf(happened.OldValue)), Symbols.Of(bound.SymbolOf(happened.NewValue)));
                             break;
                         case "score":
                             ScoreChanged?.Invoke(happened.Entity, (int)happened.OldValue, (int)happened.NewValue);
@@ -446,8 +421,17 @@ namespace Worlds.Hollow
                         case "owner":
                             OwnerChanged?.Invoke(happened.Entity, bound.EntityOf(happened.OldValue), bound.EntityOf(happened.NewValue));
                             break;
-                        case "best":
-                            BestChanged?.Invoke(happened.Entity, (int)happened.OldValue, (int)happened.NewValue);
+                        case "won.elm":
+                            WonElmChanged?.Invoke(happened.Entity, (int)happened.OldValue, (int)happened.NewValue);
+                            break;
+                        case "won.oak":
+                            WonOakChanged?.Invoke(happened.Entity, (int)happened.OldValue, (int)happened.NewValue);
+                            break;
+                        case "best.elm":
+                            BestElmChanged?.Invoke(happened.Entity, (int)happened.OldValue, (int)happened.NewValue);
+                            break;
+                        case "best.oak":
+                            BestOakChanged?.Invoke(happened.Entity, (int)happened.OldValue, (int)happened.NewValue);
                             break;
                         default:
                             break;

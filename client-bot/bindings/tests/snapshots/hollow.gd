@@ -8,7 +8,7 @@ extends RefCounted
 signal hp_changed(entity: int, old: int, new: int)
 signal shield_changed(entity: int, old: int, new: int)
 signal ready_at_changed(entity: int, old: int, new: int)
-signal banner_changed(entity: int, old: int, new: int)
+signal side_changed(entity: int, old: Symbols, new: Symbols)
 signal score_changed(entity: int, old: int, new: int)
 signal gold_changed(entity: int, old: int, new: int)
 signal herbs_changed(entity: int, old: int, new: int)
@@ -18,7 +18,10 @@ signal price_changed(entity: int, old: int, new: int)
 signal mood_changed(entity: int, old: Symbols, new: Symbols)
 signal ripe_changed(entity: int, old: bool, new: bool)
 signal owner_changed(entity: int, old: int, new: int)
-signal best_changed(entity: int, old: int, new: int)
+signal won_elm_changed(entity: int, old: int, new: int)
+signal won_oak_changed(entity: int, old: int, new: int)
+signal best_elm_changed(entity: int, old: int, new: int)
+signal best_oak_changed(entity: int, old: int, new: int)
 # Notifications of the world's scripts; -1 is no entity.
 signal fall_notified(source: int, kind: int)
 signal bite_notified(source: int, prey: int)
@@ -27,13 +30,13 @@ signal deal_notified(source: int, buyer: int, herbs: int, price: int)
 signal phase_notified(source: int, mood: Symbols)
 
 ## What these bindings need of a server's world.
-const BINDINGS := ("bindings of hollow for gd, hash a65f111479a8f8a5\n"
+const BINDINGS := ("bindings of hollow for gd, hash 8d475559e9953da6\n"
 	+ "axes 2\n"
 	+ "kind player\n"
 	+ "attribute player.hp i32\n"
 	+ "attribute player.shield i32\n"
 	+ "attribute player.ready_at i32 private\n"
-	+ "attribute player.banner entity\n"
+	+ "attribute player.side symbol\n"
 	+ "attribute player.score i32\n"
 	+ "attribute player.gold i32 private\n"
 	+ "attribute player.herbs i32 private\n"
@@ -50,12 +53,11 @@ const BINDINGS := ("bindings of hollow for gd, hash a65f111479a8f8a5\n"
 	+ "kind herb\n"
 	+ "attribute herb.ripe bool\n"
 	+ "attribute herb.owner entity\n"
-	+ "kind oak\n"
-	+ "attribute oak.score i32\n"
-	+ "attribute oak.best i32\n"
-	+ "kind elm\n"
-	+ "attribute elm.score i32\n"
-	+ "attribute elm.best i32\n"
+	+ "kind world\n"
+	+ "attribute world.won.elm i32\n"
+	+ "attribute world.won.oak i32\n"
+	+ "attribute world.best.elm i32\n"
+	+ "attribute world.best.oak i32\n"
 	+ "command move(x: fixed, y: fixed)\n"
 	+ "command strike(target: entity)\n"
 	+ "command heal(target: entity)\n"
@@ -94,6 +96,12 @@ func _init(of: MyriadClient) -> void:
 func own() -> Player:
 	var entity := client.own()
 	return Player.new(client, entity) if client.kind_of(entity) == "player" else null
+
+
+## What the whole world shares; null before it has arrived.
+func shared() -> World:
+	var entity := client.world()
+	return World.new(client, entity) if entity != -1 else null
 
 
 ## Those in view that are shown at most so far from a place.
@@ -139,25 +147,6 @@ func herbs(place := Vector3.ZERO, radius := INF) -> Array[Herb]:
 	for entity in client.entities():
 		if client.kind_of(entity) == "herb" and _is_within(entity, place, radius):
 			found.append(Herb.new(client, entity))
-	return found
-
-
-## A banner for each team, with what all its players have won, and the best of them.
-## Those in view that are shown at most so far from a place.
-func oaks(place := Vector3.ZERO, radius := INF) -> Array[Oak]:
-	var found: Array[Oak] = []
-	for entity in client.entities():
-		if client.kind_of(entity) == "oak" and _is_within(entity, place, radius):
-			found.append(Oak.new(client, entity))
-	return found
-
-
-## Those in view that are shown at most so far from a place.
-func elms(place := Vector3.ZERO, radius := INF) -> Array[Elm]:
-	var found: Array[Elm] = []
-	for entity in client.entities():
-		if client.kind_of(entity) == "elm" and _is_within(entity, place, radius):
-			found.append(Elm.new(client, entity))
 	return found
 
 
@@ -226,8 +215,8 @@ func _on_changed(entity: int, attribute: String, old: float, new: float) -> void
 			shield_changed.emit(entity, int(old), int(new))
 		"ready_at":
 			ready_at_changed.emit(entity, int(old), int(new))
-		"banner":
-			banner_changed.emit(entity, client.referenced(old), client.referenced(new))
+		"side":
+			side_changed.emit(entity, _symbol(client, old) as Symbols, _symbol(client, new) as Symbols)
 		"score":
 			score_changed.emit(entity, int(old), int(new))
 		"gold":
@@ -246,8 +235,14 @@ func _on_changed(entity: int, attribute: String, old: float, new: float) -> void
 			ripe_changed.emit(entity, old != 0.0, new != 0.0)
 		"owner":
 			owner_changed.emit(entity, client.referenced(old), client.referenced(new))
-		"best":
-			best_changed.emit(entity, int(old), int(new))
+		"won.elm":
+			won_elm_changed.emit(entity, int(old), int(new))
+		"won.oak":
+			won_oak_changed.emit(entity, int(old), int(new))
+		"best.elm":
+			best_elm_changed.emit(entity, int(old), int(new))
+		"best.oak":
+			best_oak_changed.emit(entity, int(old), int(new))
 		_:
 			pass
 
@@ -316,9 +311,10 @@ class Player:
 		get:
 			return int(_number("ready_at"))
 
-	var banner: int:
+	## The team, and what the player has won for it in this life. One of `elm`, `oak`.
+	var side: Symbols:
 		get:
-			return client.referenced(_number("banner"))
+			return _symbol(client, _number("side")) as Symbols
 
 	## At least 0.
 	var score: int:
@@ -398,28 +394,23 @@ class Herb:
 			return client.referenced(_number("owner"))
 
 
-## A banner for each team, with what all its players have won, and the best of them.
-class Oak:
+class World:
 	extends Seen
 
 	## At least 0.
-	var score: int:
+	var won_elm: int:
 		get:
-			return int(_number("score"))
-
-	var best: int:
-		get:
-			return int(_number("best"))
-
-
-class Elm:
-	extends Seen
+			return int(_number("won.elm"))
 
 	## At least 0.
-	var score: int:
+	var won_oak: int:
 		get:
-			return int(_number("score"))
+			return int(_number("won.oak"))
 
-	var best: int:
+	var best_elm: int:
 		get:
-			return int(_number("best"))
+			return int(_number("best.elm"))
+
+	var best_oak: int:
+		get:
+			return int(_number("best.oak"))

@@ -17,13 +17,13 @@
 // What these bindings need of a server's world, for the options of `myriad_connect`: a server whose
 // world lacks some of it is left, with `MYRIAD_LOSS_SCHEMA_MISMATCH` and a text that names it.
 #define HOLLOW_BINDINGS \
-  "bindings of hollow for c, hash a65f111479a8f8a5\n" \
+  "bindings of hollow for c, hash 8d475559e9953da6\n" \
   "axes 2\n" \
   "kind player\n" \
   "attribute player.hp i32\n" \
   "attribute player.shield i32\n" \
   "attribute player.ready_at i32 private\n" \
-  "attribute player.banner entity\n" \
+  "attribute player.side symbol\n" \
   "attribute player.score i32\n" \
   "attribute player.gold i32 private\n" \
   "attribute player.herbs i32 private\n" \
@@ -40,12 +40,11 @@
   "kind herb\n" \
   "attribute herb.ripe bool\n" \
   "attribute herb.owner entity\n" \
-  "kind oak\n" \
-  "attribute oak.score i32\n" \
-  "attribute oak.best i32\n" \
-  "kind elm\n" \
-  "attribute elm.score i32\n" \
-  "attribute elm.best i32\n" \
+  "kind world\n" \
+  "attribute world.won.elm i32\n" \
+  "attribute world.won.oak i32\n" \
+  "attribute world.best.elm i32\n" \
+  "attribute world.best.oak i32\n" \
   "command move(x: fixed, y: fixed)\n" \
   "command strike(target: entity)\n" \
   "command heal(target: entity)\n" \
@@ -93,10 +92,9 @@ typedef enum HollowKind {
   HOLLOW_KIND_WHELP = 2,
   HOLLOW_KIND_WARDEN = 3,
   HOLLOW_KIND_HERB = 4,
-  HOLLOW_KIND_OAK = 5,
-  HOLLOW_KIND_ELM = 6,
+  HOLLOW_KIND_WORLD = 5,
 } HollowKind;
-HOLLOW_UNUSED static const char *const hollow_kind_names[] = {"player", "wolf", "whelp", "warden", "herb", "oak", "elm", ""};
+HOLLOW_UNUSED static const char *const hollow_kind_names[] = {"player", "wolf", "whelp", "warden", "herb", "world", ""};
 
 // The kind of a number that events and `MyriadShown` have.
 HOLLOW_UNUSED static HollowKind hollow_kind(MyriadClient client, uint16_t kind) {
@@ -104,7 +102,7 @@ HOLLOW_UNUSED static HollowKind hollow_kind(MyriadClient client, uint16_t kind) 
   if (myriad_kind_name(client, kind, name, sizeof name) != MYRIAD_STATUS_OK) {
     return HOLLOW_KIND_OTHER_;
   }
-  return (HollowKind)hollow_find(hollow_kind_names, 7, name);
+  return (HollowKind)hollow_find(hollow_kind_names, 6, name);
 }
 
 // A symbol of the world.
@@ -144,7 +142,7 @@ typedef enum HollowAttribute {
   HOLLOW_ATTRIBUTE_HP = 0,
   HOLLOW_ATTRIBUTE_SHIELD = 1,
   HOLLOW_ATTRIBUTE_READY_AT = 2,
-  HOLLOW_ATTRIBUTE_BANNER = 3,
+  HOLLOW_ATTRIBUTE_SIDE = 3,
   HOLLOW_ATTRIBUTE_SCORE = 4,
   HOLLOW_ATTRIBUTE_GOLD = 5,
   HOLLOW_ATTRIBUTE_HERBS = 6,
@@ -154,9 +152,12 @@ typedef enum HollowAttribute {
   HOLLOW_ATTRIBUTE_MOOD = 10,
   HOLLOW_ATTRIBUTE_RIPE = 11,
   HOLLOW_ATTRIBUTE_OWNER = 12,
-  HOLLOW_ATTRIBUTE_BEST = 13,
+  HOLLOW_ATTRIBUTE_WON_ELM = 13,
+  HOLLOW_ATTRIBUTE_WON_OAK = 14,
+  HOLLOW_ATTRIBUTE_BEST_ELM = 15,
+  HOLLOW_ATTRIBUTE_BEST_OAK = 16,
 } HollowAttribute;
-HOLLOW_UNUSED static const char *const hollow_attribute_names[] = {"hp", "shield", "ready_at", "banner", "score", "gold", "herbs", "buyer", "bundle", "price", "mood", "ripe", "owner", "best", ""};
+HOLLOW_UNUSED static const char *const hollow_attribute_names[] = {"hp", "shield", "ready_at", "side", "score", "gold", "herbs", "buyer", "bundle", "price", "mood", "ripe", "owner", "won.elm", "won.oak", "best.elm", "best.oak", ""};
 
 // A notification of the world's scripts.
 typedef enum HollowNotification {
@@ -233,21 +234,6 @@ HOLLOW_UNUSED static MyriadStatus hollow_herbs(MyriadClient client, const double
       room, count);
 }
 
-// A banner for each team, with what all its players have won, and the best of them.
-HOLLOW_UNUSED static MyriadStatus hollow_oaks(MyriadClient client, const double *place,
-    double radius, MyriadShown *scratch, size_t scratch_room, MyriadShown *shown, size_t room,
-    size_t *count) {
-  return hollow_shown(client, HOLLOW_KIND_OAK, place, radius, scratch, scratch_room, shown,
-      room, count);
-}
-
-HOLLOW_UNUSED static MyriadStatus hollow_elms(MyriadClient client, const double *place,
-    double radius, MyriadShown *scratch, size_t scratch_room, MyriadShown *shown, size_t room,
-    size_t *count) {
-  return hollow_shown(client, HOLLOW_KIND_ELM, place, radius, scratch, scratch_room, shown,
-      room, count);
-}
-
 // From 0 to 100.
 HOLLOW_UNUSED static MyriadStatus hollow_player_hp(MyriadClient client, MyriadEntity entity,
     int32_t *value) {
@@ -282,12 +268,13 @@ HOLLOW_UNUSED static MyriadStatus hollow_player_ready_at(MyriadClient client, My
   return status;
 }
 
-HOLLOW_UNUSED static MyriadStatus hollow_player_banner(MyriadClient client, MyriadEntity entity,
-    MyriadEntity *value) {
+// The team, and what the player has won for it in this life. One of `elm`, `oak`.
+HOLLOW_UNUSED static MyriadStatus hollow_player_side(MyriadClient client, MyriadEntity entity,
+    HollowSymbol *value) {
   double number = 0;
-  MyriadStatus status = myriad_value(client, entity, "banner", &number);
+  MyriadStatus status = myriad_value(client, entity, "side", &number);
   if (status == MYRIAD_STATUS_OK) {
-    *value = hollow_entity(client, number);
+    *value = hollow_symbol(client, number);
   }
   return status;
 }
@@ -425,20 +412,10 @@ HOLLOW_UNUSED static MyriadStatus hollow_herb_owner(MyriadClient client, MyriadE
 }
 
 // At least 0.
-HOLLOW_UNUSED static MyriadStatus hollow_oak_score(MyriadClient client, MyriadEntity entity,
+HOLLOW_UNUSED static MyriadStatus hollow_world_won_elm(MyriadClient client, MyriadEntity entity,
     int32_t *value) {
   double number = 0;
-  MyriadStatus status = myriad_value(client, entity, "score", &number);
-  if (status == MYRIAD_STATUS_OK) {
-    *value = (int32_t)number;
-  }
-  return status;
-}
-
-HOLLOW_UNUSED static MyriadStatus hollow_oak_best(MyriadClient client, MyriadEntity entity,
-    int32_t *value) {
-  double number = 0;
-  MyriadStatus status = myriad_value(client, entity, "best", &number);
+  MyriadStatus status = myriad_value(client, entity, "won.elm", &number);
   if (status == MYRIAD_STATUS_OK) {
     *value = (int32_t)number;
   }
@@ -446,20 +423,30 @@ HOLLOW_UNUSED static MyriadStatus hollow_oak_best(MyriadClient client, MyriadEnt
 }
 
 // At least 0.
-HOLLOW_UNUSED static MyriadStatus hollow_elm_score(MyriadClient client, MyriadEntity entity,
+HOLLOW_UNUSED static MyriadStatus hollow_world_won_oak(MyriadClient client, MyriadEntity entity,
     int32_t *value) {
   double number = 0;
-  MyriadStatus status = myriad_value(client, entity, "score", &number);
+  MyriadStatus status = myriad_value(client, entity, "won.oak", &number);
   if (status == MYRIAD_STATUS_OK) {
     *value = (int32_t)number;
   }
   return status;
 }
 
-HOLLOW_UNUSED static MyriadStatus hollow_elm_best(MyriadClient client, MyriadEntity entity,
+HOLLOW_UNUSED static MyriadStatus hollow_world_best_elm(MyriadClient client, MyriadEntity entity,
     int32_t *value) {
   double number = 0;
-  MyriadStatus status = myriad_value(client, entity, "best", &number);
+  MyriadStatus status = myriad_value(client, entity, "best.elm", &number);
+  if (status == MYRIAD_STATUS_OK) {
+    *value = (int32_t)number;
+  }
+  return status;
+}
+
+HOLLOW_UNUSED static MyriadStatus hollow_world_best_oak(MyriadClient client, MyriadEntity entity,
+    int32_t *value) {
+  double number = 0;
+  MyriadStatus status = myriad_value(client, entity, "best.oak", &number);
   if (status == MYRIAD_STATUS_OK) {
     *value = (int32_t)number;
   }
@@ -524,7 +511,7 @@ HOLLOW_UNUSED static MyriadStatus hollow_give_accept(MyriadClient client, Myriad
 
 // The attribute of an event `MYRIAD_EVENT_TYPE_CHANGED`, or of a noticed change.
 HOLLOW_UNUSED static HollowAttribute hollow_changed(const MyriadEvent *event) {
-  return (HollowAttribute)hollow_find(hollow_attribute_names, 14, event->name);
+  return (HollowAttribute)hollow_find(hollow_attribute_names, 17, event->name);
 }
 
 // The notification of an event `MYRIAD_EVENT_TYPE_NOTIFIED`.

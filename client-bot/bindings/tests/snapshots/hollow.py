@@ -11,13 +11,13 @@ from myriad.bindings import Entities, Seen, column_of, symbol_of, value, word
 
 # What these bindings need of a server's world, for `connect`.
 BINDINGS = (
-    "bindings of hollow for py, hash a65f111479a8f8a5\n"
+    "bindings of hollow for py, hash 8d475559e9953da6\n"
     "axes 2\n"
     "kind player\n"
     "attribute player.hp i32\n"
     "attribute player.shield i32\n"
     "attribute player.ready_at i32 private\n"
-    "attribute player.banner entity\n"
+    "attribute player.side symbol\n"
     "attribute player.score i32\n"
     "attribute player.gold i32 private\n"
     "attribute player.herbs i32 private\n"
@@ -34,12 +34,11 @@ BINDINGS = (
     "kind herb\n"
     "attribute herb.ripe bool\n"
     "attribute herb.owner entity\n"
-    "kind oak\n"
-    "attribute oak.score i32\n"
-    "attribute oak.best i32\n"
-    "kind elm\n"
-    "attribute elm.score i32\n"
-    "attribute elm.best i32\n"
+    "kind world\n"
+    "attribute world.won.elm i32\n"
+    "attribute world.won.oak i32\n"
+    "attribute world.best.elm i32\n"
+    "attribute world.best.oak i32\n"
     "command move(x: fixed, y: fixed)\n"
     "command strike(target: entity)\n"
     "command heal(target: entity)\n"
@@ -92,8 +91,9 @@ class Player(Seen):
         return self._whole("ready_at") if self.is_own else None
 
     @property
-    def banner(self) -> Seen | None:
-        return self._entity("banner")
+    def side(self) -> Symbol | None:
+        """The team, and what the player has won for it in this life. One of `elm`, `oak`."""
+        return symbol_of(self._symbol("side"), Symbol)
 
     @property
     def score(self) -> int:
@@ -180,34 +180,28 @@ class Herb(Seen):
         return self._entity("owner")
 
 
-class Oak(Seen):
-    """A banner for each team, with what all its players have won, and the best of them."""
+class World_(Seen):
+    """An entity of the kind `world`."""
 
-    NAME = "oak"
+    NAME = "world"
 
     @property
-    def score(self) -> int:
+    def won_elm(self) -> int:
         """At least 0."""
-        return self._whole("score")
+        return self._whole("won.elm")
 
     @property
-    def best(self) -> int:
-        return self._whole("best")
-
-
-class Elm(Seen):
-    """An entity of the kind `elm`."""
-
-    NAME = "elm"
-
-    @property
-    def score(self) -> int:
+    def won_oak(self) -> int:
         """At least 0."""
-        return self._whole("score")
+        return self._whole("won.oak")
 
     @property
-    def best(self) -> int:
-        return self._whole("best")
+    def best_elm(self) -> int:
+        return self._whole("best.elm")
+
+    @property
+    def best_oak(self) -> int:
+        return self._whole("best.oak")
 
 
 @dataclass(frozen=True)
@@ -238,12 +232,12 @@ class ReadyAtChanged:
 
 
 @dataclass(frozen=True)
-class BannerChanged:
-    """The attribute `banner` of an entity in view has changed."""
+class SideChanged:
+    """The attribute `side` of an entity in view has changed."""
 
     entity: Seen
-    old: Seen | None
-    new: Seen | None
+    old: Symbol | None
+    new: Symbol | None
 
 
 @dataclass(frozen=True)
@@ -328,8 +322,35 @@ class OwnerChanged:
 
 
 @dataclass(frozen=True)
-class BestChanged:
-    """The attribute `best` of an entity in view has changed."""
+class WonElmChanged:
+    """The attribute `won.elm` of an entity in view has changed."""
+
+    entity: Seen
+    old: int
+    new: int
+
+
+@dataclass(frozen=True)
+class WonOakChanged:
+    """The attribute `won.oak` of an entity in view has changed."""
+
+    entity: Seen
+    old: int
+    new: int
+
+
+@dataclass(frozen=True)
+class BestElmChanged:
+    """The attribute `best.elm` of an entity in view has changed."""
+
+    entity: Seen
+    old: int
+    new: int
+
+
+@dataclass(frozen=True)
+class BestOakChanged:
+    """The attribute `best.oak` of an entity in view has changed."""
 
     entity: Seen
     old: int
@@ -379,9 +400,9 @@ class PhaseNotified:
 
 
 # By name.
-KINDS: dict[str, type[Seen]] = {each.NAME: each for each in (Player, Wolf, Whelp, Warden, Herb, Oak, Elm,)}
+KINDS: dict[str, type[Seen]] = {each.NAME: each for each in (Player, Wolf, Whelp, Warden, Herb, World_,)}
 CHANGES: dict[str, Any] = {
-"hp": HpChanged, "shield": ShieldChanged, "ready_at": ReadyAtChanged, "banner": BannerChanged, "score": ScoreChanged, "gold": GoldChanged, "herbs": HerbsChanged, "buyer": BuyerChanged, "bundle": BundleChanged, "price": PriceChanged, "mood": MoodChanged, "ripe": RipeChanged, "owner": OwnerChanged, "best": BestChanged}
+"hp": HpChanged, "shield": ShieldChanged, "ready_at": ReadyAtChanged, "side": SideChanged, "score": ScoreChanged, "gold": GoldChanged, "herbs": HerbsChanged, "buyer": BuyerChanged, "bundle": BundleChanged, "price": PriceChanged, "mood": MoodChanged, "ripe": RipeChanged, "owner": OwnerChanged, "won.elm": WonElmChanged, "won.oak": WonOakChanged, "best.elm": BestElmChanged, "best.oak": BestOakChanged}
 NOTIFICATIONS: dict[str, Any] = {
 "fall": FallNotified, "bite": BiteNotified, "felled": FelledNotified, "deal": DealNotified, "phase": PhaseNotified}
 
@@ -431,6 +452,12 @@ class World:
                 return [NOTIFICATIONS[of["name"]](source and self.entity(source), *values)]
         return [(name, content)]
 
+    @property
+    def shared(self) -> World_:
+        """What the whole world shares."""
+        view = self.client.view
+        return World_(view, view.shared_slot, 1, view.shared)
+
     def players(self) -> Entities[Player]:
         return Entities(self.client.view, Player)
 
@@ -445,12 +472,6 @@ class World:
 
     def herbs(self) -> Entities[Herb]:
         return Entities(self.client.view, Herb)
-
-    def oaks(self) -> Entities[Oak]:
-        return Entities(self.client.view, Oak)
-
-    def elms(self) -> Entities[Elm]:
-        return Entities(self.client.view, Elm)
 
 
 class Give:

@@ -12,13 +12,13 @@ use client_bot::shared::{EntityId, Tick};
 
 /// What these bindings need of a server's world.
 pub const BINDINGS: &str = "\
-bindings of hollow for rs, hash a65f111479a8f8a5\n\
+bindings of hollow for rs, hash 8d475559e9953da6\n\
 axes 2\n\
 kind player\n\
 attribute player.hp i32\n\
 attribute player.shield i32\n\
 attribute player.ready_at i32 private\n\
-attribute player.banner entity\n\
+attribute player.side symbol\n\
 attribute player.score i32\n\
 attribute player.gold i32 private\n\
 attribute player.herbs i32 private\n\
@@ -35,12 +35,11 @@ attribute warden.mood symbol\n\
 kind herb\n\
 attribute herb.ripe bool\n\
 attribute herb.owner entity\n\
-kind oak\n\
-attribute oak.score i32\n\
-attribute oak.best i32\n\
-kind elm\n\
-attribute elm.score i32\n\
-attribute elm.best i32\n\
+kind world\n\
+attribute world.won.elm i32\n\
+attribute world.won.oak i32\n\
+attribute world.best.elm i32\n\
+attribute world.best.oak i32\n\
 command move(x: fixed, y: fixed)\n\
 command strike(target: entity)\n\
 command heal(target: entity)\n\
@@ -94,6 +93,11 @@ impl<'a> View<'a> {
         self.0.entity(id).map(Entity::of)
     }
 
+    /// What the whole world shares.
+    pub fn world(&self) -> Option<World<'a>> {
+        self.0.world().map(World)
+    }
+
     pub fn players(&self) -> Entities<'a, Player<'a>> {
         self.0.all()
     }
@@ -112,15 +116,6 @@ impl<'a> View<'a> {
     }
 
     pub fn herbs(&self) -> Entities<'a, Herb<'a>> {
-        self.0.all()
-    }
-
-    /// A banner for each team, with what all its players have won, and the best of them.
-    pub fn oaks(&self) -> Entities<'a, Oak<'a>> {
-        self.0.all()
-    }
-
-    pub fn elms(&self) -> Entities<'a, Elm<'a>> {
         self.0.all()
     }
 }
@@ -145,8 +140,9 @@ impl<'a> Player<'a> {
         self.0.is_own().then(|| self.0.value("ready_at").whole())
     }
 
-    pub fn banner(&self) -> Option<EntityId> {
-        self.0.value("banner").entity()
+    /// The team, and what the player has won for it in this life. One of `elm`, `oak`.
+    pub fn side(&self) -> Option<Symbol> {
+        self.0.value("side").symbol()
     }
 
     /// At least 0.
@@ -331,22 +327,30 @@ impl<'a> bindings::Kind<'a> for Herb<'a> {
     }
 }
 
-/// A banner for each team, with what all its players have won, and the best of them.
 #[derive(Clone, Copy)]
-pub struct Oak<'a>(Seen<'a>);
+pub struct World<'a>(Seen<'a>);
 
-impl<'a> Oak<'a> {
+impl<'a> World<'a> {
     /// At least 0.
-    pub fn score(&self) -> i32 {
-        self.0.value("score").whole()
+    pub fn won_elm(&self) -> i32 {
+        self.0.value("won.elm").whole()
     }
 
-    pub fn best(&self) -> i32 {
-        self.0.value("best").whole()
+    /// At least 0.
+    pub fn won_oak(&self) -> i32 {
+        self.0.value("won.oak").whole()
+    }
+
+    pub fn best_elm(&self) -> i32 {
+        self.0.value("best.elm").whole()
+    }
+
+    pub fn best_oak(&self) -> i32 {
+        self.0.value("best.oak").whole()
     }
 }
 
-impl<'a> Deref for Oak<'a> {
+impl<'a> Deref for World<'a> {
     type Target = Seen<'a>;
 
     fn deref(&self) -> &Seen<'a> {
@@ -354,45 +358,11 @@ impl<'a> Deref for Oak<'a> {
     }
 }
 
-impl<'a> bindings::Kind<'a> for Oak<'a> {
-    const NAME: &'static str = "oak";
+impl<'a> bindings::Kind<'a> for World<'a> {
+    const NAME: &'static str = "world";
 
-    fn of(seen: Seen<'a>) -> Oak<'a> {
-        Oak(seen)
-    }
-
-    fn seen(&self) -> Seen<'a> {
-        self.0
-    }
-}
-
-#[derive(Clone, Copy)]
-pub struct Elm<'a>(Seen<'a>);
-
-impl<'a> Elm<'a> {
-    /// At least 0.
-    pub fn score(&self) -> i32 {
-        self.0.value("score").whole()
-    }
-
-    pub fn best(&self) -> i32 {
-        self.0.value("best").whole()
-    }
-}
-
-impl<'a> Deref for Elm<'a> {
-    type Target = Seen<'a>;
-
-    fn deref(&self) -> &Seen<'a> {
-        &self.0
-    }
-}
-
-impl<'a> bindings::Kind<'a> for Elm<'a> {
-    const NAME: &'static str = "elm";
-
-    fn of(seen: Seen<'a>) -> Elm<'a> {
-        Elm(seen)
+    fn of(seen: Seen<'a>) -> World<'a> {
+        World(seen)
     }
 
     fn seen(&self) -> Seen<'a> {
@@ -408,8 +378,7 @@ pub enum Entity<'a> {
     Whelp(Whelp<'a>),
     Warden(Warden<'a>),
     Herb(Herb<'a>),
-    Oak(Oak<'a>),
-    Elm(Elm<'a>),
+    World(World<'a>),
     /// Of a kind that these bindings don't have.
     Other(Seen<'a>),
 }
@@ -422,8 +391,7 @@ impl<'a> Entity<'a> {
             "whelp" => Entity::Whelp(Whelp(seen)),
             "warden" => Entity::Warden(Warden(seen)),
             "herb" => Entity::Herb(Herb(seen)),
-            "oak" => Entity::Oak(Oak(seen)),
-            "elm" => Entity::Elm(Elm(seen)),
+            "world" => Entity::World(World(seen)),
             _ => Entity::Other(seen),
         }
     }
@@ -438,8 +406,7 @@ impl<'a> Deref for Entity<'a> {
             Entity::Whelp(entity) => &entity.0,
             Entity::Warden(entity) => &entity.0,
             Entity::Herb(entity) => &entity.0,
-            Entity::Oak(entity) => &entity.0,
-            Entity::Elm(entity) => &entity.0,
+            Entity::World(entity) => &entity.0,
             Entity::Other(seen) => seen,
         }
     }
@@ -529,7 +496,7 @@ pub enum Change {
     Hp { old: i32, new: i32 },
     Shield { old: i32, new: i32 },
     ReadyAt { old: i32, new: i32 },
-    Banner { old: Option<EntityId>, new: Option<EntityId> },
+    Side { old: Option<Symbol>, new: Option<Symbol> },
     Score { old: i32, new: i32 },
     Gold { old: i32, new: i32 },
     Herbs { old: i32, new: i32 },
@@ -539,7 +506,10 @@ pub enum Change {
     Mood { old: Option<Symbol>, new: Option<Symbol> },
     Ripe { old: bool, new: bool },
     Owner { old: Option<EntityId>, new: Option<EntityId> },
-    Best { old: i32, new: i32 },
+    WonElm { old: i32, new: i32 },
+    WonOak { old: i32, new: i32 },
+    BestElm { old: i32, new: i32 },
+    BestOak { old: i32, new: i32 },
 }
 
 impl Change {
@@ -551,7 +521,7 @@ impl Change {
             "hp" => Change::Hp { old: old.whole(), new: new.whole() },
             "shield" => Change::Shield { old: old.whole(), new: new.whole() },
             "ready_at" => Change::ReadyAt { old: old.whole(), new: new.whole() },
-            "banner" => Change::Banner { old: old.entity(), new: new.entity() },
+            "side" => Change::Side { old: old.symbol(), new: new.symbol() },
             "score" => Change::Score { old: old.whole(), new: new.whole() },
             "gold" => Change::Gold { old: old.whole(), new: new.whole() },
             "herbs" => Change::Herbs { old: old.whole(), new: new.whole() },
@@ -561,7 +531,10 @@ impl Change {
             "mood" => Change::Mood { old: old.symbol(), new: new.symbol() },
             "ripe" => Change::Ripe { old: old.truth(), new: new.truth() },
             "owner" => Change::Owner { old: old.entity(), new: new.entity() },
-            "best" => Change::Best { old: old.whole(), new: new.whole() },
+            "won.elm" => Change::WonElm { old: old.whole(), new: new.whole() },
+            "won.oak" => Change::WonOak { old: old.whole(), new: new.whole() },
+            "best.elm" => Change::BestElm { old: old.whole(), new: new.whole() },
+            "best.oak" => Change::BestOak { old: old.whole(), new: new.whole() },
             _ => return None,
         })
     }

@@ -5,13 +5,13 @@ import type { Game, GameEvent } from "./bindings.ts";
 
 /** What these bindings need of a server's world. */
 export const BINDINGS =
-  "bindings of hollow for ts, hash a65f111479a8f8a5\n" +
+  "bindings of hollow for ts, hash 8d475559e9953da6\n" +
   "axes 2\n" +
   "kind player\n" +
   "attribute player.hp i32\n" +
   "attribute player.shield i32\n" +
   "attribute player.ready_at i32 private\n" +
-  "attribute player.banner entity\n" +
+  "attribute player.side symbol\n" +
   "attribute player.score i32\n" +
   "attribute player.gold i32 private\n" +
   "attribute player.herbs i32 private\n" +
@@ -28,12 +28,11 @@ export const BINDINGS =
   "kind herb\n" +
   "attribute herb.ripe bool\n" +
   "attribute herb.owner entity\n" +
-  "kind oak\n" +
-  "attribute oak.score i32\n" +
-  "attribute oak.best i32\n" +
-  "kind elm\n" +
-  "attribute elm.score i32\n" +
-  "attribute elm.best i32\n" +
+  "kind world\n" +
+  "attribute world.won.elm i32\n" +
+  "attribute world.won.oak i32\n" +
+  "attribute world.best.elm i32\n" +
+  "attribute world.best.oak i32\n" +
   "command move(x: fixed, y: fixed)\n" +
   "command strike(target: entity)\n" +
   "command heal(target: entity)\n" +
@@ -72,8 +71,9 @@ export class Player extends Seen {
     return this.value("ready_at");
   }
 
-  get banner(): number | null {
-    return this.value("banner");
+  /** The team, and what the player has won for it in this life. One of `elm`, `oak`. */
+  get side(): Symbols | null {
+    return this.value("side");
   }
 
   /** At least 0. */
@@ -146,26 +146,23 @@ export class Herb extends Seen {
   }
 }
 
-/** A banner for each team, with what all its players have won, and the best of them. */
-export class Oak extends Seen {
+export class World_ extends Seen {
   /** At least 0. */
-  get score(): number {
-    return this.value("score");
+  get wonElm(): number {
+    return this.value("won.elm");
   }
 
-  get best(): number {
-    return this.value("best");
-  }
-}
-
-export class Elm extends Seen {
   /** At least 0. */
-  get score(): number {
-    return this.value("score");
+  get wonOak(): number {
+    return this.value("won.oak");
   }
 
-  get best(): number {
-    return this.value("best");
+  get bestElm(): number {
+    return this.value("best.elm");
+  }
+
+  get bestOak(): number {
+    return this.value("best.oak");
   }
 }
 
@@ -174,7 +171,7 @@ export interface Handlers {
   hpChanged?(slot: number, old: number, now: number): void;
   shieldChanged?(slot: number, old: number, now: number): void;
   readyAtChanged?(slot: number, old: number, now: number): void;
-  bannerChanged?(slot: number, old: number | null, now: number | null): void;
+  sideChanged?(slot: number, old: Symbols | null, now: Symbols | null): void;
   scoreChanged?(slot: number, old: number, now: number): void;
   goldChanged?(slot: number, old: number, now: number): void;
   herbsChanged?(slot: number, old: number, now: number): void;
@@ -184,7 +181,10 @@ export interface Handlers {
   moodChanged?(slot: number, old: Symbols | null, now: Symbols | null): void;
   ripeChanged?(slot: number, old: boolean, now: boolean): void;
   ownerChanged?(slot: number, old: number | null, now: number | null): void;
-  bestChanged?(slot: number, old: number, now: number): void;
+  wonElmChanged?(slot: number, old: number, now: number): void;
+  wonOakChanged?(slot: number, old: number, now: number): void;
+  bestElmChanged?(slot: number, old: number, now: number): void;
+  bestOakChanged?(slot: number, old: number, now: number): void;
   fallNotified?(source: number | null, fields: { kind: number }): void;
   biteNotified?(source: number | null, fields: { prey: number | null }): void;
   felledNotified?(source: number | null, fields: { by: number | null }): void;
@@ -202,8 +202,8 @@ export function react(event: GameEvent, handlers: Handlers): void {
       return handlers.shieldChanged?.(slot ?? -1, values[0] as number, values[1] as number);
     case "ready_at":
       return handlers.readyAtChanged?.(slot ?? -1, values[0] as number, values[1] as number);
-    case "banner":
-      return handlers.bannerChanged?.(slot ?? -1, values[0] as number | null, values[1] as number | null);
+    case "side":
+      return handlers.sideChanged?.(slot ?? -1, values[0] as Symbols | null, values[1] as Symbols | null);
     case "score":
       return handlers.scoreChanged?.(slot ?? -1, values[0] as number, values[1] as number);
     case "gold":
@@ -222,8 +222,14 @@ export function react(event: GameEvent, handlers: Handlers): void {
       return handlers.ripeChanged?.(slot ?? -1, values[0] as boolean, values[1] as boolean);
     case "owner":
       return handlers.ownerChanged?.(slot ?? -1, values[0] as number | null, values[1] as number | null);
-    case "best":
-      return handlers.bestChanged?.(slot ?? -1, values[0] as number, values[1] as number);
+    case "won.elm":
+      return handlers.wonElmChanged?.(slot ?? -1, values[0] as number, values[1] as number);
+    case "won.oak":
+      return handlers.wonOakChanged?.(slot ?? -1, values[0] as number, values[1] as number);
+    case "best.elm":
+      return handlers.bestElmChanged?.(slot ?? -1, values[0] as number, values[1] as number);
+    case "best.oak":
+      return handlers.bestOakChanged?.(slot ?? -1, values[0] as number, values[1] as number);
   }
   switch (event.notification) {
     case "fall":
@@ -250,6 +256,11 @@ export class World extends Bound {
     return [...this.all("player", Player)].find((one) => one.isOwn);
   }
 
+  /** What the whole world shares. */
+  get shared(): World_ | null {
+    return this.sharedByAll(World_);
+  }
+
   get players(): Entities<Player> {
     return this.all("player", Player);
   }
@@ -269,15 +280,6 @@ export class World extends Bound {
 
   get herbs(): Entities<Herb> {
     return this.all("herb", Herb);
-  }
-
-  /** A banner for each team, with what all its players have won, and the best of them. */
-  get oaks(): Entities<Oak> {
-    return this.all("oak", Oak);
-  }
-
-  get elms(): Entities<Elm> {
-    return this.all("elm", Elm);
   }
 
   /** The commands that the client can give. */

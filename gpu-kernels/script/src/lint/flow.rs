@@ -8,12 +8,13 @@ use shared::world::attribute::MergeRule;
 use shared::{CommandSchema, WorldConfig};
 
 use super::{DOUBLE_SPENDS, Found, STALE_READS};
-use crate::ir::{Binary, Inst, Operand, Reg};
+use crate::ir::{Binary, Index, Inst, Operand, Reg};
 use crate::lower::Lower;
 use crate::lower::sites::{Form, Site, Sited, What};
 
-/// An attribute of an entity: the number of the value that is its slot, and the column.
-type Key = (u32, u16);
+/// An attribute of an entity: the number of the value that is its slot, the column, and the number
+/// of the value that is its index, if it has one.
+type Key = (u32, u16, Option<u32>);
 
 pub fn check(found: &mut Found<'_>, config: &WorldConfig) {
     let unit = found.unit;
@@ -33,7 +34,7 @@ pub fn check(found: &mut Found<'_>, config: &WorldConfig) {
         stale_reads(found, &flow);
         takes.extend(flow.takes(config).into_iter().map(|take| (schema, take)));
     }
-    double_spends(found, config, &takes);
+    double_spends(found, &takes);
 }
 
 fn stale_reads(found: &mut Found<'_>, flow: &Flow<'_>) {
@@ -59,7 +60,7 @@ struct Take {
     place: (usize, Range<usize>),
 }
 
-fn double_spends(found: &mut Found<'_>, config: &WorldConfig, takes: &[(&CommandSchema, Take)]) {
+fn double_spends(found: &mut Found<'_>, takes: &[(&CommandSchema, Take)]) {
     for (schema, take) in takes.iter().filter(|(_, take)| take.is_guarded) {
         let is_other = |(other, of): &&(&CommandSchema, Take)| {
             of.column == take.column && of.form == Form::Take && other.kind != schema.kind
@@ -74,7 +75,7 @@ fn double_spends(found: &mut Found<'_>, config: &WorldConfig, takes: &[(&Command
             }
             _ => continue,
         };
-        let name = &config.schema.attributes[usize::from(take.column)].name;
+        let name = found.unit.attribute_name(take.column);
         let message = format!("`{name}` can be taken twice");
         let label = format!("{how} both find it there, and take it");
         let help = "all ordinary commands of a tick see the same world: make it `atomic`, or let \
@@ -159,11 +160,16 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn key(&self, slot: Operand, column: u16) -> Option<Key> {
-        match slot {
-            Operand::Reg(reg) => Some((*self.numbers.get(&reg)?, column)),
+    fn key(&self, slot: Operand, column: u16, index: Option<Index>) -> Option<Key> {
+        let number = |operand: Operand| match operand {
+            Operand::Reg(reg) => self.numbers.get(&reg).copied(),
             Operand::Const(_) => None,
-        }
+        };
+        let index = match index {
+            Some(index) => Some(number(index.place)?),
+            None => None,
+        };
+        Some((number(slot)?, column, index))
     }
 
     /// The reads of what some way through the command has written before.
@@ -184,17 +190,29 @@ impl<'a> Flow<'a> {
             *seen = Some(now.clone());
             let inst = &insts[at];
             match self.sites.get(&(at as u32)).map(|site| &site.what) {
-                Some(&What::Read { slot, column, .. })
-                    if self.key(slot, column).is_some_and(|key| now.contains(&key)) =>
+                Some(&What::Read {
+                    slot,
+                    column,
+                    index,
+                    ..
+                }) if self
+                    .key(slot, column, index)
+                    .is_some_and(|key| now.contains(&key)) =>
                 {
                     stale.insert(at as u32);
                 }
-                Some(&What::Update { slot, column, .. }) => now.extend(self.key(slot, column)),
+                Some(&What::Update {
+                    slot,
+                    column,
+                    index,
+                    ..
+                }) => now.extend(self.key(slot, column, index)),
                 _ => {}
             }
             if let Some(reg) = inst.sets() {
                 // The entity of this name is another one from here on.
-                now.retain(|&(number, _)| !self.roots[number as usize].contains(&reg));
+                let is_set = |number: u32| self.roots[number as usize].contains(&reg);
+                now.retain(|&(slot, _, index)| !is_set(slot) && !index.is_some_and(is_set));
             }
             if let Some(target) = inst.target() {
                 open.push((target as usize, now.clone()));
@@ -227,6 +245,7 @@ impl<'a> Flow<'a> {
             let What::Update {
                 slot,
                 column,
+                index,
                 form,
                 value,
             } = site.what
@@ -234,7 +253,7 @@ impl<'a> Flow<'a> {
                 continue;
             };
             let merge = config.schema.attributes[usize::from(column)].merge;
-            let Some(key) = self.key(slot, column) else {
+            let Some(key) = self.key(slot, column, index) else {
                 continue;
             };
             let is_number = value.ty.is_number();
@@ -275,9 +294,7 @@ impl<'a> Flow<'a> {
         let guards = branches.filter_map(|(at, condition, target)| {
             let mut reads = BTreeSet::new();
             self.slice(condition, &mut |inst| {
-                if let Inst::Read(_, slot, column) = *inst {
-                    reads.extend(self.key(slot, column));
-                }
+                reads.extend(self.read(inst));
             });
             if reads.is_empty() {
                 return None;
@@ -315,12 +332,21 @@ impl<'a> Flow<'a> {
             if let Inst::Binary(_, Binary::Min, a, b) = *inst {
                 for side in [a, b] {
                     self.slice(side, &mut |inst| {
-                        is |= matches!(*inst, Inst::Read(_, slot, column) if self.key(slot, column) == Some(key));
+                        is |= self.read(inst) == Some(key);
                     });
                 }
             }
         });
         is
+    }
+
+    /// What an instruction reads of an entity.
+    fn read(&self, inst: &Inst) -> Option<Key> {
+        match *inst {
+            Inst::Read(_, slot, column) => self.key(slot, column, None),
+            Inst::ReadAt(_, slot, column, index) => self.key(slot, column, Some(index)),
+            _ => None,
+        }
     }
 
     /// Visits the instructions on which a value depends.
@@ -335,7 +361,7 @@ impl<'a> Flow<'a> {
                 let mut inst = self.sited.code.insts[at].clone();
                 visit(&inst);
                 // The entity whose attribute is read is not looked at.
-                if !matches!(inst, Inst::Read(..)) {
+                if !matches!(inst, Inst::Read(..) | Inst::ReadAt(..)) {
                     inst.each_operand(|operand| open.push(*operand));
                 }
             }

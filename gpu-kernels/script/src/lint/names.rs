@@ -185,6 +185,10 @@ impl Walk<'_, '_> {
             Expr::Group(inner) => self.expression(&inner.expr),
             Expr::Path(path) => self.name(path),
             Expr::Field(field) => self.expression(&field.base),
+            Expr::Index(of) => {
+                self.expression(&of.expr);
+                self.expression(&of.index);
+            }
             Expr::Unary(unary) => self.expression(&unary.expr),
             Expr::Cast(cast) => self.expression(&cast.expr),
             Expr::Binary(binary) => {
@@ -225,6 +229,10 @@ impl Walk<'_, '_> {
                 call.args.iter().for_each(|arg| self.expression(arg));
             }
             Expr::ForLoop(each) => self.each(each),
+            Expr::While(each) => {
+                self.expression(&each.cond);
+                self.perhaps(|walk| walk.block(&each.body));
+            }
             Expr::Return(exit) => exit.expr.iter().for_each(|value| self.expression(value)),
             Expr::Struct(item) => {
                 item.fields
@@ -358,15 +366,20 @@ impl Walk<'_, '_> {
                 let Member::Named(member) = &field.member else {
                     return None;
                 };
-                let schema = self.found.unit.schema;
+                let unit = self.found.unit;
                 let name = name_of(member);
-                let attribute = &schema.attributes[schema.column(&name)?];
+                let column = match unit.collection(&name) {
+                    Some(own) => own.collection.first.into(),
+                    None => unit.schema.column(&name)?,
+                };
+                let attribute = &unit.schema.attributes[column];
                 (attribute.audience == Audience::Hidden).then_some(name)
             }
             Expr::Path(path) => {
                 let name = name_of(path.path.get_ident()?);
                 self.scopes.find(&name)?.hidden.clone()
             }
+            Expr::Index(of) => self.hidden(&of.expr),
             Expr::Unary(unary) => self.hidden(&unary.expr),
             Expr::Cast(cast) => self.hidden(&cast.expr),
             Expr::Binary(binary) if !is_comparison(expression) => self

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
+use super::collection::Place;
 use super::statement::strip;
 use super::{Checked, Lower};
 use crate::atomic::{self, KEYS_MAX, Keys};
@@ -45,25 +46,34 @@ impl<'a> Lower<'a> {
 
     /// Emits a change of an attribute. Outside of atomic commands it is an update, which its
     /// merge rule applies.
-    pub(super) fn change(&mut self, slot: Operand, column: u16, op: WriteOp, value: Operand) {
-        let inst = match &self.atomic {
-            None => Inst::Update(slot, column, value),
-            Some(atomic) => Inst::Write(Write {
-                slot,
-                column,
-                op,
-                value,
-                fits: atomic.fits,
-            }),
-        };
-        self.emit(inst);
+    pub(super) fn change(
+        &mut self,
+        slot: Operand,
+        place: impl Into<Place>,
+        op: WriteOp,
+        value: Operand,
+    ) {
+        let Place { column, index, .. } = place.into();
+        let write = self.atomic.as_ref().map(|atomic| Write {
+            slot,
+            column,
+            op,
+            value,
+            fits: atomic.fits,
+        });
+        self.emit(match (write, index) {
+            (None, None) => Inst::Update(slot, column, value),
+            (None, Some(index)) => Inst::UpdateAt(slot, column, index, value),
+            (Some(write), None) => Inst::Write(write),
+            (Some(write), Some(index)) => Inst::WriteAt(write, index),
+        });
     }
 
     /// `entity.attribute = value`, and `+=` and `-=`, whatever the merge rule is.
     pub(super) fn write(
         &mut self,
         slot: Operand,
-        (column, ty): (usize, Type),
+        (place, ty): (Place, Type),
         op: Option<&'a syn::BinOp>,
         from: &'a syn::Expr,
         span: Span,
@@ -85,23 +95,31 @@ impl<'a> Lower<'a> {
         let value = self.expression_of(from, ty)?;
         let mut words = vec![];
         self.words(value, &mut words);
-        for (axis, word) in words.into_iter().enumerate() {
-            self.change(slot, (column + axis) as u16, op, word);
+        for (axis, word) in (0..).zip(words) {
+            self.change_at(slot, place.axis(axis), op, word);
         }
         Ok(())
     }
 
     /// `entity.attribute.min(value)` and `….max(value)` at once.
-    pub(super) fn write_limit(&mut self, slot: Operand, column: u16, op: Binary, word: Operand) {
-        let before = self.set(|reg| Inst::Read(reg, slot, column));
+    pub(super) fn write_limit(
+        &mut self,
+        slot: Operand,
+        (place, ty): (Place, Type),
+        op: Binary,
+        word: Operand,
+        span: Span,
+    ) {
+        let before = self.value_at(slot, place, ty, span).operand();
         let value = self.binary(op, before, word);
-        self.change(slot, column, WriteOp::Set, value);
+        self.change_at(slot, place, WriteOp::Set, value);
     }
 
     /// `require_fits(entity.attribute += value)`: the run is refused where the value would be
     /// clamped.
     pub(super) fn require_fits(&mut self, change: &'a syn::Expr) -> Checked<Value> {
-        let is_of_attribute = |to: &syn::Expr| matches!(strip(to), syn::Expr::Field(_));
+        let is_of_attribute =
+            |to: &syn::Expr| matches!(strip(to), syn::Expr::Field(_) | syn::Expr::Index(_));
         let is_change = match strip(change) {
             syn::Expr::Assign(assign) => is_of_attribute(&assign.left),
             syn::Expr::Binary(binary) => {

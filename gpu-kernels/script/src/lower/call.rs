@@ -582,7 +582,12 @@ impl<'a> Lower<'a> {
             && let syn::Member::Named(member) = &field.member
         {
             let slot = self.expression_of(&field.base, Type::Entity)?.operand();
-            let column = self.column(&name_of(member), member.span())? as u16;
+            let name = name_of(member);
+            let column = match self.unit.collection(&name) {
+                Some(own) => self.column(own.first_name, member.span())?,
+                None => self.column(&name, member.span())?,
+            };
+            let column = column as u16;
             let has = self.set(|reg| Inst::Has(reg, slot, column));
             return Ok(Value::scalar(Type::Bool, has));
         }

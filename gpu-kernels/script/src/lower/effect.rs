@@ -7,6 +7,7 @@ use shared::{CommandKind, MergeRule};
 use syn::spanned::Spanned;
 
 use super::call::count;
+use super::collection::{Element, Place};
 use super::statement::{is_call, strip};
 use super::{Checked, Lower};
 use crate::functions::BUILTINS;
@@ -33,79 +34,108 @@ impl<'a> Lower<'a> {
         op: Option<&'a syn::BinOp>,
         from: &'a syn::Expr,
     ) -> Checked<()> {
-        let name = &name_of(member)[..];
+        let name = name_of(member);
         let span = member.span();
-        if self.unit.is_client {
-            return Err(self.is_for_worlds("an update", span));
-        }
-        if name == "kind" {
+        if name == "kind" && !self.unit.is_client {
             let label = "an entity keeps its kind";
             return Err(self.problem(span, "`kind` can't be changed", label));
         }
-        let (column, ty) = match name {
+        let (column, ty) = match &name[..] {
+            _ if self.unit.is_client => return Err(self.is_for_worlds("an update", span)),
             "position" => (0, Type::Point),
-            _ => {
+            name => {
                 let column = self.column(name, span)?;
                 (column, Type::of_column(self.unit.schema, column))
             }
         };
+        let element = Element {
+            entity: &to.base,
+            slot: entity.operand(),
+            place: Place::from(column as u16),
+            ty,
+            name,
+            span,
+        };
+        self.update_element(element, to, op, from)
+    }
+
+    /// The same of an attribute, or an element of an array or a map.
+    pub(super) fn update_element(
+        &mut self,
+        element: Element<'a>,
+        to: &dyn Spanned,
+        op: Option<&'a syn::BinOp>,
+        from: &'a syn::Expr,
+    ) -> Checked<()> {
+        let Element {
+            slot,
+            place,
+            ty,
+            span,
+            ..
+        } = element;
+        if self.unit.is_client {
+            return Err(self.is_for_worlds("an update", span));
+        }
         if self.unit.is_test {
-            let slot = entity.operand();
-            let old = match name {
-                "position" => Value::new(ty, self.position(slot)),
-                _ => self.attribute(slot, name, span)?,
+            let old = match ty {
+                Type::Point => Value::new(ty, self.position(slot)),
+                _ => self.element_value(&element),
             };
-            return self.test_update(slot, column as u16, (old, op, from), to.span());
+            return self.test_update(slot, place, (old, op, from), to.span());
         }
         // Symbols are set alone, and checked.
         if self.atomic.is_some() && (op.is_some() || !ty.is_symbol()) {
-            return self.write(entity.operand(), (column, ty), op, from, span);
+            return self.write(slot, (place, ty), op, from, span);
         }
-        let merge = self.unit.schema.attributes[column].merge;
+        let merge = self.unit.schema.attributes[usize::from(place.column)].merge;
         let is_minus = match (merge, op) {
             (_, None) if self.atomic.is_some() => false,
             (MergeRule::Sum, Some(syn::BinOp::AddAssign(_))) => false,
             (MergeRule::Sum, Some(syn::BinOp::SubAssign(_))) => true,
             (MergeRule::First | MergeRule::Last, None) => false,
-            _ => return Err(self.wrong_update(&to.base, name, merge, span)),
+            _ => return Err(self.wrong_update(element.entity, &element.name, merge, span)),
         };
-        if let Type::SymbolOf(column) = ty {
-            let value = self.update_symbol(entity, column, from)?;
-            self.update_site(to, entity.operand(), column, op, value);
+        if let Type::SymbolOf(_) = ty {
+            let value = self.update_symbol(slot, (place, ty), from)?;
+            self.update_site(to, slot, place, op, value);
             return Ok(());
         }
         let value = self.expression_of(from, ty)?;
         let mut words = vec![];
         self.words(value, &mut words);
-        for (axis, word) in words.into_iter().enumerate() {
+        for (axis, word) in (0..).zip(words) {
             let word = match is_minus {
                 true => self.unary(Unary::Neg, word),
                 false => word,
             };
-            let column = (column + axis) as u16;
-            self.change(entity.operand(), column, WriteOp::Set, word);
+            self.change_at(slot, place.axis(axis), WriteOp::Set, word);
         }
-        self.update_site(to, entity.operand(), column as u16, op, value);
+        self.update_site(to, slot, place, op, value);
         Ok(())
     }
 
     /// An update by a symbol, which has no effect if the attribute can't have it.
-    fn update_symbol(&mut self, entity: Value, column: u16, from: &'a syn::Expr) -> Checked<Value> {
-        let value = self.expression(from, Some(Type::SymbolOf(column)))?;
+    fn update_symbol(
+        &mut self,
+        slot: Operand,
+        (place, ty): (Place, Type),
+        from: &'a syn::Expr,
+    ) -> Checked<Value> {
+        let value = self.expression(from, Some(ty))?;
         let value = match value.ty.is_symbol() {
             true => value,
-            false => self.convert(value, Type::SymbolOf(column), from)?,
+            false => self.convert(value, ty, from)?,
         };
         if value.ty == Type::Never {
             return Ok(value);
         }
-        let slot = entity.operand();
-        let (word, can) = self.symbol_for(slot, column, value, from)?;
+        let (word, can) = self.symbol_for(slot, place.column, value, from)?;
         let over = self.label();
         if let Some(can) = can {
             self.emit(Inst::JumpUnless(can, over));
         }
-        self.change(slot, column, WriteOp::Set, word);
+        self.change_at(slot, place, WriteOp::Set, word);
         self.place(over);
         Ok(value)
     }
@@ -141,10 +171,17 @@ impl<'a> Lower<'a> {
             "max" => Some(MergeRule::Max),
             _ => None,
         };
-        if let (Some(rule), syn::Expr::Field(field)) = (rule, strip(&call.receiver))
-            && let syn::Member::Named(member) = &field.member
+        if method == "len"
+            && let Some(length) = self.length(call)?
         {
-            let name = name_of(member);
+            return Ok(length);
+        }
+        let receiver = strip(&call.receiver);
+        let is_attribute = match receiver {
+            syn::Expr::Field(field) => matches!(field.member, syn::Member::Named(_)),
+            other => matches!(other, syn::Expr::Index(_)),
+        };
+        if let (Some(rule), true) = (rule, is_attribute) {
             if self.unit.is_client {
                 return Err(self.is_for_worlds("an update", call.span()));
             }
@@ -152,12 +189,9 @@ impl<'a> Lower<'a> {
                 let message = "a test sets attributes by `=`";
                 return Err(self.problem(call.span(), message, ""));
             }
-            let entity = self.expression_of(&field.base, Type::Entity)?;
-            let column = match &name[..] {
-                "position" => 0,
-                _ => self.column(&name, member.span())?,
-            };
-            let attribute = &self.unit.schema.attributes[column];
+            let element = self.attribute_or_element(receiver)?;
+            let (slot, place, name) = (element.slot, element.place, &element.name);
+            let attribute = &self.unit.schema.attributes[usize::from(place.column)];
             if self.atomic.is_some() {
                 let is_number = Type::of(attribute.ty).is_number() && name != "position";
                 if !is_number {
@@ -166,7 +200,8 @@ impl<'a> Lower<'a> {
                     return Err(self.problem(call.span(), message, label));
                 }
             } else if attribute.merge != rule {
-                return Err(self.wrong_update(&field.base, &name, attribute.merge, call.span()));
+                let merge = attribute.merge;
+                return Err(self.wrong_update(element.entity, name, merge, call.span()));
             }
             let &[argument] = &arguments[..] else {
                 let message = format!("`{method}` takes 1 argument here");
@@ -175,15 +210,15 @@ impl<'a> Lower<'a> {
             };
             let value = self.expression_of(argument, Type::of(attribute.ty))?;
             let word = self.stored(value);
-            let slot = entity.operand();
-            match (&self.atomic, rule) {
-                (Some(_), MergeRule::Min) => {
-                    self.write_limit(slot, column as u16, Binary::Min, word);
-                }
-                (Some(_), _) => self.write_limit(slot, column as u16, Binary::Max, word),
-                (None, _) => self.emit(Inst::Update(slot, column as u16, word)),
+            let op = match rule {
+                MergeRule::Min => Binary::Min,
+                _ => Binary::Max,
+            };
+            match &self.atomic {
+                Some(_) => self.write_limit(slot, (place, element.ty), op, word, call.span()),
+                None => self.change_at(slot, place, WriteOp::Set, word),
             }
-            self.update_site(field, slot, column as u16, None, value);
+            self.update_site(receiver, slot, place, None, value);
             return Ok(Value::UNIT);
         }
         let message = format!("there is no method `{method}`");
@@ -199,6 +234,33 @@ impl<'a> Lower<'a> {
             });
         }
         Err(problem)
+    }
+
+    /// What an expression names that can be changed: `entity.attribute`, or an element of one.
+    fn attribute_or_element(&mut self, of: &'a syn::Expr) -> Checked<Element<'a>> {
+        if let syn::Expr::Index(index) = of {
+            return self.element(index);
+        }
+        let syn::Expr::Field(field) = of else {
+            return Err(self.problem(of.span(), "this is not an attribute", ""));
+        };
+        let syn::Member::Named(member) = &field.member else {
+            return Err(self.problem(of.span(), "scripts have no tuples", ""));
+        };
+        let (name, span) = (name_of(member), member.span());
+        let slot = self.expression_of(&field.base, Type::Entity)?.operand();
+        let column = match &name[..] {
+            "position" => 0,
+            name => self.column(name, span)?,
+        };
+        Ok(Element {
+            entity: &field.base,
+            slot,
+            place: Place::from(column as u16),
+            ty: Type::of_column(self.unit.schema, column),
+            name,
+            span,
+        })
     }
 
     /// A value as the word that an attribute or a command holds.

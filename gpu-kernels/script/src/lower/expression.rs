@@ -6,8 +6,9 @@ use shared::world::fixed::Fixed;
 use shared::{Audience, Kind};
 use syn::spanned::Spanned;
 
+use super::collection::Place;
 use super::constant::constant;
-use super::statement::{CALL, is_change, strip};
+use super::statement::{CALL, is_change, is_text, strip};
 use super::{ALL_WORK_MAX, Checked, DEPTH_MAX, FIXED_RANGE, INSTRUCTIONS_MAX, Lower, WORK_MAX};
 use crate::diagnostic::one_of;
 use crate::ir::{Binary, Inst, Operand, Point, Unary};
@@ -46,6 +47,12 @@ impl<'a> Lower<'a> {
             syn::Expr::Lit(literal) => self.literal(&literal.lit, expected),
             syn::Expr::Path(path) => self.name(path, expected),
             syn::Expr::Field(field) => self.field(field),
+            syn::Expr::Index(index) => {
+                let element = self.element(index)?;
+                let value = self.element_value(&element);
+                self.read_site(index, element.slot, element.place, value);
+                Ok(value)
+            }
             syn::Expr::Unary(unary) => self.unary_expression(unary, expected),
             syn::Expr::Binary(binary) => self.binary_expression(binary, expected),
             syn::Expr::Cast(cast) => self.cast(cast),
@@ -68,8 +75,12 @@ impl<'a> Lower<'a> {
             syn::Expr::Continue(again) if again.label.is_none() => {
                 self.jump_out(again.span(), false)
             }
-            syn::Expr::While(each) => Err(self.unbounded(each.while_token.span())),
-            syn::Expr::Loop(each) => Err(self.unbounded(each.loop_token.span())),
+            syn::Expr::While(each) => self.while_loop(each),
+            syn::Expr::Loop(each) => {
+                let label = "expected `while`, or `for` over a range or `near`";
+                let span = each.loop_token.span();
+                Err(self.problem(span, "scripts have no `loop`", label))
+            }
             syn::Expr::Macro(call) => {
                 Err(self.problem(call.span(), "scripts have no macros", CALL))
             }
@@ -79,11 +90,6 @@ impl<'a> Lower<'a> {
                 Err(self.problem(other.span(), message, label))
             }
         }
-    }
-
-    fn unbounded(&self, span: Span) -> Box<crate::Diagnostic> {
-        let label = "expected `for` over a range or `near`";
-        self.problem(span, "this loop has no bound", label)
     }
 
     /// Ends everything if the command, or all texts together, are too much to compile.
@@ -250,8 +256,9 @@ impl<'a> Lower<'a> {
         };
         let own = schema.kinds[usize::from(kind)].attributes.iter();
         let own = own.filter(|own| usize::from(own.column) >= self.unit.dimensions);
-        let own = own.map(|own| schema.attributes[usize::from(own.column)].name.as_str());
-        let names: Vec<&str> = own.collect();
+        let own = own.map(|own| self.unit.attribute_name(own.column));
+        let mut names: Vec<&str> = own.collect();
+        names.dedup();
         if names.contains(&name) {
             return Ok(());
         }
@@ -281,7 +288,7 @@ impl<'a> Lower<'a> {
             None => {
                 let label = "expected a variable, a parameter or a constant";
                 let mut problem = self.problem(span, message, label);
-                if self.unit.schema.column(name).is_some() {
+                if self.unit.attribute_names().contains(&name) {
                     problem.help = Some(format!("an attribute is of an entity: `me.{name}`"));
                 }
                 problem
@@ -306,7 +313,7 @@ impl<'a> Lower<'a> {
             },
             Type::Entity if name == "position" => {
                 let value = Value::new(Type::Point, self.position(base.operand()));
-                self.read_site(field, base.operand(), 0, value);
+                self.read_site(field, base.operand(), 0.into(), value);
                 Ok(value)
             }
             Type::Entity if name == "kind" => {
@@ -319,7 +326,8 @@ impl<'a> Lower<'a> {
             Type::Entity => {
                 let value = self.attribute(base.operand(), &name, member.span())?;
                 if let Some(column) = self.unit.schema.column(&name) {
-                    self.read_site(field, base.operand(), column as u16, value);
+                    let place = Place::from(column as u16);
+                    self.read_site(field, base.operand(), place, value);
                 }
                 Ok(value)
             }
@@ -354,35 +362,31 @@ impl<'a> Lower<'a> {
             }
             return Ok(column);
         }
-        let names = schema.attributes.iter().map(|a| a.name.as_str());
+        if let Some(own) = self.unit.collection(name) {
+            return Err(self.whole_collection(&own.collection, span));
+        }
+        let names = self.unit.attribute_names();
         let message = format!("this world has no attribute `{name}`");
-        Err(match nearest(name, names.clone()) {
+        Err(match nearest(name, names.iter().copied()) {
             Some(near) => self.helped(span, message, "", format!("did you mean `{near}`?")),
-            None => self.problem(span, message, one_of(&names.collect::<Vec<_>>())),
+            None => self.problem(span, message, one_of(&names)),
         })
     }
 
     pub(super) fn attribute(&mut self, slot: Operand, name: &str, span: Span) -> Checked<Value> {
         let column = self.column(name, span)?;
         let ty = Type::of_column(self.unit.schema, column);
-        let value = self.set(|reg| Inst::Read(reg, slot, column as u16));
-        Ok(match ty {
-            Type::Entity => {
-                // Where there is no entity, the attribute reads as 0, which may refer to one.
-                let reference = self.reference_or_none(slot, column as u16, value);
-                Value::scalar(ty, self.resolved(reference, span))
-            }
-            // 0 may be a symbol of another attribute.
-            Type::SymbolOf(_) => {
-                Value::scalar(ty, self.reference_or_none(slot, column as u16, value))
-            }
-            _ => Value::scalar(ty, value),
-        })
+        Ok(self.value_at(slot, Place::from(column as u16), ty, span))
     }
 
     /// An attribute's value, or -1, which is no entity and no symbol, where the kind lacks the
     /// attribute.
-    fn reference_or_none(&mut self, slot: Operand, column: u16, value: Operand) -> Operand {
+    pub(super) fn reference_or_none(
+        &mut self,
+        slot: Operand,
+        column: u16,
+        value: Operand,
+    ) -> Operand {
         let column_of = |kind: &Kind| kind.attributes.iter().any(|a| a.column == column);
         if Some(slot) == self.me && self.unit.schema.kinds.iter().all(column_of) {
             return value;
@@ -517,7 +521,8 @@ impl<'a> Lower<'a> {
 
     /// A side of a comparison, unless its value stands there.
     fn side_site(&mut self, side: &syn::Expr, value: Value) {
-        let is_written = matches!(strip(side), syn::Expr::Field(_)) || value.is_constant();
+        let is_written =
+            matches!(strip(side), syn::Expr::Field(_) | syn::Expr::Index(_)) || value.is_constant();
         if self.unit.has_sites && !is_written {
             let source = self.unit.files[self.file()].source(side.span());
             let name = source.unwrap_or("…").to_owned();
@@ -931,8 +936,10 @@ fn lack(expression: &syn::Expr) -> (&'static str, &'static str) {
     use syn::Expr;
     match expression {
         Expr::Reference(_) => ("scripts have no references", "expected the value itself"),
-        Expr::Array(_) | Expr::Repeat(_) => ("scripts have no arrays", "expected one value"),
-        Expr::Index(_) => ("scripts have no arrays", "expected a name"),
+        Expr::Array(_) | Expr::Repeat(_) => (
+            "only attributes are arrays, which the world file declares",
+            "expected one value",
+        ),
         Expr::Tuple(tuple) if tuple.elems.is_empty() => ("scripts don't write `()`", ""),
         Expr::Tuple(_) => (
             "scripts have no tuples",
@@ -957,11 +964,6 @@ fn lack(expression: &syn::Expr) -> (&'static str, &'static str) {
         Expr::Block(_) => ("scripts have no labels", "expected a block alone"),
         _ => ("scripts don't have this", "expected a value"),
     }
-}
-
-pub(super) fn is_text(expression: &syn::Expr) -> bool {
-    let is_text = |literal: &syn::ExprLit| matches!(literal.lit, syn::Lit::Str(_));
-    matches!(strip(expression), syn::Expr::Lit(literal) if is_text(literal))
 }
 
 /// What the whole world shares, as scripts name it.

@@ -35,6 +35,34 @@ impl<'a> Lower<'a> {
         }
     }
 
+    /// `while condition`, which the budget ends if nothing else does.
+    pub(super) fn while_loop(&mut self, each: &'a syn::ExprWhile) -> Checked<Value> {
+        if let Some(label) = &each.label {
+            let message = "scripts have no loop labels";
+            return Err(self.problem(label.span(), message, "expected `while`"));
+        }
+        if let syn::Expr::Let(pattern) = strip(&each.cond) {
+            let label = "expected a condition";
+            return Err(self.problem(pattern.span(), "scripts have no `while let`", label));
+        }
+        let (head, exit) = (self.label(), self.label());
+        self.place(head);
+        self.loops.push(Loop { exit, again: head });
+        self.step();
+        let result = self.while_round(each, exit);
+        self.loops.pop();
+        self.emit(Inst::Jump(head));
+        self.place(exit);
+        result.map(|()| Value::UNIT)
+    }
+
+    fn while_round(&mut self, each: &'a syn::ExprWhile, exit: u32) -> Checked<()> {
+        let condition = self.expression_of(&each.cond, Type::Bool)?.operand();
+        self.emit(Inst::JumpUnless(condition, exit));
+        self.block(&each.body, Some(Type::Unit))?;
+        Ok(())
+    }
+
     fn range_loop(
         &mut self,
         name: &str,
@@ -158,7 +186,7 @@ impl<'a> Lower<'a> {
                 Ok(Value::NEVER)
             }
             None => {
-                let label = "expected it inside of a `for`";
+                let label = "expected it inside of a loop";
                 Err(self.problem(span, "there is no loop around this", label))
             }
         }

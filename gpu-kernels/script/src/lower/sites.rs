@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use syn::spanned::Spanned;
 
+use super::collection::Place;
 use super::{INSTRUCTIONS_MAX, Lower};
-use crate::ir::{Code, Operand, Point, Reg};
+use crate::ir::{Code, Index, Operand, Point, Reg};
 use crate::types::{Type, Value};
 
 /// Instructions, not simplified, and what happens at some of them.
@@ -27,16 +28,18 @@ pub struct Site {
 
 /// What happens at a place, after the instructions before it.
 pub enum What {
-    /// An attribute was read: of the entity in a slot, from this column on.
+    /// An attribute was read: of the entity in a slot, from this column on, or at an index.
     Read {
         slot: Operand,
         column: u16,
+        index: Option<Index>,
         value: Value,
     },
     /// An update of an attribute was given.
     Update {
         slot: Operand,
         column: u16,
+        index: Option<Index>,
         form: Form,
         value: Value,
     },
@@ -58,10 +61,11 @@ pub enum TestStep {
         kind: Operand,
         place: Point,
     },
-    /// Attributes from a column on get values at once.
+    /// Attributes from a column on, or at an index, get values at once.
     Set {
         slot: Operand,
         column: u16,
+        index: Option<Index>,
         words: Vec<Operand>,
     },
     /// A command for the next tick.
@@ -112,10 +116,17 @@ impl Lower<'_> {
         self.lines.push(super::Line::Site(Box::new(site)));
     }
 
-    pub(super) fn read_site(&mut self, at: &dyn Spanned, slot: Operand, column: u16, value: Value) {
+    pub(super) fn read_site(
+        &mut self,
+        at: &dyn Spanned,
+        slot: Operand,
+        place: Place,
+        value: Value,
+    ) {
         self.site(at, || What::Read {
             slot,
-            column,
+            column: place.column,
+            index: place.index,
             value,
         });
     }
@@ -124,7 +135,7 @@ impl Lower<'_> {
         &mut self,
         at: &dyn Spanned,
         slot: Operand,
-        column: u16,
+        place: Place,
         op: Option<&syn::BinOp>,
         value: Value,
     ) {
@@ -135,7 +146,8 @@ impl Lower<'_> {
         };
         self.site(at, || What::Update {
             slot,
-            column,
+            column: place.column,
+            index: place.index,
             form,
             value,
         });

@@ -251,6 +251,10 @@ impl<'a> Lower<'a> {
                 let entity = self.convert(entity, Type::Entity, &field.base)?;
                 self.update(entity, field, member, op, from)?;
             }
+            syn::Expr::Index(index) => {
+                let element = self.element(index)?;
+                self.update_element(element, index, op, from)?;
+            }
             other => {
                 return Err(self.problem(other.span(), "this can't be changed", ASSIGNABLE));
             }
@@ -333,7 +337,12 @@ fn is_idle(expression: &syn::Expr) -> bool {
     use syn::Expr;
     match strip(expression) {
         Expr::Binary(binary) => !is_change(&binary.op),
-        Expr::Unary(_) | Expr::Lit(_) | Expr::Path(_) | Expr::Field(_) | Expr::Cast(_) => true,
+        Expr::Unary(_)
+        | Expr::Lit(_)
+        | Expr::Path(_)
+        | Expr::Field(_)
+        | Expr::Index(_)
+        | Expr::Cast(_) => true,
         _ => false,
     }
 }
@@ -377,6 +386,12 @@ pub(super) fn plain_name(pattern: &syn::Pat) -> Option<(String, bool)> {
         syn::Pat::Wild(_) => Some(("_".to_owned(), false)),
         _ => None,
     }
+}
+
+/// Whether it is a text in quotes.
+pub(super) fn is_text(expression: &syn::Expr) -> bool {
+    let is_text = |literal: &syn::ExprLit| matches!(literal.lit, syn::Lit::Str(_));
+    matches!(strip(expression), syn::Expr::Lit(literal) if is_text(literal))
 }
 
 /// An expression without the parentheses around it.

@@ -5,6 +5,7 @@ use shared::CommandKind;
 use syn::spanned::Spanned;
 
 use super::birth::{Given, Newborn};
+use super::collection::Place;
 use super::sites::{TestStep, What};
 use super::{Checked, Lower};
 use crate::ir::{Inst, Operand};
@@ -139,7 +140,7 @@ impl<'a> Lower<'a> {
         right: &'a syn::Expr,
         call: &'a syn::ExprCall,
     ) -> Checked<Value> {
-        let [a, b] = match super::expression::is_text(left) {
+        let [a, b] = match super::statement::is_text(left) {
             true => {
                 let b = self.expression(right, None)?;
                 [self.expression(left, Some(b.ty))?, b]
@@ -161,19 +162,25 @@ impl<'a> Lower<'a> {
     pub(super) fn test_update(
         &mut self,
         slot: Operand,
-        column: u16,
+        place: Place,
         (old, op, from): (Value, Option<&'a syn::BinOp>, &'a syn::Expr),
         span: Span,
     ) -> Checked<()> {
         let value = self.assigned(old, op, from)?;
         let mut words = vec![];
         self.words(value, &mut words);
+        let over = self.label();
+        if let Some(is_in) = place.is_in {
+            self.emit(Inst::JumpUnless(is_in, over));
+        }
         let step = TestStep::Set {
             slot,
-            column,
+            column: place.column,
+            index: place.index,
             words,
         };
         self.test_step(span, step);
+        self.place(over);
         Ok(())
     }
 }

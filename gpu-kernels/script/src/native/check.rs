@@ -13,7 +13,6 @@ pub fn check(code: &Code, shape: &Shape) -> Result<(), &'static str> {
     if code.registers > REGISTERS_MAX {
         return Err("too many registers");
     }
-    let is_column = |column: u16| usize::from(column) < shape.columns;
     for inst in &code.insts {
         let mut is_reg = inst.sets().is_none_or(|reg| reg.0 < code.registers);
         inst.clone().each_operand(|operand| {
@@ -25,14 +24,16 @@ pub fn check(code: &Code, shape: &Shape) -> Result<(), &'static str> {
         if (inst.target()).is_some_and(|target| target as usize > code.insts.len()) {
             return Err("a jump that leads nowhere");
         }
+        if inst.columns().end > shape.columns {
+            return Err("a column that isn't there");
+        }
         match inst {
-            Inst::Has(_, _, column) | Inst::Read(_, _, column) | Inst::Update(_, column, _)
-                if !is_column(*column) =>
+            Inst::ReadAt(_, _, _, index)
+            | Inst::UpdateAt(_, _, index, _)
+            | Inst::WriteAt(_, index)
+                if index.len == 0 =>
             {
-                return Err("a column that isn't there");
-            }
-            Inst::Write(write) if !is_column(write.column) => {
-                return Err("a column that isn't there");
+                return Err("an index of no columns");
             }
             Inst::Past(_, _, axis, _) if usize::from(*axis) >= shape.space.dimensions => {
                 return Err("an axis that isn't there");

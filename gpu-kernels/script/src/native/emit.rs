@@ -298,7 +298,7 @@ impl Emit<'_, '_> {
                 let next = self.block(at + 1);
                 self.near_next(reg, number, done, next);
             }
-            Inst::Update(slot, column, value) => self.update(slot, column, value),
+            Inst::Update(slot, column, value) => self.update(slot, column, None, value),
             Inst::After(ref after) => self.after(after),
             Inst::Notify(ref notify) => self.notify(notify),
             Inst::Jump(target) => {
@@ -321,10 +321,24 @@ impl Emit<'_, '_> {
             Inst::Overrun => {
                 self.b.ins().jump(self.overrun, &[]);
             }
-            Inst::Write(ref write) => self.write(write),
+            Inst::Write(ref write) => self.write(write, None),
             Inst::Keep(slot) => self.keep(slot),
             Inst::Refuse => {
                 self.b.ins().jump(self.refused, &[]);
+            }
+            Inst::ReadAt(reg, slot, first, index) => {
+                let value = self.read_at(slot, first, index);
+                self.set(reg, value);
+            }
+            Inst::UpdateAt(slot, first, index, value) => {
+                self.update(slot, first, Some(index), value);
+            }
+            Inst::WriteAt(ref write, index) => self.write(write, Some(index)),
+            Inst::Miss(missed) => {
+                let missed = self.get(missed);
+                let offset = offset_of!(Frame, missed) as i32;
+                let flags = MemFlagsData::trusted();
+                self.b.ins().store(flags, missed, self.frame, offset);
             }
         }
     }

@@ -140,6 +140,7 @@ impl<'a, H: Host> Thread<'a, H> {
         };
         // Other backends end such a run at once, whatever comes after.
         let is_over = function.is_atomic && self.afters.max(self.notifications) > EFFECTS_MAX;
+        self.frame.missed *= u32::from(!is_over);
         Ended {
             writes,
             result: if is_over {
@@ -213,6 +214,11 @@ impl<'a, H: Host> Thread<'a, H> {
         }
     }
 
+    /// Whether an index of the last run was none that there is, if the run had an effect.
+    pub fn missed(&self) -> bool {
+        self.frame.missed != 0
+    }
+
     pub fn host(&self) -> &H {
         &self.host
     }
@@ -237,6 +243,7 @@ impl<'a, H: Host> Thread<'a, H> {
         if self.near.len() < usize::from(function.loops) {
             self.near.resize_with(function.loops.into(), Vec::new);
         }
+        self.frame.missed = 0;
         function
     }
 }

@@ -2,6 +2,8 @@
 
 use shared::AttributeType;
 use shared::predicate::nearest;
+use shared::world::collection::declared_name;
+use shared::world::symbols::KEYS;
 use syn::spanned::Spanned;
 
 use super::{Const, File, Function, Item, NotificationItem, Parameter, TestRole, foreign, name_of};
@@ -278,11 +280,18 @@ impl File<'_> {
             _ => None,
         };
         let name = name.unwrap_or_default();
-        if let Some((column, _)) = symbols().find(|(_, a)| a.name == name) {
+        if let Some((column, _)) = symbols().find(|(_, a)| declared_name(&a.name) == name) {
             return Ok(Type::SymbolOf(column));
         }
-        let names: Vec<&str> = symbols().map(|(_, a)| a.name.as_str()).collect();
-        let message = match attributes().any(|(_, a)| a.name == name) {
+        let collections = self.schema.collections();
+        let maps = || collections.iter().filter(|own| own.is_map());
+        if let Some(map) = maps().find(|map| map.name == name) {
+            return Ok(Type::SymbolOf(map.first | KEYS));
+        }
+        let names = symbols().map(|(_, a)| declared_name(&a.name));
+        let mut names: Vec<&str> = names.chain(maps().map(|map| map.name)).collect();
+        names.dedup();
+        let message = match attributes().any(|(_, a)| declared_name(&a.name) == name) {
             true => format!("`{name}` is not of type symbol"),
             false => format!("this world has no attribute `{name}`"),
         };

@@ -14,7 +14,7 @@ use crate::logic::Command;
 use super::entities;
 use super::kernel::{Run, own_number};
 use super::layout::Layout;
-use super::memory::{LOAD_LIVE, Presence, STORE_LIVE, TICK, element_of, load, load_of, store};
+use super::memory::{LOAD_LIVE, Presence, STORE_LIVE, counters, element_of, load, load_of, store};
 use super::text::{Flag, Half, Label, Long, Text, Value, Word};
 use super::turn::{ENTRY_BYTES, LOG, Turn};
 
@@ -351,11 +351,6 @@ fn dispatch(
         labels.push(label);
     }
     labels
-}
-
-fn counters(text: &mut Text, layout: &Layout) -> Long {
-    let counters = layout.tick.counters;
-    text.set("ld.param.u64", format_args!("[{TICK}+{counters}]"))
 }
 
 /// How many turns the tick has.

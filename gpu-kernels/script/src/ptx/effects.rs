@@ -5,10 +5,10 @@ use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 
 use crate::ir::{
-    After, Code, EFFECTS_MAX, NEAR_RADIUS_MAX, NOBODY, Notify, Operand, TIMED_WORDS_MAX,
+    After, Code, EFFECTS_MAX, Index, NEAR_RADIUS_MAX, NOBODY, Notify, Operand, TIMED_WORDS_MAX,
 };
 
-use super::entities::identity;
+use super::entities::{identity, key};
 use super::layout::{Layout, NOWHERE};
 use super::memory::{Presence, TICK, element, element_of, load, store, table};
 use super::text::{Flag, Label, Long, Text, Value, Word};
@@ -162,7 +162,7 @@ impl Effects {
         layout: &Layout,
         slot: Value,
         has: Presence,
-        column: u16,
+        (column, index): (u16, Option<Index>),
         value: Value,
     ) {
         let Some(n) = self.updates else { return };
@@ -176,8 +176,7 @@ impl Effects {
         };
         self.emit(text, is_kept, n, u32::MAX, |text, n| {
             let slot = text.in_register(slot);
-            let columns = layout.numbers.columns;
-            let key: Word = text.set("mad.lo.u32", format_args!("{slot}, {columns}, {column}"));
+            let key = key(text, layout, slot, column, index);
             if let Some(cause) = self.cause {
                 // The minimum is the first update, in whatever order threads run.
                 let first = element_of(text, layout.world.first_updates, key, 8);

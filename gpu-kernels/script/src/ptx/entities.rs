@@ -1,6 +1,6 @@
 //! Entities and points, as the interpreter's world defines them.
 
-use crate::ir::{NOBODY, Point};
+use crate::ir::{Index, NOBODY, Point};
 
 use super::layout::Layout;
 use super::memory::{Presence, TICK, element, element_of, load, load_of_row, load_present, table};
@@ -57,6 +57,39 @@ pub fn attribute(
     let row_bytes = layout.numbers.columns * 4;
     let row = element_of(text, layout.world.rows, slot, row_bytes);
     load_of_row(text, is, row, i32::from(column) * 4, 0)
+}
+
+/// Like [`attribute`], of the column at an index.
+pub fn attribute_at(
+    text: &mut Text,
+    layout: &Layout,
+    slot: Value,
+    is: Presence,
+    (first, index): (u16, Index),
+) -> Value {
+    let slot = text.in_register(slot);
+    let key = key(text, layout, slot, first, Some(index));
+    let address = element_of(text, layout.world.rows, key, 4);
+    load_of_row(text, is, address, 0, 0)
+}
+
+/// The number of an attribute of a slot: slot × columns + column.
+pub fn key(
+    text: &mut Text,
+    layout: &Layout,
+    slot: Word,
+    column: u16,
+    index: Option<Index>,
+) -> Word {
+    let columns = layout.numbers.columns;
+    let Some(index) = index else {
+        return text.set("mad.lo.u32", format_args!("{slot}, {columns}, {column}"));
+    };
+    let place = Value::from(index.place);
+    let place: Word = text.set("max.s32", format_args!("{place}, 0"));
+    let place: Word = text.set("min.s32", format_args!("{place}, {}", index.len - 1));
+    let place: Word = text.set("add.u32", format_args!("{place}, {column}"));
+    text.set("mad.lo.u32", format_args!("{slot}, {columns}, {place}"))
 }
 
 /// A coordinate of an entity after a tick; -1 for nobody, and where it was nowhere.

@@ -6,7 +6,7 @@ use crate::ir::{Code, Inst, NOBODY, Operand, Point, Reg};
 use super::effects::{Effects, Pass};
 use super::entities;
 use super::layout::Layout;
-use super::memory::{Presence, element_of, load, load_of, store, table};
+use super::memory::{Presence, counters, element_of, load, load_of, store, table};
 use super::near::Near;
 use super::operators;
 use super::random::Random;
@@ -60,6 +60,9 @@ pub struct Run<'a> {
     text: &'a mut Text,
     layout: &'a Layout,
     code: &'a Code,
+    /// The command's number.
+    kind: u16,
+    pass: Pass,
     /// The place of the command in the tick.
     command: Word,
     effects: Effects,
@@ -122,6 +125,8 @@ impl Run<'_> {
         let counts_visits = pass == Pass::Count && code.loops > 0;
         let targets = code.jump_targets();
         Run {
+            kind,
+            pass,
             command,
             effects,
             slot,
@@ -268,7 +273,19 @@ impl Run<'_> {
                 let has = self.has(slot, column);
                 let (slot, value) = (slot.into(), value.into());
                 self.effects
-                    .update(self.text, layout, slot, has, column, value);
+                    .update(self.text, layout, slot, has, (column, None), value);
+            }
+            Inst::ReadAt(to, slot, first, index) => {
+                let is = self.presence(slot);
+                let at = (first, index);
+                let value = entities::attribute_at(self.text, layout, slot.into(), is, at);
+                self.put(to, value);
+            }
+            Inst::UpdateAt(slot, first, index, value) => {
+                let has = self.has(slot, first);
+                let (slot, value) = (slot.into(), value.into());
+                let at = (first, Some(index));
+                self.effects.update(self.text, layout, slot, has, at, value);
             }
             Inst::After(ref after) => {
                 let (actor, is) = self.entity(after.actor);
@@ -290,8 +307,14 @@ impl Run<'_> {
             Inst::Write(ref write) => {
                 let has = self.has(write.slot, write.column);
                 let turn = self.turn.expect("atomic commands have turns");
-                turn.write(self.text, layout, write, has);
+                turn.write(self.text, layout, write, None, has);
             }
+            Inst::WriteAt(ref write, index) => {
+                let has = self.has(write.slot, write.column);
+                let turn = self.turn.expect("atomic commands have turns");
+                turn.write(self.text, layout, write, Some(index), has);
+            }
+            Inst::Miss(missed) => self.miss(missed),
             Inst::Keep(slot) => {
                 let is = self.presence(slot);
                 let turn = self.turn.expect("atomic commands have turns");
@@ -302,6 +325,20 @@ impl Run<'_> {
                 self.text.jump(turn.refuse);
             }
         }
+    }
+
+    /// Counts the run of the command, once.
+    fn miss(&mut self, missed: Operand) {
+        if self.pass == Pass::Store {
+            return;
+        }
+        let has_missed = format_args!("{}, 0", Value::from(missed));
+        let has_missed: Flag = self.text.set("setp.ne.s32", has_missed);
+        let counters = counters(self.text, self.layout);
+        let place = self.layout.counters.out_of_range_of + 4 * u32::from(self.kind);
+        self.text.line(format_args!(
+            "@{has_missed} red.global.add.u32 [{counters}+{place}], 1"
+        ));
     }
 
     fn distance(&mut self, to: Reg, a: Point, b: Point) {

@@ -136,6 +136,8 @@ fields! {
         atomic_done,
         /// Not 0 if a worker has given up.
         atomic_stuck,
+        /// By number of a command, 32 bits each: runs with an index that was none that there is.
+        out_of_range_of,
     }
 
     /// A command of the tick. The fields have 32 bits.

@@ -1,10 +1,17 @@
 //! Parameters, and loads of what no kernel of the pass writes.
 
+use super::layout::Layout;
 use super::text::{Flag, Long, Text, Value, Word};
 
 /// A pointer of the world.
 pub fn table(text: &mut Text, field: u32) -> Long {
     text.set("ld.param.u64", format_args!("[{WORLD}+{field}]"))
+}
+
+/// The counters of the tick.
+pub fn counters(text: &mut Text, layout: &Layout) -> Long {
+    let counters = layout.tick.counters;
+    text.set("ld.param.u64", format_args!("[{TICK}+{counters}]"))
 }
 
 /// The address of an element of a table.

@@ -1,9 +1,10 @@
 //! One run of an atomic command: what it writes is in the rows at once, and a log of what was there
 //! undoes it where the run has no effect.
 
-use crate::ir::{WRITES_MAX, Write, WriteOp};
+use crate::ir::{Index, WRITES_MAX, Write, WriteOp};
 
 use super::effects::Effects;
+use super::entities;
 use super::layout::Layout;
 use super::memory::{LOAD_LIVE, Presence, STORE_LIVE, element, element_of, load, store, table};
 use super::text::{Flag, Label, Long, Text, Value, Word};
@@ -50,7 +51,14 @@ impl Turn {
     }
 
     /// A change of an attribute, where the entity has it.
-    pub fn write(self, text: &mut Text, layout: &Layout, write: &Write, has: Presence) {
+    pub fn write(
+        self,
+        text: &mut Text,
+        layout: &Layout,
+        write: &Write,
+        index: Option<Index>,
+        has: Presence,
+    ) {
         let beyond = text.label();
         match has {
             Presence::Never => return,
@@ -61,8 +69,7 @@ impl Turn {
         let is_over: Flag = text.set("setp.ge.u32", format_args!("{written}, {WRITES_MAX}"));
         text.jump_if(is_over, self.overrun);
         let slot = text.in_register(write.slot.into());
-        let (columns, column) = (layout.numbers.columns, write.column);
-        let key: Word = text.set("mad.lo.u32", format_args!("{slot}, {columns}, {column}"));
+        let key = entities::key(text, layout, slot, write.column, index);
         let place = element_of(text, layout.world.rows, key, 4);
         let before: Word = text.set(LOAD_LIVE, format_args!("[{place}]"));
         let value = text.in_register(write.value.into());
@@ -75,7 +82,7 @@ impl Turn {
         };
         let kind = element_of(text, layout.world.slot_kinds, slot, 4);
         let kind = load(text, kind, 0);
-        let bounds: Word = text.set("mad.lo.u32", format_args!("{kind}, {columns}, {column}"));
+        let bounds = entities::key(text, layout, kind, write.column, index);
         let bounds = element_of(text, layout.world.bounds, bounds, 8);
         let [low, high] = [0, 4].map(|offset| -> Long {
             let bound = load(text, bounds, offset);

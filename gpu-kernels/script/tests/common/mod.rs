@@ -255,6 +255,8 @@ pub struct Done {
     /// Ticks, entity, command, words.
     pub afters: Vec<(u32, EntityId, u16, Vec<i32>)>,
     pub notifications: Vec<SentNotification>,
+    /// Whether an index or a key was none that there is.
+    pub missed: bool,
 }
 
 /// Kind, source, area, words.
@@ -267,6 +269,10 @@ impl Effects for Done {
 
     fn write(&mut self, slot: Slot, column: u16, value: i32) {
         self.writes.push((slot.0, column, value));
+    }
+
+    fn miss(&mut self) {
+        self.missed = true;
     }
 }
 

@@ -54,6 +54,7 @@ pub fn run(
     let mut thread = Thread::new(native, &view, Recorder { world, done });
     let count = thread.run(kind, &call, &mut [])?;
     let told = std::mem::take(&mut thread.host_mut().done);
+    let missed = thread.missed();
     let mut out = vec![(u32::MAX, u32::MAX); count];
     assert_eq!(thread.run(kind, &call, &mut out), Ok(count));
     let again = &thread.host().done;
@@ -62,6 +63,7 @@ pub fn run(
     let update = |(key, value): (u32, u32)| (key / columns, (key % columns) as u16, value as i32);
     Ok(Done {
         updates: out.into_iter().map(update).collect(),
+        missed,
         ..told
     })
 }

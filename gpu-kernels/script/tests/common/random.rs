@@ -5,9 +5,11 @@
 
 use std::fmt::Write;
 
+use shared::world::collection::{Member, declared_name, member, script_form};
 use shared::world::command::COMMAND_WORDS_MAX;
 use shared::world::logic::Text;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
+use shared::world::symbols::KEYS;
 use shared::{AttributeType, MergeRule, Schema};
 
 /// Random choices from a seed.
@@ -431,7 +433,7 @@ impl Writer<'_> {
         }
         let attribute = &self.schema.attributes[self.dice.below(self.schema.attributes.len())];
         let value = self.value(type_of(attribute.ty), 3);
-        let name = &attribute.name;
+        let name = self.place_of(&attribute.name);
         match attribute.merge {
             MergeRule::Sum => {
                 let op = self.dice.pick(&["+", "-"]);
@@ -440,6 +442,29 @@ impl Writer<'_> {
             MergeRule::First | MergeRule::Last => format!("{entity}.{name} = {value};"),
             MergeRule::Min => format!("{entity}.{name}.min({value});"),
             MergeRule::Max => format!("{entity}.{name}.max({value});"),
+        }
+    }
+
+    /// An attribute as scripts write it; of an array or a map, perhaps another of its values, or
+    /// none.
+    fn place_of(&mut self, name: &str) -> String {
+        match member(name) {
+            Some((collection, Member::Index(_))) if self.dice.once_in(2) => {
+                // What could be a constant is none that there is, at times.
+                format!("{collection}[{} + tick() % 3]", self.value(Int, 2))
+            }
+            Some((collection, Member::Key(_))) if self.dice.once_in(2) => {
+                // One that is known must be a key.
+                let mut attributes = self.schema.attributes.iter();
+                match attributes.find(|a| a.ty == AttributeType::Symbol) {
+                    Some(symbol) => {
+                        let symbol = script_form(&symbol.name);
+                        format!("{collection}[{}.{symbol}]", self.entity())
+                    }
+                    None => script_form(name),
+                }
+            }
+            _ => script_form(name),
         }
     }
 
@@ -629,6 +654,7 @@ impl Writer<'_> {
             0 => format!("{}..{}", self.value(Int, 2), self.value(Int, 2)),
             1 => format!("0..={}", self.value(Int, 2)),
             2 => format!("2147483645..={}", i32::MAX),
+            3 => return self.while_loop(depth),
             _ => {
                 let low = self.dice.below(8) as i32 - 4;
                 let dots = self.dice.pick(&["..", "..="]);
@@ -636,6 +662,22 @@ impl Writer<'_> {
             }
         };
         self.for_loop(&range, Int, depth)
+    }
+
+    fn while_loop(&mut self, depth: usize) -> String {
+        // No name that a body can change.
+        let name = format!("left{}", self.dice.below(1000));
+        let most = self.dice.below(5);
+        let condition = match self.dice.once_in(3) {
+            true => format!(" && {}", self.value(Bool, 2)),
+            false => String::new(),
+        };
+        self.body.loops += 1;
+        let block = self.block(depth);
+        self.body.loops -= 1;
+        format!(
+            "{{ let mut {name} = {most}; while {name} > 0{condition} {{ {name} -= 1; {block} }} }}"
+        )
     }
 
     fn near_loop(&mut self, depth: usize) -> String {
@@ -714,6 +756,7 @@ impl Writer<'_> {
             let fitting: Vec<&str> = fitting.map(|a| a.name.as_str()).collect();
             if !fitting.is_empty() {
                 let name = self.dice.pick(&fitting);
+                let name = self.place_of(name);
                 return format!("{}.{name}", self.entity());
             }
             if ty == Point {
@@ -854,7 +897,7 @@ impl Writer<'_> {
             12 if !self.body.is_constant => {
                 let attributes = &self.schema.attributes;
                 let name = &attributes[self.dice.below(attributes.len())].name;
-                format!("has({}.{name})", self.entity())
+                format!("has({}.{})", self.entity(), declared_name(name))
             }
             13 if !self.body.is_constant => {
                 let op = self.dice.pick(&["==", "!="]);
@@ -1012,7 +1055,8 @@ impl Writer<'_> {
         // One that fits wherever a symbol stands, if there is one.
         let symbols = shared::world::symbols::Symbols::within_bounds(self.schema);
         let names = (0..).zip(&self.schema.symbols);
-        let is_everybodys = |number: &i32| symbols.0.iter().all(|set| set.numbers.contains(number));
+        let sets = || symbols.0.iter().filter(|set| set.column & KEYS == 0);
+        let is_everybodys = |number: &i32| sets().all(|set| set.numbers.contains(number));
         let everybodys = names.filter(|(number, _)| is_everybodys(number));
         let mut fitting: Vec<&String> = everybodys.map(|(_, name)| name).collect();
         if fitting.is_empty() {
@@ -1030,7 +1074,8 @@ impl Writer<'_> {
         }
         let mut attributes = schema.attributes.iter();
         let attribute = attributes.find(|a| a.ty == AttributeType::Symbol)?;
-        (!self.body.is_constant).then(|| format!("{}.{}", self.entity(), attribute.name))
+        let name = script_form(&attribute.name);
+        (!self.body.is_constant).then(|| format!("{}.{name}", self.entity()))
     }
 
     fn radius(&mut self) -> String {

@@ -1,8 +1,9 @@
 //- that scripts lack
 #[command(clients)]
 fn test(me: Entity, n: i32) {
-    while n > 1 {}
     loop {}
+    while let 1 = n {}
+    'b: while n > 1 {}
     'a: for i in 0..3 {}
     'a: {}
     for i in 0..3 { break 'a; }

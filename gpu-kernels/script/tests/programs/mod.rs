@@ -4,8 +4,8 @@
 //! end, and what is near is opened before it is visited. Wild ones do not.
 
 use script::ir::{
-    After, Binary, Code, Inst, NOBODY, Notify, Operand, Point, Reg, TIMED_WORDS_MAX, Unary, Write,
-    WriteOp,
+    After, Binary, Code, Index, Inst, NOBODY, Notify, Operand, Point, Reg, TIMED_WORDS_MAX, Unary,
+    Write, WriteOp,
 };
 use shared::world::mix::mix;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
@@ -49,6 +49,8 @@ pub fn program(seed: u64, shape: Shape) -> Code {
     let statements = 3 + program.below(20);
     program.block(statements, 0);
     program.choose_targets();
+    let missed = program.number();
+    program.insts.push(Inst::Miss(missed.into()));
     Code {
         insts: program.insts,
         registers: COUNTERS_FROM + program.counters,
@@ -160,16 +162,31 @@ impl Program {
                 let axis = self.below(self.shape.dimensions as u32) as u8;
                 Inst::Past(number, self.any_slot(), axis, self.operand())
             }
+            11 | 12 if self.below(3) == 0 => {
+                let (first, index) = self.columns();
+                Inst::ReadAt(number, self.any_slot(), first, index)
+            }
             11 | 12 => Inst::Read(number, self.any_slot(), self.column()),
             13 => Inst::Distance(number, self.point(), self.point()),
             14 => Inst::IsWithin(number, self.point(), self.point(), self.operand()),
-            15..=17 if self.shape.is_atomic => Inst::Write(Write {
-                slot: self.any_slot(),
-                column: self.column(),
-                op: [WriteOp::Set, WriteOp::Add, WriteOp::Sub][self.below(3) as usize],
-                value: self.operand(),
-                fits: self.below(8) == 0,
-            }),
+            15..=17 if self.shape.is_atomic => {
+                let (column, index) = self.columns();
+                let write = Write {
+                    slot: self.any_slot(),
+                    column,
+                    op: [WriteOp::Set, WriteOp::Add, WriteOp::Sub][self.below(3) as usize],
+                    value: self.operand(),
+                    fits: self.below(8) == 0,
+                };
+                match self.below(3) {
+                    0 => Inst::WriteAt(write, index),
+                    _ => Inst::Write(write),
+                }
+            }
+            15..=17 if self.below(3) == 0 => {
+                let (first, index) = self.columns();
+                Inst::UpdateAt(self.any_slot(), first, index, self.operand())
+            }
             15..=17 => Inst::Update(self.any_slot(), self.column(), self.operand()),
             18 => self.after(),
             19 => self.notify(),
@@ -383,6 +400,14 @@ impl Program {
 
     fn word(&mut self) -> u16 {
         self.below(self.shape.words.into()) as u16
+    }
+
+    /// The first of some columns, and one of them or not.
+    fn columns(&mut self) -> (u16, Index) {
+        let first = self.column();
+        let len = 1 + self.below((self.shape.columns - first).into()) as u16;
+        let place = self.operand();
+        (first, Index { place, len })
     }
 
     fn column(&mut self) -> u16 {

@@ -62,6 +62,7 @@ device::device_struct! {
         past_next: u32;
         words: Pointer<i32> = 3 * n.commands;
         notifications: Pointer<TestNotification> = RECORDS_MAX as u64, ones;
+        counters: Pointer<u32> = KIND as u64 + 1, zeroed;
     }
 }
 
@@ -161,11 +162,12 @@ fn layout(numbers: Numbers) -> Layout {
     }
     // Only atomic commands use these.
     fn is_of_atomic(name: &str) -> bool {
-        name.starts_with("atomic_") || ["bounds", "counters"].contains(&name)
+        name.starts_with("atomic_") || name == "bounds"
     }
     Layout {
         world: of::<TestWorld, _>(|bytes, offset| WorldFields::new(bytes, offset)),
         tick: of::<TestTick, _>(|bytes, offset| TickFields::new(bytes, offset)),
+        // Others than that by command, which is the first, are of atomic commands only.
         counters: CounterFields::default(),
         command: of::<TestCommand, _>(|bytes, offset| CommandFields::new(bytes, offset)),
         after: of::<TestAfter, _>(|bytes, offset| AfterFields::new(bytes, offset)),
@@ -288,10 +290,12 @@ impl Test<'_> {
         launch(&names.count);
         let expected = Expected::of(&runs, &self.state.numbers);
         self.compare_counts(&expected, context);
+        self.compare_misses(&runs, context);
         self.write(self.world.update_offsets, &expected.offsets[0]);
         self.write(self.world.after_offsets, &expected.offsets[1]);
         self.write(self.world.notification_offsets, &expected.offsets[2]);
         launch(&names.store);
+        self.compare_misses(&runs, context);
         self.compare_effects(&expected, context);
     }
 
@@ -307,6 +311,13 @@ impl Test<'_> {
             let found = self.read(at, COMMANDS);
             assert_eq!(&found, expected, "counts of {name}, {}", context());
         }
+    }
+
+    /// Runs are counted in the first pass only.
+    fn compare_misses(&self, runs: &[Option<Run>], context: &dyn Fn() -> String) {
+        let missed = runs.iter().flatten().filter(|run| run.missed).count() as u32;
+        let counters = self.read(self.tick.counters, usize::from(KIND) + 1);
+        assert_eq!(counters[usize::from(KIND)], missed, "misses, {}", context());
     }
 
     fn compare_effects(&self, expected: &Expected, context: &dyn Fn() -> String) {

@@ -38,6 +38,8 @@ pub struct Run {
     pub updates: Vec<(u32, u32, i32)>,
     pub afters: Vec<[u32; 9]>,
     pub notifications: Vec<[u32; 13]>,
+    /// Whether an index was none that there is.
+    pub missed: bool,
     dimensions: usize,
 }
 
@@ -205,6 +207,10 @@ impl World for State {
 impl Effects for Run {
     fn update(&mut self, slot: Slot, column: u16, value: i32) {
         self.updates.push((slot.0, column.into(), value));
+    }
+
+    fn miss(&mut self) {
+        self.missed = true;
     }
 }
 

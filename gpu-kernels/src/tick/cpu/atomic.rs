@@ -159,6 +159,9 @@ impl Atomic {
                     continue;
                 }
             };
+            if turns.missed() {
+                self.part.note_miss(kind);
+            }
             self.log.end_command(place);
             self.part.note(rules.catalog, commands, n, verdict);
         }

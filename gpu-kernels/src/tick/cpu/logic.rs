@@ -79,6 +79,7 @@ pub struct Part {
     counts: VerdictCounts,
     /// By kind of command.
     over_budget: BTreeMap<u16, u64>,
+    out_of_range: BTreeMap<u16, u64>,
     refused: Vec<RefusedCommand>,
     /// Uses of commands that rest.
     used: Vec<(Slot, Rest)>,
@@ -279,6 +280,9 @@ impl Updates {
                         Ok(Some(updates)) => *offset = updates as u64,
                         Ok(None) => verdict = Verdict::Idle,
                         Err(_) => verdict = Verdict::OverBudget,
+                    }
+                    if runner.missed() {
+                        part.note_miss(kind.id());
                     }
                     part.updates += *offset;
                     if part.pairs.is_full() {
@@ -493,6 +497,7 @@ impl Part {
         self.missing = None;
         self.counts = VerdictCounts::default();
         self.over_budget.clear();
+        self.out_of_range.clear();
         self.refused.clear();
         self.used.clear();
         self.lives.clear();
@@ -565,6 +570,11 @@ impl Part {
         self.refused.extend(refusal(catalog, commands, n, reason));
     }
 
+    /// Counts a run that met an index or a key that is not there.
+    pub fn note_miss(&mut self, kind: u16) {
+        *self.out_of_range.entry(kind).or_default() += 1;
+    }
+
     /// Notes a command that rests from now on.
     fn note_use(&mut self, catalog: &Catalog, commands: TickCommands<'_>, n: usize) {
         let command = commands.get(n);
@@ -578,16 +588,8 @@ impl Part {
     /// Hands over the results, in the order of the commands. Used commands begin their cooldown.
     pub fn conclude(&mut self, catalog: &Catalog, state: &mut State, out: &mut TickOutput) {
         self.counts.add_to(&mut out.counts);
-        for (&kind, &runs) in &self.over_budget {
-            let kind = CommandKind(kind);
-            match out
-                .over_budget
-                .binary_search_by_key(&kind, |&(kind, _)| kind)
-            {
-                Ok(place) => out.over_budget[place].1 += runs,
-                Err(place) => out.over_budget.insert(place, (kind, runs)),
-            }
-        }
+        add_runs(&mut out.over_budget, &self.over_budget);
+        add_runs(&mut out.out_of_range, &self.out_of_range);
         out.refused.append(&mut self.refused);
         for (slot, rest) in self.used.drain(..) {
             state.rest(slot, rest.place, rest.ticks);
@@ -597,6 +599,17 @@ impl Part {
         }
         for notification in self.notifications.drain(..) {
             out.notify(notification, catalog.notifications_max());
+        }
+    }
+}
+
+/// Adds runs by command to a list that ascends by command.
+fn add_runs(list: &mut Vec<(CommandKind, u64)>, more: &BTreeMap<u16, u64>) {
+    for (&kind, &runs) in more {
+        let kind = CommandKind(kind);
+        match list.binary_search_by_key(&kind, |&(kind, _)| kind) {
+            Ok(place) => list[place].1 += runs,
+            Err(place) => list.insert(place, (kind, runs)),
         }
     }
 }

@@ -214,6 +214,7 @@ impl TickOutput {
         self.notifications.clear();
         self.refused.clear();
         self.over_budget.clear();
+        self.out_of_range.clear();
         self.counts = Counts::default();
         self.stages = StageTimes::default();
     }

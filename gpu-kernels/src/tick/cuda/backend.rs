@@ -441,11 +441,15 @@ fn finish_parts(
     out.part_times.clear();
     out.part_times.extend(finished.iter().map(|part| part.busy));
     out.counts = Counts::of(&counters, &flight.totals);
-    out.over_budget.clear();
-    let of_kinds = (0..).map(CommandKind).zip(counters.over_budget_of);
-    let some = of_kinds.filter(|&(_, runs)| runs > 0);
-    out.over_budget
-        .extend(some.map(|(kind, runs)| (kind, u64::from(runs))));
+    for (list, counted) in [
+        (&mut out.over_budget, counters.over_budget_of),
+        (&mut out.out_of_range, counters.out_of_range_of),
+    ] {
+        list.clear();
+        let of_kinds = (0..).map(CommandKind).zip(counted);
+        let some = of_kinds.filter(|&(_, runs)| runs > 0);
+        list.extend(some.map(|(kind, runs)| (kind, u64::from(runs))));
+    }
     out.hash = super::state_hash(&counters, &part.sizes, tick.next(), flight.logic_hash);
     Ok(finished.into_iter().filter_map(|f| f.views).collect())
 }

@@ -124,6 +124,9 @@ impl Oracle {
                 }
             };
             out.counts.applied += 1;
+            if ran.missed {
+                *out.out_of_range.entry(command.kind).or_default() += 1;
+            }
             if ran.writes.is_empty() && ran.later.is_empty() && ran.notifications.is_empty() {
                 self.refuse(command, Refusal::Idle, out);
             }

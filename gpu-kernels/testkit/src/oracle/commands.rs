@@ -154,6 +154,7 @@ impl Oracle {
                 self.refuse(&command, Refusal::BeyondLimits, out);
             } else {
                 out.counts.applied += 1;
+                self.note_miss(&command, out);
                 run.push(command);
             }
         }
@@ -194,6 +195,15 @@ impl Oracle {
             STRIKE | HEAL => hp && words == 1,
             PICK => self.owner().is_some() && words == 1,
             _ => false,
+        }
+    }
+
+    /// Counts a run that meets an index or a key that is not there.
+    fn note_miss(&self, command: &Command, out: &mut OracleOutput) {
+        let script = self.script(command.kind);
+        let ran = script.and_then(|script| self.run_script(script, command).ok());
+        if ran.is_some_and(|ran| ran.missed) {
+            *out.out_of_range.entry(command.kind).or_default() += 1;
         }
     }
 

@@ -19,6 +19,8 @@ pub struct Ran {
     pub writes: Vec<(u32, usize, i32)>,
     pub later: Vec<Delayed>,
     pub notifications: Vec<RawNotification>,
+    /// Whether an index or a key was not there.
+    pub missed: bool,
 }
 
 /// Kind, source, area by centre and distance, words.
@@ -136,6 +138,10 @@ impl Effects for Ran {
 
     fn write(&mut self, slot: Slot, column: u16, value: i32) {
         self.writes.push((slot.0, column.into(), value));
+    }
+
+    fn miss(&mut self) {
+        self.missed = true;
     }
 }
 

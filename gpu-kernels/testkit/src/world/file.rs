@@ -243,7 +243,11 @@ impl Attributes {
             "{{ name = \"team\", type = \"symbol\", symbols = [\"red\", \"blue\"], \
              default = {}, audience = \"{}\" }}, \
              {{ name = \"luck\", type = \"fixed\", default = {}, audience = \"{}\" }}, \
-             {{ name = \"shy\", type = \"bool\", default = {}, audience = \"{}\" }}",
+             {{ name = \"shy\", type = \"bool\", default = {}, audience = \"{}\" }}, \
+             {{ name = \"slot\", type = {{ array = \"i32\", length = 3 }}, default = [1, 2, 3], \
+             max = 99, audience = \"state\" }}, \
+             {{ name = \"bag\", type = {{ map = \"i32\", keys = [\"ore\", \"blue\"] }}, min = 0, \
+             audience = \"private\" }}",
             dice.pick(&[
                 "\"red\"",
                 "{ in_turn = [\"blue\", \"red\"] }",

@@ -1,4 +1,5 @@
-use shared::world::limits::PERSIST_PREFIX;
+use shared::world::collection::member;
+use shared::world::limits::persist_command;
 use shared::{Attribute, AttributeType, CommandKind, CommandSchema, Fixed, Schema, WorldConfig};
 
 use super::MigrationError;
@@ -129,12 +130,9 @@ impl<'a> Names<'a> {
     /// The name of a command in the given world: one that gives an account's value to its entity
     /// is named for the attribute.
     fn new_command_name(&self, kept: &str) -> String {
-        let attribute = kept.strip_prefix(PERSIST_PREFIX);
-        let rename = attribute.and_then(|own| self.renames.iter().find(|(old, _)| old == own));
-        rename.map_or_else(
-            || kept.to_owned(),
-            |(_, new)| format!("{PERSIST_PREFIX}{new}"),
-        )
+        let mut renames = self.renames.iter();
+        let rename = renames.find(|(old, _)| persist_command(old) == kept);
+        rename.map_or_else(|| kept.to_owned(), |(_, new)| persist_command(new))
     }
 
     /// Reports additions, removals and changes of type.
@@ -219,6 +217,29 @@ impl<'a> Names<'a> {
 pub struct Pair<'a> {
     pub old: &'a CommandSchema,
     pub new: &'a CommandSchema,
+}
+
+/// The renames, where that of an array or a map is one of each value that both worlds have.
+pub fn of_each_value(
+    renames: &[(String, String)],
+    kept: &Schema,
+    given: &Schema,
+) -> Vec<(String, String)> {
+    let mut all = vec![];
+    for (old, new) in renames {
+        let names = kept.attributes.iter().map(|own| own.name.as_str());
+        let own = names.filter_map(|name| {
+            let (_, part) = member(name).filter(|(whole, _)| whole == old)?;
+            let new = part.name(new);
+            given.column(&new).map(|_| (name.to_owned(), new))
+        });
+        let before = all.len();
+        all.extend(own);
+        if all.len() == before {
+            all.push((old.clone(), new.clone()));
+        }
+    }
+    all
 }
 
 /// The name of an attribute in the kept world.

@@ -282,6 +282,49 @@ fn a_renamed_attribute_keeps_its_values_and_its_conversion() {
 }
 
 #[test]
+fn values_of_arrays_and_maps_follow_their_index_and_key() {
+    let bag = |name: &str, length: u32, keys: &str| {
+        let kinds = format!(
+            "[[kind]]\nname = 'player'\nattributes = [
+            {{ name = 'slot', type = {{ array = 'i32', length = {length} }}, default = 1, audience = 'state' }},
+            {{ name = '{name}', type = {{ map = 'i32', keys = [{keys}] }}, audience = 'state' }}]
+            [[kind]]\nname = 'item'"
+        );
+        world("capacity = 8", &kinds, "")
+    };
+    let kept = bag("bag", 2, "'wood', 'stone'");
+    let body = || {
+        let mut body = state(&kept);
+        set(&mut body, 0, "slot[1]", 7);
+        set(&mut body, 0, "bag.wood", 8);
+        set(&mut body, 0, "bag.stone", 9);
+        body
+    };
+    // The array grows, one key goes, one comes.
+    let given = bag("bag", 4, "'wood', 'ore', 'axe'");
+    let grown = migrated(body(), &given);
+    let values = ["slot[0]", "slot[1]", "slot[2]", "bag.axe", "bag.wood"];
+    let found = values.map(|name| get(&grown.body, 0, name));
+    assert_eq!(found, [1, 7, 1, 0, 8]);
+    says(&grown, "attribute bag.stone is gone");
+    says(&grown, "symbol \"stone\" is gone");
+    let given = bag("sack", 1, "'wood', 'stone'");
+    let options = MigrationOptions {
+        renames: vec![("bag".to_owned(), "sack".to_owned())],
+        ..MigrationOptions::default()
+    };
+    let migrated = migrate(body(), &given, &options).unwrap();
+    let found = ["slot[0]", "sack.wood", "sack.stone"].map(|name| get(&migrated.body, 0, name));
+    assert_eq!(found, [1, 8, 9]);
+    says(&migrated, "attribute bag.wood is sack.wood now");
+    says(&migrated, "attribute slot[1] is gone");
+    let given = bag("sack", 2, "'wood'");
+    let migrated = migrate(body(), &given, &options).unwrap();
+    assert_eq!(get(&migrated.body, 0, "sack.wood"), 8);
+    says(&migrated, "attribute bag.stone is gone");
+}
+
+#[test]
 fn waiting_commands_run_as_what_they_were() {
     let world_before = kept();
     let mut body = state(&world_before);

@@ -278,6 +278,8 @@ table! {
         "commands: `applied`, `stale` (the entity is dead), `malformed`, `over_budget` (the run took too long), `over_per_tick`, `resting` (after a use), `refused` (atomic: a condition does not hold, or a value does not fit), `moved` (atomic: references changed twice), `dropped` (beyond `commands_per_tick`), `over_quota`, `too_early`, `too_late`, `repeated`";
     COMMANDS_OVER_BUDGET: Counter = "myriad_commands_over_budget_total" ["command": &[]],
         "commands of `myriad_commands_total{fate=\"over_budget\"}` by name; a world has at most 254 names";
+    COMMANDS_OUT_OF_RANGE: Counter = "myriad_commands_out_of_range_total" ["command": &[]],
+        "runs of commands, by name, that met an index which their array lacks, or a key which is none of their map's";
     RELOADS: Counter = "myriad_reloads_total" ["result": &RESULTS],
         "saved scripts: `compiled`, `rejected` (the world keeps those that it has)";
     RENEWALS: Counter = "myriad_renewals_total" ["result": &RENEWAL_RESULTS],

@@ -47,6 +47,8 @@ pub struct Window {
     pub given: [u64; COMMANDS_MAX],
     /// By number: the runs that used up their budget.
     pub over_budget: [u64; COMMANDS_MAX],
+    /// By number: the runs that met an index or a key that is not there.
+    pub out_of_range: [u64; COMMANDS_MAX],
     /// The world as it is now, if its scripts have changed.
     pub world: Option<Arc<WorldConfig>>,
 }
@@ -75,6 +77,7 @@ impl Window {
             refusals: Refusals::default(),
             given: [0; COMMANDS_MAX],
             over_budget: [0; COMMANDS_MAX],
+            out_of_range: [0; COMMANDS_MAX],
             world: None,
         }
     }
@@ -119,6 +122,9 @@ impl Window {
         }
         for &(kind, runs) in &report.output.over_budget {
             self.over_budget[usize::from(kind.id())] += runs;
+        }
+        for &(kind, runs) in &report.output.out_of_range {
+            self.out_of_range[usize::from(kind.id())] += runs;
         }
     }
 }

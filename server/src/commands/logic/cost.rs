@@ -9,6 +9,7 @@ use script::ir::{Code, Inst};
 use script::{Command, Logic};
 
 use super::{place, table};
+use crate::commands::columns;
 
 #[derive(Debug, Args)]
 pub struct CostArguments {
@@ -40,6 +41,7 @@ pub fn run(arguments: &CostArguments) -> Result<bool> {
         logic.budget.steps,
         logic.budget.visits
     );
+    say!("The world has {}.", columns::shown(&checked.config.schema));
     Ok(true)
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use script::Command;
 use script::interpreter::{Effects, Outgoing, World};
+use shared::world::collection::declared_name;
 use shared::world::given;
+use shared::world::symbols::KEYS;
 use shared::{
     AttributeType, AttributeValue, CommandKind, EntityId, Fixed, MergeRule, NotificationKind, Slot,
     WorldConfig,
@@ -16,8 +18,9 @@ use super::still::Still;
 pub fn parameters(config: &WorldConfig, command: &Command) -> String {
     let words = command.schema.words.iter().zip(&command.word_columns);
     let words = words.map(|(word, column)| {
-        let of = column.and_then(|column| config.schema.attributes.get(usize::from(column)));
-        let of = of.map_or(String::new(), |attribute| format!("<{}>", attribute.name));
+        let attribute = |column: u16| config.schema.attributes.get(usize::from(column & !KEYS));
+        let of = column.and_then(attribute);
+        let of = of.map_or(String::new(), |of| format!("<{}>", declared_name(&of.name)));
         format!("{}: {}{of}", word.name, word.ty.script_name())
     });
     words.collect::<Vec<String>>().join(", ")

@@ -78,7 +78,7 @@ impl TickLoop {
             debug!(tick = %publication.tick, ?late_by, "a late tick");
         }
         self.stats.add(&figures);
-        self.count_over_budget(&publication.output);
+        self.count_by_command(&publication.output);
         let report = TickReport {
             figures: &figures,
             output: &publication.output,
@@ -97,12 +97,17 @@ impl TickLoop {
         self.spare = publication.subscribed;
     }
 
-    fn count_over_budget(&self, output: &TickOutput) {
+    fn count_by_command(&self, output: &TickOutput) {
         for &(kind, runs) in &output.over_budget {
             // A name keeps its number, even if a reload has removed its command since.
             if let Some(name) = self.config.logic.numbers.command_name(kind) {
                 self.stats.add_over_budget(name, runs);
                 table::COMMANDS_OVER_BUDGET.add_to_named(name, runs);
+            }
+        }
+        for &(kind, runs) in &output.out_of_range {
+            if let Some(name) = self.config.logic.numbers.command_name(kind) {
+                table::COMMANDS_OUT_OF_RANGE.add_to_named(name, runs);
             }
         }
     }
@@ -113,5 +118,6 @@ pub(super) fn show_commands(config: &WorldConfig) {
     let scripts = config.schema.commands.iter();
     for command in scripts.filter(|c| c.kind > CommandKind::DESPAWN) {
         table::COMMANDS_OVER_BUDGET.add_to_named(&command.name, 0);
+        table::COMMANDS_OUT_OF_RANGE.add_to_named(&command.name, 0);
     }
 }

@@ -9,12 +9,12 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 use super::super::frame::{Frame, Pair};
 use super::Emit;
 use crate::atomic::KEYS_MAX;
-use crate::ir::{NOBODY, Operand, Write, WriteOp};
+use crate::ir::{Index, NOBODY, Operand, Write, WriteOp};
 
 impl Emit<'_, '_> {
     /// A change of an attribute, where the entity is there and has it. What was there goes to the
     /// log.
-    pub(super) fn write(&mut self, write: &Write) {
+    pub(super) fn write(&mut self, write: &Write, index: Option<Index>) {
         let place = self.place(write.slot);
         let after = self.b.create_block();
         self.branch_unless_there(place, after);
@@ -32,12 +32,17 @@ impl Emit<'_, '_> {
         let row = self.row(place.slot);
         let offset = i32::from(write.column) * size_of::<i32>() as i32;
         let flags = self.of_rows();
+        let at = index.map(|index| self.place_in(index));
+        let row = match at {
+            Some(at) => {
+                let bytes = self.b.ins().imul_imm_s(at, size_of::<i32>() as i64);
+                self.b.ins().iadd(row, bytes)
+            }
+            None => row,
+        };
         let before = self.b.ins().load(I32, flags, row, offset);
-        let value = self.written(write, place.slot, before);
-        let columns = self.of.shape.columns as i64;
-        let key = self.b.ins().imul_imm_s(place.slot, columns);
-        let key = self.b.ins().iadd_imm_s(key, i64::from(write.column));
-        let key = self.b.ins().ireduce(I32, key);
+        let value = self.written(write, place.slot, at.zip(index), before);
+        let key = self.key(place.slot, write.column, at);
         let log = MemFlagsData::trusted().with_alias_region(Some(self.out_region));
         (self.b.ins()).store(log, key, next, offset_of!(Pair, 0) as i32);
         (self.b.ins()).store(log, before, next, offset_of!(Pair, 1) as i32);
@@ -49,7 +54,13 @@ impl Emit<'_, '_> {
     }
 
     /// What a write leaves; goes away where that does not fit and has to.
-    fn written(&mut self, write: &Write, slot: Value, before: Value) -> Value {
+    fn written(
+        &mut self,
+        write: &Write,
+        slot: Value,
+        at: Option<(Value, Index)>,
+        before: Value,
+    ) -> Value {
         let value = self.get(write.value);
         let long = self.b.ins().sextend(I64, value);
         let wanted = match write.op {
@@ -63,7 +74,7 @@ impl Emit<'_, '_> {
                 self.b.ins().isub(before, long)
             }
         };
-        let (min, max) = self.bounds(slot, write.column);
+        let (min, max) = self.bounds(slot, write.column, at);
         let clamped = self.b.ins().smax(wanted, min);
         let clamped = self.b.ins().smin(clamped, max);
         if write.fits {
@@ -75,14 +86,16 @@ impl Emit<'_, '_> {
         self.b.ins().ireduce(I32, clamped)
     }
 
-    /// The bounds of a column that the kind of an entity has, in 64 bits.
-    fn bounds(&mut self, slot: Value, column: u16) -> (Value, Value) {
+    /// The bounds of a column that the kind of an entity has, in 64 bits; of an index, those of the
+    /// column at its place.
+    fn bounds(&mut self, slot: Value, column: u16, at: Option<(Value, Index)>) -> (Value, Value) {
         let shape = self.of.shape;
         let columns = shape.columns;
-        let all = shape.bounds.iter().skip(column.into()).step_by(columns);
-        let own = all.zip(&shape.kind_columns);
-        let own = own.filter(|(_, bits)| *bits >> column & 1 == 1);
-        let own: Vec<(i32, i32)> = own.map(|(&bounds, _)| bounds).collect();
+        let len = at.map_or(1, |(_, index)| usize::from(index.len));
+        let rows = shape.bounds.chunks_exact(columns).zip(&shape.kind_columns);
+        let own = rows.filter(|(_, bits)| *bits >> column & 1 == 1);
+        let own = own.flat_map(|(row, _)| &row[usize::from(column)..usize::from(column) + len]);
+        let own: Vec<(i32, i32)> = own.copied().collect();
         if let Some(&(min, max)) = own.first()
             && own.iter().all(|&bounds| bounds == (min, max))
         {
@@ -100,6 +113,14 @@ impl Emit<'_, '_> {
         let table = shape.bounds.as_ptr() as usize as i64;
         let table = self.b.ins().iconst(I64, table);
         let address = self.b.ins().iadd(table, offset);
+        let address = match at {
+            Some((place, _)) => {
+                let bytes = size_of::<(i32, i32)>() as i64;
+                let offset = self.b.ins().imul_imm_s(place, bytes);
+                self.b.ins().iadd(address, offset)
+            }
+            None => address,
+        };
         let flags = self.frozen();
         let at = i32::from(column) * size_of::<(i32, i32)>() as i32;
         let [min, max] = [offset_of!((i32, i32), 0), offset_of!((i32, i32), 1)].map(|field| {

@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value};
 
 use super::super::frame::{self, Frame, Pair};
 use super::Emit;
-use crate::ir::{After, NOBODY, Notify, Operand};
+use crate::ir::{After, Index, NOBODY, Notify, Operand};
 
 /// The slot of an entity, in 64 bits.
 #[derive(Clone, Copy)]
@@ -174,6 +174,41 @@ impl Emit<'_, '_> {
         })
     }
 
+    /// Like [`Emit::read`], of the column at an index.
+    pub(super) fn read_at(&mut self, slot: Operand, first: u16, index: Index) -> Value {
+        let place = self.place(slot);
+        self.value_at(place, 0, |emit, slot| {
+            let row = emit.row(slot);
+            let offset = emit.place_in(index);
+            let offset = emit.b.ins().imul_imm_s(offset, size_of::<i32>() as i64);
+            let address = emit.b.ins().iadd(row, offset);
+            let flags = emit.of_rows();
+            emit.b.ins().load(I32, flags, address, i32::from(first) * 4)
+        })
+    }
+
+    /// The place that an index gives, among its columns.
+    pub(super) fn place_in(&mut self, index: Index) -> Value {
+        let place = self.get(index.place);
+        let zero = self.get(Operand::ZERO);
+        let last = self.get(Operand::Const(i32::from(index.len) - 1));
+        let place = self.b.ins().smax(place, zero);
+        let place = self.b.ins().smin(place, last);
+        self.b.ins().uextend(I64, place)
+    }
+
+    /// The number of an attribute of a slot: slot × columns + column.
+    pub(super) fn key(&mut self, slot: Value, column: u16, place: Option<Value>) -> Value {
+        let columns = self.of.shape.columns as i64;
+        let key = self.b.ins().imul_imm_s(slot, columns);
+        let key = self.b.ins().iadd_imm_s(key, i64::from(column));
+        let key = match place {
+            Some(place) => self.b.ins().iadd(key, place),
+            None => key,
+        };
+        self.b.ins().ireduce(I32, key)
+    }
+
     /// The address of a slot's row.
     pub(super) fn row(&mut self, slot: Value) -> Value {
         let rows = self.of_frame(I64, offset_of!(Frame, rows));
@@ -232,7 +267,13 @@ impl Emit<'_, '_> {
         })
     }
 
-    pub(super) fn update(&mut self, slot: Operand, column: u16, value: Operand) {
+    pub(super) fn update(
+        &mut self,
+        slot: Operand,
+        column: u16,
+        index: Option<Index>,
+        value: Operand,
+    ) {
         let place = self.place(slot);
         let after = self.b.create_block();
         self.branch_unless_there(place, after);
@@ -249,10 +290,8 @@ impl Emit<'_, '_> {
         self.b.ins().brif(fits, store, &[], after, &[]);
 
         self.b.switch_to_block(store);
-        let columns = self.of.shape.columns as i64;
-        let key = self.b.ins().imul_imm_s(place.slot, columns);
-        let key = self.b.ins().iadd_imm_s(key, i64::from(column));
-        let key = self.b.ins().ireduce(I32, key);
+        let offset = index.map(|index| self.place_in(index));
+        let key = self.key(place.slot, column, offset);
         let value = self.get(value);
         let flags = MemFlagsData::trusted().with_alias_region(Some(self.out_region));
         (self.b.ins()).store(flags, key, next, offset_of!(Pair, 0) as i32);

@@ -30,6 +30,7 @@ pub struct Interpreted<'a> {
     world: Turn<'a>,
     emitted: Emitted<'a>,
     writes: Vec<(Slot, u16, i32)>,
+    missed: bool,
 }
 
 /// The world as the command that runs sees it.
@@ -71,6 +72,7 @@ impl<'a> Turns<'a> {
                 },
                 emitted,
                 writes: vec![],
+                missed: false,
             }));
         };
         let rows = Rows::new(
@@ -114,6 +116,15 @@ impl<'a> Turns<'a> {
                 self.drop_after(marks);
                 Err(why)
             }
+        }
+    }
+
+    /// Whether the last run, which had an effect, met an index or a key that is not there.
+    #[inline]
+    pub fn missed(&self) -> bool {
+        match self {
+            Turns::Native(thread) => thread.missed(),
+            Turns::Interpreted(runner) => runner.missed,
         }
     }
 
@@ -161,6 +172,7 @@ impl Interpreted<'_> {
         };
         self.world.keys = keys;
         self.writes.clear();
+        self.missed = false;
         let invocation = Invocation {
             tick: self.world.tick,
             entity: call.entity,
@@ -170,6 +182,7 @@ impl Interpreted<'_> {
         let mut effects = Written {
             emitted: &mut self.emitted,
             writes: &mut self.writes,
+            missed: &mut self.missed,
         };
         let space = &self.scripts.space;
         self.interpreter
@@ -222,6 +235,7 @@ impl World for Turn<'_> {
 struct Written<'a, 'w> {
     emitted: &'a mut Emitted<'w>,
     writes: &'a mut Vec<(Slot, u16, i32)>,
+    missed: &'a mut bool,
 }
 
 impl Effects for Written<'_, '_> {
@@ -230,6 +244,10 @@ impl Effects for Written<'_, '_> {
 
     fn write(&mut self, slot: Slot, column: u16, value: i32) {
         self.writes.push((slot, column, value));
+    }
+
+    fn miss(&mut self) {
+        *self.missed = true;
     }
 }
 

@@ -80,6 +80,7 @@ pub struct Interpreted<'a> {
     scripts: &'a Scripts,
     world: Frozen<'a>,
     emitted: Emitted<'a>,
+    missed: bool,
 }
 
 impl<'a> Runner<'a> {
@@ -102,6 +103,7 @@ impl<'a> Runner<'a> {
                 scripts,
                 world,
                 emitted,
+                missed: false,
             }));
         };
         let state = world.state;
@@ -173,6 +175,15 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Whether the last run, which had an effect, met an index or a key that is not there.
+    #[inline]
+    pub fn missed(&self) -> bool {
+        match self {
+            Runner::Native(thread) => thread.missed(),
+            Runner::Interpreted(runner) => runner.missed,
+        }
+    }
+
     fn drop_after(&mut self, marks: (usize, usize)) {
         match self {
             Runner::Native(thread) => thread.host_mut().drop_after(marks),
@@ -213,8 +224,12 @@ impl Interpreted<'_> {
             words: call.words,
             random: Random::from_key(call.random),
         };
-        let emitted = &mut self.emitted;
-        let mut effects = WithUpdates { emitted, update };
+        self.missed = false;
+        let mut effects = WithUpdates {
+            emitted: &mut self.emitted,
+            missed: &mut self.missed,
+            update,
+        };
         let space = &self.scripts.space;
         self.interpreter
             .run(&command.code, space, &world, &invocation, &mut effects)
@@ -241,12 +256,17 @@ impl Run<'_> {
 
 struct WithUpdates<'a, 'w, U> {
     emitted: &'a mut Emitted<'w>,
+    missed: &'a mut bool,
     update: U,
 }
 
 impl<U: FnMut(Slot, u16, i32)> Effects for WithUpdates<'_, '_, U> {
     fn update(&mut self, slot: Slot, column: u16, value: i32) {
         (self.update)(slot, column, value);
+    }
+
+    fn miss(&mut self) {
+        *self.missed = true;
     }
 }
 

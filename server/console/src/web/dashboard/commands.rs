@@ -15,6 +15,7 @@ pub struct Commands {
     recent: VecDeque<Usage>,
     /// By number, since the start.
     over_budget: [u64; COMMANDS_MAX],
+    out_of_range: [u64; COMMANDS_MAX],
 }
 
 /// The highest cost of a command's script in one run.
@@ -40,6 +41,8 @@ pub struct Row {
     pub per_second: f64,
     /// Runs that used up their budget, since the start.
     pub over_budget: u64,
+    /// Runs that met an index or a key that is not there, since the start.
+    pub out_of_range: u64,
     /// Of its script.
     pub instructions: Option<usize>,
     /// Updates that one run may make.
@@ -54,6 +57,7 @@ impl Commands {
             costs: costs(world),
             recent: VecDeque::new(),
             over_budget: [0; COMMANDS_MAX],
+            out_of_range: [0; COMMANDS_MAX],
         }
     }
 
@@ -70,8 +74,13 @@ impl Commands {
             took,
             by_number: window.given,
         });
-        for (sum, runs) in self.over_budget.iter_mut().zip(window.over_budget) {
-            *sum += runs;
+        for (sums, runs) in [
+            (&mut self.over_budget, window.over_budget),
+            (&mut self.out_of_range, window.out_of_range),
+        ] {
+            sums.iter_mut()
+                .zip(runs)
+                .for_each(|(sum, runs)| *sum += runs);
         }
     }
 
@@ -95,6 +104,7 @@ impl Commands {
                 name: cost.name.clone(),
                 per_second: count(cost) as f64 / seconds.max(f64::EPSILON),
                 over_budget: self.over_budget[number(cost.kind)],
+                out_of_range: self.out_of_range[number(cost.kind)],
                 instructions: cost.script.map(|(count, _)| count),
                 updates_max: cost.script.map(|(_, updates)| updates),
                 share: instructions(cost) / all.max(1.0),
@@ -146,6 +156,7 @@ mod tests {
             window.given[number("strike")] = 3;
             window.given[number("move")] = 40;
             window.over_budget[number("strike")] = 1;
+            window.out_of_range[number("move")] = 2;
             commands.add(&window, second);
         }
         let top = commands.top();
@@ -154,6 +165,7 @@ mod tests {
         assert_eq!(names, ["move", "strike"]);
         assert_eq!([top[0].per_second, top[1].per_second], [40.0, 3.0]);
         assert_eq!([top[0].over_budget, top[1].over_budget], [0, 100]);
+        assert_eq!([top[0].out_of_range, top[1].out_of_range], [200, 0]);
         assert!(top[..2].iter().all(|row| row.instructions > Some(0)));
         let shares: f64 = top.iter().map(|row| row.share).sum();
         assert!((shares - 1.0).abs() < 1e-9, "{shares}");

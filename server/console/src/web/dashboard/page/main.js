@@ -115,7 +115,7 @@ class Health {
     byId("causes").replaceChildren(...(lines.length > 0 ? lines : [row(["none"])]));
     byId("commands").replaceChildren(...commands.map((one) => row([
       one.name, format(one.per_second, "number"), `${(100 * one.share).toFixed(1)} %`,
-      one.instructions ?? "–", one.updates_max ?? "–", one.over_budget,
+      one.instructions ?? "–", one.updates_max ?? "–", one.over_budget, one.out_of_range,
     ])));
     byId("refused").replaceChildren(...refused.map(([why, count]) => row([why, count])));
   }
