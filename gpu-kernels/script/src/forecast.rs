@@ -182,7 +182,9 @@ mod foresee {
             Inst::Write(write) => is_hidden(write.column),
             _ => false,
         });
-        code.has_updates() && !code.draws() && !names_hidden
+        // Clients have no layers, and older ones don't know the instruction.
+        let reads_layers = code.insts.iter().any(|i| matches!(i, Inst::Layer(..)));
+        code.has_updates() && !code.draws() && !names_hidden && !reads_layers
     }
 
     /// What it sends and schedules is not for clients.

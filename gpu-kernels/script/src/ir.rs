@@ -130,6 +130,9 @@ pub enum Inst {
     Keep(Operand),
     /// Ends the run of an atomic command without any effect: a condition does not hold.
     Refuse,
+    /// A word of the world's [layers](shared::world::layer::Layers), by its place; 0 where there is
+    /// none. The last one, as older clients know the others by their order.
+    Layer(Reg, Operand),
 }
 
 /// A change of an attribute by an atomic command, unless the entity isn't there or its kind lacks
@@ -256,6 +259,7 @@ macro_rules! register {
             | Inst::Has(reg, ..)
             | Inst::Read(reg, ..)
             | Inst::Past(reg, ..)
+            | Inst::Layer(reg, _)
             | Inst::Distance(reg, ..)
             | Inst::IsWithin(reg, ..)
             | Inst::NearNext(reg, ..) => Some(reg),
@@ -320,6 +324,7 @@ impl Inst {
             | Inst::Kind(_, a)
             | Inst::Has(_, a, _)
             | Inst::Read(_, a, _)
+            | Inst::Layer(_, a)
             | Inst::Keep(a)
             | Inst::JumpIf(a, _)
             | Inst::JumpUnless(a, _) => visit(a),

@@ -8,6 +8,7 @@
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, scheduled commands, notifications |
 //! | `angle` | sines, directions and turns |
+//! | `layer` | walls, heights and tags |
 //! | `atomic` | what only atomic commands have |
 //! | `send` | commands that a client sends, and its pauses |
 //! | `testing` | what only tests do |
@@ -24,6 +25,7 @@ mod constant;
 mod effect;
 mod expression;
 mod finish;
+mod layer;
 mod log;
 mod loops;
 mod send;

@@ -10,6 +10,7 @@ mod forecast;
 mod guide;
 mod hostile;
 mod language;
+mod layers;
 mod lint;
 mod messages;
 mod mutated;

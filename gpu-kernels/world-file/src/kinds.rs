@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use shared::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
 use shared::world::command::CommandSchema;
+use shared::world::layer::Layers;
 use shared::world::schema::{ATTRIBUTES_MAX, Kind, KindAttribute, KindRegions, Schema, WorldInfo};
 use shared::world::symbols::{SymbolSet, Symbols};
 
@@ -55,10 +56,12 @@ pub(super) fn schema(
     world: WorldInfo,
     position_step: u32,
     raw_kinds: &[raw::Kind],
+    tags: &[String],
     problems: &mut Problems,
 ) -> Schema {
     let all = raw_kinds.iter().flat_map(|kind| &kind.attributes);
-    let symbols: BTreeSet<String> = all.flat_map(|a| a.symbols.iter().cloned()).collect();
+    let mut symbols: BTreeSet<String> = all.flat_map(|a| a.symbols.iter().cloned()).collect();
+    symbols.extend(tags.iter().cloned());
     let symbols: Vec<String> = symbols.into_iter().collect();
     let mut attributes = position(&world, position_step);
     let mut kinds: Vec<Kind> = vec![];
@@ -88,6 +91,7 @@ pub(super) fn schema(
         symbols,
         zones: vec![],
         constants: vec![],
+        layers: Layers::default(),
         world_kind: raw_kinds
             .iter()
             .position(|raw| raw.is_shared)

@@ -160,6 +160,13 @@ impl Program {
                 let axis = self.below(self.shape.dimensions as u32) as u8;
                 Inst::Past(number, self.any_slot(), axis, self.operand())
             }
+            11 if self.below(4) == 0 => {
+                let place = match self.below(2) {
+                    0 => Operand::Const(self.below(64) as i32),
+                    _ => self.operand(),
+                };
+                Inst::Layer(number, place)
+            }
             11 | 12 => Inst::Read(number, self.any_slot(), self.column()),
             13 => Inst::Distance(number, self.point(), self.point()),
             14 => Inst::IsWithin(number, self.point(), self.point(), self.operand()),

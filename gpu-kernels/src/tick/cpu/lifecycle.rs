@@ -5,6 +5,7 @@ use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, NotificationKind, Occasion, Slot, Tick};
 
 use super::motion::Motion;
+use super::walls::Walls;
 use super::{Merge, State};
 use crate::logic::Catalog;
 use crate::tick::counts::Counts;
@@ -28,7 +29,7 @@ pub fn run<'a>(
     catalog: &Catalog,
     commands: impl Iterator<Item = (&'a Command, &'a [i32])>,
     merge: &mut Merge,
-    mut motion: Option<&mut Motion>,
+    (mut motion, mut walls): Places<'_>,
     actor: impl Fn(usize) -> EntityId,
     output: &mut TickOutput,
 ) {
@@ -37,12 +38,13 @@ pub fn run<'a>(
         if command.kind == CommandKind::DESPAWN.id() {
             death(state, command.entity, SlotState::Resting, merge, output);
         } else if let Some(newborn) = spawn(state, catalog, words, output) {
-            newborn.bear(state, catalog, merge, motion.as_deref_mut(), output);
+            let places = (motion.as_deref_mut(), walls.as_deref_mut());
+            newborn.bear(state, catalog, merge, places, output);
         }
     }
     if catalog.has_falls() {
         fall(workers, state, catalog, merge, actor, output);
-        respawn(state, catalog, merge, motion, output);
+        respawn(state, catalog, merge, (motion, walls), output);
     }
     output.deaths.sort_unstable_by_key(|entity| entity.slot);
     output.counts.deaths = output.deaths.len() as u64;
@@ -50,6 +52,9 @@ pub fn run<'a>(
     output.counts.timed = state.timed.len() as u64;
     output.counts.respawns = state.respawns() as u64;
 }
+
+/// What keeps where entities were before the tick.
+type Places<'a> = (Option<&'a mut Motion>, Option<&'a mut Walls>);
 
 /// Fills the slot of what the whole world shares.
 pub fn begin_shared(state: &mut State, catalog: &Catalog, entity: EntityId, kind: u16) {
@@ -152,7 +157,7 @@ fn respawn(
     state: &mut State,
     catalog: &Catalog,
     merge: &mut Merge,
-    mut motion: Option<&mut Motion>,
+    (mut motion, mut walls): Places<'_>,
     output: &mut TickOutput,
 ) {
     let (tick, slots) = (state.tick, &state.slots);
@@ -178,7 +183,8 @@ fn respawn(
             joins: false,
             values: &place,
         };
-        birth.bear(state, catalog, merge, motion.as_deref_mut(), output);
+        let places = (motion.as_deref_mut(), walls.as_deref_mut());
+        birth.bear(state, catalog, merge, places, output);
     }
 }
 
@@ -232,7 +238,7 @@ impl Newborn<'_> {
         state: &mut State,
         catalog: &Catalog,
         merge: &mut Merge,
-        motion: Option<&mut Motion>,
+        (motion, walls): Places<'_>,
         output: &mut TickOutput,
     ) {
         let &Newborn {
@@ -259,6 +265,8 @@ impl Newborn<'_> {
                 None => random.below(size as u32) as i32,
             };
         }
+        let place = state.layers.free_place([row[0], row[1], 0]);
+        row[..2].copy_from_slice(&place[..2]);
         let turn = match token {
             POPULATION_TOKEN => slot.0,
             client => client,
@@ -279,6 +287,9 @@ impl Newborn<'_> {
         merge.mark_birth(slot);
         if let Some(motion) = motion {
             motion.mark_birth(slot, state.row(slot));
+        }
+        if let Some(walls) = walls {
+            walls.mark_birth(slot, state.row(slot));
         }
         let counts = &mut output.counts;
         state.give_hooks(

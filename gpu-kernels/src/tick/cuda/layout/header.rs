@@ -7,6 +7,7 @@ use script::ptx::layout::NOWHERE;
 use shared::world::attribute::MergeRule;
 use shared::world::command::COMMANDS_MAX;
 use shared::world::course::VELOCITY_MAX;
+use shared::world::layer::SEARCH_CELLS;
 use shared::world::spawn::SPAWN_TRIES;
 use shared::{CommandKind, NotificationKind, Refusal};
 
@@ -48,6 +49,7 @@ pub fn header() -> String {
         .constant("ON_BORDER", ON_BORDER)
         .constant("BEGINS", BEGINS)
         .constant("SPAWN_TRIES", SPAWN_TRIES)
+        .constant("WALL_SEARCH_CELLS", SEARCH_CELLS as u32)
         .constant("ATOMIC_KEYS", KEYS_MAX as u32)
         .constant("ATOMIC_EFFECTS", EFFECTS_MAX as u32)
         .constant("ATOMIC_THREADS_MIN", ATOMIC_THREADS_MIN);
