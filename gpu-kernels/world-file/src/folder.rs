@@ -211,14 +211,14 @@ pub(crate) fn read_bounded_bytes(from: impl Read, bytes_max: usize) -> io::Resul
 
 /// Opens a file without waiting: a pipe without a writer would hold up the reader.
 #[cfg(unix)]
-fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 #[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
 

@@ -12,6 +12,7 @@ use shared::world::logic::Text;
 use shared::world::schema::{Schema, WorldInfo};
 
 use super::check::{Problem, Problems, one_of, problem, unexpected};
+use super::folder;
 use super::image::{self, Pixels};
 use super::raw;
 
@@ -248,7 +249,7 @@ impl Source<'_> {
                     return problem(key, "a stored world has its images in its file");
                 };
                 let path = beside.join(name);
-                let file = std::fs::File::open(&path);
+                let file = folder::open(&path);
                 let bytes = file.and_then(|file| image::read_file(file));
                 match bytes {
                     Ok(bytes) => bytes,
