@@ -32,3 +32,4 @@ mod symbols;
 mod timed;
 mod trial;
 mod usage;
+mod walls;

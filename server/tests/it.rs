@@ -56,6 +56,7 @@ mod hostile_recordings;
 mod input;
 mod joins_and_leaves;
 mod journal;
+mod keep;
 mod load_tests;
 mod logic_tools;
 mod loss;

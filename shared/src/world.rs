@@ -11,6 +11,7 @@
 //! | [`course`] | what clients are sent of an entity's movement |
 //! | [`command`] | commands: their numbers, senders and words; `[commands]` of the world file |
 //! | [`notification`] | notifications: their numbers and fields |
+//! | [`layer`] | layers: what cells of the world are, such as walls |
 //! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |
 //! | [`collection`] | arrays and maps: attributes that scripts use as one |
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
@@ -35,6 +36,7 @@ pub mod given;
 pub mod hook;
 pub mod id;
 pub mod initial;
+pub mod layer;
 pub mod limits;
 pub mod logic;
 pub mod mix;

@@ -114,6 +114,10 @@ impl World for Seen<'_> {
         })
     }
 
+    fn layer(&self, place: i32) -> i32 {
+        self.0.schema().layers.word(place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let dimensions = self.0.schema().dimensions();
         let edge = self.0.schema().world.aoi.raw().max(1);

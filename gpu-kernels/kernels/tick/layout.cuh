@@ -23,6 +23,7 @@ constexpr u32 ON_FALL = 2;
 constexpr u32 ON_BORDER = 3;
 constexpr u32 BEGINS = 65536;
 constexpr u32 SPAWN_TRIES = 64;
+constexpr u32 WALL_SEARCH_CELLS = 2401;
 constexpr u32 ATOMIC_KEYS = 8;
 constexpr u32 ATOMIC_EFFECTS = 8;
 constexpr u32 ATOMIC_THREADS_MIN = 20000;
@@ -651,6 +652,12 @@ struct alignas(8) World {
     u32 shared_kind;
     // 0 in worlds without zones, 2 where hooks watch their borders, else 1.
     u32 zoned;
+    // Of the cells of walls: the edge and a row of the list, as powers of two, how many there
+    // are along `x` and `y`, and where entities go if none near is free. 0 without walls.
+    u32 wall_edge_bits;
+    u32 wall_row_bits;
+    i32 wall_cells[2];
+    i32 wall_refuge[2];
     // Tables: by kind and column.
     const int2 *bounds;
     const Initial *initials;
@@ -663,6 +670,8 @@ struct alignas(8) World {
     // By column: 1 where clients are told of its changes.
     const u32 *visible_columns;
     const Rule *rule_table;
+    // The words of layers: first the bits of walls.
+    const i32 *layers;
     // By kind.
     const Fall *falls;
     // By kind: where its entities are born again.
@@ -729,6 +738,10 @@ struct alignas(8) World {
     u32 *changed;
     // By axis, then slot: where its entity was before the tick.
     i32 *last_positions;
+    // By axis, then slot: where its entity was before the tick, in worlds with walls.
+    i32 *wall_places;
+    // By slot: the stamp of the last tick in which several updates moved it along an axis.
+    u32 *several;
     // By slot: whether its entity is told a new course.
     u32 *told;
     // The frame's commands, and those due; behind them atomic ones that waited.
@@ -831,7 +844,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 1976, "as in Rust");
+static_assert(sizeof(World) == 2024, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -849,44 +862,46 @@ static_assert(offsetof(World, forms) == 240 && offsetof(World, per_tick) == 496 
 static_assert(offsetof(World, atomic_kinds) == 1008 && offsetof(World, atomic_max) == 1040 && offsetof(World, deferred_max) == 1044, "as in Rust");
 static_assert(offsetof(World, deferred_base) == 1048 && offsetof(World, hook_first) == 1052 && offsetof(World, hook_count) == 1056, "as in Rust");
 static_assert(offsetof(World, shared_slot) == 1060 && offsetof(World, shared_kind) == 1064 && offsetof(World, zoned) == 1068, "as in Rust");
-static_assert(offsetof(World, bounds) == 1072 && offsetof(World, initials) == 1080 && offsetof(World, choices) == 1088, "as in Rust");
-static_assert(offsetof(World, kind_columns) == 1096 && offsetof(World, merge_rules) == 1104 && offsetof(World, visible_columns) == 1112, "as in Rust");
-static_assert(offsetof(World, rule_table) == 1120 && offsetof(World, falls) == 1128 && offsetof(World, spawn_areas) == 1136, "as in Rust");
-static_assert(offsetof(World, hooks) == 1144 && offsetof(World, rests) == 1152 && offsetof(World, rows) == 1160, "as in Rust");
-static_assert(offsetof(World, states) == 1168 && offsetof(World, generations) == 1176 && offsetof(World, slot_kinds) == 1184, "as in Rust");
-static_assert(offsetof(World, track_glides) == 1192 && offsetof(World, track_steps) == 1200 && offsetof(World, track_offsets) == 1208, "as in Rust");
-static_assert(offsetof(World, past) == 1216 && offsetof(World, rebirth_due) == 1224 && offsetof(World, ready) == 1232, "as in Rust");
-static_assert(offsetof(World, observers) == 1240 && offsetof(World, known) == 1248 && offsetof(World, known_counts) == 1256, "as in Rust");
-static_assert(offsetof(World, behind) == 1264 && offsetof(World, timed) == 1272 && offsetof(World, timed_state) == 1280, "as in Rust");
-static_assert(offsetof(World, deferred) == 1288 && offsetof(World, deferred_words) == 1296 && offsetof(World, deferred_flags) == 1304, "as in Rust");
-static_assert(offsetof(World, deferred_state) == 1312 && offsetof(World, index_keys) == 1320 && offsetof(World, index_keys_spare) == 1328, "as in Rust");
-static_assert(offsetof(World, index_slots) == 1336 && offsetof(World, index_slots_spare) == 1344 && offsetof(World, index_positions) == 1352, "as in Rust");
-static_assert(offsetof(World, index_len) == 1360 && offsetof(World, directory) == 1368 && offsetof(World, crowd_slots) == 1376, "as in Rust");
-static_assert(offsetof(World, crowd_positions) == 1384 && offsetof(World, crowd_starts) == 1392 && offsetof(World, visible) == 1400, "as in Rust");
-static_assert(offsetof(World, visible_counts) == 1408 && offsetof(World, views) == 1416 && offsetof(World, changed) == 1424, "as in Rust");
-static_assert(offsetof(World, last_positions) == 1432 && offsetof(World, told) == 1440 && offsetof(World, commands) == 1448, "as in Rust");
-static_assert(offsetof(World, verdicts) == 1456 && offsetof(World, group_places) == 1464 && offsetof(World, group_starts) == 1472, "as in Rust");
-static_assert(offsetof(World, group_order) == 1480 && offsetof(World, update_counts) == 1488 && offsetof(World, update_offsets) == 1496, "as in Rust");
-static_assert(offsetof(World, partials) == 1504 && offsetof(World, keys) == 1512 && offsetof(World, values) == 1520, "as in Rust");
-static_assert(offsetof(World, update_keys) == 1528 && offsetof(World, update_keys_spare) == 1536 && offsetof(World, update_values) == 1544, "as in Rust");
-static_assert(offsetof(World, update_values_spare) == 1552 && offsetof(World, interval_keys) == 1560 && offsetof(World, interval_starts) == 1568, "as in Rust");
-static_assert(offsetof(World, interval_values) == 1576 && offsetof(World, interval_changed) == 1584 && offsetof(World, bucket_keys) == 1592, "as in Rust");
-static_assert(offsetof(World, bucket_slots) == 1600 && offsetof(World, free_list) == 1608 && offsetof(World, died) == 1616, "as in Rust");
-static_assert(offsetof(World, client_counts) == 1624 && offsetof(World, ranges) == 1632 && offsetof(World, changed_before) == 1640, "as in Rust");
-static_assert(offsetof(World, timed_next) == 1648 && offsetof(World, after_counts) == 1656 && offsetof(World, after_offsets) == 1664, "as in Rust");
-static_assert(offsetof(World, after_records) == 1672 && offsetof(World, after_partials) == 1680 && offsetof(World, fallen) == 1688, "as in Rust");
-static_assert(offsetof(World, due_words) == 1696 && offsetof(World, notification_counts) == 1704 && offsetof(World, notification_offsets) == 1712, "as in Rust");
-static_assert(offsetof(World, notification_partials) == 1720 && offsetof(World, first_updates) == 1728 && offsetof(World, deferred_next) == 1736, "as in Rust");
-static_assert(offsetof(World, deferred_words_next) == 1744 && offsetof(World, deferred_flags_next) == 1752 && offsetof(World, atomic_ranks) == 1760, "as in Rust");
-static_assert(offsetof(World, atomic_places) == 1768 && offsetof(World, atomic_verdicts) == 1776 && offsetof(World, atomic_slots) == 1784, "as in Rust");
-static_assert(offsetof(World, atomic_next) == 1792 && offsetof(World, atomic_waits) == 1800 && offsetof(World, atomic_queue) == 1808, "as in Rust");
-static_assert(offsetof(World, pair_keys) == 1816 && offsetof(World, pair_values) == 1824 && offsetof(World, atomic_pair_keys) == 1832, "as in Rust");
-static_assert(offsetof(World, atomic_pair_keys_spare) == 1840 && offsetof(World, atomic_pair_values) == 1848 && offsetof(World, atomic_pair_values_spare) == 1856, "as in Rust");
-static_assert(offsetof(World, atomic_entities) == 1864 && offsetof(World, atomic_rows) == 1872 && offsetof(World, atomic_after_counts) == 1880, "as in Rust");
-static_assert(offsetof(World, atomic_afters) == 1888 && offsetof(World, atomic_notification_counts) == 1896 && offsetof(World, atomic_notifications) == 1904, "as in Rust");
-static_assert(offsetof(World, atomic_writers) == 1912 && offsetof(World, left_keys) == 1920 && offsetof(World, left_values) == 1928, "as in Rust");
-static_assert(offsetof(World, fresh_keys) == 1936 && offsetof(World, fresh_values) == 1944 && offsetof(World, joined_keys) == 1952, "as in Rust");
-static_assert(offsetof(World, joined_values) == 1960 && offsetof(World, joined_changed) == 1968, "as in Rust");
+static_assert(offsetof(World, wall_edge_bits) == 1072 && offsetof(World, wall_row_bits) == 1076 && offsetof(World, wall_cells) == 1080, "as in Rust");
+static_assert(offsetof(World, wall_refuge) == 1088 && offsetof(World, bounds) == 1096 && offsetof(World, initials) == 1104, "as in Rust");
+static_assert(offsetof(World, choices) == 1112 && offsetof(World, kind_columns) == 1120 && offsetof(World, merge_rules) == 1128, "as in Rust");
+static_assert(offsetof(World, visible_columns) == 1136 && offsetof(World, rule_table) == 1144 && offsetof(World, layers) == 1152, "as in Rust");
+static_assert(offsetof(World, falls) == 1160 && offsetof(World, spawn_areas) == 1168 && offsetof(World, hooks) == 1176, "as in Rust");
+static_assert(offsetof(World, rests) == 1184 && offsetof(World, rows) == 1192 && offsetof(World, states) == 1200, "as in Rust");
+static_assert(offsetof(World, generations) == 1208 && offsetof(World, slot_kinds) == 1216 && offsetof(World, track_glides) == 1224, "as in Rust");
+static_assert(offsetof(World, track_steps) == 1232 && offsetof(World, track_offsets) == 1240 && offsetof(World, past) == 1248, "as in Rust");
+static_assert(offsetof(World, rebirth_due) == 1256 && offsetof(World, ready) == 1264 && offsetof(World, observers) == 1272, "as in Rust");
+static_assert(offsetof(World, known) == 1280 && offsetof(World, known_counts) == 1288 && offsetof(World, behind) == 1296, "as in Rust");
+static_assert(offsetof(World, timed) == 1304 && offsetof(World, timed_state) == 1312 && offsetof(World, deferred) == 1320, "as in Rust");
+static_assert(offsetof(World, deferred_words) == 1328 && offsetof(World, deferred_flags) == 1336 && offsetof(World, deferred_state) == 1344, "as in Rust");
+static_assert(offsetof(World, index_keys) == 1352 && offsetof(World, index_keys_spare) == 1360 && offsetof(World, index_slots) == 1368, "as in Rust");
+static_assert(offsetof(World, index_slots_spare) == 1376 && offsetof(World, index_positions) == 1384 && offsetof(World, index_len) == 1392, "as in Rust");
+static_assert(offsetof(World, directory) == 1400 && offsetof(World, crowd_slots) == 1408 && offsetof(World, crowd_positions) == 1416, "as in Rust");
+static_assert(offsetof(World, crowd_starts) == 1424 && offsetof(World, visible) == 1432 && offsetof(World, visible_counts) == 1440, "as in Rust");
+static_assert(offsetof(World, views) == 1448 && offsetof(World, changed) == 1456 && offsetof(World, last_positions) == 1464, "as in Rust");
+static_assert(offsetof(World, wall_places) == 1472 && offsetof(World, several) == 1480 && offsetof(World, told) == 1488, "as in Rust");
+static_assert(offsetof(World, commands) == 1496 && offsetof(World, verdicts) == 1504 && offsetof(World, group_places) == 1512, "as in Rust");
+static_assert(offsetof(World, group_starts) == 1520 && offsetof(World, group_order) == 1528 && offsetof(World, update_counts) == 1536, "as in Rust");
+static_assert(offsetof(World, update_offsets) == 1544 && offsetof(World, partials) == 1552 && offsetof(World, keys) == 1560, "as in Rust");
+static_assert(offsetof(World, values) == 1568 && offsetof(World, update_keys) == 1576 && offsetof(World, update_keys_spare) == 1584, "as in Rust");
+static_assert(offsetof(World, update_values) == 1592 && offsetof(World, update_values_spare) == 1600 && offsetof(World, interval_keys) == 1608, "as in Rust");
+static_assert(offsetof(World, interval_starts) == 1616 && offsetof(World, interval_values) == 1624 && offsetof(World, interval_changed) == 1632, "as in Rust");
+static_assert(offsetof(World, bucket_keys) == 1640 && offsetof(World, bucket_slots) == 1648 && offsetof(World, free_list) == 1656, "as in Rust");
+static_assert(offsetof(World, died) == 1664 && offsetof(World, client_counts) == 1672 && offsetof(World, ranges) == 1680, "as in Rust");
+static_assert(offsetof(World, changed_before) == 1688 && offsetof(World, timed_next) == 1696 && offsetof(World, after_counts) == 1704, "as in Rust");
+static_assert(offsetof(World, after_offsets) == 1712 && offsetof(World, after_records) == 1720 && offsetof(World, after_partials) == 1728, "as in Rust");
+static_assert(offsetof(World, fallen) == 1736 && offsetof(World, due_words) == 1744 && offsetof(World, notification_counts) == 1752, "as in Rust");
+static_assert(offsetof(World, notification_offsets) == 1760 && offsetof(World, notification_partials) == 1768 && offsetof(World, first_updates) == 1776, "as in Rust");
+static_assert(offsetof(World, deferred_next) == 1784 && offsetof(World, deferred_words_next) == 1792 && offsetof(World, deferred_flags_next) == 1800, "as in Rust");
+static_assert(offsetof(World, atomic_ranks) == 1808 && offsetof(World, atomic_places) == 1816 && offsetof(World, atomic_verdicts) == 1824, "as in Rust");
+static_assert(offsetof(World, atomic_slots) == 1832 && offsetof(World, atomic_next) == 1840 && offsetof(World, atomic_waits) == 1848, "as in Rust");
+static_assert(offsetof(World, atomic_queue) == 1856 && offsetof(World, pair_keys) == 1864 && offsetof(World, pair_values) == 1872, "as in Rust");
+static_assert(offsetof(World, atomic_pair_keys) == 1880 && offsetof(World, atomic_pair_keys_spare) == 1888 && offsetof(World, atomic_pair_values) == 1896, "as in Rust");
+static_assert(offsetof(World, atomic_pair_values_spare) == 1904 && offsetof(World, atomic_entities) == 1912 && offsetof(World, atomic_rows) == 1920, "as in Rust");
+static_assert(offsetof(World, atomic_after_counts) == 1928 && offsetof(World, atomic_afters) == 1936 && offsetof(World, atomic_notification_counts) == 1944, "as in Rust");
+static_assert(offsetof(World, atomic_notifications) == 1952 && offsetof(World, atomic_writers) == 1960 && offsetof(World, left_keys) == 1968, "as in Rust");
+static_assert(offsetof(World, left_values) == 1976 && offsetof(World, fresh_keys) == 1984 && offsetof(World, fresh_values) == 1992, "as in Rust");
+static_assert(offsetof(World, joined_keys) == 2000 && offsetof(World, joined_values) == 2008 && offsetof(World, joined_changed) == 2016, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -972,3 +987,4 @@ static_assert(offsetof(Tick, deliveries) == 272 && offsetof(Tick, bucket_order) 
 static_assert(offsetof(Tick, hearing_offsets) == 296 && offsetof(Tick, hearings) == 304, "as in Rust");
 
 constexpr u64 TICK_LAYOUT_HASH = 0x059aa4dc0a160d7cull;
+constexpr u64 TICK_LAYOUT_HASH = 0xa21cb6267c2cf715ull;

@@ -2,6 +2,7 @@
 // come from scans. The fallen that respawn keep their slots, and are born there again.
 #include "tick/notifications.cuh"
 #include "tick/hooks.cuh"
+#include "tick/walls.cuh"
 
 // `kind` is that of the entity to be born here again, or 0.
 __device__ inline void die(const World& w, const Tick& t, u32 slot, u32 kind) {
@@ -129,6 +130,14 @@ __device__ inline void bear(const World& w, const Tick& t, const Birth& b, u64 r
         t.birth_rows[row * w.columns + column] = value;
         // Clients are told of newborns as they enter the view.
         if (w.motion && column < w.dimensions) w.last_positions[(u64)column * w.capacity + b.slot] = value;
+    }
+    if (!w.wall_edge_bits) return;
+    i32* place = w.rows + (u64)b.slot * w.columns;
+    free_place(w, place);
+    for (u32 axis = 0; axis < 2; axis++) {
+        t.birth_rows[row * w.columns + axis] = place[axis];
+        if (w.motion) w.last_positions[(u64)axis * w.capacity + b.slot] = place[axis];
+        w.wall_places[(u64)axis * w.capacity + b.slot] = place[axis];
     }
 }
 

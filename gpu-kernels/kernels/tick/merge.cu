@@ -1,7 +1,7 @@
 // Merges the updates of each (entity, attribute) into one change (thesis 3.4): separation
 // marks on the sorted updates, a scan, a fold of each interval by its rule, then the
 // changes as a CSR by entity.
-#include "tick/world.cuh"
+#include "tick/walls.cuh"
 
 __device__ inline bool is_head(const World& w, u64 i) { return i == 0 || w.keys[i - 1] != w.keys[i]; }
 
@@ -93,9 +93,39 @@ KERNEL merge_apply(World w, Tick t) {
     i32 after = (i32)min(max(folded, (i64)bounds.x), (i64)bounds.y);
     w.interval_changed[i] = after != before;
     w.interval_values[i] = after;
+    if (w.wall_edge_bits && column < 2) {
+        u64 stop = i + 1 < t.counters->intervals ? w.interval_starts[i + 1] : t.counters->updates;
+        if (stop - w.interval_starts[i] > 1) w.several[slot] = t.stamp;
+    }
     if (after == before) return;
     w.rows[key] = after;
     if (w.visible_columns[column]) w.changed[slot] = t.stamp;
+}
+
+// Keeps entities out of walls: one that is in a wall after its changes, and one that several updates
+// moved along an axis, goes from where it was as far as walls leave it. One thread for each entity
+// that moved.
+KERNEL merge_hold(World w, Tick t) {
+    u32 i = thread_index(), intervals = (u32)t.counters->intervals;
+    if (i >= intervals) return;
+    u32 key = w.interval_keys[i], slot = key / w.columns, column = key % w.columns;
+    if (column > 1 || (column == 1 && i > 0 && w.interval_keys[i - 1] == key - 1)) return;
+    bool is_next = column == 0 && i + 1 < intervals && w.interval_keys[i + 1] == key + 1;
+    if (!w.interval_changed[i] && !(is_next && w.interval_changed[i + 1])) return;
+    u32 place_of[2] = {slot, w.capacity + slot};
+    i32* row = w.rows + (u64)slot * w.columns;
+    i32 here[2] = {row[0], row[1]};
+    i32 held[2] = {here[0], here[1]};
+    if (w.several[slot] == t.stamp || is_blocked(w, here)) {
+        for (u32 axis = 0; axis < 2; axis++) held[axis] = w.wall_places[place_of[axis]];
+        slide(w, held, here);
+    }
+    for (u32 axis = 0; axis < 2; axis++) {
+        w.wall_places[place_of[axis]] = held[axis];
+        if (held[axis] == here[axis]) continue;
+        row[axis] = held[axis];
+        w.interval_values[axis == column ? i : i + 1] = held[axis];
+    }
 }
 
 // Whether a change is the first of its entity.

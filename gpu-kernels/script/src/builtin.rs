@@ -42,6 +42,29 @@ pub fn text(name: &str) -> Option<Text> {
     })
 }
 
+/// The text of a name in a world with walls: there, steps go along these. In worlds without, the
+/// texts stay as they were, since state hashes depend on them.
+pub fn text_for_walls(name: &str) -> Option<Text> {
+    let mut text = text(name)?;
+    if WALKS.contains(&name) {
+        let line = |line: &str| match step_of(line) {
+            Some(step) => format!("{STEP_START}slide(me, {step}){STEP_END}\n"),
+            None => format!("{line}\n"),
+        };
+        text.text = text.text.lines().map(line).collect();
+    }
+    Some(text)
+}
+
+/// The offset that a line adds to the position.
+fn step_of(line: &str) -> Option<&str> {
+    line.strip_prefix(STEP_START)?.strip_suffix(STEP_END)
+}
+
+const WALKS: [&str; 4] = ["move", "roam", "follow", "steer"];
+const STEP_START: &str = "    me.position += ";
+const STEP_END: &str = ";";
+
 pub const MOVE: CommandKind = CommandKind(2);
 pub const STRIKE: CommandKind = CommandKind(3);
 pub const HEAL: CommandKind = CommandKind(4);

@@ -183,7 +183,9 @@ mod foresee {
     fn is_foreseeable(code: &Code, is_hidden: impl Fn(usize) -> bool) -> bool {
         let mut columns = code.insts.iter().flat_map(Inst::columns);
         let names_hidden = columns.any(is_hidden);
-        code.has_updates() && !code.draws() && !names_hidden
+        // Clients have no layers, and older ones don't know the instruction.
+        let reads_layers = code.insts.iter().any(|i| matches!(i, Inst::Layer(..)));
+        code.has_updates() && !code.draws() && !names_hidden && !reads_layers
     }
 
     /// What it sends and schedules is not for clients.

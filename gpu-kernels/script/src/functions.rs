@@ -1,7 +1,7 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 32] = [
+pub const BUILTINS: [(&str, &str); 38] = [
     ("require", "require(condition, \"reason\")"),
     ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
@@ -25,6 +25,12 @@ pub const BUILTINS: [(&str, &str); 32] = [
     ("turn", "turn(offset, degrees)"),
     ("point", "point(x, y)"),
     ("inside", "inside(point)"),
+    ("is_blocked", "is_blocked(place)"),
+    ("height", "height(place)"),
+    ("tag", "tag(place)"),
+    ("sees", "sees(place, place)"),
+    ("slide", "slide(place, offset)"),
+    ("first_hit", "first_hit(place, place, distance)"),
     ("tick", "tick()"),
     ("has", "has(entity.attribute)"),
     ("after", "after(ticks, command(…))"),
@@ -41,4 +47,15 @@ pub const BUILTINS: [(&str, &str); 32] = [
 
 /// Built-in functions that are younger than the scripts of some worlds. Where a script has a function
 /// of this name, its own is meant: no world stops compiling as there are more.
-pub const YIELDING: [&str; 4] = ["sine", "cosine", "angle", "turn"];
+pub const YIELDING: [&str; 10] = [
+    "sine",
+    "cosine",
+    "angle",
+    "turn",
+    "is_blocked",
+    "height",
+    "tag",
+    "sees",
+    "slide",
+    "first_hit",
+];

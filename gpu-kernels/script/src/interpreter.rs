@@ -38,6 +38,10 @@ pub trait World {
     fn past(&self, _slot: Slot, _axis: usize, _tick: i32) -> i32 {
         -1
     }
+    /// A word of the world's layers; 0 where there is none.
+    fn layer(&self, _place: i32) -> i32 {
+        0
+    }
     /// Adds the slots of all live entities within `radius` of `center`
     /// ([`arith::is_within`]), in index order: by bucket, then by slot.
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>);
@@ -277,6 +281,7 @@ impl<W: World, E: Effects> Run<'_, W, E> {
                 let past = slot.map_or(-1, |slot| self.world.past(slot, axis.into(), tick));
                 self.set(reg, past);
             }
+            Inst::Layer(reg, place) => self.set(reg, self.world.layer(self.get(place))),
             Inst::Distance(reg, a, b) => {
                 self.set(reg, arith::distance(self.point(a), self.point(b)));
             }

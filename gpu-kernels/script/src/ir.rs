@@ -139,6 +139,9 @@ pub enum Inst {
     WriteAt(Write, Index),
     /// Counts the run if the operand is not 0: an index was none that there is. It comes last.
     Miss(Operand),
+    /// A word of the world's [layers](shared::world::layer::Layers), by its place; 0 where there is
+    /// none.
+    Layer(Reg, Operand),
 }
 
 /// Which of some consecutive columns, of which an instruction names the first.
@@ -282,6 +285,7 @@ macro_rules! register {
             | Inst::Read(reg, ..)
             | Inst::ReadAt(reg, ..)
             | Inst::Past(reg, ..)
+            | Inst::Layer(reg, _)
             | Inst::Distance(reg, ..)
             | Inst::IsWithin(reg, ..)
             | Inst::NearNext(reg, ..) => Some(reg),
@@ -370,6 +374,7 @@ impl Inst {
             | Inst::Kind(_, a)
             | Inst::Has(_, a, _)
             | Inst::Read(_, a, _)
+            | Inst::Layer(_, a)
             | Inst::Keep(a)
             | Inst::Miss(a)
             | Inst::JumpIf(a, _)

@@ -10,6 +10,7 @@
 //! | `effect` | updates, scheduled commands, notifications |
 //! | `birth` | births, and the values that newborns are given |
 //! | `angle` | sines, directions and turns |
+//! | `layer` | walls, heights and tags |
 //! | `atomic` | what only atomic commands have |
 //! | `send` | commands that a client sends, and its pauses |
 //! | `testing` | what only tests do |
@@ -28,6 +29,7 @@ mod constant;
 mod effect;
 mod expression;
 mod finish;
+mod layer;
 mod log;
 mod loops;
 mod send;

@@ -17,6 +17,7 @@ const TESTING: &str = include_str!("../../../server/worlds/testing.md");
 const ATOMIC: &str = include_str!("../../../server/worlds/atomic.md");
 const HOOKS: &str = include_str!("../../../server/worlds/hooks.md");
 const ARRAYS: &str = include_str!("../../../server/worlds/arrays.md");
+const LAYERS: &str = include_str!("../../../server/worlds/layers.md");
 const SHARED: &str = include_str!("../../../server/worlds/shared.md");
 
 const README: &str = include_str!("../../../README.md");
@@ -73,6 +74,23 @@ fn examples_of_arrays_and_maps_compile() {
 }
 
 #[test]
+fn examples_of_layers_compile() {
+    let layers = blocks_of(LAYERS, "toml").next().unwrap();
+    // The kinds of the guide's other examples, in the world of the layers.
+    let kinds = &common::WORLD[common::WORLD.find("[[kind]]").unwrap()..];
+    let kinds = kinds.split("[[zone]]").next().unwrap();
+    let schema = world_file::parse(&format!("{layers}{kinds}"), "test")
+        .unwrap()
+        .schema;
+    for block in blocks_of(LAYERS, "rust") {
+        let texts = [Text::new("test.rs", text(block))];
+        if let Err(problems) = common::compile_for(&schema, &texts, &Constants::default()) {
+            panic!("{}\n{block}", problems[0]);
+        }
+    }
+}
+
+#[test]
 fn examples_compile() {
     // The attribute of the first example, too.
     let joy = "\n    { name = \"joy\", type = \"i32\", audience = \"state\" },";
@@ -121,7 +139,8 @@ fn every_warning_has_its_row_and_the_tests_of_the_guide_compile() {
 fn every_built_in_function_has_an_example() {
     for (name, _) in BUILTINS {
         let call = format!("{name}(");
-        assert!(blocks("rust").any(|block| block.contains(&call)), "{name}");
+        let mut all = blocks("rust").chain(blocks_of(LAYERS, "rust"));
+        assert!(all.any(|block| block.contains(&call)), "{name}");
     }
 }
 

@@ -11,6 +11,7 @@ mod forecast;
 mod guide;
 mod hostile;
 mod language;
+mod layers;
 mod lint;
 mod messages;
 mod mutated;

@@ -313,6 +313,9 @@ struct Table<'a> {
 
 const TICK: Tick = Tick((1 << 40) - 3);
 
+/// The words of layers.
+const LAYERS: [i32; 40] = [0x1234_5678; 40];
+
 impl Table<'_> {
     fn view(&self) -> View<'_> {
         View::new(
@@ -323,6 +326,7 @@ impl Table<'_> {
             &self.generations,
             &self.kinds,
         )
+        .with_layers(&LAYERS)
     }
 
     fn is_live(&self, slot: usize) -> bool {
@@ -352,6 +356,11 @@ impl World for Table<'_> {
     fn bounds(&self, slot: Slot, column: usize) -> (i32, i32) {
         let kind = usize::from(self.kinds[slot.index()]);
         self.shape.bounds[kind * self.shape.columns + column]
+    }
+
+    fn layer(&self, place: i32) -> i32 {
+        let place = usize::try_from(place).unwrap_or(usize::MAX);
+        LAYERS.get(place).copied().unwrap_or(0)
     }
 
     fn is_key(&self, slot: Slot) -> bool {
@@ -545,6 +554,7 @@ impl Run<'_> {
             &table.generations,
             &table.kinds,
         );
+        let rows = rows.with_layers(&LAYERS);
         let mut thread = Thread::of_rows(native, rows, Recorder::of(table));
         let call = Call {
             actor: self.actor,

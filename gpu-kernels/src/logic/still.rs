@@ -121,6 +121,10 @@ impl World for StillWorld<'_> {
         self.snapshot.past.get(place).copied().unwrap_or(0) - 1
     }
 
+    fn layer(&self, place: i32) -> i32 {
+        self.config.schema.layers.word(place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let buckets = self.buckets.get_or_init(|| {
             let all = (0..self.snapshot.states.len() as u32).map(Slot);

@@ -25,6 +25,7 @@ mod slots;
 mod tick;
 mod timed;
 mod usage;
+mod walls;
 mod zones;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 use device::cpu::{RadixSorter, Workers};
 use script::logic::compile_with;
 use script::{Forecast, Logic};
+use shared::world::layer::Layers;
 use shared::world::logic::LogicConfig;
 use shared::{ClientRow, CommandKind, Slot, Tick, WorldConfig};
 
@@ -59,6 +61,7 @@ use regions::Regions;
 use slots::Slots;
 use timed::Timed;
 use usage::Ready;
+use walls::Walls;
 use zones::Zones;
 
 /// A world on the CPU.
@@ -81,6 +84,8 @@ pub struct CpuBackend {
     updates: Updates,
     merge: Merge,
     atomic: Atomic,
+    /// `None` in worlds without walls.
+    walls: Option<Walls>,
     motion: Option<Motion>,
     interest: Interest,
     outputs: [Arc<TickOutput>; 2],
@@ -102,6 +107,7 @@ struct State {
     /// By slot; empty in worlds that send each change of a position.
     tracks: Vec<Track>,
     past: Past,
+    layers: Layers,
     ready: Ready,
     observers: Vec<Option<Observer>>,
     regions: Regions,
@@ -157,6 +163,7 @@ impl CpuBackend {
                 rows: vec![0; capacity * columns],
                 tracks: vec![Track::default(); tracks],
                 past: Past::new(config),
+                layers: config.schema.layers.clone(),
                 ready: Ready::new(config),
                 observers: vec![None; observers],
                 regions: Regions::new(config),
@@ -172,6 +179,7 @@ impl CpuBackend {
             updates: Updates::new(config),
             merge: Merge::new(config),
             atomic: Atomic::new(config),
+            walls: Walls::new(config),
             motion: Motion::new(config),
             interest: Interest::new(config, threads),
             outputs: Default::default(),
@@ -352,6 +360,9 @@ impl Backend for CpuBackend {
         self.state.tracks.copy_from_slice(&snapshot.tracks);
         self.state.past.restore(&snapshot.past);
         self.state.ready.restore(&snapshot.ready);
+        if let Some(walls) = &mut self.walls {
+            walls.restore(snapshot, columns);
+        }
         if let Some(motion) = &mut self.motion {
             motion.restore(snapshot, columns);
         }

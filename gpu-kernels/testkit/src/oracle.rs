@@ -14,6 +14,7 @@
 //! | `interest` | what each client sees: deliveries |
 //! | `scripts` | commands that only scripts define |
 //! | `notifications` | notifications of commands, items and the fallen |
+//! | `walls` | what walls hold up |
 //! | `zones` | the commands of hooks; who crosses the borders of zones |
 //! | `hearings` | the notifications that reach each client by place |
 
@@ -28,6 +29,7 @@ mod regions;
 mod scripts;
 mod timed;
 mod usage;
+mod walls;
 mod zones;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -196,8 +198,14 @@ impl Oracle {
         let places: Vec<[i32; 3]> = (0..self.slots.len() as u32)
             .map(|slot| self.position(slot))
             .collect();
+        let along = |key: &(u32, usize)| key.1 < 2;
+        let several = updates
+            .iter()
+            .filter(|(key, values)| along(key) && values.len() > 1);
+        let several: BTreeSet<u32> = several.map(|((slot, _), _)| *slot).collect();
         let mut changed = self.merge(updates, &mut out);
         self.take_turns(atomic, &mut changed, &mut out);
+        self.hold_at_walls(&places, &several, &mut out);
         self.tell_courses(&places, &mut changed, &mut out);
         let actors = out.causes.clone();
         let (changes, subscribed) = (&out.changes, self.config.causes);
@@ -536,6 +544,8 @@ impl Oracle {
                 None => random.below(self.size(axis) as u32) as i32,
             };
         }
+        let place = self.free_place([row[0], row[1], 0]);
+        row[..2].copy_from_slice(&place[..2]);
         for initial in &self.config.initials[usize::from(kind)] {
             row[usize::from(initial.column)] = match &initial.choice {
                 Choice::Between { low, count } => {

@@ -1,5 +1,7 @@
 //! The order in which the parts of a world file are checked.
 
+use std::ops::Range;
+
 use shared::predicate::{NameError, WorldNames, nearest};
 use shared::wire::codec;
 use shared::wire::control::{
@@ -18,8 +20,8 @@ use super::compile::{self, Declared};
 use super::logic::{self, Texts};
 use super::ranges::Ranges;
 use super::{
-    collections, commands, engine, initial, interest, kinds, limits, motion, raw, regions, remarks,
-    spawn, wire_step, zones,
+    collections, commands, engine, initial, interest, kinds, layers, limits, motion, raw, regions,
+    remarks, spawn, wire_step, zones,
 };
 
 /// A world without problems.
@@ -31,6 +33,8 @@ pub(super) struct Built {
     pub notes: Vec<Problem>,
     /// What has the name of a script and is none.
     pub skipped: Vec<String>,
+    /// Images by where the file names them, as they stand in what the world is made from.
+    pub images: Vec<(Range<usize>, String)>,
 }
 
 /// Everything that is wrong with a file.
@@ -65,7 +69,12 @@ pub(super) fn build(
     let edge_max = regions::limits(&mut ranges, &raw.limits, &info, raw_kinds, problems);
     let spawns = spawn::areas(&info, raw_kinds, problems);
     let step = problems.take_or(0, wire_step::of_positions(&raw.world));
-    let mut schema = kinds::schema(info, step, raw_kinds, problems);
+    let mut layers = layers::read(&info, &raw.layer, texts.beside(), problems);
+    let images = std::mem::take(&mut layers.inlined);
+    let mut schema = kinds::schema(info, step, raw_kinds, &layers.tags, problems);
+    if problems.is_empty() {
+        schema.layers = layers::finish(layers, &schema);
+    }
     let symbols = kinds::symbols(&schema, raw_kinds);
     let initials = initial::initials(&mut schema, raw_kinds, problems);
     let player_kind = match &raw.world.player_kind {
@@ -81,7 +90,8 @@ pub(super) fn build(
     let spectators = problems.take_or(None, spectators);
     let motion = motion::motion(&schema, &raw.world, problems);
     schema.zones = zones::zones(&schema, &raw.zone, problems);
-    let logic = problems.take(logic::logic(&raw.logic, &raw.commands, texts));
+    let has_walls = schema.layers.blocked().is_some();
+    let logic = problems.take(logic::logic(&raw.logic, &raw.commands, texts, has_walls));
     let mut skipped = vec![];
     let logic = logic.map(|found| {
         let mut logic = found.logic;
@@ -91,6 +101,9 @@ pub(super) fn build(
         if !persists.is_empty() && !is_there {
             let own = logic.texts.iter().position(|text| !text.is_builtin);
             logic.texts.insert(own.unwrap_or(logic.texts.len()), text);
+        }
+        if !schema.layers.is_empty() {
+            problems.take(layers::add_text(&schema.layers, &mut logic.texts));
         }
         logic
     });
@@ -192,6 +205,7 @@ pub(super) fn build(
         warnings,
         notes: remarks::notes(&declared),
         skipped,
+        images,
         config,
     })
 }

@@ -189,13 +189,7 @@ fn read_text(path: &Path) -> io::Result<Found> {
 
 /// Reads a text of at most so many bytes, wherever it comes from.
 pub(crate) fn read_bounded(from: impl Read, bytes_max: usize) -> io::Result<String> {
-    let mut bytes = vec![];
-    let limit = bytes_max as u64 + 1;
-    from.take(limit).read_to_end(&mut bytes)?;
-    if bytes.len() > bytes_max {
-        let message = format!("it has more than {bytes_max} bytes, which are allowed");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-    }
+    let bytes = read_bounded_bytes(from, bytes_max)?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let message = format!("it is not UTF-8 from byte {at} on");
@@ -203,16 +197,28 @@ pub(crate) fn read_bounded(from: impl Read, bytes_max: usize) -> io::Result<Stri
     })
 }
 
+/// Reads at most so many bytes, wherever they come from.
+pub(crate) fn read_bounded_bytes(from: impl Read, bytes_max: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![];
+    let limit = bytes_max as u64 + 1;
+    from.take(limit).read_to_end(&mut bytes)?;
+    if bytes.len() > bytes_max {
+        let message = format!("it has more than {bytes_max} bytes, which are allowed");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
 /// Opens a file without waiting: a pipe without a writer would hold up the reader.
 #[cfg(unix)]
-fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 #[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
 

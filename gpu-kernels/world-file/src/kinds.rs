@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use shared::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
 use shared::world::collection::{Member, declared_name, member};
 use shared::world::command::CommandSchema;
+use shared::world::layer::Layers;
 use shared::world::schema::{ATTRIBUTES_MAX, Kind, KindAttribute, KindRegions, Schema, WorldInfo};
 use shared::world::symbols::{SymbolSet, Symbols};
 
@@ -56,6 +57,7 @@ pub(super) fn schema(
     world: WorldInfo,
     position_step: u32,
     raw_kinds: &[raw::Kind],
+    tags: &[String],
     problems: &mut Problems,
 ) -> Schema {
     let all = raw_kinds.iter().flat_map(|kind| &kind.attributes);
@@ -64,7 +66,8 @@ pub(super) fn schema(
         Some((_, Member::Key(key))) => Some(key.to_owned()),
         _ => None,
     });
-    let symbols: BTreeSet<String> = own.chain(keys).collect();
+    let mut symbols: BTreeSet<String> = own.chain(keys).collect();
+    symbols.extend(tags.iter().cloned());
     let symbols: Vec<String> = symbols.into_iter().collect();
     let mut attributes = position(&world, position_step);
     let mut kinds: Vec<Kind> = vec![];
@@ -94,6 +97,7 @@ pub(super) fn schema(
         symbols,
         zones: vec![],
         constants: vec![],
+        layers: Layers::default(),
         world_kind: raw_kinds
             .iter()
             .position(|raw| raw.is_shared)

@@ -29,6 +29,7 @@
 //! | `interest` | what clients see, with an entity and without |
 //! | `motion`, `wire_step` | the keys of `[world]` that say how movement is sent |
 //! | `spawn` | `spawn` of `[[kind]]` |
+//! | `layers`, `image` | `[[layer]]`: drawings and images |
 //! | `ranges` | the keys of `[limits]` and their ranges |
 //! | `limits` | what of these follows from the rest of the world |
 //! | `remarks` | what is allowed, but hardly meant |
@@ -47,9 +48,11 @@ mod compile;
 mod engine;
 mod error;
 pub mod folder;
+mod image;
 mod initial;
 mod interest;
 mod kinds;
+mod layers;
 mod limits;
 mod lines;
 mod logic;

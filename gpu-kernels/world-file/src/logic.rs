@@ -21,6 +21,16 @@ pub(super) enum Texts<'a> {
     Recorded(&'a LogicConfig),
 }
 
+impl Texts<'_> {
+    /// The world file's folder, where it has files beside it.
+    pub fn beside(&self) -> Option<&Path> {
+        match self {
+            Texts::Named { beside, .. } => Some(beside),
+            Texts::Recorded(_) => None,
+        }
+    }
+}
+
 /// The scripts of a world, before they are compiled.
 pub(super) struct Found {
     pub logic: LogicConfig,
@@ -32,9 +42,10 @@ pub(super) fn logic(
     raw: &raw::Logic,
     commands: &raw::Commands,
     texts: &Texts<'_>,
+    has_walls: bool,
 ) -> Result<Found, Problem> {
     let mut found = match *texts {
-        Texts::Named { beside, folder } => named(raw, beside, folder)?,
+        Texts::Named { beside, folder } => named(raw, beside, folder, has_walls)?,
         Texts::Recorded(recorded) => Found {
             logic: recorded.clone(),
             skipped: vec![],
@@ -49,10 +60,19 @@ pub(super) fn logic(
 }
 
 /// The texts that a file names: built-in ones, and those of a folder.
-fn named(raw: &raw::Logic, beside: &Path, given: Option<&Path>) -> Result<Found, Problem> {
+fn named(
+    raw: &raw::Logic,
+    beside: &Path,
+    given: Option<&Path>,
+    has_walls: bool,
+) -> Result<Found, Problem> {
     let mut texts = vec![];
+    let text_of = match has_walls {
+        true => builtin::text_for_walls,
+        false => builtin::text,
+    };
     for name in names(raw, given) {
-        match builtin::text(&name) {
+        match text_of(&name) {
             Some(text) if !texts.contains(&text) => texts.push(text),
             Some(_) => return problem("logic.builtin", format!("{name:?} is there twice")),
             None => {

@@ -10,7 +10,7 @@ use super::check::Problem;
 use super::error::{ConfigError, Remark};
 use super::lines::Lines;
 use super::logic::Texts;
-use super::{overrides, read, syntax};
+use super::{layers, overrides, read, syntax};
 
 /// A checked world, and what its author may want to know.
 #[derive(Clone, Debug)]
@@ -71,6 +71,7 @@ pub(super) fn parse(
             warnings,
             notes,
             skipped,
+            images,
         }) => {
             let skipped = skipped.into_iter().map(|message| Remark {
                 file: file.to_owned(),
@@ -80,7 +81,7 @@ pub(super) fn parse(
                 message,
             });
             config.source = Origin(Arc::new(Source {
-                text: text.to_owned(),
+                text: layers::inline(text, images),
                 overrides,
                 logic: config.logic.clone(),
             }));

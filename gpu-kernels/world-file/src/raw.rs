@@ -22,6 +22,7 @@ pub struct World {
     pub kind: Option<Vec<Kind>>,
     pub every: Vec<Every>,
     pub zone: Vec<Zone>,
+    pub layer: Vec<Layer>,
 }
 
 #[derive(Deserialize)]
@@ -138,6 +139,25 @@ pub struct Zone {
     pub radius: Option<f64>,
     pub area: Option<Vec<Vec<f64>>>,
     pub carrier: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layer {
+    pub name: String,
+    /// The edge of a cell, in units.
+    #[serde(default = "one")]
+    pub cell: f64,
+    pub drawing: Option<String>,
+    pub image: Option<toml::Spanned<String>>,
+    #[serde(default)]
+    pub legend: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    pub tags: Vec<String>,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 #[derive(Clone, Deserialize)]

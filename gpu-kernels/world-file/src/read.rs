@@ -35,6 +35,7 @@ pub(super) fn read(table: DeTable<'_>, lines: &Lines<'_>) -> (raw::World, Proble
                 world.kind = (!is_unread).then_some(kinds);
             }
             "zone" => world.zone = reader.list("zone", start, value),
+            "layer" => world.layer = reader.list("layer", start, value),
             "every" => world.every = reader.list("every", start, value),
             other => {
                 let message = unknown_key(other, PARTS);
@@ -142,7 +143,7 @@ fn found(value: &DeValue<'_>) -> String {
     }
 }
 
-const PARTS: &str =
-    "one of `world`, `limits`, `logic`, `commands`, `spectators`, `kind`, `zone`, `every`";
+const PARTS: &str = "one of `world`, `limits`, `logic`, `commands`, `spectators`, `kind`, `zone`, `layer`, \
+     `every`";
 /// The most problems of one part; a file with more is mended in several rounds.
 const PROBLEMS_MAX: usize = 64;

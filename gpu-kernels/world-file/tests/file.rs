@@ -655,7 +655,7 @@ extra = 1
         "w.toml:21:1: every[0].extra: unknown key `extra`, expected one of `kind`, `ticks`, \
          `command`, `words`, `at`",
         "w.toml:23:2: game: unknown key `game`, expected one of `world`, `limits`, `logic`, \
-         `commands`, `spectators`, `kind`, `zone`, `every`",
+         `commands`, `spectators`, `kind`, `zone`, `layer`, `every`",
     ];
     assert_eq!(told, expected);
 }
@@ -1338,4 +1338,190 @@ fn rules_give_symbols_of_the_attribute_that_a_parameter_names() {
         "{problem}"
     );
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A world of 4 by 3 cells with a layer.
+fn with_layer(lines: &str) -> String {
+    format!("[world]\nsize = [4, 3]\n[[layer]]\n{lines}\n")
+}
+
+#[test]
+fn layers_are_drawn_with_the_highest_row_first() {
+    let file = with_layer(
+        "name = 'blocked'\ndrawing = '''\n#..#\n....\n##..\n'''\n\
+         [[layer]]\nname = 'height'\ncell = 2\nlegend = { a = -7 }\ndrawing = '''\n.a\n9.\n'''\n\
+         [[layer]]\nname = 'tag'\ncell = 4\nlegend = { m = 'mud' }\ndrawing = 'm'",
+    );
+    let config = world_file::parse(&file, "w.toml").unwrap();
+    let layers = &config.schema.layers;
+    let walls: Vec<Vec<bool>> = (0..3)
+        .map(|y| {
+            (0..4)
+                .map(|x| layers.is_blocked([x << 12, y << 12, 0]))
+                .collect()
+        })
+        .collect();
+    assert_eq!(walls[0], [true, true, false, false]);
+    assert_eq!(walls[1], [false; 4]);
+    assert_eq!(walls[2], [true, false, false, true]);
+    assert!(layers.height().is_some() && layers.tag().is_some());
+    assert_eq!(config.schema.symbols, ["mud"]);
+}
+
+#[test]
+fn layers_are_part_of_what_worlds_are_compared_by_and_of_the_state_hash() {
+    let worlds = ["#..#", "#...", "#..#"].map(|row| {
+        let file = with_layer(&format!(
+            "name = 'blocked'\ndrawing = '''\n{row}\n....\n....\n'''"
+        ));
+        world_file::parse(&file, "w.toml").unwrap()
+    });
+    assert_ne!(worlds[0].schema, worlds[1].schema);
+    assert_ne!(worlds[0].logic.hash(), worlds[1].logic.hash());
+    assert_eq!(worlds[0].schema, worlds[2].schema);
+    assert_eq!(worlds[0].logic.hash(), worlds[2].logic.hash());
+}
+
+#[test]
+fn layers_that_do_not_fit_the_world_are_rejected_with_the_place() {
+    for (lines, expected) in [
+        (
+            "name = 'wall'\ndrawing = ''",
+            "layer.wall.name: expected one of [\"blocked\", \"height\", \"tag\"], found \"wall\"",
+        ),
+        (
+            "name = 'blocked'",
+            "layer.blocked: expected either `drawing` or `image`",
+        ),
+        (
+            "name = 'blocked'\ncell = 3\ndrawing = ''",
+            "layer.blocked.cell: expected a power of two from 0.0625 to 1024, found 3",
+        ),
+        (
+            "name = 'blocked'\ndrawing = '''\n....\n....\n'''",
+            "layer.blocked.drawing: expected 3 lines, one for each row of cells, found 2 lines",
+        ),
+        (
+            "name = 'blocked'\ndrawing = '''\n....\n.....\n....\n'''",
+            "layer.blocked.drawing: expected 4 cells in line 2, found 5",
+        ),
+        (
+            "name = 'blocked'\ndrawing = '''\n....\n..x.\n....\n'''",
+            "layer.blocked.drawing: expected `#` or `.`, found 'x' in line 2, column 3",
+        ),
+        (
+            "name = 'blocked'\ndrawing = '''\n####\n####\n####\n'''",
+            "layer.blocked: expected at least one cell that is free",
+        ),
+        (
+            "name = 'height'\nlegend = { a = 40000 }\ndrawing = ''",
+            "layer.height.legend: expected a whole number from -32768 to 32767, found 40000",
+        ),
+        (
+            "name = 'tag'\nlegend = { ab = 'mud' }\ndrawing = ''",
+            "layer.tag.legend: expected a single character, found \"ab\"",
+        ),
+        (
+            "name = 'tag'\ndrawing = ''",
+            "layer.tag.legend: expected 1 to 255 tags, found 0",
+        ),
+        (
+            "name = 'blocked'\nimage = 'data:image/png;base64,AAAA'",
+            "layer.blocked.image: the image: expected a PNG image: unexpected end of file",
+        ),
+    ] {
+        assert_eq!(
+            rejected(&with_layer(lines)),
+            format!("w.toml: {expected}"),
+            "{lines}"
+        );
+    }
+    let small = "[world]\nsize = [10000, 4]\n[[layer]]\nname = 'blocked'\ndrawing = ''";
+    let expected = "w.toml: layer.blocked.cell: expected cells so large that 8192 along an axis \
+                    cover the world, found 10000 times 4";
+    assert_eq!(rejected(small), expected);
+}
+
+/// A PNG image of these rows of samples.
+fn png_image(width: u32, color: png::ColorType, depth: png::BitDepth, bytes: &[u8]) -> Vec<u8> {
+    let mut image = vec![];
+    let mut encoder = png::Encoder::new(&mut image, width, 3);
+    encoder.set_color(color);
+    encoder.set_depth(depth);
+    if color == png::ColorType::Indexed {
+        encoder.set_palette(vec![255, 255, 255, 0, 0, 0, 200, 10, 10]);
+    }
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(bytes).unwrap();
+    writer.finish().unwrap();
+    image
+}
+
+#[test]
+fn layers_are_read_from_images_which_stored_worlds_carry() {
+    use png::{BitDepth, ColorType};
+    let folder = std::env::temp_dir().join(format!("myriad-layers-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let save = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
+    // One bit each: black is a wall.
+    let walls = png_image(4, ColorType::Grayscale, BitDepth::One, &[0x60, 0xf0, 0x30]);
+    save("walls.png", &walls);
+    let heights: Vec<u8> = (0..12u16)
+        .flat_map(|i| (32_760 + i).to_be_bytes())
+        .collect();
+    save(
+        "heights.png",
+        &png_image(4, ColorType::Grayscale, BitDepth::Sixteen, &heights),
+    );
+    let tags = png_image(
+        4,
+        ColorType::Indexed,
+        BitDepth::Two,
+        &[0b0001_1000, 0, 0b0100_0000],
+    );
+    save("tags.png", &tags);
+    let file = with_layer(
+        "name = 'blocked'\nimage = 'walls.png'\n[[layer]]\nname = 'height'\nimage = 'heights.png'\n\
+         [[layer]]\nname = 'tag'\nimage = \"tags.png\"\ntags = ['road', 'bog']",
+    );
+    let path = folder.join("w.toml");
+    std::fs::write(&path, &file).unwrap();
+    let config = world_file::load(&path).unwrap();
+    let layers = &config.schema.layers;
+    let walls = |y: i32| [0, 1, 2, 3].map(|x| layers.is_blocked([x << 12, y << 12, 0]));
+    assert_eq!(walls(2), [true, false, false, true]);
+    assert_eq!(walls(1), [false; 4]);
+    assert_eq!(walls(0), [true, true, false, false]);
+    // The images are gone, and a stored world is the same nevertheless.
+    std::fs::remove_dir_all(&folder).unwrap();
+    let stored = world_file::StoredWorld::of(&config)
+        .restore("a recording")
+        .unwrap();
+    assert_eq!(stored.schema.layers.words(), layers.words());
+    assert_eq!(stored, config);
+    assert!(world_file::load(&path).is_err());
+    // Wrong images are named with what was expected.
+    std::fs::create_dir_all(&folder).unwrap();
+    save(
+        "walls.png",
+        &png_image(5, ColorType::Grayscale, BitDepth::Eight, &[0; 15]),
+    );
+    save(
+        "heights.png",
+        &png_image(4, ColorType::Rgb, BitDepth::Eight, &[0; 36]),
+    );
+    save(
+        "tags.png",
+        &png_image(4, ColorType::Grayscale, BitDepth::Eight, &[3; 12]),
+    );
+    std::fs::write(&path, &file).unwrap();
+    let error = world_file::load(&path).unwrap_err().to_string();
+    for expected in [
+        "walls.png: expected 4 times 3 pixels, one for each cell, found 5 times 3",
+        "expected shades of gray, without transparency",
+        "expected numbers up to 2, of as many tags, found 3",
+    ] {
+        assert!(error.contains(expected), "{error}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }

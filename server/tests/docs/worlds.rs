@@ -159,6 +159,7 @@ fn error(table: &str, key: &str, value: i128) -> String {
         "[kind]" => format!("[[kind]]\nname = 'a'\nattributes = [{HP}]\n{key} = {value}"),
         "[every]" => format!("[[every]]\nkind = 'player'\ncommand = 'roam'\n{key} = {value}"),
         "[zone]" => format!("[[zone]]\nname = 'a'\ncenter = [1, 1]\n{key} = {value}"),
+        "[layer]" => format!("[[layer]]\nname = 'height'\n{key} = {value}"),
         "attribute" => format!("[[kind]]\nname = 'a'\nattributes = [{{ {key} = {value} }}]"),
         "spectators" => format!("[{table}]\nallowed = true\n{key} = {value}"),
         _ => format!("[{table}]\n{key} = {value}"),
@@ -172,6 +173,7 @@ fn page_of(table: &str) -> &'static str {
     match table {
         "spectators" => "server/worlds/interest.md",
         "[zone]" => "server/worlds/hooks.md",
+        "[layer]" => "server/worlds/layers.md",
         _ => "server/worlds/README.md",
     }
 }
@@ -195,7 +197,7 @@ fn range(cell: &str) -> Option<(i128, i128)> {
 }
 
 /// `[[kind]]` is a table of tables.
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 10] = [
     "logic",
     "world",
     "limits",
@@ -204,5 +206,6 @@ const TABLES: [&str; 9] = [
     "[kind]",
     "[every]",
     "[zone]",
+    "[layer]",
     "attribute",
 ];

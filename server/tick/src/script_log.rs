@@ -265,6 +265,10 @@ impl World for Before<'_> {
         self.mirror.kind_columns(slot) >> column & 1 == 1
     }
 
+    fn layer(&self, place: i32) -> i32 {
+        self.config.schema.layers.word(place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let buckets = self.buckets.get_or_init(|| {
             let mut spots = vec![];

@@ -7,6 +7,7 @@ use super::command::{CommandKind, CommandSchema};
 use super::fixed::Fixed;
 use super::hook::Zone;
 use super::id::EntityId;
+use super::layer::Layers;
 use super::notification::{NotificationKind, NotificationSchema};
 
 /// One kind of entity.
@@ -94,6 +95,9 @@ pub struct Schema {
     pub world_kind: Option<u16>,
     /// The constants of scripts that clients may know.
     pub constants: Vec<WorldConstant>,
+    /// What the cells of the world are. They don't travel with a schema.
+    #[serde(skip)]
+    pub layers: Layers,
 }
 
 /// A constant of the scripts, as `script.constant` in lower case.

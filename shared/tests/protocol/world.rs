@@ -104,6 +104,7 @@ pub fn flat() -> Schema {
             carrier: None,
         }],
         world_kind: None,
+        layers: Default::default(),
         constants: vec![WorldConstant {
             name: "strike.reach".to_owned(),
             ty: AttributeType::Fixed,
@@ -154,6 +155,7 @@ pub fn deep() -> Schema {
         }],
         world_kind: None,
         constants: vec![],
+        layers: Default::default(),
     }
 }
 

@@ -53,6 +53,10 @@ impl World for Foreground<'_> {
         }
     }
 
+    fn layer(&self, place: i32) -> i32 {
+        self.view.schema().layers.word(place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let mut found = vec![];
         for (&slot, entity) in self.view.entities() {

@@ -8,7 +8,7 @@ use super::sites::What;
 use super::statement::strip;
 use super::{Checked, Frame, Lower, Scope};
 use crate::functions::{BUILTINS, YIELDING};
-use crate::ir::{Binary, Inst, Operand, Unary};
+use crate::ir::{Binary, Inst, Operand, Point, Unary};
 use crate::parse::{foreign, name_of};
 use crate::types::{Type, Value};
 
@@ -260,8 +260,14 @@ impl<'a> Lower<'a> {
                     let raised = self.binary(Binary::Max, point.operands[axis], Operand::ZERO);
                     *operand = self.binary(Binary::Min, raised, last);
                 }
-                Ok(Value::new(Type::Point, operands))
+                Ok(Value::new(Type::Point, self.free_place(operands)))
             }
+            ("is_blocked", &[place]) => self.is_blocked(place),
+            ("height", &[place]) => self.height(place, call),
+            ("tag", &[place]) => self.tag(place, call),
+            ("sees", &[from, to]) => self.sees(from, to),
+            ("slide", &[from, step]) => self.slide(from, step),
+            ("first_hit", &[from, towards, reach]) => self.first_hit(from, towards, reach),
             ("tick", &[]) => Ok(Value::scalar(Type::Int, self.set(Inst::Tick))),
             ("has", &[attribute]) => self.has(attribute),
             ("after" | "spawn" | "despawn" | "tell", _) if self.unit.is_client => {
@@ -449,7 +455,7 @@ impl<'a> Lower<'a> {
     }
 
     /// A place, and whether its entity exists, if it is one's and may not.
-    fn place_that_exists(
+    pub(super) fn place_that_exists(
         &mut self,
         expression: &'a syn::Expr,
     ) -> Checked<([Operand; 3], Option<Operand>)> {
@@ -476,6 +482,10 @@ impl<'a> Lower<'a> {
     ) -> Checked<Value> {
         let (from, to) = (self.place_of(from)?, self.place_of(to)?);
         let most = self.expression_of(most, Type::Fixed)?.operand();
+        Ok(self.point_towards(from, to, most))
+    }
+
+    pub(super) fn point_towards(&mut self, from: Point, to: Point, most: Operand) -> Value {
         let distance = self.set(|reg| Inst::Distance(reg, from, to));
         let step = self.binary(Binary::Max, most, Operand::ZERO);
         let mut operands = [Operand::ZERO; 3];
@@ -493,7 +503,7 @@ impl<'a> Lower<'a> {
         self.emit(Inst::JumpIf(is_short, over));
         self.assign(point, Value::new(Type::Point, to));
         self.place(over);
-        Ok(point)
+        point
     }
 
     /// The number of entities within a radius, of one kind or of all.

@@ -106,6 +106,7 @@ impl<'a> Lower<'a> {
             let step = TestStep::Set {
                 slot: slot.into(),
                 column,
+                index: None,
                 words: vec![value],
             };
             self.test_step(span, step);

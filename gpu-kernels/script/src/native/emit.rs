@@ -285,6 +285,10 @@ impl Emit<'_, '_> {
                 let value = self.past(slot, axis, tick);
                 self.set(reg, value);
             }
+            Inst::Layer(reg, place) => {
+                let value = self.layer(place);
+                self.set(reg, value);
+            }
             Inst::Distance(reg, a, b) => {
                 let value = self.distance(a, b);
                 self.set(reg, value);

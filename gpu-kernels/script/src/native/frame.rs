@@ -23,6 +23,8 @@ pub struct View<'a> {
     pub(super) past_ticks: u32,
     past_slots: u32,
     pub(super) past_dimensions: usize,
+    layers: *const i32,
+    layer_words: u32,
     borrowed: PhantomData<&'a [i32]>,
 }
 
@@ -64,6 +66,8 @@ impl<'a> View<'a> {
             past_ticks: 0,
             past_slots: 0,
             past_dimensions: 0,
+            layers: NO_LAYERS.as_ptr(),
+            layer_words: 0,
             borrowed: PhantomData,
         }
     }
@@ -91,7 +95,28 @@ impl<'a> View<'a> {
             ..self
         }
     }
+
+    /// With the words of the world's layers.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than 2^31.
+    #[must_use]
+    pub fn with_layers(self, words: &'a [i32]) -> View<'a> {
+        if words.is_empty() {
+            return self;
+        }
+        assert!(words.len() <= 1 << 31);
+        View {
+            layers: words.as_ptr(),
+            layer_words: words.len() as u32,
+            ..self
+        }
+    }
 }
+
+/// Where there are none, a word can be loaded nevertheless.
+static NO_LAYERS: [i32; 1] = [0];
 
 /// The world as atomic commands see it and change it, one after another.
 #[derive(Debug)]
@@ -127,6 +152,16 @@ impl<'a> Rows<'a> {
         Rows(self.0.with_past(past, ticks, dimensions))
     }
 
+    /// As in [`View::with_layers`].
+    ///
+    /// # Panics
+    ///
+    /// Likewise.
+    #[must_use]
+    pub fn with_layers(self, words: &'a [i32]) -> Rows<'a> {
+        Rows(self.0.with_layers(words))
+    }
+
     pub(super) fn view(&self) -> &View<'a> {
         &self.0
     }
@@ -153,6 +188,9 @@ pub struct Frame {
     pub past_ticks: u32,
     /// Where this tick's positions are to be: its number modulo `past_ticks`.
     pub past_next: u32,
+    pub layers: *const i32,
+    /// 0 if there are none; a first word can be loaded nevertheless.
+    pub layer_words: u32,
     /// The slots of the keys of the atomic command that runs, or `NOBODY`.
     pub keys: [i32; KEYS_MAX],
     /// Not 0 if an index of the run was none that there is.
@@ -202,6 +240,8 @@ impl Frame {
             past_slots: view.past_slots,
             past_ticks: view.past_ticks,
             past_next: (view.tick.0 % u64::from(view.past_ticks.max(1))) as u32,
+            layers: view.layers,
+            layer_words: view.layer_words,
             keys: [NOBODY; KEYS_MAX],
             missed: 0,
         }

@@ -131,6 +131,18 @@ pub fn past(
     Value::Word(text.set("sub.s32", format_args!("{stored}, 1")))
 }
 
+/// A word of the world's layers; 0 where there is none.
+pub fn layer(text: &mut Text, layout: &Layout, place: Value) -> Value {
+    let words = layout.numbers.layer_words;
+    if words == 0 {
+        return Value::Const(0);
+    }
+    let place = text.in_register(place);
+    let is_there: Flag = text.set("setp.lt.u32", format_args!("{place}, {words}"));
+    let address = element_of(text, layout.world.layers, place, 4);
+    load_present(text, Presence::If(is_there), address, 0, 0)
+}
+
 /// Whether an entity is there, and its kind has a column.
 pub fn has(text: &mut Text, layout: &Layout, slot: Value, is: Presence, column: u16) -> Presence {
     let kinds = &layout.numbers.kind_columns;

@@ -260,6 +260,10 @@ impl Run<'_> {
                 let past = entities::past(self.text, layout, slot.into(), is, axis, tick.into());
                 self.put(to, past);
             }
+            Inst::Layer(to, place) => {
+                let value = entities::layer(self.text, layout, place.into());
+                self.put(to, value);
+            }
             Inst::Distance(to, a, b) => self.distance(to, a, b),
             Inst::IsWithin(to, a, b, radius) => {
                 entities::is_within(self.text, word(to), a, b, radius.into());

@@ -77,6 +77,8 @@ fields! {
         /// By place in the ring of the ticks that are kept, slot and axis: a coordinate plus 1,
         /// or 0.
         past,
+        /// The words of the world's layers.
+        layers,
         /// By kind, 64 bits each.
         kind_columns,
         /// One number of 64 bits.
@@ -187,6 +189,8 @@ pub struct Numbers {
     pub seed: u64,
     pub space: Space,
     pub capacity: u32,
+    /// Words of layers.
+    pub layer_words: u32,
     pub columns: u32,
     /// By kind: the columns that it has, as bits.
     pub kind_columns: Vec<u64>,

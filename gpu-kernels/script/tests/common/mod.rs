@@ -230,6 +230,10 @@ impl World for TestWorld {
         (own.min, own.max)
     }
 
+    fn layer(&self, place: i32) -> i32 {
+        self.schema.layers.word(place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let dimensions = self.schema.dimensions();
         for slot in 0..self.rows.len() as u32 {

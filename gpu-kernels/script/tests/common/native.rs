@@ -44,6 +44,7 @@ pub fn run(
         &arrays.generations,
         &arrays.kinds,
     );
+    let view = view.with_layers(world.schema.layers.words());
     let kind = command.schema.kind.id();
     let call = Call {
         actor: entity.slot,

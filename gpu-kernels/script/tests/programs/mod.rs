@@ -166,6 +166,13 @@ impl Program {
                 let (first, index) = self.columns();
                 Inst::ReadAt(number, self.any_slot(), first, index)
             }
+            11 if self.below(4) == 0 => {
+                let place = match self.below(2) {
+                    0 => Operand::Const(self.below(64) as i32),
+                    _ => self.operand(),
+                };
+                Inst::Layer(number, place)
+            }
             11 | 12 => Inst::Read(number, self.any_slot(), self.column()),
             13 => Inst::Distance(number, self.point(), self.point()),
             14 => Inst::IsWithin(number, self.point(), self.point(), self.operand()),

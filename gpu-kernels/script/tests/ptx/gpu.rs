@@ -42,6 +42,7 @@ device::device_struct! {
         after_records: Pointer<TestAfter> = RECORDS_MAX as u64, ones;
         rows: Pointer<i32> = n.capacity * n.columns;
         past: Pointer<i32> = n.past;
+        layers: Pointer<i32> = n.layers;
         states: Pointer<u32> = n.capacity;
         generations: Pointer<u32> = n.capacity;
         slot_kinds: Pointer<u32> = n.capacity;
@@ -110,6 +111,7 @@ pub struct Sizes {
     kinds: u64,
     directory: u64,
     past: u64,
+    layers: u64,
 }
 
 const COMMANDS: usize = 300;
@@ -196,6 +198,7 @@ impl Test<'_> {
             kinds: state.numbers.kind_columns.len() as u64,
             directory: directory.len() as u64,
             past: state.past.len() as u64,
+            layers: state.layers.len() as u64,
         };
         let mut plan = Plan::default();
         let groups = [
@@ -233,6 +236,7 @@ impl Test<'_> {
         let (state, world) = (self.state, &self.world);
         self.write(world.rows, &state.rows);
         self.write(world.past, &state.past);
+        self.write(world.layers, &state.layers);
         self.write(world.states, &state.states);
         self.write(world.generations, &state.generations);
         self.write(world.slot_kinds, &state.slot_kinds);

@@ -16,6 +16,7 @@ pub struct State {
     pub rows: Vec<i32>,
     /// By place in the ring, slot and axis.
     pub past: Vec<i32>,
+    pub layers: Vec<i32>,
     pub states: Vec<u32>,
     pub generations: Vec<u32>,
     pub slot_kinds: Vec<u32>,
@@ -56,6 +57,7 @@ impl State {
         let mut state = State {
             rows: vec![0; capacity * columns],
             past: vec![],
+            layers: vec![],
             states: (0..capacity).map(|_| u32::from(below(4) > 0)).collect(),
             generations: (0..capacity).map(|_| 1 + below(600) as u32).collect(),
             slot_kinds: vec![0; capacity],
@@ -81,6 +83,9 @@ impl State {
         state.index.sort_unstable();
         let kept = state.numbers.rewind_ticks as usize * capacity * dimensions;
         state.past = (0..kept).map(|_| below(1 << 13) as i32).collect();
+        state.layers = (0..state.numbers.layer_words)
+            .map(|_| below(1 << 32) as i32)
+            .collect();
         for sequence in 0..commands {
             let mut random_word = || match below(4) {
                 0 => below(1 << 32) as i32,
@@ -194,6 +199,11 @@ impl World for State {
         let place = (TICK.0 + u64::from(kept - back)) % u64::from(kept);
         let at = place as usize * self.numbers.capacity as usize + slot.index();
         self.past[at * self.numbers.space.dimensions + axis] - 1
+    }
+
+    fn layer(&self, place: i32) -> i32 {
+        let place = usize::try_from(place).unwrap_or(usize::MAX);
+        self.layers.get(place).copied().unwrap_or(0)
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

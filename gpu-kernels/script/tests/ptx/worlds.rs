@@ -77,6 +77,7 @@ pub fn numbers(number: u64) -> Numbers {
             budget: Budget::default(),
         },
         capacity: 1 << 20,
+        layer_words: [64, 0][(number / 2 % 2) as usize],
         columns: 7,
         // Positions are everywhere, the last column nowhere.
         kind_columns: (0..kinds).map(|kind| 0b111 | ((kind % 8) << 3)).collect(),

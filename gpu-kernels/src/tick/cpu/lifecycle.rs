@@ -7,6 +7,7 @@ use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, NotificationKind, Occasion, Slot, Tick};
 
 use super::motion::Motion;
+use super::walls::Walls;
 use super::{Merge, State};
 use crate::logic::Catalog;
 use crate::tick::counts::Counts;
@@ -30,7 +31,7 @@ pub fn run<'a>(
     catalog: &Catalog,
     commands: impl Iterator<Item = (u32, &'a Command, &'a [i32])>,
     merge: &mut Merge,
-    mut motion: Option<&mut Motion>,
+    (mut motion, mut walls): Places<'_>,
     actor: impl Fn(usize) -> EntityId,
     output: &mut TickOutput,
 ) {
@@ -42,12 +43,13 @@ pub fn run<'a>(
         } else if is_values(words[0]) && words.len() == COMMAND_WORDS_MAX {
             given.add(place, words);
         } else if let Some(newborn) = spawn(state, catalog, words, given.before(place), output) {
-            newborn.bear(state, catalog, merge, motion.as_deref_mut(), output);
+            let places = (motion.as_deref_mut(), walls.as_deref_mut());
+            newborn.bear(state, catalog, merge, places, output);
         }
     }
     if catalog.has_falls() {
         fall(workers, state, catalog, merge, actor, output);
-        respawn(state, catalog, merge, motion, output);
+        respawn(state, catalog, merge, (motion, walls), output);
     }
     output.deaths.sort_unstable_by_key(|entity| entity.slot);
     output.counts.deaths = output.deaths.len() as u64;
@@ -55,6 +57,9 @@ pub fn run<'a>(
     output.counts.timed = state.timed.len() as u64;
     output.counts.respawns = state.respawns() as u64;
 }
+
+/// What keeps where entities were before the tick.
+type Places<'a> = (Option<&'a mut Motion>, Option<&'a mut Walls>);
 
 /// Fills the slot of what the whole world shares.
 pub fn begin_shared(state: &mut State, catalog: &Catalog, entity: EntityId, kind: u16) {
@@ -157,7 +162,7 @@ fn respawn(
     state: &mut State,
     catalog: &Catalog,
     merge: &mut Merge,
-    mut motion: Option<&mut Motion>,
+    (mut motion, mut walls): Places<'_>,
     output: &mut TickOutput,
 ) {
     let (tick, slots) = (state.tick, &state.slots);
@@ -184,7 +189,8 @@ fn respawn(
             values: &place,
             given: &[],
         };
-        birth.bear(state, catalog, merge, motion.as_deref_mut(), output);
+        let places = (motion.as_deref_mut(), walls.as_deref_mut());
+        birth.bear(state, catalog, merge, places, output);
     }
 }
 
@@ -271,7 +277,7 @@ impl Newborn<'_> {
         state: &mut State,
         catalog: &Catalog,
         merge: &mut Merge,
-        motion: Option<&mut Motion>,
+        (motion, walls): Places<'_>,
         output: &mut TickOutput,
     ) {
         let &Newborn {
@@ -299,6 +305,8 @@ impl Newborn<'_> {
                 None => random.below(size as u32) as i32,
             };
         }
+        let place = state.layers.free_place([row[0], row[1], 0]);
+        row[..2].copy_from_slice(&place[..2]);
         let turn = match token {
             POPULATION_TOKEN => slot.0,
             client => client,
@@ -328,6 +336,9 @@ impl Newborn<'_> {
         merge.mark_birth(slot);
         if let Some(motion) = motion {
             motion.mark_birth(slot, state.row(slot));
+        }
+        if let Some(walls) = walls {
+            walls.mark_birth(slot, state.row(slot));
         }
         let counts = &mut output.counts;
         state.give_hooks(

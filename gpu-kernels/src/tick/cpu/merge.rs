@@ -31,6 +31,8 @@ pub struct Merge {
     stamp: u32,
     /// The number of living entities among this tick's `changed`.
     changed_entities: usize,
+    /// The slots of entities that several updates moved along an axis, ascending.
+    several: Vec<u32>,
 }
 
 /// Properties of the columns.
@@ -40,6 +42,8 @@ struct Columns {
     bounds: Vec<(i32, i32)>,
     /// By column: whether clients are sent its changes.
     visible: Vec<bool>,
+    /// How many of the first ones, where several updates in a tick are noted.
+    noted: u32,
 }
 
 /// Entities with neighbouring slots.
@@ -56,6 +60,8 @@ struct Ledger {
     values: Vec<i64>,
     /// A bit for each attribute that has a value. Between groups, none has one.
     is_used: Vec<u64>,
+    /// The slots of which a column that is noted has several updates.
+    several: Vec<u32>,
 }
 
 /// One thread's share: whole groups.
@@ -111,18 +117,25 @@ impl Merge {
                         a.audience != Audience::Hidden && !is_course
                     })
                     .collect(),
+                noted: 2 * u32::from(schema.layers.blocked().is_some()),
             },
             keys: vec![],
             values: vec![],
             changed: vec![0; schema.world.capacity as usize],
             stamp: 0,
             changed_entities: 0,
+            several: vec![],
         }
     }
 
     /// Whether an entity changed in this tick, or was born in it.
     pub fn has_changed(&self, slot: u32) -> bool {
         self.changed[slot as usize] == self.stamp
+    }
+
+    /// Whether several updates of this tick moved an entity along `x` or `y`, in worlds with walls.
+    pub fn moved_by_several(&self, slot: u32) -> bool {
+        self.several.binary_search(&slot).is_ok()
     }
 
     /// The number of living entities that changed in this tick, or were born in it.
@@ -214,6 +227,12 @@ impl Merge {
         workers.run(shares.collect(), |share| fold.run(share));
 
         self.changed_entities = results.iter().map(|r| r.visible).sum();
+        self.several.clear();
+        for ledger in &mut self.ledgers[..parts] {
+            self.several.append(&mut ledger.several);
+        }
+        self.several.sort_unstable();
+        self.several.dedup();
         for result in &results {
             for column in 0..state.columns {
                 let sum = &mut state.hash.parts[part::COLUMNS + column];
@@ -335,6 +354,7 @@ impl Ledger {
         Ledger {
             values: vec![0; keys],
             is_used: vec![0; keys.div_ceil(64)],
+            several: vec![],
         }
     }
 }
@@ -377,7 +397,7 @@ impl Fold<'_> {
     /// Adds the updates of one group, in their order.
     fn add(&self, updates: &[Pair], first_key: usize, rows: &[i32], ledger: &mut Ledger) {
         for &(key, value) in updates {
-            let (_, column) = self.width.divide_with_rest(key);
+            let (slot, column) = self.width.divide_with_rest(key);
             let place = key as usize - first_key;
             let (used, bit) = (&mut ledger.is_used[place / 64], 1 << (place % 64));
             let rule = self.columns.rules[column as usize];
@@ -385,6 +405,9 @@ impl Fold<'_> {
             let sum = &mut ledger.values[place];
             if *used & bit != 0 {
                 *sum = fold(rule, *sum, value);
+                if column < self.columns.noted {
+                    ledger.several.push(slot);
+                }
             } else {
                 *used |= bit;
                 let before = i64::from(rows[place]);

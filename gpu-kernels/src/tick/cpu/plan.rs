@@ -41,6 +41,12 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ),
         ("state rows", slots * columns * 4),
         ("slots", slots * 12),
+        // And where each entity was before the tick, where there are walls.
+        (
+            "layers",
+            config.schema.layers.words().len() as u64 * 4
+                + slots * 8 * u64::from(config.schema.layers.blocked().is_some()),
+        ),
         // A track and the position before the tick; the slots and velocities of three lists.
         ("tracks and courses", slots * tracked * (28 + 12 + 3 * 16)),
         (

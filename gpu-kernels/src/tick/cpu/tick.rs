@@ -61,6 +61,14 @@ impl CpuBackend {
         self.updates.note_atomic(self.atomic.left());
         out.refused.extend(frame.beyond(&self.config));
         out.refused.sort_unstable();
+        if let Some(walls) = &mut self.walls {
+            walls.hold(
+                &self.workers,
+                &mut self.state,
+                &self.merge,
+                &mut out.changes,
+            );
+        }
         self.updates.write_causes(
             &self.workers,
             rules.catalog,
@@ -86,7 +94,7 @@ impl CpuBackend {
             &self.catalog,
             self.updates.lives(commands),
             &mut self.merge,
-            self.motion.as_mut(),
+            (self.motion.as_mut(), self.walls.as_mut()),
             |key| self.updates.actor_of(&self.catalog, commands, key),
             out,
         );

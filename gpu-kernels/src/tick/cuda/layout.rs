@@ -105,6 +105,12 @@ device::device_struct! {
         shared_kind: u32;
         /// 0 in worlds without zones, 2 where hooks watch their borders, else 1.
         zoned: u32;
+        /// Of the cells of walls: the edge and a row of the list, as powers of two, how many there
+        /// are along `x` and `y`, and where entities go if none near is free. 0 without walls.
+        wall_edge_bits: u32;
+        wall_row_bits: u32;
+        wall_cells: [i32; 2];
+        wall_refuge: [i32; 2];
 
         /// Tables: by kind and column.
         bounds: ConstPointer<Int2> = s.kinds * s.columns;
@@ -118,6 +124,8 @@ device::device_struct! {
         /// By column: 1 where clients are told of its changes.
         visible_columns: ConstPointer<u32> = s.columns;
         rule_table: ConstPointer<Rule> = s.rules;
+        /// The words of layers: first the bits of walls.
+        layers: ConstPointer<i32> = s.layer_words;
         /// By kind.
         falls: ConstPointer<Fall> = s.kinds;
         /// By kind: where its entities are born again.
@@ -187,6 +195,10 @@ device::device_struct! {
         changed: Pointer<u32> = s.capacity, zeroed;
         /// By axis, then slot: where its entity was before the tick.
         last_positions: Pointer<i32> = 3 * s.capacity * s.motion, zeroed;
+        /// By axis, then slot: where its entity was before the tick, in worlds with walls.
+        wall_places: Pointer<i32> = 2 * s.capacity * s.walled, zeroed;
+        /// By slot: the stamp of the last tick in which several updates moved it along an axis.
+        several: Pointer<u32> = s.capacity * s.walled, zeroed;
         /// By slot: whether its entity is told a new course.
         told: Pointer<u32> = s.capacity * s.motion;
         /// The frame's commands, and those due; behind them atomic ones that waited.

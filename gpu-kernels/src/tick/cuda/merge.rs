@@ -19,6 +19,7 @@ device::kernels! {
         intervals: "merge_intervals",
         fold: "merge_fold",
         apply: "merge_apply",
+        hold: "merge_hold",
         count: "merge_count",
         store: "merge_store",
         picks_count: "notifications_picks_count",
@@ -55,6 +56,9 @@ impl MergeKernels {
         if let Some((atomic, runners)) = atomic {
             atomic.run(run, runners, updates)?;
             updates += run.sizes.left();
+        }
+        if run.sizes.walled > 0 {
+            run.items(self.hold, updates)?;
         }
         run.items(self.count, updates)?;
         // At least one thread, to write the final offset.

@@ -63,6 +63,9 @@ pub struct Sizes {
     pub choices: u64,
     /// 1 where movement is sent as courses, else 0.
     pub motion: u64,
+    /// 1 where there are walls, else 0.
+    pub walled: u64,
+    pub layer_words: u64,
     pub births: u64,
     /// Rows of buckets that an observer can touch.
     pub rows: u64,
@@ -174,6 +177,8 @@ impl Sizes {
             rule_words: rule_words(config),
             choices: config.choices().count() as u64,
             motion: u64::from(config.motion.is_some()),
+            walled: u64::from(config.schema.layers.blocked().is_some()),
+            layer_words: config.schema.layers.words().len() as u64,
             births: commands + capacity * u64::from(config.has_falls()),
             rows: rows(config),
             buckets,

@@ -87,6 +87,17 @@ impl Part {
         device.write(w.known_counts, &counts)?;
         device.write(w.known, &known)?;
         device.write(w.behind, &behind)?;
+        if self.sizes.walled > 0 {
+            let columns = self.sizes.columns as usize;
+            let along = |axis: usize| {
+                snapshot
+                    .rows
+                    .chunks_exact(columns)
+                    .map(move |row| row[axis])
+            };
+            let places: Vec<i32> = along(0).chain(along(1)).collect();
+            device.write(w.wall_places, &places)?;
+        }
         motion::put(self, snapshot)?;
         timed::put(self, snapshot)?;
         deferred::put(self, &snapshot.deferred)?;

@@ -241,6 +241,12 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
             *to = i32::from(column);
         }
     }
+    if let Some(walls) = schema.layers.blocked() {
+        world.wall_edge_bits = walls.grid.edge_bits;
+        world.wall_row_bits = walls.grid.row.ilog2();
+        world.wall_cells = walls.grid.cells;
+        world.wall_refuge = walls.refuge;
+    }
     set_logic(&mut world, config);
     world
 }
@@ -318,6 +324,7 @@ pub fn prepare(
     device.write(world.merge_rules.writable(), &merge)?;
     device.write(world.visible_columns.writable(), &visible)?;
     device.write(world.rule_table.writable(), &rules)?;
+    device.write(world.layers.writable(), schema.layers.words())?;
     device.write(world.falls.writable(), &falls(config))?;
     device.write(world.spawn_areas.writable(), &spawn_areas(config))?;
     device.write(world.hooks.writable(), &hooks(config))?;

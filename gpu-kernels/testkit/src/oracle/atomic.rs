@@ -235,6 +235,10 @@ impl World for Turn<'_> {
         World::past(self.oracle, slot, axis, tick)
     }
 
+    fn layer(&self, place: i32) -> i32 {
+        World::layer(self.oracle, place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         World::near(self.oracle, center, radius, slots);
     }

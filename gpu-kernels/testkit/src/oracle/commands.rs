@@ -299,18 +299,24 @@ impl Oracle {
 
     fn step(&self, command: &Command) -> Emitted {
         let speed = self.rules.move_speed_max.raw();
-        let mut emitted = vec![];
+        let mut step = [0; 3];
         for (axis, &offset) in command.words.iter().enumerate() {
-            let step = if offset > speed {
+            step[axis] = if offset > speed {
                 speed
             } else if offset < -speed {
                 -speed
             } else {
                 offset
             };
-            emitted.push((command.entity.slot.0, axis, step));
         }
-        emitted
+        self.moved(command.entity.slot.0, step)
+    }
+
+    /// The updates of an entity that takes a step, as far as walls leave it.
+    fn moved(&self, slot: u32, step: [i32; 3]) -> Emitted {
+        let step = self.slide(self.position(slot), step);
+        let axes = self.config.schema.world.size.len();
+        (0..axes).map(|axis| (slot, axis, step[axis])).collect()
     }
 
     fn roam(&self, command: &Command) -> Emitted {
@@ -322,9 +328,11 @@ impl Oracle {
             ..
         } = *command;
         let mut random = Random::new(self.config.seed, self.tick, entity, kind, sequence);
-        (0..self.config.schema.world.size.len())
-            .map(|axis| (command.entity.slot.0, axis, random.within(-step, step)))
-            .collect()
+        let mut offset = [0; 3];
+        for axis in &mut offset[..self.config.schema.world.size.len()] {
+            *axis = random.within(-step, step);
+        }
+        self.moved(entity.slot.0, offset)
     }
 
     fn strike(&self, command: &Command) -> Emitted {
@@ -403,7 +411,8 @@ impl Oracle {
             let word = words.get(axis).copied().unwrap_or(0);
             *place = word.min(self.size(axis) - 1).max(0);
         }
-        point
+        // `inside` leaves walls.
+        self.free_place(point)
     }
 
     fn pick(&self, command: &Command) -> Emitted {

@@ -116,6 +116,10 @@ impl World for Oracle {
         self.coordinate(slot.index(), axis, tick)
     }
 
+    fn layer(&self, place: i32) -> i32 {
+        self.config.schema.layers.word(place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let edge = self.config.schema.world.aoi.raw();
         let mut found = vec![];

@@ -99,7 +99,11 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
         dice.below(1 << 30),
         regions.limits,
     );
-    (text, interest)
+    let walls = match dice.once_in(3) {
+        true => walls(dice, &size),
+        false => String::new(),
+    };
+    (text + &walls, interest)
 }
 
 /// The lines of `[world]` about movement. Where rules move entities, their steps often are as
@@ -362,6 +366,26 @@ fn every(dice: &mut Dice, axes: usize, kinds: &[Kind]) -> String {
             )
         })
         .collect()
+}
+
+/// A layer of walls, but for worlds that would need many cells.
+fn walls(dice: &mut Dice, size: &[f64]) -> String {
+    let cell: f64 = dice.pick(&[0.0625, 0.5, 1.0, 2.0, 8.0, 64.0]);
+    let [width, height] = [0, 1].map(|axis| (size[axis] / cell).ceil());
+    if width * height > 20_000.0 || width.max(height) > 8192.0 {
+        return String::new();
+    }
+    let [width, height] = [width, height].map(|cells| cells as usize);
+    let part = dice.pick(&[5, 20, 60]);
+    let mut drawing = String::new();
+    for y in 0..height {
+        for x in 0..width {
+            let is_wall = x + y > 0 && dice.below(100) < part;
+            drawing.push(if is_wall { '#' } else { '.' });
+        }
+        drawing.push('\n');
+    }
+    format!("[[layer]]\nname = \"blocked\"\ncell = {cell:?}\ndrawing = \"\"\"\n{drawing}\"\"\"\n")
 }
 
 /// What the whole world shares.

@@ -85,12 +85,19 @@ fn loops(code: &Code) -> bool {
     back.any(|to| !matches!(code.insts[to as usize], Inst::NearNext(..)))
 }
 
+/// Whether it looks at cells of layers.
+fn reads_layers(code: &Code) -> bool {
+    let reads = |inst: &Inst| matches!(inst, Inst::Layer(..));
+    code.insts.iter().any(reads)
+}
+
 fn traits(command: &Command) -> String {
     let code = &command.code;
     let all = [
         (loops(code), "loops"),
         (code.loops > 0, "visits"),
         (code.draws(), "draws"),
+        (reads_layers(code), "cells"),
         (code.afters().next().is_some(), "defers"),
         (code.notifications().next().is_some(), "tells"),
         (command.atomic.is_some(), "atomic"),

@@ -110,6 +110,10 @@ impl World for Still {
         self.config.schema.bounds(self.kind(slot).into())[column]
     }
 
+    fn layer(&self, place: i32) -> i32 {
+        self.config.schema.layers.word(place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.world().near(center, radius, slots);
     }

@@ -316,6 +316,10 @@ impl World for Bench<'_> {
         self.with(|world| world.past(slot, axis, tick))
     }
 
+    fn layer(&self, place: i32) -> i32 {
+        self.config.schema.layers.word(place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.with(|world| world.near(center, radius, slots));
     }

@@ -267,6 +267,23 @@ impl Emit<'_, '_> {
         })
     }
 
+    /// A word of the layers. What is loaded in place of one that isn't there is not used.
+    pub(super) fn layer(&mut self, place: Operand) -> Value {
+        let place = self.get(place);
+        let words = self.of_frame(I32, offset_of!(Frame, layer_words));
+        let is_there = self.b.ins().icmp(IntCC::UnsignedLessThan, place, words);
+        let zero = self.get(Operand::ZERO);
+        let safe = self.b.ins().select(is_there, place, zero);
+        let safe = self.b.ins().uextend(I64, safe);
+        let offset = self.b.ins().ishl_imm_u(safe, 2);
+        let layers = self.of_frame(I64, offset_of!(Frame, layers));
+        let address = self.b.ins().iadd(layers, offset);
+        // There is always a first word, so this can move anywhere.
+        let flags = self.frozen().with_can_move();
+        let word = self.b.ins().load(I32, flags, address, 0);
+        self.b.ins().select(is_there, word, zero)
+    }
+
     pub(super) fn update(
         &mut self,
         slot: Operand,

@@ -4,6 +4,7 @@ use script::arith::Random;
 use script::atomic::KEYS_MAX;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
 use script::native::{Rows, Thread};
+use shared::world::layer::Layers;
 use shared::{EntityId, Slot, Tick};
 
 use super::log::Log;
@@ -42,6 +43,7 @@ struct Turn<'a> {
     rows: &'a mut [i32],
     slots: &'a Slots,
     past: &'a Past,
+    layers: &'a Layers,
     keys: [i32; KEYS_MAX],
 }
 
@@ -53,9 +55,10 @@ impl<'a> Turns<'a> {
             slots,
             rows,
             past,
+            layers,
             ..
         } = state;
-        let (slots, past) = (&*slots, &*past);
+        let (slots, past, layers) = (&*slots, &*past, &*layers);
         let Some(native) = rules.scripts.native() else {
             return Turns::Interpreted(Box::new(Interpreted {
                 interpreter: Interpreter::default(),
@@ -68,6 +71,7 @@ impl<'a> Turns<'a> {
                     rows,
                     slots,
                     past,
+                    layers,
                     keys: [script::ir::NOBODY; KEYS_MAX],
                 },
                 emitted,
@@ -83,7 +87,8 @@ impl<'a> Turns<'a> {
             slots.generations(),
             slots.kinds(),
         );
-        Turns::Native(Thread::of_rows(native, past.seen_in(rows), emitted))
+        let rows = past.seen_in(rows).with_layers(layers.words());
+        Turns::Native(Thread::of_rows(native, rows, emitted))
     }
 
     /// Runs a command, and logs its writes. False if it does nothing at all.
@@ -225,6 +230,10 @@ impl World for Turn<'_> {
 
     fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {
         self.past.coordinate(self.tick, slot, axis, tick)
+    }
+
+    fn layer(&self, place: i32) -> i32 {
+        self.layers.word(place)
     }
 
     // An atomic command does not look around.

@@ -62,6 +62,10 @@ impl World for Frozen<'_> {
             .coordinate(self.state.tick, slot, axis, tick)
     }
 
+    fn layer(&self, place: i32) -> i32 {
+        self.state.layers.word(place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.index.near(center, radius, slots);
     }
@@ -115,7 +119,7 @@ impl<'a> Runner<'a> {
             state.slots.generations(),
             state.slots.kinds(),
         );
-        let view = state.past.seen_by(view);
+        let view = state.past.seen_by(view).with_layers(state.layers.words());
         Runner::Native(Thread::new(native, &view, emitted))
     }
 

@@ -8,6 +8,7 @@ use shared::world::attribute::MergeRule;
 use shared::world::command::COMMANDS_MAX;
 use shared::world::course::VELOCITY_MAX;
 use shared::world::given::{COLUMN_BITS, GIVEN_COMMANDS_MAX};
+use shared::world::layer::SEARCH_CELLS;
 use shared::world::spawn::SPAWN_TRIES;
 use shared::{CommandKind, NotificationKind, Refusal};
 
@@ -51,6 +52,7 @@ pub fn header() -> String {
         .constant("SPAWN_TRIES", SPAWN_TRIES)
         .constant("GIVEN_COMMANDS_MAX", GIVEN_COMMANDS_MAX as u32)
         .constant("COLUMN_BITS", COLUMN_BITS)
+        .constant("WALL_SEARCH_CELLS", SEARCH_CELLS as u32)
         .constant("ATOMIC_KEYS", KEYS_MAX as u32)
         .constant("ATOMIC_EFFECTS", EFFECTS_MAX as u32)
         .constant("ATOMIC_THREADS_MIN", ATOMIC_THREADS_MIN);

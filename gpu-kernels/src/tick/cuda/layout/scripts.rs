@@ -35,6 +35,7 @@ pub fn script_layout(config: &WorldConfig, sizes: &Sizes) -> Layout {
                 budget: config.logic.budget,
             },
             capacity: sizes.capacity as u32,
+            layer_words: sizes.layer_words as u32,
             columns: sizes.columns as u32,
             kind_columns: config.schema.kind_columns(),
             rewind_ticks: limits.rewind_ticks,

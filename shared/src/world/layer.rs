@@ -1,0 +1,315 @@
+//! Layers: what the cells of a grid over `x` and `y` are. They don't change while a world runs.
+//!
+//! All of them are one list of words, which backends keep as it is: first the bits of `blocked`,
+//! then the heights, the tags, and the symbols of the tags.
+
+use std::sync::Arc;
+
+use super::mix::mix;
+
+/// The layers of a world; none by default, which costs nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Layers {
+    words: Arc<[i32]>,
+    hash: u64,
+    size: [i32; 2],
+    blocked: Option<Blocked>,
+    height: Option<Grid>,
+    tag: Option<Tags>,
+}
+
+/// Where the words of a grid are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// The binary logarithm of the edge of a cell, in raw units.
+    pub edge_bits: u32,
+    /// Cells along `x` and `y`.
+    pub cells: [i32; 2],
+    /// How many cells a row has in the list: at least those of the grid.
+    pub row: i32,
+    /// The place of the first word.
+    pub first: i32,
+}
+
+/// Walls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocked {
+    /// Its rows have a power of two of cells.
+    pub grid: Grid,
+    /// A cell that is free: where nothing near is, entities go there.
+    pub refuge: [i32; 2],
+}
+
+/// The tags of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tags {
+    pub grid: Grid,
+    /// Where the symbols of tags begin in the list: that of 0 is -1, which is none.
+    pub symbols: i32,
+}
+
+/// The cells of one layer, row by row, from the lowest `y` on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plane<T> {
+    /// The binary logarithm of the edge of a cell, in raw units.
+    pub edge_bits: u32,
+    pub cells: Vec<T>,
+}
+
+/// What layers are made of. Each plane covers the world.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Planes {
+    /// At least one cell is free.
+    pub blocked: Option<Plane<bool>>,
+    pub height: Option<Plane<i16>>,
+    /// 0 is no tag; others are places in `tag_symbols`, from 1.
+    pub tag: Option<Plane<u8>>,
+    pub tag_symbols: Vec<i32>,
+}
+
+/// The most cells along an axis.
+pub const CELLS_MAX: i32 = 8192;
+/// How many cells around a wall are searched for a free one: all up to 24 cells away.
+pub const SEARCH_CELLS: i32 = 49 * 49;
+
+/// How many cells along an axis cover a world.
+pub fn cells_of(size: i32, edge_bits: u32) -> i32 {
+    ((size - 1) >> edge_bits) + 1
+}
+
+impl Layers {
+    /// The layers of a world of this size, in raw units.
+    pub fn new(size: [i32; 3], planes: &Planes) -> Layers {
+        let size = [size[0], size[1]];
+        let mut words: Vec<i32> = vec![];
+        let mut grid_of = |edge_bits: u32, row: i32, bits: u32, cell: &dyn Fn(usize) -> i32| {
+            let cells = size.map(|size| cells_of(size, edge_bits));
+            let (first, in_word) = (words.len(), 32 / bits);
+            let row = match row {
+                0 => cells[0],
+                row => row,
+            };
+            let all = row as usize * cells[1] as usize;
+            words.resize(first + all.div_ceil(in_word as usize), 0);
+            for y in 0..cells[1] as usize {
+                for x in 0..cells[0] as usize {
+                    let place = y * row as usize + x;
+                    let value = cell(y * cells[0] as usize + x);
+                    let shift = place as u32 % in_word * bits;
+                    words[first + place / in_word as usize] |= value << shift;
+                }
+            }
+            Grid {
+                edge_bits,
+                cells,
+                row,
+                first: first as i32,
+            }
+        };
+        let blocked = planes.blocked.as_ref().map(|plane| {
+            let width = cells_of(size[0], plane.edge_bits);
+            let row = (width as u32).next_power_of_two().max(32) as i32;
+            let cell = |at: usize| i32::from(plane.cells[at]);
+            let grid = grid_of(plane.edge_bits, row, 1, &cell);
+            let refuge = refuge(&grid, &plane.cells);
+            Blocked { grid, refuge }
+        });
+        let height = planes.height.as_ref().map(|plane| {
+            let cell = |at: usize| i32::from(plane.cells[at]) & 0xffff;
+            grid_of(plane.edge_bits, 0, 16, &cell)
+        });
+        let tag = planes.tag.as_ref().map(|plane| {
+            let cell = |at: usize| i32::from(plane.cells[at]);
+            grid_of(plane.edge_bits, 0, 8, &cell)
+        });
+        let tag = tag.map(|grid| {
+            let symbols = words.len() as i32;
+            words.push(-1);
+            words.extend_from_slice(&planes.tag_symbols);
+            Tags { grid, symbols }
+        });
+        let mut layers = Layers {
+            words: words.into(),
+            hash: 0,
+            size,
+            blocked,
+            height,
+            tag,
+        };
+        layers.hash = layers.hashed();
+        layers
+    }
+
+    fn hashed(&self) -> u64 {
+        if self.is_empty() {
+            return 0;
+        }
+        let mut hash = mix(self.size[0] as u64, self.size[1] as u64);
+        let grids = [self.blocked.map(|b| b.grid), self.height];
+        for grid in grids.into_iter().chain([self.tag.map(|tag| tag.grid)]) {
+            let edge = grid.map_or(u64::MAX, |grid| u64::from(grid.edge_bits));
+            let first = grid.map_or(0, |grid| grid.first as u64);
+            hash = mix(mix(hash, edge), first);
+        }
+        for pair in self.words.chunks(2) {
+            let word = |at: usize| u64::from(pair.get(at).map_or(0, |&word| word as u32));
+            hash = mix(hash, word(0) << 32 | word(1));
+        }
+        hash
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Layers of one hash are the same; 0: there are none.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// All words, which instructions read by their places.
+    pub fn words(&self) -> &[i32] {
+        &self.words
+    }
+
+    /// A word; 0 where there is none.
+    #[inline]
+    pub fn word(&self, place: i32) -> i32 {
+        let place = usize::try_from(place).ok();
+        place
+            .and_then(|place| self.words.get(place))
+            .map_or(0, |&word| word)
+    }
+
+    pub fn blocked(&self) -> Option<&Blocked> {
+        self.blocked.as_ref()
+    }
+
+    pub fn height(&self) -> Option<&Grid> {
+        self.height.as_ref()
+    }
+
+    pub fn tag(&self) -> Option<&Tags> {
+        self.tag.as_ref()
+    }
+
+    fn nearest(&self, place: [i32; 3]) -> [i32; 2] {
+        [0, 1].map(|axis| place[axis].max(0).min(self.size[axis] - 1))
+    }
+
+    /// Whether a place is in a wall. Places outside of the world count as the nearest inside, for
+    /// this and the others.
+    pub fn is_blocked(&self, place: [i32; 3]) -> bool {
+        let Some(walls) = &self.blocked else {
+            return false;
+        };
+        let [x, y] = self.nearest(place);
+        self.is_wall(walls, x >> walls.grid.edge_bits, y >> walls.grid.edge_bits)
+    }
+
+    /// Of a cell of the grid.
+    fn is_wall(&self, walls: &Blocked, x: i32, y: i32) -> bool {
+        let place = y * walls.grid.row + x;
+        self.word(place >> 5) >> (place & 31) & 1 == 1
+    }
+
+    /// The part of a step from a place that walls leave: as far as it goes, along walls. It is done
+    /// in parts of at most a cell, along `x` and then along `y`, so it never ends in a wall, nor
+    /// behind one. From within a wall it leads out, and to no other cell of it.
+    pub fn slide(&self, from: [i32; 3], step: [i32; 3]) -> [i32; 3] {
+        let Some(walls) = &self.blocked else {
+            return step;
+        };
+        let start = self.nearest(from);
+        let goal = |axis: usize| {
+            let size = self.size[axis];
+            let end = start[axis] + step[axis].max(-size).min(size);
+            end.max(0).min(size - 1)
+        };
+        let way = [goal(0) - start[0], goal(1) - start[1]];
+        let bits = walls.grid.edge_bits;
+        let parts = ((way[0].abs().max(way[1].abs()) - 1) >> bits) + 1;
+        let (mut at, mut owed) = (start, [0; 2]);
+        for _ in 0..parts {
+            for axis in 0..2 {
+                owed[axis] += (way[axis] % parts).abs();
+                let mut part = way[axis] / parts;
+                if owed[axis] >= parts {
+                    owed[axis] -= parts;
+                    part += way[axis].signum();
+                }
+                let mut next = at;
+                next[axis] += part;
+                if self.is_wall(walls, next[0] >> bits, next[1] >> bits) {
+                    let edge = 1 << bits;
+                    next[axis] = next[axis].max(at[axis] & -edge).min(at[axis] | (edge - 1));
+                }
+                at = next;
+            }
+        }
+        let moved = |axis: usize| at[axis].wrapping_sub(from[axis]);
+        [moved(0), moved(1), step[2]]
+    }
+
+    /// Where an entity goes that is put at a place: there, or to the nearest place of a free cell.
+    /// Cells around it are searched in a spiral.
+    pub fn free_place(&self, place: [i32; 3]) -> [i32; 3] {
+        let Some(walls) = &self.blocked else {
+            return place;
+        };
+        let inside = self.nearest(place);
+        let bits = walls.grid.edge_bits;
+        let [mut x, mut y] = inside.map(|axis| axis >> bits);
+        if !self.is_wall(walls, x, y) {
+            return place;
+        }
+        let (mut along, mut across) = (1, 0);
+        let (mut leg, mut left, mut turns) = (1, 1, 0);
+        let cells = walls.grid.cells;
+        let mut found = walls.refuge;
+        for _ in 1..SEARCH_CELLS {
+            (x, y) = (x + along, y + across);
+            left -= 1;
+            if left == 0 {
+                (along, across) = (-across, along);
+                turns ^= 1;
+                leg += 1 - turns;
+                left = leg;
+            }
+            let is_inside = (0..cells[0]).contains(&x) && (0..cells[1]).contains(&y);
+            if is_inside && !self.is_wall(walls, x, y) {
+                found = [x, y];
+                break;
+            }
+        }
+        let along = |axis: usize| {
+            let low = found[axis] << bits;
+            let high = (low + (1 << bits) - 1).min(self.size[axis] - 1);
+            inside[axis].max(low).min(high)
+        };
+        [along(0), along(1), place[2]]
+    }
+}
+
+/// Layers are compared by their hash.
+impl PartialEq for Layers {
+    fn eq(&self, other: &Layers) -> bool {
+        self.hash == other.hash
+    }
+}
+
+impl Eq for Layers {}
+
+/// The free cell that is nearest to the middle; the middle, if none is free.
+fn refuge(grid: &Grid, is_blocked: &[bool]) -> [i32; 2] {
+    let [width, height] = grid.cells;
+    let away = |at: usize| {
+        let (x, y) = (at as i32 % width, at as i32 / width);
+        ((2 * x - width).abs().max((2 * y - height).abs()), at)
+    };
+    let free = (0..is_blocked.len()).filter(|&at| !is_blocked[at]);
+    match free.min_by_key(|&at| away(at)) {
+        Some(at) => [at as i32 % width, at as i32 / width],
+        None => [width / 2, height / 2],
+    }
+}
