@@ -23,6 +23,8 @@ constexpr u32 ON_FALL = 2;
 constexpr u32 ON_BORDER = 3;
 constexpr u32 BEGINS = 65536;
 constexpr u32 SPAWN_TRIES = 64;
+constexpr u32 GIVEN_COMMANDS_MAX = 2;
+constexpr u32 COLUMN_BITS = 7;
 constexpr u32 ATOMIC_KEYS = 8;
 constexpr u32 ATOMIC_EFFECTS = 8;
 constexpr u32 ATOMIC_THREADS_MIN = 20000;
@@ -55,6 +57,7 @@ enum Verdict : u32 {
     IDLE = 261,
     REFUSED = 262,
     MOVED = 263,
+    VALUES = 264,
 };
 enum Refusal : u32 {
     REFUSED_IDLE = 0,
@@ -251,7 +254,8 @@ static_assert(sizeof(Birth) == 16, "as in Rust");
 static_assert(offsetof(Birth, token) == 0 && offsetof(Birth, kind) == 4 && offsetof(Birth, slot) == 8, "as in Rust");
 static_assert(offsetof(Birth, generation) == 12, "as in Rust");
 
-// A command that had no effect; `reason` is the number of a refusal.
+// A command that had no effect; `reason` is the number of a refusal, and from bit 8 on that
+// of a reason of the world, plus 1.
 struct alignas(4) Refused {
     u32 slot;
     u32 generation;
@@ -635,6 +639,8 @@ struct alignas(8) World {
     u8 rest_places[256];
     // A bit for each number of a command that is atomic.
     u64 atomic_kinds[4];
+    // Likewise of one that can say why it has no effect.
+    u64 reasoned_kinds[4];
     // The most atomic commands of a tick, and the most that wait for the next one.
     u32 atomic_max;
     u32 deferred_max;
@@ -733,6 +739,9 @@ struct alignas(8) World {
     Command *commands;
     // By command: its kind, or a `Verdict`.
     u32 *verdicts;
+    // By command that can say why it has no effect, those that waited too: the number of the
+    // reason, plus 1, or 0.
+    u32 *reasons;
     // By command: its place among those of its kind.
     u32 *group_places;
     // By number of a command: where its commands begin in `group_order`; at last, where
@@ -829,7 +838,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 1976, "as in Rust");
+static_assert(sizeof(World) == 2016, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -844,47 +853,48 @@ static_assert(offsetof(World, directory_len) == 192 && offsetof(World, directory
 static_assert(offsetof(World, tolerance) == 204 && offsetof(World, velocity) == 208 && offsetof(World, resting) == 224, "as in Rust");
 static_assert(offsetof(World, crowds) == 228 && offsetof(World, cell_bits) == 232 && offsetof(World, cell_edge) == 236, "as in Rust");
 static_assert(offsetof(World, forms) == 240 && offsetof(World, per_tick) == 496 && offsetof(World, rest_places) == 752, "as in Rust");
-static_assert(offsetof(World, atomic_kinds) == 1008 && offsetof(World, atomic_max) == 1040 && offsetof(World, deferred_max) == 1044, "as in Rust");
-static_assert(offsetof(World, deferred_base) == 1048 && offsetof(World, hook_first) == 1052 && offsetof(World, hook_count) == 1056, "as in Rust");
-static_assert(offsetof(World, shared_slot) == 1060 && offsetof(World, shared_kind) == 1064 && offsetof(World, zoned) == 1068, "as in Rust");
-static_assert(offsetof(World, bounds) == 1072 && offsetof(World, initials) == 1080 && offsetof(World, choices) == 1088, "as in Rust");
-static_assert(offsetof(World, kind_columns) == 1096 && offsetof(World, merge_rules) == 1104 && offsetof(World, visible_columns) == 1112, "as in Rust");
-static_assert(offsetof(World, rule_table) == 1120 && offsetof(World, falls) == 1128 && offsetof(World, spawn_areas) == 1136, "as in Rust");
-static_assert(offsetof(World, hooks) == 1144 && offsetof(World, rests) == 1152 && offsetof(World, rows) == 1160, "as in Rust");
-static_assert(offsetof(World, states) == 1168 && offsetof(World, generations) == 1176 && offsetof(World, slot_kinds) == 1184, "as in Rust");
-static_assert(offsetof(World, track_glides) == 1192 && offsetof(World, track_steps) == 1200 && offsetof(World, track_offsets) == 1208, "as in Rust");
-static_assert(offsetof(World, past) == 1216 && offsetof(World, rebirth_due) == 1224 && offsetof(World, ready) == 1232, "as in Rust");
-static_assert(offsetof(World, observers) == 1240 && offsetof(World, known) == 1248 && offsetof(World, known_counts) == 1256, "as in Rust");
-static_assert(offsetof(World, behind) == 1264 && offsetof(World, timed) == 1272 && offsetof(World, timed_state) == 1280, "as in Rust");
-static_assert(offsetof(World, deferred) == 1288 && offsetof(World, deferred_words) == 1296 && offsetof(World, deferred_flags) == 1304, "as in Rust");
-static_assert(offsetof(World, deferred_state) == 1312 && offsetof(World, index_keys) == 1320 && offsetof(World, index_keys_spare) == 1328, "as in Rust");
-static_assert(offsetof(World, index_slots) == 1336 && offsetof(World, index_slots_spare) == 1344 && offsetof(World, index_positions) == 1352, "as in Rust");
-static_assert(offsetof(World, index_len) == 1360 && offsetof(World, directory) == 1368 && offsetof(World, crowd_slots) == 1376, "as in Rust");
-static_assert(offsetof(World, crowd_positions) == 1384 && offsetof(World, crowd_starts) == 1392 && offsetof(World, visible) == 1400, "as in Rust");
-static_assert(offsetof(World, visible_counts) == 1408 && offsetof(World, views) == 1416 && offsetof(World, changed) == 1424, "as in Rust");
-static_assert(offsetof(World, last_positions) == 1432 && offsetof(World, told) == 1440 && offsetof(World, commands) == 1448, "as in Rust");
-static_assert(offsetof(World, verdicts) == 1456 && offsetof(World, group_places) == 1464 && offsetof(World, group_starts) == 1472, "as in Rust");
-static_assert(offsetof(World, group_order) == 1480 && offsetof(World, update_counts) == 1488 && offsetof(World, update_offsets) == 1496, "as in Rust");
-static_assert(offsetof(World, partials) == 1504 && offsetof(World, keys) == 1512 && offsetof(World, values) == 1520, "as in Rust");
-static_assert(offsetof(World, update_keys) == 1528 && offsetof(World, update_keys_spare) == 1536 && offsetof(World, update_values) == 1544, "as in Rust");
-static_assert(offsetof(World, update_values_spare) == 1552 && offsetof(World, interval_keys) == 1560 && offsetof(World, interval_starts) == 1568, "as in Rust");
-static_assert(offsetof(World, interval_values) == 1576 && offsetof(World, interval_changed) == 1584 && offsetof(World, bucket_keys) == 1592, "as in Rust");
-static_assert(offsetof(World, bucket_slots) == 1600 && offsetof(World, free_list) == 1608 && offsetof(World, died) == 1616, "as in Rust");
-static_assert(offsetof(World, client_counts) == 1624 && offsetof(World, ranges) == 1632 && offsetof(World, changed_before) == 1640, "as in Rust");
-static_assert(offsetof(World, timed_next) == 1648 && offsetof(World, after_counts) == 1656 && offsetof(World, after_offsets) == 1664, "as in Rust");
-static_assert(offsetof(World, after_records) == 1672 && offsetof(World, after_partials) == 1680 && offsetof(World, fallen) == 1688, "as in Rust");
-static_assert(offsetof(World, due_words) == 1696 && offsetof(World, notification_counts) == 1704 && offsetof(World, notification_offsets) == 1712, "as in Rust");
-static_assert(offsetof(World, notification_partials) == 1720 && offsetof(World, first_updates) == 1728 && offsetof(World, deferred_next) == 1736, "as in Rust");
-static_assert(offsetof(World, deferred_words_next) == 1744 && offsetof(World, deferred_flags_next) == 1752 && offsetof(World, atomic_ranks) == 1760, "as in Rust");
-static_assert(offsetof(World, atomic_places) == 1768 && offsetof(World, atomic_verdicts) == 1776 && offsetof(World, atomic_slots) == 1784, "as in Rust");
-static_assert(offsetof(World, atomic_next) == 1792 && offsetof(World, atomic_waits) == 1800 && offsetof(World, atomic_queue) == 1808, "as in Rust");
-static_assert(offsetof(World, pair_keys) == 1816 && offsetof(World, pair_values) == 1824 && offsetof(World, atomic_pair_keys) == 1832, "as in Rust");
-static_assert(offsetof(World, atomic_pair_keys_spare) == 1840 && offsetof(World, atomic_pair_values) == 1848 && offsetof(World, atomic_pair_values_spare) == 1856, "as in Rust");
-static_assert(offsetof(World, atomic_entities) == 1864 && offsetof(World, atomic_rows) == 1872 && offsetof(World, atomic_after_counts) == 1880, "as in Rust");
-static_assert(offsetof(World, atomic_afters) == 1888 && offsetof(World, atomic_notification_counts) == 1896 && offsetof(World, atomic_notifications) == 1904, "as in Rust");
-static_assert(offsetof(World, atomic_writers) == 1912 && offsetof(World, left_keys) == 1920 && offsetof(World, left_values) == 1928, "as in Rust");
-static_assert(offsetof(World, fresh_keys) == 1936 && offsetof(World, fresh_values) == 1944 && offsetof(World, joined_keys) == 1952, "as in Rust");
-static_assert(offsetof(World, joined_values) == 1960 && offsetof(World, joined_changed) == 1968, "as in Rust");
+static_assert(offsetof(World, atomic_kinds) == 1008 && offsetof(World, reasoned_kinds) == 1040 && offsetof(World, atomic_max) == 1072, "as in Rust");
+static_assert(offsetof(World, deferred_max) == 1076 && offsetof(World, deferred_base) == 1080 && offsetof(World, hook_first) == 1084, "as in Rust");
+static_assert(offsetof(World, hook_count) == 1088 && offsetof(World, shared_slot) == 1092 && offsetof(World, shared_kind) == 1096, "as in Rust");
+static_assert(offsetof(World, zoned) == 1100 && offsetof(World, bounds) == 1104 && offsetof(World, initials) == 1112, "as in Rust");
+static_assert(offsetof(World, choices) == 1120 && offsetof(World, kind_columns) == 1128 && offsetof(World, merge_rules) == 1136, "as in Rust");
+static_assert(offsetof(World, visible_columns) == 1144 && offsetof(World, rule_table) == 1152 && offsetof(World, falls) == 1160, "as in Rust");
+static_assert(offsetof(World, spawn_areas) == 1168 && offsetof(World, hooks) == 1176 && offsetof(World, rests) == 1184, "as in Rust");
+static_assert(offsetof(World, rows) == 1192 && offsetof(World, states) == 1200 && offsetof(World, generations) == 1208, "as in Rust");
+static_assert(offsetof(World, slot_kinds) == 1216 && offsetof(World, track_glides) == 1224 && offsetof(World, track_steps) == 1232, "as in Rust");
+static_assert(offsetof(World, track_offsets) == 1240 && offsetof(World, past) == 1248 && offsetof(World, rebirth_due) == 1256, "as in Rust");
+static_assert(offsetof(World, ready) == 1264 && offsetof(World, observers) == 1272 && offsetof(World, known) == 1280, "as in Rust");
+static_assert(offsetof(World, known_counts) == 1288 && offsetof(World, behind) == 1296 && offsetof(World, timed) == 1304, "as in Rust");
+static_assert(offsetof(World, timed_state) == 1312 && offsetof(World, deferred) == 1320 && offsetof(World, deferred_words) == 1328, "as in Rust");
+static_assert(offsetof(World, deferred_flags) == 1336 && offsetof(World, deferred_state) == 1344 && offsetof(World, index_keys) == 1352, "as in Rust");
+static_assert(offsetof(World, index_keys_spare) == 1360 && offsetof(World, index_slots) == 1368 && offsetof(World, index_slots_spare) == 1376, "as in Rust");
+static_assert(offsetof(World, index_positions) == 1384 && offsetof(World, index_len) == 1392 && offsetof(World, directory) == 1400, "as in Rust");
+static_assert(offsetof(World, crowd_slots) == 1408 && offsetof(World, crowd_positions) == 1416 && offsetof(World, crowd_starts) == 1424, "as in Rust");
+static_assert(offsetof(World, visible) == 1432 && offsetof(World, visible_counts) == 1440 && offsetof(World, views) == 1448, "as in Rust");
+static_assert(offsetof(World, changed) == 1456 && offsetof(World, last_positions) == 1464 && offsetof(World, told) == 1472, "as in Rust");
+static_assert(offsetof(World, commands) == 1480 && offsetof(World, verdicts) == 1488 && offsetof(World, reasons) == 1496, "as in Rust");
+static_assert(offsetof(World, group_places) == 1504 && offsetof(World, group_starts) == 1512 && offsetof(World, group_order) == 1520, "as in Rust");
+static_assert(offsetof(World, update_counts) == 1528 && offsetof(World, update_offsets) == 1536 && offsetof(World, partials) == 1544, "as in Rust");
+static_assert(offsetof(World, keys) == 1552 && offsetof(World, values) == 1560 && offsetof(World, update_keys) == 1568, "as in Rust");
+static_assert(offsetof(World, update_keys_spare) == 1576 && offsetof(World, update_values) == 1584 && offsetof(World, update_values_spare) == 1592, "as in Rust");
+static_assert(offsetof(World, interval_keys) == 1600 && offsetof(World, interval_starts) == 1608 && offsetof(World, interval_values) == 1616, "as in Rust");
+static_assert(offsetof(World, interval_changed) == 1624 && offsetof(World, bucket_keys) == 1632 && offsetof(World, bucket_slots) == 1640, "as in Rust");
+static_assert(offsetof(World, free_list) == 1648 && offsetof(World, died) == 1656 && offsetof(World, client_counts) == 1664, "as in Rust");
+static_assert(offsetof(World, ranges) == 1672 && offsetof(World, changed_before) == 1680 && offsetof(World, timed_next) == 1688, "as in Rust");
+static_assert(offsetof(World, after_counts) == 1696 && offsetof(World, after_offsets) == 1704 && offsetof(World, after_records) == 1712, "as in Rust");
+static_assert(offsetof(World, after_partials) == 1720 && offsetof(World, fallen) == 1728 && offsetof(World, due_words) == 1736, "as in Rust");
+static_assert(offsetof(World, notification_counts) == 1744 && offsetof(World, notification_offsets) == 1752 && offsetof(World, notification_partials) == 1760, "as in Rust");
+static_assert(offsetof(World, first_updates) == 1768 && offsetof(World, deferred_next) == 1776 && offsetof(World, deferred_words_next) == 1784, "as in Rust");
+static_assert(offsetof(World, deferred_flags_next) == 1792 && offsetof(World, atomic_ranks) == 1800 && offsetof(World, atomic_places) == 1808, "as in Rust");
+static_assert(offsetof(World, atomic_verdicts) == 1816 && offsetof(World, atomic_slots) == 1824 && offsetof(World, atomic_next) == 1832, "as in Rust");
+static_assert(offsetof(World, atomic_waits) == 1840 && offsetof(World, atomic_queue) == 1848 && offsetof(World, pair_keys) == 1856, "as in Rust");
+static_assert(offsetof(World, pair_values) == 1864 && offsetof(World, atomic_pair_keys) == 1872 && offsetof(World, atomic_pair_keys_spare) == 1880, "as in Rust");
+static_assert(offsetof(World, atomic_pair_values) == 1888 && offsetof(World, atomic_pair_values_spare) == 1896 && offsetof(World, atomic_entities) == 1904, "as in Rust");
+static_assert(offsetof(World, atomic_rows) == 1912 && offsetof(World, atomic_after_counts) == 1920 && offsetof(World, atomic_afters) == 1928, "as in Rust");
+static_assert(offsetof(World, atomic_notification_counts) == 1936 && offsetof(World, atomic_notifications) == 1944 && offsetof(World, atomic_writers) == 1952, "as in Rust");
+static_assert(offsetof(World, left_keys) == 1960 && offsetof(World, left_values) == 1968 && offsetof(World, fresh_keys) == 1976, "as in Rust");
+static_assert(offsetof(World, fresh_values) == 1984 && offsetof(World, joined_keys) == 1992 && offsetof(World, joined_values) == 2000, "as in Rust");
+static_assert(offsetof(World, joined_changed) == 2008, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -969,4 +979,4 @@ static_assert(offsetof(Tick, course_slots) == 248 && offsetof(Tick, course_veloc
 static_assert(offsetof(Tick, deliveries) == 272 && offsetof(Tick, bucket_order) == 280 && offsetof(Tick, bucket_ranges) == 288, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 296 && offsetof(Tick, hearings) == 304, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x52366deeb4ad1d84ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xc72581d4d5eae120ull;

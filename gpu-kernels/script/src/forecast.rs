@@ -28,7 +28,7 @@ pub struct Forecast {
 pub struct Foreseen {
     pub kind: CommandKind,
     pub word_count: u16,
-    /// Without what it sends and schedules.
+    /// Without what it sends and schedules, and its reasons.
     pub code: Code,
 }
 
@@ -120,7 +120,7 @@ fn check_code(code: &mut Code, words: u16, schema: &Schema) -> Result<(), &'stat
             Inst::Write(write) => usize::from(write.column) < columns,
             Inst::Past(_, _, axis, _) => usize::from(*axis) < schema.dimensions(),
             Inst::NearOpen(number, ..) | Inst::NearNext(_, number, _) => *number < loops,
-            Inst::Random(..) | Inst::After(_) | Inst::Notify(_) => false,
+            Inst::Random(..) | Inst::After(_) | Inst::Notify(_) | Inst::Reason(_) => false,
             _ => true,
         };
         if !is_sound {
@@ -185,11 +185,11 @@ mod foresee {
         code.has_updates() && !code.draws() && !names_hidden
     }
 
-    /// What it sends and schedules is not for clients.
+    /// What it sends and schedules is not for clients, nor what it says of itself.
     fn own_part(code: &Code) -> Code {
         let mut code = code.clone();
         for (inst, next) in code.insts.iter_mut().zip(1..) {
-            if matches!(inst, Inst::After(_) | Inst::Notify(_)) {
+            if matches!(inst, Inst::After(_) | Inst::Notify(_) | Inst::Reason(_)) {
                 *inst = Inst::Jump(next);
             }
         }

@@ -130,6 +130,9 @@ pub enum Inst {
     Keep(Operand),
     /// Ends the run of an atomic command without any effect: a condition does not hold.
     Refuse,
+    /// Notes why the run has no effect, if it has none: by number, a reason of the world. The last
+    /// one counts.
+    Reason(u8),
 }
 
 /// A change of an attribute by an atomic command, unless the entity isn't there or its kind lacks
@@ -363,7 +366,8 @@ impl Inst {
             | Inst::Jump(_)
             | Inst::End
             | Inst::Overrun
-            | Inst::Refuse => {}
+            | Inst::Refuse
+            | Inst::Reason(_) => {}
         }
     }
 }
@@ -402,6 +406,11 @@ impl Code {
     /// Whether it draws random numbers.
     pub fn draws(&self) -> bool {
         self.insts.iter().any(|i| matches!(i, Inst::Random(..)))
+    }
+
+    /// Whether it can say why it has no effect.
+    pub fn has_reasons(&self) -> bool {
+        self.insts.iter().any(|i| matches!(i, Inst::Reason(_)))
     }
 
     /// Drops notifications of kinds that a world doesn't have.

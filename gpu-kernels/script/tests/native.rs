@@ -377,6 +377,7 @@ struct Done {
     /// None after an overrun.
     updates: Option<Vec<(u32, u32)>>,
     emitted: Vec<Emitted>,
+    reason: Option<u8>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -408,6 +409,7 @@ struct Left {
     rows: Vec<i32>,
     /// Nothing, if it has no effect.
     emitted: Vec<Emitted>,
+    reason: Option<u8>,
 }
 
 impl Effects for Recorder<'_> {
@@ -466,10 +468,12 @@ impl Run<'_> {
             random: Random::from_key(self.random),
         };
         let space = &table.shape.space;
-        let result = Interpreter::default().run(self.code, space, table, &invocation, &mut effects);
+        let mut interpreter = Interpreter::default();
+        let result = interpreter.run(self.code, space, table, &invocation, &mut effects);
         Done {
             updates: result.ok().map(|()| effects.updates),
             emitted: effects.emitted,
+            reason: interpreter.reason().filter(|_| result.is_ok()),
         }
     }
 
@@ -493,7 +497,12 @@ impl Run<'_> {
             );
             out
         });
-        Done { updates, emitted }
+        let reason = thread.reason().filter(|_| updates.is_some());
+        Done {
+            updates,
+            emitted,
+            reason,
+        }
     }
 
     fn interpreted_atomic(&self, table: &Table<'_>) -> Left {
@@ -508,7 +517,8 @@ impl Run<'_> {
             random: Random::from_key(self.random),
         };
         let space = &table.shape.space;
-        let result = Interpreter::default().run(self.code, space, table, &invocation, &mut effects);
+        let mut interpreter = Interpreter::default();
+        let result = interpreter.run(self.code, space, table, &invocation, &mut effects);
         let mut rows = table.rows.clone();
         for (key, value) in effects.updates {
             rows[key as usize] = value as i32;
@@ -517,6 +527,7 @@ impl Run<'_> {
             result,
             rows,
             emitted: result.map_or(vec![], |()| effects.emitted),
+            reason: said(result, interpreter.reason()),
         }
     }
 
@@ -543,11 +554,21 @@ impl Run<'_> {
             thread.undo(&log[..ended.writes]);
             emitted.clear();
         }
+        let reason = said(ended.result, thread.reason());
         Left {
             result: ended.result,
             rows: changed,
             emitted,
+            reason,
         }
+    }
+}
+
+/// The reason of a run that ends for one: the others have none that counts.
+fn said(result: Result<(), NoEffect>, reason: Option<u8>) -> Option<u8> {
+    match result {
+        Ok(()) | Err(NoEffect::Refused) => reason,
+        Err(NoEffect::Overrun | NoEffect::Moved) => None,
     }
 }
 

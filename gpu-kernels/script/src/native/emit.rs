@@ -326,6 +326,11 @@ impl Emit<'_, '_> {
             Inst::Refuse => {
                 self.b.ins().jump(self.refused, &[]);
             }
+            Inst::Reason(number) => {
+                let reason = self.get(Operand::Const(i32::from(number) + 1));
+                let (flags, offset) = (MemFlagsData::trusted(), offset_of!(Frame, reason));
+                self.b.ins().store(flags, reason, self.frame, offset as i32);
+            }
         }
     }
 

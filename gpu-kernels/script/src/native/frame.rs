@@ -155,6 +155,8 @@ pub struct Frame {
     pub past_next: u32,
     /// The slots of the keys of the atomic command that runs, or `NOBODY`.
     pub keys: [i32; KEYS_MAX],
+    /// Why the run has no effect: the number of a reason, plus 1; 0: it does not say.
+    pub reason: u32,
 }
 
 /// A function that machine code calls. The second argument leads to the operands: one of the
@@ -201,6 +203,7 @@ impl Frame {
             past_ticks: view.past_ticks,
             past_next: (view.tick.0 % u64::from(view.past_ticks.max(1))) as u32,
             keys: [NOBODY; KEYS_MAX],
+            reason: 0,
         }
     }
 }

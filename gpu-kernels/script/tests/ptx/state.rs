@@ -38,6 +38,8 @@ pub struct Run {
     pub updates: Vec<(u32, u32, i32)>,
     pub afters: Vec<[u32; 9]>,
     pub notifications: Vec<[u32; 13]>,
+    /// Why it has no effect, if it has none.
+    pub reason: Option<u8>,
     dimensions: usize,
 }
 
@@ -160,6 +162,7 @@ impl State {
         };
         let space = &self.numbers.space;
         interpreter.run(code, space, self, &invocation, &mut run)?;
+        run.reason = interpreter.reason();
         Ok(run)
     }
 }
