@@ -290,6 +290,7 @@ mod tests {
             schema: world.schema.for_clients(),
             forecast: vec![],
             standby: String::new(),
+            reasons: vec![],
         };
         let session = Session::new(&welcome).unwrap();
         let rest = vec![];

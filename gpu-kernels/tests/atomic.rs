@@ -137,6 +137,7 @@ fn refused(entity: EntityId, sequence: u32, reason: Refusal) -> RefusedCommand {
         entity,
         sequence,
         reason,
+        because: None,
     }
 }
 

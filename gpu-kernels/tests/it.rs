@@ -21,6 +21,7 @@ mod parts;
 mod past;
 mod prebuilt;
 mod quiet;
+mod reasons;
 mod reload;
 mod rules;
 mod scripts;

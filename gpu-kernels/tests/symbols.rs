@@ -142,6 +142,7 @@ fn refused(output: &OracleOutput) -> bool {
         entity: ME,
         sequence: 0,
         reason: Refusal::Idle,
+        because: None,
     };
     output.refused == [idle]
 }

@@ -9,15 +9,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use client_bot::client_core::{Event, GameOptions};
-use client_bot::connect::hello;
-use client_bot::{Connector, GameClient, Trust};
+use client_bot::{GameClient, Trust};
 use shared::EntityId;
-use shared::wire::PROTOCOL_VERSION_MIN;
-use shared::wire::control::{Close, Hello};
 
 use crate::common::folder::TestFolder;
 use crate::common::process::{signal, start_printing};
-use crate::common::raw::ended_as;
 use crate::common::web_socket::{Socket, SocketGame};
 use crate::common::{DEADLINE, free_address, get, myriad_binary, myriad_in, until_game};
 
@@ -250,42 +246,6 @@ fn saved_files_take_effect_and_players_stay_who_they_are() {
     );
     dev.until_shown("slimes.rs:", "luck");
     game.leave();
-    signal(&dev.child, "-INT");
-    assert!(dev.child.wait().expect("it ends").success());
-}
-
-/// A client that knows no [`Message::Restart`](shared::wire::stream::Message::Restart).
-#[tokio::test]
-async fn a_client_of_the_version_before_comes_back_to_a_changed_world() {
-    let folder = TestFolder::new("dev-game-before");
-    myriad_in(&folder, &["new", "game"]);
-    let mut dev = Dev::start(&folder);
-    dev.until_printed("Change its files");
-    let (address, trust) = dev.server();
-    let connector = Connector::new(address, "localhost", &trust).expect("a socket");
-    let before = |ticket| Hello {
-        version: PROTOCOL_VERSION_MIN,
-        ..hello("", ticket)
-    };
-    let first = connector.connect(&before(None)).await.expect("a welcome");
-    let world = folder.join("game/world.toml");
-    let score = "{ name = \"score\",";
-    let luck = "{ name = \"luck\", type = \"i32\", default = 7, audience = \"state\" },\n";
-    change(&world, score, &format!("{luck}{score}"));
-    let reason = ended_as(&first.connection, Close::Shutdown).await;
-    assert_eq!(reason, "the world has changed: connect again");
-    let ticket = first.welcomed.welcome.ticket;
-    // The server may be about to start the world.
-    let begun = Instant::now();
-    let welcome = loop {
-        match connector.connect(&before(Some(ticket))).await {
-            Ok(again) => break again.welcomed.welcome,
-            Err(error) => assert!(begun.elapsed() < DEADLINE, "{error}"),
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    };
-    assert_eq!(welcome.entity, first.welcomed.welcome.entity);
-    assert!(welcome.resumed && welcome.schema.column("luck").is_some());
     signal(&dev.child, "-INT");
     assert!(dev.child.wait().expect("it ends").success());
 }

@@ -3,11 +3,13 @@
 use client_bot::View;
 use client_bot::client_core::{DatagramSummary, EventHandler, Movement, RefusedRun};
 use script::builtin;
+use script::logic::with_logic;
 use server::Server;
+use shared::world::logic::{Constant, Text};
 use shared::{Refusal, Tick};
 use tokio::time::{Duration, Instant, timeout};
 
-use crate::common::{DEADLINE, Player, start, units};
+use crate::common::{DEADLINE, Player, start, start_with, units, world};
 
 const WORLD: &str = "
     [world]
@@ -196,6 +198,7 @@ fn run(first: u32, count: u32, reason: Refusal) -> RefusedRun {
         first,
         count,
         reason,
+        because: None,
     }
 }
 
@@ -265,6 +268,52 @@ async fn a_client_learns_that_a_command_rests_and_that_one_changed_nothing() {
         [run(2, 1, Refusal::Resting), run(3, 1, Refusal::Idle)]
     );
     assert_eq!(log.steps().len(), 1);
+    player.client.leave();
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_client_learns_in_the_words_of_the_script_what_a_command_lacked() {
+    let script = "
+        #[command(clients)] fn pay(me: Entity, n: i32) {
+            require(n > 0, \"nothing to pay\");
+            require(me.gold >= n, \"too little gold\");
+            me.gold -= n;
+        }
+        #[command(clients, atomic)] fn deal(me: Entity, n: i32) {
+            require(me.gold >= n, \"you can't afford this\");
+            me.gold -= n;
+        }";
+    let text = WORLD.replace(
+        "spawn =",
+        "attributes = [{ name = 'gold', type = 'i32', default = 5, audience = 'state' }]\nspawn =",
+    );
+    let text = text.replace("[limits]", "[limits]\natomic_per_tick = 8");
+    let config = world(&text);
+    let mut logic = config.logic.clone();
+    logic.texts.push(Text::new("pay.rs", script));
+    let usage = [("per_tick".to_owned(), Constant::Int(0))];
+    logic.constants.insert("pay".to_owned(), usage.into());
+    let config = with_logic(&config, &logic).expect("valid scripts");
+    let server = start_with("", |options| options.world = config);
+    let (mut player, _, mut log) = joined(&server).await;
+    for (command, n) in [("pay", 0), ("pay", 6), ("deal", 6), ("pay", 2)] {
+        let schema = player.client.view().schema();
+        let kind = schema.command_named(command).expect("it is there").kind;
+        player.client.command(kind, &[n]).unwrap();
+    }
+    player.client.flush();
+    let refused = until_refused(&mut player, &mut log, 3).await;
+    let said: Vec<(Refusal, String)> = refused
+        .iter()
+        .map(|run| (run.reason, run.to_string()))
+        .collect();
+    let expected = [
+        (Refusal::Idle, "nothing to pay"),
+        (Refusal::Idle, "too little gold"),
+        (Refusal::Unmet, "you can't afford this"),
+    ];
+    assert_eq!(said, expected.map(|(why, text)| (why, text.to_owned())));
     player.client.leave();
     server.stop().unwrap();
 }

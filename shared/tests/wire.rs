@@ -19,6 +19,7 @@ use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest
 use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec, length};
+use shared::world::command::{REASON_BYTES_MAX, REASONS_MAX};
 use shared::world::mix::{Random, mix};
 use shared::{Attribute, Audience, CommandKind, EntityId, NotificationKind, Schema, Slot, Tick};
 
@@ -390,6 +391,7 @@ fn the_welcome_to_a_world_of_the_most_kinds_and_attributes_fits() {
         schema: schema(&text),
         forecast: vec![255; FORECAST_BYTES_MAX],
         standby: "z".repeat(ADDRESS_BYTES_MAX),
+        reasons: vec!["z".repeat(REASON_BYTES_MAX); REASONS_MAX],
     };
     let bytes = codec::to_bytes(&welcome);
     assert_eq!(Welcome::decode(&bytes), Ok(welcome));

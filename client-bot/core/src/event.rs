@@ -1,5 +1,7 @@
 //! Events that a client can react to.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use shared::wire::close::Update;
@@ -106,8 +108,8 @@ pub struct Change {
     pub new: i32,
 }
 
-/// Commands that had no effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Commands that had no effect. It is shown as why.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedRun {
     /// The sequence number of the first one. The others follow it.
     pub first: u32,
@@ -115,6 +117,17 @@ pub struct RefusedRun {
     pub count: u32,
     /// Why they had none.
     pub reason: Refusal,
+    /// What the world's script says of that, for players.
+    pub because: Option<Arc<str>>,
+}
+
+impl fmt::Display for RefusedRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.because {
+            Some(because) => f.write_str(because),
+            None => self.reason.fmt(f),
+        }
+    }
 }
 
 /// Is called for everything that the server sends a client, as it arrives.
@@ -180,7 +193,7 @@ where
     }
 
     fn refused(&mut self, tick: Tick, commands: RefusedRun) {
-        self.0.refused(tick, commands);
+        self.0.refused(tick, commands.clone());
         self.1.refused(tick, commands);
     }
 }

@@ -166,7 +166,7 @@ impl NamedEvent {
             Event::Refused { tick, commands } => NamedEvent {
                 request: commands.first,
                 count: commands.count,
-                text: Some(commands.reason.to_string()),
+                text: Some(commands.to_string()),
                 ..NamedEvent::new(Type::Refused, *tick)
             },
             Event::Answered(answer) => NamedEvent {

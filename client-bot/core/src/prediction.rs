@@ -298,7 +298,7 @@ impl Prediction {
 /// Reports of the server.
 impl Prediction {
     /// Commands had no effect. Their prediction ends with the next datagram.
-    pub(crate) fn refuse(&mut self, refused: RefusedRun) {
+    pub(crate) fn refuse(&mut self, refused: &RefusedRun) {
         let is_of_run = |sequence: u32| sequence.wrapping_sub(refused.first) < refused.count;
         let is_refused = |c: &Planned| is_of_run(c.sequence);
         // Those that ran rest all the same.

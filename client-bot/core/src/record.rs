@@ -241,7 +241,7 @@ impl EventHandler for Recorder<'_> {
     }
 
     fn refused(&mut self, tick: Tick, commands: RefusedRun) {
-        self.prediction.refuse(commands);
+        self.prediction.refuse(&commands);
         self.record.events.push(Event::Refused { tick, commands });
     }
 }

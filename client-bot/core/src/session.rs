@@ -1,6 +1,7 @@
 //! One client's end of a connection.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
@@ -25,6 +26,8 @@ pub struct Session {
     is_resumed: bool,
     /// Where clients reach the server that takes over; empty: there is none.
     standby: String,
+    /// Why commands have no effect, by the numbers that refusals have.
+    reasons: Vec<Arc<str>>,
     view: View,
     receipt: Receipt,
     frames: FrameReader,
@@ -66,6 +69,7 @@ impl Session {
             ticket: welcome.ticket,
             is_resumed: welcome.resumed,
             standby: welcome.standby.clone(),
+            reasons: shared_texts(welcome.reasons.clone()),
             view: View::new(schema.clone(), welcome.entity, welcome.tick),
             acknowledged: receipt.acknowledgement(),
             receipt,
@@ -116,6 +120,10 @@ impl Session {
     pub fn standby(&self) -> &str {
         &self.standby
     }
+}
+
+fn shared_texts(texts: Vec<String>) -> Vec<Arc<str>> {
+    texts.into_iter().map(Arc::from).collect()
 }
 
 /// Calls of the transport for received bytes.
@@ -177,8 +185,10 @@ impl Session {
                         first_low,
                         count,
                         reason,
+                        because,
                     } => {
-                        if let Some(run) = self.refused(first_low, count, reason) {
+                        let why = (reason, because);
+                        if let Some(run) = self.refused(first_low, count, why) {
                             handler.refused(frame.tick, run);
                         }
                     }
@@ -207,7 +217,13 @@ impl Session {
     }
 
     /// The commands that had no effect; `None` if there were none of these numbers.
-    fn refused(&self, first_low: u16, count: u32, reason: Refusal) -> Option<RefusedRun> {
+    fn refused(
+        &self,
+        first_low: u16,
+        count: u32,
+        (reason, because): (Refusal, Option<u8>),
+    ) -> Option<RefusedRun> {
+        let because = because.and_then(|number| self.reasons.get(usize::from(number)));
         let next = self.commands.next_sequence();
         let first = nearest_sequence(first_low, next);
         let given = next.wrapping_sub(first);
@@ -216,6 +232,7 @@ impl Session {
             first,
             count,
             reason,
+            because: because.cloned(),
         })
     }
 
@@ -230,6 +247,7 @@ impl Session {
         self.command_codec = CommandCodec::new(&schema, interface.commands_epoch);
         self.stream_codec = StreamCodec::new(&schema);
         self.commands.keep(&self.command_codec);
+        self.reasons = shared_texts(interface.reasons);
         self.view.set_schema(schema);
         Ok(())
     }

@@ -212,13 +212,14 @@ fn a_game_learns_which_commands_had_no_effect() {
     }
     game.poll(PERIOD);
     let refused = server.frame(12, |stream, writer| {
-        stream.refused(writer, 2, 2, Refusal::OverQuota);
+        stream.refused(writer, 2, 2, (Refusal::OverQuota, None));
     });
     game.handle_stream(&refused, PERIOD).unwrap();
     let commands = RefusedRun {
         first: 2,
         count: 2,
         reason: Refusal::OverQuota,
+        because: None,
     };
     let tick = Tick(12);
     assert_eq!(game.poll(PERIOD), [Event::Refused { tick, commands }]);

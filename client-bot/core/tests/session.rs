@@ -9,9 +9,9 @@ use client_core::{
 };
 use script::builtin;
 use shared::wire::commands::COMMANDS_MAX;
-use shared::wire::control::Hello;
+use shared::wire::control::{Hello, Interface};
 use shared::wire::request::RequestReader;
-use shared::wire::{DATAGRAM_BYTES_MAX, codec, length};
+use shared::wire::{DATAGRAM_BYTES_MAX, PROTOCOL_VERSION, codec, length};
 use shared::{CommandKind, Course, EntityId, Refusal, Tick};
 
 #[test]
@@ -133,10 +133,10 @@ fn commands_without_effect_are_named() {
     }
     let reason = Refusal::OverQuota;
     let frame = server.frame(12, |stream, writer| {
-        stream.refused(writer, 2, 3, reason);
+        stream.refused(writer, 2, 3, (reason, None));
         // The client has given nine.
-        stream.refused(writer, 8, 1000, Refusal::TooLate);
-        stream.refused(writer, 10, 1, reason);
+        stream.refused(writer, 8, 1000, (Refusal::TooLate, None));
+        stream.refused(writer, 10, 1, (reason, None));
     });
     let mut named = Named::default();
     session.handle_stream(&frame, &mut named).unwrap();
@@ -144,9 +144,57 @@ fn commands_without_effect_are_named() {
         first,
         count,
         reason,
+        because: None,
     };
     let expected = [run(2, 3, reason), run(8, 2, Refusal::TooLate)];
     assert_eq!(named.0, expected.map(|run| (Tick(12), run)));
+}
+
+#[test]
+fn a_refusal_has_the_words_of_the_worlds_script() {
+    #[derive(Default)]
+    struct Said(Vec<String>);
+    impl EventHandler for Said {
+        fn refused(&mut self, _: Tick, commands: RefusedRun) {
+            self.0.push(commands.to_string());
+        }
+    }
+    let mut welcome = common::welcome();
+    welcome.reasons = vec!["too far away".to_owned(), "too poor".to_owned()];
+    let (server, mut session) = (Server::new(), Session::new(&welcome).unwrap());
+    for _ in 0..4 {
+        session.command(builtin::MOVE, &[1, 0]).unwrap();
+    }
+    let mut said = Said::default();
+    let frame = server.frame(12, |stream, writer| {
+        stream.refused(writer, 1, 1, (Refusal::Idle, Some(1)));
+        // The world has no third.
+        stream.refused(writer, 2, 1, (Refusal::Unmet, Some(2)));
+        stream.refused(writer, 3, 1, (Refusal::Idle, None));
+    });
+    session.handle_stream(&frame, &mut said).unwrap();
+    let idle = Refusal::Idle.to_string();
+    let unmet = Refusal::Unmet.to_string();
+    assert_eq!(said.0, ["too poor", unmet.as_str(), idle.as_str()]);
+    // Other scripts have others.
+    let schema = common::schema();
+    let interface = Interface {
+        commands_epoch: 2,
+        commands: schema.commands,
+        notifications: schema.notifications,
+        constants: schema.constants,
+        forecast: vec![],
+        reasons: vec!["too late".to_owned()],
+    };
+    let frame = server.frame(13, |stream, writer| {
+        stream.interface(writer, &interface, PROTOCOL_VERSION);
+    });
+    session.handle_stream(&frame, &mut said).unwrap();
+    let frame = server.frame(14, |stream, writer| {
+        stream.refused(writer, 4, 1, (Refusal::Unmet, Some(0)));
+    });
+    session.handle_stream(&frame, &mut said).unwrap();
+    assert_eq!(said.0.last().unwrap(), "too late");
 }
 
 #[test]

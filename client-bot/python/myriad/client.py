@@ -151,6 +151,8 @@ class Client(QuicConnectionProtocol):
                 if name == "talk":
                     content = Serial(content["bytes"]).read(TALK)
                 self.messages.append((name, content))
+                if name == "refused":
+                    content["text"] = self.why(content)
                 if name == "interface":
                     self.change_interface(content)
                 if name == "restart":
@@ -170,7 +172,13 @@ class Client(QuicConnectionProtocol):
         self.epoch, self.commands = interface["commands_epoch"], []
         names = ("commands", "notifications", "constants")
         self.view.world.schema |= {name: interface[name] for name in names}
+        self.welcome["reasons"] = interface["reasons"]
         self.check_bindings(self.view.world.schema)
+
+    def why(self, refused: dict[str, Any]) -> str | None:
+        """What the world's scripts say of commands without effect, for players."""
+        number, reasons = refused["because"], self.welcome["reasons"]
+        return None if number is None or number >= len(reasons) else reasons[number]
 
     def check_bindings(self, schema: dict[str, Any]) -> None:
         """Leaves a world that lacks some of what the game's bindings name."""

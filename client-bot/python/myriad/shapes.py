@@ -6,7 +6,7 @@ without fields.
 """
 
 # The version of the protocol whose fields these are.
-VERSION = 16
+VERSION = 17
 
 ENTITY = {"slot": "integer", "generation": "integer"}
 TYPE = ("one", "i32", "fixed", "bool", "entity", "symbol")
@@ -22,6 +22,7 @@ AREA = ("variant", {"Ball": {"center": (3, "signed"), "radius": "signed"},
 ZONE = {"name": "text", "area": AREA, "carrier": ("optional", "integer")}
 CHANGING = {"commands": ("list", COMMAND), "notifications": ("list", NOTIFICATION)}
 FORECAST = {"forecast": ("list", "byte")}
+REASONS = {"reasons": ("list", "text")}
 WORLD = {"name": "text", "size": ("list", "signed"), "aoi": "signed", "aoi_leave": "signed",
          "capacity": "integer", "tick_hz": "integer",
          "visible_max": "integer"}
@@ -45,8 +46,9 @@ HELLO = {"version": "integer", "token": "text", "name": "text",
          "spectates": "bool"}
 WELCOME = {"tick": "integer", "entity": ENTITY, "commands_epoch": "byte", "ticket": (16, "byte"),
            "resumed": "bool", "player_kind": "integer", "quotas": QUOTAS, "schema": SCHEMA,
-           **FORECAST, "standby": "text"}
-INTERFACE = {"commands_epoch": "byte", **CHANGING, "constants": ("list", CONSTANT), **FORECAST}
+           **FORECAST, "standby": "text", **REASONS}
+INTERFACE = {"commands_epoch": "byte", **CHANGING, "constants": ("list", CONSTANT), **FORECAST,
+             **REASONS}
 CHANNEL = {"channel": "text"}
 SAID = {"text": "text"}
 PLAYER = {"name": "text"}

@@ -123,10 +123,14 @@ class World:
                 first, count = bits.get(16), bits.rice(1) + 1
                 reasons = ("Idle", "Dead", "OverPerTick", "Resting", "BeyondLimits", "OverQuota",
                            "TooEarly", "TooLate", "Unmet", "Moved")
-                reason = bits.get(4)
+                reason, because = bits.get(4), None
+                # Idle and unmet ones with the number of one of the world's own reasons.
+                if reason in (14, 15):
+                    reason, because = 0 if reason == 14 else 8, bits.get(8)
                 if reason >= len(reasons):
                     raise Malformed(f"the reason {reason} of a refusal")
-                return "refused", {"first_low": first, "count": count, "reason": reasons[reason]}
+                return "refused", {"first_low": first, "count": count, "reason": reasons[reason],
+                                   "because": because}
             case 11:
                 return "standby", {"address": bits.bytes(8).decode()}
             case 12:

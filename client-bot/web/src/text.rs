@@ -479,6 +479,7 @@ mod tests {
                 first,
                 count,
                 reason,
+                because: None,
             };
             let tick = Tick(1);
             let event = Event::Refused { tick, commands };

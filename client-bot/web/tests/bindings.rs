@@ -47,6 +47,7 @@ fn welcomed(made_for: &Schema, schema: &Schema) -> Client {
         schema: schema.clone(),
         forecast: vec![],
         standby: String::new(),
+        reasons: vec![],
     });
     let mut bytes = vec![];
     length::put(body.len(), &mut bytes);

@@ -259,8 +259,8 @@ KERNEL atomic_ended_count(World w, Tick t) {
     if (is_over) atomicAdd(&t.counters->over_budget_of[w.commands[place].kind], 1u);
     if (is_over) refuse(w, t, place, REFUSED_BEYOND_LIMITS);
     if (moved) refuse(w, t, place, REFUSED_MOVED);
-    if (is_turn && fate == REFUSED) refuse(w, t, place, REFUSED_UNMET);
-    if (is_turn && fate == IDLE) refuse(w, t, place, REFUSED_IDLE);
+    if (is_turn && fate == REFUSED) refuse(w, t, place, REFUSED_UNMET | because(w, w.commands[place].kind, place));
+    if (is_turn && fate == IDLE) refuse(w, t, place, REFUSED_IDLE | because(w, w.commands[place].kind, place));
 }
 
 // Lets the command at a place wait for the next tick, if there is room; returns what it adds to the hash.

@@ -185,7 +185,7 @@ __device__ inline u32 refusal(const World& w, const Tick& t, u32 i) {
     if (w.update_counts[i]) return w.update_offsets[i] == NOWHERE ? REFUSED_BEYOND_LIMITS : NOWHERE;
     bool puts_off = w.timed_max && w.after_counts[i];
     bool tells = w.notifications_max && w.notification_counts[i];
-    return puts_off || tells ? NOWHERE : REFUSED_IDLE;
+    return puts_off || tells ? NOWHERE : REFUSED_IDLE | because(w, kind, i);
 }
 
 // Collects the commands of clients that had no effect, in command order.

@@ -31,6 +31,10 @@ __device__ inline u64 offset_of(const World& w, const Tick& t, Scan scan, u64 va
 }
 
 // Whether commands of a kind that is below COMMANDS_MAX are atomic.
+// The reason for which a command had no effect, as the refusal of a client's command has it.
+__device__ inline u32 because(const World& w, u32 kind, u32 place) {
+    return w.reasoned_kinds[kind >> 6] >> (kind & 63) & 1 ? w.reasons[place] << 8 : 0;
+}
 __device__ inline bool is_atomic(const World& w, u32 kind) { return w.atomic_kinds[kind >> 6] >> (kind & 63) & 1; }
 
 // Adds a block's values to a part of the state hash. All its threads must call it.

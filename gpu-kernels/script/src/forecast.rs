@@ -29,7 +29,7 @@ pub struct Forecast {
 pub struct Foreseen {
     pub kind: CommandKind,
     pub word_count: u16,
-    /// Without what it sends and schedules.
+    /// Without what it sends and schedules, and its reasons.
     pub code: Code,
 }
 
@@ -117,7 +117,7 @@ fn check_code(code: &mut Code, words: u16, schema: &Schema) -> Result<(), &'stat
             Inst::Word(_, word) => *word < words,
             Inst::Past(_, _, axis, _) => usize::from(*axis) < schema.dimensions(),
             Inst::NearOpen(number, ..) | Inst::NearNext(_, number, _) => *number < loops,
-            Inst::Random(..) | Inst::After(_) | Inst::Notify(_) => false,
+            Inst::Random(..) | Inst::After(_) | Inst::Notify(_) | Inst::Reason(_) => false,
             Inst::ReadAt(..) | Inst::UpdateAt(..) | Inst::WriteAt(..) | Inst::Miss(_) => false,
             _ => true,
         };
@@ -188,11 +188,15 @@ mod foresee {
         code.has_updates() && !code.draws() && !names_hidden && !reads_layers
     }
 
-    /// What it sends and schedules is not for clients.
+    /// What it sends and schedules is not for clients, nor what it says of itself.
     fn own_part(code: &Code) -> Code {
         let mut code = without_indexes(code);
         for (inst, next) in code.insts.iter_mut().zip(1..) {
-            if matches!(inst, Inst::After(_) | Inst::Notify(_) | Inst::Miss(_)) {
+            let is_left_out = matches!(
+                inst,
+                Inst::After(_) | Inst::Notify(_) | Inst::Miss(_) | Inst::Reason(_)
+            );
+            if is_left_out {
                 *inst = Inst::Jump(next);
             }
         }

@@ -104,6 +104,7 @@ pub struct Interpreter {
     registers: Vec<i32>,
     near: Vec<Near>,
     writes: Vec<Written>,
+    reason: Option<u8>,
 }
 
 /// What an atomic command has written so far.
@@ -122,6 +123,11 @@ struct Near {
 }
 
 impl Interpreter {
+    /// Why the last run had no effect, if it said so and had none: the number of a reason.
+    pub fn reason(&self) -> Option<u8> {
+        self.reason
+    }
+
     /// Runs a command. After an error the caller drops the effects.
     pub fn run(
         &mut self,
@@ -178,10 +184,12 @@ impl Interpreter {
             near.next = 0;
         }
         self.writes.clear();
+        self.reason = None;
         let mut run = Run {
             registers: &mut self.registers,
             near: &mut self.near,
             writes: &mut self.writes,
+            reason: &mut self.reason,
             visits: 0,
             afters: 0,
             notifications: 0,
@@ -219,6 +227,7 @@ struct Run<'a, W, E> {
     registers: &'a mut [i32],
     near: &'a mut [Near],
     writes: &'a mut Vec<Written>,
+    reason: &'a mut Option<u8>,
     /// The commands that it scheduled, and its notifications.
     afters: usize,
     notifications: usize,
@@ -387,6 +396,7 @@ impl<W: World, E: Effects> Run<'_, W, E> {
             Inst::End => return Ok(Next::End),
             Inst::Overrun => return Err(NoEffect::Overrun),
             Inst::Refuse => return Err(NoEffect::Refused),
+            Inst::Reason(number) => *self.reason = Some(number),
         }
         Ok(Next::Following)
     }

@@ -142,6 +142,9 @@ pub enum Inst {
     /// A word of the world's [layers](shared::world::layer::Layers), by its place; 0 where there is
     /// none.
     Layer(Reg, Operand),
+    /// Notes why the run has no effect, if it has none: by number, a reason of the world. The last
+    /// one counts.
+    Reason(u8),
 }
 
 /// Which of some consecutive columns, of which an instruction names the first.
@@ -433,7 +436,8 @@ impl Inst {
             | Inst::Jump(_)
             | Inst::End
             | Inst::Overrun
-            | Inst::Refuse => {}
+            | Inst::Refuse
+            | Inst::Reason(_) => {}
         }
     }
 }
@@ -485,6 +489,11 @@ impl Code {
     /// Whether it draws random numbers.
     pub fn draws(&self) -> bool {
         self.insts.iter().any(|i| matches!(i, Inst::Random(..)))
+    }
+
+    /// Whether it can say why it has no effect.
+    pub fn has_reasons(&self) -> bool {
+        self.insts.iter().any(|i| matches!(i, Inst::Reason(_)))
     }
 
     /// Drops notifications of kinds that a world doesn't have.

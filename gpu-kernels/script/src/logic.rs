@@ -36,6 +36,8 @@ pub struct Logic {
     /// The numbers of names, with those of new names.
     pub numbers: Numbers,
     pub budget: Budget,
+    /// Why commands of clients have no effect, by number.
+    pub reasons: Vec<String>,
     /// Commands of built-in texts that the world can't have, and why.
     pub left_out: Vec<(String, String)>,
 }
@@ -189,7 +191,7 @@ fn compile(schema: &Schema, symbols: &Symbols, logic: &LogicConfig) -> Result<Lo
     }
     let hooks = hooks_of(&unit);
     let constants = constants_of(&unit);
-    let (forms, numbers) = unit.into_forms();
+    let (forms, numbers, reasons) = unit.into_forms();
     let used = |form: &Form| {
         let mut notifications = commands.iter().flat_map(|c| c.code.notifications());
         notifications.any(|n| n.kind == form.kind.0)
@@ -207,6 +209,7 @@ fn compile(schema: &Schema, symbols: &Symbols, logic: &LogicConfig) -> Result<Lo
         constants,
         numbers,
         budget: *budget,
+        reasons,
         left_out,
     })
 }

@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
 use shared::world::collection::{Collection, declared_name};
+use shared::world::command::REASONS_MAX;
 use shared::world::logic::{Budget, Constant, Constants, Numbers};
 use shared::world::notification::{NOTIFICATION_WORDS_MAX, NOTIFICATIONS_MAX};
 use shared::world::symbols::{KEYS, Symbols};
@@ -45,6 +46,8 @@ pub struct Unit<'a> {
     /// By their names outside of scripts.
     notifications: RefCell<BTreeMap<String, Form>>,
     numbers: RefCell<Numbers>,
+    /// Why commands of clients have no effect, by number.
+    reasons: RefCell<Vec<String>>,
     pub problems: RefCell<Vec<Problem>>,
     /// How many expressions were lowered, and how deep they nest now.
     pub work: Cell<u32>,
@@ -118,6 +121,7 @@ impl<'a> Unit<'a> {
             settings,
             notifications: RefCell::default(),
             numbers: RefCell::new(numbers),
+            reasons: RefCell::default(),
             problems: RefCell::default(),
             work: Cell::new(0),
             depth: Cell::new(0),
@@ -376,9 +380,28 @@ impl<'a> Unit<'a> {
         Ok(form)
     }
 
-    /// Notifications by name, and the numbers that names have now.
-    pub fn into_forms(self) -> (BTreeMap<String, Form>, Numbers) {
-        (self.notifications.into_inner(), self.numbers.into_inner())
+    /// The number of a reason; `None`: the world has too many.
+    pub fn reason(&self, text: &str) -> Option<u8> {
+        let mut reasons = self.reasons.borrow_mut();
+        let known = reasons.iter().position(|reason| reason == text);
+        let place = known.unwrap_or(reasons.len());
+        if place == REASONS_MAX {
+            return None;
+        }
+        if known.is_none() {
+            reasons.push(text.to_owned());
+        }
+        u8::try_from(place).ok()
+    }
+
+    /// Notifications by name, the numbers that names have now, and the reasons by number.
+    pub fn into_forms(self) -> (BTreeMap<String, Form>, Numbers, Vec<String>) {
+        let notifications = self.notifications.into_inner();
+        (
+            notifications,
+            self.numbers.into_inner(),
+            self.reasons.into_inner(),
+        )
     }
 }
 

@@ -387,6 +387,7 @@ struct Done {
     updates: Option<Vec<(u32, u32)>>,
     emitted: Vec<Emitted>,
     missed: bool,
+    reason: Option<u8>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -421,6 +422,7 @@ struct Left {
     /// Nothing, if it has no effect.
     emitted: Vec<Emitted>,
     missed: bool,
+    reason: Option<u8>,
 }
 
 impl Effects for Recorder<'_> {
@@ -483,11 +485,13 @@ impl Run<'_> {
             random: Random::from_key(self.random),
         };
         let space = &table.shape.space;
-        let result = Interpreter::default().run(self.code, space, table, &invocation, &mut effects);
+        let mut interpreter = Interpreter::default();
+        let result = interpreter.run(self.code, space, table, &invocation, &mut effects);
         Done {
             updates: result.ok().map(|()| effects.updates),
             emitted: effects.emitted,
             missed: effects.missed,
+            reason: interpreter.reason().filter(|_| result.is_ok()),
         }
     }
 
@@ -512,10 +516,12 @@ impl Run<'_> {
             );
             out
         });
+        let reason = thread.reason().filter(|_| updates.is_some());
         Done {
             updates,
             emitted,
             missed,
+            reason,
         }
     }
 
@@ -531,7 +537,8 @@ impl Run<'_> {
             random: Random::from_key(self.random),
         };
         let space = &table.shape.space;
-        let result = Interpreter::default().run(self.code, space, table, &invocation, &mut effects);
+        let mut interpreter = Interpreter::default();
+        let result = interpreter.run(self.code, space, table, &invocation, &mut effects);
         let mut rows = table.rows.clone();
         for (key, value) in effects.updates {
             rows[key as usize] = value as i32;
@@ -541,6 +548,7 @@ impl Run<'_> {
             rows,
             emitted: result.map_or(vec![], |()| effects.emitted),
             missed: effects.missed,
+            reason: said(result, interpreter.reason()),
         }
     }
 
@@ -569,12 +577,22 @@ impl Run<'_> {
             thread.undo(&log[..ended.writes]);
             emitted.clear();
         }
+        let reason = said(ended.result, thread.reason());
         Left {
             result: ended.result,
             rows: changed,
             emitted,
             missed,
+            reason,
         }
+    }
+}
+
+/// The reason of a run that ends for one: the others have none that counts.
+fn said(result: Result<(), NoEffect>, reason: Option<u8>) -> Option<u8> {
+    match result {
+        Ok(()) | Err(NoEffect::Refused) => reason,
+        Err(NoEffect::Overrun | NoEffect::Moved) => None,
     }
 }
 

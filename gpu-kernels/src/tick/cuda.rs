@@ -270,6 +270,7 @@ impl Part {
             .at(u64::from(self.world.hook_first));
         self.device.write(hooks, &world::hooks(config))?;
         self.world.atomic_kinds = self.scripts.atomic_kinds();
+        self.world.reasoned_kinds = self.scripts.reasoned_kinds();
         self.logic_hash = config.logic.hash();
         self.config = config.clone();
         Ok(())
@@ -348,6 +349,7 @@ impl Start<'_> {
         let buffers = Buffers::new(&sizes);
         let mut world = buffers.world(config, &sizes, base);
         world.atomic_kinds = scripts.atomic_kinds();
+        world.reasoned_kinds = scripts.reasoned_kinds();
         let regions = buffers.regions(config, &sizes, base);
         world::prepare(&device, &buffers, base, config, &world, &regions)?;
         let scratch = Pointer::new(buffers.sort_scratch(base));

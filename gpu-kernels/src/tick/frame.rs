@@ -383,6 +383,7 @@ impl Frame {
             entity: command.entity,
             sequence: command.sequence,
             reason: Refusal::BeyondLimits,
+            because: None,
         });
         refused.collect()
     }

@@ -67,6 +67,8 @@ pub struct RefusedCommand {
     pub entity: EntityId,
     pub sequence: u32,
     pub reason: Refusal,
+    /// What its script says of that: the number of a reason of the world.
+    pub because: Option<u8>,
 }
 
 /// The merged, conflict-free changes: a CSR by entity. An update that left the

@@ -8,6 +8,7 @@ use shared::wire::control::{
     ADDRESS_BYTES_MAX, FORECAST_BYTES_MAX, Quotas, WELCOME_BYTES_MAX, Welcome,
 };
 use shared::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
+use shared::world::command::{REASON_BYTES_MAX, REASONS_MAX};
 use shared::world::config::{InterestMode, VISIBLE_MAX, WorldConfig};
 use shared::world::fixed::Fixed;
 use shared::world::id::{CAPACITY_MAX, EntityId, Tick};
@@ -197,6 +198,7 @@ pub(super) fn build(
         limits,
         schema,
         symbols,
+        reasons: declared.unmet.clone(),
         source: Origin::default(),
     };
     let mut warnings = remarks::warnings(&config, raw, raw_kinds, &declared);
@@ -334,9 +336,13 @@ fn largest_welcome(schema: &Schema) -> Welcome {
         schema: schema.clone(),
         forecast: vec![0; FORECAST_BYTES_MAX],
         standby: "0".repeat(ADDRESS_BYTES_MAX),
+        reasons: vec!["0".repeat(REASON_BYTES_MAX); REASONS_MAX],
     }
 }
 
 const KINDS_MAX: usize = 256;
 /// The room for a schema in a welcome.
-const SCHEMA_BYTES_MAX: usize = WELCOME_BYTES_MAX - FORECAST_BYTES_MAX - ADDRESS_BYTES_MAX - 257;
+const SCHEMA_BYTES_MAX: usize =
+    WELCOME_BYTES_MAX - FORECAST_BYTES_MAX - ADDRESS_BYTES_MAX - REASONS_BYTES_MAX - 257;
+/// The room for reasons there, each with its length.
+const REASONS_BYTES_MAX: usize = REASONS_MAX * (REASON_BYTES_MAX + 2);

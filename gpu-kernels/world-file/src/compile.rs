@@ -27,6 +27,8 @@ pub struct Declared {
     pub puts_off: bool,
     /// Whether any command asks where entities were, or gets what its client saw.
     pub rewinds: bool,
+    /// Why commands of clients have no effect, by number.
+    pub unmet: Vec<String>,
     /// What in the texts needs limits above 0.
     pub reasons: Reasons,
     /// The kinds that commands spawn.
@@ -90,6 +92,7 @@ pub(super) fn compile(
             schema.with_collections(bits)
         },
         left_out: compiled.left_out,
+        unmet: compiled.reasons,
         word_columns: compiled
             .commands
             .iter()

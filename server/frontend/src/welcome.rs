@@ -2,11 +2,15 @@
 
 use bytes::Bytes;
 use shared::wire::control::{Quotas, Ticket};
-use shared::wire::{codec, length};
+use shared::wire::{REASONS_VERSION, codec, length};
 use shared::{EntityId, Schema, Tick, WorldConfig};
 
-/// The shared part of a world's welcomes, encoded once: the schema alone may be a MiB.
-pub struct SharedWelcome(Bytes);
+/// The shared parts of a world's welcomes, encoded once: the schema alone may be a MiB.
+pub struct SharedWelcome {
+    world: Bytes,
+    /// Why commands have no effect: the last field.
+    reasons: Bytes,
+}
 
 /// The fields that differ by client.
 pub struct OwnWelcome<'a> {
@@ -23,12 +27,16 @@ impl SharedWelcome {
     pub fn new(config: &WorldConfig, schema: &Schema, forecast: &[u8]) -> SharedWelcome {
         let quotas = Quotas::of(&config.limits, config.spectators);
         let fields = (config.player_kind, quotas, schema, forecast);
-        SharedWelcome(codec::to_bytes(&fields).into())
+        SharedWelcome {
+            world: codec::to_bytes(&fields).into(),
+            reasons: codec::to_bytes(&config.reasons).into(),
+        }
     }
 
     /// The bytes of a [`Welcome`](shared::wire::control::Welcome) with the length in front of
-    /// them, in parts. Its fields are written one after the other, so parts can be joined.
-    pub fn parts(&self, own: &OwnWelcome<'_>) -> [Bytes; 3] {
+    /// them, in parts, as clients of a version read it. Its fields are written one after the other,
+    /// so parts can be joined.
+    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 4] {
         let head = codec::to_bytes(&(
             own.tick,
             own.entity,
@@ -37,22 +45,29 @@ impl SharedWelcome {
             own.resumed,
         ));
         let standby = codec::to_bytes(&own.standby);
+        let reasons = match version < REASONS_VERSION {
+            true => Bytes::new(),
+            false => self.reasons.clone(),
+        };
+        let len = head.len() + self.world.len() + standby.len() + reasons.len();
         let mut begin = vec![];
-        length::put(head.len() + self.0.len() + standby.len(), &mut begin);
+        length::put(len, &mut begin);
         begin.extend_from_slice(&head);
-        [begin.into(), self.0.clone(), standby.into()]
+        [begin.into(), self.world.clone(), standby.into(), reasons]
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use shared::wire::PROTOCOL_VERSION;
     use shared::wire::control::Welcome;
 
     use super::*;
 
     #[test]
     fn the_parts_are_a_welcome_and_its_long_part_is_the_same_memory_for_all() {
-        let config = world_file::default();
+        let mut config = world_file::default();
+        config.reasons = vec!["too far away".to_owned(), "too poor".to_owned()];
         let schema = config.schema.for_clients();
         let forecast = vec![3; 300];
         let shared = SharedWelcome::new(&config, &schema, &forecast);
@@ -66,7 +81,7 @@ mod tests {
                 resumed: row == 7,
                 standby,
             };
-            let parts = shared.parts(&own);
+            let parts = shared.parts(&own, PROTOCOL_VERSION);
             let whole = codec::to_bytes(&Welcome {
                 tick: own.tick,
                 entity: own.entity,
@@ -78,13 +93,22 @@ mod tests {
                 schema: schema.clone(),
                 forecast: forecast.clone(),
                 standby: standby.to_owned(),
+                reasons: config.reasons.clone(),
             });
             let mut expected = vec![];
             length::put(whole.len(), &mut expected);
-            expected.extend(whole);
+            expected.extend(&whole);
             assert_eq!(parts.concat(), expected);
             assert!(parts[0].len() + parts[2].len() < 80);
-            long.push(parts[1].as_ptr());
+            let shared_part = parts[1].as_ptr();
+            // Clients of the version before know no reasons.
+            let parts = shared.parts(&own, REASONS_VERSION - 1).concat();
+            let reasons = codec::to_bytes(&config.reasons).len();
+            let mut expected = vec![];
+            length::put(whole.len() - reasons, &mut expected);
+            expected.extend(&whole[..whole.len() - reasons]);
+            assert_eq!(parts, expected);
+            long.push(shared_part);
         }
         assert_eq!(long[0], long[1]);
     }

@@ -65,6 +65,7 @@ impl SessionWorld {
             notifications: self.config.schema.notifications.clone(),
             constants: self.config.schema.constants.clone(),
             forecast: self.forecast.clone(),
+            reasons: self.config.reasons.clone(),
         }
     }
 
@@ -75,6 +76,7 @@ impl SessionWorld {
         let forecast = forecast.to_bytes();
         if (&old.commands, &old.notifications) == (&new.commands, &new.notifications)
             && old.constants == new.constants
+            && self.config.reasons == config.reasons
             && self.forecast == forecast
         {
             return None;

@@ -40,6 +40,7 @@ use frontend::SessionWorld;
 use frontend::publication::ViewStatus;
 use frontend::talk_budget::TalkBudget;
 use frontend::welcome::OwnWelcome;
+use shared::wire::PROTOCOL_VERSION;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::Acknowledgement;
 use shared::wire::control::Ticket;
@@ -104,6 +105,8 @@ pub struct Session {
     stream: OutStream,
     quota: Quota,
     next_sequence: u32,
+    /// The protocol version of the client.
+    version: u16,
 }
 
 /// A client in the world.
@@ -144,6 +147,15 @@ impl Session {
             stream: OutStream::new(limits.client_stream_bytes as usize),
             quota: Quota::new(limits),
             next_sequence: 1,
+            version: PROTOCOL_VERSION,
+        }
+    }
+
+    /// The session of a client of this protocol version.
+    pub fn of_version(limits: &Limits, version: u16) -> Session {
+        Session {
+            version,
+            ..Session::new(limits)
         }
     }
 
@@ -186,14 +198,16 @@ impl Session {
         self.is_restarting = false;
         self.standby = standby.clone();
         self.acknowledgement.newest = tick;
-        self.stream.push_welcome(world.welcome.parts(&OwnWelcome {
+        let own = OwnWelcome {
             tick,
             entity: player.entity,
             commands_epoch: world.commands.epoch(),
             ticket,
             resumed,
             standby,
-        }));
+        };
+        let welcome = world.welcome.parts(&own, self.version);
+        self.stream.push_welcome(welcome);
     }
 
     /// Begins the session anew over the same connection: the client, if it was welcomed, waits for
@@ -209,7 +223,7 @@ impl Session {
         let mut again = Session {
             is_ending: self.is_ending,
             is_restarting: self.is_restarting || self.player.is_some(),
-            ..Session::new(limits)
+            ..Session::of_version(limits, self.version)
         };
         again.stream.push_welcome(self.stream.take_unsent());
         *self = again;

@@ -1,6 +1,7 @@
 //! Commands without effect, until they are reported to the client.
 
 use gpu_kernels::RefusedCommand;
+use shared::wire::REASONS_VERSION;
 use shared::{EntityId, Refusal};
 
 use super::frame::FrameWriter;
@@ -16,13 +17,19 @@ struct Run {
     first: u32,
     count: u32,
     reason: Refusal,
+    /// The number of a reason of the world.
+    because: Option<u8>,
 }
 
 impl Refused {
     /// A command had no effect. Runs beyond `RUNS_MAX` are not reported.
     pub fn note(&mut self, sequence: u32, reason: Refusal) {
+        self.note_because(sequence, reason, None);
+    }
+
+    fn note_because(&mut self, sequence: u32, reason: Refusal, because: Option<u8>) {
         if let Some(last) = self.runs.last_mut()
-            && last.reason == reason
+            && (last.reason, last.because) == (reason, because)
             && last.first.wrapping_add(last.count) == sequence
             && last.count < u32::MAX
         {
@@ -32,6 +39,7 @@ impl Refused {
                 first: sequence,
                 count: 1,
                 reason,
+                because,
             });
         }
     }
@@ -39,15 +47,17 @@ impl Refused {
     /// These had no effect in the tick.
     pub fn note_all(&mut self, refused: &[RefusedCommand]) {
         for command in refused {
-            self.note(command.sequence, command.reason);
+            self.note_because(command.sequence, command.reason, command.because);
         }
     }
 
-    /// Reports all to the client.
-    pub fn write(&mut self, frame: &mut FrameWriter<'_>) {
+    /// Reports all to the client, which is of this version.
+    pub fn write(&mut self, frame: &mut FrameWriter<'_>, version: u16) {
         for run in self.runs.drain(..) {
             let codec = frame.codec;
-            codec.refused(frame.message(), run.first, run.count, run.reason);
+            let because = run.because.filter(|_| version >= REASONS_VERSION);
+            let why = (run.reason, because);
+            codec.refused(frame.message(), run.first, run.count, why);
         }
     }
 }
@@ -80,6 +90,13 @@ mod tests {
         }
         let runs: Vec<_> = refused.runs.iter().map(|r| (r.first, r.count)).collect();
         assert_eq!(runs, [(u32::MAX, 3), (2, 1), (4, 1)]);
+        // Those of another reason of the world are apart.
+        let mut others = Refused::default();
+        for (sequence, because) in [(1, None), (2, Some(0)), (3, Some(0)), (4, Some(1))] {
+            others.note_because(sequence, Refusal::Idle, because);
+        }
+        let runs: Vec<_> = others.runs.iter().map(|r| (r.first, r.count)).collect();
+        assert_eq!(runs, [(1, 1), (2, 2), (4, 1)]);
         for sequence in 0..10_000 {
             refused.note(10 + 2 * sequence, Refusal::OverQuota);
         }
@@ -92,6 +109,7 @@ mod tests {
             entity: EntityId::new(slot, generation),
             sequence,
             reason: Refusal::Idle,
+            because: None,
         };
         let all = [
             of(1, 4, 2),

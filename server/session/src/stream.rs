@@ -48,7 +48,8 @@ impl OutStream {
 
     /// Appends the parts of the welcome, before all frames.
     pub fn push_welcome(&mut self, parts: impl IntoIterator<Item = Bytes>) {
-        self.welcome.extend(parts);
+        self.welcome
+            .extend(parts.into_iter().filter(|part| !part.is_empty()));
     }
 
     /// Ends a frame and appends it.

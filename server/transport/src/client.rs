@@ -41,8 +41,6 @@ pub struct Player {
     pub join: Join,
     /// The hash of the schema that it accepts, if it accepts no other.
     pub schema_hash: Option<u64>,
-    /// The protocol version that it speaks.
-    pub version: u16,
     /// Why the server closes the connection.
     pub ending: Option<String>,
     pub session: Session,

@@ -28,6 +28,7 @@ fuzz_target!(|data: &[u8]| {
         schema: schema.clone(),
         forecast: vec![],
         standby: String::new(),
+        reasons: vec![],
     });
     let mut stream = vec![];
     length::put(welcome.len(), &mut stream);

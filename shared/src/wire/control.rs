@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DecodeError, FRAME_BYTES_MAX, codec};
+use super::{DecodeError, FRAME_BYTES_MAX, REASONS_VERSION, codec};
 use crate::world::command::CommandSchema;
 use crate::world::config::Spectators;
 use crate::world::fixed::Fixed;
@@ -71,6 +71,8 @@ pub struct Welcome {
     /// Where clients reach the server that takes over if this one is gone, as HOST:PORT;
     /// empty: there is none.
     pub standby: String,
+    /// Why commands have no effect, as the world's scripts say; a refusal has the number of one.
+    pub reasons: Vec<String>,
 }
 
 /// Limits of a client, and how long the server waits for it.
@@ -114,6 +116,19 @@ pub struct Interface {
     pub constants: Vec<WorldConstant>,
     /// As in the [`Welcome`].
     pub forecast: Vec<u8>,
+    /// As in the [`Welcome`].
+    pub reasons: Vec<String>,
+}
+
+impl Interface {
+    /// The bytes of it, as clients of a version read it: its last field is new.
+    pub fn encode(&self, version: u16) -> Vec<u8> {
+        let mut bytes = codec::to_bytes(self);
+        if version < REASONS_VERSION {
+            bytes.truncate(bytes.len() - codec::to_bytes(&self.reasons).len());
+        }
+        bytes
+    }
 }
 
 impl Quotas {

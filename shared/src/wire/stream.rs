@@ -16,7 +16,7 @@
 //! | standby | its bytes (8), each 8: where clients reach the server that takes over; empty: there is none |
 //! | name | slot of an entity that has entered, bytes (6), each 8: the name of its player |
 //! | talk | its bytes (16), each 8: an encoded [`Talk`] |
-//! | refused | low bits of a sequence number (16), how many commands from it on, minus one: a Rice code of parameter 1; why (3): a [`Refusal`] |
+//! | refused | low bits of a sequence number (16), how many commands from it on, minus one: a Rice code of parameter 1; why (4): a [`Refusal`], or `IDLE_BECAUSE` or `UNMET_BECAUSE` with the number of a reason (8) |
 //! | restart | none: the next message of the stream is a welcome. It stands alone in its frame |
 //! | interface | its bytes (20), each 8: an encoded [`Interface`]. It stands alone in its frame |
 
@@ -31,7 +31,7 @@ use super::talk::{TALK_BYTES_MAX, Talk};
 use super::velocity::{self, PackedVelocity};
 use super::{DecodeError, FRAME_BYTES_MAX};
 use crate::world::attribute::Audience;
-use crate::world::command::Refusal;
+use crate::world::command::{REASONS_MAX, Refusal};
 use crate::world::course::Course;
 use crate::world::id::{EntityId, Slot, Tick};
 use crate::world::schema::Schema;
@@ -87,6 +87,9 @@ pub enum Message {
         /// How many there are, at least one.
         count: u32,
         reason: Refusal,
+        /// Of an idle or unmet command, what its script says of that: the number of a reason in
+        /// the welcome, or in the newest interface.
+        because: Option<u8>,
     },
     /// The world's commands or notifications have changed.
     Interface(Interface),
@@ -232,18 +235,37 @@ impl StreamCodec {
         writer.put(u64::from(subscription), 32);
     }
 
-    /// Writes that `count` commands, at least one, had no effect.
-    pub fn refused(&self, writer: &mut BitWriter, first: u32, count: u32, reason: Refusal) {
+    /// Writes that `count` commands, at least one, had no effect. Only clients of
+    /// [`REASONS_VERSION`](super::REASONS_VERSION) can read a number in `because`; it is that of a
+    /// reason, of idle and unmet commands.
+    pub fn refused(
+        &self,
+        writer: &mut BitWriter,
+        first: u32,
+        count: u32,
+        (reason, because): (Refusal, Option<u8>),
+    ) {
         writer.put(TAG_REFUSED, TAG_BITS);
         writer.put(u64::from(first), 16);
         writer.put_rice(count.saturating_sub(1), REFUSED_PARAMETER);
-        writer.put(reason as u64, REFUSAL_BITS);
+        let extended = match reason {
+            Refusal::Idle => Some(IDLE_BECAUSE),
+            Refusal::Unmet => Some(UNMET_BECAUSE),
+            _ => None,
+        };
+        match extended.zip(because) {
+            Some((extended, because)) => {
+                writer.put(extended, REFUSAL_BITS);
+                writer.put(u64::from(because), BECAUSE_BITS);
+            }
+            None => writer.put(reason as u64, REFUSAL_BITS),
+        }
     }
 
-    /// Writes the commands and notifications of the world. It must stand alone in its frame,
+    /// Writes the commands and notifications of the world for a client of a version. It must stand alone in its frame,
     /// since the messages behind it may depend on it.
-    pub fn interface(&self, writer: &mut BitWriter, interface: &Interface) {
-        let bytes = codec::to_bytes(interface);
+    pub fn interface(&self, writer: &mut BitWriter, interface: &Interface, version: u16) {
+        let bytes = interface.encode(version);
         writer.put(TAG_INTERFACE, TAG_BITS);
         put_bytes(writer, &bytes, INTERFACE_LENGTH_BITS);
     }
@@ -302,11 +324,17 @@ impl StreamCodec {
             TAG_FULL => Message::Full,
             TAG_LOST => Message::Lost(reader.get_as(32)?),
             TAG_INTERFACE => Message::Interface(read_interface(reader)?),
-            TAG_REFUSED => Message::Refused {
-                first_low: reader.get_as(16)?,
-                count: reader.get_rice(REFUSED_PARAMETER)?.saturating_add(1),
-                reason: read_refusal(reader)?,
-            },
+            TAG_REFUSED => {
+                let first_low = reader.get_as(16)?;
+                let count = reader.get_rice(REFUSED_PARAMETER)?.saturating_add(1);
+                let (reason, because) = read_refusal(reader)?;
+                Message::Refused {
+                    first_low,
+                    count,
+                    reason,
+                    because,
+                }
+            }
             TAG_STANDBY => {
                 let bytes = read_bytes(reader, ADDRESS_LENGTH_BITS)?;
                 Message::Standby(read_text(bytes, "a standby's address")?)
@@ -380,12 +408,21 @@ fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
     })
 }
 
-fn read_refusal(reader: &mut BitReader<'_>) -> Result<Refusal, DecodeError> {
+fn read_refusal(reader: &mut BitReader<'_>) -> Result<(Refusal, Option<u8>), DecodeError> {
     let found = reader.get(REFUSAL_BITS)?;
-    Refusal::of(found).ok_or(DecodeError::OutOfRange {
+    let extended = match found {
+        IDLE_BECAUSE => Some(Refusal::Idle),
+        UNMET_BECAUSE => Some(Refusal::Unmet),
+        _ => None,
+    };
+    if let Some(reason) = extended {
+        return Ok((reason, Some(reader.get_as(BECAUSE_BITS)?)));
+    }
+    let reason = Refusal::of(found).ok_or(DecodeError::OutOfRange {
         what: "the reason of a refusal",
         found,
-    })
+    })?;
+    Ok((reason, None))
 }
 
 fn read_interface(reader: &mut BitReader<'_>) -> Result<Interface, DecodeError> {
@@ -437,6 +474,13 @@ const TAG_NAME: u64 = 14;
 const TAG_TALK: u64 = 15;
 const REFUSED_PARAMETER: u32 = 1;
 const REFUSAL_BITS: u32 = 4;
+/// Instead of the numbers of [`Refusal::Idle`] and [`Refusal::Unmet`]: that of a reason follows.
+const IDLE_BECAUSE: u64 = 14;
+const UNMET_BECAUSE: u64 = 15;
+/// Holds the number of a reason.
+const BECAUSE_BITS: u32 = 8;
+const _: () = assert!(REASONS_MAX == 1 << BECAUSE_BITS);
+const _: () = assert!((Refusal::ALL.len() as u64) <= IDLE_BECAUSE);
 /// A schema is smaller than a welcome, which has at most a MiB.
 const INTERFACE_LENGTH_BITS: u32 = 20;
 /// Holds [`ANSWER_BYTES_MAX`].

@@ -200,5 +200,10 @@ pub const COMMANDS_MAX: usize = 256;
 /// The most words of a command: those of a birth with a position.
 pub const COMMAND_WORDS_MAX: usize = 5;
 
+/// The most reasons of a world: its scripts name them in `require`.
+pub const REASONS_MAX: usize = 256;
+/// The most bytes of a reason.
+pub const REASON_BYTES_MAX: usize = 128;
+
 /// The parameter that says what the client saw which gives the command.
 pub const SEEN: &str = "seen";

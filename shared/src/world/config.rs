@@ -56,6 +56,10 @@ pub struct WorldConfig {
     pub schema: Schema,
     /// By kind and attribute of type symbol: which it can have.
     pub symbols: Symbols,
+    /// Why commands of clients have no effect, as scripts say in `require`; at most
+    /// [`REASONS_MAX`](super::command::REASONS_MAX). They follow from the scripts.
+    #[serde(skip)]
+    pub reasons: Vec<String>,
     /// What it was made from, which is what files and other servers get of it. A caller that changes
     /// another field has a world that can't be stored.
     #[serde(skip)]

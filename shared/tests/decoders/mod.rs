@@ -4,6 +4,7 @@
 
 #![allow(dead_code, reason = "each user takes some of it")]
 
+use shared::wire::PROTOCOL_VERSION;
 use shared::wire::bits::BitWriter;
 use shared::wire::codec;
 use shared::wire::commands::{COMMANDS_MAX, ClientDatagram, CommandCodec};
@@ -141,8 +142,9 @@ pub fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, messa
             first_low,
             count,
             reason,
-        } => codec.refused(writer, (*first_low).into(), *count, *reason),
-        Message::Interface(interface) => codec.interface(writer, interface),
+            because,
+        } => codec.refused(writer, (*first_low).into(), *count, (*reason, *because)),
+        Message::Interface(interface) => codec.interface(writer, interface, PROTOCOL_VERSION),
         Message::Standby(address) => codec.standby(writer, address),
         Message::Restart => codec.restart(writer),
         Message::Name { slot, name } => codec.name(writer, *slot, name),

@@ -170,6 +170,7 @@ fn fields_are_those_of_the_code_in_their_order() {
         notifications: vec![],
         constants: vec![],
         forecast: vec![],
+        reasons: vec![],
     };
     for (heading, fields) in [
         ("| field of the hello |", fields(&plain())),

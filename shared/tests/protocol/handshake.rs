@@ -75,6 +75,7 @@ pub fn first(schema: Schema) -> Welcome {
         schema,
         forecast: vec![],
         standby: String::new(),
+        reasons: vec![],
     }
 }
 
@@ -88,6 +89,7 @@ fn watching(schema: Schema) -> Welcome {
         },
         forecast: vec![7, 8, 9],
         standby: "standby.example:4433".to_owned(),
+        reasons: vec!["too far away".to_owned(), "too poor".to_owned()],
         ..first(schema)
     }
 }

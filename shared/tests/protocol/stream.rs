@@ -86,6 +86,7 @@ enum GoldenMessage {
         first_low: u16,
         count: u32,
         reason: Refusal,
+        because: Option<u8>,
     },
     Interface(Interface),
     Standby {
@@ -171,6 +172,7 @@ fn lasting() -> Vec<Message> {
             notifications: flat().notifications.split_off(2),
             constants: vec![],
             forecast: vec![1, 2, 3],
+            reasons: vec!["too far away".to_owned()],
         }),
         Message::Standby("standby.example:4433".to_owned()),
         Message::Standby(String::new()),
@@ -194,6 +196,19 @@ fn answers() -> Vec<Message> {
             first_low: 65_534,
             count: 4,
             reason: Refusal::Moved,
+            because: None,
+        },
+        Message::Refused {
+            first_low: 3,
+            count: 1,
+            reason: Refusal::Idle,
+            because: Some(1),
+        },
+        Message::Refused {
+            first_low: 4,
+            count: 2,
+            reason: Refusal::Unmet,
+            because: Some(255),
         },
     ]
 }
@@ -298,7 +313,18 @@ fn named(message: &Message) -> (&'static str, &'static str) {
         },
         Message::Full => ("full", "notices were left out"),
         Message::Lost(_) => ("lost", "a subscription has ended"),
-        Message::Refused { .. } => ("refused", "commands that had no effect"),
+        Message::Refused { because: None, .. } => ("refused", "commands that had no effect"),
+        Message::Refused {
+            reason: Refusal::Idle,
+            ..
+        } => (
+            "refused-idle",
+            "a command that changed nothing, with the number of a reason",
+        ),
+        Message::Refused { .. } => (
+            "refused-unmet",
+            "commands that run as if alone, with the number of a reason",
+        ),
         Message::Interface(_) => ("interface", "commands and notifications have changed"),
         Message::Standby(address) if address.is_empty() => {
             ("standby-gone", "no server would take over")
@@ -411,10 +437,12 @@ fn golden_message(message: Message, schema: &Schema) -> GoldenMessage {
             first_low,
             count,
             reason,
+            because,
         } => GoldenMessage::Refused {
             first_low,
             count,
             reason,
+            because,
         },
         Message::Interface(interface) => GoldenMessage::Interface(interface),
         Message::Standby(address) => GoldenMessage::Standby { address },

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
+use shared::wire::PROTOCOL_VERSION;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMAND_TICKS_MAX, ClientDatagram};
 use shared::wire::control::{Hello, Interface, Quotas, Welcome};
@@ -254,6 +255,7 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
             notifications: schema.notifications.clone(),
             constants: vec![],
             forecast: vec![commands_epoch; 3],
+            reasons: vec!["é".repeat(usize::from(commands_epoch))],
         })
     });
     let standby = any_address().prop_map(Message::Standby);
@@ -264,12 +266,15 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
     });
     let talk = any_talk().prop_map(Message::Talk);
     let reason = prop::sample::select(Refusal::ALL.to_vec());
-    let refused =
-        (any::<u16>(), 1u32.., reason).prop_map(|(first_low, count, reason)| Message::Refused {
-            first_low,
-            count,
-            reason,
-        });
+    let reason = (reason, any::<Option<u8>>());
+    let refused = (any::<u16>(), 1u32.., reason);
+    let refused = refused.prop_map(|(first_low, count, (reason, because))| Message::Refused {
+        first_low,
+        count,
+        reason,
+        // The others have none.
+        because: because.filter(|_| matches!(reason, Refusal::Idle | Refusal::Unmet)),
+    });
     prop_oneof![
         refused,
         answer,
@@ -418,15 +423,18 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
                 first_low,
                 count,
                 reason,
+                because,
             }) => codec.refused(
                 &mut writer,
                 u32::from(*first_low) + (7 << 16),
                 *count,
-                *reason,
+                (*reason, *because),
             ),
             Sent::Other(Message::Standby(address)) => codec.standby(&mut writer, address),
             Sent::Other(Message::Restart) => codec.restart(&mut writer),
-            Sent::Other(Message::Interface(interface)) => codec.interface(&mut writer, interface),
+            Sent::Other(Message::Interface(interface)) => {
+                codec.interface(&mut writer, interface, PROTOCOL_VERSION);
+            }
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
     }
@@ -526,6 +534,7 @@ pub fn any_welcome() -> impl Strategy<Value = Welcome> {
             schema: schema.clone(),
             forecast: ticket.to_vec(),
             standby,
+            reasons: vec!["why".to_owned(); usize::from(commands_epoch)],
         },
     )
 }

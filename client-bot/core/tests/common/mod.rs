@@ -57,6 +57,7 @@ pub fn welcome() -> Welcome {
         schema: schema(),
         forecast: vec![],
         standby: String::new(),
+        reasons: vec![],
     }
 }
 

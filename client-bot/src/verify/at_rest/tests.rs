@@ -58,6 +58,7 @@ fn view(
         schema: schema.clone(),
         forecast: vec![],
         standby: String::new(),
+        reasons: vec![],
     };
     let mut session = Session::new(&welcome).unwrap();
     if is_received {

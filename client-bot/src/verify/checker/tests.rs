@@ -69,6 +69,7 @@ impl Bot {
             schema: schema.clone(),
             forecast: vec![],
             standby: String::new(),
+            reasons: vec![],
         };
         let history = History::new(&schema, 0, 2, NonZeroUsize::MIN);
         history.register(0, OWN);

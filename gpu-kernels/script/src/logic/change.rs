@@ -113,6 +113,7 @@ fn change(
     }
     config.hooks = WorldConfig::hooks_of_born(&config.born).collect();
     config.hooks.extend_from_slice(&compiled.hooks);
+    config.reasons.clone_from(&compiled.reasons);
     config.logic = LogicConfig {
         numbers: compiled.numbers.clone(),
         ..logic.clone()

@@ -1,6 +1,8 @@
 //! Helper functions, which are inlined, and built-in functions.
 
+use proc_macro2::Span;
 use shared::predicate::nearest;
+use shared::world::command::{REASON_BYTES_MAX, REASONS_MAX};
 use syn::spanned::Spanned;
 
 use super::send::{PAUSE, SEND};
@@ -14,8 +16,6 @@ use crate::types::{Type, Value};
 
 /// How deep helper functions may call each other.
 const CALLS_MAX: usize = 32;
-/// The most bytes of a reason.
-const REASON_BYTES_MAX: usize = 128;
 
 impl<'a> Lower<'a> {
     pub(super) fn call(&mut self, call: &'a syn::ExprCall) -> Checked<Value> {
@@ -360,9 +360,13 @@ impl<'a> Lower<'a> {
         reason: Option<&'a syn::Expr>,
     ) -> Checked<Value> {
         let at = condition;
-        let reason = match reason {
-            Some(reason) => Some(self.reason(reason)?),
-            None => None,
+        let (reason, number) = match reason {
+            Some(reason) => {
+                let text = self.reason(reason)?;
+                let number = self.reason_number(&text, reason.span())?;
+                (Some(text), number)
+            }
+            None => (None, None),
         };
         let unmet = || What::Unmet { reason };
         let condition = self.expression_of(condition, Type::Bool)?;
@@ -371,14 +375,16 @@ impl<'a> Lower<'a> {
         match condition.operand().constant() {
             Some(0) => {
                 self.site(at, unmet);
+                self.emit_reason(number);
                 self.emit(Inst::Jump(exit));
                 Ok(Value::NEVER)
             }
             Some(_) => Ok(Value::UNIT),
-            None if self.unit.has_sites => {
+            None if self.unit.has_sites || number.is_some() => {
                 let over = self.label();
                 self.emit(Inst::JumpIf(condition.operand(), over));
                 self.site(at, unmet);
+                self.emit_reason(number);
                 self.emit(Inst::Jump(exit));
                 self.place(over);
                 Ok(Value::UNIT)
@@ -390,7 +396,29 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// What people read when a condition does not hold. A world itself has nothing of it.
+    /// The number of a reason in the world, if a client gives the command that is lowered, as
+    /// nobody else is told.
+    fn reason_number(&self, text: &str, span: Span) -> Checked<Option<u8>> {
+        let senders = self.frames[0]
+            .function
+            .and_then(|function| function.senders);
+        if self.unit.has_sites || !senders.is_some_and(|senders| senders.clients) {
+            return Ok(None);
+        }
+        let number = self.unit.reason(text).ok_or_else(|| {
+            let label = format!("at most {REASONS_MAX} texts");
+            self.problem(span, "the world has too many reasons", label)
+        })?;
+        Ok(Some(number))
+    }
+
+    fn emit_reason(&mut self, number: Option<u8>) {
+        if let Some(number) = number {
+            self.emit(Inst::Reason(number));
+        }
+    }
+
+    /// What people read when a condition does not hold.
     pub(super) fn reason(&self, text: &syn::Expr) -> Checked<String> {
         let syn::Expr::Lit(syn::ExprLit {
             lit: syn::Lit::Str(literal),

@@ -344,6 +344,11 @@ impl Emit<'_, '_> {
                 let flags = MemFlagsData::trusted();
                 self.b.ins().store(flags, missed, self.frame, offset);
             }
+            Inst::Reason(number) => {
+                let reason = self.get(Operand::Const(i32::from(number) + 1));
+                let (flags, offset) = (MemFlagsData::trusted(), offset_of!(Frame, reason));
+                self.b.ins().store(flags, reason, self.frame, offset as i32);
+            }
         }
     }
 

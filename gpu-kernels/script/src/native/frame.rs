@@ -195,6 +195,8 @@ pub struct Frame {
     pub keys: [i32; KEYS_MAX],
     /// Not 0 if an index of the run was none that there is.
     pub missed: u32,
+    /// Why the run has no effect: the number of a reason, plus 1; 0: it does not say.
+    pub reason: u32,
 }
 
 /// A function that machine code calls. The second argument leads to the operands: one of the
@@ -244,6 +246,7 @@ impl Frame {
             layer_words: view.layer_words,
             keys: [NOBODY; KEYS_MAX],
             missed: 0,
+            reason: 0,
         }
     }
 }

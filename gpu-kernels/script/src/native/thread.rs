@@ -203,6 +203,11 @@ impl<'a, H: Host> Thread<'a, H> {
         }
     }
 
+    /// Why the last run had no effect, if it said so and had none: the number of a reason.
+    pub fn reason(&self) -> Option<u8> {
+        u8::try_from(self.frame.reason.checked_sub(1)?).ok()
+    }
+
     /// Prefetches what commands read of an entity, if the slot was ever used: its row, and its
     /// generation. Of states and kinds, many are in a line.
     #[inline]
@@ -240,6 +245,7 @@ impl<'a, H: Host> Thread<'a, H> {
             !function.acts || call.actor.0 < self.frame.slots,
             "no actor"
         );
+        self.frame.reason = 0;
         if self.near.len() < usize::from(function.loops) {
             self.near.resize_with(function.loops.into(), Vec::new);
         }

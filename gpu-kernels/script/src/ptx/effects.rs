@@ -91,6 +91,10 @@ impl Effects {
         effects
     }
 
+    pub fn pass(&self) -> Pass {
+        self.pass
+    }
+
     pub fn afters(&self) -> Option<Word> {
         self.afters
     }

@@ -122,6 +122,9 @@ impl Run<'_> {
             }
             _ => None,
         };
+        if pass != Pass::Store && code.has_reasons() {
+            store_reason(text, layout, command, 0);
+        }
         let counts_visits = pass == Pass::Count && code.loops > 0;
         let targets = code.jump_targets();
         Run {
@@ -328,6 +331,12 @@ impl Run<'_> {
                 let turn = self.turn.expect("atomic commands have turns");
                 self.text.jump(turn.refuse);
             }
+            Inst::Reason(number) => {
+                if self.effects.pass() != Pass::Store {
+                    let reason = i32::from(number) + 1;
+                    store_reason(self.text, layout, self.command, reason);
+                }
+            }
         }
     }
 
@@ -406,6 +415,12 @@ impl Run<'_> {
         let is = self.presence(slot);
         entities::has(self.text, self.layout, slot.into(), is, column)
     }
+}
+
+/// Stores why the run of a command has no effect.
+fn store_reason(text: &mut Text, layout: &Layout, command: Word, reason: i32) {
+    let at = element_of(text, layout.world.reasons, command, 4);
+    store(text, at, 0, Value::Const(reason));
 }
 
 /// By register: whether no instruction sets it to [`NOBODY`].

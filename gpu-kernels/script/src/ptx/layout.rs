@@ -58,6 +58,8 @@ fields! {
         after_counts,
         notification_counts,
         verdicts,
+        /// By command that can say why it has no effect: the number of the reason, plus 1, or 0.
+        reasons,
         /// By command: where its effects begin; [`NOWHERE`] for those that are not stored.
         update_offsets,
         after_offsets,

@@ -336,7 +336,13 @@ impl Writer<'_> {
             0..=2 => self.let_statement(),
             3..=4 => self.assignment(),
             5..=9 => self.update(),
-            10 if self.dice.once_in(3) => format!("require({});", self.value(Bool, 3)),
+            10 if self.dice.once_in(3) => {
+                let condition = self.value(Bool, 3);
+                match self.dice.below(6) {
+                    n @ 0..=3 => format!("require({condition}, \"reason {n}\");"),
+                    _ => format!("require({condition});"),
+                }
+            }
             10 => self.update(),
             11 => self.after(),
             12 => self.tell(),

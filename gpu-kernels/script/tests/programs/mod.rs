@@ -214,6 +214,7 @@ impl Program {
                 3..=5 if self.shape.is_atomic => Inst::Keep(self.any_slot()),
                 6 if self.shape.is_atomic => Inst::Refuse,
                 1 => Inst::Overrun,
+                7..=9 => Inst::Reason(self.below(256) as u8),
                 2 => Inst::Copy(self.entity(), Operand::Const(NOBODY)),
                 _ => Inst::Copy(self.entity(), self.slot()),
             },

@@ -33,6 +33,7 @@ device::device_struct! {
         after_counts: Pointer<u32> = n.commands, zeroed;
         notification_counts: Pointer<u32> = n.commands, zeroed;
         verdicts: Pointer<u32> = n.commands, zeroed;
+        reasons: Pointer<u32> = n.commands, zeroed;
         update_offsets: Pointer<u32> = n.commands;
         after_offsets: Pointer<u32> = n.commands;
         notification_offsets: Pointer<u32> = n.commands;
@@ -306,6 +307,12 @@ impl Test<'_> {
     fn compare_counts(&self, expected: &Expected, context: &dyn Fn() -> String) {
         let verdicts = self.read(self.world.verdicts, COMMANDS);
         assert_eq!(verdicts, expected.verdicts, "verdicts, {}", context());
+        let reasons = self.read(self.world.reasons, COMMANDS);
+        for ((found, expected), verdict) in reasons.iter().zip(&expected.reasons).zip(&verdicts) {
+            // Runs beyond their budget have another one.
+            let is_same = found == expected || *verdict == OVER_BUDGET;
+            assert!(is_same, "reason {found}, not {expected}, {}", context());
+        }
         let counts = [
             ("updates", self.world.update_counts),
             ("afters", self.world.after_counts),
@@ -353,6 +360,8 @@ impl Test<'_> {
 /// What the kernels must write: also that they write nothing else.
 struct Expected {
     verdicts: Vec<u32>,
+    /// Each plus 1, or 0.
+    reasons: Vec<u32>,
     counts: [Vec<u32>; 3],
     offsets: [Vec<u32>; 3],
     updates: Vec<(u32, u32)>,
@@ -365,6 +374,7 @@ impl Expected {
     fn of(runs: &[Option<Run>], numbers: &Numbers) -> Expected {
         let mut expected = Expected {
             verdicts: vec![],
+            reasons: vec![],
             counts: Default::default(),
             offsets: Default::default(),
             updates: vec![(u32::MAX, u32::MAX); UPDATES_MAX],
@@ -383,6 +393,8 @@ impl Expected {
             expected.verdicts.push(verdict);
             let nothing = Run::default();
             let run = run.as_ref().unwrap_or(&nothing);
+            let reason = run.reason.map_or(0, |number| u32::from(number) + 1);
+            expected.reasons.push(reason);
             let lens = [run.updates.len(), run.afters.len(), run.notifications.len()];
             for effect in 0..3 {
                 let n = if max[effect] == 0 { 0 } else { lens[effect] };

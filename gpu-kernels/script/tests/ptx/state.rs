@@ -41,6 +41,8 @@ pub struct Run {
     pub notifications: Vec<[u32; 13]>,
     /// Whether an index was none that there is.
     pub missed: bool,
+    /// Why it has no effect, if it has none.
+    pub reason: Option<u8>,
     dimensions: usize,
 }
 
@@ -167,6 +169,7 @@ impl State {
         };
         let space = &self.numbers.space;
         interpreter.run(code, space, self, &invocation, &mut run)?;
+        run.reason = interpreter.reason();
         Ok(run)
     }
 }

@@ -150,9 +150,9 @@ impl Atomic {
             let run = rules.run_of(tick, commands, n);
             let verdict = match turns.run(kind, &run, own, &mut self.log) {
                 Ok(true) => Verdict::Run(CommandKind(kind)),
-                Ok(false) => Verdict::Idle,
+                Ok(false) => Verdict::Idle(turns.reason()),
                 Err(NoEffect::Overrun) => Verdict::OverBudget,
-                Err(NoEffect::Refused) => Verdict::Refused,
+                Err(NoEffect::Refused) => Verdict::Refused(turns.reason()),
                 Err(NoEffect::Moved) if commands.has_moved(n) => Verdict::Moved,
                 Err(NoEffect::Moved) => {
                     waiting.push((n, commands.defer(n, true).1));

@@ -54,13 +54,13 @@ pub enum Verdict {
     Resting,
     /// It used up its budget, and has no effect.
     OverBudget,
-    /// It ran, and had no effect.
-    Idle,
+    /// It ran, and had no effect, for this reason of the world.
+    Idle(Option<u8>),
     Run(CommandKind),
     /// It is atomic, and has its turn later in the tick.
     Atomic,
-    /// A condition of an atomic command does not hold.
-    Refused,
+    /// A condition of an atomic command does not hold, for this reason of the world.
+    Refused(Option<u8>),
     /// References of an atomic command had changed, in the tick before, too.
     Moved,
 }
@@ -278,7 +278,7 @@ impl Updates {
                     let run = rules.run_of(world.state.tick, &commands, n);
                     match runner.run(kind.id(), &run, &mut part.pairs) {
                         Ok(Some(updates)) => *offset = updates as u64,
-                        Ok(None) => verdict = Verdict::Idle,
+                        Ok(None) => verdict = Verdict::Idle(runner.reason()),
                         Err(_) => verdict = Verdict::OverBudget,
                     }
                     if runner.missed() {
@@ -290,7 +290,10 @@ impl Updates {
                     }
                 }
                 part.note(rules.catalog, &commands, n, verdict);
-                let is_used = matches!(verdict, Verdict::Idle | Verdict::Run(_) | Verdict::Atomic);
+                let is_used = matches!(
+                    verdict,
+                    Verdict::Idle(_) | Verdict::Run(_) | Verdict::Atomic
+                );
                 if has_rests && is_used {
                     part.note_use(rules.catalog, commands, n);
                 }
@@ -524,10 +527,12 @@ impl Part {
         verdict: Verdict,
     ) {
         let counts = &mut self.counts;
+        let mut because = None;
         let reason = match verdict {
             Verdict::Atomic => return,
-            Verdict::Refused => {
+            Verdict::Refused(reason) => {
                 counts.refused += 1;
+                because = reason;
                 Refusal::Unmet
             }
             Verdict::Moved => {
@@ -541,8 +546,9 @@ impl Part {
                 }
                 return;
             }
-            Verdict::Idle => {
+            Verdict::Idle(reason) => {
                 counts.applied += 1;
+                because = reason;
                 Refusal::Idle
             }
             Verdict::Malformed => {
@@ -567,7 +573,9 @@ impl Part {
                 Refusal::BeyondLimits
             }
         };
-        self.refused.extend(refusal(catalog, commands, n, reason));
+        let refused = refusal(catalog, commands, n, reason);
+        self.refused
+            .extend(refused.map(|refused| RefusedCommand { because, ..refused }));
     }
 
     /// Counts a run that met an index or a key that is not there.
@@ -640,6 +648,7 @@ pub fn refusal(
         entity: command.entity,
         sequence: command.sequence,
         reason,
+        because: None,
     })
 }
 

@@ -300,7 +300,10 @@ impl Lifecycles {
         let refused = self.refused.iter().map(|refused| RefusedCommand {
             entity: EntityId::new(refused.slot, refused.generation),
             sequence: refused.sequence,
-            reason: Refusal::of(u64::from(refused.reason)).unwrap_or(Refusal::Idle),
+            reason: Refusal::of(u64::from(refused.reason & 0xff)).unwrap_or(Refusal::Idle),
+            because: (refused.reason >> 8)
+                .checked_sub(1)
+                .map(|number| number as u8),
         });
         out.refused.extend(refused);
     }

@@ -91,6 +91,8 @@ device::device_struct! {
         rest_places: [u8; COMMANDS_MAX];
         /// A bit for each number of a command that is atomic.
         atomic_kinds: [u64; COMMANDS_MAX / 64];
+        /// Likewise of one that can say why it has no effect.
+        reasoned_kinds: [u64; COMMANDS_MAX / 64];
         /// The most atomic commands of a tick, and the most that wait for the next one.
         atomic_max: u32;
         deferred_max: u32;
@@ -205,6 +207,9 @@ device::device_struct! {
         commands: Pointer<Command> = s.commands + s.deferred;
         /// By command: its kind, or a `Verdict`.
         verdicts: Pointer<u32> = s.commands;
+        /// By command that can say why it has no effect, those that waited too: the number of the
+        /// reason, plus 1, or 0.
+        reasons: Pointer<u32> = s.commands + s.deferred;
         /// By command: its place among those of its kind.
         group_places: Pointer<u32> = s.commands;
         /// By number of a command: where its commands begin in `group_order`; at last, where
@@ -581,7 +586,8 @@ device::device_struct! {
 }
 
 device::device_struct! {
-    /// A command that had no effect; `reason` is the number of a refusal.
+    /// A command that had no effect; `reason` is the number of a refusal, and from bit 8 on that
+    /// of a reason of the world, plus 1.
     pub struct Refused {
         slot: u32;
         generation: u32;

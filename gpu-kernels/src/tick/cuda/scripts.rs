@@ -75,6 +75,8 @@ pub struct Form {
     /// The numbers of the commands that it may schedule.
     pub puts_off: Vec<u16>,
     pub is_atomic: bool,
+    /// Whether it can say why it has no effect.
+    pub has_reasons: bool,
 }
 
 /// Commands on the GPU.
@@ -216,6 +218,7 @@ impl Form {
             updates_max: command.updates_max,
             puts_off,
             is_atomic: command.atomic.is_some(),
+            has_reasons: command.code.has_reasons(),
         }
     }
 }
@@ -272,8 +275,17 @@ impl Scripts {
 
     /// A bit for each number of an atomic command.
     pub fn atomic_kinds(&self) -> [u64; COMMANDS_MAX / 64] {
+        self.kinds(|form| form.is_atomic)
+    }
+
+    /// A bit for each number of a command that can say why it has no effect.
+    pub fn reasoned_kinds(&self) -> [u64; COMMANDS_MAX / 64] {
+        self.kinds(|form| form.has_reasons)
+    }
+
+    fn kinds(&self, is_one: impl Fn(&Form) -> bool) -> [u64; COMMANDS_MAX / 64] {
         let mut kinds = [0; COMMANDS_MAX / 64];
-        for command in self.commands().filter(|command| command.form.is_atomic) {
+        for command in self.commands().filter(|command| is_one(&command.form)) {
             let number = usize::from(command.form.kind);
             kinds[number / 64] |= 1 << (number % 64);
         }

@@ -96,16 +96,18 @@ impl Oracle {
             };
             let ran = match self.run_script_in(&turn, &script, command) {
                 Ok(ran) => ran,
-                Err(NoEffect::Moved) if !waiting.has_moved => {
+                Err((NoEffect::Moved, _)) if !waiting.has_moved => {
                     self.deferred.push(Waiting {
                         has_moved: true,
                         ..waiting
                     });
                     continue;
                 }
-                Err(why) => {
+                Err((why, said)) => {
+                    let mut because = None;
                     let reason = match why {
                         NoEffect::Refused => {
+                            because = said;
                             out.counts.atomic_refused += 1;
                             Refusal::Unmet
                         }
@@ -119,7 +121,7 @@ impl Oracle {
                             Refusal::BeyondLimits
                         }
                     };
-                    self.refuse(command, reason, out);
+                    self.refuse_because(command, reason, because, out);
                     continue;
                 }
             };
@@ -128,7 +130,7 @@ impl Oracle {
                 *out.out_of_range.entry(command.kind).or_default() += 1;
             }
             if ran.writes.is_empty() && ran.later.is_empty() && ran.notifications.is_empty() {
-                self.refuse(command, Refusal::Idle, out);
+                self.refuse_because(command, Refusal::Idle, ran.reason, out);
             }
             let actor = match self.has_actor(command) {
                 true => command.entity,

@@ -240,7 +240,10 @@ impl Oracle {
             if full && n > 0 {
                 self.refuse(command, Refusal::BeyondLimits, out);
             } else if n == 0 && put_off.is_empty() && self.notifications_of(command).is_empty() {
-                self.refuse(command, Refusal::Idle, out);
+                let script = self.script(command.kind);
+                let ran = script.and_then(|script| self.run_script(script, command).ok());
+                let because = ran.and_then(|ran| ran.reason);
+                self.refuse_because(command, Refusal::Idle, because, out);
             }
             later.extend(put_off);
             if full {

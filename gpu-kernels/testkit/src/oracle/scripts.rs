@@ -21,7 +21,12 @@ pub struct Ran {
     pub notifications: Vec<RawNotification>,
     /// Whether an index or a key was not there.
     pub missed: bool,
+    /// Why it has no effect, if it has none.
+    pub reason: Option<u8>,
 }
+
+/// Why a run has no effect, and what its script says of that.
+pub type Unmet = (NoEffect, Option<u8>);
 
 /// Kind, source, area by centre and distance, words.
 type RawNotification = (u16, EntityId, Option<([i32; 3], i32)>, Vec<i32>);
@@ -39,7 +44,7 @@ impl Oracle {
     }
 
     /// Runs a script.
-    pub(super) fn run_script(&self, script: &Script, command: &Command) -> Result<Ran, NoEffect> {
+    pub(super) fn run_script(&self, script: &Script, command: &Command) -> Result<Ran, Unmet> {
         self.run_script_in(self, script, command)
     }
 
@@ -49,7 +54,7 @@ impl Oracle {
         world: &impl World,
         script: &Script,
         command: &Command,
-    ) -> Result<Ran, NoEffect> {
+    ) -> Result<Ran, Unmet> {
         let space = Space {
             dimensions: self.config.schema.world.size.len(),
             size: [0, 1, 2].map(|axis| self.size(axis)),
@@ -69,8 +74,12 @@ impl Oracle {
         };
         let mut ran = Ran::default();
         let mut interpreter = Interpreter::default();
-        interpreter.run(&script.code, &space, world, &invocation, &mut ran)?;
-        Ok(ran)
+        let result = interpreter.run(&script.code, &space, world, &invocation, &mut ran);
+        ran.reason = interpreter.reason();
+        match result {
+            Ok(()) => Ok(ran),
+            Err(why) => Err((why, ran.reason)),
+        }
     }
 
     /// A script's notification as the tick's.

@@ -56,11 +56,23 @@ impl Oracle {
 
     /// A command had no effect: its client is to know.
     pub(super) fn refuse(&self, command: &Command, reason: Refusal, out: &mut OracleOutput) {
+        self.refuse_because(command, reason, None, out);
+    }
+
+    /// Likewise, with what its script says of that.
+    pub(super) fn refuse_because(
+        &self,
+        command: &Command,
+        reason: Refusal,
+        because: Option<u8>,
+        out: &mut OracleOutput,
+    ) {
         if self.clients_form(command).is_some() {
             out.refused.push(RefusedCommand {
                 entity: command.entity,
                 sequence: command.sequence,
                 reason,
+                because,
             });
             out.refused.sort();
         }

@@ -382,7 +382,9 @@ impl End {
             unready: publication.newborns.unready.clone(),
             notifications: notifications.collect(),
             subscribed: some_notices(&publication.subscribed, &rows, received),
-            refused: refused.map(|r| (r.entity, r.sequence, r.reason)).collect(),
+            refused: refused
+                .map(|r| (r.entity, r.sequence, r.reason, r.because))
+                .collect(),
         }
     }
 }

@@ -36,7 +36,8 @@ pub struct Rare {
     /// Those that any client of the front end gets: source, kind, words.
     pub notifications: Vec<(EntityId, u16, Vec<i32>)>,
     pub subscribed: SomeNotices,
-    pub refused: Vec<(EntityId, u32, Refusal)>,
+    /// With the number of a reason of the world.
+    pub refused: Vec<(EntityId, u32, Refusal, Option<u8>)>,
 }
 
 /// A [`SessionEvent`].
@@ -83,10 +84,11 @@ impl Rare {
         let refused = self
             .refused
             .into_iter()
-            .map(|(entity, sequence, reason)| RefusedCommand {
+            .map(|(entity, sequence, reason, because)| RefusedCommand {
                 entity,
                 sequence,
                 reason,
+                because,
             });
         output.refused = refused.collect();
         output.refused.sort_unstable();

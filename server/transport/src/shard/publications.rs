@@ -16,9 +16,6 @@ use crate::client::{Client, Player};
 use crate::client_link::ClientLink;
 use crate::handshake::AdmissionPolicy;
 
-/// The first version of the protocol whose clients can begin their session anew.
-const RESTART_VERSION: u16 = 16;
-
 impl Shard {
     /// Applies a change of the world. True if it must be sent to the clients.
     pub fn begin_tick(&mut self, publication: &Publication) -> bool {
@@ -60,11 +57,6 @@ impl Shard {
             player.session.end();
             let reason = "the world has changed, and the client needs its schema as it was";
             return player.close(link, Close::SchemaMismatch, reason);
-        }
-        if player.version < RESTART_VERSION {
-            player.session.end();
-            let reason = "the world has changed: connect again";
-            return player.close(link, Close::Shutdown, reason);
         }
         let limits = &session.config.limits;
         player.session.restart(&before.stream, self.tick, limits);

@@ -133,6 +133,14 @@ impl<'a> Turns<'a> {
         }
     }
 
+    /// Why the last run had no effect, if it said so and had none.
+    pub fn reason(&self) -> Option<u8> {
+        match self {
+            Turns::Native(thread) => thread.reason(),
+            Turns::Interpreted(runner) => runner.interpreter.reason(),
+        }
+    }
+
     /// Prefetches what commands read of an entity.
     #[inline]
     pub fn prefetch(&self, slot: Slot) {

@@ -188,6 +188,14 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Why the last run had no effect, if it said so and had none.
+    pub fn reason(&self) -> Option<u8> {
+        match self {
+            Runner::Native(thread) => thread.reason(),
+            Runner::Interpreted(runner) => runner.interpreter.reason(),
+        }
+    }
+
     fn drop_after(&mut self, marks: (usize, usize)) {
         match self {
             Runner::Native(thread) => thread.host_mut().drop_after(marks),
