@@ -249,8 +249,11 @@ mod foresee {
         }
     }
 
+    /// An instruction with the column at a place.
+    type OneColumn = Box<dyn Fn(u16) -> Inst>;
+
     /// The instruction with each of its columns, if it has an index.
-    fn choice(inst: &Inst) -> Option<(Index, Box<dyn Fn(u16) -> Inst>)> {
+    fn choice(inst: &Inst) -> Option<(Index, OneColumn)> {
         Some(match *inst {
             Inst::ReadAt(to, slot, first, index) => {
                 let one = move |place| Inst::Read(to, slot, first + place);

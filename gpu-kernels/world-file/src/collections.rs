@@ -101,12 +101,15 @@ fn form(key: &str, attribute: &raw::Attribute) -> Result<Form, Problem> {
                 Some(length) => *length,
                 None => return problem(format!("{key}.type"), "the key `length` is missing"),
             };
-            if !(1..=ATTRIBUTES_MAX as u32).contains(&length) {
-                let key = format!("{key}.type.length");
-                let expected = format!("1 to {ATTRIBUTES_MAX}, as each value is a column");
-                return unexpected(key, length, expected);
+            let is_few = |few: &u16| (1..=ATTRIBUTES_MAX).contains(&usize::from(*few));
+            match u16::try_from(length).ok().filter(is_few) {
+                Some(length) => Ok(Form::Array(length)),
+                None => {
+                    let key = format!("{key}.type.length");
+                    let expected = format!("1 to {ATTRIBUTES_MAX}, as each value is a column");
+                    unexpected(key, length, expected)
+                }
             }
-            Ok(Form::Array(length as u16))
         }
         raw::Many::Map { keys } => {
             only_one("a map")?;
