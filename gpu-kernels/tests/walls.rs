@@ -119,3 +119,25 @@ fn two_steps_of_one_tick_lead_no_farther_than_walls_leave_both() {
     parity.tick(&frame);
     assert_eq!(parity.oracle.position(0), [(3 << 12) - 1, 100, 0]);
 }
+
+#[test]
+fn ten_million_random_steps_end_in_no_wall() {
+    for (seed, part) in [(1, 10), (2, 40)] {
+        let mut dice = Dice::new(seed);
+        let config = world(&mut dice, part);
+        let (layers, [width, depth, _]) = (&config.schema.layers, config.size_raw());
+        let mut at = layers.free_place([width / 2, depth / 2, 0]);
+        for round in 0..5_000_000 {
+            // Most are about a cell long, and some go through several.
+            let reach = [9000, 9000, 9000, 40_000][round % 4];
+            let step = [0; 2].map(|_| dice.within(-reach..=reach));
+            let [x, y, _] = layers.slide(at, [step[0], step[1], 0]);
+            at = [at[0] + x, at[1] + y, 0];
+            let is_inside = (0..width).contains(&at[0]) && (0..depth).contains(&at[1]);
+            assert!(
+                is_inside && !layers.is_blocked(at),
+                "{seed}, {round}: {at:?}"
+            );
+        }
+    }
+}

@@ -58,11 +58,13 @@ pub(super) fn read(
 
 /// The layers of a world whose symbols have their numbers.
 pub(super) fn finish(mut read: Read, schema: &Schema) -> Layers {
-    let number = |tag: &String| schema.symbols.iter().position(|symbol| symbol == tag);
-    let numbers = read
-        .tags
-        .iter()
-        .map(|tag| number(tag).map_or(-1, |n| n as i32));
+    let number = |tag: &String| {
+        let place = schema.symbols.iter().position(|symbol| symbol == tag);
+        place
+            .and_then(|place| i32::try_from(place).ok())
+            .unwrap_or(-1)
+    };
+    let numbers = read.tags.iter().map(number);
     read.planes.tag_symbols = numbers.collect();
     Layers::new(schema.world.size_raw(), &read.planes)
 }
@@ -250,7 +252,7 @@ impl Source<'_> {
                 };
                 let path = beside.join(name);
                 let file = folder::open(&path);
-                let bytes = file.and_then(|file| image::read_file(file));
+                let bytes = file.and_then(image::read_file);
                 match bytes {
                     Ok(bytes) => bytes,
                     Err(error) => {

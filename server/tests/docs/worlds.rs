@@ -159,7 +159,9 @@ fn error(table: &str, key: &str, value: i128) -> String {
         "[kind]" => format!("[[kind]]\nname = 'a'\nattributes = [{HP}]\n{key} = {value}"),
         "[every]" => format!("[[every]]\nkind = 'player'\ncommand = 'roam'\n{key} = {value}"),
         "[zone]" => format!("[[zone]]\nname = 'a'\ncenter = [1, 1]\n{key} = {value}"),
-        "[layer]" => format!("[[layer]]\nname = 'height'\n{key} = {value}"),
+        "[layer]" => {
+            format!("[[layer]]\nname = 'height'\ncell = 1024\ndrawing = '1'\n{key} = {value}")
+        }
         "attribute" => format!("[[kind]]\nname = 'a'\nattributes = [{{ {key} = {value} }}]"),
         "spectators" => format!("[{table}]\nallowed = true\n{key} = {value}"),
         _ => format!("[{table}]\n{key} = {value}"),

@@ -29,9 +29,9 @@ impl Oracle {
         let parts = (longest as u64).div_ceil(edge as u64) as i64;
         let mut at = from;
         for part in 1..=parts {
-            for axis in 0..2 {
+            for (axis, whole) in way.into_iter().enumerate() {
                 // What the parts so far are, rounded towards 0, less those before.
-                let along = way[axis] * part / parts - way[axis] * (part - 1) / parts;
+                let along = whole * part / parts - whole * (part - 1) / parts;
                 self.go(&mut at, axis, along as i32, edge);
             }
         }
