@@ -247,9 +247,12 @@ fn populations(kinds: &[raw::Kind], capacity: u32) -> Result<Vec<u32>, Problem> 
     if !(1..=KINDS_MAX).contains(&kinds.len()) {
         return unexpected("kind", kinds.len(), format!("1 to {KINDS_MAX} kinds"));
     }
-    let number = |kind: &raw::Kind| u64::from(kind.population) + kind.places.len() as u64;
-    let populations: Vec<u64> = kinds.iter().map(number).collect();
-    let all = populations.iter().sum::<u64>();
+    let number = |kind: &raw::Kind| {
+        let places = u32::try_from(kind.places.len()).unwrap_or(u32::MAX);
+        kind.population.saturating_add(places)
+    };
+    let populations: Vec<u32> = kinds.iter().map(number).collect();
+    let all = populations.iter().map(|&p| u64::from(p)).sum::<u64>();
     if all > u64::from(capacity) {
         let expected = format!("at most world.capacity = {capacity} of all kinds together");
         let anywhere = kinds.iter().map(|k| u64::from(k.population)).sum::<u64>();
@@ -259,7 +262,7 @@ fn populations(kinds: &[raw::Kind], capacity: u32) -> Result<Vec<u32>, Problem> 
         };
         return unexpected(key, all, expected);
     }
-    Ok(populations.into_iter().map(|own| own as u32).collect())
+    Ok(populations)
 }
 
 /// Where clients can subscribe, predicates must be able to name every attribute.
