@@ -528,3 +528,32 @@ fn an_atomic_command_gives_newborns_what_it_took() {
     let (counts, bests): (Vec<i32>, Vec<i32>) = (of("count"), of("best"));
     assert_eq!((counts, bests), (vec![20], vec![10]));
 }
+
+#[test]
+fn a_world_begins_with_entities_at_the_places_of_their_kind() {
+    let text = PILES.replace(
+        "name = \"old_pile\"",
+        "name = \"old_pile\"\nplaces = [[10, 10], [12.5, 10]]\npopulation = 2\n\
+         spawn = { center = [50, 50] }",
+    );
+    let config = world_file::parse(&text, "places").unwrap();
+    let mut frame = Frame::new(Tick(0));
+    frame.populate(&config);
+    frame.order(config.seed);
+    let mut parity = Parity::new(&config);
+    let born = rows(&config, &parity.tick(&frame).birth_rows);
+    let mut places: Vec<[i32; 2]> = born.iter().map(|row| [row[0], row[1]]).collect();
+    places.sort_unstable();
+    let middle = [50 * UNIT, 50 * UNIT];
+    let expected = [
+        [10 * UNIT, 10 * UNIT],
+        [12 * UNIT + UNIT / 2, 10 * UNIT],
+        middle,
+        middle,
+    ];
+    assert_eq!(places, expected);
+    // The file says what else they are, as with a population.
+    for row in &born {
+        assert!((5..=9).contains(&value(&config, row, "count")));
+    }
+}

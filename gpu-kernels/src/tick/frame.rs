@@ -259,10 +259,22 @@ impl Frame {
     pub fn populate(&mut self, config: &WorldConfig) {
         self.give_reload_hooks(config);
         for (kind, &count) in config.populations.iter().enumerate() {
-            let birthplace = Birthplace::of(config, kind as u16);
-            for number in 0..count {
+            self.spawn_population(config, kind as u16, count);
+        }
+    }
+
+    /// Appends spawn commands for the population of a kind: the first at places of their own, if
+    /// the world has some for them.
+    pub fn spawn_population(&mut self, config: &WorldConfig, kind: u16, count: u32) {
+        let birthplace = Birthplace::of(config, kind);
+        let mut places = config.places[usize::from(kind)].iter();
+        for number in 0..count {
+            match places.next() {
+                Some(place) => {
+                    self.spawn_at(kind, POPULATION_TOKEN, &place[..config.dimensions()]);
+                }
                 // From the end, since players are numbered from 0.
-                self.spawn_in(&birthplace, POPULATION_TOKEN, u32::MAX - number);
+                None => self.spawn_in(&birthplace, POPULATION_TOKEN, u32::MAX - number),
             }
         }
     }

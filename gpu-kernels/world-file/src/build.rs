@@ -68,6 +68,7 @@ pub(super) fn build(
     info.capacity += u32::from(raw_kinds.iter().any(|kind| kind.is_shared));
     let mut ranges = Ranges::declared();
     let edge_max = regions::limits(&mut ranges, &raw.limits, &info, raw_kinds, problems);
+    let places = spawn::places(&info, raw_kinds, problems);
     let spawns = spawn::areas(&info, raw_kinds, problems);
     let step = problems.take_or(0, wire_step::of_positions(&raw.world));
     let mut layers = layers::read(&info, &raw.layer, texts.beside(), problems);
@@ -182,6 +183,7 @@ pub(super) fn build(
         interest: InterestMode::Exact,
         player_kind,
         populations,
+        places,
         spawns,
         initials,
         born,
@@ -257,15 +259,25 @@ fn constants(names: &[String], declared: &Declared, problems: &mut Problems) -> 
 }
 
 /// How many of each kind are born in the first tick.
+/// How many of each kind are born in the first tick, those at places of their own included.
 fn populations(kinds: &[raw::Kind], capacity: u32) -> Result<Vec<u32>, Problem> {
     if !(1..=KINDS_MAX).contains(&kinds.len()) {
         return unexpected("kind", kinds.len(), format!("1 to {KINDS_MAX} kinds"));
     }
-    let populations: Vec<u32> = kinds.iter().map(|k| k.population).collect();
+    let number = |kind: &raw::Kind| {
+        let places = u32::try_from(kind.places.len()).unwrap_or(u32::MAX);
+        kind.population.saturating_add(places)
+    };
+    let populations: Vec<u32> = kinds.iter().map(number).collect();
     let all = populations.iter().map(|&p| u64::from(p)).sum::<u64>();
     if all > u64::from(capacity) {
         let expected = format!("at most world.capacity = {capacity} of all kinds together");
-        return unexpected("kind.population", all, expected);
+        let anywhere = kinds.iter().map(|k| u64::from(k.population)).sum::<u64>();
+        let key = match anywhere > u64::from(capacity) {
+            true => "kind.population",
+            false => "kind.places",
+        };
+        return unexpected(key, all, expected);
     }
     Ok(populations)
 }

@@ -83,6 +83,8 @@ pub struct Kind {
     pub name: String,
     #[serde(default)]
     pub population: u32,
+    #[serde(default)]
+    pub places: Vec<Vec<f64>>,
     pub respawn_ticks: Option<u32>,
     pub born: Option<String>,
     pub publishes: Option<Vec<f64>>,
@@ -109,6 +111,7 @@ impl Kind {
         Kind {
             name: SHARED_KIND.to_owned(),
             population: 0,
+            places: vec![],
             respawn_ticks: None,
             born: None,
             publishes: None,
@@ -331,6 +334,7 @@ pub fn default_kinds() -> Vec<Kind> {
     vec![Kind {
         name: "player".to_owned(),
         population: 0,
+        places: vec![],
         respawn_ticks: None,
         born: None,
         publishes: None,

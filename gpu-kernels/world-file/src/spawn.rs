@@ -1,4 +1,4 @@
-//! `spawn` of `[[kind]]`: where entities are born.
+//! `places` and `spawn` of `[[kind]]`: where entities are born.
 
 use shared::world::schema::WorldInfo;
 use shared::world::spawn::SpawnArea;
@@ -17,6 +17,23 @@ pub(super) fn areas(
         problems.take(area(&format!("{}.spawn", kind.key()), world, raw))
     };
     kinds.iter().map(area).collect()
+}
+
+/// By kind: where one each is born in the first tick.
+pub(super) fn places(
+    world: &WorldInfo,
+    kinds: &[raw::Kind],
+    problems: &mut Problems,
+) -> Vec<Vec<[i32; 3]>> {
+    let mut places = vec![];
+    for kind in kinds {
+        let own = kind.places.iter().enumerate().filter_map(|(i, raw)| {
+            let key = format!("{}.places[{i}]", kind.key());
+            problems.take(point(&key, world, raw))
+        });
+        places.push(own.collect());
+    }
+    places
 }
 
 fn area(key: &str, world: &WorldInfo, raw: &raw::Spawn) -> Result<SpawnArea, Problem> {

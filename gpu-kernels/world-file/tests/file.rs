@@ -219,6 +219,18 @@ fn errors_name_the_file_the_key_and_what_was_expected() {
              found 5000",
         ),
         (
+            "[world]\ncapacity = 2\n[[kind]]\nname = \"a\"\npopulation = 1\nplaces = [[1, 1], [2, 2]]",
+            "kind.places: expected at most world.capacity = 2 of all kinds together, found 3",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\nplaces = [[1, 1], [1, 2, 3]]",
+            "kind.a.places[1]: expected 2 numbers, one per axis, found 3",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\nplaces = [[1, 1000.5]]",
+            "kind.a.places[0]: expected 0 to 1000, found 1000.5",
+        ),
+        (
             "[limits]\nobservers_per_client = 100",
             "limits.observers_per_client: expected 1 to 64, found 100",
         ),
@@ -1283,7 +1295,7 @@ fn a_schema_that_clients_would_not_read_is_rejected() {
         "{message}"
     );
     let message = rejected(80_000).expect("it is too long");
-    assert!(message.contains("at most 982528 are allowed"), "{message}");
+    assert!(message.contains("at most 949248 are allowed"), "{message}");
 }
 
 #[test]

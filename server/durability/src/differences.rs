@@ -192,7 +192,14 @@ fn by_name(names: &Names<'_>, path: &str, items: &[Value]) -> Map<String, Value>
 }
 
 /// Lists with an item for each kind.
-const BY_KIND: [&str; 5] = ["populations", "spawns", "initials", "born", "falls"];
+const BY_KIND: [&str; 6] = [
+    "populations",
+    "places",
+    "spawns",
+    "initials",
+    "born",
+    "falls",
+];
 
 #[cfg(test)]
 mod tests {

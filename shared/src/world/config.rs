@@ -23,6 +23,8 @@ pub struct WorldConfig {
     pub player_kind: u16,
     /// By kind: how many are born in the first tick.
     pub populations: Vec<u32>,
+    /// By kind: the places of the first of its population, which are born there.
+    pub places: Vec<Vec<[i32; 3]>>,
     /// By kind: where its populations and players are born; `None`: anywhere.
     pub spawns: Vec<Option<SpawnArea>>,
     /// By kind: the attributes that are not born with the kind's default, by ascending

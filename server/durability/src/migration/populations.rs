@@ -2,10 +2,8 @@
 //! are born in an extra tick, which is not sent to clients.
 
 use anyhow::{Context, Result};
-use gpu_kernels::tick::frame::POPULATION_TOKEN;
 use gpu_kernels::{Backend, Frame};
 use shared::WorldConfig;
-use shared::world::birthplace::Birthplace;
 
 use super::names::Names;
 use crate::checkpoint::Body;
@@ -41,11 +39,8 @@ pub fn bear(body: &mut Body, populations: &[(u16, u32)], backend: &mut dyn Backe
 fn frame(world: &WorldConfig, body: &Body, populations: &[(u16, u32)]) -> Frame {
     let mut frame = Frame::new(body.snapshot.tick);
     for &(kind, population) in populations {
-        let birthplace = Birthplace::of(world, kind);
-        for number in 0..population {
-            // As in a world's first tick.
-            frame.spawn_in(&birthplace, POPULATION_TOKEN, u32::MAX - number);
-        }
+        // As in a world's first tick.
+        frame.spawn_population(world, kind, population);
     }
     frame.order(world.seed);
     frame

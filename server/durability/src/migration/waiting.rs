@@ -103,14 +103,14 @@ fn translate_values(names: &Names<'_>, words: &mut [i32]) {
     };
     let mut columns = given::columns(*word);
     for (column, value) in columns.iter_mut().zip(values) {
-        let mut all = 0..names.given.schema.attributes.len();
+        let mut all = (0..).take(names.given.schema.attributes.len());
         let new = all.find_map(|new| {
-            let source = names.source(new)?;
+            let source = names.source(usize::from(new))?;
             let is_it = source.column == usize::from(*column);
             is_it.then_some((new, names.value(source, *value)?))
         });
         (*column, *value) = match new {
-            Some((new, value)) => (new as u16, value),
+            Some(new) => new,
             None => (given::NO_COLUMN, 0),
         };
     }
