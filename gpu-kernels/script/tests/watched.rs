@@ -143,14 +143,15 @@ fn pay(who: Entity, n: i32) {
 }
 
 #[test]
-fn a_reason_costs_a_world_no_instruction() {
-    let code = |text: &str| {
+fn a_reason_costs_no_instruction_where_no_client_gives_the_command() {
+    let code = |senders: &str, text: &str| {
         let text =
-            format!("#[command(clients)] fn act(me: Entity, n: i32) {{ {text} me.hp += 1; }}");
+            format!("#[command{senders}] fn act(me: Entity, n: i32) {{ {text} me.hp += 1; }}");
         common::compile(&text).unwrap().commands[0].code.clone()
     };
-    let with = code("require(n > 0, \"too few\");");
-    assert_eq!(with, code("require(n > 0);"));
+    let (with, without) = ("require(n > 0, \"too few\");", "require(n > 0);");
+    assert_eq!(code("", with), code("", without));
+    assert!(code("(clients)", with).has_reasons() && !code("(clients)", without).has_reasons());
 }
 
 #[test]
