@@ -23,6 +23,8 @@ constexpr u32 ON_FALL = 2;
 constexpr u32 ON_BORDER = 3;
 constexpr u32 BEGINS = 65536;
 constexpr u32 SPAWN_TRIES = 64;
+constexpr u32 GIVEN_COMMANDS_MAX = 2;
+constexpr u32 COLUMN_BITS = 7;
 constexpr u32 WALL_SEARCH_CELLS = 2401;
 constexpr u32 ATOMIC_KEYS = 8;
 constexpr u32 ATOMIC_EFFECTS = 8;
@@ -56,6 +58,7 @@ enum Verdict : u32 {
     IDLE = 261,
     REFUSED = 262,
     MOVED = 263,
+    VALUES = 264,
 };
 enum Refusal : u32 {
     REFUSED_IDLE = 0,
@@ -252,7 +255,8 @@ static_assert(sizeof(Birth) == 16, "as in Rust");
 static_assert(offsetof(Birth, token) == 0 && offsetof(Birth, kind) == 4 && offsetof(Birth, slot) == 8, "as in Rust");
 static_assert(offsetof(Birth, generation) == 12, "as in Rust");
 
-// A command that had no effect; `reason` is the number of a refusal.
+// A command that had no effect; `reason` is the number of a refusal, and from bit 8 on that
+// of a reason of the world, plus 1.
 struct alignas(4) Refused {
     u32 slot;
     u32 generation;
@@ -638,6 +642,8 @@ struct alignas(8) World {
     u8 rest_places[256];
     // A bit for each number of a command that is atomic.
     u64 atomic_kinds[4];
+    // Likewise of one that can say why it has no effect.
+    u64 reasoned_kinds[4];
     // The most atomic commands of a tick, and the most that wait for the next one.
     u32 atomic_max;
     u32 deferred_max;
@@ -748,6 +754,9 @@ struct alignas(8) World {
     Command *commands;
     // By command: its kind, or a `Verdict`.
     u32 *verdicts;
+    // By command that can say why it has no effect, those that waited too: the number of the
+    // reason, plus 1, or 0.
+    u32 *reasons;
     // By command: its place among those of its kind.
     u32 *group_places;
     // By number of a command: where its commands begin in `group_order`; at last, where
@@ -844,7 +853,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 2024, "as in Rust");
+static_assert(sizeof(World) == 2064, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -859,49 +868,50 @@ static_assert(offsetof(World, directory_len) == 192 && offsetof(World, directory
 static_assert(offsetof(World, tolerance) == 204 && offsetof(World, velocity) == 208 && offsetof(World, resting) == 224, "as in Rust");
 static_assert(offsetof(World, crowds) == 228 && offsetof(World, cell_bits) == 232 && offsetof(World, cell_edge) == 236, "as in Rust");
 static_assert(offsetof(World, forms) == 240 && offsetof(World, per_tick) == 496 && offsetof(World, rest_places) == 752, "as in Rust");
-static_assert(offsetof(World, atomic_kinds) == 1008 && offsetof(World, atomic_max) == 1040 && offsetof(World, deferred_max) == 1044, "as in Rust");
-static_assert(offsetof(World, deferred_base) == 1048 && offsetof(World, hook_first) == 1052 && offsetof(World, hook_count) == 1056, "as in Rust");
-static_assert(offsetof(World, shared_slot) == 1060 && offsetof(World, shared_kind) == 1064 && offsetof(World, zoned) == 1068, "as in Rust");
-static_assert(offsetof(World, wall_edge_bits) == 1072 && offsetof(World, wall_row_bits) == 1076 && offsetof(World, wall_cells) == 1080, "as in Rust");
-static_assert(offsetof(World, wall_refuge) == 1088 && offsetof(World, bounds) == 1096 && offsetof(World, initials) == 1104, "as in Rust");
-static_assert(offsetof(World, choices) == 1112 && offsetof(World, kind_columns) == 1120 && offsetof(World, merge_rules) == 1128, "as in Rust");
-static_assert(offsetof(World, visible_columns) == 1136 && offsetof(World, rule_table) == 1144 && offsetof(World, layers) == 1152, "as in Rust");
-static_assert(offsetof(World, falls) == 1160 && offsetof(World, spawn_areas) == 1168 && offsetof(World, hooks) == 1176, "as in Rust");
-static_assert(offsetof(World, rests) == 1184 && offsetof(World, rows) == 1192 && offsetof(World, states) == 1200, "as in Rust");
-static_assert(offsetof(World, generations) == 1208 && offsetof(World, slot_kinds) == 1216 && offsetof(World, track_glides) == 1224, "as in Rust");
-static_assert(offsetof(World, track_steps) == 1232 && offsetof(World, track_offsets) == 1240 && offsetof(World, past) == 1248, "as in Rust");
-static_assert(offsetof(World, rebirth_due) == 1256 && offsetof(World, ready) == 1264 && offsetof(World, observers) == 1272, "as in Rust");
-static_assert(offsetof(World, known) == 1280 && offsetof(World, known_counts) == 1288 && offsetof(World, behind) == 1296, "as in Rust");
-static_assert(offsetof(World, timed) == 1304 && offsetof(World, timed_state) == 1312 && offsetof(World, deferred) == 1320, "as in Rust");
-static_assert(offsetof(World, deferred_words) == 1328 && offsetof(World, deferred_flags) == 1336 && offsetof(World, deferred_state) == 1344, "as in Rust");
-static_assert(offsetof(World, index_keys) == 1352 && offsetof(World, index_keys_spare) == 1360 && offsetof(World, index_slots) == 1368, "as in Rust");
-static_assert(offsetof(World, index_slots_spare) == 1376 && offsetof(World, index_positions) == 1384 && offsetof(World, index_len) == 1392, "as in Rust");
-static_assert(offsetof(World, directory) == 1400 && offsetof(World, crowd_slots) == 1408 && offsetof(World, crowd_positions) == 1416, "as in Rust");
-static_assert(offsetof(World, crowd_starts) == 1424 && offsetof(World, visible) == 1432 && offsetof(World, visible_counts) == 1440, "as in Rust");
-static_assert(offsetof(World, views) == 1448 && offsetof(World, changed) == 1456 && offsetof(World, last_positions) == 1464, "as in Rust");
-static_assert(offsetof(World, wall_places) == 1472 && offsetof(World, several) == 1480 && offsetof(World, told) == 1488, "as in Rust");
-static_assert(offsetof(World, commands) == 1496 && offsetof(World, verdicts) == 1504 && offsetof(World, group_places) == 1512, "as in Rust");
-static_assert(offsetof(World, group_starts) == 1520 && offsetof(World, group_order) == 1528 && offsetof(World, update_counts) == 1536, "as in Rust");
-static_assert(offsetof(World, update_offsets) == 1544 && offsetof(World, partials) == 1552 && offsetof(World, keys) == 1560, "as in Rust");
-static_assert(offsetof(World, values) == 1568 && offsetof(World, update_keys) == 1576 && offsetof(World, update_keys_spare) == 1584, "as in Rust");
-static_assert(offsetof(World, update_values) == 1592 && offsetof(World, update_values_spare) == 1600 && offsetof(World, interval_keys) == 1608, "as in Rust");
-static_assert(offsetof(World, interval_starts) == 1616 && offsetof(World, interval_values) == 1624 && offsetof(World, interval_changed) == 1632, "as in Rust");
-static_assert(offsetof(World, bucket_keys) == 1640 && offsetof(World, bucket_slots) == 1648 && offsetof(World, free_list) == 1656, "as in Rust");
-static_assert(offsetof(World, died) == 1664 && offsetof(World, client_counts) == 1672 && offsetof(World, ranges) == 1680, "as in Rust");
-static_assert(offsetof(World, changed_before) == 1688 && offsetof(World, timed_next) == 1696 && offsetof(World, after_counts) == 1704, "as in Rust");
-static_assert(offsetof(World, after_offsets) == 1712 && offsetof(World, after_records) == 1720 && offsetof(World, after_partials) == 1728, "as in Rust");
-static_assert(offsetof(World, fallen) == 1736 && offsetof(World, due_words) == 1744 && offsetof(World, notification_counts) == 1752, "as in Rust");
-static_assert(offsetof(World, notification_offsets) == 1760 && offsetof(World, notification_partials) == 1768 && offsetof(World, first_updates) == 1776, "as in Rust");
-static_assert(offsetof(World, deferred_next) == 1784 && offsetof(World, deferred_words_next) == 1792 && offsetof(World, deferred_flags_next) == 1800, "as in Rust");
-static_assert(offsetof(World, atomic_ranks) == 1808 && offsetof(World, atomic_places) == 1816 && offsetof(World, atomic_verdicts) == 1824, "as in Rust");
-static_assert(offsetof(World, atomic_slots) == 1832 && offsetof(World, atomic_next) == 1840 && offsetof(World, atomic_waits) == 1848, "as in Rust");
-static_assert(offsetof(World, atomic_queue) == 1856 && offsetof(World, pair_keys) == 1864 && offsetof(World, pair_values) == 1872, "as in Rust");
-static_assert(offsetof(World, atomic_pair_keys) == 1880 && offsetof(World, atomic_pair_keys_spare) == 1888 && offsetof(World, atomic_pair_values) == 1896, "as in Rust");
-static_assert(offsetof(World, atomic_pair_values_spare) == 1904 && offsetof(World, atomic_entities) == 1912 && offsetof(World, atomic_rows) == 1920, "as in Rust");
-static_assert(offsetof(World, atomic_after_counts) == 1928 && offsetof(World, atomic_afters) == 1936 && offsetof(World, atomic_notification_counts) == 1944, "as in Rust");
-static_assert(offsetof(World, atomic_notifications) == 1952 && offsetof(World, atomic_writers) == 1960 && offsetof(World, left_keys) == 1968, "as in Rust");
-static_assert(offsetof(World, left_values) == 1976 && offsetof(World, fresh_keys) == 1984 && offsetof(World, fresh_values) == 1992, "as in Rust");
-static_assert(offsetof(World, joined_keys) == 2000 && offsetof(World, joined_values) == 2008 && offsetof(World, joined_changed) == 2016, "as in Rust");
+static_assert(offsetof(World, atomic_kinds) == 1008 && offsetof(World, reasoned_kinds) == 1040 && offsetof(World, atomic_max) == 1072, "as in Rust");
+static_assert(offsetof(World, deferred_max) == 1076 && offsetof(World, deferred_base) == 1080 && offsetof(World, hook_first) == 1084, "as in Rust");
+static_assert(offsetof(World, hook_count) == 1088 && offsetof(World, shared_slot) == 1092 && offsetof(World, shared_kind) == 1096, "as in Rust");
+static_assert(offsetof(World, zoned) == 1100 && offsetof(World, wall_edge_bits) == 1104 && offsetof(World, wall_row_bits) == 1108, "as in Rust");
+static_assert(offsetof(World, wall_cells) == 1112 && offsetof(World, wall_refuge) == 1120 && offsetof(World, bounds) == 1128, "as in Rust");
+static_assert(offsetof(World, initials) == 1136 && offsetof(World, choices) == 1144 && offsetof(World, kind_columns) == 1152, "as in Rust");
+static_assert(offsetof(World, merge_rules) == 1160 && offsetof(World, visible_columns) == 1168 && offsetof(World, rule_table) == 1176, "as in Rust");
+static_assert(offsetof(World, layers) == 1184 && offsetof(World, falls) == 1192 && offsetof(World, spawn_areas) == 1200, "as in Rust");
+static_assert(offsetof(World, hooks) == 1208 && offsetof(World, rests) == 1216 && offsetof(World, rows) == 1224, "as in Rust");
+static_assert(offsetof(World, states) == 1232 && offsetof(World, generations) == 1240 && offsetof(World, slot_kinds) == 1248, "as in Rust");
+static_assert(offsetof(World, track_glides) == 1256 && offsetof(World, track_steps) == 1264 && offsetof(World, track_offsets) == 1272, "as in Rust");
+static_assert(offsetof(World, past) == 1280 && offsetof(World, rebirth_due) == 1288 && offsetof(World, ready) == 1296, "as in Rust");
+static_assert(offsetof(World, observers) == 1304 && offsetof(World, known) == 1312 && offsetof(World, known_counts) == 1320, "as in Rust");
+static_assert(offsetof(World, behind) == 1328 && offsetof(World, timed) == 1336 && offsetof(World, timed_state) == 1344, "as in Rust");
+static_assert(offsetof(World, deferred) == 1352 && offsetof(World, deferred_words) == 1360 && offsetof(World, deferred_flags) == 1368, "as in Rust");
+static_assert(offsetof(World, deferred_state) == 1376 && offsetof(World, index_keys) == 1384 && offsetof(World, index_keys_spare) == 1392, "as in Rust");
+static_assert(offsetof(World, index_slots) == 1400 && offsetof(World, index_slots_spare) == 1408 && offsetof(World, index_positions) == 1416, "as in Rust");
+static_assert(offsetof(World, index_len) == 1424 && offsetof(World, directory) == 1432 && offsetof(World, crowd_slots) == 1440, "as in Rust");
+static_assert(offsetof(World, crowd_positions) == 1448 && offsetof(World, crowd_starts) == 1456 && offsetof(World, visible) == 1464, "as in Rust");
+static_assert(offsetof(World, visible_counts) == 1472 && offsetof(World, views) == 1480 && offsetof(World, changed) == 1488, "as in Rust");
+static_assert(offsetof(World, last_positions) == 1496 && offsetof(World, wall_places) == 1504 && offsetof(World, several) == 1512, "as in Rust");
+static_assert(offsetof(World, told) == 1520 && offsetof(World, commands) == 1528 && offsetof(World, verdicts) == 1536, "as in Rust");
+static_assert(offsetof(World, reasons) == 1544 && offsetof(World, group_places) == 1552 && offsetof(World, group_starts) == 1560, "as in Rust");
+static_assert(offsetof(World, group_order) == 1568 && offsetof(World, update_counts) == 1576 && offsetof(World, update_offsets) == 1584, "as in Rust");
+static_assert(offsetof(World, partials) == 1592 && offsetof(World, keys) == 1600 && offsetof(World, values) == 1608, "as in Rust");
+static_assert(offsetof(World, update_keys) == 1616 && offsetof(World, update_keys_spare) == 1624 && offsetof(World, update_values) == 1632, "as in Rust");
+static_assert(offsetof(World, update_values_spare) == 1640 && offsetof(World, interval_keys) == 1648 && offsetof(World, interval_starts) == 1656, "as in Rust");
+static_assert(offsetof(World, interval_values) == 1664 && offsetof(World, interval_changed) == 1672 && offsetof(World, bucket_keys) == 1680, "as in Rust");
+static_assert(offsetof(World, bucket_slots) == 1688 && offsetof(World, free_list) == 1696 && offsetof(World, died) == 1704, "as in Rust");
+static_assert(offsetof(World, client_counts) == 1712 && offsetof(World, ranges) == 1720 && offsetof(World, changed_before) == 1728, "as in Rust");
+static_assert(offsetof(World, timed_next) == 1736 && offsetof(World, after_counts) == 1744 && offsetof(World, after_offsets) == 1752, "as in Rust");
+static_assert(offsetof(World, after_records) == 1760 && offsetof(World, after_partials) == 1768 && offsetof(World, fallen) == 1776, "as in Rust");
+static_assert(offsetof(World, due_words) == 1784 && offsetof(World, notification_counts) == 1792 && offsetof(World, notification_offsets) == 1800, "as in Rust");
+static_assert(offsetof(World, notification_partials) == 1808 && offsetof(World, first_updates) == 1816 && offsetof(World, deferred_next) == 1824, "as in Rust");
+static_assert(offsetof(World, deferred_words_next) == 1832 && offsetof(World, deferred_flags_next) == 1840 && offsetof(World, atomic_ranks) == 1848, "as in Rust");
+static_assert(offsetof(World, atomic_places) == 1856 && offsetof(World, atomic_verdicts) == 1864 && offsetof(World, atomic_slots) == 1872, "as in Rust");
+static_assert(offsetof(World, atomic_next) == 1880 && offsetof(World, atomic_waits) == 1888 && offsetof(World, atomic_queue) == 1896, "as in Rust");
+static_assert(offsetof(World, pair_keys) == 1904 && offsetof(World, pair_values) == 1912 && offsetof(World, atomic_pair_keys) == 1920, "as in Rust");
+static_assert(offsetof(World, atomic_pair_keys_spare) == 1928 && offsetof(World, atomic_pair_values) == 1936 && offsetof(World, atomic_pair_values_spare) == 1944, "as in Rust");
+static_assert(offsetof(World, atomic_entities) == 1952 && offsetof(World, atomic_rows) == 1960 && offsetof(World, atomic_after_counts) == 1968, "as in Rust");
+static_assert(offsetof(World, atomic_afters) == 1976 && offsetof(World, atomic_notification_counts) == 1984 && offsetof(World, atomic_notifications) == 1992, "as in Rust");
+static_assert(offsetof(World, atomic_writers) == 2000 && offsetof(World, left_keys) == 2008 && offsetof(World, left_values) == 2016, "as in Rust");
+static_assert(offsetof(World, fresh_keys) == 2024 && offsetof(World, fresh_values) == 2032 && offsetof(World, joined_keys) == 2040, "as in Rust");
+static_assert(offsetof(World, joined_values) == 2048 && offsetof(World, joined_changed) == 2056, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -986,5 +996,4 @@ static_assert(offsetof(Tick, course_slots) == 248 && offsetof(Tick, course_veloc
 static_assert(offsetof(Tick, deliveries) == 272 && offsetof(Tick, bucket_order) == 280 && offsetof(Tick, bucket_ranges) == 288, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 296 && offsetof(Tick, hearings) == 304, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x059aa4dc0a160d7cull;
-constexpr u64 TICK_LAYOUT_HASH = 0xa21cb6267c2cf715ull;
+constexpr u64 TICK_LAYOUT_HASH = 0x880c40f1977e86ebull;
