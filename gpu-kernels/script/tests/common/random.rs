@@ -533,7 +533,9 @@ impl Writer<'_> {
         for own in &kind.attributes {
             let attribute = &schema.attributes[usize::from(own.column)];
             let is_place = usize::from(own.column) < schema.world.size.len();
-            if !is_place && fields.len() < 8 && self.dice.once_in(2) {
+            // Values of arrays and maps have no name that a field could have.
+            let is_one = member(&attribute.name).is_none();
+            if !is_place && is_one && fields.len() < 8 && self.dice.once_in(2) {
                 // Not every kind has every symbol, so a run is to decide.
                 let value = match type_of(attribute.ty) {
                     Symbol => format!("{}.{}", self.entity(), attribute.name),
