@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -152,6 +152,14 @@ pub fn run(arguments: GatewayArguments) -> Result<()> {
     let revocations = arguments.accounts.revocations(&renewals)?;
     let clients_per_network = arguments.accounts.clients_per_network.unwrap_or(u32::MAX);
     let stop: Arc<AtomicBool> = Arc::default();
+    if let Some(run_time) = run_time {
+        let stop = stop.clone();
+        // Also while there is no world. It ends with the process.
+        std::thread::spawn(move || {
+            std::thread::sleep(run_time);
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
     say!("waiting for the world at {}", host.hosts.join(", "));
     let started = Gateway::start(
         host,
@@ -189,25 +197,12 @@ pub fn run(arguments: GatewayArguments) -> Result<()> {
     if let Some(page) = gateway.page() {
         say!("play on {}://{page}", gateway.page_scheme());
     }
-    wait(&gateway, &endings, run_time);
+    while !endings.wait(WATCH_EVERY) && !stop.load(Ordering::Relaxed) && gateway.is_running() {}
     let deadline = StopDeadline::start();
     stop.store(true, Ordering::Relaxed);
     let stopped = gateway.stop();
     drop(deadline);
     stopped
-}
-
-/// Waits until it is time to stop, or the gateway has failed.
-fn wait(gateway: &Gateway, endings: &Endings, run_time: Option<Duration>) {
-    let end = run_time.map(|run_time| Instant::now() + run_time);
-    loop {
-        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-        let wait = left.unwrap_or(WATCH_EVERY).min(WATCH_EVERY);
-        let is_over = endings.wait(wait) || left.is_some_and(|left| left <= wait);
-        if is_over || !gateway.is_running() {
-            return;
-        }
-    }
 }
 
 const WATCH_EVERY: Duration = Duration::from_millis(200);

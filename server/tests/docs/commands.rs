@@ -277,9 +277,17 @@ fn shortened(words: &[&str]) -> Vec<String> {
         "serve" => {
             set(&mut words, "--listen", "127.0.0.1:0");
             set(&mut words, "--stop-after", "0.5");
+            if words.iter().any(|word| word == "--gateways") {
+                set(&mut words, "--gateways", "127.0.0.1:0");
+            }
             if words.iter().any(|word| word == "--metrics") {
                 set(&mut words, "--metrics", &free_address().to_string());
             }
+        }
+        "gateway" => {
+            set(&mut words, "--listen", "127.0.0.1:0");
+            // No tick host runs any more.
+            set(&mut words, "--stop-after", "0.5");
         }
         "test" => set(&mut words, "--seconds", "1"),
         "logic" if words[1] == "check" => set(&mut words, "--seconds", "0.2"),
