@@ -1,4 +1,4 @@
-//! Layers: what scripts are told of cells, and what walls leave of sight, shots and steps. The expected
+//! Layers: what scripts read of cells, and what walls leave of sight, shots and steps. The expected
 //! values come from the drawing, and from definitions in other words.
 
 use script::{Command, Logic};
@@ -186,21 +186,21 @@ fn cells_have_what_is_drawn_and_places_outside_are_the_nearest_inside() {
             let char = |rows: &[String]| Drawing::char(rows, x, y);
             for at in [[x * EDGE, y * EDGE], [x * EDGE + EDGE - 1, y * EDGE + 1]] {
                 let at = at.map(|axis| axis.min(SIZE - 1));
-                let told = |formula: &Formula| formula.of(at, [0; 2], 0)[0];
-                assert_eq!(told(&blocked), i32::from(drawing.is_wall(x, y)), "{at:?}");
+                let value = |formula: &Formula| formula.of(at, [0; 2], 0)[0];
+                assert_eq!(value(&blocked), i32::from(drawing.is_wall(x, y)), "{at:?}");
                 let expected = match char(&drawing.heights) {
                     '3' => 3,
                     '~' => -300,
                     '^' => 32_767,
                     _ => 0,
                 };
-                assert_eq!(told(&height), expected, "{at:?}");
+                assert_eq!(value(&height), expected, "{at:?}");
                 let expected = match char(&drawing.tags) {
                     'o' => 1,
                     '=' => 2,
                     _ => 0,
                 };
-                assert_eq!(told(&tag), expected, "{at:?}");
+                assert_eq!(value(&tag), expected, "{at:?}");
             }
         }
     }

@@ -397,7 +397,7 @@ impl<'a> Lower<'a> {
     }
 
     /// The number of a reason in the world, if a client gives the command that is lowered, as
-    /// nobody else is told.
+    /// nobody else receives it.
     fn reason_number(&self, text: &str, span: Span) -> Checked<Option<u8>> {
         let senders = self.frames[0]
             .function

@@ -1,3 +1,5 @@
+//! Walls: entities that end a tick in none of them, whatever has moved them.
+
 use device::cpu::{Workers, ranges, take};
 use shared::world::layer::Layers;
 use shared::{Slot, WorldConfig};
