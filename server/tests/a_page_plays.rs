@@ -219,7 +219,11 @@ async fn a_page_walks_and_gives_commands_by_its_buttons() {
         "myriad.scene.figures().some(({{ slot, name }}) => slot === {} && name === 'Ann')",
         player.entity().slot.0
     );
-    browser.until("the other has its name", &is_ann);
+    // A player that hears nothing meanwhile would lose its connection.
+    until(&mut [&mut player], "the other has its name", |_| {
+        browser.holds(&is_ann)
+    })
+    .await;
     let own = browser.value("myriad.game.quality().own");
     let own = u32::try_from(own.as_u64().expect("a slot")).unwrap();
     // Keys: to the corner of the room.

@@ -110,10 +110,8 @@ impl Chromium {
     /// Waits until an expression is true. One that throws isn't yet: what it reads may come later.
     pub fn until(&self, what: &str, expression: &str) {
         let started = Instant::now();
-        let script =
-            format!("try {{ return !!({expression}); }} catch (error) {{ return `${{error}}`; }}");
         loop {
-            let value = self.run(&script);
+            let value = self.look(expression);
             if value == Value::Bool(true) {
                 return;
             }
@@ -125,6 +123,18 @@ impl Chromium {
             );
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// Whether an expression is true now, for tests that must not block meanwhile.
+    pub fn holds(&self, expression: &str) -> bool {
+        self.look(expression) == Value::Bool(true)
+    }
+
+    /// Whether an expression is true, or the error that it throws.
+    fn look(&self, expression: &str) -> Value {
+        self.run(&format!(
+            "try {{ return !!({expression}); }} catch (error) {{ return `${{error}}`; }}"
+        ))
     }
 
     /// A command of the DevTools protocol.
