@@ -19,7 +19,7 @@ use testkit::backends::{self, Starter};
 use testkit::scripts::with_texts;
 use testkit::trial;
 
-use random::{Dice, random_script};
+use random::{COLLECTIONS, Dice, random_script};
 
 #[test]
 fn worlds_of_random_scripts_are_alike_on_every_backend() {
@@ -70,8 +70,12 @@ fn played(seed: u64, backends: &[Starter]) -> Sums {
 /// A world with many scripts, of which each has several commands: so a GPU compiles many at
 /// a time.
 fn world(seed: u64) -> (WorldConfig, Vec<Text>) {
-    let file = WORLDS[seed as usize % WORLDS.len()];
-    let config = world_file::parse(file, "world").unwrap();
+    let file = match seed % 3 {
+        0 => format!("{HEAD}{FLAT}"),
+        1 => DEEP.to_owned(),
+        _ => format!("{HEAD}{COLLECTIONS}"),
+    };
+    let config = world_file::parse(&file, "world").unwrap();
     let scripts = (0..SCRIPTS_PER_WORLD).flat_map(|number| {
         let mut dice = Dice::new(seed * SCRIPTS_PER_WORLD + number);
         random_script(&mut dice, &config.schema, &format!("S{number}x"))
@@ -136,9 +140,8 @@ const SCRIPTS_PER_WORLD: u64 = 20;
 /// Each tick has several commands of each script.
 const TICKS: u32 = 8;
 
-/// Attributes of all types and merge rules, flat and deep.
-const WORLDS: [&str; 3] = [
-    r#"
+/// The flat world, whose kinds are of [`FLAT`] or [`COLLECTIONS`].
+const HEAD: &str = r#"
 [world]
 size = [100, 100]
 aoi = 10
@@ -150,7 +153,10 @@ timed_commands = 1000
 notifications_per_tick = 10000
 [logic]
 builtin = []
+"#;
 
+/// Attributes of all types and merge rules.
+const FLAT: &str = r#"
 [[kind]]
 name = "player"
 attributes = [
@@ -169,8 +175,10 @@ attributes = [
     { name = "ripe", type = "bool", default = true, audience = "state" },
     { name = "least", type = "fixed", merge = "min", audience = "state" },
 ]
-"#,
-    r#"
+"#;
+
+/// A deep world.
+const DEEP: &str = r#"
 [world]
 size = [60, 70, 50]
 aoi = 20
@@ -193,33 +201,4 @@ attributes = [
     { name = "dock", type = "entity", merge = "last", audience = "state" },
     { name = "lit", type = "bool", merge = "first", audience = "state" },
 ]
-"#,
-    // Arrays and maps, which `other` lacks.
-    r#"
-[world]
-size = [100, 100]
-aoi = 10
-capacity = 200
-[limits]
-clients = 1
-rewind_ticks = 4
-timed_commands = 1000
-notifications_per_tick = 10000
-[logic]
-builtin = []
-
-[[kind]]
-name = "player"
-attributes = [
-    { name = "slot", type = { array = "i32", length = 5 }, default = 3, min = -9, max = 90, audience = "state" },
-    { name = "friend", type = { array = "entity", length = 2 }, audience = "state" },
-    { name = "worn", type = { array = "symbol", length = 3 }, symbols = ["iron", "oak"], audience = "state" },
-    { name = "bag", type = { map = "fixed", keys = ["oak", "iron", "coal"] }, audience = "state" },
-    { name = "known", type = { map = "bool", keys = ["iron", "wool"] }, audience = "state" },
-    { name = "best", type = { array = "i32", length = 2 }, merge = "max", audience = "state" },
-]
-[[kind]]
-name = "other"
-attributes = [{ name = "item", type = "symbol", symbols = ["coal", "iron", "oak"], audience = "state" }]
-"#,
-];
+"#;

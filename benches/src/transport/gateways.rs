@@ -28,9 +28,10 @@ use world_file::Overrides;
 
 use super::bots::{self, Bots};
 use super::cores::{self, stay_on};
+use super::swarm::table;
 use crate::bench::Bench;
 use crate::options::{not_zero, threads};
-use crate::report::markdown::{grouped, head, line, rounded, title};
+use crate::report::markdown::title;
 use crate::report::{Recorder, Report, Row};
 use process::GatewayProcess;
 
@@ -102,24 +103,14 @@ impl Bench for Gateways {
             out,
             &format!("Live clients at gateways on {}", report.place()),
         )?;
-        head(out, &COLUMNS.map(|column| column.0))?;
-        for row in report.rows.iter().filter(|row| row.scenario == NAME) {
-            let cell = |(_, name, is_whole): (&str, &str, bool)| match name {
-                "backend" => row.backend.clone(),
-                "way" => row.approach.clone(),
-                _ if is_whole => row.whole(name).map_or(String::new(), grouped),
-                _ => rounded(row.params.get(name).and_then(serde_json::Value::as_f64)),
-            };
-            line(out, &COLUMNS.map(cell))?;
-        }
-        Ok(())
+        table(report, NAME, &COLUMNS, out)
     }
 }
 
-/// Title, parameter, whether it is a whole number.
+/// See [`table`].
 const COLUMNS: [(&str, &str, bool); 20] = [
     ("backend", "backend", false),
-    ("clients at", "way", false),
+    ("clients at", "approach", false),
     ("clients", "clients", true),
     ("cores of the tick host", "tick_cores", true),
     ("of a gateway", "gateway_cores", true),

@@ -83,23 +83,34 @@ impl Bench for Swarm {
 /// Writes the table of a report: a row for each run.
 fn show(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
     title(out, &format!("Live clients on {}", report.place()))?;
-    head(out, &COLUMNS.map(|column| column.0))?;
-    for row in report.rows.iter().filter(|row| row.scenario == NAME) {
+    table(report, NAME, &COLUMNS, out)
+}
+
+/// Writes a row for each run of a scenario. A column has a title, a parameter, and whether that is a
+/// whole number; `backend` and `approach` are those of the run.
+pub(super) fn table<const N: usize>(
+    report: &Report,
+    scenario: &str,
+    columns: &[(&str, &str, bool); N],
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    head(out, &columns.map(|column| column.0))?;
+    for row in report.rows.iter().filter(|row| row.scenario == scenario) {
         let cell = |(_, name, is_whole): (&str, &str, bool)| match name {
             "backend" => row.backend.clone(),
-            "behaviour" => row.approach.clone(),
+            "approach" => row.approach.clone(),
             _ if is_whole => row.whole(name).map_or(String::new(), grouped),
             _ => rounded(row.params.get(name).and_then(serde_json::Value::as_f64)),
         };
-        line(out, &COLUMNS.map(cell))?;
+        line(out, &columns.map(cell))?;
     }
     Ok(())
 }
 
-/// Title, parameter, whether it is a whole number.
+/// See [`table`].
 const COLUMNS: [(&str, &str, bool); 22] = [
     ("backend", "backend", false),
-    ("bots", "behaviour", false),
+    ("bots", "approach", false),
     ("clients", "clients", true),
     ("Hz", "tick_hz", true),
     ("cores", "server_cores", true),

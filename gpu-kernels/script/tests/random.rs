@@ -11,7 +11,7 @@ use shared::world::logic::{Constants, Text};
 use shared::{AttributeType, EntityId, EntityRef, Schema};
 
 use crate::common;
-use crate::common::random::{Dice, random_script};
+use crate::common::random::{COLLECTIONS, Dice, random_script};
 use crate::common::{Done, TestWorld, compile_for};
 
 #[test]
@@ -50,23 +50,6 @@ fn random_scripts_do_the_same_whatever_runs_them() {
     assert!(sums.updates > sums.runs && sums.afters * 10 > sums.runs);
     assert!(sums.notifications * 20 > sums.runs && sums.idle * 2 < sums.runs);
 }
-
-/// Arrays and maps of all types; `other` has neither.
-const COLLECTIONS: &str = r#"
-[[kind]]
-name = "player"
-attributes = [
-    { name = "slot", type = { array = "i32", length = 5 }, default = 3, min = -9, max = 90, audience = "state" },
-    { name = "friend", type = { array = "entity", length = 2 }, audience = "state" },
-    { name = "worn", type = { array = "symbol", length = 3 }, symbols = ["iron", "oak"], audience = "state" },
-    { name = "bag", type = { map = "fixed", keys = ["oak", "iron", "coal"] }, audience = "state" },
-    { name = "known", type = { map = "bool", keys = ["iron", "wool"] }, audience = "state" },
-    { name = "best", type = { array = "i32", length = 2 }, merge = "max", audience = "state" },
-]
-[[kind]]
-name = "other"
-attributes = [{ name = "item", type = "symbol", symbols = ["coal", "iron", "oak"], audience = "state" }]
-"#;
 
 /// Compiling them bounds the test.
 const SCRIPTS: u64 = 5_000;

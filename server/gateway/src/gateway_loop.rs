@@ -40,7 +40,7 @@ pub struct Parts {
     pub workers: Workers,
     /// By shard.
     pub inboxes: Vec<SharedInbox>,
-    pub channels: ShardChannels<Instant>,
+    pub channels: ShardChannels<()>,
     pub session: Arc<SessionWorld>,
     /// Whether clients are admitted.
     pub is_open: Arc<AtomicBool>,
@@ -61,7 +61,7 @@ pub struct GatewayLoop {
     link: HostLink,
     workers: Workers,
     inboxes: Vec<SharedInbox>,
-    channels: ShardChannels<Instant>,
+    channels: ShardChannels<()>,
     session: Arc<SessionWorld>,
     is_open: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
@@ -83,8 +83,8 @@ struct Served {
     waiting: VecDeque<Feed>,
     /// The newest tick that is with the shards, or has been.
     newest: Tick,
-    /// What the tick host does not have yet of the fan-out.
-    report: Option<(Tick, Tick)>,
+    /// The newest tick that is with clients, if the tick host does not know of it yet.
+    sent: Option<Tick>,
     acked_through: Tick,
 }
 
@@ -206,9 +206,7 @@ impl GatewayLoop {
 
     fn note_world(&self) {
         if let Some(served) = &self.served {
-            for inbox in &self.inboxes {
-                inbox.lock().tick = served.newest.next();
-            }
+            await_input(&self.inboxes, served.newest);
             self.is_open.store(true, Ordering::Relaxed);
             table::GATEWAY_SERVES.set(1);
         }
@@ -258,19 +256,17 @@ impl GatewayLoop {
         mirror.note_newborns(&publication.newborns, &output.deaths);
         drop(mirror);
         served.newest = publication.tick;
-        for inbox in &self.inboxes {
-            inbox.lock().tick = served.newest.next();
-        }
+        await_input(&self.inboxes, served.newest);
         let tick = SharedTick {
             publication: Arc::new(publication),
             mirror: served.mirror.clone(),
             due,
         };
-        self.channels.publish(tick, || due)
+        self.channels.publish(tick, || ())
     }
 
     /// The shards are done with a tick.
-    fn conclude(&mut self, done: FannedOut<Instant>) {
+    fn conclude(&mut self, done: FannedOut<()>) {
         let FannedOut {
             publication,
             report,
@@ -282,12 +278,9 @@ impl GatewayLoop {
         let refusals = std::mem::take(&mut self.refusals);
         telemetry::record_front_end(&report.counts, &refusals, period, late_by);
         table::CLIENTS.set(report.counts.sessions);
-        let tick = publication.tick;
-        if let Some(served) = &mut self.served
-            && tick <= served.newest
-        {
+        if let Some(served) = &mut self.served {
             served.acked_through = served.acked_through.max(report.acked_through);
-            served.report = Some((tick, served.acked_through));
+            served.sent = Some(publication.tick);
         }
     }
 
@@ -307,11 +300,10 @@ impl GatewayLoop {
             drop(inbox);
             add(&mut all, input, shard, shards);
         }
-        let report = served.report.take();
-        if report.is_none() && all == Input::default() {
+        all.sent_through = served.sent.take();
+        if all == Input::default() {
             return;
         }
-        all.sent_through = report.map(|(sent, _)| sent);
         all.acked_through = served.acked_through;
         if !served.outgoing.send(&ToHost::Input(all.encode())) {
             self.lose("its connection has ended");
@@ -380,7 +372,7 @@ impl Served {
             mirror: SharedMirror::new(mirror),
             waiting: VecDeque::new(),
             newest,
-            report: None,
+            sent: None,
             acked_through: newest,
         })
     }
@@ -398,6 +390,13 @@ fn changed(session: &SessionWorld, logic: LogicConfig) -> Option<Arc<SessionWorl
     };
     let forecast = Forecast::of(&config, &Logic::of(&config).ok()?);
     session.changed(&config, &forecast).map(Arc::new)
+}
+
+/// Lets input be for the tick after this one.
+fn await_input(inboxes: &[SharedInbox], newest: Tick) {
+    for inbox in inboxes {
+        inbox.lock().tick = newest.next();
+    }
 }
 
 /// A session's number on the link. Each shard counts its own.

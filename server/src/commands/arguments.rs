@@ -7,14 +7,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use client_bot::connect::fingerprint;
 use client_bot::note;
+use rustls::pki_types::CertificateDer;
 use shared::WorldConfig;
 use shared::wire::close::{UPDATE_URL_BYTES_MAX, is_update_url};
 use tick::reload::WorldFile;
 use world_file::ConfigError;
 use world_file::Overrides;
 use world_file::Reader;
-
-use crate::server::Server;
 
 /// Parses a number of seconds above 0.
 pub fn seconds(text: &str) -> Result<f64, String> {
@@ -87,8 +86,8 @@ pub fn moment(text: &str) -> Option<SystemTime> {
 }
 
 /// The fingerprint of a server's certificate, as clients take it.
-pub fn fingerprint_text(server: &Server) -> String {
-    let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
+pub fn fingerprint_text(certificate: &CertificateDer<'_>) -> String {
+    let digits = fingerprint(certificate).map(|byte| format!("{byte:02x}"));
     digits.concat()
 }
 

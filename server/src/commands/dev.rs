@@ -137,7 +137,7 @@ impl<'a> RunningGame<'a> {
         say!(
             "other clients: {} fingerprint {}",
             server.address(),
-            fingerprint_text(server)
+            fingerprint_text(server.certificate())
         );
         say!(
             "{} runs on {}, with {} bots: {}. Change its files: what you save takes effect.",

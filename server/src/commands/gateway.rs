@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 use client_bot::cli::threads;
-use client_bot::connect::{fingerprint, resolve};
+use client_bot::connect::resolve;
 use client_bot::console::output::write_in_background;
 use client_bot::say;
 use client_bot::signals::{self, Endings};
@@ -22,7 +22,7 @@ use platform::renewal::Renewals;
 use platform::waits::StopDeadline;
 
 use super::accounts::AccountArguments;
-use super::arguments::{seconds, update_url};
+use super::arguments::{fingerprint_text, seconds, update_url};
 use super::follow::host_and_port;
 use super::web::WebArguments;
 use crate::server::gateway_server::Gateway;
@@ -189,8 +189,7 @@ pub fn run(arguments: GatewayArguments) -> Result<()> {
     let endings = Endings::new();
     signals::set_exit_code(None);
     say!("listening on {}", gateway.address());
-    let digits = fingerprint(gateway.certificate()).map(|byte| format!("{byte:02x}"));
-    say!("fingerprint {}", digits.concat());
+    say!("fingerprint {}", fingerprint_text(gateway.certificate()));
     if let Some(address) = gateway.metrics() {
         say!("metrics on http://{address}/metrics");
     }

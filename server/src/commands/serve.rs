@@ -211,7 +211,7 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
     signals::set_exit_code(None);
     say!("listening on {}", server.address());
     say!("backend {}", server.backend_note());
-    say!("fingerprint {}", fingerprint_text(&server));
+    say!("fingerprint {}", fingerprint_text(server.certificate()));
     if let Some(address) = server.metrics() {
         say!("metrics on http://{address}/metrics");
     }

@@ -1234,3 +1234,20 @@ fn name_of(ty: Type) -> &'static str {
         Point => "Point",
     }
 }
+
+/// Arrays and maps of all types; `other` has neither.
+pub const COLLECTIONS: &str = r#"
+[[kind]]
+name = "player"
+attributes = [
+    { name = "slot", type = { array = "i32", length = 5 }, default = 3, min = -9, max = 90, audience = "state" },
+    { name = "friend", type = { array = "entity", length = 2 }, audience = "state" },
+    { name = "worn", type = { array = "symbol", length = 3 }, symbols = ["iron", "oak"], audience = "state" },
+    { name = "bag", type = { map = "fixed", keys = ["oak", "iron", "coal"] }, audience = "state" },
+    { name = "known", type = { map = "bool", keys = ["iron", "wool"] }, audience = "state" },
+    { name = "best", type = { array = "i32", length = 2 }, merge = "max", audience = "state" },
+]
+[[kind]]
+name = "other"
+attributes = [{ name = "item", type = "symbol", symbols = ["coal", "iron", "oak"], audience = "state" }]
+"#;
