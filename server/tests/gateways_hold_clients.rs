@@ -9,10 +9,12 @@ use client_bot::client_core::{Close, Event, GameOptions, LossCode};
 use client_bot::connect::hello;
 use client_bot::{BehaviourKind, GameClient};
 use frontend::inbox::{ClientCommand, Inbox, Join, PendingRequest};
+use frontend::wire::MESSAGE_BYTES_MAX;
 use frontend::wire::input::Input;
 use gateway::host_link::HostOptions;
-use gateway::message::{Hello, PROTOCOL, Reader, ToGateway, ToHost, VERSION};
+use gateway::message::{Hello, PROTOCOL, ToGateway, ToHost, VERSION};
 use peer::connect::connect;
+use peer::frames::FrameReader;
 use peer::trust::LinkKey;
 use quinn::{Connection, Endpoint, RecvStream, SendStream};
 use script::builtin;
@@ -131,7 +133,7 @@ impl Host {
             connection,
             send,
             receive,
-            reader: Reader::new(),
+            reader: FrameReader::new(MESSAGE_BYTES_MAX),
         };
         attacker
             .say(&ToHost::Hello(Hello {
@@ -159,7 +161,7 @@ struct Attacker {
     connection: Connection,
     send: SendStream,
     receive: RecvStream,
-    reader: Reader,
+    reader: FrameReader,
 }
 
 impl Attacker {

@@ -12,9 +12,10 @@ use accounts::shared_word::SharedWord;
 use frontend::inbox::SharedInbox;
 use frontend::mirror::Mirror;
 use frontend::remote::{LagLimits, RemoteFrontend};
-use frontend::wire::snapshot;
-use gateway::message::{Reader, ToGateway, ToHost};
+use frontend::wire::{MESSAGE_BYTES_MAX, snapshot};
+use gateway::message::{HELLO_BYTES_MAX, ToGateway, ToHost};
 use libfuzzer_sys::fuzz_target;
+use peer::frames::FrameReader;
 use shared::wire::movement::MovementCodec;
 use shared::{Tick, WorldConfig};
 
@@ -29,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
     let limits = LagLimits::of(&WORLD, Duration::from_secs(1));
     let ends = (inbox.clone(), guard);
     let mut frontend = RemoteFrontend::new(0, &WORLD, ends, Tick(0), limits);
-    let mut reader = Reader::of_hello();
+    let mut reader = FrameReader::new(HELLO_BYTES_MAX);
     reader.push(bytes);
     while let Ok(Some(message)) = reader.message::<ToHost>() {
         if let ToHost::Input(input) = &message {
@@ -38,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     // Nobody has an entity yet.
     assert!(inbox.lock().commands.is_empty());
-    let mut reader = Reader::new();
+    let mut reader = FrameReader::new(MESSAGE_BYTES_MAX);
     reader.push(bytes);
     while let Ok(Some(message)) = reader.message::<ToGateway>() {
         if let ToGateway::World(world) = message {

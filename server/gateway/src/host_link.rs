@@ -6,8 +6,10 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use frontend::wire::MESSAGE_BYTES_MAX;
 use peer::background::Background;
 use peer::connect::connect;
+use peer::frames::FrameReader;
 use peer::trust::LinkKey;
 use platform::metrics::table;
 use platform::runtime::runtime;
@@ -16,8 +18,7 @@ use tokio::sync::mpsc as tokio_mpsc;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
-use super::message::{Hello, PROTOCOL, Reader, ToGateway, ToHost, VERSION, World};
-use super::port::read;
+use super::message::{Hello, PROTOCOL, ToGateway, ToHost, VERSION, World};
 
 /// Where a gateway finds its world, and where clients find it.
 #[derive(Clone, Debug)]
@@ -156,9 +157,9 @@ async fn listen(
     to_loop: &mpsc::Sender<FromHost>,
     has_world: &mut bool,
 ) -> Result<()> {
-    let mut reader = Reader::new();
+    let mut reader = FrameReader::new(MESSAGE_BYTES_MAX);
     loop {
-        let message = read::<ToGateway>(&mut receive, &mut reader).await;
+        let message = reader.next(&mut receive).await;
         let message = match message.context("the link to the tick host")? {
             ToGateway::World(world) => {
                 info!(host, gateway = world.number, "the gateway has its world");

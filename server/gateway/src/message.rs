@@ -22,6 +22,7 @@ use std::time::Duration;
 use frontend::inbox::SessionId;
 use frontend::publication::LinkFigures;
 use frontend::wire::MESSAGE_BYTES_MAX;
+use peer::frames::{self, Decode};
 use peer::trust::Protocol;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -76,8 +77,6 @@ pub struct World {
 /// Why a message can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MessageError {
-    #[error("a message of {found} bytes, where {limit} are allowed")]
-    TooLong { found: usize, limit: usize },
     #[error("a message is of kind {0}, which is unknown")]
     UnknownKind(u8),
     #[error("the other side speaks version {0} of the link, and this is version {VERSION}")]
@@ -86,12 +85,6 @@ pub enum MessageError {
     Decode(#[from] DecodeError),
     #[error("an address for clients has {0} bytes, where {ADDRESS_BYTES_MAX} are allowed")]
     LongAddress(usize),
-}
-
-/// Messages that can be read.
-pub trait Decode: Sized {
-    /// Reads a message without its length.
-    fn decode(kind: u8, body: &[u8]) -> Result<Self, MessageError>;
 }
 
 impl ToHost {
@@ -105,7 +98,10 @@ impl ToHost {
 }
 
 impl Decode for ToHost {
-    fn decode(kind: u8, body: &[u8]) -> Result<ToHost, MessageError> {
+    type Error = MessageError;
+
+    fn decode(bytes: &[u8]) -> Result<ToHost, MessageError> {
+        let (&kind, body) = bytes.split_first().ok_or(DecodeError::Truncated)?;
         match kind {
             HELLO => {
                 // Another version may have another hello behind its number.
@@ -143,20 +139,17 @@ impl ToGateway {
         }
     }
 
-    /// The first bytes of a tick's message, whose body is to be appended.
+    /// Begins the message of a tick: append its bytes, then [`frames::end`] it.
     pub fn begin_tick() -> Vec<u8> {
-        vec![0, 0, 0, 0, TICK]
-    }
-
-    /// Completes a message that [`ToGateway::begin_tick`] began.
-    pub fn end_tick(message: &mut [u8]) {
-        let length = u32::try_from(message.len() - LENGTH_BYTES).unwrap_or(u32::MAX);
-        message[..LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
+        begin(TICK)
     }
 }
 
 impl Decode for ToGateway {
-    fn decode(kind: u8, body: &[u8]) -> Result<ToGateway, MessageError> {
+    type Error = MessageError;
+
+    fn decode(bytes: &[u8]) -> Result<ToGateway, MessageError> {
+        let (&kind, body) = bytes.split_first().ok_or(DecodeError::Truncated)?;
         match kind {
             WORLD => Ok(ToGateway::World(Box::new(read(body)?))),
             TICK => Ok(ToGateway::Tick(body.to_vec())),
@@ -171,83 +164,17 @@ impl Decode for ToGateway {
     }
 }
 
-/// Reassembles messages from the arriving bytes.
-#[derive(Debug)]
-pub struct Reader {
-    bytes: Vec<u8>,
-    /// Read already.
-    used: usize,
-    /// The most bytes of a message.
-    limit: usize,
-}
-
-impl Reader {
-    /// Before the hello little is read.
-    pub fn of_hello() -> Reader {
-        Reader::limited(HELLO_BYTES_MAX)
-    }
-
-    pub fn new() -> Reader {
-        Reader::limited(MESSAGE_BYTES_MAX)
-    }
-
-    fn limited(limit: usize) -> Reader {
-        Reader {
-            bytes: vec![],
-            used: 0,
-            limit,
-        }
-    }
-
-    /// Reads longer messages from now on.
-    pub fn lift_limit(&mut self) {
-        self.limit = MESSAGE_BYTES_MAX;
-    }
-
-    pub fn push(&mut self, bytes: &[u8]) {
-        if self.used > 0 {
-            self.bytes.drain(..self.used);
-            self.used = 0;
-        }
-        self.bytes.extend_from_slice(bytes);
-    }
-
-    /// The next message, if it is complete.
-    pub fn message<M: Decode>(&mut self) -> Result<Option<M>, MessageError> {
-        let rest = &self.bytes[self.used..];
-        let Some((&length, rest)) = rest.split_first_chunk::<LENGTH_BYTES>() else {
-            return Ok(None);
-        };
-        let length = u32::from_le_bytes(length) as usize;
-        if length > self.limit {
-            return Err(MessageError::TooLong {
-                found: length,
-                limit: self.limit,
-            });
-        }
-        let Some(message) = rest.get(..length) else {
-            return Ok(None);
-        };
-        let (&kind, body) = message.split_first().ok_or(DecodeError::Truncated)?;
-        let message = M::decode(kind, body)?;
-        self.used += LENGTH_BYTES + length;
-        Ok(Some(message))
-    }
-}
-
-impl Default for Reader {
-    fn default() -> Reader {
-        Reader::new()
-    }
+fn begin(kind: u8) -> Vec<u8> {
+    let mut message = frames::begin();
+    message.push(kind);
+    message
 }
 
 fn framed(kind: u8, body: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(body.len() + 1).unwrap_or(u32::MAX);
-    let mut bytes = Vec::with_capacity(LENGTH_BYTES + 1 + body.len());
-    bytes.extend_from_slice(&length.to_le_bytes());
-    bytes.push(kind);
-    bytes.extend_from_slice(body);
-    bytes
+    let mut message = begin(kind);
+    message.extend_from_slice(body);
+    frames::end(&mut message);
+    message
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, DecodeError> {
@@ -262,8 +189,8 @@ pub const PROTOCOL: Protocol = Protocol {
     from_port: 64 << 20,
     silence_max: Duration::from_secs(3),
 };
-const LENGTH_BYTES: usize = 4;
-const HELLO_BYTES_MAX: usize = 4 << 10;
+/// Before the hello no longer message is read.
+pub const HELLO_BYTES_MAX: usize = 4 << 10;
 /// Bincode has smaller numbers in one byte.
 const SMALL_VARINT: u8 = 251;
 
@@ -306,18 +233,15 @@ mod tests {
         ]
     }
 
+    /// Without its length.
+    fn body(message: &[u8]) -> &[u8] {
+        &message[4..]
+    }
+
     #[test]
-    fn messages_come_back_however_the_transport_cuts_them() {
-        let bytes: Vec<u8> = of_gateway().iter().flat_map(ToHost::encode).collect();
-        for step in [1, 7, bytes.len()] {
-            let (mut reader, mut read) = (Reader::new(), vec![]);
-            for part in bytes.chunks(step) {
-                reader.push(part);
-                while let Some(message) = reader.message::<ToHost>().unwrap() {
-                    read.push(message);
-                }
-            }
-            assert_eq!(read, of_gateway());
+    fn messages_of_a_gateway_come_back() {
+        for message in of_gateway() {
+            assert_eq!(ToHost::decode(body(&message.encode())), Ok(message));
         }
     }
 
@@ -325,42 +249,31 @@ mod tests {
     fn messages_of_the_tick_host_come_back() {
         let mut tick = ToGateway::begin_tick();
         tick.extend([5; 20]);
-        ToGateway::end_tick(&mut tick);
+        frames::end(&mut tick);
         let messages = [
             tick,
             ToGateway::Others(vec!["two:2".to_owned()]).encode(),
             ToGateway::Inspect(3, Some(vec![1, 2])).encode(),
             ToGateway::Refused("full".to_owned()).encode(),
         ];
-        let mut reader = Reader::new();
-        reader.push(&messages.concat());
         for message in messages {
-            let read = reader.message::<ToGateway>().unwrap().expect("a message");
-            assert_eq!(read.encode(), message);
+            assert_eq!(ToGateway::decode(body(&message)).unwrap().encode(), message);
         }
-        assert!(reader.message::<ToGateway>().unwrap().is_none());
     }
 
     #[test]
-    fn a_long_hello_another_version_and_an_unknown_kind_are_refused() {
-        let long = ToHost::Input(vec![0; HELLO_BYTES_MAX]).encode();
-        let mut reader = Reader::of_hello();
-        // Its length alone is enough.
-        reader.push(&long[..LENGTH_BYTES]);
-        let (found, limit) = (HELLO_BYTES_MAX + 1, HELLO_BYTES_MAX);
-        let refused = MessageError::TooLong { found, limit };
-        assert_eq!(reader.message::<ToHost>(), Err(refused));
-        let refused = ToHost::decode(HELLO, &[9, 0, 0]);
+    fn a_long_address_another_version_and_an_unknown_kind_are_refused() {
+        let refused = ToHost::decode(&[HELLO, 9, 0, 0]);
         assert_eq!(refused, Err(MessageError::Version(9)));
-        assert_eq!(ToHost::decode(99, &[]), Err(MessageError::UnknownKind(99)));
+        assert_eq!(ToHost::decode(&[99]), Err(MessageError::UnknownKind(99)));
         let hello = Hello {
             version: VERSION,
             clients_at: "x".repeat(ADDRESS_BYTES_MAX + 1),
             name: String::new(),
         };
         let refused = MessageError::LongAddress(ADDRESS_BYTES_MAX + 1);
-        let bytes = codec::to_bytes(&hello);
-        assert_eq!(ToHost::decode(HELLO, &bytes), Err(refused));
+        let bytes = ToHost::Hello(hello).encode();
+        assert_eq!(ToHost::decode(body(&bytes)), Err(refused));
     }
 
     #[test]
@@ -371,14 +284,12 @@ mod tests {
                 state = mix(state, 1);
                 state % bound
             };
-            let body: Vec<u8> = (0..dice(60)).map(|_| dice(256) as u8).collect();
-            let kind = [1, 2, 3, 17, 18, 19, 20, 21][dice(8) as usize];
-            if let Ok(read) = ToHost::decode(kind, &body) {
-                let again = read.encode();
-                let again = ToHost::decode(again[LENGTH_BYTES], &again[LENGTH_BYTES + 1..]);
-                assert_eq!(again, Ok(read), "seed {seed}");
+            let mut bytes: Vec<u8> = (0..=dice(60)).map(|_| dice(256) as u8).collect();
+            bytes[0] = [1, 2, 3, 17, 18, 19, 20, 21][dice(8) as usize];
+            if let Ok(read) = ToHost::decode(&bytes) {
+                assert_eq!(ToHost::decode(body(&read.encode())), Ok(read), "seed {seed}");
             }
-            drop(ToGateway::decode(kind, &body));
+            drop(ToGateway::decode(&bytes));
         }
     }
 }

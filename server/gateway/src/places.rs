@@ -18,6 +18,7 @@ use frontend::publication::{FanOutReport, Publication, ShardLinks, SharedTick, T
 use frontend::remote::{LagLimits, Lost, RemoteFrontend};
 use frontend::shard_channels::ShardSender;
 use frontend::wire::snapshot;
+use peer::frames;
 use platform::metrics::counts::FanOutCounts;
 use platform::metrics::table;
 use shared::{Tick, WorldConfig};
@@ -388,7 +389,7 @@ impl Place {
             self.lose(&why);
             return (publication.tick, 0);
         }
-        ToGateway::end_tick(&mut message);
+        frames::end(&mut message);
         let bytes = message.len() as u64;
         self.send_bytes(message);
         (acked_through, bytes)

@@ -4,46 +4,38 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
-use peer::arrivals::{Arrivals, Failure};
-use peer::background::{Background, open_port};
+use anyhow::{Result, anyhow, bail};
+use frontend::wire::MESSAGE_BYTES_MAX;
+use peer::arrivals::Failure;
+use peer::frames::{FrameReader, NextError};
+use peer::port::{Port, Purpose, clients_at};
 use peer::trust::LinkKey;
 use platform::metrics::table;
-use platform::runtime::runtime;
-use quinn::{Connection, Endpoint, RecvStream, SendStream, VarInt};
-use tokio::sync::Notify;
+use quinn::{Connection, RecvStream, SendStream, VarInt};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::timeout;
 use tracing::{debug, warn};
 
-use super::message::{Decode, Hello, PROTOCOL, Reader, ToGateway, ToHost};
+use super::message::{HELLO_BYTES_MAX, Hello, PROTOCOL, ToGateway, ToHost};
 use super::places::{LinkTotals, Places, Seat};
 
 /// An open port. Dropping it closes it.
 pub struct GatewayPort {
-    address: SocketAddr,
+    port: Port,
     places: Arc<Places>,
-    _serving: Background,
 }
 
 impl GatewayPort {
     /// Opens the port at an address; port 0 picks a free one.
     pub fn open(address: SocketAddr, key: &LinkKey, places: Arc<Places>) -> Result<GatewayPort> {
-        let runtime = runtime()?;
-        let config = key.server_config(&PROTOCOL)?;
-        let (endpoint, address) =
-            open_port(&runtime, address, Some(config)).context("the port for gateways")?;
         let served = places.clone();
-        let serve = |stop: Arc<Notify>| async move { serve(endpoint, served, &stop).await };
-        Ok(GatewayPort {
-            address,
-            places,
-            _serving: Background::start("gateways", runtime, serve)?,
-        })
+        let work = move |from, connected| serve(from, connected, served.clone());
+        let port = Port::open(address, key.server_config(&PROTOCOL)?, PURPOSE, work)?;
+        Ok(GatewayPort { port, places })
     }
 
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.port.address()
     }
 
     /// What has passed between the tick host and its gateways.
@@ -52,52 +44,27 @@ impl GatewayPort {
     }
 }
 
-async fn serve(endpoint: Endpoint, places: Arc<Places>, stop: &Notify) {
-    let arrivals = Arrivals::new(HANDSHAKES_MAX);
-    loop {
-        let incoming = tokio::select! {
-            () = stop.notified() => break,
-            incoming = endpoint.accept() => incoming,
-        };
-        let Some(incoming) = incoming else { break };
-        let places = places.clone();
-        arrivals.take(
-            incoming,
-            HANDSHAKE_WAIT,
-            move |from, connected| async move {
-                let result = match connected {
-                    Ok(connection) => converse(connection, &places).await,
-                    Err(failure) => Err(not_connected(failure)),
-                };
-                if let Err(error) = result {
-                    warn!(%from, error = format!("{error:#}"), "a gateway's connection has ended");
-                }
-            },
-        );
-    }
-    endpoint.close(VarInt::from_u32(0), b"the tick host stops");
-    // Otherwise the other side notices it by a time-out.
-    let _ = timeout(GOODBYE, endpoint.wait_idle()).await;
-}
-
-fn not_connected(failure: Failure) -> anyhow::Error {
-    let (reason, error) = match failure {
-        Failure::Crowded => ("crowded", anyhow!("too many connect at once")),
-        Failure::Silent => ("silent", anyhow!("no handshake in time")),
-        Failure::Ended(error) => ("certificate", error.into()),
+async fn serve(from: SocketAddr, connected: Result<Connection, Failure>, places: Arc<Places>) {
+    let result = match connected {
+        Ok(connection) => converse(connection, &places).await,
+        Err(failure) => {
+            table::GATEWAYS_REFUSED.add_to(failure.reason(), 1);
+            Err(failure.into())
+        }
     };
-    table::GATEWAYS_REFUSED.add_to(reason, 1);
-    error
+    if let Err(error) = result {
+        warn!(%from, error = format!("{error:#}"), "a gateway's connection has ended");
+    }
 }
 
 async fn converse(connection: Connection, places: &Places) -> Result<()> {
-    let mut reader = Reader::of_hello();
+    let mut reader = FrameReader::new(HELLO_BYTES_MAX);
     let Ok(greeted) = timeout(HELLO_WAIT, greet(&connection, &mut reader)).await else {
         table::GATEWAYS_REFUSED.add_to("silent", 1);
         bail!("no hello in {} seconds", HELLO_WAIT.as_secs());
     };
     let (mut send, receive, mut hello) = greeted?;
-    reader.lift_limit();
+    reader.set_limit(MESSAGE_BYTES_MAX);
     let from = connection.remote_address();
     hello.clients_at = clients_at(&hello.clients_at, from)?;
     let Some(mut seat) = places.take(hello, from) else {
@@ -125,29 +92,16 @@ async fn converse(connection: Connection, places: &Places) -> Result<()> {
 
 async fn greet(
     connection: &Connection,
-    reader: &mut Reader,
+    reader: &mut FrameReader,
 ) -> Result<(SendStream, RecvStream, Hello)> {
     let (send, mut receive) = connection.accept_bi().await?;
-    match read::<ToHost>(&mut receive, reader).await {
-        Ok(ToHost::Hello(hello)) => Ok((send, receive, hello)),
-        Ok(_) => {
-            table::GATEWAYS_REFUSED.add_to("malformed", 1);
-            bail!("the first message is no hello")
-        }
-        Err(error) => {
-            table::GATEWAYS_REFUSED.add_to("malformed", 1);
-            Err(error)
-        }
-    }
-}
-
-/// Where clients reach a gateway, from its own setting and the address from which it connects.
-fn clients_at(setting: &str, from: SocketAddr) -> Result<String> {
-    match setting.strip_prefix(':').map(str::parse) {
-        Some(Ok(port)) => Ok(SocketAddr::new(from.ip(), port).to_string()),
-        Some(Err(_)) => bail!("{setting} is no port"),
-        None => Ok(setting.to_owned()),
-    }
+    let refusal = match reader.next(&mut receive).await {
+        Ok(ToHost::Hello(hello)) => return Ok((send, receive, hello)),
+        Ok(_) => anyhow!("the first message is no hello"),
+        Err(error) => error.into(),
+    };
+    table::GATEWAYS_REFUSED.add_to("malformed", 1);
+    Err(refusal)
 }
 
 /// Sends all messages to a gateway, until it is lost.
@@ -163,16 +117,16 @@ async fn listen(
     places: &Places,
     seat: &Seat,
     mut receive: RecvStream,
-    mut reader: Reader,
+    mut reader: FrameReader,
 ) -> Result<()> {
     loop {
-        let message = match read::<ToHost>(&mut receive, &mut reader).await {
+        let message = match reader.next::<ToHost>(&mut receive).await {
             Ok(message) => message,
-            Err(error) if error.is::<Finished>() => {
+            Err(NextError::Finished) => {
                 debug!("a gateway has finished its stream");
                 return Ok(());
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         };
         if !places.receive(seat, message) {
             return Ok(());
@@ -180,29 +134,10 @@ async fn listen(
     }
 }
 
-/// The stream has ended between two messages.
-#[derive(Debug, thiserror::Error)]
-#[error("the stream is finished")]
-pub struct Finished;
-
-/// The next message of a stream.
-pub async fn read<M: Decode>(receive: &mut RecvStream, reader: &mut Reader) -> Result<M> {
-    loop {
-        if let Some(message) = reader.message()? {
-            return Ok(message);
-        }
-        match receive.read_chunk(CHUNK_BYTES_MAX, true).await? {
-            Some(chunk) => {
-                reader.push(&chunk.bytes);
-            }
-            None => return Err(Finished.into()),
-        }
-    }
-}
-
-const CHUNK_BYTES_MAX: usize = 256 << 10;
-/// At once, from validated addresses.
-const HANDSHAKES_MAX: usize = 128;
-const HANDSHAKE_WAIT: Duration = Duration::from_secs(3);
+const PURPOSE: Purpose = Purpose {
+    thread: "gateways",
+    name: "the port for gateways",
+    goodbye: "the tick host stops",
+};
 const HELLO_WAIT: Duration = Duration::from_secs(3);
 const GOODBYE: Duration = Duration::from_millis(500);

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use quinn::{Connecting, Connection, ConnectionError, Incoming};
+use thiserror::Error;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use transport::admission_control::{AdmissionControl, AdmissionDecision, PendingId};
@@ -23,14 +24,27 @@ struct State {
 }
 
 /// Why a handshake failed.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum Failure {
     /// There is no room for another handshake, or it was evicted.
+    #[error("too many connect at once")]
     Crowded,
-    /// It was not complete in time.
+    #[error("no handshake in time")]
     Silent,
     /// The other side was not accepted, or has gone.
+    #[error(transparent)]
     Ended(ConnectionError),
+}
+
+impl Failure {
+    /// Its name in metrics.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Failure::Crowded => "crowded",
+            Failure::Silent => "silent",
+            Failure::Ended(_) => "certificate",
+        }
+    }
 }
 
 impl Arrivals {

@@ -16,8 +16,7 @@ use quinn::{ClientConfig, VarInt};
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
-use super::link::{Hello, PROTOCOL, Reader, ToPrimary, ToStandby};
-use super::port::read;
+use super::link::{Hello, PROTOCOL, ToPrimary, ToStandby};
 
 /// Tries until the other server has confirmed it. Dropping it ends that.
 pub struct Fence {
@@ -94,9 +93,10 @@ async fn notify(primary: &str, config: &ClientConfig, epoch: Epoch) -> Result<()
         ..Hello::default()
     });
     send.write_all(&hello.encode()).await?;
-    let reply = read::<ToStandby>(&mut receive, &mut Reader::default()).await;
+    let reply = ToStandby::reader().next::<ToStandby>(&mut receive).await;
     connection.close(VarInt::from_u32(0), b"notified");
-    reply.map(drop)
+    reply?;
+    Ok(())
 }
 
 /// In the folder of a promoted server: the port of the server before, until that has confirmed.

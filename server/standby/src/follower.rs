@@ -9,6 +9,7 @@ use durability::characters::Texts;
 use durability::epoch::Epoch;
 use durability::folder::DataFolder;
 use peer::connect::connect;
+use peer::frames::FrameReader;
 use peer::trust::LinkKey;
 use platform::metrics::table;
 use platform::runtime::runtime;
@@ -17,8 +18,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tracing::{error, info, warn};
 
-use super::link::{Hello, PROTOCOL, Reader, ToPrimary, ToStandby, Welcome};
-use super::port::read;
+use super::link::{Hello, PROTOCOL, ToPrimary, ToStandby, Welcome};
 use super::replica::{Piece, Replica};
 use super::runner::{Ran, RunOptions, Runner};
 
@@ -239,8 +239,8 @@ impl Thread {
             clients_at: self.options.clients_at.clone(),
         });
         send.write_all(&hello.encode()).await?;
-        let mut reader = Reader::default();
-        let welcome = match read::<ToStandby>(&mut receive, &mut reader).await? {
+        let mut reader = ToStandby::reader();
+        let welcome = match reader.next(&mut receive).await? {
             ToStandby::Welcome(welcome) => welcome,
             ToStandby::Refused { epoch, reason } => bail!("the server of epoch {epoch}: {reason}"),
             _ => bail!("the primary does not begin with a welcome"),
@@ -266,12 +266,12 @@ impl Thread {
         &mut self,
         (length, count): (u64, Option<u64>),
         receive: &mut RecvStream,
-        reader: &mut Reader,
+        reader: &mut FrameReader,
     ) -> Result<()> {
         self.shared.lock().is_complete = false;
         let mut bytes = vec![];
         while (bytes.len() as u64) < length {
-            match read::<ToStandby>(receive, reader).await? {
+            match reader.next(receive).await? {
                 ToStandby::Part(part) => bytes.extend_from_slice(&part),
                 _ => bail!("the checkpoint is not complete"),
             }
@@ -279,7 +279,7 @@ impl Thread {
         let mut left = count.unwrap_or_default();
         let mut texts = Texts::new();
         while left > 0 {
-            match read::<ToStandby>(receive, reader).await? {
+            match reader.next(receive).await? {
                 ToStandby::Characters(some) => {
                     left = left.saturating_sub(some.len() as u64);
                     texts.extend(some);
@@ -295,7 +295,7 @@ impl Thread {
         &mut self,
         welcome: &Welcome,
         (mut send, mut receive): (SendStream, RecvStream),
-        mut reader: Reader,
+        mut reader: FrameReader,
     ) -> Result<()> {
         loop {
             match self.take_what_came(&mut reader) {
@@ -323,7 +323,7 @@ impl Thread {
     }
 
     /// Writes and syncs the records that are complete, then lets them run. Returns their number.
-    fn take_what_came(&mut self, reader: &mut Reader) -> Result<usize> {
+    fn take_what_came(&mut self, reader: &mut FrameReader) -> Result<usize> {
         let mut taken = vec![];
         while let Some(message) = reader.message::<ToStandby>()? {
             let ToStandby::Record {

@@ -23,6 +23,7 @@ use std::time::Duration;
 use durability::code::{Bytes, CodeError, put};
 use durability::epoch::Epoch;
 use durability::folder::Keys;
+use peer::frames::{self, Decode, FrameReader};
 use peer::trust::Protocol;
 use thiserror::Error;
 
@@ -88,8 +89,6 @@ pub struct Welcome {
 /// Why a message can't be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LinkError {
-    #[error("a message of {found} bytes is longer than {limit}")]
-    TooLong { found: usize, limit: usize },
     #[error("a message is of kind {0}, which is unknown")]
     UnknownKind(u8),
     #[error("the other side speaks version {0} of the link, and this is version {VERSION}")]
@@ -98,49 +97,12 @@ pub enum LinkError {
     Code(#[from] CodeError),
 }
 
-/// Messages that can be read.
-pub trait Decode: Sized {
-    /// The most bytes of a message, without its length.
-    const BYTES_MAX: usize;
-
-    fn decode(bytes: &[u8]) -> Result<Self, LinkError>;
-}
-
-/// Reassembles messages from the arriving bytes.
-#[derive(Debug, Default)]
-pub struct Reader {
-    bytes: Vec<u8>,
-    /// Read already.
-    used: usize,
-}
-
-impl Reader {
-    pub fn push(&mut self, bytes: &[u8]) {
-        self.bytes.drain(..self.used);
-        self.used = 0;
-        self.bytes.extend_from_slice(bytes);
-    }
-
-    /// The next message that is complete.
-    pub fn message<M: Decode>(&mut self) -> Result<Option<M>, LinkError> {
-        let Some((length, rest)) = self.bytes[self.used..].split_first_chunk::<4>() else {
-            return Ok(None);
-        };
-        let found = u32::from_le_bytes(*length) as usize;
-        if found > M::BYTES_MAX {
-            let limit = M::BYTES_MAX;
-            return Err(LinkError::TooLong { found, limit });
-        }
-        let Some(body) = rest.get(..found) else {
-            return Ok(None);
-        };
-        let message = M::decode(body)?;
-        self.used += length.len() + found;
-        Ok(Some(message))
-    }
-}
-
 impl ToPrimary {
+    /// Reads messages of a standby.
+    pub fn reader() -> FrameReader {
+        FrameReader::new(4096)
+    }
+
     pub fn encode(&self) -> Vec<u8> {
         match self {
             ToPrimary::Hello(hello) => frame(1, |out| {
@@ -164,7 +126,7 @@ impl ToPrimary {
 }
 
 impl Decode for ToPrimary {
-    const BYTES_MAX: usize = 4096;
+    type Error = LinkError;
 
     fn decode(bytes: &[u8]) -> Result<ToPrimary, LinkError> {
         let mut bytes = Bytes(bytes);
@@ -197,6 +159,12 @@ impl Decode for ToPrimary {
 }
 
 impl ToStandby {
+    /// Reads messages of a primary: it has shown its certificate, and a record is as long as its
+    /// world allows.
+    pub fn reader() -> FrameReader {
+        FrameReader::new(256 << 20)
+    }
+
     pub fn encode(&self) -> Vec<u8> {
         match self {
             ToStandby::Welcome(welcome) => frame(17, |out| {
@@ -235,8 +203,7 @@ impl ToStandby {
 }
 
 impl Decode for ToStandby {
-    /// The sender has shown its certificate, and a record is as long as its world allows.
-    const BYTES_MAX: usize = 256 << 20;
+    type Error = LinkError;
 
     fn decode(bytes: &[u8]) -> Result<ToStandby, LinkError> {
         let mut bytes = Bytes(bytes);
@@ -292,11 +259,10 @@ pub fn record(bytes: &[u8], begins_segment: bool) -> Vec<u8> {
 }
 
 fn frame(kind: u8, body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut out = vec![0, 0, 0, 0, kind];
+    let mut out = frames::begin();
+    out.push(kind);
     body(&mut out);
-    // A message that is too long is refused by the other side.
-    let length = u32::try_from(out.len() - 4).unwrap_or(u32::MAX);
-    out[..4].copy_from_slice(&length.to_le_bytes());
+    frames::end(&mut out);
     out
 }
 
@@ -399,30 +365,18 @@ mod tests {
         ]
     }
 
-    fn come_back<M: Decode + PartialEq + std::fmt::Debug>(messages: Vec<M>, bytes: &[u8]) {
-        // However the transport cuts them.
-        for step in [1, 7, bytes.len()] {
-            let (mut reader, mut read) = (Reader::default(), vec![]);
-            for part in bytes.chunks(step) {
-                reader.push(part);
-                while let Some(message) = reader.message::<M>().unwrap() {
-                    read.push(message);
-                }
-            }
-            assert_eq!(read, messages);
+    #[test]
+    fn messages_come_back() {
+        for message in to_primary() {
+            assert_eq!(ToPrimary::decode(&message.encode()[4..]), Ok(message));
+        }
+        for message in to_standby() {
+            assert_eq!(ToStandby::decode(&message.encode()[4..]), Ok(message));
         }
     }
 
     #[test]
-    fn messages_come_back() {
-        let bytes: Vec<u8> = to_primary().iter().flat_map(ToPrimary::encode).collect();
-        come_back(to_primary(), &bytes);
-        let bytes: Vec<u8> = to_standby().iter().flat_map(ToStandby::encode).collect();
-        come_back(to_standby(), &bytes);
-    }
-
-    #[test]
-    fn arbitrary_bytes_are_read_or_refused_and_a_length_alone_takes_no_memory() {
+    fn arbitrary_bytes_are_read_or_refused() {
         let seed = 11;
         let mut state = shared::world::mix::mix(seed, 0x9e37);
         let mut dice = |bound: u64| {
@@ -450,13 +404,6 @@ mod tests {
                 );
             }
         }
-        let mut reader = Reader::default();
-        reader.push(&(4097_u32).to_le_bytes());
-        let refused = reader.message::<ToPrimary>();
-        assert!(matches!(
-            refused,
-            Err(LinkError::TooLong { found: 4097, .. })
-        ));
     }
 
     #[test]

@@ -6,32 +6,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use durability::characters::CharacterStore;
 use durability::disk::Folder;
 use durability::epoch::Epoch;
 use durability::folder::Keys;
 use durability::role::{Role, Standing};
-use peer::arrivals::{Arrivals, Failure};
-use peer::background::{Background, open_port};
+use peer::arrivals::Failure;
+use peer::frames::{FrameReader, NextError};
+use peer::port::{Port, Purpose, clients_at};
 use peer::trust::LinkKey;
 use platform::metrics::table;
-use platform::runtime::runtime;
-use quinn::{Connection, Endpoint, RecvStream, SendStream, VarInt};
+use quinn::{Connection, RecvStream, SendStream, VarInt};
 use shared::wire::control::ADDRESS_BYTES_MAX;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tracing::{error, info, warn};
 
 use super::backlog::Plan;
 use super::feed::{Feed, Seated};
-use super::link::{Decode, Has, Hello, PROTOCOL, Reader, ToPrimary, ToStandby, Welcome};
+use super::link::{Has, Hello, PROTOCOL, ToPrimary, ToStandby, Welcome};
 
 /// An open port. Dropping it closes it.
-pub struct LinkPort {
-    address: SocketAddr,
-    _serving: Background,
-}
+pub struct LinkPort(Port);
 
 /// The primary's state for standbys.
 #[derive(Clone)]
@@ -53,58 +50,33 @@ pub struct Primary {
 impl LinkPort {
     /// Opens the port at an address; port 0 picks a free one.
     pub fn open(address: SocketAddr, key: &LinkKey, primary: Primary) -> Result<LinkPort> {
-        let runtime = runtime()?;
-        let (endpoint, address) = open_port(&runtime, address, Some(key.server_config(&PROTOCOL)?))
-            .context("the port for a standby")?;
-        let serve = |stop: Arc<Notify>| async move { serve(endpoint, primary, &stop).await };
-        Ok(LinkPort {
-            address,
-            _serving: Background::start("followers", runtime, serve)?,
-        })
+        let open = Arc::new(AtomicUsize::new(0));
+        let work = move |from, connected| serve(from, connected, open.clone(), primary.clone());
+        let port = Port::open(address, key.server_config(&PROTOCOL)?, PURPOSE, work)?;
+        Ok(LinkPort(port))
     }
 
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.0.address()
     }
 }
 
-async fn serve(endpoint: Endpoint, primary: Primary, stop: &Notify) {
-    let arrivals = Arrivals::new(HANDSHAKES_MAX);
-    let open = Arc::new(AtomicUsize::new(0));
-    loop {
-        let incoming = tokio::select! {
-            () = stop.notified() => break,
-            incoming = endpoint.accept() => incoming,
-        };
-        let Some(incoming) = incoming else { break };
-        let (open, primary) = (open.clone(), primary.clone());
-        arrivals.take(
-            incoming,
-            HANDSHAKE_WAIT,
-            move |from, connected| async move {
-                let result = match connected {
-                    Ok(connection) => take_place(connection, &open, &primary).await,
-                    Err(failure) => Err(not_connected(failure)),
-                };
-                if let Err(error) = result {
-                    warn!(%from, error = format!("{error:#}"), "a standby's connection has ended");
-                }
-            },
-        );
-    }
-    endpoint.close(VarInt::from_u32(0), b"the primary stops");
-    // Otherwise the other side notices it by a time-out.
-    let _ = timeout(GOODBYE, endpoint.wait_idle()).await;
-}
-
-fn not_connected(failure: Failure) -> anyhow::Error {
-    let (reason, error) = match failure {
-        Failure::Crowded => ("crowded", anyhow!("too many connect at once")),
-        Failure::Silent => ("silent", anyhow!("no handshake in time")),
-        Failure::Ended(error) => ("certificate", error.into()),
+async fn serve(
+    from: SocketAddr,
+    connected: Result<Connection, Failure>,
+    open: Arc<AtomicUsize>,
+    primary: Primary,
+) {
+    let result = match connected {
+        Ok(connection) => take_place(connection, &open, &primary).await,
+        Err(failure) => {
+            table::FOLLOWERS_REFUSED.add_to(failure.reason(), 1);
+            Err(failure.into())
+        }
     };
-    table::FOLLOWERS_REFUSED.add_to(reason, 1);
-    error
+    if let Err(error) = result {
+        warn!(%from, error = format!("{error:#}"), "a standby's connection has ended");
+    }
 }
 
 /// Serves an authenticated connection, if there are not too many.
@@ -138,7 +110,10 @@ async fn converse(connection: Connection, primary: &Primary) -> Result<()> {
     if hello.is_promoted {
         return Ok(());
     }
-    let clients_at = clients_at(&hello.clients_at, connection.remote_address());
+    let clients_at = clients_at(&hello.clients_at, connection.remote_address())?;
+    if clients_at.len() > ADDRESS_BYTES_MAX {
+        bail!("an address for clients has at most {ADDRESS_BYTES_MAX} bytes");
+    }
     let Some(seated) = primary.feed.take_seat(&clients_at) else {
         table::FOLLOWERS_REFUSED.add_to("second", 1);
         let reason = "another standby follows".to_owned();
@@ -167,14 +142,14 @@ async fn converse(connection: Connection, primary: &Primary) -> Result<()> {
 struct Greeted {
     connection: Connection,
     send: SendStream,
-    receive: (RecvStream, Reader),
+    receive: (RecvStream, FrameReader),
     hello: Hello,
 }
 
 async fn greet(connection: Connection) -> Result<Greeted> {
     let (send, mut receive) = connection.accept_bi().await?;
-    let mut reader = Reader::default();
-    match read::<ToPrimary>(&mut receive, &mut reader).await? {
+    let mut reader = ToPrimary::reader();
+    match read(&mut receive, &mut reader).await? {
         ToPrimary::Hello(hello) => Ok(Greeted {
             connection,
             send,
@@ -182,17 +157,6 @@ async fn greet(connection: Connection) -> Result<Greeted> {
             hello,
         }),
         _ => Err(malformed(&"the first message is no hello")),
-    }
-}
-
-/// The address for clients of a standby, from its own setting and the address from which it
-/// follows; empty: none.
-fn clients_at(setting: &str, from: SocketAddr) -> String {
-    match setting.strip_prefix(':').map(str::parse) {
-        Some(Ok(port)) => SocketAddr::new(from.ip(), port).to_string(),
-        Some(Err(_)) => String::new(),
-        None if setting.len() > ADDRESS_BYTES_MAX => String::new(),
-        None => setting.to_owned(),
     }
 }
 
@@ -260,10 +224,10 @@ async fn give(
     Err(anyhow!("it has lost its place"))
 }
 
-async fn listen(seated: &Seated<'_>, from: (RecvStream, Reader)) -> Result<()> {
+async fn listen(seated: &Seated<'_>, from: (RecvStream, FrameReader)) -> Result<()> {
     let (mut receive, mut reader) = from;
     loop {
-        match read::<ToPrimary>(&mut receive, &mut reader).await? {
+        match read(&mut receive, &mut reader).await? {
             ToPrimary::Synced(next) if seated.acknowledge(next) => {}
             ToPrimary::Differs(reason) => {
                 table::STANDBYS_DIFFER.add(1);
@@ -275,16 +239,11 @@ async fn listen(seated: &Seated<'_>, from: (RecvStream, Reader)) -> Result<()> {
     }
 }
 
-/// The next message of a stream.
-pub async fn read<M: Decode>(receive: &mut RecvStream, reader: &mut Reader) -> Result<M> {
-    loop {
-        if let Some(message) = reader.message().map_err(|error| malformed(&error))? {
-            return Ok(message);
-        }
-        match receive.read_chunk(CHUNK_BYTES_MAX, true).await? {
-            Some(chunk) => reader.push(&chunk.bytes),
-            None => return Err(anyhow!("the stream is finished")),
-        }
+/// The next message of a standby.
+async fn read(receive: &mut RecvStream, reader: &mut FrameReader) -> Result<ToPrimary> {
+    match reader.next(receive).await {
+        Err(NextError::Malformed(error)) => Err(malformed(&error)),
+        read => Ok(read?),
     }
 }
 
@@ -295,11 +254,12 @@ fn malformed(error: &dyn std::fmt::Display) -> anyhow::Error {
 
 /// Of authenticated ones; including refused ones, until they are gone.
 const CONNECTIONS_MAX: usize = 8;
-/// At once, from validated addresses: each costs some processor time and 30 KB.
-const HANDSHAKES_MAX: usize = 128;
-const HANDSHAKE_WAIT: Duration = Duration::from_secs(3);
+const PURPOSE: Purpose = Purpose {
+    thread: "followers",
+    name: "the port for a standby",
+    goodbye: "the primary stops",
+};
 const HELLO_WAIT: Duration = Duration::from_secs(3);
 const GOODBYE: Duration = Duration::from_millis(500);
 /// Parts of a checkpoint, or records, between the disk and the connection.
 const BACKLOG_MESSAGES: usize = 4;
-const CHUNK_BYTES_MAX: usize = 256 << 10;
