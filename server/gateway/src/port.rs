@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use accounts::moment::Moment;
 use anyhow::{Context, Result, anyhow, bail};
 use peer::arrivals::{Arrivals, Failure};
 use peer::background::{Background, open_port};
@@ -174,7 +175,7 @@ async fn listen(
             }
             Err(error) => return Err(error),
         };
-        if !places.receive(seat, message) {
+        if !places.receive(seat, message, Moment::now()) {
             return Ok(());
         }
     }
