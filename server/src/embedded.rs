@@ -8,18 +8,16 @@
 //!
 //! It listens nowhere, has no accounts, and keeps nothing on disk.
 
-mod link;
 mod remote;
 mod shared;
 
-use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use accounts::guard::Guard;
+use accounts::moment::Moment;
 use accounts::names::NameRule;
 use accounts::shared_word::SharedWord;
 use anyhow::Result;
@@ -28,34 +26,29 @@ use device::cpu::Workers;
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
 use frontend::mirror::{Mirror, SharedMirror};
-use frontend::publication::{FanOutReport, SharedTick, ToShard};
 use frontend::shard_channels::ShardSender;
 use gpu_kernels::CpuBackend;
 use gpu_kernels::listen::Listeners;
 use platform::audit::Audit;
 use platform::metrics::stats::{Figures, Stats};
-use quic::proto::{ApplicationClose, ConnectionError, VarInt};
-use quic::{Application, Event, Handle, Open};
-use session::frame::TickView;
 use tick::talk::filter::NoFilter;
 use tick::tick_loop::{FanOutMode, Parts, Start, TickLoop};
-use transport::client::Client;
 use transport::handshake::AdmissionPolicy;
+use transport::local_shard::{LocalShard, Peer};
 use transport::neighbours::Neighbours;
 use transport::shard::{Shard, ShardWorld};
 
+pub use self::shared::SharedServer;
 use ::shared::wire::close::Close;
 use ::shared::wire::movement::MovementCodec;
 use ::shared::{EntityId, Tick, WorldConfig};
-use link::{EmbeddedLink, Peer};
-
-pub use self::shared::SharedServer;
 pub use remote::RemoteGame;
+pub use transport::local_shard::{Closed, ConnectionId};
 
 /// A world, and the clients of this process that play in it.
 pub struct EmbeddedServer {
     tick_loop: TickLoop,
-    shard: Arc<Mutex<EmbeddedShard>>,
+    shard: Arc<Mutex<LocalShard>>,
     mirror: SharedMirror,
     stats: Arc<Stats>,
     period: Duration,
@@ -64,18 +57,6 @@ pub struct EmbeddedServer {
     /// The caller's moment zero, on the process's clock, which the parts of a server use.
     started: Instant,
     connections: u64,
-}
-
-/// A client's connection. The number of one that has ended is not used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ConnectionId(u64);
-
-/// How a connection has ended, for the client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Closed {
-    /// As that of a QUIC connection: see [`Close`].
-    pub code: u32,
-    pub reason: String,
 }
 
 impl EmbeddedServer {
@@ -102,13 +83,9 @@ impl EmbeddedServer {
             session: session.clone(),
         };
         let (neighbours, _) = Neighbours::new(1, None);
-        let shard = Arc::new(Mutex::new(EmbeddedShard {
-            shard: Shard::new(0, Arc::new(shard_world), inbox.clone(), neighbours),
-            connections: HashMap::new(),
-            from_tick,
-            reports: to_tick,
-            now: started,
-        }));
+        let shard = Shard::new(0, Arc::new(shard_world), inbox.clone(), neighbours);
+        let shard = LocalShard::new(shard, from_tick, to_tick, moment(started));
+        let shard = Arc::new(Mutex::new(shard));
         // The shard runs on the thread of the tick: a wake-up handles its messages at once.
         let woken = shard.clone();
         let sender = ShardSender::new(to_shard, move || lock(&woken).take_messages());
@@ -153,14 +130,14 @@ impl EmbeddedServer {
     pub fn advance(&mut self, now: Duration) -> Result<()> {
         while self.next <= now {
             let scheduled = self.started + self.next;
-            lock(&self.shard).now = scheduled;
+            lock(&self.shard).set_now(moment(scheduled));
             self.tick_loop.tick(Start {
                 scheduled,
                 skipped: 0,
             })?;
             self.next += self.period;
         }
-        lock(&self.shard).now = self.started + now;
+        lock(&self.shard).set_now(moment(self.started + now));
         Ok(())
     }
 
@@ -214,19 +191,17 @@ impl EmbeddedServer {
 
     /// The client has sent bytes on its stream.
     pub fn handle_stream(&mut self, id: ConnectionId, bytes: &[u8]) {
-        lock(&self.shard).take_event(id, Event::Readable, |peer| {
-            peer.received.extend(bytes);
-        });
+        lock(&self.shard).handle_stream(id, bytes);
     }
 
     /// The client has sent a datagram.
     pub fn handle_datagram(&mut self, id: ConnectionId, bytes: Vec<u8>) {
-        lock(&self.shard).take_event(id, Event::Datagram(Bytes::from(bytes)), |_| ());
+        lock(&self.shard).handle_datagram(id, bytes);
     }
 
     /// The client has closed the connection.
     pub fn close(&mut self, id: ConnectionId, close: Close) {
-        lock(&self.shard).end(id, close);
+        lock(&self.shard).close(id, close);
     }
 
     /// The next bytes of the stream for the client.
@@ -243,154 +218,33 @@ impl EmbeddedServer {
     /// fetched, until this returns the end.
     pub fn take_closed(&mut self, id: ConnectionId) -> Option<Closed> {
         let mut shard = lock(&self.shard);
-        let peer = &shard.connections.get(&id)?.peer;
+        let peer = shard.peer(id)?;
         if !peer.stream.is_empty() || !peer.datagrams.is_empty() {
             return None;
         }
         let closed = peer.closed.clone()?;
-        shard.end(id, Close::Bye);
+        shard.close(id, Close::Bye);
         Some(closed)
     }
 
     fn take<T: Default>(&mut self, id: ConnectionId, take: impl FnOnce(&mut Peer) -> T) -> T {
         let mut shard = lock(&self.shard);
-        let connection = shard.connections.get_mut(&id);
-        connection.map_or_else(T::default, |connection| take(&mut connection.peer))
+        shard.peer(id).map_or_else(T::default, take)
     }
 }
 
-/// The clients of this process.
-struct EmbeddedShard {
-    shard: Shard,
-    connections: HashMap<ConnectionId, Connection>,
-    from_tick: Receiver<ToShard>,
-    reports: Sender<FanOutReport>,
-    now: Instant,
-}
-
-struct Connection {
-    client: Client,
-    peer: Peer,
-}
-
-impl EmbeddedShard {
-    fn connect(&mut self, id: ConnectionId) -> bool {
-        match self.shard.open_for(ADDRESS, true, self.now) {
-            Open::Accept(client) => {
-                let peer = Peer::default();
-                self.connections.insert(id, Connection { client, peer });
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Handles an event of a connection, which `arrive` adds to it first.
-    fn take_event(&mut self, id: ConnectionId, event: Event, arrive: impl FnOnce(&mut Peer)) {
-        let Some(Connection { client, peer }) = self.connections.get_mut(&id) else {
-            return;
-        };
-        if peer.closed.is_some() {
-            return;
-        }
-        arrive(peer);
-        let mut link = EmbeddedLink::new(id.handle(), self.now, peer);
-        self.shard.take_event(event, &mut link, client);
-    }
-
-    fn end(&mut self, id: ConnectionId, close: Close) {
-        if let Some(Connection { client, .. }) = self.connections.remove(&id) {
-            let end = ConnectionError::ApplicationClosed(ApplicationClose {
-                error_code: VarInt::from_u32(close.code()),
-                reason: Bytes::new(),
-            });
-            self.shard.closed(id.handle(), client, end);
-        }
-    }
-
-    fn take_messages(&mut self) {
-        while let Ok(message) = self.from_tick.try_recv() {
-            match message {
-                ToShard::Tick(tick) => {
-                    let report = self.fan_out(&tick);
-                    // The tick takes the publication back as soon as it has the report.
-                    drop(tick);
-                    let _ = self.reports.send(report);
-                }
-                ToShard::Inspect(_, answer) => {
-                    let _ = answer.send((0, vec![]));
-                }
-                ToShard::Restart(_, done) => {
-                    // Only servers with sockets outlive a world.
-                    let _ = done.send(());
-                }
-                ToShard::Stop(reason) => {
-                    for connection in self.connections.values_mut() {
-                        let code = Close::Shutdown.code();
-                        connection.peer.close(code, &reason);
-                    }
-                }
-            }
-        }
-    }
-
-    fn fan_out(&mut self, tick: &SharedTick) -> FanOutReport {
-        let publication = &*tick.publication;
-        let begun = Instant::now();
-        if self.shard.begin_tick(publication) {
-            for Connection { client, .. } in self.connections.values_mut() {
-                if let Client::Player(player) = client {
-                    player.session.change_interface();
-                }
-            }
-        }
-        for event in &publication.events[0] {
-            let handle = self.shard.handle(event.session());
-            let Some(id) = handle.map(ConnectionId::of) else {
-                continue;
-            };
-            if let Some(Connection { client, peer }) = self.connections.get_mut(&id) {
-                let mut link = EmbeddedLink::new(id.handle(), self.now, peer);
-                self.shard.act_on(event, publication, &mut link, client);
-            }
-        }
-        let world = self.shard.world().clone();
-        let mirror = tick.mirror.read();
-        let view = TickView {
-            publication,
-            mirror: &mirror,
-            world: &world,
-            send_every: 1,
-        };
-        for (id, Connection { client, peer }) in &mut self.connections {
-            let mut link = EmbeddedLink::new(id.handle(), self.now, peer);
-            self.shard.send_tick(view, &mut link, client);
-        }
-        self.shard.end_tick(tick, begun)
+/// A time of the process's clock. The date matters to tokens and bans, and there are none.
+fn moment(steady: Instant) -> Moment {
+    Moment {
+        steady,
+        ..Moment::now()
     }
 }
 
-impl ConnectionId {
-    #[allow(
-        clippy::cast_possible_truncation,
-        reason = "no process opens more connections than it has addresses"
-    )]
-    fn handle(self) -> Handle {
-        Handle::new(self.0 as usize)
-    }
-
-    fn of(handle: Handle) -> ConnectionId {
-        ConnectionId(handle.index() as u64)
-    }
-}
-
-fn lock(shard: &Mutex<EmbeddedShard>) -> MutexGuard<'_, EmbeddedShard> {
+fn lock(shard: &Mutex<LocalShard>) -> MutexGuard<'_, LocalShard> {
     // A panic in a tick ends the caller's world, whatever is in here.
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-/// Where all clients seem to come from.
-const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ use super::differences;
 use super::disk::{Disk, Folder};
 use super::epoch::Epoch;
 use super::journal::Start;
-use super::log::{Decoder, End, Log};
+use super::log::{self, Decoder, End, Log};
 use super::recovered::{Progress, Recovered, Stored};
 use super::rerun::Run;
 use super::roster::Roster;
@@ -151,6 +151,37 @@ pub fn replay<D: Disk>(disk: &D, stored: Stored, replay: Replay<'_>) -> Result<(
     let mut recovered = run.finish(start, progress)?;
     recovered.work = work;
     Ok((recovered, end))
+}
+
+/// Recovers the world of a disk on a backend, from its newest checkpoint; none: the world is new.
+/// The journal is cut where it is torn.
+pub fn recover<D: Disk>(
+    disk: &D,
+    stored: Option<Stored>,
+    world: &WorldConfig,
+    backend: &mut dyn Backend,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Recovered> {
+    let stored = match stored {
+        Some(stored) => stored,
+        None => {
+            let stored = genesis(world, backend)?;
+            let body = checkpoint::encode(&stored.body);
+            checkpoint::write(disk, &stored.head, &body)
+                .context("cannot write the first checkpoint")?;
+            stored
+        }
+    };
+    let until = None;
+    let parts = Replay {
+        backend,
+        until,
+        progress,
+    };
+    let (recovered, end) = replay(disk, stored, parts)?;
+    report(&recovered, &end);
+    log::cut(disk, &end).context("cannot cut the end of the journal")?;
+    Ok(recovered)
 }
 
 /// Fails if a world file differs from the persistent world, and names the differences.

@@ -1,11 +1,12 @@
 //! The durability of a running world: a thread writes the journal while the engine runs, and
-//! another one writes checkpoints.
+//! another one writes checkpoints. In simulated time there are no threads: the tick's calls do the
+//! work.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | `messages` | the messages and the state between the tick's thread and the journal's |
 //! | `pruning` | which checkpoints and segments are not needed any more |
-//! | `thread` | the journal's thread, and those of checkpoints |
+//! | `writer` | the work of the journal's thread, and of those of checkpoints |
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
@@ -27,11 +28,11 @@ use super::level::Level;
 use super::record::Entry;
 use super::roster::Roster;
 use messages::{Message, Shared, State};
-use thread::{STOP_PATIENCE, Thread};
+use writer::{Inline, InlineWriter, STOP_PATIENCE, Writer};
 
 mod messages;
 mod pruning;
-mod thread;
+mod writer;
 
 pub use messages::{Boundary, DurabilityOptions};
 pub use pruning::GoodCheckpoints;
@@ -39,11 +40,10 @@ pub use pruning::GoodCheckpoints;
 /// The tick thread's end.
 pub struct DurabilityWorker {
     level: Level,
-    messages: SyncSender<Message>,
+    end: WriterEnd,
     shared: Arc<Shared>,
     /// Frames that are written, for their memory.
     written: Receiver<Arc<Frame>>,
-    thread: Option<JoinHandle<()>>,
     checkpoint_ticks: u64,
     /// The tick before which the next checkpoint begins.
     next_checkpoint: u64,
@@ -54,15 +54,67 @@ pub struct DurabilityWorker {
     characters: Option<Arc<CharacterStore>>,
 }
 
+/// The way to the journal's writer.
+enum WriterEnd {
+    Thread(SyncSender<Message>, JoinHandle<()>),
+    Inline(Box<dyn Inline>),
+    /// It has written all.
+    Ended,
+}
+
 impl DurabilityWorker {
     /// Starts the threads. `roster` is the one at the journal's start.
     pub fn start<D: Disk + Clone + 'static>(
         folder: DataFolder,
-        mut journal: Journal<D>,
+        journal: Journal<D>,
         roster: Roster,
         options: DurabilityOptions,
         characters: Option<Arc<CharacterStore>>,
     ) -> Result<DurabilityWorker> {
+        let clock = Box::new(Instant::now);
+        let (mut worker, inline) =
+            DurabilityWorker::prepare(journal, roster, options, characters, clock)?;
+        let InlineWriter {
+            mut writer,
+            incoming,
+        } = inline;
+        writer.has_threads = true;
+        let messages = writer.to_self.clone();
+        let thread = std::thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || {
+                writer.run(&incoming);
+                // Held until all is written.
+                drop(folder);
+            })
+            .context("cannot start the journal's thread")?;
+        worker.end = WriterEnd::Thread(messages, thread);
+        Ok(worker)
+    }
+
+    /// The same without threads: a record is written, and synced where it may not wait, within
+    /// [`DurabilityWorker::record`]. `clock` gives the simulated time.
+    pub fn inline<D: Disk + Clone + 'static>(
+        journal: Journal<D>,
+        roster: Roster,
+        options: DurabilityOptions,
+        clock: impl Fn() -> Instant + Send + 'static,
+    ) -> Result<DurabilityWorker> {
+        let clock = Box::new(clock);
+        let (mut worker, inline) =
+            DurabilityWorker::prepare(journal, roster, options, None, clock)?;
+        worker.end = WriterEnd::Inline(Box::new(inline));
+        Ok(worker)
+    }
+
+    /// A worker without an end, and its writer.
+    fn prepare<D: Disk + Clone + 'static>(
+        mut journal: Journal<D>,
+        roster: Roster,
+        options: DurabilityOptions,
+        characters: Option<Arc<CharacterStore>>,
+        clock: Box<dyn Fn() -> Instant + Send>,
+    ) -> Result<(DurabilityWorker, InlineWriter<D>)> {
         journal
             .preallocate()
             .context("there is no room for the journal")?;
@@ -79,42 +131,36 @@ impl DurabilityWorker {
         }
         let (messages, incoming) = sync_channel(QUEUE);
         let (returned, written) = channel();
-        let mut thread = Thread {
+        let writer = Writer {
             journal,
             roster,
             characters: characters.clone(),
             good: GoodCheckpoints::new(options.from),
             options: options.clone(),
             shared: shared.clone(),
-            to_self: messages.clone(),
+            to_self: messages,
             returned,
             boundary: None,
             oldest: None,
-            room_checked: Instant::now(),
+            room_checked: clock(),
             has_room: true,
             newest: None,
+            clock,
+            has_threads: false,
         };
-        let thread = std::thread::Builder::new()
-            .name("journal".to_owned())
-            .spawn(move || {
-                thread.run(&incoming);
-                // Held until all is written.
-                drop(folder);
-            })
-            .context("cannot start the journal's thread")?;
-        Ok(DurabilityWorker {
+        let worker = DurabilityWorker {
             level: options.level,
             feed: options.feed,
             lease: options.lease,
             characters,
-            messages,
+            end: WriterEnd::Ended,
             shared,
             written,
-            thread: Some(thread),
             checkpoint_ticks: options.checkpoint_ticks,
             next_checkpoint: next + options.checkpoint_ticks,
             is_copying: false,
-        })
+        };
+        Ok((worker, InlineWriter { writer, incoming }))
     }
 
     /// Hands a tick over, before the engine runs it.
@@ -254,13 +300,14 @@ impl DurabilityWorker {
         }
     }
 
-    /// Lets the thread write all that waits, and waits for its end.
+    /// Lets the writer write all that waits, and waits for its end.
     fn end_thread(&mut self) -> Result<()> {
-        let Some(thread) = self.thread.take() else {
+        // A writer that has ended has left a reason.
+        let _ = self.send(Message::Finish);
+        let WriterEnd::Thread(_, thread) = std::mem::replace(&mut self.end, WriterEnd::Ended)
+        else {
             return Ok(());
         };
-        // A thread that has ended has left a reason.
-        let _ = self.send(Message::Finish);
         let begun = Instant::now();
         while !thread.is_finished() {
             if begun.elapsed() >= FINISH_PATIENCE {
@@ -279,32 +326,44 @@ impl DurabilityWorker {
         }
     }
 
-    /// Sends a message to the thread. While it is behind, the world waits with it.
-    fn send(&self, message: Message) -> Result<()> {
-        let begun = Instant::now();
-        let mut message = message;
-        let mut wait = None;
-        loop {
-            message = match self.messages.try_send(message) {
-                Ok(()) => return Ok(()),
-                Err(TrySendError::Full(message)) => message,
-                Err(TrySendError::Disconnected(_)) => break,
-            };
-            if begun.elapsed() >= DISK_PATIENCE {
-                bail!(
-                    "nothing could be written to the disk for {} seconds",
-                    DISK_PATIENCE.as_secs()
-                );
-            }
-            if begun.elapsed() >= DISK_USUAL && wait.is_none() {
-                wait = Some(Wait::new("the disk to take the journal", STOP_PATIENCE));
-            }
-            std::thread::sleep(FINISH_PERIOD);
+    /// Sends a message to the writer. While it is behind, the world waits with it.
+    fn send(&mut self, message: Message) -> Result<()> {
+        let has_gone = match &mut self.end {
+            WriterEnd::Thread(messages, _) => !send_in_time(messages, message)?,
+            WriterEnd::Inline(writer) => !writer.take(message),
+            WriterEnd::Ended => true,
+        };
+        if !has_gone {
+            return Ok(());
         }
         match &self.shared.lock().ended {
             Some(reason) => bail!("{reason}"),
             None => bail!("the journal's thread has failed"),
         }
+    }
+}
+
+/// False if the thread has ended.
+fn send_in_time(messages: &SyncSender<Message>, message: Message) -> Result<bool> {
+    let begun = Instant::now();
+    let mut message = message;
+    let mut wait = None;
+    loop {
+        message = match messages.try_send(message) {
+            Ok(()) => return Ok(true),
+            Err(TrySendError::Full(message)) => message,
+            Err(TrySendError::Disconnected(_)) => return Ok(false),
+        };
+        if begun.elapsed() >= DISK_PATIENCE {
+            bail!(
+                "nothing could be written to the disk for {} seconds",
+                DISK_PATIENCE.as_secs()
+            );
+        }
+        if begun.elapsed() >= DISK_USUAL && wait.is_none() {
+            wait = Some(Wait::new("the disk to take the journal", STOP_PATIENCE));
+        }
+        std::thread::sleep(FINISH_PERIOD);
     }
 }
 

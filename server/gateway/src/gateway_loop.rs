@@ -35,7 +35,6 @@ use super::message::{ToHost, World};
 
 /// The configuration and channels of a loop.
 pub struct Parts {
-    pub link: HostLink,
     pub first: FirstWorld,
     pub workers: Workers,
     /// By shard.
@@ -58,7 +57,6 @@ pub struct FirstWorld {
 
 /// What the loop owns.
 pub struct GatewayLoop {
-    link: HostLink,
     workers: Workers,
     inboxes: Vec<SharedInbox>,
     channels: ShardChannels<()>,
@@ -100,25 +98,26 @@ struct Inspection {
 pub fn first_world(link: &HostLink, stop: &AtomicBool) -> Result<Option<FirstWorld>> {
     while !stop.load(Ordering::Relaxed) {
         if let Some(FromHost::World(world, outgoing)) = link.next(STOP_LATENCY)? {
-            return arrived(*world, outgoing).map(Some);
+            return FirstWorld::new(*world, outgoing).map(Some);
         }
     }
     Ok(None)
 }
 
-fn arrived(world: World, outgoing: Outgoing) -> Result<FirstWorld> {
-    Ok(FirstWorld {
-        config: world.config.restore("the tick host's world")?,
-        identity: world.identity,
-        snapshot: world.snapshot,
-        outgoing,
-    })
+impl FirstWorld {
+    pub fn new(world: World, outgoing: Outgoing) -> Result<FirstWorld> {
+        Ok(FirstWorld {
+            config: world.config.restore("the tick host's world")?,
+            identity: world.identity,
+            snapshot: world.snapshot,
+            outgoing,
+        })
+    }
 }
 
 impl GatewayLoop {
     pub fn new(parts: Parts) -> Result<GatewayLoop> {
         let mut own = GatewayLoop {
-            link: parts.link,
             workers: parts.workers,
             inboxes: parts.inboxes,
             channels: parts.channels,
@@ -136,8 +135,8 @@ impl GatewayLoop {
     }
 
     /// Runs until it is stopped.
-    pub fn run(mut self) -> Result<()> {
-        let ended = self.run_until_stopped();
+    pub fn run(mut self, link: &HostLink) -> Result<()> {
+        let ended = self.run_until_stopped(link);
         self.channels.stop(match &ended {
             Ok(()) => "the gateway is shutting down: come back by another one",
             Err(_) => "the gateway has failed: come back by another one",
@@ -146,19 +145,17 @@ impl GatewayLoop {
         ended
     }
 
-    fn run_until_stopped(&mut self) -> Result<()> {
+    fn run_until_stopped(&mut self, link: &HostLink) -> Result<()> {
         while !self.stop.load(Ordering::Relaxed) {
-            while let Some(message) = self.link.poll()? {
+            while let Some(message) = link.poll()? {
                 self.take(message)?;
             }
-            self.publish_next()?;
-            self.send_input();
-            self.answer_inspections();
+            self.advance(Instant::now())?;
             if self.channels.is_busy() {
                 if let Some(done) = self.channels.poll_for(INPUT_PERIOD)? {
                     self.conclude(done);
                 }
-            } else if let Some(message) = self.link.next(INPUT_PERIOD)? {
+            } else if let Some(message) = link.next(INPUT_PERIOD)? {
                 self.take(message)?;
             }
         }
@@ -168,9 +165,23 @@ impl GatewayLoop {
         Ok(())
     }
 
-    fn take(&mut self, message: FromHost) -> Result<()> {
+    /// Does what is due: the next tick goes to the shards, their input to the tick host.
+    pub fn advance(&mut self, now: Instant) -> Result<()> {
+        if let Some(done) = self.channels.poll()? {
+            self.conclude(done);
+        }
+        self.publish_next(now)?;
+        self.send_input();
+        self.answer_inspections();
+        Ok(())
+    }
+
+    /// Takes a message of the tick host.
+    pub fn take(&mut self, message: FromHost) -> Result<()> {
         match message {
-            FromHost::World(world, outgoing) => self.begin_again(arrived(*world, outgoing)?)?,
+            FromHost::World(world, outgoing) => {
+                self.begin_again(FirstWorld::new(*world, outgoing)?)?
+            }
             FromHost::Tick(bytes) => self.read_tick(&bytes),
             FromHost::Others(others) => {
                 self.others = Others::new(others.into_iter().map(Arc::from));
@@ -227,7 +238,7 @@ impl GatewayLoop {
     }
 
     /// Gives the next tick that has arrived to the shards, if they are done with the one before.
-    fn publish_next(&mut self) -> Result<()> {
+    fn publish_next(&mut self, now: Instant) -> Result<()> {
         if self.channels.is_busy() {
             return Ok(());
         }
@@ -237,7 +248,6 @@ impl GatewayLoop {
         let Some(Feed { publication, logic }) = served.waiting.pop_front() else {
             return Ok(());
         };
-        let due = Instant::now();
         let world = logic.and_then(|logic| changed(&self.session, logic));
         if let Some(world) = &world {
             self.session = world.clone();
@@ -260,7 +270,7 @@ impl GatewayLoop {
         let tick = SharedTick {
             publication: Arc::new(publication),
             mirror: served.mirror.clone(),
-            due,
+            due: now,
         };
         self.channels.publish(tick, || ())
     }

@@ -54,11 +54,31 @@ pub struct HostLink {
 }
 
 impl Outgoing {
+    /// For a connection, which sends what the other end gets.
+    pub fn channel() -> (Outgoing, tokio_mpsc::UnboundedReceiver<Vec<u8>>) {
+        let (sender, messages) = tokio_mpsc::unbounded_channel();
+        (Outgoing(sender), messages)
+    }
+
     /// False if the connection has ended.
     pub fn send(&self, message: &ToHost) -> bool {
         let bytes = message.encode();
         table::GATEWAY_BYTES.add_to("up", bytes.len() as u64);
         self.0.send(bytes).is_ok()
+    }
+}
+
+impl FromHost {
+    /// What a message of a connection means to the loop. Fails if the tick host refuses the
+    /// gateway.
+    pub fn new(message: ToGateway, outgoing: &Outgoing) -> Result<FromHost> {
+        Ok(match message {
+            ToGateway::World(world) => FromHost::World(world, outgoing.clone()),
+            ToGateway::Tick(bytes) => FromHost::Tick(bytes),
+            ToGateway::Others(others) => FromHost::Others(others),
+            ToGateway::Inspect(request, some) => FromHost::Inspect(request, some),
+            ToGateway::Refused(reason) => bail!("the tick host refuses this gateway: {reason}"),
+        })
     }
 }
 
@@ -128,8 +148,7 @@ async fn serve(
         name: options.name.clone(),
     });
     send.write_all(&hello.encode()).await?;
-    let (outgoing, messages) = tokio_mpsc::unbounded_channel();
-    let outgoing = Outgoing(outgoing);
+    let (outgoing, messages) = Outgoing::channel();
     // Either side's end is the end of both.
     let ended = tokio::select! {
         sent = give(send, messages) => sent,
@@ -159,18 +178,12 @@ async fn listen(
 ) -> Result<()> {
     let mut reader = FrameReader::new(MESSAGE_BYTES_MAX);
     loop {
-        let message = reader.next(&mut receive).await;
-        let message = match message.context("the link to the tick host")? {
-            ToGateway::World(world) => {
-                info!(host, gateway = world.number, "the gateway has its world");
-                *has_world = true;
-                FromHost::World(world, outgoing.clone())
-            }
-            ToGateway::Tick(bytes) => FromHost::Tick(bytes),
-            ToGateway::Others(others) => FromHost::Others(others),
-            ToGateway::Inspect(request, some) => FromHost::Inspect(request, some),
-            ToGateway::Refused(reason) => bail!("the tick host refuses this gateway: {reason}"),
-        };
+        let message = reader.next::<ToGateway>(&mut receive).await;
+        let message = FromHost::new(message.context("the link to the tick host")?, outgoing)?;
+        if let FromHost::World(world, _) = &message {
+            info!(host, gateway = world.number, "the gateway has its world");
+            *has_world = true;
+        }
         if to_loop.send(message).is_err() {
             return Ok(());
         }

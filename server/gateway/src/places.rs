@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use accounts::guard::Guard;
 use accounts::moment::Moment;
@@ -119,16 +119,8 @@ pub struct Seat {
 }
 
 impl Places {
-    /// Starts the threads, which report to the tick.
-    pub fn start(
-        options: PlaceOptions,
-        reports: &Sender<FanOutReport>,
-    ) -> Result<(Arc<Places>, RunningPlaces)> {
-        let mut running = RunningPlaces {
-            inboxes: vec![],
-            senders: vec![],
-            threads: vec![],
-        };
+    /// Places without threads: [`Places::handle`] has their work.
+    pub fn new(options: PlaceOptions) -> Places {
         let place = |index: usize| {
             Mutex::new(Place {
                 number: options.first + index,
@@ -139,7 +131,7 @@ impl Places {
                 others: vec![],
             })
         };
-        let places = Arc::new(Places {
+        Places {
             bytes_down: AtomicU64::new(0),
             bytes_up: AtomicU64::new(0),
             places: (0..options.count).map(place).collect(),
@@ -147,10 +139,22 @@ impl Places {
             silence_max: options.silence_max,
             identity: options.identity,
             guard: options.guard,
-        });
-        for index in 0..options.count {
+        }
+    }
+
+    /// Starts the threads, which report to the tick.
+    pub fn start(
+        options: PlaceOptions,
+        reports: &Sender<FanOutReport>,
+    ) -> Result<(Arc<Places>, RunningPlaces)> {
+        let places = Arc::new(Places::new(options));
+        let mut running = RunningPlaces {
+            inboxes: places.inboxes(),
+            senders: vec![],
+            threads: vec![],
+        };
+        for index in 0..running.inboxes.len() {
             let (sender, from_tick) = channel();
-            running.inboxes.push(places.lock(index).inbox.clone());
             running.senders.push(ShardSender::new(sender, || ()));
             let (places, reports) = (places.clone(), reports.clone());
             let thread = std::thread::Builder::new()
@@ -160,6 +164,12 @@ impl Places {
             running.threads.push(thread);
         }
         Ok((places, running))
+    }
+
+    /// By place.
+    pub fn inboxes(&self) -> Vec<SharedInbox> {
+        let all = 0..self.places.len();
+        all.map(|index| self.lock(index).inbox.clone()).collect()
     }
 
     /// What has passed so far.
@@ -202,7 +212,7 @@ impl Places {
     }
 
     /// Takes a message of a gateway. False if the gateway is lost.
-    pub fn receive(&self, seat: &Seat, message: ToHost) -> bool {
+    pub fn receive(&self, seat: &Seat, message: ToHost, now: Moment) -> bool {
         let mut place = self.lock(seat.place);
         let number = place.number;
         let Some(gateway) = &mut place.gateway else {
@@ -218,7 +228,7 @@ impl Places {
                     let length = bytes.len() as u64;
                     table::GATEWAY_BYTES.add_to("up", length);
                     self.bytes_up.fetch_add(length, Ordering::Relaxed);
-                    frontend.receive(&bytes, Moment::now());
+                    frontend.receive(&bytes, now);
                     if let Some(why) = frontend.lost().cloned() {
                         place.lose(&why);
                         return false;
@@ -247,28 +257,46 @@ impl Places {
 
     fn serve(&self, index: usize, from_tick: &Receiver<ToShard>, reports: &Sender<FanOutReport>) {
         while let Ok(message) = from_tick.recv() {
-            match message {
-                ToShard::Tick(tick) => {
-                    let others = self.others(index);
-                    let report = self.publish(index, &tick, others);
-                    self.note(index);
-                    // The tick thread reclaims the publication as soon as it has the report.
-                    drop(tick);
-                    // A tick thread that has failed takes no reports, but sends a stop.
-                    let _ = reports.send(report);
-                }
-                ToShard::Inspect(sessions, answer) => self.lock(index).inspect(sessions, answer),
-                ToShard::Restart(world, done) => {
-                    let mut place = self.lock(index);
-                    place.lose(&Lost::Closed);
-                    place.config = world.config.clone();
-                    // A tick thread that has failed needs no answer.
-                    let _ = done.send(());
-                }
-                ToShard::Stop(_) => break,
+            if !self.handle(index, message, reports, Instant::now) {
+                return;
             }
         }
         self.lock(index).lose(&Lost::Closed);
+    }
+
+    /// Handles a message of the tick to a place. `now` gives the time. False if it was the last.
+    pub fn handle(
+        &self,
+        index: usize,
+        message: ToShard,
+        reports: &Sender<FanOutReport>,
+        now: impl FnOnce() -> Instant,
+    ) -> bool {
+        match message {
+            ToShard::Tick(tick) => {
+                let others = self.others(index);
+                let mut report = self.publish(index, &tick, others);
+                self.note(index);
+                report.took = now().saturating_duration_since(tick.due);
+                // The tick thread reclaims the publication as soon as it has the report.
+                drop(tick);
+                // A tick thread that has failed takes no reports, but sends a stop.
+                let _ = reports.send(report);
+            }
+            ToShard::Inspect(sessions, answer) => self.lock(index).inspect(sessions, answer),
+            ToShard::Restart(world, done) => {
+                let mut place = self.lock(index);
+                place.lose(&Lost::Closed);
+                place.config = world.config.clone();
+                // A tick thread that has failed needs no answer.
+                let _ = done.send(());
+            }
+            ToShard::Stop(_) => {
+                self.lock(index).lose(&Lost::Closed);
+                return false;
+            }
+        }
+        true
     }
 
     fn publish(&self, index: usize, tick: &SharedTick, others: Vec<String>) -> FanOutReport {
@@ -293,7 +321,7 @@ impl Places {
             place.others = others;
         }
         FanOutReport {
-            took: tick.due.elapsed(),
+            took: Duration::ZERO,
             acked_through,
             counts: FanOutCounts {
                 sessions: place.sessions() as u64,

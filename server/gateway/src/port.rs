@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use accounts::moment::Moment;
 use anyhow::{Result, anyhow, bail};
 use frontend::wire::MESSAGE_BYTES_MAX;
 use peer::arrivals::Failure;
@@ -128,7 +129,7 @@ async fn listen(
             }
             Err(error) => return Err(error.into()),
         };
-        if !places.receive(seat, message) {
+        if !places.receive(seat, message, Moment::now()) {
             return Ok(());
         }
     }

@@ -63,7 +63,6 @@ impl Gateway {
             web::serve_site(&options, page, address.port(), None, stop.clone())?;
         }
         let gateway = GatewayLoop::new(Parts {
-            link,
             first,
             workers: Workers::new(options.threads)?,
             inboxes: shards.inboxes,
@@ -74,7 +73,7 @@ impl Gateway {
         })?;
         let thread = std::thread::Builder::new()
             .name("gateway".to_owned())
-            .spawn(move || gateway.run())
+            .spawn(move || gateway.run(&link))
             .context("cannot start the thread of the gateway")?;
         Ok(Some(Gateway {
             address,

@@ -7,16 +7,14 @@ use anyhow::{Context, Result, bail};
 use device::cpu::Workers;
 use durability::characters::file::FILE;
 use durability::characters::{self, CharacterStore, Rows};
-use durability::checkpoint;
 use durability::differences::with_rate_of;
 use durability::disk::Disk;
 use durability::elsewhere::{Replica, Validity};
 use durability::folder::DataFolder;
 use durability::journal::{Journal, SPARE, Settings};
-use durability::log;
 use durability::mark;
-use durability::recovered::{Recovered, Stored};
-use durability::recovery::{self, Replay};
+use durability::recovered::{Progress, Recovered, Stored};
+use durability::recovery;
 use durability::role::Standing;
 use durability::segment::SegmentName;
 use durability::worker::{DurabilityOptions, DurabilityWorker};
@@ -95,28 +93,12 @@ pub fn recover(
 ) -> Result<(DataFolder, Recovered)> {
     let Opened { folder, stored } = opened;
     let disk = folder.disk();
-    let stored = match stored {
-        Some(stored) => stored,
-        None => {
-            let stored = recovery::genesis(world, backend)?;
-            let body = checkpoint::encode(&stored.body);
-            checkpoint::write(&disk, &stored.head, &body)
-                .context("cannot write the first checkpoint")?;
-            stored
-        }
-    };
-    let replay = Replay {
-        backend,
-        until: None,
-        progress: &mut |progress| (data.progress)(progress),
-    };
-    let (mut recovered, end) = recovery::replay(&disk, stored, replay)
+    let progress = &mut |progress: &Progress| (data.progress)(progress);
+    let mut recovered = recovery::recover(&disk, stored, world, backend, progress)
         .with_context(|| format!("the world in {} can't continue", data.folder.display()))?;
     if recovered.progress.tick > 0 {
         (data.progress)(&recovered.progress);
     }
-    recovery::report(&recovered, &end);
-    log::cut(&disk, &end).context("cannot cut the end of the journal")?;
     // It may be another one than the world had.
     recovered.world = with_rate_of(recovered.world, world);
     let known = Standing::read(folder.path())?.epoch;

@@ -1,6 +1,5 @@
 //! From the shards' inboxes into the frame of a tick.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use device::cpu::Workers;
@@ -18,7 +17,7 @@ pub struct Intake {
     inboxes: Vec<SharedInbox>,
     /// By shard: an inbox to swap in, empty between ticks but for its memory.
     spares: Vec<Inbox>,
-    tickets: TicketSource,
+    tickets: Box<dyn FnMut() -> Ticket + Send>,
     /// A command of the next tick is to be traced.
     pub wants_sample: bool,
     /// A sample of this tick's commands, and its shard.
@@ -30,10 +29,15 @@ impl Intake {
         Intake {
             spares: inboxes.iter().map(|_| Inbox::default()).collect(),
             inboxes,
-            tickets: TicketSource::new(),
+            tickets: Box::new(random_tickets()),
             wants_sample: false,
             sampled: None,
         }
+    }
+
+    /// Gives tickets from another source from now on.
+    pub fn set_tickets(&mut self, tickets: impl FnMut() -> Ticket + Send + 'static) {
+        self.tickets = Box::new(tickets);
     }
 
     /// The inboxes, for another tick thread.
@@ -77,7 +81,7 @@ impl Intake {
             for change in inbox.changes() {
                 match change {
                     SessionChange::Join(join) => {
-                        directory.join(shard, join, self.tickets.next(), frame);
+                        directory.join(shard, join, (self.tickets)(), frame);
                     }
                     SessionChange::Leave(leave) => directory.leave(shard, leave, frame),
                 }
@@ -95,17 +99,12 @@ impl Intake {
 }
 
 /// Session tickets: unguessable, from the TLS library's generator.
-struct TicketSource(Arc<rustls::crypto::CryptoProvider>);
-
-impl TicketSource {
-    fn new() -> TicketSource {
-        TicketSource(Arc::new(rustls::crypto::ring::default_provider()))
-    }
-
-    fn next(&mut self) -> Ticket {
+fn random_tickets() -> impl FnMut() -> Ticket + Send {
+    let provider = rustls::crypto::ring::default_provider();
+    move || {
         let mut ticket = Ticket::default();
         // Without randomness TLS would not work either.
-        self.0
+        provider
             .secure_random
             .fill(&mut ticket)
             .expect("the system gives random bytes");

@@ -48,6 +48,7 @@ use platform::metrics::stats::Stats;
 use platform::metrics::steps::{Step, StepClock};
 use platform::metrics::window::SharedWindow;
 use platform::waits::Stopped;
+use shared::wire::control::Ticket;
 use shared::wire::request::RequestBody;
 use shared::{EntityId, Text, Tick, WorldConfig};
 use tracing::{info, warn};
@@ -263,6 +264,11 @@ impl TickLoop {
     /// Traces commands from the next tick on.
     pub fn set_traces(&mut self, traces: Traces) {
         self.traces = Some(traces);
+    }
+
+    /// Gives sessions tickets that follow from a seed: for simulations, as others can guess them.
+    pub fn set_tickets(&mut self, tickets: impl FnMut() -> Ticket + Send + 'static) {
+        self.intake.set_tickets(tickets);
     }
 
     /// Lets all clients begin their sessions anew over the connections that they have, before the

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use accounts::moment::Moment;
 use bytes::Bytes;
 use quic::{Congestion, Handle, Link, StreamEnd};
 
@@ -12,6 +13,14 @@ pub trait ClientLink {
 
     /// The time of the event or visit.
     fn now(&self) -> Instant;
+
+    /// The same, with the date.
+    fn moment(&self) -> Moment {
+        Moment {
+            steady: self.now(),
+            ..Moment::now()
+        }
+    }
 
     fn remote_address(&self) -> SocketAddr;
 

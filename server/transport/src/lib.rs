@@ -14,6 +14,7 @@
 //! | [`handshake`] | the hello, and the checks for admission |
 //! | [`requests`] | requests, read no faster than a client may send them |
 //! | [`sockets`] | browsers over WebSocket |
+//! | [`local_shard`] | clients within the process |
 //! | [`steady`] | the time by which proofs of addresses expire |
 //! | [`pace`] | the time budget of a fan-out |
 #![forbid(unsafe_code)]
@@ -24,6 +25,7 @@ pub mod browsers;
 pub mod client;
 pub mod client_link;
 pub mod handshake;
+pub mod local_shard;
 pub mod neighbours;
 pub mod pace;
 pub mod quic;

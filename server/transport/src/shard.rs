@@ -8,7 +8,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-use accounts::moment::Moment;
 use accounts::network::Network;
 use accounts::revocations::Revocations;
 use frontend::SessionWorld;
@@ -209,7 +208,7 @@ impl Shard {
                 if let Client::Pending(pending) = client {
                     let arrival = Arrival {
                         address: pending.address.ip(),
-                        now: Moment::now(),
+                        now: link.moment(),
                     };
                     match pending.hello.read(link, &self.world.admission, arrival) {
                         Ok(Some(admitted)) => {

@@ -266,7 +266,7 @@ impl Thread {
         counts.packet_bytes_received += sockets.received_bytes - self.counted.received_bytes;
         counts.socket_drops += self.drops.take(&self.endpoint);
         self.counted = sockets;
-        self.shard.end_tick(tick, begun)
+        self.shard.end_tick(tick, begun, Instant::now())
     }
 
     /// Sends a tick to as many clients as there is time for, and returns their number. The next

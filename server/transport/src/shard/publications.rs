@@ -218,8 +218,7 @@ impl Shard {
     }
 
     /// The report on a tick after its fan-out.
-    pub fn end_tick(&mut self, tick: &SharedTick, begun: Instant) -> FanOutReport {
-        let now = Instant::now();
+    pub fn end_tick(&mut self, tick: &SharedTick, begun: Instant, now: Instant) -> FanOutReport {
         let mut counts = std::mem::take(&mut self.counts);
         counts.sessions = self.players.len() as u64;
         let (number, busy) = (tick.publication.tick, now - begun);

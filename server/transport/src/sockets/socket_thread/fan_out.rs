@@ -68,7 +68,7 @@ impl Thread {
         self.pace.note_sent(sent, players.len());
         self.shard.counts.deferred += deferred as u64;
         self.count();
-        self.shard.end_tick(tick, begun)
+        self.shard.end_tick(tick, begun, Instant::now())
     }
 
     /// Begins all sessions anew in another world.

@@ -1,4 +1,5 @@
-//! The journal's thread: writes and syncs records, and starts a thread for each checkpoint.
+//! The journal's writer: writes and syncs records, on a thread of its own with a thread for each
+//! checkpoint, or within the calls of the tick.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender};
@@ -20,8 +21,8 @@ use crate::disk::Disk;
 use crate::journal::Journal;
 use crate::roster::Roster;
 
-/// The journal's thread.
-pub struct Thread<D: Disk> {
+/// The journal's writer.
+pub struct Writer<D: Disk> {
     pub journal: Journal<D>,
     /// As the records so far have made it.
     pub roster: Roster,
@@ -41,16 +42,60 @@ pub struct Thread<D: Disk> {
     pub has_room: bool,
     /// The tick and the thread of the newest checkpoint.
     pub newest: Option<(u64, JoinHandle<()>)>,
+    /// The time of records that wait for a sync.
+    pub clock: Box<dyn Fn() -> Instant + Send>,
+    /// Whether each checkpoint has a thread.
+    pub has_threads: bool,
 }
 
-impl<D: Disk + Clone + 'static> Thread<D> {
+/// A writer that works within the calls of the tick.
+pub struct InlineWriter<D: Disk> {
+    pub writer: Writer<D>,
+    /// Messages of the writer to itself.
+    pub incoming: Receiver<Message>,
+}
+
+/// The same for any disk.
+pub trait Inline: Send {
+    /// Does the work of a message. False once the journal has ended.
+    fn take(&mut self, message: Message) -> bool;
+}
+
+impl<D: Disk + Clone + 'static> Inline for InlineWriter<D> {
+    fn take(&mut self, message: Message) -> bool {
+        if self.writer.shared.lock().ended.is_some() {
+            return false;
+        }
+        let is_last = matches!(message, Message::Finish);
+        let mut taken = self.writer.step(Some(message));
+        while taken.is_ok()
+            && let Ok(message) = self.incoming.try_recv()
+        {
+            taken = self.writer.step(Some(message));
+        }
+        if is_last && taken.is_ok() {
+            taken = self.writer.end();
+        }
+        self.writer.note_end(taken)
+    }
+}
+
+impl<D: Disk + Clone + 'static> Writer<D> {
     /// Runs until the world has ended, or the disk has failed for good.
     pub fn run(&mut self, incoming: &Receiver<Message>) {
-        if let Err(error) = self.write_all(incoming) {
-            let reason = format!("the journal can't continue: {error:#}");
-            error!(tick = self.journal.next(), reason);
-            self.shared.change(|state| state.ended = Some(reason));
-        }
+        let written = self.write_all(incoming);
+        self.note_end(written);
+    }
+
+    /// False if the disk has failed for good.
+    fn note_end(&self, written: Result<()>) -> bool {
+        let Err(error) = written else {
+            return true;
+        };
+        let reason = format!("the journal can't continue: {error:#}");
+        error!(tick = self.journal.next(), reason);
+        self.shared.change(|state| state.ended = Some(reason));
+        false
     }
 
     fn write_all(&mut self, incoming: &Receiver<Message>) -> Result<()> {
@@ -60,24 +105,30 @@ impl<D: Disk + Clone + 'static> Thread<D> {
                 Some(left) => incoming.recv_timeout(left),
                 None => incoming.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
-            match message {
-                Ok(Message::Finish) => {
-                    is_ending = true;
-                    // A copy that is not complete by now never will be.
-                    self.boundary = None;
-                }
-                Ok(message) => self.take(message)?,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => is_ending = true,
-            }
-            if self.time_left().is_some_and(|left| left.is_zero()) {
-                self.sync()?;
-            }
-            self.check_room();
+            is_ending |= matches!(
+                message,
+                Ok(Message::Finish) | Err(RecvTimeoutError::Disconnected)
+            );
+            self.step(message.ok())?;
             if is_ending && self.shared.lock().writing == 0 {
-                break;
+                return self.end();
             }
         }
+    }
+
+    /// Does the work of a message, and what is due.
+    fn step(&mut self, message: Option<Message>) -> Result<()> {
+        if let Some(message) = message {
+            self.take(message)?;
+        }
+        if self.time_left().is_some_and(|left| left.is_zero()) {
+            self.sync()?;
+        }
+        self.check_room();
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
         let wait = Wait::new("the disk to take the journal's end", STOP_PATIENCE);
         self.journal.end_segment()?;
         drop(wait);
@@ -90,7 +141,8 @@ impl<D: Disk + Clone + 'static> Thread<D> {
     fn time_left(&self) -> Option<Duration> {
         let patience = self.options.level.patience()?;
         let oldest = self.oldest?;
-        Some(patience.saturating_sub(oldest.elapsed()))
+        let waited = (self.clock)().saturating_duration_since(oldest);
+        Some(patience.saturating_sub(waited))
     }
 
     fn take(&mut self, message: Message) -> Result<()> {
@@ -102,14 +154,15 @@ impl<D: Disk + Clone + 'static> Thread<D> {
                 let has_failed = self.journal.failure().is_some();
                 self.journal.append(Arc::new(entry))?;
                 self.feed(has_failed);
-                self.oldest.get_or_insert_with(Instant::now);
+                self.oldest.get_or_insert_with(&self.clock);
             }
             Message::Boundary(boundary) => self.begin_checkpoint(boundary)?,
             Message::Snapshot(snapshot) => self.write_checkpoint(snapshot)?,
             Message::Written(tick, written, batch) => {
                 self.note_checkpoint(tick, written, batch);
             }
-            Message::Finish => {}
+            // A copy that is not complete by now never will be.
+            Message::Finish => self.boundary = None,
         }
         Ok(())
     }
@@ -173,8 +226,9 @@ impl<D: Disk + Clone + 'static> Thread<D> {
         if std::mem::take(&mut self.has_room) {
             self.shared.change(|state| state.is_room_missing = true);
         }
-        if self.room_checked.elapsed() >= ROOM_PERIOD {
-            self.room_checked = Instant::now();
+        let now = (self.clock)();
+        if now.saturating_duration_since(self.room_checked) >= ROOM_PERIOD {
+            self.room_checked = now;
             let left = self.journal.room();
             warn!(%error, left, "no room for the journal's next segment: make room on its disk");
         }
@@ -236,7 +290,6 @@ impl<D: Disk + Clone + 'static> Thread<D> {
         let same = self.newest.take().filter(|&(newest, _)| newest == tick);
         let write = move || {
             let mut reply = reply;
-            give_way();
             if let Some((_, thread)) = same {
                 // Its own reply has the failure.
                 let _ = thread.join();
@@ -267,9 +320,16 @@ impl<D: Disk + Clone + 'static> Thread<D> {
             });
             reply.written = checkpoint::write(&disk, &head, &body).map_err(Into::into);
         };
+        if !self.has_threads {
+            write();
+            return Ok(());
+        }
         let thread = std::thread::Builder::new()
             .name("checkpoint".to_owned())
-            .spawn(write)
+            .spawn(|| {
+                give_way();
+                write();
+            })
             .context("cannot start the thread that writes checkpoints")?;
         self.newest = Some((tick, thread));
         Ok(())
