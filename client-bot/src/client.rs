@@ -147,9 +147,9 @@ impl Client {
         self.session().is_resumed()
     }
 
-    /// See [`Session::standby`].
-    pub fn standby(&self) -> &str {
-        self.session().standby()
+    /// See [`Session::servers`].
+    pub fn servers(&self) -> &[String] {
+        self.session().servers()
     }
 
     /// The latest connection, which may have ended.
@@ -324,6 +324,7 @@ fn last_loss(events: &[Event]) -> ClientError {
             code: *code,
             reason: reason.clone(),
             update: update.clone(),
+            redirect: None,
         }),
         _ => None,
     });

@@ -289,7 +289,7 @@ mod tests {
             quotas: Quotas::default(),
             schema: world.schema.for_clients(),
             forecast: vec![],
-            standby: String::new(),
+            servers: vec![],
             reasons: vec![],
         };
         let session = Session::new(&welcome).unwrap();

@@ -33,7 +33,7 @@ use platform::audit::Audit;
 use platform::metrics::stats::{Figures, Stats};
 use tick::talk::filter::NoFilter;
 use tick::tick_loop::{FanOutMode, Parts, Start, TickLoop};
-use transport::handshake::AdmissionPolicy;
+use transport::handshake::{AdmissionPolicy, Room};
 use transport::local_shard::{LocalShard, Peer};
 use transport::neighbours::Neighbours;
 use transport::shard::{Shard, ShardWorld};
@@ -79,10 +79,11 @@ impl EmbeddedServer {
                 is_open: Arc::new(AtomicBool::new(true)),
                 audit: Audit::default(),
                 update_url: None,
+                room: Room::of_world(),
             },
             session: session.clone(),
         };
-        let (neighbours, _) = Neighbours::new(1, None);
+        let (neighbours, _) = Neighbours::new(1, None, None);
         let shard = Shard::new(0, Arc::new(shard_world), inbox.clone(), neighbours);
         let shard = LocalShard::new(shard, from_tick, to_tick, moment(started));
         let shard = Arc::new(Mutex::new(shard));

@@ -28,6 +28,7 @@ use durability::recording::RecordingWriter;
 use durability::role::{Role, Standing};
 use frontend::SessionWorld;
 use frontend::mirror::{Mirror, SharedMirror};
+use frontend::publication::OtherServers;
 use gateway::places::LinkTotals;
 use gateway::port::GatewayPort;
 use gpu_kernels::listen::Listeners;
@@ -176,7 +177,7 @@ impl Server {
         let is_open = &readiness.is_open;
         let frontend = |folder: Option<&DataFolder>| match held {
             Some(held) => Ok(held.frontend),
-            None => Frontend::start(&options, folder, &guard, is_open),
+            None => Frontend::start(&options, folder, &guard, is_open, &OtherServers::default()),
         };
         let (started, frontend, kept) = match (stored, &options.data) {
             (Some(stored), Some(data)) => {
@@ -265,7 +266,8 @@ impl Server {
         warn!(epoch = %recovered.epoch, tick = recovered.start.tick, "this standby is the primary now");
         options.world = recovered.world.clone();
         let guard = start_guard(&options, Some(&folder))?;
-        let frontend = Frontend::start(&options, Some(&folder), &guard, &readiness.is_open)?;
+        let (is_open, others) = (&readiness.is_open, OtherServers::default());
+        let frontend = Frontend::start(&options, Some(&folder), &guard, is_open, &others)?;
         let kept = persistence::start(&options, folder, recovered, lease)?;
         Server::run(
             options,

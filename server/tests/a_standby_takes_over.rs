@@ -93,18 +93,18 @@ async fn clients_get_the_address_of_the_standby_and_resume_there_by_themselves()
     let pair = Pair::new(WORLD, "by-themselves");
     let primary = pair.primary(|_| ());
     let mut early = Player::join(&primary).await;
-    assert_eq!(early.client.standby(), "");
+    assert_eq!(early.client.servers(), [] as [&str; 0]);
     let standby = pair.standby(&primary);
     complete(&standby).await;
     let address = standby.address();
     until(
         &mut [&mut early],
         "it has the address of the standby",
-        |p| p[0].client.standby() == address.to_string(),
+        |p| p[0].client.servers() == [address.to_string()],
     )
     .await;
     let mut late = Player::join(&primary).await;
-    assert_eq!(late.client.standby(), address.to_string());
+    assert_eq!(late.client.servers(), [address.to_string()]);
     // It is the same server to them, and names its role.
     let turned_away = Player::try_join_at(&primary, address, &hello("", None)).await;
     let Err(ClientError::Standby(reason)) = turned_away else {

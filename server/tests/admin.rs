@@ -46,7 +46,7 @@ async fn admin(socket: &Path, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-async fn list(socket: &Path) -> Vec<ListedClient> {
+pub async fn list(socket: &Path) -> Vec<ListedClient> {
     let json = admin(socket, &["--json", "list"]).await.unwrap();
     match serde_json::from_str(&json).unwrap() {
         Response::Clients(clients) => clients,

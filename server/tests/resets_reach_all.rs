@@ -40,7 +40,7 @@ impl Key {
             .try_into()
             .unwrap();
         Key {
-            steering: Steering::new(u16::MAX, Some(&key)),
+            steering: Steering::new(u16::MAX, Some(&key), None),
             tokens: hmac::Key::new(hmac::HMAC_SHA256, &key),
         }
     }

@@ -12,8 +12,8 @@ use script::builtin;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
 use shared::wire::control::{
-    ADDRESS_BYTES_MAX, FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Hello, Quotas, TOKEN_BYTES_MAX,
-    WELCOME_BYTES_MAX, Welcome,
+    ADDRESS_BYTES_MAX, FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Hello, Quotas, SERVERS_MAX,
+    TOKEN_BYTES_MAX, WELCOME_BYTES_MAX, Welcome,
 };
 use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest_sequence};
 use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader};
@@ -390,7 +390,7 @@ fn the_welcome_to_a_world_of_the_most_kinds_and_attributes_fits() {
         quotas: Quotas::default(),
         schema: schema(&text),
         forecast: vec![255; FORECAST_BYTES_MAX],
-        standby: "z".repeat(ADDRESS_BYTES_MAX),
+        servers: vec!["z".repeat(ADDRESS_BYTES_MAX); SERVERS_MAX],
         reasons: vec!["z".repeat(REASON_BYTES_MAX); REASONS_MAX],
     };
     let bytes = codec::to_bytes(&welcome);

@@ -504,7 +504,7 @@ impl Game {
                     return self.greet(&[], now, handler);
                 }
                 let is_changed = world.session.commands_epoch() != epoch;
-                self.route.set_standby(world.session.standby());
+                self.route.set_others(world.session.servers());
                 let checked = match is_changed {
                     true => check_bindings(&self.options.bindings, world.schema()),
                     false => Ok(()),
@@ -629,7 +629,7 @@ impl Game {
         let (tick_hz, idle_seconds) = (welcome.schema.world.tick_hz, welcome.quotas.idle_seconds);
         let link = LinkWatch::new(now, tick_hz, idle_seconds);
         self.stage = Stage::Playing { link };
-        self.route.welcome(&welcome.standby);
+        self.route.welcome(&welcome.servers);
         self.ticket = Some(welcome.ticket);
         let before = self.world.take().filter(|_| welcome.resumed);
         let is_changed = before
@@ -682,13 +682,14 @@ impl Game {
             code,
             reason,
             update,
+            redirect,
         } = ending;
         let is_standby = code == LossCode::Closed(Close::Standby);
         // A server that another one has named can be wrong, and the others still be there.
         let has_others = code == LossCode::Untrusted && self.address().is_some();
         let wait = match self.stage {
             Stage::Playing { .. } => self.route.lose(&self.options.retry),
-            _ => self.route.fail(is_standby, &self.options.retry),
+            _ => self.route.fail(is_standby, redirect, &self.options.retry),
         };
         let wait = wait.filter(|_| has_others || code.is_worth_a_retry());
         self.stage = match wait {

@@ -1,6 +1,6 @@
 //! Why a connection has ended, or could not be opened.
 
-use shared::wire::close::{Close, Update};
+use shared::wire::close::{Close, Redirect, Update};
 
 /// Why a connection is lost: as the server reported, or the client found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +29,8 @@ pub struct Ending {
     pub reason: String,
     /// With [`Close::Outdated`]: the server's version.
     pub update: Option<Update>,
+    /// With [`Close::Full`]: a server that may have room.
+    pub redirect: Option<Redirect>,
 }
 
 impl LossCode {
@@ -171,25 +173,31 @@ impl Ending {
             code: code.into(),
             reason: reason.into(),
             update: None,
+            redirect: None,
         }
     }
 
     /// A close by the server, with its code and sentence as they came.
     pub fn closed(code: u64, reason: &str) -> Ending {
         let code = Close::from_code(code).map_or(LossCode::Other, LossCode::Closed);
-        let (sentence, update) = match code {
-            LossCode::Closed(Close::Outdated) => Update::split(reason),
-            _ => (reason, None),
+        let mut ending = Ending::new(code, "");
+        let sentence;
+        (sentence, ending.update, ending.redirect) = match code {
+            LossCode::Closed(Close::Outdated) => {
+                let (sentence, update) = Update::split(reason);
+                (sentence, update, None)
+            }
+            LossCode::Closed(Close::Full) => {
+                let (sentence, redirect) = Redirect::split(reason);
+                (sentence, None, redirect)
+            }
+            _ => (reason, None, None),
         };
-        let reason = match sentence {
-            "" => code.words(),
-            sentence => sentence,
+        ending.reason = match sentence {
+            "" => code.words().to_owned(),
+            sentence => sentence.to_owned(),
         };
-        Ending {
-            code,
-            reason: reason.to_owned(),
-            update,
-        }
+        ending
     }
 }
 

@@ -230,7 +230,7 @@ impl EventHandler for Recorder<'_> {
                 talk: talk.clone(),
             },
             // See `refused`, and the session.
-            Message::Refused { .. } | Message::Standby(_) | Message::Restart => return,
+            Message::Refused { .. } | Message::Servers(_) | Message::Restart => return,
             Message::Lost(id) => Event::SubscriptionLost(*id),
             Message::Interface(interface) => {
                 self.forecast = Some(interface.forecast.clone());

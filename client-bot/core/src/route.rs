@@ -3,15 +3,21 @@
 
 use std::time::Duration;
 
+use shared::wire::close::Redirect;
+
 use crate::retry::RetryOptions;
 
-/// The servers of a world that a client knows, in turn: the standby of the last one that
-/// welcomed it, that one itself, and the one that it was given.
+/// The servers of a world that a client knows, in turn: the others of which the last one that
+/// welcomed it has sent the addresses, that one itself, and the one that it was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     /// Of the last server that welcomed the client; `None`: the one that it was given.
     last: Option<String>,
-    standby: Option<String>,
+    others: Vec<String>,
+    /// Named by the server of the last attempt, which was full: tried before the next turn.
+    redirect: Option<String>,
+    /// Servers that were full in this turn.
+    full: u32,
     /// The address whose turn it is.
     turn: usize,
     /// Rounds of turns that failed since the last welcome.
@@ -23,30 +29,27 @@ pub struct Route {
 impl Route {
     /// Where to connect now; `None`: the address that the client was given.
     pub fn address(&self) -> Option<&str> {
-        self.turns().nth(self.turn).flatten()
+        match &self.redirect {
+            Some(address) => Some(address),
+            None => self.turns().nth(self.turn).flatten(),
+        }
     }
 
-    /// The server at [`Route::address`] has welcomed the client, and named its standby; empty:
-    /// none.
-    pub fn welcome(&mut self, standby: &str) {
+    /// The server at [`Route::address`] has welcomed the client, and sent the addresses of others.
+    pub fn welcome(&mut self, others: &[String]) {
         let last = self.address().map(str::to_owned);
         *self = Route {
             last,
             ..Route::default()
         };
-        self.set_standby(standby);
+        self.set_others(others);
     }
 
-    /// The server has another standby; empty: none.
-    pub fn set_standby(&mut self, standby: &str) {
-        if self.standby.as_deref().unwrap_or_default() != standby {
-            self.standby = Some(standby.to_owned()).filter(|s| !s.is_empty());
+    /// The server has sent the addresses of others.
+    pub fn set_others(&mut self, others: &[String]) {
+        if self.others != others {
+            self.others = others.to_vec();
         }
-    }
-
-    /// Whether another server may take over.
-    pub fn has_standby(&self) -> bool {
-        self.standby.is_some()
     }
 
     /// The connection to the server that welcomed the client is lost. Gives the wait before the
@@ -56,10 +59,22 @@ impl Route {
         retry.wait(self.failed)
     }
 
-    /// An attempt has failed, perhaps since the server is a standby that has not taken over.
-    /// Gives the wait before the next one; `None` to give up.
-    pub fn fail(&mut self, is_standby: bool, retry: &RetryOptions) -> Option<Duration> {
+    /// An attempt has failed, perhaps since the server is a standby that has not taken over, or is
+    /// full and names another one. Gives the wait before the next one; `None` to give up.
+    pub fn fail(
+        &mut self,
+        is_standby: bool,
+        redirect: Option<Redirect>,
+        retry: &RetryOptions,
+    ) -> Option<Duration> {
         self.has_answered |= is_standby;
+        self.redirect = redirect.map(|Redirect(address)| address);
+        // Servers may be full and name each other.
+        if self.redirect.is_some() && self.full < REDIRECTS_MAX {
+            self.full += 1;
+            return Some(Duration::ZERO);
+        }
+        (self.redirect, self.full) = (None, 0);
         self.turn += 1;
         if self.turn < self.turns().count() {
             return Some(Duration::ZERO);
@@ -85,22 +100,25 @@ impl Route {
     /// For how long a server may be silent, if it could be so for `longest`: less where another
     /// one may have taken over. Servers say something each half second.
     pub fn silence(&self, longest: Duration) -> Duration {
-        match self.has_standby() {
-            true => SILENCE_MAX.min(longest),
-            false => longest,
+        match self.others.is_empty() {
+            false => SILENCE_MAX.min(longest),
+            true => longest,
         }
     }
 
     fn turns(&self) -> impl Iterator<Item = Option<&str>> {
         let last = self.last.as_deref();
-        let standby = self.standby.as_deref().filter(|&s| Some(s) != last);
+        let others = self.others.iter().map(|other| Some(&**other));
+        let others = others.filter(move |&other| other != last);
         let given = last.is_some().then_some(None);
-        standby.map(Some).into_iter().chain([last]).chain(given)
+        others.chain([last]).chain(given)
     }
 }
 
 /// Rounds that failed, at most, for the wait of a client that a standby has answered.
 const FAILED_BESIDE_STANDBY_MAX: u32 = 1;
+/// Servers that are full, at most, which name another one in a turn.
+const REDIRECTS_MAX: u32 = 4;
 /// A handshake takes three, and a welcome waits for a tick.
 const PATIENCE_ROUND_TRIPS: u32 = 10;
 const PATIENCE_MIN: Duration = Duration::from_secs(1);
@@ -122,65 +140,93 @@ mod tests {
         let mut tried = vec![];
         while tried.len() < 100 {
             tried.push(route.address().map(str::to_owned));
-            if route.fail(false, &RETRY).is_none() {
+            if route.fail(false, None, &RETRY).is_none() {
                 break;
             }
         }
         tried
     }
 
+    fn servers(addresses: &[&str]) -> Vec<String> {
+        addresses.iter().map(|&address| address.into()).collect()
+    }
+
     #[test]
-    fn a_lost_client_tries_the_standby_first_and_each_server_in_turn() {
+    fn a_lost_client_tries_the_others_first_and_each_server_in_turn() {
         let (one, two) = (Some("one:1".to_owned()), Some("two:2".to_owned()));
+        let three = Some("three:3".to_owned());
         let mut route = Route::default();
         assert_eq!(tries(&mut route.clone()), [None, None, None]);
-        route.welcome("one:1");
+        route.welcome(&servers(&["one:1"]));
         route.lose(&RETRY).unwrap();
         let expected = [&one, &None, &one, &None, &one, &None].map(Clone::clone);
         assert_eq!(tries(&mut route.clone()), expected);
-        // The standby has taken over, and has one of its own.
-        route.welcome("");
-        route.set_standby("two:2");
+        // The other has welcomed it, and knows more.
+        route.welcome(&[]);
+        route.set_others(&servers(&["two:2", "three:3"]));
         route.lose(&RETRY).unwrap();
-        let round = [two, one.clone(), None];
+        let round = [two, three, one.clone(), None];
         assert_eq!(
             tries(&mut route.clone()),
-            round.iter().cloned().cycle().take(9).collect::<Vec<_>>()
+            round.iter().cloned().cycle().take(12).collect::<Vec<_>>()
         );
-        // The one before is its standby now.
-        route.fail(false, &RETRY).unwrap();
-        route.welcome("one:1");
+        // The last one is an other now.
+        route.fail(false, None, &RETRY).unwrap();
+        route.fail(false, None, &RETRY).unwrap();
+        route.welcome(&servers(&["one:1"]));
         route.lose(&RETRY).unwrap();
         assert_eq!(tries(&mut route)[..3], [one.clone(), None, one]);
     }
 
     #[test]
+    fn a_full_server_sends_its_clients_on_at_once_but_not_for_ever() {
+        let redirect = |to: &str| Some(Redirect(to.to_owned()));
+        let mut route = Route::default();
+        for to in ["two:2", "three:3", "two:2", "three:3"] {
+            let wait = route.fail(false, redirect(to), &RETRY);
+            assert_eq!((wait, route.address()), (Some(Duration::ZERO), Some(to)));
+        }
+        // The round has failed.
+        let wait = route.fail(false, redirect("two:2"), &RETRY).unwrap();
+        assert!(wait > Duration::ZERO);
+        assert_eq!(route.address(), None);
+        // It names one that is not there.
+        route.fail(false, redirect("two:2"), &RETRY).unwrap();
+        assert!(route.fail(false, None, &RETRY).unwrap() > Duration::ZERO);
+        assert_eq!(route.address(), None);
+        // One that welcomes it is the last.
+        route.fail(false, redirect("two:2"), &RETRY).unwrap();
+        route.welcome(&[]);
+        assert_eq!(route.address(), Some("two:2"));
+    }
+
+    #[test]
     fn only_a_round_that_failed_makes_waits_longer_and_a_standby_that_answers_keeps_them_short() {
         let mut route = Route::default();
-        route.welcome("one:1");
+        route.welcome(&servers(&["one:1"]));
         assert!(route.lose(&RETRY).unwrap() <= Duration::from_millis(100));
         for _ in 0..100 {
-            assert_eq!(route.fail(true, &RETRY), Some(Duration::ZERO));
-            let wait = route.fail(false, &RETRY).unwrap();
+            assert_eq!(route.fail(true, None, &RETRY), Some(Duration::ZERO));
+            let wait = route.fail(false, None, &RETRY).unwrap();
             assert!(wait <= Duration::from_millis(200), "{wait:?}");
         }
-        assert_eq!(route.fail(false, &RETRY), Some(Duration::ZERO));
-        assert!(route.fail(false, &RETRY).unwrap() >= Duration::from_millis(200));
-        route.fail(false, &RETRY).unwrap();
-        assert_eq!(route.fail(false, &RETRY), None);
+        assert_eq!(route.fail(false, None, &RETRY), Some(Duration::ZERO));
+        assert!(route.fail(false, None, &RETRY).unwrap() >= Duration::from_millis(200));
+        route.fail(false, None, &RETRY).unwrap();
+        assert_eq!(route.fail(false, None, &RETRY), None);
         let never = Route::default();
         assert_eq!(never.lose(&RetryOptions::NEVER), None);
     }
 
     #[test]
-    fn a_client_that_knows_a_standby_waits_less_for_either_server() {
+    fn a_client_that_knows_others_waits_less_for_each_server() {
         let (long, short) = (Duration::from_secs(5), Duration::from_millis(3));
         let mut route = Route::default();
         assert_eq!(
             (route.patience(long, short), route.silence(long)),
             (long, long)
         );
-        route.welcome("one:1");
+        route.welcome(&servers(&["one:1"]));
         assert_eq!(route.patience(long, short), Duration::from_secs(1));
         assert_eq!(
             route.patience(long, Duration::from_millis(300)),
@@ -189,7 +235,7 @@ mod tests {
         assert_eq!(route.patience(long, long), long);
         assert_eq!(route.silence(long), Duration::from_secs(2));
         assert_eq!(route.silence(short), short);
-        route.set_standby("");
+        route.set_others(&[]);
         assert_eq!(
             (route.patience(long, short), route.silence(long)),
             (long, long)

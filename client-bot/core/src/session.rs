@@ -24,8 +24,8 @@ use crate::{Message, Movement, Region, TalkRequest};
 pub struct Session {
     ticket: Ticket,
     is_resumed: bool,
-    /// Where clients reach the server that takes over; empty: there is none.
-    standby: String,
+    /// The other servers of the world.
+    servers: Vec<String>,
     /// Why commands have no effect, by the numbers that refusals have.
     reasons: Vec<Arc<str>>,
     view: View,
@@ -68,7 +68,7 @@ impl Session {
         Ok(Session {
             ticket: welcome.ticket,
             is_resumed: welcome.resumed,
-            standby: welcome.standby.clone(),
+            servers: welcome.servers.clone(),
             reasons: shared_texts(welcome.reasons.clone()),
             view: View::new(schema.clone(), welcome.entity, welcome.tick),
             acknowledged: receipt.acknowledgement(),
@@ -115,10 +115,10 @@ impl Session {
         self.is_resumed
     }
 
-    /// Where clients reach the server that takes over if this one is gone, as HOST:PORT; empty:
-    /// there is none.
-    pub fn standby(&self) -> &str {
-        &self.standby
+    /// The other servers of the world, as HOST:PORT: where to try if this one is gone, in this
+    /// order.
+    pub fn servers(&self) -> &[String] {
+        &self.servers
     }
 }
 
@@ -176,7 +176,7 @@ impl Session {
                 handler.message(frame.tick, &message);
                 match message {
                     Message::Interface(interface) => self.change_interface(interface)?,
-                    Message::Standby(address) => self.standby = address,
+                    Message::Servers(servers) => self.servers = servers,
                     Message::Restart => {
                         self.is_restarting = true;
                         return Ok(());

@@ -396,7 +396,7 @@ impl View {
             | Message::Lost(_)
             | Message::Refused { .. }
             | Message::Interface(_)
-            | Message::Standby(_)
+            | Message::Servers(_)
             | Message::Restart
             | Message::Talk(_) => {}
         }

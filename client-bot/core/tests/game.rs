@@ -65,7 +65,7 @@ fn a_lost_game_goes_to_the_standby_and_back_until_one_of_them_welcomes_it() {
     let mut now = Duration::ZERO;
     let standby = "two.example:4433".to_owned();
     let named = Welcome {
-        standby: standby.clone(),
+        servers: vec![standby.clone()],
         ..welcome()
     };
     join(&mut game, now, &named, Some(Duration::from_millis(20)));
@@ -553,7 +553,7 @@ fn a_server_with_a_wrong_certificate_is_not_tried_again() {
     // A standby with a wrong one does not keep the game from the server that it was given.
     let mut game = Game::new(GameOptions::default());
     let named = Welcome {
-        standby: "two.example:4433".to_owned(),
+        servers: vec!["two.example:4433".to_owned()],
         ..welcome()
     };
     join(&mut game, Duration::ZERO, &named, None);

@@ -145,7 +145,7 @@ fn welcome(config: &WorldConfig) -> Vec<u8> {
         quotas: Quotas::of(&config.limits, config.spectators),
         schema: config.schema.for_clients(),
         forecast: Forecast::of(config, &logic).to_bytes(),
-        standby: String::new(),
+        servers: vec![],
         ..common::welcome()
     };
     let body = codec::to_bytes(&welcome);

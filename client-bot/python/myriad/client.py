@@ -1,6 +1,7 @@
 """A connection over QUIC, by aioquic."""
 
 import asyncio
+import contextlib
 import hashlib
 import ssl
 from collections.abc import AsyncIterator
@@ -20,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from . import bindings as bound
 from .bits import Malformed
-from .close import OTHER, UNTRUSTED, Ended, closed
+from .close import OTHER, TIMED_OUT, UNTRUSTED, Ended, closed
 from .eyeballs import addresses, race
 from .serial import Serial, hello_bytes, read_length, talk_bytes
 from .shapes import TALK, VERSION, WELCOME
@@ -35,6 +36,10 @@ NOTHING = {"version": VERSION, "token": "", "name": "", "schema_hash": None, "re
            "spectates": False}
 # The server sends two datagrams a second, or one a tick, and some may be lost.
 UNSTABLE_SECONDS = 1.5
+# After which a connection is lost: less where another server has the world.
+SILENCE_SECONDS, SILENCE_SECONDS_BESIDE_OTHERS = 5.0, 2.0
+# Servers that are full, at most, and name another one.
+REDIRECTS_MAX = 4
 
 
 class Client(QuicConnectionProtocol):
@@ -49,6 +54,8 @@ class Client(QuicConnectionProtocol):
         self.messages: list[tuple[str, dict[str, Any]]] = []
         self.ended: ConnectionTerminated | None = None
         self.is_welcome = False
+        # The other servers of the world, as HOST:PORT: where to try if this one is gone.
+        self.servers: list[str] = []
         # The text of the game's bindings, if it has some, and how they differ from the world.
         self.bindings: str | None = None
         self.mismatch: Ended | None = None
@@ -81,14 +88,24 @@ class Client(QuicConnectionProtocol):
     async def tick(self) -> None:
         """Waits for news, then acknowledges them and sends what commands there are."""
         self.news.clear()
-        if not self.ended:
-            await self.news.wait()
+        # Cleared before: the end may have come since.
+        while not self.ended and not self.news.is_set():
+            await self.wait_for_news()
         if self.mismatch:
             raise self.mismatch
         if self.ended:
             raise self.end(self.ended)
         if self.is_welcome:
             self.flush()
+
+    async def wait_for_news(self) -> None:
+        """Waits for news, and not for ever: a server that is gone does not say so."""
+        longest = SILENCE_SECONDS_BESIDE_OTHERS if self.servers else SILENCE_SECONDS
+        silent = asyncio.get_running_loop().time() - self.last_received
+        if silent > longest:
+            raise Ended(TIMED_OUT, f"nothing was received for {longest} seconds")
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self.news.wait(), longest - silent + 0.01)
 
     def flush(self) -> None:
         """Sends what was received, and the commands that are not processed yet."""
@@ -155,13 +172,15 @@ class Client(QuicConnectionProtocol):
                     content["text"] = self.why(content)
                 if name == "interface":
                     self.change_interface(content)
+                if name == "servers":
+                    self.servers = content["servers"]
                 if name == "restart":
                     # A welcome comes next.
                     self.is_welcome, self.commands, self.sequence = False, [], 0
         else:
             self.welcome = Serial(message).read(WELCOME)
             self.check_bindings(self.welcome["schema"])
-            self.epoch = self.welcome["commands_epoch"]
+            self.epoch, self.servers = self.welcome["commands_epoch"], self.welcome["servers"]
             world = World(self.welcome["schema"])
             self.view = View(world, self.welcome["entity"], self.welcome["tick"])
             self.is_welcome = True
@@ -198,27 +217,65 @@ class Client(QuicConnectionProtocol):
 
 @asynccontextmanager
 async def connect(host: str, port: int, fingerprint: str | None = None, *,
-                  bindings: str | None = None, **hello: Any) -> AsyncIterator[Client]:
+                  bindings: str | None = None, lost: Client | None = None,
+                  **hello: Any) -> AsyncIterator[Client]:
     """Joins a world, at the address of the host that answers first. `hello` has fields of the
     hello that are not as in `NOTHING`. Without the fingerprint of its certificate, any certificate
     is accepted. `bindings` is `BINDINGS` of the game's generated ones: a world that lacks some of
-    what they name is left, with `Ended`."""
+    what they name is left, with `Ended`. `lost` is a client whose connection has ended: it comes back
+    as the same entity, at one of the servers of which it was sent the addresses, or at the host."""
+    addresses_left = [(host, port)]
+    if lost and lost.welcome:
+        addresses_left = [parse_address(server) for server in lost.servers] + addresses_left
+        hello.setdefault("resume", lost.welcome["ticket"])
+    redirects = 0
     async with AsyncExitStack() as stack:
-        async def attempt(address: str) -> tuple[AsyncExitStack, Client]:
-            configuration = QuicConfiguration(
-                alpn_protocols=ALPNS, max_datagram_frame_size=65536, server_name=host,
-                verify_mode=ssl.CERT_NONE)
-            async with AsyncExitStack() as own:
-                client = await own.enter_async_context(aioquic.asyncio.connect(
-                    address, port, configuration=configuration, create_protocol=Client))
-                return own.pop_all(), client
-
-        own, client = await race(await addresses(host, port), attempt)
-        stack.push_async_exit(own)
-        if fingerprint not in (None, client.certificate_hash()):
-            raise Ended(UNTRUSTED, "it has another fingerprint than the expected one")
-        client.bindings = bindings
-        client.hello(NOTHING | hello)
-        while not client.is_welcome:
-            await client.tick()
+        while True:
+            own, client = None, None
+            place = addresses_left.pop(0)
+            try:
+                own, client = await reach(place, host, fingerprint)
+                client.bindings = bindings
+                client.hello(NOTHING | hello)
+                while not client.is_welcome:
+                    await client.tick()
+            except (Ended, OSError) as error:
+                if own:
+                    await own.aclose()
+                # Servers that are full may name each other.
+                if isinstance(error, Ended) and error.server and redirects < REDIRECTS_MAX:
+                    redirects += 1
+                    addresses_left.insert(0, parse_address(error.server))
+                if not addresses_left:
+                    raise
+                continue
+            stack.push_async_exit(own)
+            break
         yield client
+
+
+async def reach(place: tuple[str, int], name: str,
+                fingerprint: str | None) -> tuple[AsyncExitStack, Client]:
+    """Opens a connection to a server, whose certificate is that of this name."""
+    host, port = place
+
+    async def attempt(address: str) -> tuple[AsyncExitStack, Client]:
+        configuration = QuicConfiguration(
+            alpn_protocols=ALPNS, max_datagram_frame_size=65536, server_name=name,
+            verify_mode=ssl.CERT_NONE)
+        async with AsyncExitStack() as own:
+            client = await own.enter_async_context(aioquic.asyncio.connect(
+                address, port, configuration=configuration, create_protocol=Client))
+            return own.pop_all(), client
+
+    own, client = await race(await addresses(host, port), attempt)
+    if fingerprint not in (None, client.certificate_hash()):
+        await own.aclose()
+        raise Ended(UNTRUSTED, "it has another fingerprint than the expected one")
+    return own, client
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """The host and the port of HOST:PORT, where the host may be an IPv6 address in brackets."""
+    host, _, port = text.rpartition(":")
+    return host.removeprefix("[").removesuffix("]"), int(port)

@@ -23,12 +23,14 @@ CLOSES = {
     15: ("schema_mismatch", "the game was made for another world", False),
 }
 # What a client finds without a word of the server.
+TIMED_OUT = ("timed_out", "the server does not answer", True)
 UNTRUSTED = ("untrusted", "the server's certificate is not trusted", False)
 OTHER = ("other", "the connection was lost", True)
 
-OUTDATED, SCHEMA_MISMATCH = 14, 15
+FULL, OUTDATED, SCHEMA_MISMATCH = 2, 14, 15
 REASON_BYTES_MAX, URL_BYTES_MAX = 1024, 255
 UPDATE = re.compile(r"\[version=([0-9]{1,9})(?: url=(https?://[!-~]+))?\]\Z")
+SERVER = re.compile(r"\[server=([!-~]{1,249}:[0-9]{1,5})\]\Z")
 
 
 @dataclass
@@ -41,14 +43,18 @@ class Update:
 
 class Ended(Exception):
     """The connection has ended: `name` and `words` are the reason, and `reason` is the sentence of the
-    server. After `outdated`, `update` has the server's version, and where it is."""
+    server. After `outdated`, `update` has the server's version, and where it is; after `full`, `server`
+    is another one that may have room, as HOST:PORT, or `None`."""
 
     def __init__(self, cause: tuple[str, str, bool], reason: str, code: int | None = None) -> None:
         self.name, self.words, self.is_worth_a_retry = cause
         self.code, self.reason = code, reason
         self.update: Update | None = None
+        self.server: str | None = None
         if code == OUTDATED:
             self.reason, self.update = split_update(reason)
+        if code == FULL and (found := SERVER.search(reason)):
+            self.reason, self.server = reason[:found.start()].rstrip(), found[1]
         super().__init__(f"{self.words}: {self.reason}" if self.reason else self.words)
 
 

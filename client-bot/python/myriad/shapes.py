@@ -6,7 +6,7 @@ without fields.
 """
 
 # The version of the protocol whose fields these are.
-VERSION = 17
+VERSION = 18
 
 ENTITY = {"slot": "integer", "generation": "integer"}
 TYPE = ("one", "i32", "fixed", "bool", "entity", "symbol")
@@ -46,7 +46,7 @@ HELLO = {"version": "integer", "token": "text", "name": "text",
          "spectates": "bool"}
 WELCOME = {"tick": "integer", "entity": ENTITY, "commands_epoch": "byte", "ticket": (16, "byte"),
            "resumed": "bool", "player_kind": "integer", "quotas": QUOTAS, "schema": SCHEMA,
-           **FORECAST, "standby": "text", **REASONS}
+           **FORECAST, "servers": ("list", "text"), **REASONS}
 INTERFACE = {"commands_epoch": "byte", **CHANGING, "constants": ("list", CONSTANT), **FORECAST,
              **REASONS}
 CHANNEL = {"channel": "text"}

@@ -132,7 +132,8 @@ class World:
                 return "refused", {"first_low": first, "count": count, "reason": reasons[reason],
                                    "because": because}
             case 11:
-                return "standby", {"address": bits.bytes(8).decode()}
+                count = bits.get(4)
+                return "servers", {"servers": [bits.bytes(8).decode() for _ in range(count)]}
             case 12:
                 return "restart", {}
             case 14:

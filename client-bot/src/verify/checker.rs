@@ -200,7 +200,7 @@ impl Checker {
             | Message::Lost(_)
             | Message::Refused { .. }
             | Message::Interface(_)
-            | Message::Standby(_)
+            | Message::Servers(_)
             | Message::Restart
             | Message::Name { .. }
             | Message::Talk(_) => {}

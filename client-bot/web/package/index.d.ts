@@ -136,6 +136,8 @@ export class Game {
   bind(bindings: string): void;
   /** What the transport is to do. All times are milliseconds since some moment. */
   nextStep(now: number): "wait" | "connect" | "close";
+  /** Where to connect next, as HOST:PORT: another server that one has named. `null`: the page's own. */
+  address(): string | null;
   opened(): void;
   /** The connection has ended: with a code of the server, or -1. */
   closed(code: number, reason: string, now: number): void;

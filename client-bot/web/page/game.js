@@ -39,6 +39,12 @@ export class Game {
     return ["wait", "connect", "close"][this.wasm.next_step(now)];
   }
 
+  /** Where to connect next, as HOST:PORT: another server that one has named. `null`: the page's own. */
+  address() {
+    const bytes = this.#get(this.wasm.address());
+    return bytes && decoder.decode(bytes);
+  }
+
   opened() {
     this.wasm.opened();
   }

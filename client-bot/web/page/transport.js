@@ -11,6 +11,8 @@ const WAYS = {
 };
 /** How long a way may take before the next one is tried. The game gives up the last one. */
 const WAIT_MS = 3000;
+/** How often it is seen whether the server has named another one. */
+const LEARN_MS = 2000;
 /** Where the way that worked is kept for the session of the tab. */
 const KEY = "transport";
 
@@ -21,6 +23,11 @@ export class Transport {
   #current = null;
   /** The way that failed last. */
   #failed = null;
+  /** By address: the pages of other servers of the world. */
+  #pages = new Map();
+  /** The address for which they were asked for last, and when that was looked at. */
+  #learnt = null;
+  #lookedAt = 0;
   /** Bytes in all connections of this page. */
   sent = 0;
 
@@ -53,8 +60,12 @@ export class Transport {
 
   /** Opens a connection, as the game has requested. */
   async connect() {
-    const own = { link: null, way: null, abort: null };
+    const own = { link: null, way: null, abort: null, server: this.#server };
     this.#current = own;
+    const address = this.#game.address();
+    if (address && !this.#pages.has(address)) await this.#learn(address);
+    if (this.#current !== own) return;
+    own.server = this.#pages.get(address) ?? this.#server;
     const ways = this.#order();
     let reason = "this browser has neither WebTransport nor WebSocket";
     for (const way of ways) {
@@ -86,6 +97,19 @@ export class Transport {
     return there.sort((a, b) => rank(a) - rank(b));
   }
 
+  /** Asks the server of the page where the others are. It may be gone, or know none. */
+  async #learn(address) {
+    this.#learnt = address;
+    try {
+      const signal = AbortSignal.timeout(WAIT_MS);
+      const answer = await fetch(new URL("connect.json", this.#server), { cache: "no-store", signal });
+      const { servers } = await answer.json();
+      this.#pages = new Map(servers.filter(({ page }) => page).map(({ address, page }) => [address, page]));
+    } catch {
+      // The page's own server is tried.
+    }
+  }
+
   async #open(own, way, isTimed) {
     const abort = new AbortController();
     own.abort = abort;
@@ -112,7 +136,7 @@ export class Transport {
     const late = () => abort.abort(new Error(`no connection within ${WAIT_MS / 1000} seconds`));
     const timer = isTimed && setTimeout(late, WAIT_MS);
     try {
-      const options = { server: this.#server, port: this.#port, signal: abort.signal };
+      const options = { server: own.server, port: this.#port, signal: abort.signal };
       return await Promise.race([WAYS[way].open(options, events), ended]);
     } finally {
       clearTimeout(timer);
@@ -126,6 +150,12 @@ export class Transport {
       // Due data goes nowhere, and is not due again.
       this.#game.giveDatagram(this.#now());
       return;
+    }
+    if (this.#now() - this.#lookedAt > LEARN_MS) {
+      this.#lookedAt = this.#now();
+      const address = this.#game.address();
+      // Now, as this server may be gone later.
+      if (address && address !== this.#learnt) this.#learn(address);
     }
     const bytes = this.#game.giveStream();
     if (bytes) {

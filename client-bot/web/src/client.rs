@@ -87,6 +87,11 @@ impl Client {
         }
     }
 
+    pub fn address(&mut self) -> usize {
+        self.output = self.game.address().unwrap_or_default().into();
+        self.output.len()
+    }
+
     pub fn opened(&mut self) {
         self.game.opened(None);
     }

@@ -59,6 +59,13 @@ pub extern "C" fn next_step(now_ms: f64) -> u32 {
     with(|client| client.next_step(now_ms))
 }
 
+/// Where to connect next, as HOST:PORT, in `output`: another server that one has named. Returns its
+/// bytes; 0: the one that the page is of.
+#[unsafe(no_mangle)]
+pub extern "C" fn address() -> usize {
+    with(Client::address)
+}
+
 /// A connection is open, with a stream.
 #[unsafe(no_mangle)]
 pub extern "C" fn opened() {

@@ -46,7 +46,7 @@ fn welcomed(made_for: &Schema, schema: &Schema) -> Client {
         quotas: Quotas::default(),
         schema: schema.clone(),
         forecast: vec![],
-        standby: String::new(),
+        servers: vec![],
         reasons: vec![],
     });
     let mut bytes = vec![];

@@ -5,7 +5,7 @@ use std::ops::Range;
 use shared::predicate::{NameError, WorldNames, nearest};
 use shared::wire::codec;
 use shared::wire::control::{
-    ADDRESS_BYTES_MAX, FORECAST_BYTES_MAX, Quotas, WELCOME_BYTES_MAX, Welcome,
+    ADDRESS_BYTES_MAX, FORECAST_BYTES_MAX, Quotas, SERVERS_MAX, WELCOME_BYTES_MAX, Welcome,
 };
 use shared::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
 use shared::world::command::{REASON_BYTES_MAX, REASONS_MAX};
@@ -347,7 +347,7 @@ fn largest_welcome(schema: &Schema) -> Welcome {
         quotas: Quotas::default(),
         schema: schema.clone(),
         forecast: vec![0; FORECAST_BYTES_MAX],
-        standby: "0".repeat(ADDRESS_BYTES_MAX),
+        servers: vec!["0".repeat(ADDRESS_BYTES_MAX); SERVERS_MAX],
         reasons: vec!["0".repeat(REASON_BYTES_MAX); REASONS_MAX],
     }
 }
@@ -355,6 +355,8 @@ fn largest_welcome(schema: &Schema) -> Welcome {
 const KINDS_MAX: usize = 256;
 /// The room for a schema in a welcome.
 const SCHEMA_BYTES_MAX: usize =
-    WELCOME_BYTES_MAX - FORECAST_BYTES_MAX - ADDRESS_BYTES_MAX - REASONS_BYTES_MAX - 257;
+    WELCOME_BYTES_MAX - FORECAST_BYTES_MAX - SERVERS_BYTES_MAX - REASONS_BYTES_MAX - 257;
+/// The room for other servers there, each with its length.
+const SERVERS_BYTES_MAX: usize = SERVERS_MAX * (ADDRESS_BYTES_MAX + 3);
 /// The room for reasons there, each with its length.
 const REASONS_BYTES_MAX: usize = REASONS_MAX * (REASON_BYTES_MAX + 2);

@@ -42,8 +42,9 @@ type KeepBans = Box<dyn Fn(&[Ban]) -> anyhow::Result<()> + Send>;
 #[derive(Default)]
 struct State {
     bans: Bans,
-    /// How many clients of a network are in.
+    /// How many clients of a network are in, and of all.
     clients: HashMap<Network, u32>,
+    clients_in_all: usize,
     /// The limits of accounts that have arrived lately.
     arrivals: HashMap<Account, RateLimit<Instant>>,
     guesses: Guesses,
@@ -233,6 +234,7 @@ impl Guard {
             state.note_arrival(account, now.steady)?;
         }
         *state.clients.entry(network).or_default() += 1;
+        state.clients_in_all += 1;
         Ok(())
     }
 
@@ -245,7 +247,13 @@ impl Guard {
             if *inside == 0 {
                 state.clients.remove(&network);
             }
+            state.clients_in_all -= 1;
         }
+    }
+
+    /// The clients that are in.
+    pub fn clients(&self) -> usize {
+        self.state().clients_in_all
     }
 
     /// Bans an account or a network for some time. The reason is for the player, and may be

@@ -1,9 +1,11 @@
 //! The welcome of a client: a few bytes of its own, and a part that all welcomes of a world share.
 
 use bytes::Bytes;
-use shared::wire::control::{Quotas, Ticket};
-use shared::wire::{REASONS_VERSION, codec, length};
-use shared::{EntityId, Schema, Tick, WorldConfig};
+use shared::wire::control::{ADDRESS_BYTES_MAX, Quotas, SERVERS_MAX, Ticket};
+use shared::wire::{SERVERS_VERSION, codec, length};
+use shared::{ClientRow, EntityId, Schema, Tick, WorldConfig};
+
+use crate::publication::Others;
 
 /// The shared parts of a world's welcomes, encoded once: the schema alone may be a MiB.
 pub struct SharedWelcome {
@@ -19,7 +21,8 @@ pub struct OwnWelcome<'a> {
     pub commands_epoch: u8,
     pub ticket: Ticket,
     pub resumed: bool,
-    pub standby: &'a str,
+    pub client: ClientRow,
+    pub others: &'a Others,
 }
 
 impl SharedWelcome {
@@ -44,16 +47,19 @@ impl SharedWelcome {
             own.ticket,
             own.resumed,
         ));
-        let standby = codec::to_bytes(&own.standby);
-        let reasons = match version < REASONS_VERSION {
-            true => Bytes::new(),
-            false => self.reasons.clone(),
+        let servers = own.others.of(own.client);
+        let servers = servers.filter(|address| address.len() <= ADDRESS_BYTES_MAX);
+        let servers: Vec<&str> = servers.take(SERVERS_MAX).collect();
+        let servers = match version < SERVERS_VERSION {
+            true => codec::to_bytes(&servers.first().copied().unwrap_or_default()),
+            false => codec::to_bytes(&servers),
         };
-        let len = head.len() + self.world.len() + standby.len() + reasons.len();
+        let len = head.len() + self.world.len() + servers.len() + self.reasons.len();
         let mut begin = vec![];
         length::put(len, &mut begin);
         begin.extend_from_slice(&head);
-        [begin.into(), self.world.clone(), standby.into(), reasons]
+        let (world, reasons) = (self.world.clone(), self.reasons.clone());
+        [begin.into(), world, servers.into(), reasons]
     }
 }
 
@@ -72,14 +78,16 @@ mod tests {
         let forecast = vec![3; 300];
         let shared = SharedWelcome::new(&config, &schema, &forecast);
         let mut long = vec![];
-        for (row, standby) in [(7, ""), (300_000, "standby.example:7777")] {
+        for (row, servers) in [(7, vec![]), (300_001, vec!["two:2", "three:3"])] {
+            let others = Others::new(servers.iter().map(|&address| address.into()));
             let own = OwnWelcome {
                 tick: Tick(u64::from(row) << 20),
                 entity: EntityId::new(row, 9),
                 commands_epoch: 3,
                 ticket: [row as u8; 16],
                 resumed: row == 7,
-                standby,
+                client: ClientRow(row),
+                others: &others,
             };
             let parts = shared.parts(&own, PROTOCOL_VERSION);
             let whole = codec::to_bytes(&Welcome {
@@ -92,7 +100,8 @@ mod tests {
                 quotas: Quotas::of(&config.limits, config.spectators),
                 schema: schema.clone(),
                 forecast: forecast.clone(),
-                standby: standby.to_owned(),
+                // An odd row begins with the second.
+                servers: servers.iter().rev().map(|&s| s.to_owned()).collect(),
                 reasons: config.reasons.clone(),
             });
             let mut expected = vec![];
@@ -100,15 +109,11 @@ mod tests {
             expected.extend(&whole);
             assert_eq!(parts.concat(), expected);
             assert!(parts[0].len() + parts[2].len() < 80);
-            let shared_part = parts[1].as_ptr();
-            // Clients of the version before know no reasons.
-            let parts = shared.parts(&own, REASONS_VERSION - 1).concat();
-            let reasons = codec::to_bytes(&config.reasons).len();
-            let mut expected = vec![];
-            length::put(whole.len() - reasons, &mut expected);
-            expected.extend(&whole[..whole.len() - reasons]);
-            assert_eq!(parts, expected);
-            long.push(shared_part);
+            long.push(parts[1].as_ptr());
+            // Clients of the version before are sent one, or an empty text.
+            let parts = shared.parts(&own, SERVERS_VERSION - 1);
+            let first = servers.last().copied().unwrap_or_default();
+            assert_eq!(parts[2], codec::to_bytes(&first));
         }
         assert_eq!(long[0], long[1]);
     }

@@ -15,7 +15,7 @@ use frontend::SessionWorld;
 use frontend::inbox::{SessionChange, SessionId, SharedInbox};
 use frontend::mirror::{Mirror, SharedMirror};
 use frontend::publication::{
-    LinkFigures, Others, Publication, SessionEvent, ShardLinks, SharedTick,
+    LinkFigures, OtherServers, Others, Publication, SessionEvent, ShardLinks, SharedTick,
 };
 use frontend::shard_channels::{FannedOut, ShardChannels};
 use frontend::wire::feed::{Feed, FeedReader};
@@ -43,6 +43,8 @@ pub struct Parts {
     pub session: Arc<SessionWorld>,
     /// Whether clients are admitted.
     pub is_open: Arc<AtomicBool>,
+    /// Kept up to date.
+    pub gateways: OtherServers,
     pub stop: Arc<AtomicBool>,
 }
 
@@ -68,8 +70,9 @@ pub struct GatewayLoop {
     inspections: Vec<Inspection>,
     /// Of clients, since the last tick.
     refusals: Refusals,
-    /// Other gateways' addresses for clients.
+    /// The other gateways, for this one's clients and for its page.
     others: Others,
+    gateways: OtherServers,
 }
 
 /// A tick host and its world.
@@ -128,6 +131,7 @@ impl GatewayLoop {
             inspections: vec![],
             refusals: Refusals::default(),
             others: Others::default(),
+            gateways: parts.gateways,
         };
         own.served = Some(Served::new(parts.first)?);
         own.note_world();
@@ -184,7 +188,8 @@ impl GatewayLoop {
             }
             FromHost::Tick(bytes) => self.read_tick(&bytes),
             FromHost::Others(others) => {
-                self.others = Others::new(others.into_iter().map(Arc::from));
+                self.others = Others::new(others.iter().map(|of| Arc::from(&*of.address)));
+                self.gateways.set(others.into());
             }
             FromHost::Inspect(request, sessions) => self.inspect(request, sessions),
             FromHost::Lost => self.lose("its connection has ended"),

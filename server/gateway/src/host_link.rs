@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use frontend::publication::ServerAddress;
 use frontend::wire::MESSAGE_BYTES_MAX;
 use peer::background::Background;
 use peer::connect::connect;
@@ -28,6 +29,8 @@ pub struct HostOptions {
     pub key: Arc<LinkKey>,
     /// Where clients reach the gateway, as HOST:PORT, or only :PORT.
     pub clients_at: String,
+    /// The address of its page for browsers; empty: others do not name it.
+    pub page_at: String,
     /// For people.
     pub name: String,
 }
@@ -37,7 +40,7 @@ pub enum FromHost {
     /// The world, with the way to its tick host. Ticks follow.
     World(Box<World>, Outgoing),
     Tick(Vec<u8>),
-    Others(Vec<String>),
+    Others(Vec<ServerAddress>),
     Inspect(u64, Option<Vec<u64>>),
     /// The connection has ended.
     Lost,
@@ -145,6 +148,7 @@ async fn serve(
     let hello = ToHost::Hello(Hello {
         version: VERSION,
         clients_at: options.clients_at.clone(),
+        page_at: options.page_at.clone(),
         name: options.name.clone(),
     });
     send.write_all(&hello.encode()).await?;

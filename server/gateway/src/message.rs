@@ -5,7 +5,7 @@
 //!
 //! | from a gateway | kind | body |
 //! | --- | --- | --- |
-//! | hello | 1 | version of the link, address for clients, name |
+//! | hello | 1 | version of the link, address for clients, address of the page, name |
 //! | input | 2 | as [`frontend::wire::input`] has it |
 //! | links | 3 | the number of the request, figures of connections |
 //!
@@ -13,14 +13,14 @@
 //! | --- | --- | --- |
 //! | world | 17 | the gateway's number, the world's configuration, its identity, the world so far |
 //! | tick | 18 | as [`frontend::wire::feed`] has it |
-//! | others | 19 | the addresses for clients of the other gateways |
+//! | others | 19 | where clients reach the other gateways |
 //! | inspect | 20 | the number of the request, the sessions that it is about, or none: all |
 //! | refused | 21 | why |
 
 use std::time::Duration;
 
 use frontend::inbox::SessionId;
-use frontend::publication::LinkFigures;
+use frontend::publication::{LinkFigures, ServerAddress};
 use frontend::wire::MESSAGE_BYTES_MAX;
 use peer::frames::{self, Decode};
 use peer::trust::Protocol;
@@ -46,6 +46,8 @@ pub struct Hello {
     pub version: u16,
     /// Where clients reach it, as HOST:PORT, or only :PORT at the address from which it connects.
     pub clients_at: String,
+    /// The address of its page for browsers; empty: it has none that others name.
+    pub page_at: String,
     /// For people.
     pub name: String,
 }
@@ -55,8 +57,8 @@ pub struct Hello {
 pub enum ToGateway {
     World(Box<World>),
     Tick(Vec<u8>),
-    /// The addresses of other gateways for clients.
-    Others(Vec<String>),
+    /// The other gateways.
+    Others(Vec<ServerAddress>),
     Inspect(u64, Option<Vec<SessionId>>),
     Refused(String),
 }
@@ -113,8 +115,11 @@ impl Decode for ToHost {
                     return Err(MessageError::Version(version));
                 }
                 let hello: Hello = read(body)?;
-                match hello.clients_at.len().max(hello.name.len()) {
-                    length if length > ADDRESS_BYTES_MAX => Err(MessageError::LongAddress(length)),
+                let texts = [&hello.clients_at, &hello.page_at, &hello.name];
+                match texts.map(String::len).into_iter().max() {
+                    Some(length) if length > ADDRESS_BYTES_MAX => {
+                        Err(MessageError::LongAddress(length))
+                    }
                     _ => Ok(ToHost::Hello(hello)),
                 }
             }
@@ -182,9 +187,9 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, DecodeError> {
 }
 
 /// Of the link.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 pub const PROTOCOL: Protocol = Protocol {
-    alpn: b"myriad-gateway/1",
+    alpn: b"myriad-gateway/2",
     to_port: 16 << 20,
     from_port: 64 << 20,
     silence_max: Duration::from_secs(3),
@@ -226,6 +231,7 @@ mod tests {
             ToHost::Hello(Hello {
                 version: VERSION,
                 clients_at: "game.example:4433".to_owned(),
+                page_at: "https://game.example/".to_owned(),
                 name: "one".to_owned(),
             }),
             ToHost::Input(vec![1, 2, 3]),
@@ -252,7 +258,11 @@ mod tests {
         frames::end(&mut tick);
         let messages = [
             tick,
-            ToGateway::Others(vec!["two:2".to_owned()]).encode(),
+            ToGateway::Others(vec![ServerAddress {
+                address: "two:2".to_owned(),
+                page: "http://two/".to_owned(),
+            }])
+            .encode(),
             ToGateway::Inspect(3, Some(vec![1, 2])).encode(),
             ToGateway::Refused("full".to_owned()).encode(),
         ];
@@ -268,7 +278,8 @@ mod tests {
         assert_eq!(ToHost::decode(&[99]), Err(MessageError::UnknownKind(99)));
         let hello = Hello {
             version: VERSION,
-            clients_at: "x".repeat(ADDRESS_BYTES_MAX + 1),
+            clients_at: String::new(),
+            page_at: "x".repeat(ADDRESS_BYTES_MAX + 1),
             name: String::new(),
         };
         let refused = MessageError::LongAddress(ADDRESS_BYTES_MAX + 1);
@@ -287,7 +298,11 @@ mod tests {
             let mut bytes: Vec<u8> = (0..=dice(60)).map(|_| dice(256) as u8).collect();
             bytes[0] = [1, 2, 3, 17, 18, 19, 20, 21][dice(8) as usize];
             if let Ok(read) = ToHost::decode(&bytes) {
-                assert_eq!(ToHost::decode(body(&read.encode())), Ok(read), "seed {seed}");
+                assert_eq!(
+                    ToHost::decode(body(&read.encode())),
+                    Ok(read),
+                    "seed {seed}"
+                );
             }
             drop(ToGateway::decode(&bytes));
         }

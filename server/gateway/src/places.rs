@@ -14,7 +14,9 @@ use accounts::moment::Moment;
 use anyhow::{Context, Result};
 use frontend::inbox::{SessionId, SharedInbox};
 use frontend::mirror::Mirror;
-use frontend::publication::{FanOutReport, Publication, ShardLinks, SharedTick, ToShard};
+use frontend::publication::{
+    FanOutReport, OtherServers, Publication, ServerAddress, ShardLinks, SharedTick, ToShard,
+};
 use frontend::remote::{LagLimits, Lost, RemoteFrontend};
 use frontend::shard_channels::ShardSender;
 use frontend::wire::snapshot;
@@ -40,6 +42,8 @@ pub struct PlaceOptions {
     pub guard: Arc<Guard>,
     /// The certificate and key towards clients, as PEM, if gateways get them from here.
     pub identity: Option<(String, String)>,
+    /// Kept up to date.
+    pub gateways: OtherServers,
 }
 
 /// The tick's ends of the places.
@@ -69,6 +73,7 @@ pub struct Places {
     noted: Mutex<Vec<Noted>>,
     silence_max: Duration,
     identity: Option<(String, String)>,
+    gateways: OtherServers,
     guard: Arc<Guard>,
 }
 
@@ -76,7 +81,7 @@ pub struct Places {
 #[derive(Clone, Debug, Default)]
 struct Noted {
     /// Where clients reach its gateway; none without one that serves.
-    clients_at: Option<String>,
+    address: Option<ServerAddress>,
     sessions: usize,
 }
 
@@ -91,7 +96,7 @@ struct Place {
     /// The number of the next connection.
     next: u64,
     /// The other gateways, as this one has them.
-    others: Vec<String>,
+    others: Vec<ServerAddress>,
 }
 
 /// A gateway.
@@ -138,6 +143,7 @@ impl Places {
             noted: Mutex::new(vec![Noted::default(); options.count]),
             silence_max: options.silence_max,
             identity: options.identity,
+            gateways: options.gateways,
             guard: options.guard,
         }
     }
@@ -175,7 +181,7 @@ impl Places {
     /// What has passed so far.
     pub fn totals(&self) -> LinkTotals {
         let noted = self.noted().clone().into_iter();
-        let sessions = noted.filter_map(|noted| Some((noted.clients_at?, noted.sessions)));
+        let sessions = noted.filter_map(|noted| Some((noted.address?.address, noted.sessions)));
         LinkTotals {
             bytes_down: self.bytes_down.load(Ordering::Relaxed),
             bytes_up: self.bytes_up.load(Ordering::Relaxed),
@@ -299,7 +305,7 @@ impl Places {
         true
     }
 
-    fn publish(&self, index: usize, tick: &SharedTick, others: Vec<String>) -> FanOutReport {
+    fn publish(&self, index: usize, tick: &SharedTick, others: Vec<ServerAddress>) -> FanOutReport {
         let (publication, mirror) = (&*tick.publication, &*tick.mirror.read());
         let mut place = self.lock(index);
         if let Some(world) = &publication.world {
@@ -335,14 +341,22 @@ impl Places {
         let place = self.lock(index);
         let gateway = place.gateway.as_ref().filter(|g| g.frontend.is_some());
         let now = Noted {
-            clients_at: gateway.map(|gateway| gateway.hello.clients_at.clone()),
+            address: gateway.map(|gateway| ServerAddress {
+                address: gateway.hello.clients_at.clone(),
+                page: gateway.hello.page_at.clone(),
+            }),
             sessions: place.sessions(),
         };
         drop(place);
         let mut noted = self.noted();
+        let has_changed = noted[index].address != now.address;
         noted[index] = now;
+        if has_changed {
+            let all = noted.iter().filter_map(|noted| noted.address.clone());
+            self.gateways.set(all.collect());
+        }
         if index == 0 {
-            let gateways = noted.iter().filter(|noted| noted.clients_at.is_some());
+            let gateways = noted.iter().filter(|noted| noted.address.is_some());
             table::GATEWAYS.set(gateways.count() as u64);
             let sessions = noted.iter().map(|noted| noted.sessions as u64);
             table::GATEWAY_CLIENTS.set(sessions.sum());
@@ -350,12 +364,12 @@ impl Places {
     }
 
     /// The addresses of the other gateways, from the next one on.
-    fn others(&self, index: usize) -> Vec<String> {
+    fn others(&self, index: usize) -> Vec<ServerAddress> {
         let noted = self.noted();
         let count = noted.len();
         let others = (1..count).map(|ahead| &noted[(index + ahead) % count]);
-        let addresses = others.filter_map(|noted| noted.clients_at.clone());
-        addresses.filter(|address| !address.is_empty()).collect()
+        let addresses = others.filter_map(|noted| noted.address.clone());
+        addresses.filter(|of| !of.address.is_empty()).collect()
     }
 
     fn noted(&self) -> MutexGuard<'_, Vec<Noted>> {

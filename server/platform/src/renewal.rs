@@ -42,6 +42,12 @@ impl<T: ?Sized> Shared<T> {
     }
 }
 
+impl<T> Default for Shared<[T]> {
+    fn default() -> Shared<[T]> {
+        Shared::new(Arc::from([]))
+    }
+}
+
 impl<T: ?Sized> Clone for Shared<T> {
     fn clone(&self) -> Shared<T> {
         Shared(self.0.clone())

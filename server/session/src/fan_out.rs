@@ -132,7 +132,7 @@ impl Session {
         let before = view.publication.tick.before(1);
         let codec = &view.world.stream;
         let mut frame = FrameWriter::new(codec, before, &mut scratch.frame);
-        codec.interface(frame.message(), &view.world.interface(), self.version);
+        codec.interface(frame.message(), &view.world.interface());
         self.stream.push_frame(before, codec, &mut scratch.frame);
     }
 
@@ -154,11 +154,12 @@ impl Session {
         }
         let refused = &view.publication.output.refused;
         self.refused.note_all(of_entity(refused, player.entity));
-        self.refused.write(&mut frame, self.version);
-        let other = view.publication.others.of(player.client);
-        if self.standby != *other {
-            self.standby.clone_from(other);
-            codec.standby(frame.message(), &self.standby);
+        self.refused.write(&mut frame);
+        let others = &view.publication.others;
+        if self.others != *others {
+            self.others.clone_from(others);
+            let servers = others.of(player.client);
+            codec.servers(frame.message(), servers, self.version);
         }
         if std::mem::take(&mut self.is_reborn) {
             codec.reborn(frame.message(), player.entity);

@@ -37,7 +37,7 @@ pub mod talk;
 use std::sync::Arc;
 
 use frontend::SessionWorld;
-use frontend::publication::ViewStatus;
+use frontend::publication::{Others, ViewStatus};
 use frontend::talk_budget::TalkBudget;
 use frontend::welcome::OwnWelcome;
 use shared::wire::PROTOCOL_VERSION;
@@ -65,7 +65,8 @@ pub struct Session {
     /// A change of commands or notifications has not been sent to the client yet.
     has_old_interface: bool,
     /// The address of another server that the client has; empty: none.
-    standby: Arc<str>,
+    /// As the client has them.
+    others: Others,
     /// The client's new entity has not been sent to it yet.
     is_reborn: bool,
     is_ending: bool,
@@ -122,7 +123,7 @@ impl Session {
         Session {
             player: None,
             has_old_interface: false,
-            standby: Arc::default(),
+            others: Others::default(),
             is_reborn: false,
             is_ending: false,
             is_restarting: false,
@@ -183,8 +184,7 @@ impl Session {
         }
     }
 
-    /// Welcomes the client, which acts as `player` from `tick` on. `standby` is an address, or
-    /// empty.
+    /// Welcomes the client, which acts as `player` from `tick` on.
     pub fn assign(
         &mut self,
         player: Player,
@@ -192,11 +192,11 @@ impl Session {
         resumed: bool,
         tick: Tick,
         world: &SessionWorld,
-        standby: &Arc<str>,
+        others: &Others,
     ) {
         self.player = Some(player);
         self.is_restarting = false;
-        self.standby = standby.clone();
+        self.others.clone_from(others);
         self.acknowledgement.newest = tick;
         let own = OwnWelcome {
             tick,
@@ -204,7 +204,8 @@ impl Session {
             commands_epoch: world.commands.epoch(),
             ticket,
             resumed,
-            standby,
+            client: player.client,
+            others,
         };
         let welcome = world.welcome.parts(&own, self.version);
         self.stream.push_welcome(welcome);

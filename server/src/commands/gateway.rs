@@ -20,6 +20,8 @@ use platform::log::LogFormat;
 use platform::metrics::machine;
 use platform::renewal::Renewals;
 use platform::waits::StopDeadline;
+use shared::wire::close::is_update_url;
+use shared::wire::control::ADDRESS_BYTES_MAX;
 
 use super::accounts::AccountArguments;
 use super::arguments::{fingerprint_text, seconds, update_url};
@@ -82,6 +84,18 @@ pub struct GatewayArguments {
     /// from which it connects, and the port of --listen]
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     clients_at: Option<String>,
+    /// Address of this gateway's page for browsers, such as https://two.example/: others name it to
+    /// their pages
+    #[arg(long, value_name = "URL", requires = "web", value_parser = page_url)]
+    page_at: Option<String>,
+    /// The most clients of this gateway: others are sent on to other gateways [default: those of
+    /// the world]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    clients_max: Option<u32>,
+    /// Number of this gateway, which stands in the ids of its connections, for balancers that read
+    /// them (draft-ietf-quic-load-balancers, in plain text)
+    #[arg(long, value_name = "N")]
+    server_id: Option<u16>,
     /// PEM file of the certificate; without one, that of the tick host
     #[arg(long, value_name = "FILE", requires = "key")]
     certificate: Option<PathBuf>,
@@ -120,6 +134,16 @@ pub struct GatewayArguments {
     update_url: Option<String>,
 }
 
+fn page_url(text: &str) -> Result<String, String> {
+    let is_short = text.len() <= ADDRESS_BYTES_MAX;
+    match is_update_url(text) && is_short && text.ends_with('/') {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "expected http or https, and a slash at the end, such as https://two.example/, in at most {ADDRESS_BYTES_MAX} bytes"
+        )),
+    }
+}
+
 /// Runs a gateway until Ctrl-C, the end of its time, or an error.
 pub fn run(arguments: GatewayArguments) -> Result<()> {
     signals::set_exit_code(Some(0));
@@ -137,6 +161,7 @@ pub fn run(arguments: GatewayArguments) -> Result<()> {
             (None, 0) => String::new(),
             (None, port) => format!(":{port}"),
         },
+        page_at: arguments.page_at.unwrap_or_default(),
         name: machine::name(),
     };
     let cores = machine::cores();
@@ -175,6 +200,8 @@ pub fn run(arguments: GatewayArguments) -> Result<()> {
             authenticator,
             revocations,
             clients_per_network,
+            clients_max: arguments.clients_max.map(|most| most as usize),
+            server_id: arguments.server_id,
             update_url: arguments.update_url,
             renewals,
             ..ServerOptions::local(first.config.clone())

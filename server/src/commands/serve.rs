@@ -195,6 +195,8 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         authenticator: arguments.accounts.authenticator(&renewals)?,
         revocations: arguments.accounts.revocations(&renewals)?,
         clients_per_network: arguments.accounts.clients_per_network.unwrap_or(u32::MAX),
+        clients_max: None,
+        server_id: None,
         update_url: arguments.update_url,
         renewals,
     };

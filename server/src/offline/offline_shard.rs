@@ -126,7 +126,7 @@ impl OfflineShard {
                     resumed,
                     publication.tick,
                     &self.world,
-                    publication.others.of(client),
+                    &publication.others,
                 );
             }
         }

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, anyhow};
 use device::cpu::Workers;
+use frontend::publication::OtherServers;
 use frontend::shard_channels::ShardChannels;
 use gateway::gateway_loop::{FirstWorld, GatewayLoop, Parts, first_world};
 use gateway::host_link::{HostLink, HostOptions};
@@ -49,7 +50,8 @@ impl Gateway {
         let is_open: Arc<AtomicBool> = Arc::default();
         let (_, metrics) = show_metrics(&options, is_open.clone(), stop.clone())?;
         let guard = start_guard(&options, None)?;
-        let frontend = Frontend::start(&options, None, &guard, &is_open)?;
+        let gateways = OtherServers::default();
+        let frontend = Frontend::start(&options, None, &guard, &is_open, &gateways)?;
         let Frontend {
             address,
             page,
@@ -69,6 +71,7 @@ impl Gateway {
             channels: ShardChannels::new(shards.senders, shards.reports),
             session,
             is_open: is_open.clone(),
+            gateways,
             stop: stop.clone(),
         })?;
         let thread = std::thread::Builder::new()

@@ -81,6 +81,10 @@ pub struct ServerOptions {
     pub admin: Option<PathBuf>,
     /// The most clients from one IPv4 address or IPv6 /64.
     pub clients_per_network: u32,
+    /// The most clients of this server, if they are fewer than those of its world.
+    pub clients_max: Option<usize>,
+    /// By which balancers find it: its number stands in the ids of its connections.
+    pub server_id: Option<u16>,
     /// Where players of another version of the game get the right one: an
     /// address that [`is_update_url`](shared::wire::close::is_update_url) accepts.
     pub update_url: Option<String>,
@@ -120,6 +124,8 @@ impl ServerOptions {
             audit: Audit::default(),
             admin: None,
             clients_per_network: u32::MAX,
+            clients_max: None,
+            server_id: None,
             update_url: None,
             renewals: Renewals::default(),
         }

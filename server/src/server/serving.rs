@@ -16,7 +16,7 @@ use console::web::site;
 use durability::folder::{DataFolder, ResetKey};
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
-use frontend::publication::FanOutReport;
+use frontend::publication::{FanOutReport, OtherServers};
 use frontend::shard_channels::ShardSender;
 use gateway::places::{PlaceOptions, Places};
 use gateway::port::GatewayPort;
@@ -25,7 +25,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
 use rustls::sign::CertifiedKey;
 use transport::browsers::Renewed;
-use transport::handshake::AdmissionPolicy;
+use transport::handshake::{AdmissionPolicy, Room};
 use transport::neighbours::Neighbours;
 use transport::quic::{self, Browsers, Identity};
 use transport::shard::ShardWorld;
@@ -62,18 +62,21 @@ pub struct Bound {
     pub renewed: Option<Arc<Renewed>>,
     /// Pages of these origins may connect; empty: of all.
     pub origins: Vec<String>,
+    pub others: OtherServers,
     /// The files of a custom page.
     pub root: Option<Arc<WebRoot>>,
 }
 
 impl Frontend {
     /// Binds the port and starts the shards, which admit clients once `is_open`. A persistent world
-    /// has its certificate in its folder.
+    /// has its certificate in its folder. `others` are the gateways of a tick host, or of its
+    /// gateway.
     pub fn start(
         options: &ServerOptions,
         folder: Option<&DataFolder>,
         guard: &Arc<Guard>,
         is_open: &Arc<AtomicBool>,
+        others: &OtherServers,
     ) -> Result<Frontend> {
         let (identity, own_identity) = identity(options, folder)?;
         let reset_key = folder.map(DataFolder::reset_key).transpose()?;
@@ -91,7 +94,7 @@ impl Frontend {
             }
             None => None,
         };
-        let world = shard_world(options, guard.clone(), is_open.clone());
+        let world = shard_world(options, guard.clone(), is_open.clone(), others.clone());
         let certificate = identity.get().end_entity_cert()?.clone().into_owned();
         let session = world.session.clone();
         let credentials = Credentials {
@@ -103,6 +106,7 @@ impl Frontend {
                 renewed: renewed.clone(),
             }),
             reset_key,
+            server_id: options.server_id,
         };
         let (to_tick, reports) = mpsc::channel();
         let (mut shards, sockets) =
@@ -116,6 +120,7 @@ impl Frontend {
                     config: options.world.clone(),
                     guard: guard.clone(),
                     identity: own_identity,
+                    gateways: others.clone(),
                 };
                 let (places, running) = Places::start(options, &to_tick)?;
                 shards.inboxes.extend(running.inboxes);
@@ -137,6 +142,7 @@ impl Frontend {
                 sockets,
                 renewed,
                 origins: web.origins.clone(),
+                others: others.clone(),
                 root,
             }),
             _ => None,
@@ -164,6 +170,7 @@ impl Bound {
             sockets: self.sockets.clone(),
             renewed: self.renewed.clone(),
             origins: self.origins.clone(),
+            others: self.others.clone(),
             root: self.root.clone(),
         })
     }
@@ -214,6 +221,7 @@ struct Credentials {
     identity: Shared<CertifiedKey>,
     browsers: Option<Browsers>,
     reset_key: Option<ResetKey>,
+    server_id: Option<u16>,
 }
 
 /// Starts a shard for each socket; for browsers, also one for WebSockets.
@@ -227,6 +235,7 @@ fn start_shards(
         identity,
         browsers,
         reset_key,
+        server_id,
     } = credentials;
     let idle_seconds = world.session.config.limits.idle_seconds;
     let idle = Duration::from_secs(u64::from(idle_seconds));
@@ -238,7 +247,7 @@ fn start_shards(
         threads: vec![],
     };
     let count = u16::try_from(sockets.len()).context("there are too many shards")?;
-    let (neighbours, strays) = Neighbours::new(count, reset_key.as_ref());
+    let (neighbours, strays) = Neighbours::new(count, reset_key.as_ref(), *server_id);
     let shards = sockets.into_iter().zip(strays).enumerate();
     for (number, (socket, strays)) in shards {
         let inbox = SharedInbox::default();
@@ -280,7 +289,12 @@ fn start_shards(
     Ok((running, Some(port)))
 }
 
-fn shard_world(options: &ServerOptions, guard: Arc<Guard>, is_open: Arc<AtomicBool>) -> ShardWorld {
+fn shard_world(
+    options: &ServerOptions,
+    guard: Arc<Guard>,
+    is_open: Arc<AtomicBool>,
+    others: OtherServers,
+) -> ShardWorld {
     let world = &options.world;
     let session = SessionWorld::new(world);
     ShardWorld {
@@ -290,6 +304,7 @@ fn shard_world(options: &ServerOptions, guard: Arc<Guard>, is_open: Arc<AtomicBo
             is_open,
             audit: options.audit.clone(),
             update_url: options.update_url.as_deref().map(Arc::from),
+            room: Room::new(options.clients_max.unwrap_or(usize::MAX), others),
         },
         session: Arc::new(session),
     }

@@ -51,6 +51,7 @@ pub fn serve_site(
         port: page.connect_port.unwrap_or(port),
         renewed: page.renewed,
         origins: page.origins,
+        others: page.others,
         sockets: page.sockets,
         root: page.root,
         problems: options.problems.clone(),

@@ -23,7 +23,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/game.md", 75),
     ("server/tutorial.md", 385),
     ("server/operations.md", 220),
-    ("server/gateways.md", 105),
+    ("server/gateways.md", 120),
     ("server/audit.md", 70),
     ("server/durability.md", 180),
     ("server/standby.md", 110),

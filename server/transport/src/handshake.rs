@@ -2,22 +2,24 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use accounts::authenticator::Credentials;
 use accounts::guard::{Admission, Guard, NotAdmitted};
 use accounts::identity::{Account, Identity};
 use accounts::moment::Moment;
 use accounts::revocations::ShownToken;
+use frontend::publication::OtherServers;
 use platform::audit::Audit;
 use quic::StreamEnd;
-use shared::wire::close::{Close, Update};
+use shared::wire::close::{Close, Redirect, Update};
 use shared::wire::control::{HELLO_BYTES_MAX, Hello};
 use shared::wire::{DecodeError, PROTOCOL_VERSION, PROTOCOL_VERSION_MIN};
 
 use super::client_link::ClientLink;
 
 /// The requirements for a hello.
+#[derive(Clone)]
 pub struct AdmissionPolicy {
     pub schema_hash: u64,
     pub guard: Arc<Guard>,
@@ -27,6 +29,42 @@ pub struct AdmissionPolicy {
     pub audit: Audit,
     /// The address of client versions that this server accepts, for players.
     pub update_url: Option<Arc<str>>,
+    pub room: Room,
+}
+
+/// The room of a server for clients, where others may have some.
+#[derive(Clone)]
+pub struct Room {
+    pub clients_max: usize,
+    pub others: OtherServers,
+    /// Counts those that were sent on, which are spread over the others.
+    sent_on: Arc<AtomicUsize>,
+}
+
+impl Room {
+    pub fn new(clients_max: usize, others: OtherServers) -> Room {
+        Room {
+            clients_max,
+            others,
+            sent_on: Arc::default(),
+        }
+    }
+
+    /// As much as the world has.
+    pub fn of_world() -> Room {
+        Room::new(usize::MAX, OtherServers::default())
+    }
+
+    /// What a client is told for which there is none.
+    fn reason(&self) -> String {
+        let sentence = format!("this server has its {} clients", self.clients_max);
+        let others = self.others.get();
+        let next = self.sent_on.fetch_add(1, Ordering::Relaxed);
+        match others.get(next % others.len().max(1)) {
+            Some(other) => Redirect(other.address.clone()).reason(&sentence),
+            None => sentence,
+        }
+    }
 }
 
 /// The origin and the time of a hello.
@@ -168,6 +206,13 @@ fn check(
         return Err(AdmissionError {
             close: Close::Starting,
             ..refused("the world is being recovered: try again in a second".to_owned())
+        });
+    }
+    if admission.guard.clients() > admission.room.clients_max {
+        admission.guard.leave(address);
+        return Err(AdmissionError {
+            close: Close::Full,
+            ..refused(admission.room.reason())
         });
     }
     match hello.schema_hash {

@@ -20,8 +20,12 @@ struct Neighbour {
 
 impl Neighbours {
     /// The shards, numbered from 0, and the receiver of each. With a reset key they reset the
-    /// connections of the previous server.
-    pub fn new(shards: u16, reset_key: Option<&ResetKey>) -> (Neighbours, Vec<Receiver<Packet>>) {
+    /// connections of the previous server. By a server id balancers find the server.
+    pub fn new(
+        shards: u16,
+        reset_key: Option<&ResetKey>,
+        server_id: Option<u16>,
+    ) -> (Neighbours, Vec<Receiver<Packet>>) {
         let channels = (0..shards).map(|_| sync_channel(STRAYS_MAX));
         let (senders, receivers): (Vec<_>, Vec<_>) = channels.unzip();
         let all = senders.into_iter().map(|packets| Neighbour {
@@ -29,7 +33,7 @@ impl Neighbours {
             waker: OnceLock::new(),
         });
         let neighbours = Neighbours {
-            steering: Steering::new(shards, reset_key),
+            steering: Steering::new(shards, reset_key, server_id),
             shards: Arc::new(all.collect()),
         };
         (neighbours, receivers)

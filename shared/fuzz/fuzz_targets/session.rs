@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
         quotas: Default::default(),
         schema: schema.clone(),
         forecast: vec![],
-        standby: String::new(),
+        servers: vec![],
         reasons: vec![],
     });
     let mut stream = vec![];

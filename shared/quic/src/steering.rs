@@ -2,6 +2,10 @@
 //! sockets of a port by their sender; a peer whose address changes may reach another
 //! endpoint than before. So the connection ids that a server gives out carry the number of
 //! their endpoint, hidden by a keyed hash of the rest: no one else can read it.
+//!
+//! Balancers in front of several servers need to read an id: those of a server with a number begin
+//! with an octet whose upper three bits are zero, and the number in two, the highest first. These are
+//! the ids in plain text of draft-ietf-quic-load-balancers, of its configuration 0.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -15,6 +19,8 @@ use siphasher::sip::SipHasher13;
 pub struct Steering {
     keys: SipHasher13,
     endpoints: u16,
+    /// The server's number for balancers.
+    server_id: Option<u16>,
 }
 
 /// Gives out the connection ids of one endpoint.
@@ -27,7 +33,7 @@ struct Ids {
 impl Steering {
     /// For endpoints that are numbered from 0. Those with the `reset_key` of endpoints before
     /// them know the ids that those gave out, and can reset their peers' connections.
-    pub fn new(endpoints: u16, reset_key: Option<&[u8; 64]>) -> Steering {
+    pub fn new(endpoints: u16, reset_key: Option<&[u8; 64]>, server_id: Option<u16>) -> Steering {
         let (a, b) = match reset_key {
             Some(key) => {
                 let key = hmac::Key::new(hmac::HMAC_SHA256, key);
@@ -46,6 +52,7 @@ impl Steering {
         Steering {
             keys: SipHasher13::new_with_keys(a, b),
             endpoints,
+            server_id,
         }
     }
 
@@ -54,8 +61,8 @@ impl Steering {
     pub fn owner(&self, packet: &[u8]) -> Option<u16> {
         let (first, rest) = packet.split_first()?;
         let is_long = first & LONG_HEADER != 0;
-        let id: &[u8; ID_BYTES] = rest.first_chunk().filter(|_| !is_long)?;
-        Some(self.number(id)).filter(|&number| number < self.endpoints)
+        let own = rest.get(self.prefix_bytes()..).filter(|_| !is_long)?;
+        Some(self.number(own.first_chunk()?)).filter(|&number| number < self.endpoints)
     }
 
     pub(crate) fn ids(&self, number: u16) -> Box<dyn ConnectionIdGenerator> {
@@ -64,6 +71,15 @@ impl Steering {
             number,
             random: RandomConnectionIdGenerator::new(ID_BYTES),
         })
+    }
+
+    /// What an id has for balancers.
+    fn prefix_bytes(&self) -> usize {
+        if self.server_id.is_some() {
+            SERVER_BYTES
+        } else {
+            0
+        }
     }
 
     fn number(&self, &[a, b, ref rest @ ..]: &[u8; ID_BYTES]) -> u16 {
@@ -80,15 +96,23 @@ impl Steering {
 
 impl ConnectionIdGenerator for Ids {
     fn generate_cid(&mut self) -> ConnectionId {
-        let mut id = [0; ID_BYTES];
-        id.copy_from_slice(&self.random.generate_cid());
-        let number = self.number ^ self.steering.mask(&id[NUMBER_BYTES..]);
-        id[..NUMBER_BYTES].copy_from_slice(&number.to_le_bytes());
+        let mut id = [0; SERVER_BYTES + ID_BYTES];
+        let (prefix, own) = id.split_at_mut(SERVER_BYTES);
+        own.copy_from_slice(&self.random.generate_cid());
+        let number = self.number ^ self.steering.mask(&own[NUMBER_BYTES..]);
+        own[..NUMBER_BYTES].copy_from_slice(&number.to_le_bytes());
+        let Some(server) = self.steering.server_id else {
+            return ConnectionId::new(own);
+        };
+        // The draft lets the lower five bits have the length of the rest.
+        prefix[0] = (SERVER_BYTES + ID_BYTES - 1) as u8;
+        prefix[1..].copy_from_slice(&server.to_be_bytes());
         ConnectionId::new(&id)
     }
 
     fn validate(&self, id: &ConnectionId) -> Result<(), InvalidCid> {
-        let id: &[u8; ID_BYTES] = (&**id).try_into().map_err(|_| InvalidCid)?;
+        let own = id.get(self.steering.prefix_bytes()..).ok_or(InvalidCid)?;
+        let id: &[u8; ID_BYTES] = own.try_into().map_err(|_| InvalidCid)?;
         match self.steering.number(id) == self.number {
             true => Ok(()),
             false => Err(InvalidCid),
@@ -96,7 +120,7 @@ impl ConnectionIdGenerator for Ids {
     }
 
     fn cid_len(&self) -> usize {
-        ID_BYTES
+        self.steering.prefix_bytes() + ID_BYTES
     }
 
     fn cid_lifetime(&self) -> Option<Duration> {
@@ -107,6 +131,8 @@ impl ConnectionIdGenerator for Ids {
 /// The bit of a packet's first byte that marks a handshake.
 pub(crate) const LONG_HEADER: u8 = 0x80;
 const NUMBER_BYTES: usize = 2;
+/// The first octet, and the number of the server.
+const SERVER_BYTES: usize = 3;
 /// 48 bits at random: no two connections of an endpoint have the same.
 const ID_BYTES: usize = 8;
 
@@ -116,23 +142,35 @@ mod tests {
 
     #[test]
     fn a_packet_names_the_endpoint_that_gave_out_its_id() {
-        let steering = Steering::new(300, None);
-        for number in [0, 1, 7, 255, 256, 299] {
-            let mut ids = steering.ids(number);
+        for server in [None, Some(0x0102)] {
+            let steering = Steering::new(300, None, server);
+            for number in [0, 1, 7, 255, 256, 299] {
+                let mut ids = steering.ids(number);
+                let id = ids.generate_cid();
+                assert_eq!(id.len(), ids.cid_len());
+                let packet = [&[0x40], &id[..], &[9; 20]].concat();
+                assert_eq!(steering.owner(&packet), Some(number));
+                assert!(ids.validate(&id).is_ok());
+                assert!(steering.ids(number + 1).validate(&id).is_err());
+                // A packet of the handshake has an id of the client's choice.
+                assert_eq!(steering.owner(&[&[0xc0], &packet[1..]].concat()), None);
+                assert_eq!(steering.owner(&packet[..id.len()]), None);
+            }
+        }
+    }
+
+    #[test]
+    fn balancers_read_the_number_of_a_server() {
+        let mut ids = Steering::new(4, None, Some(0x0102)).ids(3);
+        for _ in 0..8 {
             let id = ids.generate_cid();
-            let packet = [&[0x40], &id[..], &[9; 20]].concat();
-            assert_eq!(steering.owner(&packet), Some(number));
-            assert!(ids.validate(&id).is_ok());
-            assert!(steering.ids(number + 1).validate(&id).is_err());
-            // A packet of the handshake has an id of the client's choice.
-            assert_eq!(steering.owner(&[&[0xc0], &packet[1..]].concat()), None);
-            assert_eq!(steering.owner(&packet[..8]), None);
+            assert_eq!(id[..3], [10, 1, 2]);
         }
     }
 
     #[test]
     fn endpoints_know_the_ids_of_those_with_the_same_key() {
-        let ids = |key| Steering::new(4, Some(&[key; 64])).ids(3);
+        let ids = |key| Steering::new(4, Some(&[key; 64]), None).ids(3);
         let all: Vec<_> = (0..8).map(|_| ids(1).generate_cid()).collect();
         assert!(all.iter().all(|id| ids(1).validate(id).is_ok()));
         assert!(all.iter().any(|id| ids(2).validate(id).is_err()));
@@ -140,7 +178,7 @@ mod tests {
 
     #[test]
     fn ids_of_one_endpoint_do_not_look_alike() {
-        let mut ids = Steering::new(2, None).ids(1);
+        let mut ids = Steering::new(2, None, None).ids(1);
         let mut starts: Vec<[u8; 2]> = (0..64)
             .map(|_| {
                 let id = ids.generate_cid();

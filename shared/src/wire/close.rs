@@ -1,6 +1,7 @@
 //! How a connection ends: a code and a sentence.
 
 use super::PROTOCOL_VERSION;
+use super::control::ADDRESS_BYTES_MAX;
 
 /// The most bytes of the sentence of a close.
 pub const CLOSE_REASON_BYTES_MAX: usize = 1024;
@@ -154,6 +155,40 @@ pub fn is_update_url(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
+/// The server that has room where this one is full: it stands in square brackets at the end of the
+/// sentence of a [`Close::Full`], as `[server=two.example:4433]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect(pub String);
+
+impl Redirect {
+    /// The sentence of the close.
+    pub fn reason(&self, sentence: &str) -> String {
+        format!("{sentence} {BEGIN_SERVER}{}]", self.0)
+    }
+
+    /// Splits the sentence of a close into the text for people, and the other server. Without one
+    /// in the form above, all is for people.
+    pub fn split(reason: &str) -> (&str, Option<Redirect>) {
+        let inside = reason.strip_suffix(']');
+        match inside.and_then(|inside| inside.rsplit_once(BEGIN_SERVER)) {
+            Some((sentence, address)) if is_address(address) => {
+                (sentence.trim_end(), Some(Redirect(address.to_owned())))
+            }
+            _ => (reason, None),
+        }
+    }
+}
+
+/// Whether a text may be where clients reach a server, as HOST:PORT.
+fn is_address(text: &str) -> bool {
+    let (host, port) = text.rsplit_once(':').unwrap_or_default();
+    !host.is_empty()
+        && port.parse::<u16>().is_ok()
+        && text.len() <= ADDRESS_BYTES_MAX
+        && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+const BEGIN_SERVER: &str = "[server=";
 const BEGIN: &str = "[version=";
 const URL: &str = " url=";
 
@@ -239,9 +274,35 @@ mod tests {
     }
 
     #[test]
+    fn another_server_is_read_from_the_end_of_a_sentence() {
+        for address in ["two.example:4433", "[::1]:4433", "10.0.0.2:1"] {
+            let redirect = Redirect(address.to_owned());
+            let reason = redirect.reason("the gateway [1] is full");
+            let expected = ("the gateway [1] is full", Some(redirect));
+            assert_eq!(Redirect::split(&reason), expected);
+        }
+        let long = format!("a [server={}:1]", "x".repeat(ADDRESS_BYTES_MAX));
+        for reason in [
+            "",
+            "]",
+            "[server=]",
+            "[server=:4433]",
+            "[server=two.example]",
+            "[server=two.example:65536]",
+            "[server=two.example:4433",
+            "[server=two.example:4433] and more",
+            "[server=two example:4433]",
+            "[server=\u{e9}:4433]",
+            &long,
+        ] {
+            assert_eq!(Redirect::split(reason), (reason, None));
+        }
+    }
+
+    #[test]
     fn random_ends_of_sentences_never_panic() {
         let pieces = [
-            "[", "]", "version=", " url=", "https://", "7", "\u{e9}", " ", "x",
+            "[", "]", "version=", "server=", " url=", "https://", "7", ":", "\u{e9}", " ", "x",
         ];
         let mut state = 1;
         for _ in 0..100_000 {
@@ -255,6 +316,12 @@ mod tests {
             if let Some(url) = update.and_then(|update| update.url) {
                 assert!(is_update_url(&url), "{reason}");
             }
+            let (sentence, server) = Redirect::split(&reason);
+            assert!(reason.starts_with(sentence), "{reason}");
+            assert!(
+                server.is_none_or(|server| is_address(&server.0)),
+                "{reason}"
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DecodeError, FRAME_BYTES_MAX, REASONS_VERSION, codec};
+use super::{DecodeError, FRAME_BYTES_MAX, codec};
 use crate::world::command::CommandSchema;
 use crate::world::config::Spectators;
 use crate::world::fixed::Fixed;
@@ -25,6 +25,8 @@ pub const FORECAST_BYTES_MAX: usize = 64 * 1024;
 
 /// The most bytes of an address at which clients reach a server, as HOST:PORT.
 pub const ADDRESS_BYTES_MAX: usize = 255;
+/// The most other servers of a world that a client is sent.
+pub const SERVERS_MAX: usize = 15;
 
 /// Proves that a reconnecting client is the one whose connection was lost.
 pub type Ticket = [u8; 16];
@@ -68,9 +70,9 @@ pub struct Welcome {
     pub schema: Schema,
     /// The forecast by which a client predicts its own entity; empty: it can't.
     pub forecast: Vec<u8>,
-    /// Where clients reach the server that takes over if this one is gone, as HOST:PORT;
-    /// empty: there is none.
-    pub standby: String,
+    /// Other servers of the world, as HOST:PORT: where a client that loses this one should try, in
+    /// this order. At most [`SERVERS_MAX`].
+    pub servers: Vec<String>,
     /// Why commands have no effect, as the world's scripts say; a refusal has the number of one.
     pub reasons: Vec<String>,
 }
@@ -120,17 +122,6 @@ pub struct Interface {
     pub reasons: Vec<String>,
 }
 
-impl Interface {
-    /// The bytes of it, as clients of a version read it: its last field is new.
-    pub fn encode(&self, version: u16) -> Vec<u8> {
-        let mut bytes = codec::to_bytes(self);
-        if version < REASONS_VERSION {
-            bytes.truncate(bytes.len() - codec::to_bytes(&self.reasons).len());
-        }
-        bytes
-    }
-}
-
 impl Quotas {
     /// The limits that a world sets a client.
     pub fn of(limits: &Limits, spectators: Option<Spectators>) -> Quotas {
@@ -176,11 +167,13 @@ impl Welcome {
                 found: welcome.tick.0,
             });
         }
-        if welcome.standby.len() > ADDRESS_BYTES_MAX {
-            return Err(DecodeError::TooLong {
-                found: welcome.standby.len(),
-                limit: ADDRESS_BYTES_MAX,
-            });
+        let too_long = |found, limit| Err(DecodeError::TooLong { found, limit });
+        if welcome.servers.len() > SERVERS_MAX {
+            return too_long(welcome.servers.len(), SERVERS_MAX);
+        }
+        let longest = welcome.servers.iter().map(String::len).max();
+        if let Some(longest) = longest.filter(|&longest| longest > ADDRESS_BYTES_MAX) {
+            return too_long(longest, ADDRESS_BYTES_MAX);
         }
         welcome.schema.check()?;
         Ok(welcome)

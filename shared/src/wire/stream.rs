@@ -13,7 +13,7 @@
 //! | notice | see [`super::notice`] |
 //! | full | none |
 //! | lost | id (32) |
-//! | standby | its bytes (8), each 8: where clients reach the server that takes over; empty: there is none |
+//! | servers | how many (4), each: its bytes (8), each 8: where to try if this server is gone, in this order. To clients before [`SERVERS_VERSION`](super::SERVERS_VERSION) only the first, without the number; empty: there is none |
 //! | name | slot of an entity that has entered, bytes (6), each 8: the name of its player |
 //! | talk | its bytes (16), each 8: an encoded [`Talk`] |
 //! | refused | low bits of a sequence number (16), how many commands from it on, minus one: a Rice code of parameter 1; why (4): a [`Refusal`], or `IDLE_BECAUSE` or `UNMET_BECAUSE` with the number of a reason (8) |
@@ -22,14 +22,14 @@
 
 use super::bits::{BitReader, BitWriter};
 use super::codec;
-use super::control::{ADDRESS_BYTES_MAX, Interface};
+use super::control::{ADDRESS_BYTES_MAX, Interface, SERVERS_MAX};
 use super::fields::{COLUMN_BITS, FieldCodec};
 use super::length;
 use super::notice::{Notice, NoticeCodec};
 use super::request::{ANSWER_BYTES_MAX, Answer};
 use super::talk::{TALK_BYTES_MAX, Talk};
 use super::velocity::{self, PackedVelocity};
-use super::{DecodeError, FRAME_BYTES_MAX};
+use super::{DecodeError, FRAME_BYTES_MAX, SERVERS_VERSION};
 use crate::world::attribute::Audience;
 use crate::world::command::{REASONS_MAX, Refusal};
 use crate::world::course::Course;
@@ -93,9 +93,8 @@ pub enum Message {
     },
     /// The world's commands or notifications have changed.
     Interface(Interface),
-    /// Where clients reach the server that takes over if this one is gone, from now on; empty:
-    /// there is none.
-    Standby(String),
+    /// The other servers of the world from now on, as in the welcome.
+    Servers(Vec<String>),
     /// The session begins anew over this connection: the next message of the stream is a welcome,
     /// with which the client continues as after a connection that was lost.
     Restart,
@@ -235,9 +234,8 @@ impl StreamCodec {
         writer.put(u64::from(subscription), 32);
     }
 
-    /// Writes that `count` commands, at least one, had no effect. Only clients of
-    /// [`REASONS_VERSION`](super::REASONS_VERSION) can read a number in `because`; it is that of a
-    /// reason, of idle and unmet commands.
+    /// Writes that `count` commands, at least one, had no effect. `because` is the number of a reason,
+    /// of idle and unmet commands.
     pub fn refused(
         &self,
         writer: &mut BitWriter,
@@ -262,21 +260,33 @@ impl StreamCodec {
         }
     }
 
-    /// Writes the commands and notifications of the world for a client of a version. It must stand alone in its frame,
-    /// since the messages behind it may depend on it.
-    pub fn interface(&self, writer: &mut BitWriter, interface: &Interface, version: u16) {
-        let bytes = interface.encode(version);
+    /// Writes the commands and notifications of the world. It must stand alone in its frame, since
+    /// the messages behind it may depend on it.
+    pub fn interface(&self, writer: &mut BitWriter, interface: &Interface) {
+        let bytes = codec::to_bytes(interface);
         writer.put(TAG_INTERFACE, TAG_BITS);
         put_bytes(writer, &bytes, INTERFACE_LENGTH_BITS);
     }
 
-    /// Writes where clients reach the server that takes over. An address beyond
-    /// [`ADDRESS_BYTES_MAX`] is none.
-    pub fn standby(&self, writer: &mut BitWriter, address: &str) {
-        let is_short = address.len() <= ADDRESS_BYTES_MAX;
-        let address = if is_short { address } else { "" };
-        writer.put(TAG_STANDBY, TAG_BITS);
-        put_bytes(writer, address.as_bytes(), ADDRESS_LENGTH_BITS);
+    /// Writes the other servers of the world for a client of a version. Addresses beyond
+    /// [`ADDRESS_BYTES_MAX`], and those after the first [`SERVERS_MAX`], are left out.
+    pub fn servers<'a>(
+        &self,
+        writer: &mut BitWriter,
+        servers: impl Iterator<Item = &'a str>,
+        version: u16,
+    ) {
+        let servers = servers.filter(|address| address.len() <= ADDRESS_BYTES_MAX);
+        let servers: Vec<&str> = servers.take(SERVERS_MAX).collect();
+        writer.put(TAG_SERVERS, TAG_BITS);
+        if version < SERVERS_VERSION {
+            let first = servers.first().copied().unwrap_or_default();
+            return put_bytes(writer, first.as_bytes(), ADDRESS_LENGTH_BITS);
+        }
+        writer.put(servers.len() as u64, SERVERS_BITS);
+        for address in servers {
+            put_bytes(writer, address.as_bytes(), ADDRESS_LENGTH_BITS);
+        }
     }
 
     /// Writes that a welcome follows the frame. It must stand alone in it.
@@ -335,9 +345,13 @@ impl StreamCodec {
                     because,
                 }
             }
-            TAG_STANDBY => {
-                let bytes = read_bytes(reader, ADDRESS_LENGTH_BITS)?;
-                Message::Standby(read_text(bytes, "a standby's address")?)
+            TAG_SERVERS => {
+                let count = reader.get(SERVERS_BITS)?;
+                let servers = (0..count).map(|_| {
+                    let bytes = read_bytes(reader, ADDRESS_LENGTH_BITS)?;
+                    read_text(bytes, "a server's address")
+                });
+                Message::Servers(servers.collect::<Result<_, _>>()?)
             }
             TAG_RESTART => Message::Restart,
             TAG_NAME => Message::Name {
@@ -468,7 +482,7 @@ const TAG_FULL: u64 = 7;
 const TAG_LOST: u64 = 8;
 const TAG_INTERFACE: u64 = 9;
 const TAG_REFUSED: u64 = 10;
-const TAG_STANDBY: u64 = 11;
+const TAG_SERVERS: u64 = 11;
 const TAG_RESTART: u64 = 12;
 const TAG_NAME: u64 = 14;
 const TAG_TALK: u64 = 15;
@@ -487,6 +501,9 @@ const INTERFACE_LENGTH_BITS: u32 = 20;
 const REASON_LENGTH_BITS: u32 = 10;
 /// Holds [`ADDRESS_BYTES_MAX`].
 const ADDRESS_LENGTH_BITS: u32 = 8;
+/// Of the number of servers.
+const SERVERS_BITS: u32 = 4;
+const _: () = assert!(SERVERS_MAX < 1 << SERVERS_BITS);
 /// Holds [`NAME_BYTES_MAX`].
 const NAME_LENGTH_BITS: u32 = 6;
 /// Holds [`TALK_BYTES_MAX`].

@@ -8,7 +8,7 @@ use shared::wire::PROTOCOL_VERSION;
 use shared::wire::bits::BitWriter;
 use shared::wire::codec;
 use shared::wire::commands::{COMMANDS_MAX, ClientDatagram, CommandCodec};
-use shared::wire::control::{ADDRESS_BYTES_MAX, Hello, Welcome};
+use shared::wire::control::{ADDRESS_BYTES_MAX, Hello, SERVERS_MAX, Welcome};
 use shared::wire::length;
 use shared::wire::movement::{Movement, MovementCodec};
 use shared::wire::notice::NoticeBody;
@@ -88,8 +88,10 @@ pub fn frame(schema: &Schema, bytes: &[u8]) {
                 assert!(reason.len() <= bytes.len());
                 continue;
             }
-            Message::Standby(address) => {
-                assert!(address.len() <= ADDRESS_BYTES_MAX);
+            Message::Servers(servers) => {
+                assert!(servers.len() <= SERVERS_MAX);
+                let mut lengths = servers.iter().map(String::len);
+                assert!(lengths.all(|length| length <= ADDRESS_BYTES_MAX));
                 continue;
             }
             // Both are checked as they are read.
@@ -144,8 +146,11 @@ pub fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, messa
             reason,
             because,
         } => codec.refused(writer, (*first_low).into(), *count, (*reason, *because)),
-        Message::Interface(interface) => codec.interface(writer, interface, PROTOCOL_VERSION),
-        Message::Standby(address) => codec.standby(writer, address),
+        Message::Interface(interface) => codec.interface(writer, interface),
+        Message::Servers(servers) => {
+            let servers = servers.iter().map(String::as_str);
+            codec.servers(writer, servers, PROTOCOL_VERSION);
+        }
         Message::Restart => codec.restart(writer),
         Message::Name { slot, name } => codec.name(writer, *slot, name),
         Message::Talk(talk) => codec.talk(writer, talk),

@@ -9,7 +9,8 @@ use shared::Refusal;
 use shared::wire::close::{CLOSE_REASON_BYTES_MAX, UPDATE_URL_BYTES_MAX};
 use shared::wire::commands::{COMMAND_TICKS_MAX, COMMANDS_MAX};
 use shared::wire::control::{
-    ADDRESS_BYTES_MAX, Close, FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Interface, TOKEN_BYTES_MAX,
+    ADDRESS_BYTES_MAX, Close, FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Interface, SERVERS_MAX,
+    TOKEN_BYTES_MAX,
 };
 use shared::wire::movement::{BASE_TICKS_MAX, PARTS_MAX};
 use shared::wire::request::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX};
@@ -79,7 +80,8 @@ fn limits_are_those_of_the_code() {
             ),
             ("bytes of the reason in an answer", ANSWER_BYTES_MAX as u64),
             ("bytes of a forecast", FORECAST_BYTES_MAX as u64),
-            ("bytes of a standby's address", ADDRESS_BYTES_MAX as u64),
+            ("bytes of a server's address", ADDRESS_BYTES_MAX as u64),
+            ("other servers", SERVERS_MAX as u64),
             (
                 "bytes of the sentence of a close",
                 CLOSE_REASON_BYTES_MAX as u64,

@@ -74,7 +74,7 @@ pub fn first(schema: Schema) -> Welcome {
         },
         schema,
         forecast: vec![],
-        standby: String::new(),
+        servers: vec![],
         reasons: vec![],
     }
 }
@@ -88,7 +88,7 @@ fn watching(schema: Schema) -> Welcome {
             ..Quotas::default()
         },
         forecast: vec![7, 8, 9],
-        standby: "standby.example:4433".to_owned(),
+        servers: vec!["two.example:4433".to_owned()],
         reasons: vec!["too far away".to_owned(), "too poor".to_owned()],
         ..first(schema)
     }

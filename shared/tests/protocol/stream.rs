@@ -89,8 +89,8 @@ enum GoldenMessage {
         because: Option<u8>,
     },
     Interface(Interface),
-    Standby {
-        address: String,
+    Servers {
+        servers: Vec<String>,
     },
     Restart,
     Name {
@@ -174,8 +174,11 @@ fn lasting() -> Vec<Message> {
             forecast: vec![1, 2, 3],
             reasons: vec!["too far away".to_owned()],
         }),
-        Message::Standby("standby.example:4433".to_owned()),
-        Message::Standby(String::new()),
+        Message::Servers(vec![
+            "two.example:4433".to_owned(),
+            "three.example:4433".to_owned(),
+        ]),
+        Message::Servers(vec![]),
         Message::Restart,
     ]
 }
@@ -326,10 +329,10 @@ fn named(message: &Message) -> (&'static str, &'static str) {
             "commands that run as if alone, with the number of a reason",
         ),
         Message::Interface(_) => ("interface", "commands and notifications have changed"),
-        Message::Standby(address) if address.is_empty() => {
-            ("standby-gone", "no server would take over")
+        Message::Servers(servers) if servers.is_empty() => {
+            ("servers-none", "no other server has the world")
         }
-        Message::Standby(_) => ("standby", "another server would take over"),
+        Message::Servers(_) => ("servers", "where to try if this server is gone"),
         Message::Restart => ("restart", "the session begins anew with a welcome"),
         Message::Name { .. } => ("name", "what the player of an entity is called"),
         Message::Talk(talk) => match talk {
@@ -445,7 +448,7 @@ fn golden_message(message: Message, schema: &Schema) -> GoldenMessage {
             because,
         },
         Message::Interface(interface) => GoldenMessage::Interface(interface),
-        Message::Standby(address) => GoldenMessage::Standby { address },
+        Message::Servers(servers) => GoldenMessage::Servers { servers },
         Message::Restart => GoldenMessage::Restart,
         Message::Name { slot, name } => GoldenMessage::Name { slot, name },
         Message::Talk(talk) => GoldenMessage::Talk(talk),
@@ -525,7 +528,7 @@ fn word(message: &Message) -> &'static str {
         Message::Lost(_) => "lost",
         Message::Refused { .. } => "refused",
         Message::Interface(_) => "interface",
-        Message::Standby(_) => "standby",
+        Message::Servers(_) => "servers",
         Message::Restart => "restart",
         Message::Name { .. } => "name",
         Message::Talk(_) => "talk",

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use shared::wire::PROTOCOL_VERSION;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMAND_TICKS_MAX, ClientDatagram};
-use shared::wire::control::{Hello, Interface, Quotas, Welcome};
+use shared::wire::control::{Hello, Interface, Quotas, SERVERS_MAX, Welcome};
 use shared::wire::movement::{
     Header, MARGIN_MAX, MovementCodec, MovementScratch, PackedEntity, SEND_EVERY_MAX,
 };
@@ -258,7 +258,7 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
             reasons: vec!["é".repeat(usize::from(commands_epoch))],
         })
     });
-    let standby = any_address().prop_map(Message::Standby);
+    let servers = any_servers().prop_map(Message::Servers);
     let name = (0..schema.world.capacity, any_name());
     let name = name.prop_map(|(slot, name)| Message::Name {
         slot: Slot(slot),
@@ -282,7 +282,7 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
         Just(Message::Full),
         lost,
         interface,
-        standby,
+        servers,
         Just(Message::Restart),
         name,
         talk
@@ -430,10 +430,13 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
                 *count,
                 (*reason, *because),
             ),
-            Sent::Other(Message::Standby(address)) => codec.standby(&mut writer, address),
+            Sent::Other(Message::Servers(servers)) => {
+                let servers = servers.iter().map(String::as_str);
+                codec.servers(&mut writer, servers, PROTOCOL_VERSION);
+            }
             Sent::Other(Message::Restart) => codec.restart(&mut writer),
             Sent::Other(Message::Interface(interface)) => {
-                codec.interface(&mut writer, interface, PROTOCOL_VERSION);
+                codec.interface(&mut writer, interface);
             }
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
@@ -518,9 +521,9 @@ pub fn any_hello() -> impl Strategy<Value = Hello> {
 
 pub fn any_welcome() -> impl Strategy<Value = Welcome> {
     let numbers = (any_tick(), any::<u64>(), any::<u8>());
-    let again = (any::<[u8; 16]>(), any::<bool>(), any_address());
+    let again = (any::<[u8; 16]>(), any::<bool>(), any_servers());
     (numbers, again, any_schema()).prop_map(
-        |((tick, entity, commands_epoch), (ticket, resumed, standby), schema)| Welcome {
+        |((tick, entity, commands_epoch), (ticket, resumed, servers), schema)| Welcome {
             tick,
             entity: EntityId::from_bits(entity),
             commands_epoch,
@@ -533,15 +536,15 @@ pub fn any_welcome() -> impl Strategy<Value = Welcome> {
             },
             schema: schema.clone(),
             forecast: ticket.to_vec(),
-            standby,
+            servers,
             reasons: vec!["why".to_owned(); usize::from(commands_epoch)],
         },
     )
 }
 
-/// Where a standby may be, or nowhere.
-fn any_address() -> impl Strategy<Value = String> {
-    "[a-z0-9.:]{0,255}"
+/// Where other servers may be.
+fn any_servers() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec("[a-z0-9.:]{0,255}", 0..=SERVERS_MAX)
 }
 
 fn entity(schema: &Schema) -> BoxedStrategy<(u16, Vec<i32>)> {

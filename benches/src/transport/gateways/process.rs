@@ -107,6 +107,7 @@ pub fn run(matches: &ArgMatches) -> anyhow::Result<()> {
         hosts: vec![options.world.to_string()],
         key: Arc::new(LinkKey::load(&options.link_key)?),
         clients_at: options.listen.to_string(),
+        page_at: String::new(),
         name: format!("process {}", std::process::id()),
     };
     let gateway = Gateway::start(

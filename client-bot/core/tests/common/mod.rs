@@ -56,7 +56,7 @@ pub fn welcome() -> Welcome {
         quotas: Quotas::default(),
         schema: schema(),
         forecast: vec![],
-        standby: String::new(),
+        servers: vec![],
         reasons: vec![],
     }
 }

@@ -57,7 +57,7 @@ fn view(
         quotas: Quotas::default(),
         schema: schema.clone(),
         forecast: vec![],
-        standby: String::new(),
+        servers: vec![],
         reasons: vec![],
     };
     let mut session = Session::new(&welcome).unwrap();

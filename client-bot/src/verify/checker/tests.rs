@@ -68,7 +68,7 @@ impl Bot {
             quotas: Quotas::default(),
             schema: schema.clone(),
             forecast: vec![],
-            standby: String::new(),
+            servers: vec![],
             reasons: vec![],
         };
         let history = History::new(&schema, 0, 2, NonZeroUsize::MIN);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use frontend::publication::{OtherServers, ServerAddress};
 use hyper::StatusCode;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE, HeaderValue,
@@ -26,6 +27,8 @@ struct Connect {
     /// The SHA-256 hash of the server's certificate in hexadecimal digits; `null`: the
     /// browser verifies the certificate.
     certificate_hash: Option<String>,
+    /// The other servers of the world: where pages that lose this one may play on.
+    servers: Vec<ServerAddress>,
 }
 
 /// The page of a server.
@@ -37,6 +40,8 @@ pub struct GamePage {
     /// Pages of these origins may request the parameters, beside the server's own. If there are
     /// any, only they may open a WebSocket.
     pub origins: Vec<String>,
+    /// The other servers of the world, whose pages may request the parameters, too.
+    pub others: OtherServers,
     /// Takes WebSockets over.
     pub sockets: SocketPort,
     /// A custom page, whose files replace those of this one.
@@ -97,8 +102,10 @@ impl GamePage {
 
     /// Whether pages of this origin may request the parameters.
     fn is_allowed(&self, origin: &[u8]) -> bool {
-        let mut allowed = self.origins.iter();
-        allowed.any(|allowed| origin.eq_ignore_ascii_case(allowed.as_bytes()))
+        let is_it = |allowed: &str| origin.eq_ignore_ascii_case(allowed.as_bytes());
+        self.origins.iter().any(|allowed| is_it(allowed))
+            || (self.others.get().iter().map(|other| origin_of(&other.page)))
+                .any(|page| !page.is_empty() && is_it(page))
     }
 
     /// The answer to a preflight of a page of another origin.
@@ -117,9 +124,6 @@ impl GamePage {
 
     /// Lets pages of the origins that may connect read an answer.
     fn for_origins(&self, request: &HttpRequest, mut page: Page) -> Page {
-        if self.origins.is_empty() {
-            return page;
-        }
         page.headers
             .push((VARY, HeaderValue::from_static("Origin")));
         let origin = request.headers.get(ORIGIN);
@@ -150,11 +154,19 @@ impl GamePage {
         let connect = Connect {
             port: self.port,
             certificate_hash: hash.map(|hash| hash.map(|byte| format!("{byte:02x}")).concat()),
+            servers: self.others.get().to_vec(),
         };
         // Numbers and text are always written.
         let json = serde_json::to_vec(&connect).unwrap_or_default();
         Page::new("application/json", json)
     }
+}
+
+/// The scheme, host and port of a page.
+fn origin_of(page: &str) -> &str {
+    let host = page.find("://").map_or(0, |scheme| scheme + 3);
+    let end = page[host..].find('/').map_or(page.len(), |end| host + end);
+    &page[..end]
 }
 
 /// What the page has besides where it shows problems: a script of its own, so that the page of

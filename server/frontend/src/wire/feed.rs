@@ -369,7 +369,6 @@ impl End {
         Rare {
             tick: publication.tick,
             durable_through: publication.durable_through,
-            standby: publication.others.first().to_string(),
             logic: publication
                 .world
                 .as_ref()

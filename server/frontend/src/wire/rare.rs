@@ -24,7 +24,6 @@ use crate::publication::{Others, Publication, SessionEvent};
 pub struct Rare {
     pub tick: Tick,
     pub durable_through: Option<Tick>,
-    pub standby: String,
     pub logic: Option<LogicConfig>,
     pub gone: Vec<SessionId>,
     pub events: Vec<Event>,
@@ -107,7 +106,8 @@ impl Rare {
         let publication = Publication {
             tick: self.tick,
             durable_through: self.durable_through,
-            others: Others::new([self.standby.into()]),
+            // Those of a front end are its own.
+            others: Others::default(),
             output: Arc::new(output),
             newborns: Newborns {
                 named: self.named,

@@ -72,10 +72,7 @@ impl Shard {
             session: session.clone(),
             admission: AdmissionPolicy {
                 schema_hash: session.schema.hash(),
-                guard: self.world.admission.guard.clone(),
-                is_open: self.world.admission.is_open.clone(),
-                audit: self.world.admission.audit.clone(),
-                update_url: self.world.admission.update_url.clone(),
+                ..self.world.admission.clone()
             },
         });
     }
@@ -130,8 +127,7 @@ impl Shard {
                 of.join.resume = Some(ticket);
                 let player = session::Player { client, entity };
                 let Publication { tick, others, .. } = publication;
-                let other = others.of(client);
-                session.assign(player, ticket, resumed, *tick, &self.world.session, other);
+                session.assign(player, ticket, resumed, *tick, &self.world.session, others);
                 let what = if resumed { "resume" } else { "join" };
                 self.audit(what, link.remote_address(), of, None);
             }

@@ -120,7 +120,7 @@ fn a_handshake_that_is_not_answered_goes_on_without_marks() {
 fn all_connections_of_an_endpoint_before_are_reset_at_once() {
     const CONNECTIONS: usize = 200;
     let key = [7; 64];
-    let steering = Steering::new(1, Some(&key));
+    let steering = Steering::new(1, Some(&key), None);
     let server = socket();
     let address = server.local_address();
     let mut endpoint: Endpoint<()> =
