@@ -26,6 +26,9 @@ pub type SessionKey = (usize, SessionId);
 pub struct Inbox {
     /// The tick that will apply it.
     pub tick: Tick,
+    /// Of a front end in another process: the number of the message to the tick in which all that
+    /// is added now goes; at the tick's end, that of the newest message in it. 0 within a process.
+    pub message: u64,
     /// Joins and leaves in the order of arrival; none where a leave cancelled its join.
     changes: Vec<Option<SessionChange>>,
     /// By session: its index in `changes`, if it joined since the last tick as a new client.
@@ -234,6 +237,7 @@ impl SharedInbox {
     pub fn swap(&self, other: &mut Inbox, tick: Tick) {
         let mut own = self.lock();
         other.tick = tick.next();
+        other.message = own.message;
         // Later batches move up by a tick, and the empty batch goes to the end.
         other.later = std::mem::take(&mut own.later);
         if let Some(next) = other.later.pop_front() {

@@ -76,7 +76,7 @@ impl Player {
             game: game(number, 0),
             home,
             connection: None,
-            is_gone: false,
+            is_gone: true,
             is_expected: true,
             paused_until: 0,
             step_at: None,
