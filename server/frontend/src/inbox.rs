@@ -31,7 +31,7 @@ pub struct Inbox {
     pub message: u64,
     /// Joins and leaves in the order of arrival; none where a leave cancelled its join.
     changes: Vec<Option<SessionChange>>,
-    /// By session: its index in `changes`, if it joined since the last tick as a new client.
+    /// By session: its index in `changes`, if it joined since the last tick.
     newcomers: HashMap<SessionId, usize>,
     /// Sessions that have sent their first datagram.
     pub confirmed: Vec<SessionId>,
@@ -151,17 +151,23 @@ pub struct ClientCommand {
 impl Inbox {
     /// A session begins.
     pub fn join(&mut self, join: Join) {
-        if join.resume.is_none() {
-            self.newcomers.insert(join.session, self.changes.len());
-        }
+        self.newcomers.insert(join.session, self.changes.len());
         self.changes.push(Some(SessionChange::Join(join)));
     }
 
-    /// A session ends. A new client that joins and leaves within a tick costs the world nothing:
-    /// both changes are dropped.
+    /// A session ends. Where it has begun within the tick, both changes are dropped: a new client
+    /// costs the world nothing, and an attempt to resume that is given up takes nothing away from
+    /// the next one, which may have come by another front end. But a client that resumes, and
+    /// leaves for good, takes its entity with it.
     pub fn leave(&mut self, leave: Leave) {
-        match self.newcomers.remove(&leave.session) {
-            Some(join) => self.changes[join] = None,
+        let join = self.newcomers.remove(&leave.session);
+        let is_dropped = |join: &&mut Option<SessionChange>| match join {
+            Some(SessionChange::Join(join)) => join.resume.is_none() || !leave.is_final,
+            _ => false,
+        };
+        let join = join.and_then(|join| self.changes.get_mut(join));
+        match join.filter(is_dropped) {
+            Some(join) => *join = None,
             None => self.changes.push(Some(SessionChange::Leave(leave))),
         }
     }
@@ -275,6 +281,27 @@ mod tests {
         inbox.leave(leave(0));
         let changes: Vec<_> = inbox.changes().cloned().collect();
         let (joined, left) = (join(2, None), leave(0));
+        assert_eq!(
+            changes,
+            [SessionChange::Join(joined), SessionChange::Leave(left)]
+        );
+    }
+
+    #[test]
+    fn an_attempt_to_resume_that_is_given_up_within_a_tick_is_dropped() {
+        let (mut inbox, ticket) = (Inbox::default(), Some([1; 16]));
+        for session in [1, 2] {
+            inbox.join(join(session, ticket));
+        }
+        inbox.leave(leave(1));
+        // This one ends the session of the ticket.
+        let goodbye = Leave {
+            session: 2,
+            is_final: true,
+        };
+        inbox.leave(goodbye);
+        let changes: Vec<_> = inbox.changes().cloned().collect();
+        let (joined, left) = (join(2, ticket), goodbye);
         assert_eq!(
             changes,
             [SessionChange::Join(joined), SessionChange::Leave(left)]

@@ -196,11 +196,11 @@ impl Simulation {
             return Err(format!("command {number} is in the journal {count} times"));
         }
         for player in &self.players {
-            for number in &player.kept {
+            for (number, tick) in &player.kept {
                 if !numbers.contains_key(number) {
                     return Err(format!(
-                        "command {number} was confirmed in a tick that is kept, and is not in the \
-                         journal"
+                        "command {number} was confirmed by tick {tick}, which is kept, and is not \
+                         in the journal"
                     ));
                 }
                 self.outcome.kept += 1;

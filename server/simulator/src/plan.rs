@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use durability::level::Level;
 use script::logic::with_logic;
 use shared::WorldConfig;
-use shared::world::logic::Text;
+use shared::world::logic::{Constant, Text};
 
 use crate::clock::{MILLISECOND, Micros, SECOND};
 use crate::dice::Dice;
@@ -183,6 +183,10 @@ static YARDS: LazyLock<Vec<WorldConfig>> = LazyLock::new(|| {
         let mut logic = world.logic.clone();
         let text = include_str!("../worlds/yard.rs");
         logic.texts.push(Text::new("yard.rs", text));
+        for command in ["mark", "take", "put"] {
+            let settings = logic.constants.entry(command.to_owned()).or_default();
+            settings.insert("per_tick".to_owned(), Constant::Int(0));
+        }
         with_logic(&world, &logic).expect("the yard's scripts compile")
     };
     variants(text).map(with_scripts).collect()
@@ -192,16 +196,17 @@ static YARDS: LazyLock<Vec<WorldConfig>> = LazyLock::new(|| {
 static KEEPS: LazyLock<Vec<WorldConfig>> =
     LazyLock::new(|| variants(include_str!("../../worlds/keep.toml")).collect());
 
-/// Worlds of a text with other seeds, and other times in which lost clients may come back. All
-/// their clients may be late, and give many commands.
+/// Worlds of a text with other seeds, and other times in which lost clients may come back. No
+/// command of their clients is refused for its time or their number.
 fn variants(text: &str) -> impl Iterator<Item = WorldConfig> {
     (1..=VARIANTS).map(move |number| {
         let text = text.replace("[world]\n", &format!("[world]\nseed = {number}\n"));
         let limits = format!(
-            "[limits]\nresume_seconds = {number}\nlate_ticks_max = 200\n\
+            "[limits]\nresume_seconds = {number}\nlate_ticks_max = 200\ninput_ticks_max = 100\n\
              client_commands_per_tick = 50\nclient_commands_burst = 500\n"
         );
         let text = text.replace("[limits]\n", &limits);
+        let text = text.replace("move = {", "move = { per_tick = 0,");
         world_file::parse(&text, "world.toml").expect("it is a world")
     })
 }

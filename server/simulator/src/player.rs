@@ -28,8 +28,9 @@ pub struct Player {
     pub acts_at: Micros,
     /// The commands of this session.
     given: Vec<Given>,
-    /// Numbers that were confirmed, by ticks that can't be lost: they must be in the journal.
-    pub kept: Vec<i32>,
+    /// Numbers of commands that were confirmed, and by when: by ticks that can't be lost, so they
+    /// must be in the journal.
+    pub kept: Vec<(i32, Tick)>,
     /// The newest tick that the session knows to be kept.
     kept_tick: Option<Tick>,
     heard: Heard,
@@ -144,17 +145,16 @@ impl Player {
         }
         self.kept_tick = view.kept();
         let Some(kept) = view.kept() else { return };
+        // A refusal comes with the tick's frame, which may come after its datagram.
+        let settled = kept.min(view.newest().before(REFUSAL_TICKS));
         self.given.retain(|given| {
-            let is_kept = given.confirmed.is_some_and(|tick| tick <= kept);
-            // A refusal comes with the tick's frame, which may come after its datagram.
-            let is_settled = is_kept
-                && given
-                    .confirmed
-                    .is_some_and(|tick| tick < view.newest().before(REFUSAL_TICKS));
-            if is_settled && !given.is_refused {
-                self.kept.push(given.number);
+            let Some(tick) = given.confirmed.filter(|&tick| tick <= settled) else {
+                return true;
+            };
+            if !given.is_refused {
+                self.kept.push((given.number, tick));
             }
-            !is_settled
+            false
         });
     }
 
@@ -162,9 +162,9 @@ impl Player {
     pub fn end_session(&mut self) {
         let kept = self.kept_tick.take();
         for given in self.given.drain(..) {
-            if given.confirmed.is_some_and(|tick| Some(tick) <= kept) && !given.is_refused {
-                self.kept.push(given.number);
-            }
+            let confirmed = given.confirmed.filter(|&tick| Some(tick) <= kept);
+            let confirmed = confirmed.filter(|_| !given.is_refused);
+            self.kept.extend(confirmed.map(|tick| (given.number, tick)));
         }
     }
 

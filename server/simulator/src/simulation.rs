@@ -116,6 +116,15 @@ impl<T> Process<T> {
     }
 }
 
+impl<T> Process<T> {
+    /// It stands still until then, if it runs.
+    fn pause(&mut self, until: Micros) {
+        if self.running.is_some() {
+            self.paused_until = self.paused_until.max(until);
+        }
+    }
+}
+
 /// A player's connection.
 struct Connection {
     player: usize,
@@ -1170,11 +1179,9 @@ impl Simulation {
                     own.down.stalled_until = now + time;
                 }
             }
-            Fault::PauseGateway(gateway, time) => {
-                self.gateways[gateway].paused_until = now + time;
-            }
+            Fault::PauseGateway(gateway, time) => self.gateways[gateway].pause(now + time),
             Fault::KillGateway(gateway, back) => self.kill_gateway(gateway, back),
-            Fault::PauseHost(time) => self.host.paused_until = now + time,
+            Fault::PauseHost(time) => self.host.pause(now + time),
             Fault::KillHost(death, back) => self.kill_host(death, back),
             Fault::KillHostAtChange(changes) => {
                 if self.host.running.is_some() {
