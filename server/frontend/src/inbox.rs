@@ -196,6 +196,19 @@ impl Inbox {
         append(&mut self.commands, command, words);
     }
 
+    /// Lets what is added from now on be for this tick at the earliest. What waits for it, or is late
+    /// by now, comes with it.
+    pub fn await_tick(&mut self, tick: Tick) {
+        let passed = tick.since(self.tick) as usize;
+        self.tick = tick;
+        for batch in self.later.drain(..passed.min(self.later.len())) {
+            for (command, words) in batch.iter() {
+                let kind = CommandKind(command.kind);
+                (self.commands).push(command.entity, command.sequence, kind, words);
+            }
+        }
+    }
+
     /// The commands of each tick, from that of the inbox on.
     pub fn batches(&self) -> impl Iterator<Item = (Tick, &Batch)> {
         let ticks = (0..).map(|ticks| self.tick.after(ticks));
@@ -331,6 +344,38 @@ mod tests {
             counts.iter().all(|count| (800..1200).contains(count)),
             "{counts:?}"
         );
+    }
+
+    #[test]
+    fn commands_keep_their_tick_while_the_one_of_their_inbox_passes() {
+        let mut inbox = Inbox {
+            tick: Tick(5),
+            ..Inbox::default()
+        };
+        for (sequence, tick) in [(1, 5), (2, 6), (3, 8)] {
+            let command = ClientCommand {
+                entity: EntityId::new(1, 1),
+                sequence,
+                kind: CommandKind(2),
+            };
+            inbox.push_for(Tick(tick), command, &[]);
+        }
+        let planned = |inbox: &Inbox| -> Vec<(u64, u32)> {
+            let batches = inbox.batches();
+            let all = batches.flat_map(|(tick, batch)| {
+                let sequences: Vec<u32> = batch.iter().map(|(c, _)| c.sequence).collect();
+                sequences
+                    .into_iter()
+                    .map(move |sequence| (tick.0, sequence))
+            });
+            all.collect()
+        };
+        assert_eq!(planned(&inbox), [(5, 1), (6, 2), (8, 3)]);
+        // The first one is late.
+        inbox.await_tick(Tick(6));
+        assert_eq!(planned(&inbox), [(6, 1), (6, 2), (8, 3)]);
+        inbox.await_tick(Tick(10));
+        assert_eq!(planned(&inbox), [(10, 1), (10, 2), (10, 3)]);
     }
 
     #[test]

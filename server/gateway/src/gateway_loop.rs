@@ -415,7 +415,7 @@ fn changed(session: &SessionWorld, logic: LogicConfig) -> Option<Arc<SessionWorl
 /// Lets input be for the tick after this one.
 fn await_input(inboxes: &[SharedInbox], newest: Tick) {
     for inbox in inboxes {
-        inbox.lock().tick = newest.next();
+        inbox.lock().await_tick(newest.next());
     }
 }
 
