@@ -103,6 +103,7 @@ pub struct Process<T> {
     pub running: Option<T>,
     /// How often it has started.
     starts: u64,
+    /// Its machine stands still, whatever runs there.
     paused_until: Micros,
 }
 
@@ -464,7 +465,6 @@ impl Simulation {
             return Ok(());
         }
         self.host.starts += 1;
-        self.host.paused_until = 0;
         let start = self.host.starts;
         // Now and then it dies again while it starts.
         let dies = self.is_playing() && start > 1 && self.dice.one_of(6);
@@ -607,7 +607,6 @@ impl Simulation {
             return;
         }
         process.starts += 1;
-        process.paused_until = 0;
         process.running = Some(GatewayProcess::new(gateway, &self.clock));
         let start = process.starts;
         self.note(format!("gateway {gateway} starts"));
