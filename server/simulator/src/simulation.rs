@@ -507,7 +507,8 @@ impl Simulation {
         };
         if let Err(error) = host.tick() {
             let reason = format!("the tick host has failed: {error:#}");
-            if !self.is_playing() {
+            // The last fault may show a little later.
+            if self.clock.now() > self.plan.play + SECOND {
                 return Err(reason);
             }
             self.note(reason);
@@ -592,8 +593,10 @@ impl Simulation {
             return;
         };
         let own = host.shard.clone();
-        let stopped = host.stop();
-        self.note(format!("the tick host stops: {stopped:?}"));
+        match host.stop() {
+            Ok(()) => self.note("the tick host stops".to_owned()),
+            Err(error) => self.note(format!("the tick host stops with an error: {error:#}")),
+        }
         self.flush_shard(&own);
         self.host_is_gone(&own, back);
     }
