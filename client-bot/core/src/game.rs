@@ -49,6 +49,8 @@ pub struct Game {
     /// How long the attempt may take that is under way.
     patience: Duration,
     ticket: Option<Ticket>,
+    /// When the game has closed a connection last of which it heard nothing.
+    given_up: Option<Duration>,
     first_round_trip: Option<Duration>,
     /// `None` before the first welcome.
     world: Option<Box<World>>,
@@ -146,6 +148,7 @@ impl Game {
             route: Route::default(),
             patience: Duration::ZERO,
             ticket: None,
+            given_up: None,
             first_round_trip: None,
             world: None,
             events: vec![],
@@ -382,6 +385,7 @@ impl Game {
             Stage::Connecting { until } | Stage::Greeting { until, .. } if now >= until => {
                 let seconds = self.patience.as_secs_f64();
                 let reason = format!("no welcome within {seconds} seconds");
+                self.given_up = Some(now);
                 self.lose(Ending::new(LossCode::TimedOut, reason), now);
                 // Not for good: the client wants to resume.
                 Step::Close(Close::Resumed, "no welcome in time")
@@ -389,6 +393,7 @@ impl Game {
             Stage::Playing { link } if now >= link.last_received() + self.lost_after() => {
                 let seconds = self.lost_after().as_secs_f64();
                 let reason = format!("nothing was received for {seconds} seconds");
+                self.given_up = Some(now);
                 self.lose(Ending::new(LossCode::TimedOut, reason), now);
                 Step::Close(Close::Resumed, "nothing was received")
             }
@@ -687,11 +692,17 @@ impl Game {
         let is_standby = code == LossCode::Closed(Close::Standby);
         // A server that another one has named can be wrong, and the others still be there.
         let has_others = code == LossCode::Untrusted && self.address().is_some();
+        // What it has given up may come through late, and take the session away from the game.
+        let is_own = code == LossCode::Closed(Close::Resumed)
+            && self
+                .given_up
+                .take()
+                .is_some_and(|at| now < at + GIVEN_UP_COMES_WITHIN);
         let wait = match self.stage {
             Stage::Playing { .. } => self.route.lose(&self.options.retry),
             _ => self.route.fail(is_standby, redirect, &self.options.retry),
         };
-        let wait = wait.filter(|_| has_others || code.is_worth_a_retry());
+        let wait = wait.filter(|_| has_others || is_own || code.is_worth_a_retry());
         self.stage = match wait {
             Some(wait) => Stage::Waiting(now + wait),
             None => Stage::Over,
@@ -709,6 +720,9 @@ impl Game {
         self.route.silence(self.options.silence_timeout)
     }
 }
+
+/// Longer than servers wait for a silent connection, and for a gateway.
+const GIVEN_UP_COMES_WITHIN: Duration = Duration::from_secs(30);
 
 /// Whether the bindings of a game, if it has some, are those of a world.
 fn check_bindings(bindings: &str, schema: &Schema) -> Result<(), String> {

@@ -634,6 +634,35 @@ fn a_game_that_was_not_polled_does_not_blame_the_server() {
 }
 
 #[test]
+fn a_game_comes_back_once_from_an_attempt_of_its_own_that_came_late() {
+    let mut game = welcomed(Duration::ZERO);
+    let silent = Duration::from_secs(10);
+    assert!(matches!(game.next_step(silent), Step::Close(..)));
+    let mut now = silent + Duration::from_secs(1);
+    assert_eq!(game.next_step(now), Step::Connect);
+    let resumed = Welcome {
+        resumed: true,
+        ..welcome()
+    };
+    join(&mut game, now, &resumed, None);
+    // The connection that it has left resumes the session in its turn.
+    let elsewhere = || {
+        Ending::new(
+            Close::Resumed,
+            "the session was resumed elsewhere".to_owned(),
+        )
+    };
+    game.closed(elsewhere(), now);
+    assert!(!game.is_over());
+    now += Duration::from_secs(1);
+    assert_eq!(game.next_step(now), Step::Connect);
+    join(&mut game, now, &resumed, None);
+    // This is another one, with its ticket.
+    game.closed(elsewhere(), now);
+    assert!(game.is_over());
+}
+
+#[test]
 fn a_server_that_falls_silent_is_left() {
     let mut game = welcomed(Duration::ZERO);
     let silence = GameOptions::default().silence_timeout;

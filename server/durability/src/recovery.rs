@@ -18,7 +18,7 @@ use super::checkpoint::{self, Body, CheckpointError, Head};
 use super::differences;
 use super::disk::{Disk, Folder};
 use super::epoch::Epoch;
-use super::journal::Start;
+use super::journal::{SPARE, Start};
 use super::log::{self, Decoder, End, Log};
 use super::recovered::{Progress, Recovered, Stored};
 use super::rerun::Run;
@@ -34,6 +34,14 @@ pub fn open(path: &Path) -> Result<Folder> {
         );
     }
     Ok(folder)
+}
+
+/// The newest good checkpoint of a disk on which a server begins; `None`: it holds no world.
+pub fn begin(disk: &impl Disk) -> Result<Option<Stored>> {
+    if disk.names()?.iter().any(|name| name == SPARE) {
+        disk.remove(SPARE)?;
+    }
+    newest(disk, None)
 }
 
 /// The part of a journal to replay, and callbacks.

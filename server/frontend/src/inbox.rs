@@ -26,9 +26,12 @@ pub type SessionKey = (usize, SessionId);
 pub struct Inbox {
     /// The tick that will apply it.
     pub tick: Tick,
+    /// Of a front end in another process: the number of the message to the tick in which all that
+    /// is added now goes; at the tick's end, that of the newest message in it. 0 within a process.
+    pub message: u64,
     /// Joins and leaves in the order of arrival; none where a leave cancelled its join.
     changes: Vec<Option<SessionChange>>,
-    /// By session: its index in `changes`, if it joined since the last tick as a new client.
+    /// By session: its index in `changes`, if it joined since the last tick.
     newcomers: HashMap<SessionId, usize>,
     /// Sessions that have sent their first datagram.
     pub confirmed: Vec<SessionId>,
@@ -148,17 +151,23 @@ pub struct ClientCommand {
 impl Inbox {
     /// A session begins.
     pub fn join(&mut self, join: Join) {
-        if join.resume.is_none() {
-            self.newcomers.insert(join.session, self.changes.len());
-        }
+        self.newcomers.insert(join.session, self.changes.len());
         self.changes.push(Some(SessionChange::Join(join)));
     }
 
-    /// A session ends. A new client that joins and leaves within a tick costs the world nothing:
-    /// both changes are dropped.
+    /// A session ends. Where it has begun within the tick, both changes are dropped: a new client
+    /// costs the world nothing, and an attempt to resume that is given up takes nothing away from
+    /// the next one, which may have come by another front end. But a client that resumes, and
+    /// leaves for good, takes its entity with it.
     pub fn leave(&mut self, leave: Leave) {
-        match self.newcomers.remove(&leave.session) {
-            Some(join) => self.changes[join] = None,
+        let join = self.newcomers.remove(&leave.session);
+        let is_dropped = |join: &&mut Option<SessionChange>| match join {
+            Some(SessionChange::Join(join)) => join.resume.is_none() || !leave.is_final,
+            _ => false,
+        };
+        let join = join.and_then(|join| self.changes.get_mut(join));
+        match join.filter(is_dropped) {
+            Some(join) => *join = None,
             None => self.changes.push(Some(SessionChange::Leave(leave))),
         }
     }
@@ -185,6 +194,19 @@ impl Inbox {
             sample.see(command.kind);
         }
         append(&mut self.commands, command, words);
+    }
+
+    /// Lets what is added from now on be for this tick at the earliest. What waits for it, or is late
+    /// by now, comes with it.
+    pub fn await_tick(&mut self, tick: Tick) {
+        let passed = tick.since(self.tick) as usize;
+        self.tick = tick;
+        for batch in self.later.drain(..passed.min(self.later.len())) {
+            for (command, words) in batch.iter() {
+                let kind = CommandKind(command.kind);
+                (self.commands).push(command.entity, command.sequence, kind, words);
+            }
+        }
     }
 
     /// The commands of each tick, from that of the inbox on.
@@ -234,6 +256,7 @@ impl SharedInbox {
     pub fn swap(&self, other: &mut Inbox, tick: Tick) {
         let mut own = self.lock();
         other.tick = tick.next();
+        other.message = own.message;
         // Later batches move up by a tick, and the empty batch goes to the end.
         other.later = std::mem::take(&mut own.later);
         if let Some(next) = other.later.pop_front() {
@@ -278,6 +301,27 @@ mod tests {
     }
 
     #[test]
+    fn an_attempt_to_resume_that_is_given_up_within_a_tick_is_dropped() {
+        let (mut inbox, ticket) = (Inbox::default(), Some([1; 16]));
+        for session in [1, 2] {
+            inbox.join(join(session, ticket));
+        }
+        inbox.leave(leave(1));
+        // This one ends the session of the ticket.
+        let goodbye = Leave {
+            session: 2,
+            is_final: true,
+        };
+        inbox.leave(goodbye);
+        let changes: Vec<_> = inbox.changes().cloned().collect();
+        let (joined, left) = (join(2, ticket), goodbye);
+        assert_eq!(
+            changes,
+            [SessionChange::Join(joined), SessionChange::Leave(left)]
+        );
+    }
+
+    #[test]
     fn each_command_of_a_tick_is_as_likely_to_be_traced() {
         let command = |kind| ClientCommand {
             entity: EntityId::new(1, 1),
@@ -300,6 +344,38 @@ mod tests {
             counts.iter().all(|count| (800..1200).contains(count)),
             "{counts:?}"
         );
+    }
+
+    #[test]
+    fn commands_keep_their_tick_while_the_one_of_their_inbox_passes() {
+        let mut inbox = Inbox {
+            tick: Tick(5),
+            ..Inbox::default()
+        };
+        for (sequence, tick) in [(1, 5), (2, 6), (3, 8)] {
+            let command = ClientCommand {
+                entity: EntityId::new(1, 1),
+                sequence,
+                kind: CommandKind(2),
+            };
+            inbox.push_for(Tick(tick), command, &[]);
+        }
+        let planned = |inbox: &Inbox| -> Vec<(u64, u32)> {
+            let batches = inbox.batches();
+            let all = batches.flat_map(|(tick, batch)| {
+                let sequences: Vec<u32> = batch.iter().map(|(c, _)| c.sequence).collect();
+                sequences
+                    .into_iter()
+                    .map(move |sequence| (tick.0, sequence))
+            });
+            all.collect()
+        };
+        assert_eq!(planned(&inbox), [(5, 1), (6, 2), (8, 3)]);
+        // The first one is late.
+        inbox.await_tick(Tick(6));
+        assert_eq!(planned(&inbox), [(6, 1), (6, 2), (8, 3)]);
+        inbox.await_tick(Tick(10));
+        assert_eq!(planned(&inbox), [(10, 1), (10, 2), (10, 3)]);
     }
 
     #[test]

@@ -40,6 +40,16 @@ pub struct Publication {
     pub muted: HashSet<(ClientRow, usize)>,
     /// By front end.
     pub events: Vec<Vec<SessionEvent>>,
+    /// By front end: the number of its newest message with input that the tick has, as
+    /// [`Inbox::message`](crate::inbox::Inbox::message).
+    pub inputs: Vec<u64>,
+}
+
+impl Publication {
+    /// The newest message with input of a front end that the tick has.
+    pub fn input_of(&self, front_end: usize) -> u64 {
+        self.inputs.get(front_end).copied().unwrap_or(0)
+    }
 }
 
 /// Where clients reach a server of a world.

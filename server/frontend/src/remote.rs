@@ -41,6 +41,8 @@ pub struct RemoteFrontend {
     acked_through: Tick,
     refused: RefusedInput,
     lost: Option<Lost>,
+    /// The messages of the front ends before it, in the same inbox.
+    messages_before: u64,
 }
 
 /// What clients may send as commands.
@@ -131,6 +133,7 @@ impl RemoteFrontend {
         first: Tick,
         limits: LagLimits,
     ) -> RemoteFrontend {
+        let messages_before = inbox.lock().message;
         RemoteFrontend {
             writer: FeedWriter::new(number, config),
             inbox,
@@ -145,6 +148,7 @@ impl RemoteFrontend {
             acked_through: first.before(1),
             refused: RefusedInput::default(),
             lost: None,
+            messages_before,
         }
     }
 
@@ -169,7 +173,9 @@ impl RemoteFrontend {
                 ..ClientCommands::of(&world.config)
             };
         }
-        self.writer.write(publication, mirror, out);
+        let message = publication.input_of(self.writer.number());
+        let message = message.saturating_sub(self.messages_before);
+        self.writer.write(publication, mirror, message, out);
         self.written = Some(tick);
         self.commands.taken = 0;
         self.acked_through
@@ -221,7 +227,9 @@ impl RemoteFrontend {
             let acked = input.acked_through.min(self.sent_through);
             self.acked_through = self.acked_through.max(acked);
         }
-        input.add_to(&mut self.inbox.lock());
+        let mut inbox = self.inbox.lock();
+        inbox.message += 1;
+        input.add_to(&mut inbox);
     }
 
     /// Whether a session may begin. One that may not is closed with the next tick.
@@ -369,6 +377,7 @@ mod tests {
                 nearby_talk: vec![],
                 muted: Default::default(),
                 events: vec![vec![]],
+                inputs: vec![self.inbox.lock().message],
             };
             let mut bytes = vec![];
             let acked = self

@@ -87,6 +87,8 @@ struct Served {
     /// The newest tick that is with clients, if the tick host does not know of it yet.
     sent: Option<Tick>,
     acked_through: Tick,
+    /// So many messages with input were sent.
+    messages: u64,
 }
 
 /// A request for figures of connections, whose shards have not all answered.
@@ -258,11 +260,13 @@ impl GatewayLoop {
             self.session = world.clone();
         }
         let shards = self.inboxes.len();
+        let message = publication.input_of(0);
         let events = publication.events.into_iter().flatten();
         let publication = Publication {
             world,
             others: self.others.clone(),
             events: by_shard(events, shards),
+            inputs: vec![message; shards],
             ..publication
         };
         let output = &publication.output;
@@ -308,15 +312,20 @@ impl GatewayLoop {
         };
         let mut all = Input::default();
         let shards = self.inboxes.len();
-        for (shard, inbox) in self.inboxes.iter().enumerate() {
-            let mut inbox = inbox.lock();
+        // All are taken at once, so that what is added later is in the next message.
+        let mut inboxes: Vec<_> = self.inboxes.iter().map(SharedInbox::lock).collect();
+        for (shard, inbox) in inboxes.iter_mut().enumerate() {
             self.refusals += inbox.refusals;
-            let input = Input::take(&mut inbox);
-            drop(inbox);
-            add(&mut all, input, shard, shards);
+            add(&mut all, Input::take(inbox), shard, shards);
         }
+        let has_news = served.sent.is_some() || all != Input::default();
+        served.messages += u64::from(has_news);
+        for inbox in &mut inboxes {
+            inbox.message = served.messages + 1;
+        }
+        drop(inboxes);
         all.sent_through = served.sent.take();
-        if all == Input::default() {
+        if !has_news {
             return;
         }
         all.acked_through = served.acked_through;
@@ -389,6 +398,7 @@ impl Served {
             newest,
             sent: None,
             acked_through: newest,
+            messages: 0,
         })
     }
 }
@@ -410,7 +420,7 @@ fn changed(session: &SessionWorld, logic: LogicConfig) -> Option<Arc<SessionWorl
 /// Lets input be for the tick after this one.
 fn await_input(inboxes: &[SharedInbox], newest: Tick) {
     for inbox in inboxes {
-        inbox.lock().tick = newest.next();
+        inbox.lock().await_tick(newest.next());
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Processed {
 #[derive(Clone, Copy, Debug)]
 struct PendingTick {
     tick: Tick,
+    /// The message in which the last command goes to the tick.
+    message: u64,
     /// The number of the last command.
     sequence: u32,
     /// The least number of ticks by which any came early.
@@ -94,12 +96,14 @@ impl Session {
                             inbox.push_for(tick, command, &own);
                         }
                     }
-                    self.processed.expect(tick, sequence, margin);
+                    self.processed
+                        .expect((tick, inbox.message), sequence, margin);
                 }
                 Err(reason) => {
                     inbox.refusals.note(reason);
                     self.refused.note(sequence, reason);
-                    self.processed.expect(inbox.tick, sequence, margin);
+                    self.processed
+                        .expect((inbox.tick, inbox.message), sequence, margin);
                 }
             }
         }
@@ -222,24 +226,30 @@ fn margin(meant: Tick, next: Tick) -> i32 {
 impl Processed {
     /// The tick will process the command of this number, and all before. Only the last number
     /// of a tick matters.
-    fn expect(&mut self, tick: Tick, sequence: u32, margin: Option<i32>) {
+    /// It goes to the tick with a message of this number: one that comes too late is for a later
+    /// tick, or is lost on its way.
+    fn expect(&mut self, (tick, message): (Tick, u64), sequence: u32, margin: Option<i32>) {
         match self.pending.back_mut() {
             // Commands that came before it wait for a later tick.
             Some(last) if last.tick >= tick => {
                 last.sequence = sequence;
+                last.message = message;
                 last.margin = least(last.margin, margin);
             }
             _ => self.pending.push_back(PendingTick {
                 tick,
+                message,
                 sequence,
                 margin,
             }),
         }
     }
 
-    /// Advances to the commands that a tick has processed.
-    pub fn advance(&mut self, tick: Tick) {
-        while let Some(taken) = self.pending.pop_front_if(|pending| pending.tick <= tick) {
+    /// Advances to the commands that a tick has processed, which has all messages up to this one.
+    pub fn advance(&mut self, tick: Tick, message: u64) {
+        let is_processed =
+            |pending: &mut PendingTick| pending.tick <= tick && pending.message <= message;
+        while let Some(taken) = self.pending.pop_front_if(is_processed) {
             self.sequence = taken.sequence;
             self.margin = least(self.margin, taken.margin);
         }
@@ -311,19 +321,33 @@ mod tests {
             (5, 5, None),
             (9, 6, None),
         ] {
-            processed.expect(Tick(tick), sequence, margin);
+            processed.expect((Tick(tick), 0), sequence, margin);
         }
         assert_eq!(processed.pending.len(), 3);
-        processed.advance(Tick(4));
+        processed.advance(Tick(4), 0);
         assert!(!processed.has_news());
-        processed.advance(Tick(5));
+        processed.advance(Tick(5), 0);
         assert_eq!((processed.sequence(), processed.has_news()), (2, true));
         assert_eq!(processed.margin(), Some(0));
         processed.mark_sent();
         assert_eq!((processed.has_news(), processed.margin()), (false, None));
-        processed.advance(Tick(6));
+        processed.advance(Tick(6), 0);
         assert_eq!((processed.sequence(), processed.margin()), (5, Some(-1)));
-        processed.advance(Tick(9));
+        processed.advance(Tick(9), 0);
         assert_eq!((processed.sequence(), processed.margin()), (6, Some(-1)));
+    }
+    #[test]
+    fn a_command_that_comes_too_late_for_its_tick_is_not_processed_by_it() {
+        let mut processed = Processed::default();
+        processed.expect((Tick(5), 1), 1, None);
+        processed.expect((Tick(5), 2), 2, None);
+        processed.expect((Tick(6), 2), 3, None);
+        // The second message is still on its way.
+        processed.advance(Tick(5), 1);
+        assert_eq!(processed.sequence(), 0);
+        processed.advance(Tick(6), 1);
+        assert_eq!(processed.sequence(), 0);
+        processed.advance(Tick(7), 2);
+        assert_eq!(processed.sequence(), 3);
     }
 }

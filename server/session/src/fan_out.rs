@@ -85,7 +85,7 @@ impl Session {
         let Some(player) = self.player.filter(|_| !self.is_ending) else {
             return false;
         };
-        self.processed.advance(view.publication.tick);
+        self.processed.advance(view.publication.tick, view.input);
         let tick_hz = view.world.config.schema.world.tick_hz;
         self.link_allows = self.flow.begin(view.publication.tick, tick_hz);
         if self.link_allows.is_some() && self.is_stream_late(view) {

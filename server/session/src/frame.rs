@@ -14,6 +14,8 @@ pub struct TickView<'a> {
     /// The world after the tick.
     pub mirror: &'a Mirror,
     pub world: &'a SessionWorld,
+    /// The shard's newest message with input that the tick has.
+    pub input: u64,
     /// Ticks between sends to each client: 1, or more while the shard is busy.
     pub send_every: u32,
 }

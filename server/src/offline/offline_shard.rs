@@ -136,6 +136,7 @@ impl OfflineShard {
             publication,
             mirror,
             world: &self.world,
+            input: 0,
             send_every: 1,
         };
         for session in &mut self.sessions {

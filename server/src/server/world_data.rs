@@ -11,7 +11,7 @@ use durability::differences::with_rate_of;
 use durability::disk::Disk;
 use durability::elsewhere::{Replica, Validity};
 use durability::folder::DataFolder;
-use durability::journal::{Journal, SPARE, Settings};
+use durability::journal::{Journal, Settings};
 use durability::mark;
 use durability::recovered::{Progress, Recovered, Stored};
 use durability::recovery;
@@ -42,10 +42,7 @@ pub fn open(data: &DataOptions, world: &mut WorldConfig) -> Result<Opened> {
     let folder = DataFolder::open(&data.folder)?;
     Standing::read(folder.path())?.check_primary(folder.path())?;
     let disk = folder.disk();
-    if disk.names()?.iter().any(|name| name == SPARE) {
-        disk.remove(SPARE)?;
-    }
-    let stored = recovery::newest(&disk, None)?;
+    let stored = recovery::begin(&disk)?;
     match &stored {
         Some(_) if data.begin == Begin::New => bail!(
             "{} holds a world: start without --new, or give another folder",

@@ -5,8 +5,8 @@ use durability::disk::Disk;
 use durability::epoch::Epoch;
 use durability::migration::store;
 
-use crate::journal::disk::Faults;
 use crate::journal::{Begun, History, World};
+use simulator::disk::Faults;
 
 /// The result of a migration.
 const CHANGE: u64 = 1 << 63 | 77;

@@ -3,8 +3,6 @@
 //!
 //! `JOURNAL_SEEDS=100000` takes the first 100,000 seeds; `JOURNAL_SEED=7` takes one.
 
-mod dice;
-mod disk;
 mod migration;
 mod worker;
 
@@ -21,8 +19,8 @@ use gpu_kernels::{Frame, StateHash};
 use shared::world::mix::mix;
 use shared::{CommandKind, EntityId, Tick};
 
-use dice::Dice;
-use disk::{Faults, SimulatedDisk};
+use simulator::dice::Dice;
+use simulator::disk::{Faults, SimulatedDisk};
 
 const CAPACITY: u32 = 64;
 

@@ -19,7 +19,7 @@ use gpu_kernels::{Backend, CpuBackend, Frame, StateHash};
 use shared::{CommandKind, EntityId, Tick};
 
 use crate::common::world;
-use crate::journal::disk::{Faults, SimulatedDisk};
+use simulator::disk::{Faults, SimulatedDisk};
 
 /// A persistent world on a simulated disk, at the level `told`.
 struct Kept {

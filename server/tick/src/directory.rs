@@ -492,7 +492,8 @@ impl Directory {
     fn end(&mut self, client: ClientRow, entity: EntityId, frame: &mut Frame) {
         if of_player(entity).is_some() {
             let last = std::iter::once(&CommandKind::DESPAWN);
-            for (sequence, &command) in (0..).zip(self.leave_hooks.iter().chain(last)) {
+            let commands = self.leave_hooks.iter().chain(last);
+            for (sequence, &command) in (LAST_SEQUENCE..).zip(commands) {
                 frame.push(entity, sequence, command, &[]);
             }
         }
@@ -541,6 +542,9 @@ impl Directory {
 /// other rebirths, clients that join.
 const AFTER_RESERVED: u32 = 1 << 30;
 const AFTER_REBIRTHS: u32 = 1 << 31;
+
+/// Behind all commands that a client has given: what these change, the hooks of its leave find.
+const LAST_SEQUENCE: u32 = u32::MAX - 4096;
 
 fn leave_hooks(config: &WorldConfig) -> Vec<CommandKind> {
     let hooks = config.hooks_of(Occasion::Leave, config.player_kind);

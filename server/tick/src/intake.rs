@@ -35,6 +35,11 @@ impl Intake {
         }
     }
 
+    /// By shard: the newest message with input that the gathered tick has.
+    pub fn messages(&self) -> Vec<u64> {
+        self.spares.iter().map(|inbox| inbox.message).collect()
+    }
+
     /// Gives tickets from another source from now on.
     pub fn set_tickets(&mut self, tickets: impl FnMut() -> Ticket + Send + 'static) {
         self.tickets = Box::new(tickets);

@@ -646,6 +646,7 @@ impl TickLoop {
             muted: self.talk.take_muted(),
             world: std::mem::take(&mut self.is_session_new).then(|| self.session.clone()),
             events,
+            inputs: self.intake.messages(),
         }
     }
 }

@@ -219,6 +219,7 @@ impl LocalShard {
             publication,
             mirror: &mirror,
             world: &world,
+            input: publication.input_of(self.shard.number),
             send_every: 1,
         };
         for (id, Connection { client, peer }) in &mut self.connections {

@@ -243,6 +243,7 @@ impl Thread {
             publication,
             mirror: &mirror,
             world: &world,
+            input: publication.input_of(self.shard.number),
             send_every: self.pace.send_every(),
         };
         let mut handles: Vec<Handle> = self.endpoint.handles().collect();

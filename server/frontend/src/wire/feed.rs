@@ -137,8 +137,20 @@ impl FeedWriter {
         self.sessions.len()
     }
 
-    /// Appends a tick, after which the world is as the mirror has it.
-    pub fn write(&mut self, publication: &Publication, mirror: &Mirror, out: &mut Vec<u8>) {
+    /// The number of the front end.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Appends a tick, after which the world is as the mirror has it, and which has the input of
+    /// the front end's messages up to this number.
+    pub fn write(
+        &mut self,
+        publication: &Publication,
+        mirror: &Mirror,
+        message: u64,
+        out: &mut Vec<u8>,
+    ) {
         let gone = std::mem::take(&mut self.gone);
         let events = publication.events.get(self.number);
         let events = events.into_iter().flatten();
@@ -147,7 +159,10 @@ impl FeedWriter {
         events.append(&mut self.refused);
         self.ends.follow(&gone, &events);
         let received = self.ends.received(publication);
-        let rare = self.ends.rare(publication, &received, gone, events);
+        let rare = Rare {
+            message,
+            ..self.ends.rare(publication, &received, gone, events)
+        };
         out.push(VERSION);
         let rare = codec::to_bytes(&rare);
         let length = u32::try_from(rare.len()).unwrap_or(u32::MAX);
@@ -369,6 +384,7 @@ impl End {
         Rare {
             tick: publication.tick,
             durable_through: publication.durable_through,
+            message: 0,
             logic: publication
                 .world
                 .as_ref()

@@ -24,6 +24,8 @@ use crate::publication::{Others, Publication, SessionEvent};
 pub struct Rare {
     pub tick: Tick,
     pub durable_through: Option<Tick>,
+    /// The number of the front end's newest message that the tick has.
+    pub message: u64,
     pub logic: Option<LogicConfig>,
     pub gone: Vec<SessionId>,
     pub events: Vec<Event>,
@@ -123,6 +125,7 @@ impl Rare {
                     .filter_map(Event::into_event)
                     .collect(),
             ],
+            inputs: vec![self.message],
         };
         Ok((publication, self.logic))
     }

@@ -58,9 +58,11 @@ impl Link {
             nearby_talk: vec![],
             muted: HashSet::new(),
             events: vec![events],
+            inputs: vec![9],
         };
         self.bytes.clear();
-        self.writer.write(&publication, &self.near, &mut self.bytes);
+        self.writer
+            .write(&publication, &self.near, 7, &mut self.bytes);
         let feed = self.reader.read(&self.bytes).unwrap();
         self.far.apply(&self.workers, &feed.publication.output);
         (publication, feed)

@@ -4,6 +4,8 @@ use gpu_kernels::{Backend, CpuBackend};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use script::builtin;
+use script::logic::with_logic;
+use shared::world::logic::Text;
 
 use super::*;
 
@@ -138,6 +140,32 @@ fn a_client_that_breaks_off_while_resuming_may_try_again() {
     world.tick(0);
     world.join(3, Some([1; 16]));
     assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
+}
+
+#[test]
+fn the_hooks_of_a_leave_run_behind_the_last_commands_of_the_client() {
+    let text = "[world]\ncapacity = 4\nattributes = [{ name = 'left', type = 'i32', audience = \
+                'state' }]\n[limits]\nclients = 2\ntimed_commands = 64\natomic_per_tick = 8\n\
+                [[kind]]\nname = 'player'\nattributes = [{ name = 'coins', type = 'i32', \
+                audience = 'state' }]";
+    let plain = world_file::parse(text, "test").unwrap();
+    let mut logic = plain.logic.clone();
+    let script = "#[command(clients, atomic)]\nfn find(me: Entity) { me.coins += 5; }\n\
+                  #[on(leave, atomic)]\nfn leave(me: Entity) { world.left += me.coins; }";
+    logic.texts.push(Text::new("coins.rs", script));
+    let config = with_logic(&plain, &logic).unwrap();
+    let mut world = World::of(&config);
+    world.join(1, None);
+    let (entity, _) = entity_of(&world.tick(0)[0]);
+    let find = config.schema.command_named("find").unwrap().kind;
+    world.frame.push(entity, 70_000, find, &[]);
+    world.leave(1, true);
+    world.tick(0);
+    let shared = config.schema.world_entity().unwrap().slot.0 as usize;
+    let column = config.schema.column("left").unwrap();
+    let snapshot = world.backend.snapshot().unwrap();
+    let columns = config.schema.attributes.len();
+    assert_eq!(snapshot.rows[shared * columns + column], 5);
 }
 
 #[test]

@@ -46,6 +46,7 @@ impl Thread {
             publication,
             mirror: &mirror,
             world: &world,
+            input: publication.input_of(self.shard.number),
             send_every: self.pace.send_every(),
         };
         let players = (0..self.connections.len())

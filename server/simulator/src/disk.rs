@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use durability::disk::{Disk, DiskFile};
 
-use crate::journal::dice::Dice;
+use crate::dice::Dice;
 
 #[derive(Clone)]
 pub struct SimulatedDisk(Arc<Mutex<State>>);
@@ -118,7 +118,8 @@ impl SimulatedDisk {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap()
+        // A panic ends the simulation.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -238,6 +239,7 @@ impl Disk for SimulatedDisk {
 
     fn cut(&self, name: &str, bytes: u64) -> io::Result<()> {
         let mut state = self.state();
+        state.change()?;
         let file = state.file(name)?;
         file.bytes.truncate(bytes as usize);
         file.kept = file.bytes.clone();

@@ -1,0 +1,3 @@
+//! Simulations of tick hosts, gateways and clients.
+
+mod seeds;
