@@ -8,10 +8,13 @@ use anyhow::Result;
 use device::cpu::Workers;
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
+use frontend::publication::OtherServers;
 use frontend::shard_channels::ShardChannels;
+use frontend::wire::MESSAGE_BYTES_MAX;
 use gateway::gateway_loop::{FirstWorld, GatewayLoop, Parts};
 use gateway::host_link::{FromHost, Outgoing};
-use gateway::message::{Hello, Reader, ToGateway, ToHost, VERSION};
+use gateway::message::{Hello, ToGateway, ToHost, VERSION};
+use peer::frames::FrameReader;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::clock::Clock;
@@ -36,7 +39,7 @@ struct Serving {
 /// The gateway's end of a link.
 struct GatewayEnd {
     id: LinkId,
-    reader: Reader,
+    reader: FrameReader,
     outgoing: Outgoing,
     messages: UnboundedReceiver<Vec<u8>>,
     has_world: bool,
@@ -73,7 +76,7 @@ impl GatewayProcess {
         let (outgoing, messages) = Outgoing::channel();
         self.link = Some(GatewayEnd {
             id,
-            reader: Reader::new(),
+            reader: FrameReader::new(MESSAGE_BYTES_MAX),
             outgoing,
             messages,
             has_world: false,
@@ -81,6 +84,7 @@ impl GatewayProcess {
         let hello = ToHost::Hello(Hello {
             version: VERSION,
             clients_at: address_of(self.number),
+            page_at: String::new(),
             name: format!("gateway {}", self.number),
         });
         hello.encode()
@@ -160,6 +164,7 @@ impl Serving {
             channels: ShardChannels::new(vec![sender], reports),
             session,
             is_open: is_open.clone(),
+            gateways: OtherServers::default(),
             stop: Arc::default(),
         })?;
         Ok(Serving {

@@ -11,7 +11,7 @@ use frontend::inbox::SharedInbox;
 use frontend::publication::FanOutReport;
 use frontend::shard_channels::ShardSender;
 use platform::audit::Audit;
-use transport::handshake::AdmissionPolicy;
+use transport::handshake::{AdmissionPolicy, Room};
 use transport::local_shard::LocalShard;
 use transport::neighbours::Neighbours;
 use transport::shard::{Shard, ShardWorld};
@@ -42,10 +42,11 @@ impl SimulatedShard {
                 is_open: is_open.clone(),
                 audit: Audit::default(),
                 update_url: None,
+                room: Room::of_world(),
             },
             session: session.clone(),
         };
-        let (neighbours, _) = Neighbours::new(1, None);
+        let (neighbours, _) = Neighbours::new(1, None, None);
         let (sender, from_tick) = channel();
         let shard = Shard::new(0, Arc::new(world), inbox.clone(), neighbours);
         let shard = LocalShard::new(shard, from_tick, reports.clone(), clock.moment());

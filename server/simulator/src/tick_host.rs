@@ -17,13 +17,15 @@ use durability::worker::{DurabilityOptions, DurabilityWorker};
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
 use frontend::mirror::{Mirror, SharedMirror};
-use frontend::publication::ToShard;
+use frontend::publication::{OtherServers, ToShard};
 use frontend::shard_channels::ShardSender;
-use gateway::message::{Reader, ToGateway, ToHost};
+use frontend::wire::MESSAGE_BYTES_MAX;
+use gateway::message::{HELLO_BYTES_MAX, ToGateway, ToHost};
 use gateway::places::{PlaceOptions, Places, Seat};
 use gpu_kernels::CpuBackend;
 use gpu_kernels::listen::Listeners;
 use gpu_kernels::tick::VERSION;
+use peer::frames::FrameReader;
 use platform::metrics::stats::Stats;
 use shared::wire::control::Ticket;
 use shared::wire::movement::MovementCodec;
@@ -56,7 +58,7 @@ pub struct TickHost {
 
 /// The tick host's end of a link.
 struct HostEnd {
-    reader: Reader,
+    reader: FrameReader,
     /// None before the hello.
     seat: Option<Seat>,
 }
@@ -117,6 +119,7 @@ impl TickHost {
             config: config.clone(),
             guard,
             identity: None,
+            gateways: OtherServers::default(),
         }));
         let (mut inboxes, mut senders) = (vec![inbox], vec![sender]);
         for (place, inbox) in places.inboxes().into_iter().enumerate() {
@@ -240,7 +243,7 @@ impl TickHost {
 
     /// A gateway has opened a connection.
     pub fn open_link(&mut self, link: LinkId) {
-        let reader = Reader::of_hello();
+        let reader = FrameReader::new(HELLO_BYTES_MAX);
         self.links.insert(link, HostEnd { reader, seat: None });
     }
 
@@ -264,7 +267,7 @@ impl TickHost {
         while let Some(message) = end.reader.message::<ToHost>().map_err(|_| None)? {
             match (&end.seat, message) {
                 (None, ToHost::Hello(hello)) => {
-                    end.reader.lift_limit();
+                    end.reader.set_limit(MESSAGE_BYTES_MAX);
                     let Some(seat) = self.places.take(hello, ADDRESS) else {
                         let reason = "all places are taken".to_owned();
                         return Err(Some(ToGateway::Refused(reason).encode()));
