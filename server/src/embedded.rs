@@ -31,6 +31,7 @@ use gpu_kernels::CpuBackend;
 use gpu_kernels::listen::Listeners;
 use platform::audit::Audit;
 use platform::metrics::stats::{Figures, Stats};
+use quic::proto::ConnectionError;
 use tick::talk::filter::NoFilter;
 use tick::tick_loop::{FanOutMode, Parts, Start, TickLoop};
 use transport::handshake::{AdmissionPolicy, Room};
@@ -224,7 +225,7 @@ impl EmbeddedServer {
             return None;
         }
         let closed = peer.closed.clone()?;
-        shard.close(id, Close::Bye);
+        shard.end(id, ConnectionError::LocallyClosed);
         Some(closed)
     }
 

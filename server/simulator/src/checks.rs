@@ -218,7 +218,7 @@ impl Simulation {
             let frame = &record.entry.frame;
             for command in &frame.commands {
                 let named = (schema.commands.iter()).find(|one| one.kind.id() == command.kind);
-                let words = frame.words_of(&command);
+                let words = frame.words_of(command);
                 let number = named.and_then(|named| number_in(&named.name, words));
                 // Entities of no client move, too.
                 if let Some(number) = number.filter(|_| command.entity != EntityId::NONE) {

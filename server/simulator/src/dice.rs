@@ -16,7 +16,17 @@ impl Dice {
         self.0 % bound.max(1)
     }
 
+    /// The same for a place in a list.
+    pub fn index(&mut self, bound: usize) -> usize {
+        index(self.below(bound as u64))
+    }
+
     pub fn one_of(&mut self, count: u64) -> bool {
         self.below(count) == 0
     }
+}
+
+/// A number as a place in a list.
+pub fn index(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use durability::disk::{Disk, DiskFile};
 
-use crate::dice::Dice;
+use crate::dice::{Dice, index};
 
 #[derive(Clone)]
 pub struct SimulatedDisk(Arc<Mutex<State>>);
@@ -80,7 +80,7 @@ impl SimulatedDisk {
         let mut state = self.state();
         let state = &mut *state;
         // File systems keep the order of names.
-        let kept = state.dice.below(state.unsynced_names.len() as u64 + 1) as usize;
+        let kept = state.dice.index(state.unsynced_names.len() + 1);
         for change in state.unsynced_names.drain(..).take(kept) {
             change.apply(&mut state.kept_names);
         }
@@ -89,11 +89,8 @@ impl SimulatedDisk {
                 let (from, to) = match state.dice.below(4) {
                     0 => (0, 0),
                     1 => (0, bytes.len()),
-                    2 => (0, state.dice.below(bytes.len() as u64 + 1) as usize),
-                    _ => (
-                        state.dice.below(bytes.len() as u64 + 1) as usize,
-                        bytes.len(),
-                    ),
+                    2 => (0, state.dice.index(bytes.len() + 1)),
+                    _ => (state.dice.index(bytes.len() + 1), bytes.len()),
                 };
                 put(&mut file.kept, offset + from, &bytes[from..to]);
             }
@@ -109,9 +106,9 @@ impl SimulatedDisk {
         let mut state = self.state();
         let state = &mut *state;
         let names: Vec<_> = state.names.iter().collect();
-        let (name, number) = *names.get(state.dice.below(names.len() as u64) as usize)?;
+        let (name, number) = *names.get(state.dice.index(names.len()))?;
         let file = state.files.get_mut(number)?;
-        let bit = state.dice.below(file.bytes.len() as u64 * 8) as usize;
+        let bit = state.dice.index(file.bytes.len() * 8);
         *file.bytes.get_mut(bit / 8)? ^= 1 << (bit % 8);
         file.kept = file.bytes.clone();
         Some(name.clone())
@@ -191,7 +188,7 @@ impl Disk for SimulatedDisk {
         }
         let number = state.next_file;
         state.next_file += 1;
-        let zeros = vec![0; bytes as usize];
+        let zeros = vec![0; index(bytes)];
         state.files.insert(
             number,
             File {
@@ -241,7 +238,7 @@ impl Disk for SimulatedDisk {
         let mut state = self.state();
         state.change()?;
         let file = state.file(name)?;
-        file.bytes.truncate(bytes as usize);
+        file.bytes.truncate(index(bytes));
         file.kept = file.bytes.clone();
         file.unsynced.clear();
         Ok(())
@@ -262,10 +259,10 @@ impl DiskFile for SimulatedFile {
         state.change()?;
         let one_of = state.faults.write_fails;
         let fails = state.fails(one_of);
-        let offset = offset as usize;
+        let offset = index(offset);
         // A write that fails may have done a part of its work.
         let length = match fails {
-            true => state.dice.below(bytes.len() as u64 + 1) as usize,
+            true => state.dice.index(bytes.len() + 1),
             false => bytes.len(),
         };
         let Some(file) = state.files.get_mut(&self.number) else {

@@ -8,7 +8,7 @@ use shared::WorldConfig;
 use shared::world::logic::{Constant, Text};
 
 use crate::clock::{MILLISECOND, Micros, SECOND};
-use crate::dice::Dice;
+use crate::dice::{Dice, index};
 
 /// A simulation before it runs.
 pub struct Plan {
@@ -170,10 +170,6 @@ impl Fault {
             _ => Fault::FailSyncs(1 + dice.below(2)),
         }
     }
-}
-
-pub fn index(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// Players walk, note numbers, and take coins from each other.

@@ -194,7 +194,7 @@ impl Player {
                 if chests.is_empty() {
                     return Ok(());
                 }
-                let chest = chests[crate::plan::index(dice.below(chests.len() as u64))];
+                let chest = chests[dice.index(chests.len())];
                 let name = if dice.one_of(2) { "take" } else { "put" };
                 let amount = i32::try_from(dice.below(20)).unwrap_or_default();
                 (kind(name), vec![chest.reference().0, amount])
