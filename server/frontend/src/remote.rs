@@ -15,6 +15,7 @@ use std::time::Duration;
 use accounts::guard::Guard;
 use accounts::moment::Moment;
 use accounts::network::Network;
+use device::cpu::Workers;
 use shared::{Tick, WorldConfig};
 use thiserror::Error;
 
@@ -157,8 +158,8 @@ impl RemoteFrontend {
     /// lost.
     pub fn publish(
         &mut self,
-        publication: &Publication,
-        mirror: &Mirror,
+        workers: &Workers,
+        (publication, mirror): (&Publication, &Mirror),
         out: &mut Vec<u8>,
     ) -> Tick {
         let tick = publication.tick;
@@ -175,7 +176,8 @@ impl RemoteFrontend {
         }
         let message = publication.input_of(self.writer.number());
         let message = message.saturating_sub(self.messages_before);
-        self.writer.write(publication, mirror, message, out);
+        let published = (publication, mirror);
+        self.writer.write(workers, published, message, out);
         self.written = Some(tick);
         self.commands.taken = 0;
         self.acked_through
@@ -380,9 +382,8 @@ mod tests {
                 inputs: vec![self.inbox.lock().message],
             };
             let mut bytes = vec![];
-            let acked = self
-                .frontend
-                .publish(&publication, &self.mirror, &mut bytes);
+            let (workers, tick) = (Workers::new(1).unwrap(), (&publication, &self.mirror));
+            let acked = self.frontend.publish(&workers, tick, &mut bytes);
             (bytes.len(), acked)
         }
 

@@ -203,7 +203,7 @@ impl GatewayLoop {
         let Some(served) = &mut self.served else {
             return;
         };
-        match served.reader.read(bytes) {
+        match served.reader.read(&self.workers, bytes) {
             Ok(feed) => served.waiting.push_back(feed),
             // Nothing that follows could be read.
             Err(error) => self.lose(&format!("a tick can't be read: {error}")),

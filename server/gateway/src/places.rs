@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use accounts::guard::Guard;
 use accounts::moment::Moment;
 use anyhow::{Context, Result};
+use device::cpu::Workers;
 use frontend::inbox::{SessionId, SharedInbox};
 use frontend::mirror::Mirror;
 use frontend::publication::{
@@ -44,6 +45,8 @@ pub struct PlaceOptions {
     pub identity: Option<(String, String)>,
     /// Kept up to date.
     pub gateways: OtherServers,
+    /// Write ticks for all gateways.
+    pub workers: Workers,
 }
 
 /// The tick's ends of the places.
@@ -74,6 +77,7 @@ pub struct Places {
     silence_max: Duration,
     identity: Option<(String, String)>,
     gateways: OtherServers,
+    workers: Workers,
     guard: Arc<Guard>,
 }
 
@@ -144,6 +148,7 @@ impl Places {
             silence_max: options.silence_max,
             identity: options.identity,
             gateways: options.gateways,
+            workers: options.workers,
             guard: options.guard,
         }
     }
@@ -313,7 +318,7 @@ impl Places {
         }
         let acked_through = match place.has_frontend() {
             true => {
-                let (acked_through, bytes) = place.publish(publication, mirror);
+                let (acked_through, bytes) = place.publish(&self.workers, (publication, mirror));
                 self.bytes_down.fetch_add(bytes, Ordering::Relaxed);
                 acked_through
             }
@@ -416,13 +421,17 @@ impl Place {
 
     /// Sends a tick to the gateway. Returns the tick up to which slots need not rest for it, and
     /// how many bytes were sent.
-    fn publish(&mut self, publication: &Publication, mirror: &Mirror) -> (Tick, u64) {
+    fn publish(
+        &mut self,
+        workers: &Workers,
+        (publication, mirror): (&Publication, &Mirror),
+    ) -> (Tick, u64) {
         let gateway = self.gateway.as_mut();
         let Some(frontend) = gateway.and_then(|gateway| gateway.frontend.as_mut()) else {
             return (publication.tick, 0);
         };
         let mut message = ToGateway::begin_tick();
-        let acked_through = frontend.publish(publication, mirror, &mut message);
+        let acked_through = frontend.publish(workers, (publication, mirror), &mut message);
         let refused = frontend.take_refused();
         table::GATEWAY_INPUT_REFUSED.add_to("commands", refused.commands);
         table::GATEWAY_INPUT_REFUSED.add_to("requests", refused.requests);

@@ -120,6 +120,7 @@ impl TickHost {
             guard,
             identity: None,
             gateways: OtherServers::default(),
+            workers: Workers::new(1)?,
         }));
         let (mut inboxes, mut senders) = (vec![inbox], vec![sender]);
         for (place, inbox) in places.inboxes().into_iter().enumerate() {

@@ -47,12 +47,13 @@ impl OfflineLink {
     /// Passes a tick through the link. Returns it, and the tick up to which slots need not rest.
     pub fn pass(&mut self, tick: &SharedTick) -> Result<(Publication, Tick)> {
         self.bytes.clear();
-        let (publication, mirror) = (&tick.publication, &tick.mirror.read());
-        let acked_through = self.tick_end.publish(publication, mirror, &mut self.bytes);
+        let mirror = &tick.mirror.read();
+        let written = (&*tick.publication, &**mirror);
+        let acked_through = (self.tick_end).publish(&self.workers, written, &mut self.bytes);
         let lost = self.tick_end.lost();
         ensure!(lost.is_none(), "a front end is lost: {lost:?}");
         self.feed_bytes += self.bytes.len() as u64;
-        let feed = self.reader.read(&self.bytes)?;
+        let feed = self.reader.read(&self.workers, &self.bytes)?;
         let output = &feed.publication.output;
         self.mirror.apply(&self.workers, output);
         let newborns = &feed.publication.newborns;

@@ -13,6 +13,7 @@ use accounts::guard::Guard;
 use anyhow::{Context, Result};
 use console::web::root::WebRoot;
 use console::web::site;
+use device::cpu::Workers;
 use durability::folder::{DataFolder, ResetKey};
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
@@ -113,7 +114,7 @@ impl Frontend {
             start_shards(sockets, world, &credentials, (&to_tick, reports))?;
         let gateways = match &options.gateways {
             Some(gateways) => {
-                let options = PlaceOptions {
+                let places = PlaceOptions {
                     first: shards.inboxes.len(),
                     count: gateways.count,
                     silence_max: gateways.silence_max,
@@ -121,8 +122,9 @@ impl Frontend {
                     guard: guard.clone(),
                     identity: own_identity,
                     gateways: others.clone(),
+                    workers: Workers::new(options.threads)?,
                 };
-                let (places, running) = Places::start(options, &to_tick)?;
+                let (places, running) = Places::start(places, &to_tick)?;
                 shards.inboxes.extend(running.inboxes);
                 shards.senders.extend(running.senders);
                 shards.threads.extend(running.threads);

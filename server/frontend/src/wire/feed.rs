@@ -5,13 +5,18 @@
 //! | version | 1 byte |
 //! | length of the next field | 4 bytes, the lowest first |
 //! | what is rare: see `rare` | bincode |
+//! | length of the next field | 4 bytes, the lowest first |
 //! | births, deaths, courses, changes | bits, see `world_bits` |
-//! | of each session, ascending: deliveries | bits, see `known` |
+//! | of each 512 sessions, ascending: length of the rest | 4 bytes, the lowest first |
+//! | of each session: deliveries | bits, see `known` |
 //! | then whether it has hearings; if so their number, and each | 1 bit, then small numbers |
+//!
+//! The sessions are in parts so that both ends write and read them on several threads.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use device::cpu::Workers;
 use gpu_kernels::listen::Notice;
 use gpu_kernels::{Delivery, TickOutput};
 use shared::wire::DecodeError;
@@ -67,7 +72,19 @@ struct End {
     /// one resumes the other.
     entities: HashMap<EntityId, u32>,
     writer: BitWriter,
+    /// Reused for the bytes of parts.
+    parts: Vec<Part>,
 }
+
+/// The deliveries of some sessions, to be written.
+#[derive(Default)]
+struct Part {
+    writer: BitWriter,
+    bytes: Vec<u8>,
+}
+
+/// Of a client: its deliveries, and the places of its hearings.
+type Received = (ClientRow, Vec<Delivery>, Vec<u32>);
 
 /// A session with an entity.
 struct Client {
@@ -146,8 +163,8 @@ impl FeedWriter {
     /// the front end's messages up to this number.
     pub fn write(
         &mut self,
-        publication: &Publication,
-        mirror: &Mirror,
+        workers: &Workers,
+        (publication, mirror): (&Publication, &Mirror),
         message: u64,
         out: &mut Vec<u8>,
     ) {
@@ -164,20 +181,43 @@ impl FeedWriter {
             ..self.ends.rare(publication, &received, gone, events)
         };
         out.push(VERSION);
-        let rare = codec::to_bytes(&rare);
-        let length = u32::try_from(rare.len()).unwrap_or(u32::MAX);
-        out.extend_from_slice(&length.to_le_bytes());
-        out.extend_from_slice(&rare);
+        put_field(&codec::to_bytes(&rare), out);
         let End {
             shape,
             fresh,
             clients,
             writer,
+            parts,
             ..
         } = &mut self.ends;
         let output = &publication.output;
         shape.write(output, mirror, fresh, writer);
-        for client in clients.values_mut() {
+        let mut world = vec![];
+        writer.finish_into(&mut world);
+        put_field(&world, out);
+        let mut clients: Vec<&mut Client> = clients.values_mut().collect();
+        let count = clients.len().div_ceil(PART_SESSIONS);
+        parts.resize_with(parts.len().max(count), Part::default);
+        let tasks = clients.chunks_mut(PART_SESSIONS).zip(&mut *parts);
+        workers.run(tasks.collect(), |(clients, part)| {
+            part.write(clients, output, fresh, &received);
+        });
+        for part in &parts[..count] {
+            put_field(&part.bytes, out);
+        }
+    }
+}
+
+impl Part {
+    fn write(
+        &mut self,
+        clients: &mut [&mut Client],
+        output: &TickOutput,
+        fresh: &Fresh,
+        received: &[u32],
+    ) {
+        let writer = &mut self.writer;
+        for client in clients {
             let deliveries = output.deliveries.of(client.row);
             client.known.write(deliveries, fresh, writer);
             let hearings = output.hearings.of(client.row);
@@ -186,10 +226,11 @@ impl FeedWriter {
                 writer.put_small(number(hearings.len()));
                 hearings
                     .iter()
-                    .for_each(|&place| writer.put_small(place_in(&received, place)));
+                    .for_each(|&place| writer.put_small(place_in(received, place)));
             }
         }
-        writer.finish_into(out);
+        self.bytes.clear();
+        writer.finish_into(&mut self.bytes);
     }
 }
 
@@ -202,17 +243,13 @@ impl FeedReader {
     }
 
     /// Reads the next tick. After an error no more can be read.
-    pub fn read(&mut self, bytes: &[u8]) -> Result<Feed, WireError> {
-        let body = body(bytes)?;
-        let (length, body) = body.split_first_chunk().ok_or(DecodeError::Truncated)?;
-        let length = u32::from_le_bytes(*length) as usize;
-        let (rare, bits) = body
-            .split_at_checked(length)
-            .ok_or(DecodeError::Truncated)?;
+    pub fn read(&mut self, workers: &Workers, bytes: &[u8]) -> Result<Feed, WireError> {
+        let mut body = body(bytes)?;
+        let rare = take_field(&mut body)?;
         let rare: Rare = codec::from_wire::<MESSAGE_BYTES_MAX, _>(rare)?;
         self.check(&rare)?;
         self.ends.follow(&rare.gone, &rare.events);
-        let mut reader = BitReader::new(bits);
+        let mut reader = BitReader::new(take_field(&mut body)?);
         let mut output = TickOutput {
             tick: rare.tick,
             ..TickOutput::default()
@@ -224,24 +261,34 @@ impl FeedReader {
             ..
         } = &mut self.ends;
         shape.read(&mut output, fresh, &mut reader)?;
-        // Two sessions may have the same row for a tick, as one resumes the other.
-        let mut lists: BTreeMap<ClientRow, (Vec<Delivery>, Vec<u32>)> = BTreeMap::new();
-        for client in clients.values_mut() {
-            let deliveries = client.known.read(fresh, &mut reader)?;
-            let mut hearings = vec![];
-            if reader.get_bool()? {
-                for _ in 0..reader.get_small()? {
-                    let place = reader.get_small()?;
-                    below("a hearing", place.into(), rare.notifications.len() as u64)?;
-                    hearings.push(place);
-                }
-            }
-            lists.insert(client.row, (deliveries, hearings));
-        }
         reader.finish()?;
-        for (row, (deliveries, hearings)) in lists {
-            output.deliveries.push(row, deliveries);
-            output.hearings.push(row, hearings);
+        let mut clients: Vec<&mut Client> = clients.values_mut().collect();
+        let mut tasks = vec![];
+        let mut read = vec![];
+        read.resize_with(clients.len().div_ceil(PART_SESSIONS), || Ok(vec![]));
+        for (clients, read) in clients.chunks_mut(PART_SESSIONS).zip(&mut read) {
+            tasks.push((clients, take_field(&mut body)?, read));
+        }
+        if !body.is_empty() {
+            return Err(DecodeError::Malformed("bytes after its end".to_owned()).into());
+        }
+        let places = rare.notifications.len() as u64;
+        workers.run(tasks, |(clients, bytes, read)| {
+            *read = read_part(clients, bytes, fresh, places);
+        });
+        let mut lists = vec![];
+        for read in read {
+            lists.append(&mut read?);
+        }
+        // Two sessions may have the same row for a tick, as one resumes the other: the later one's
+        // are what is sent.
+        lists.sort_by_key(|&(row, ..)| row);
+        let mut lists = lists.into_iter().peekable();
+        while let Some((row, deliveries, hearings)) = lists.next() {
+            if lists.peek().is_none_or(|&(next, ..)| next != row) {
+                output.deliveries.push(row, deliveries);
+                output.hearings.push(row, hearings);
+            }
         }
         let (publication, logic) = rare.into_publication(output)?;
         Ok(Feed { publication, logic })
@@ -280,6 +327,49 @@ impl FeedReader {
     }
 }
 
+/// Of these clients: what they are sent in a tick that has so many notifications.
+fn read_part(
+    clients: &mut [&mut Client],
+    bytes: &[u8],
+    fresh: &Fresh,
+    notifications: u64,
+) -> Result<Vec<Received>, WireError> {
+    let mut reader = BitReader::new(bytes);
+    let mut all = Vec::with_capacity(clients.len());
+    for client in clients {
+        let deliveries = client.known.read(fresh, &mut reader)?;
+        let mut hearings = vec![];
+        if reader.get_bool()? {
+            for _ in 0..reader.get_small()? {
+                let place = reader.get_small()?;
+                below("a hearing", place.into(), notifications)?;
+                hearings.push(place);
+            }
+        }
+        all.push((client.row, deliveries, hearings));
+    }
+    reader.finish()?;
+    Ok(all)
+}
+
+/// Appends a field with its length.
+fn put_field(bytes: &[u8], out: &mut Vec<u8>) {
+    let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// Takes such a field off.
+fn take_field<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], DecodeError> {
+    let (length, after) = rest.split_first_chunk().ok_or(DecodeError::Truncated)?;
+    let length = u32::from_le_bytes(*length) as usize;
+    let (field, after) = after
+        .split_at_checked(length)
+        .ok_or(DecodeError::Truncated)?;
+    *rest = after;
+    Ok(field)
+}
+
 impl End {
     fn new(config: &WorldConfig) -> End {
         let shape = Shape::of(config);
@@ -289,6 +379,7 @@ impl End {
             clients: BTreeMap::new(),
             entities: HashMap::new(),
             writer: BitWriter::default(),
+            parts: vec![],
         }
     }
 
@@ -403,3 +494,6 @@ impl End {
         }
     }
 }
+
+/// Sessions of a part: some hundred microseconds of work.
+const PART_SESSIONS: usize = 512;

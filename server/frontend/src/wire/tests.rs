@@ -34,7 +34,7 @@ impl Link {
         let mirror = || Mirror::new(config, MovementCodec::new(&config.schema).unwrap());
         Link {
             backend: CpuBackend::new(config, 1, None).unwrap(),
-            workers: Workers::new(1).unwrap(),
+            workers: Workers::new(2).unwrap(),
             near: mirror(),
             far: mirror(),
             writer: FeedWriter::new(0, config),
@@ -61,9 +61,9 @@ impl Link {
             inputs: vec![9],
         };
         self.bytes.clear();
-        self.writer
-            .write(&publication, &self.near, 7, &mut self.bytes);
-        let feed = self.reader.read(&self.bytes).unwrap();
+        let tick = (&publication, &self.near);
+        (self.writer).write(&self.workers, tick, 7, &mut self.bytes);
+        let feed = self.reader.read(&self.workers, &self.bytes).unwrap();
         self.far.apply(&self.workers, &feed.publication.output);
         (publication, feed)
     }
@@ -436,7 +436,7 @@ fn a_feed_with_changed_bytes_is_read_or_refused() {
         }
         bytes.truncate(bytes.len() - dice(4) as usize);
         // What can be read names only what is in the world.
-        let Ok(feed) = FeedReader::new(&config).read(&bytes) else {
+        let Ok(feed) = FeedReader::new(&config).read(&link.workers, &bytes) else {
             continue;
         };
         let mut mirror = Mirror::new(&config, MovementCodec::new(&config.schema).unwrap());
