@@ -100,6 +100,18 @@ proptest! {
     }
 
     #[test]
+    fn commands_for_any_epoch_that_was_the_latest_are_outdated(first: u8, changes in 1..=100u8) {
+        let mut bytes = vec![];
+        let mut codec = CommandCodec::new(&schemas()[0], first);
+        codec.encode(&ClientDatagram::default(), &mut BitWriter::default(), &mut bytes);
+        for _ in 0..changes {
+            codec = codec.next(&schemas()[0]);
+        }
+        let read = codec.decode(&bytes, NOW, &mut ClientDatagram::default());
+        prop_assert_eq!(read, Err(DecodeError::Outdated(first)));
+    }
+
+    #[test]
     fn hellos_and_welcomes_come_back(hello in any_hello(), welcome in any_welcome()) {
         let bytes = codec::to_bytes(&hello);
         prop_assert_eq!(Hello::decode(&bytes), Ok(hello));

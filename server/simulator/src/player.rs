@@ -33,6 +33,8 @@ pub struct Player {
     pub kept: Vec<(i32, Tick)>,
     /// The newest tick that the session knows to be kept.
     kept_tick: Option<Tick>,
+    /// The world has lost its ticks from here on, which the session does not know yet.
+    lost_from: Option<Tick>,
     heard: Heard,
     number: usize,
     games: u64,
@@ -85,6 +87,7 @@ impl Player {
             given: vec![],
             kept: vec![],
             kept_tick: None,
+            lost_from: None,
             heard: Heard::default(),
             number,
             games: 0,
@@ -127,6 +130,7 @@ impl Player {
         if std::mem::take(&mut self.heard.is_welcomed) {
             // The commands of the session before, which the game does not send again.
             self.end_session();
+            self.lost_from = None;
         }
         for run in self.heard.refused.drain(..) {
             let is_in = |given: &&mut Given| given.sequence.wrapping_sub(run.first) < run.count;
@@ -144,6 +148,7 @@ impl Player {
             given.confirmed = Some(view.newest());
         }
         self.kept_tick = view.kept();
+        forget_lost(&mut self.given, self.lost_from);
         let Some(kept) = view.kept() else { return };
         // A refusal comes with the tick's frame, which may come after its datagram.
         let settled = kept.min(view.newest().before(REFUSAL_TICKS));
@@ -156,6 +161,13 @@ impl Player {
             }
             false
         });
+    }
+
+    /// The world continues before this tick: what later ones have done is lost.
+    pub fn lose_from(&mut self, tick: Tick) {
+        let before = self.lost_from.map_or(tick, |before| before.min(tick));
+        self.lost_from = Some(before);
+        forget_lost(&mut self.given, self.lost_from);
     }
 
     /// The session has ended: what it did not confirm may have been done or not.
@@ -219,6 +231,12 @@ impl Player {
         }
         Ok(())
     }
+}
+
+/// Forgets commands that were confirmed by ticks which the world has lost.
+fn forget_lost(given: &mut Vec<Given>, lost_from: Option<Tick>) {
+    let is_lost = |tick: Tick| lost_from.is_some_and(|lost| tick >= lost);
+    given.retain(|given| !given.confirmed.is_some_and(is_lost));
 }
 
 /// The number in the words of a command, if it is one of those that have one.

@@ -101,8 +101,8 @@ impl ClientDatagram {
 #[derive(Clone, Debug)]
 pub struct CommandCodec {
     epoch: u8,
-    /// The epoch before this one.
-    previous: Option<u8>,
+    /// So many epochs before this one were clients' latest: a slow one may not know of several.
+    outdated: u8,
     symbols: u32,
     /// The words by command kind; `None` where clients may not send it.
     words: Vec<Option<Words>>,
@@ -120,7 +120,7 @@ impl CommandCodec {
     pub fn new(schema: &Schema, epoch: u8) -> CommandCodec {
         CommandCodec {
             epoch,
-            previous: None,
+            outdated: 0,
             symbols: u32::try_from(schema.symbols.len()).unwrap_or(u32::MAX),
             words: schema
                 .commands_by_number(words)
@@ -134,7 +134,7 @@ impl CommandCodec {
     /// before they knew are [`DecodeError::Outdated`].
     pub fn next(&self, schema: &Schema) -> CommandCodec {
         CommandCodec {
-            previous: Some(self.epoch),
+            outdated: self.outdated.saturating_add(1).min(OUTDATED_MAX),
             ..CommandCodec::new(schema, self.epoch.wrapping_add(1))
         }
     }
@@ -227,7 +227,8 @@ impl CommandCodec {
         out.words.clear();
         let mut reader = BitReader::new(bytes);
         let epoch = reader.get_as(8)?;
-        if Some(epoch) == self.previous {
+        let behind = self.epoch.wrapping_sub(epoch);
+        if behind > 0 && behind <= self.outdated {
             return Err(DecodeError::Outdated(epoch));
         }
         if epoch != self.epoch {
@@ -299,6 +300,8 @@ fn before(tick: Tick, by: i32) -> i32 {
 }
 
 const COUNT_BITS: u32 = 8;
+/// Numbers of epochs are used again.
+const OUTDATED_MAX: u8 = 127;
 const TICK_BITS: u32 = 16;
 /// Most clients give a command in each tick, or several in one.
 const GAP_PARAMETER: u32 = 0;

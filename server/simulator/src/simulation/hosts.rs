@@ -25,6 +25,9 @@ impl Simulation {
             Ok(host) => {
                 self.note(format!("the tick host starts before tick {}", host.first));
                 self.check_recovered(&host)?;
+                for player in &mut self.players {
+                    player.lose_from(host.first);
+                }
                 self.outcome.starts += 1;
                 self.host.running = Some(host);
                 self.plan_in(self.period(), What::HostTick(start));
@@ -56,7 +59,7 @@ impl Simulation {
         if let Err(error) = host.tick() {
             let reason = format!("the tick host has failed: {error:#}");
             // The last fault may show a little later.
-            if self.clock.now() > self.plan.play + SECOND {
+            if self.clock.now() > self.plan.play + 4 * SECOND {
                 return Err(reason);
             }
             self.note(reason);
