@@ -288,6 +288,8 @@ struct alignas(8) Counters {
     // Commands that fell due or that rules gave; `timed_due` of them waited.
     u64 due;
     u64 timed_due;
+    // Slots of which the census is taken.
+    u64 census;
     // Buckets of the index that are crowded.
     u64 crowds;
     // Commands that are run or refused: at most `limits.commands_per_tick`.
@@ -405,30 +407,30 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 3184, "as in Rust");
-static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, crowds) == 16, "as in Rust");
-static_assert(offsetof(Counters, commands) == 24 && offsetof(Counters, updates_total) == 32 && offsetof(Counters, intervals) == 40, "as in Rust");
-static_assert(offsetof(Counters, changed_entities) == 48 && offsetof(Counters, free_slots) == 56 && offsetof(Counters, births_asked) == 64, "as in Rust");
-static_assert(offsetof(Counters, refused) == 72 && offsetof(Counters, changed_live) == 80 && offsetof(Counters, deliveries_total) == 88, "as in Rust");
-static_assert(offsetof(Counters, served) == 96 && offsetof(Counters, ignored_entries) == 104 && offsetof(Counters, chunk_starts) == 112, "as in Rust");
-static_assert(offsetof(Counters, afters) == 176 && offsetof(Counters, born) == 184 && offsetof(Counters, reborn) == 192, "as in Rust");
-static_assert(offsetof(Counters, reborn_acts) == 200 && offsetof(Counters, fall_acts) == 208 && offsetof(Counters, zone_acts) == 216, "as in Rust");
-static_assert(offsetof(Counters, zones) == 224 && offsetof(Counters, timed_unscheduled) == 232 && offsetof(Counters, published) == 240, "as in Rust");
-static_assert(offsetof(Counters, areas) == 248 && offsetof(Counters, notified) == 256 && offsetof(Counters, picked) == 264, "as in Rust");
-static_assert(offsetof(Counters, falls) == 272 && offsetof(Counters, fallen) == 280 && offsetof(Counters, atomic_asked) == 288, "as in Rust");
-static_assert(offsetof(Counters, atomic_pairs) == 296 && offsetof(Counters, atomic_entities) == 304 && offsetof(Counters, atomic_tail) == 312, "as in Rust");
-static_assert(offsetof(Counters, atomic_first) == 320 && offsetof(Counters, atomic_head) == 328 && offsetof(Counters, atomic_done) == 336, "as in Rust");
-static_assert(offsetof(Counters, atomic_stuck) == 344 && offsetof(Counters, atomic_left) == 352 && offsetof(Counters, atomic_fresh) == 360, "as in Rust");
-static_assert(offsetof(Counters, atomic_again) == 368 && offsetof(Counters, atomic_dropped) == 376 && offsetof(Counters, atomic_afters) == 384, "as in Rust");
-static_assert(offsetof(Counters, atomic_notified) == 392 && offsetof(Counters, deferred_hash) == 400 && offsetof(Counters, over_budget_of) == 408, "as in Rust");
-static_assert(offsetof(Counters, out_of_range_of) == 1432 && offsetof(Counters, hash) == 2456 && offsetof(Counters, applied) == 3016, "as in Rust");
-static_assert(offsetof(Counters, stale) == 3024 && offsetof(Counters, malformed) == 3032 && offsetof(Counters, over_budget) == 3040, "as in Rust");
-static_assert(offsetof(Counters, over_per_tick) == 3048 && offsetof(Counters, resting) == 3056 && offsetof(Counters, atomic_refused) == 3064, "as in Rust");
-static_assert(offsetof(Counters, atomic_moved) == 3072 && offsetof(Counters, atomic_deferred) == 3080 && offsetof(Counters, updates) == 3088, "as in Rust");
-static_assert(offsetof(Counters, changes) == 3096 && offsetof(Counters, courses) == 3104 && offsetof(Counters, births) == 3112, "as in Rust");
-static_assert(offsetof(Counters, deaths) == 3120 && offsetof(Counters, deliveries) == 3128 && offsetof(Counters, clients_behind) == 3136, "as in Rust");
-static_assert(offsetof(Counters, entities) == 3144 && offsetof(Counters, timed) == 3152 && offsetof(Counters, respawns) == 3160, "as in Rust");
-static_assert(offsetof(Counters, hearings) == 3168 && offsetof(Counters, hearings_dropped) == 3176, "as in Rust");
+static_assert(sizeof(Counters) == 3192, "as in Rust");
+static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, census) == 16, "as in Rust");
+static_assert(offsetof(Counters, crowds) == 24 && offsetof(Counters, commands) == 32 && offsetof(Counters, updates_total) == 40, "as in Rust");
+static_assert(offsetof(Counters, intervals) == 48 && offsetof(Counters, changed_entities) == 56 && offsetof(Counters, free_slots) == 64, "as in Rust");
+static_assert(offsetof(Counters, births_asked) == 72 && offsetof(Counters, refused) == 80 && offsetof(Counters, changed_live) == 88, "as in Rust");
+static_assert(offsetof(Counters, deliveries_total) == 96 && offsetof(Counters, served) == 104 && offsetof(Counters, ignored_entries) == 112, "as in Rust");
+static_assert(offsetof(Counters, chunk_starts) == 120 && offsetof(Counters, afters) == 184 && offsetof(Counters, born) == 192, "as in Rust");
+static_assert(offsetof(Counters, reborn) == 200 && offsetof(Counters, reborn_acts) == 208 && offsetof(Counters, fall_acts) == 216, "as in Rust");
+static_assert(offsetof(Counters, zone_acts) == 224 && offsetof(Counters, zones) == 232 && offsetof(Counters, timed_unscheduled) == 240, "as in Rust");
+static_assert(offsetof(Counters, published) == 248 && offsetof(Counters, areas) == 256 && offsetof(Counters, notified) == 264, "as in Rust");
+static_assert(offsetof(Counters, picked) == 272 && offsetof(Counters, falls) == 280 && offsetof(Counters, fallen) == 288, "as in Rust");
+static_assert(offsetof(Counters, atomic_asked) == 296 && offsetof(Counters, atomic_pairs) == 304 && offsetof(Counters, atomic_entities) == 312, "as in Rust");
+static_assert(offsetof(Counters, atomic_tail) == 320 && offsetof(Counters, atomic_first) == 328 && offsetof(Counters, atomic_head) == 336, "as in Rust");
+static_assert(offsetof(Counters, atomic_done) == 344 && offsetof(Counters, atomic_stuck) == 352 && offsetof(Counters, atomic_left) == 360, "as in Rust");
+static_assert(offsetof(Counters, atomic_fresh) == 368 && offsetof(Counters, atomic_again) == 376 && offsetof(Counters, atomic_dropped) == 384, "as in Rust");
+static_assert(offsetof(Counters, atomic_afters) == 392 && offsetof(Counters, atomic_notified) == 400 && offsetof(Counters, deferred_hash) == 408, "as in Rust");
+static_assert(offsetof(Counters, over_budget_of) == 416 && offsetof(Counters, out_of_range_of) == 1440 && offsetof(Counters, hash) == 2464, "as in Rust");
+static_assert(offsetof(Counters, applied) == 3024 && offsetof(Counters, stale) == 3032 && offsetof(Counters, malformed) == 3040, "as in Rust");
+static_assert(offsetof(Counters, over_budget) == 3048 && offsetof(Counters, over_per_tick) == 3056 && offsetof(Counters, resting) == 3064, "as in Rust");
+static_assert(offsetof(Counters, atomic_refused) == 3072 && offsetof(Counters, atomic_moved) == 3080 && offsetof(Counters, atomic_deferred) == 3088, "as in Rust");
+static_assert(offsetof(Counters, updates) == 3096 && offsetof(Counters, changes) == 3104 && offsetof(Counters, courses) == 3112, "as in Rust");
+static_assert(offsetof(Counters, births) == 3120 && offsetof(Counters, deaths) == 3128 && offsetof(Counters, deliveries) == 3136, "as in Rust");
+static_assert(offsetof(Counters, clients_behind) == 3144 && offsetof(Counters, entities) == 3152 && offsetof(Counters, timed) == 3160, "as in Rust");
+static_assert(offsetof(Counters, respawns) == 3168 && offsetof(Counters, hearings) == 3176 && offsetof(Counters, hearings_dropped) == 3184, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -735,6 +737,14 @@ struct alignas(8) World {
     i32 *crowd_positions;
     // By window of the index, then cell of the bucket that begins there: where it starts.
     u32 *crowd_starts;
+    // By kind, and at last: where its living entities begin in `census_slots`, as they are at
+    // the start of a tick whose scripts ask for them. The kinds of all slots, with one more for
+    // the dead, are sorted in what the index and the list of free slots don't need before.
+    u32 *census_starts;
+    u32 *census_keys;
+    u32 *census_given_keys;
+    u32 *census_slots;
+    u32 *census_given_slots;
     // Scratch: what clients see in this tick; it is what they know in the next.
     u32 *visible;
     u32 *visible_counts;
@@ -853,7 +863,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 2064, "as in Rust");
+static_assert(sizeof(World) == 2104, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -886,32 +896,34 @@ static_assert(offsetof(World, deferred) == 1352 && offsetof(World, deferred_word
 static_assert(offsetof(World, deferred_state) == 1376 && offsetof(World, index_keys) == 1384 && offsetof(World, index_keys_spare) == 1392, "as in Rust");
 static_assert(offsetof(World, index_slots) == 1400 && offsetof(World, index_slots_spare) == 1408 && offsetof(World, index_positions) == 1416, "as in Rust");
 static_assert(offsetof(World, index_len) == 1424 && offsetof(World, directory) == 1432 && offsetof(World, crowd_slots) == 1440, "as in Rust");
-static_assert(offsetof(World, crowd_positions) == 1448 && offsetof(World, crowd_starts) == 1456 && offsetof(World, visible) == 1464, "as in Rust");
-static_assert(offsetof(World, visible_counts) == 1472 && offsetof(World, views) == 1480 && offsetof(World, changed) == 1488, "as in Rust");
-static_assert(offsetof(World, last_positions) == 1496 && offsetof(World, wall_places) == 1504 && offsetof(World, several) == 1512, "as in Rust");
-static_assert(offsetof(World, told) == 1520 && offsetof(World, commands) == 1528 && offsetof(World, verdicts) == 1536, "as in Rust");
-static_assert(offsetof(World, reasons) == 1544 && offsetof(World, group_places) == 1552 && offsetof(World, group_starts) == 1560, "as in Rust");
-static_assert(offsetof(World, group_order) == 1568 && offsetof(World, update_counts) == 1576 && offsetof(World, update_offsets) == 1584, "as in Rust");
-static_assert(offsetof(World, partials) == 1592 && offsetof(World, keys) == 1600 && offsetof(World, values) == 1608, "as in Rust");
-static_assert(offsetof(World, update_keys) == 1616 && offsetof(World, update_keys_spare) == 1624 && offsetof(World, update_values) == 1632, "as in Rust");
-static_assert(offsetof(World, update_values_spare) == 1640 && offsetof(World, interval_keys) == 1648 && offsetof(World, interval_starts) == 1656, "as in Rust");
-static_assert(offsetof(World, interval_values) == 1664 && offsetof(World, interval_changed) == 1672 && offsetof(World, bucket_keys) == 1680, "as in Rust");
-static_assert(offsetof(World, bucket_slots) == 1688 && offsetof(World, free_list) == 1696 && offsetof(World, died) == 1704, "as in Rust");
-static_assert(offsetof(World, client_counts) == 1712 && offsetof(World, ranges) == 1720 && offsetof(World, changed_before) == 1728, "as in Rust");
-static_assert(offsetof(World, timed_next) == 1736 && offsetof(World, after_counts) == 1744 && offsetof(World, after_offsets) == 1752, "as in Rust");
-static_assert(offsetof(World, after_records) == 1760 && offsetof(World, after_partials) == 1768 && offsetof(World, fallen) == 1776, "as in Rust");
-static_assert(offsetof(World, due_words) == 1784 && offsetof(World, notification_counts) == 1792 && offsetof(World, notification_offsets) == 1800, "as in Rust");
-static_assert(offsetof(World, notification_partials) == 1808 && offsetof(World, first_updates) == 1816 && offsetof(World, deferred_next) == 1824, "as in Rust");
-static_assert(offsetof(World, deferred_words_next) == 1832 && offsetof(World, deferred_flags_next) == 1840 && offsetof(World, atomic_ranks) == 1848, "as in Rust");
-static_assert(offsetof(World, atomic_places) == 1856 && offsetof(World, atomic_verdicts) == 1864 && offsetof(World, atomic_slots) == 1872, "as in Rust");
-static_assert(offsetof(World, atomic_next) == 1880 && offsetof(World, atomic_waits) == 1888 && offsetof(World, atomic_queue) == 1896, "as in Rust");
-static_assert(offsetof(World, pair_keys) == 1904 && offsetof(World, pair_values) == 1912 && offsetof(World, atomic_pair_keys) == 1920, "as in Rust");
-static_assert(offsetof(World, atomic_pair_keys_spare) == 1928 && offsetof(World, atomic_pair_values) == 1936 && offsetof(World, atomic_pair_values_spare) == 1944, "as in Rust");
-static_assert(offsetof(World, atomic_entities) == 1952 && offsetof(World, atomic_rows) == 1960 && offsetof(World, atomic_after_counts) == 1968, "as in Rust");
-static_assert(offsetof(World, atomic_afters) == 1976 && offsetof(World, atomic_notification_counts) == 1984 && offsetof(World, atomic_notifications) == 1992, "as in Rust");
-static_assert(offsetof(World, atomic_writers) == 2000 && offsetof(World, left_keys) == 2008 && offsetof(World, left_values) == 2016, "as in Rust");
-static_assert(offsetof(World, fresh_keys) == 2024 && offsetof(World, fresh_values) == 2032 && offsetof(World, joined_keys) == 2040, "as in Rust");
-static_assert(offsetof(World, joined_values) == 2048 && offsetof(World, joined_changed) == 2056, "as in Rust");
+static_assert(offsetof(World, crowd_positions) == 1448 && offsetof(World, crowd_starts) == 1456 && offsetof(World, census_starts) == 1464, "as in Rust");
+static_assert(offsetof(World, census_keys) == 1472 && offsetof(World, census_given_keys) == 1480 && offsetof(World, census_slots) == 1488, "as in Rust");
+static_assert(offsetof(World, census_given_slots) == 1496 && offsetof(World, visible) == 1504 && offsetof(World, visible_counts) == 1512, "as in Rust");
+static_assert(offsetof(World, views) == 1520 && offsetof(World, changed) == 1528 && offsetof(World, last_positions) == 1536, "as in Rust");
+static_assert(offsetof(World, wall_places) == 1544 && offsetof(World, several) == 1552 && offsetof(World, told) == 1560, "as in Rust");
+static_assert(offsetof(World, commands) == 1568 && offsetof(World, verdicts) == 1576 && offsetof(World, reasons) == 1584, "as in Rust");
+static_assert(offsetof(World, group_places) == 1592 && offsetof(World, group_starts) == 1600 && offsetof(World, group_order) == 1608, "as in Rust");
+static_assert(offsetof(World, update_counts) == 1616 && offsetof(World, update_offsets) == 1624 && offsetof(World, partials) == 1632, "as in Rust");
+static_assert(offsetof(World, keys) == 1640 && offsetof(World, values) == 1648 && offsetof(World, update_keys) == 1656, "as in Rust");
+static_assert(offsetof(World, update_keys_spare) == 1664 && offsetof(World, update_values) == 1672 && offsetof(World, update_values_spare) == 1680, "as in Rust");
+static_assert(offsetof(World, interval_keys) == 1688 && offsetof(World, interval_starts) == 1696 && offsetof(World, interval_values) == 1704, "as in Rust");
+static_assert(offsetof(World, interval_changed) == 1712 && offsetof(World, bucket_keys) == 1720 && offsetof(World, bucket_slots) == 1728, "as in Rust");
+static_assert(offsetof(World, free_list) == 1736 && offsetof(World, died) == 1744 && offsetof(World, client_counts) == 1752, "as in Rust");
+static_assert(offsetof(World, ranges) == 1760 && offsetof(World, changed_before) == 1768 && offsetof(World, timed_next) == 1776, "as in Rust");
+static_assert(offsetof(World, after_counts) == 1784 && offsetof(World, after_offsets) == 1792 && offsetof(World, after_records) == 1800, "as in Rust");
+static_assert(offsetof(World, after_partials) == 1808 && offsetof(World, fallen) == 1816 && offsetof(World, due_words) == 1824, "as in Rust");
+static_assert(offsetof(World, notification_counts) == 1832 && offsetof(World, notification_offsets) == 1840 && offsetof(World, notification_partials) == 1848, "as in Rust");
+static_assert(offsetof(World, first_updates) == 1856 && offsetof(World, deferred_next) == 1864 && offsetof(World, deferred_words_next) == 1872, "as in Rust");
+static_assert(offsetof(World, deferred_flags_next) == 1880 && offsetof(World, atomic_ranks) == 1888 && offsetof(World, atomic_places) == 1896, "as in Rust");
+static_assert(offsetof(World, atomic_verdicts) == 1904 && offsetof(World, atomic_slots) == 1912 && offsetof(World, atomic_next) == 1920, "as in Rust");
+static_assert(offsetof(World, atomic_waits) == 1928 && offsetof(World, atomic_queue) == 1936 && offsetof(World, pair_keys) == 1944, "as in Rust");
+static_assert(offsetof(World, pair_values) == 1952 && offsetof(World, atomic_pair_keys) == 1960 && offsetof(World, atomic_pair_keys_spare) == 1968, "as in Rust");
+static_assert(offsetof(World, atomic_pair_values) == 1976 && offsetof(World, atomic_pair_values_spare) == 1984 && offsetof(World, atomic_entities) == 1992, "as in Rust");
+static_assert(offsetof(World, atomic_rows) == 2000 && offsetof(World, atomic_after_counts) == 2008 && offsetof(World, atomic_afters) == 2016, "as in Rust");
+static_assert(offsetof(World, atomic_notification_counts) == 2024 && offsetof(World, atomic_notifications) == 2032 && offsetof(World, atomic_writers) == 2040, "as in Rust");
+static_assert(offsetof(World, left_keys) == 2048 && offsetof(World, left_values) == 2056 && offsetof(World, fresh_keys) == 2064, "as in Rust");
+static_assert(offsetof(World, fresh_values) == 2072 && offsetof(World, joined_keys) == 2080 && offsetof(World, joined_values) == 2088, "as in Rust");
+static_assert(offsetof(World, joined_changed) == 2096, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -996,4 +1008,4 @@ static_assert(offsetof(Tick, course_slots) == 248 && offsetof(Tick, course_veloc
 static_assert(offsetof(Tick, deliveries) == 272 && offsetof(Tick, bucket_order) == 280 && offsetof(Tick, bucket_ranges) == 288, "as in Rust");
 static_assert(offsetof(Tick, hearing_offsets) == 296 && offsetof(Tick, hearings) == 304, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x880c40f1977e86ebull;
+constexpr u64 TICK_LAYOUT_HASH = 0xe36b34e67d3bd4b3ull;

@@ -42,6 +42,15 @@ pub trait World {
     fn layer(&self, _place: i32) -> i32 {
         0
     }
+    /// How many entities of a kind live.
+    fn count(&self, _kind: u16) -> u32 {
+        0
+    }
+    /// The slot of a live entity of a kind, by its place among all of them in the order of their
+    /// slots. The place may be any number.
+    fn nth(&self, _kind: u16, _place: u32) -> Option<Slot> {
+        None
+    }
     /// Adds the slots of all live entities within `radius` of `center`
     /// ([`arith::is_within`]), in index order: by bucket, then by slot.
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>);
@@ -291,6 +300,12 @@ impl<W: World, E: Effects> Run<'_, W, E> {
                 self.set(reg, past);
             }
             Inst::Layer(reg, place) => self.set(reg, self.world.layer(self.get(place))),
+            Inst::Count(reg, kind) => self.set(reg, self.world.count(kind) as i32),
+            Inst::Nth(reg, kind, place) => {
+                let place = self.get(place).cast_unsigned();
+                let found = self.world.nth(kind, place);
+                self.set(reg, found.map_or(NOBODY, |slot| slot.0 as i32));
+            }
             Inst::Distance(reg, a, b) => {
                 self.set(reg, arith::distance(self.point(a), self.point(b)));
             }

@@ -145,6 +145,11 @@ pub enum Inst {
     /// Notes why the run has no effect, if it has none: by number, a reason of the world. The last
     /// one counts.
     Reason(u8),
+    /// How many entities of a kind live.
+    Count(Reg, u16),
+    /// The slot of a living entity of a kind, by its place among all of them in the order of their
+    /// slots; [`NOBODY`] where there is none.
+    Nth(Reg, u16, Operand),
 }
 
 /// Which of some consecutive columns, of which an instruction names the first.
@@ -237,6 +242,9 @@ pub const NEAR_RADIUS_MAX: i32 = (1 << 30) - 1;
 /// [`NEAR_RADIUS_MAX`] from any place of a world.
 pub const NEAR_CENTER_MIN: i32 = -(1 << 30);
 
+/// The most entities that `all` goes over: with more of its kind, a run overruns.
+pub const ALL_MAX: i32 = 256;
+
 /// A command's instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Code {
@@ -289,6 +297,8 @@ macro_rules! register {
             | Inst::ReadAt(reg, ..)
             | Inst::Past(reg, ..)
             | Inst::Layer(reg, _)
+            | Inst::Count(reg, _)
+            | Inst::Nth(reg, ..)
             | Inst::Distance(reg, ..)
             | Inst::IsWithin(reg, ..)
             | Inst::NearNext(reg, ..) => Some(reg),
@@ -378,6 +388,7 @@ impl Inst {
             | Inst::Has(_, a, _)
             | Inst::Read(_, a, _)
             | Inst::Layer(_, a)
+            | Inst::Nth(_, _, a)
             | Inst::Keep(a)
             | Inst::Miss(a)
             | Inst::JumpIf(a, _)
@@ -432,6 +443,7 @@ impl Inst {
             Inst::Word(..)
             | Inst::Actor(_)
             | Inst::Tick(_)
+            | Inst::Count(..)
             | Inst::NearNext(..)
             | Inst::Jump(_)
             | Inst::End
@@ -489,6 +501,14 @@ impl Code {
     /// Whether it draws random numbers.
     pub fn draws(&self) -> bool {
         self.insts.iter().any(|i| matches!(i, Inst::Random(..)))
+    }
+
+    /// The kinds of which it asks for entities wherever they are, once for each instruction.
+    pub fn asked_kinds(&self) -> impl Iterator<Item = u16> + '_ {
+        self.insts.iter().filter_map(|inst| match *inst {
+            Inst::Count(_, kind) | Inst::Nth(_, kind, _) => Some(kind),
+            _ => None,
+        })
     }
 
     /// Whether it can say why it has no effect.

@@ -1,5 +1,5 @@
 //! Game logic as scripts: commands in Rust's syntax, with semantics of their own. Without the
-//! feature `compile` only `arith`, `atomic`, `forecast`, `interpreter` and `ir` are there.
+//! feature `compile` only `arith`, `atomic`, `census`, `forecast`, `interpreter` and `ir` are there.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -21,6 +21,7 @@
 //! | `ir` | what a command becomes: instructions over 32-bit registers |
 //! | `arith` | what operators give for all operands; random numbers |
 //! | `atomic` | which entities an atomic command has to do with |
+//! | `census` | the living entities of a world by kind |
 //! | `interpreter` | runs instructions one by one |
 //! | `native` | compiles instructions to machine code (feature `native`) |
 //! | `ptx` | writes instructions as kernels for a GPU |
@@ -31,6 +32,7 @@ pub mod arith;
 pub mod atomic;
 #[cfg(feature = "compile")]
 pub mod builtin;
+pub mod census;
 #[cfg(feature = "compile")]
 pub mod diagnostic;
 pub mod forecast;

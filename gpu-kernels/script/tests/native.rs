@@ -7,6 +7,7 @@ use std::thread::ScopedJoinHandle;
 use crate::programs::{BINARY, LIMITS, UNARY};
 use script::arith::{Random, is_within};
 use script::atomic::KEYS_MAX;
+use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use script::ir::{Budget, Code, Inst, NOBODY, Operand, Reg, WRITES_MAX};
 use script::native::{Call, Host, Native, NativeError, Rows, Shape, Thread, View};
@@ -309,6 +310,7 @@ struct Table<'a> {
     generations: Vec<u32>,
     kinds: Vec<u16>,
     keys: [i32; KEYS_MAX],
+    census: Census,
 }
 
 const TICK: Tick = Tick((1 << 40) - 3);
@@ -327,6 +329,7 @@ impl Table<'_> {
             &self.kinds,
         )
         .with_layers(&LAYERS)
+        .with_census(&self.census)
     }
 
     fn is_live(&self, slot: usize) -> bool {
@@ -361,6 +364,14 @@ impl World for Table<'_> {
     fn layer(&self, place: i32) -> i32 {
         let place = usize::try_from(place).unwrap_or(usize::MAX);
         LAYERS.get(place).copied().unwrap_or(0)
+    }
+
+    fn count(&self, kind: u16) -> u32 {
+        self.census.count(kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.census.nth(kind, place)
     }
 
     fn is_key(&self, slot: Slot) -> bool {
@@ -562,7 +573,7 @@ impl Run<'_> {
             &table.generations,
             &table.kinds,
         );
-        let rows = rows.with_layers(&LAYERS);
+        let rows = rows.with_layers(&LAYERS).with_census(&table.census);
         let mut thread = Thread::of_rows(native, rows, Recorder::of(table));
         let call = Call {
             actor: self.actor,
@@ -656,6 +667,7 @@ impl Generator {
             programs::Shape {
                 columns: shape.columns as u16,
                 dimensions: shape.space.dimensions,
+                kinds: shape.kind_columns.len() as u16,
                 words: WORDS as u16,
                 commands: u16::MAX,
                 notifications: u16::MAX,
@@ -676,6 +688,7 @@ impl Generator {
             generations: vec![],
             kinds: vec![],
             keys: [NOBODY; KEYS_MAX],
+            census: Census::default(),
         };
         for slot in 0..slots {
             let is_live = slot == 0 || !self.one_in(4);
@@ -704,6 +717,9 @@ impl Generator {
                 }
             }
         }
+        let slots = (0..slots).filter(|&slot| table.is_live(slot));
+        let living = slots.map(|slot| (table.kinds[slot], slot as u32));
+        table.census = Census::of(shape.kind_columns.len(), living);
         table
     }
 

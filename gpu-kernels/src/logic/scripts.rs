@@ -23,6 +23,9 @@ pub struct Scripts {
     atomic: Vec<(bool, bool)>,
     /// By entity kind: its columns, as bits.
     kind_columns: Vec<u64>,
+    /// By entity kind: whether a command asks for its entities wherever they are. Empty if none
+    /// asks for any.
+    asked_kinds: Vec<bool>,
     pub space: Space,
     seed: u64,
     engine: Engine,
@@ -87,12 +90,18 @@ impl Scripts {
             let is_guarded = command.code.insts.iter().any(is_guard);
             atomic[number] = (command.atomic.is_some(), is_guarded);
         }
+        let mut asked_kinds = vec![];
+        for kind in logic.commands.iter().flat_map(|c| c.code.asked_kinds()) {
+            asked_kinds.resize(config.schema.kinds.len(), false);
+            asked_kinds[usize::from(kind)] = true;
+        }
         let mut scripts = Scripts {
             logic,
             places,
             draws,
             atomic,
             kind_columns: config.schema.kind_columns(),
+            asked_kinds,
             space,
             seed: config.seed,
             engine,
@@ -144,6 +153,12 @@ impl Scripts {
     /// By entity kind: its columns, as bits.
     pub fn kind_columns(&self) -> &[u64] {
         &self.kind_columns
+    }
+
+    /// By entity kind: whether a command asks for its entities wherever they are. Empty if none
+    /// asks for any.
+    pub fn asked_kinds(&self) -> &[bool] {
+        &self.asked_kinds
     }
 
     pub fn logic(&self) -> &Logic {

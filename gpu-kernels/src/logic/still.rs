@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use script::arith::{is_within, ticks_back};
+use script::census::Census;
 use script::interpreter::World;
 use shared::{EntityId, Slot, WorldConfig};
 
@@ -15,6 +16,7 @@ pub struct StillWorld<'a> {
     snapshot: &'a Snapshot,
     /// Made when it is asked for.
     buckets: OnceCell<Buckets>,
+    census: OnceCell<Census>,
 }
 
 /// The slots of living entities, ascending, by bucket.
@@ -64,6 +66,7 @@ impl<'a> StillWorld<'a> {
             config,
             snapshot,
             buckets: OnceCell::new(),
+            census: OnceCell::new(),
         }
     }
 
@@ -71,6 +74,20 @@ impl<'a> StillWorld<'a> {
     pub fn entity(&self, slot: u32) -> Option<EntityId> {
         let generation = self.generation(Slot(slot))?;
         Some(EntityId::new(slot, generation))
+    }
+
+    /// The slots of all that live and are somewhere.
+    fn living(&self) -> impl Iterator<Item = Slot> + '_ {
+        let all = (0..self.snapshot.states.len() as u32).map(Slot);
+        let shared = self.config.schema.world_entity().map(|entity| entity.slot);
+        all.filter(move |&slot| self.generation(slot).is_some() && Some(slot) != shared)
+    }
+
+    fn census(&self) -> &Census {
+        self.census.get_or_init(|| {
+            let living = self.living().map(|slot| (self.kind(slot), slot.0));
+            Census::of(self.config.schema.kinds.len(), living)
+        })
     }
 
     /// A position; 0 along an axis that the world lacks.
@@ -125,11 +142,18 @@ impl World for StillWorld<'_> {
         self.config.schema.layers.word(place)
     }
 
+    fn count(&self, kind: u16) -> u32 {
+        self.census().count(kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.census().nth(kind, place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let buckets = self.buckets.get_or_init(|| {
-            let all = (0..self.snapshot.states.len() as u32).map(Slot);
-            let living = all.filter(|&slot| self.generation(slot).is_some());
-            Buckets::of(self.config, living.map(|slot| (slot, self.position(slot))))
+            let places = self.living().map(|slot| (slot, self.position(slot)));
+            Buckets::of(self.config, places)
         });
         buckets.near(center, radius, |slot| self.position(slot), slots);
     }

@@ -99,6 +99,8 @@ counts! {
         /// Commands that fell due or that rules gave; `timed_due` of them waited.
         due: u64;
         timed_due: u64;
+        /// Slots of which the census is taken.
+        census: u64;
         /// Buckets of the index that are crowded.
         crowds: u64;
         /// Commands that are run or refused: at most `limits.commands_per_tick`.

@@ -7,6 +7,7 @@
 mod atomic;
 mod boxes;
 mod causes;
+mod census;
 mod copy;
 mod due;
 mod emitted;
@@ -49,6 +50,7 @@ use crate::tick::state::{self, SlotState, Snapshot, StateHash, Track, part};
 use crate::tick::trace::Trace;
 use atomic::Atomic;
 use boxes::Boxes;
+use census::Counted;
 use due::{Due, TickCommands};
 use index::Index;
 use interest::Interest;
@@ -108,6 +110,8 @@ struct State {
     tracks: Vec<Track>,
     past: Past,
     layers: Layers,
+    /// It follows from the slots.
+    counted: Counted,
     ready: Ready,
     observers: Vec<Option<Observer>>,
     regions: Regions,
@@ -164,6 +168,7 @@ impl CpuBackend {
                 tracks: vec![Track::default(); tracks],
                 past: Past::new(config),
                 layers: config.schema.layers.clone(),
+                counted: Counted::default(),
                 ready: Ready::new(config),
                 observers: vec![None; observers],
                 regions: Regions::new(config),

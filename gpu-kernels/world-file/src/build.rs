@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use script::ir::ALL_MAX;
 use shared::predicate::{NameError, WorldNames, nearest};
 use shared::wire::codec;
 use shared::wire::control::{
@@ -170,6 +171,13 @@ pub(super) fn build(
     let limits = limits::limits(ranges, &raw.limits, &needs, problems);
     if let Some(declared) = declared {
         limits::explain(&declared.reasons, problems);
+        problems.take(check_gone_over(
+            &schema,
+            declared,
+            &populations,
+            &limits,
+            player_kind,
+        ));
     }
     limits.apply(&mut schema, notifications);
     problems.take(check_names(&schema, &limits));
@@ -280,6 +288,32 @@ fn populations(kinds: &[raw::Kind], capacity: u32) -> Result<Vec<u32>, Problem> 
         return unexpected(key, all, expected);
     }
     Ok(populations)
+}
+
+/// What scripts go over with `all` must not be more from the start than a run may go over.
+fn check_gone_over(
+    schema: &Schema,
+    declared: &Declared,
+    populations: &[u32],
+    limits: &Limits,
+    player_kind: u16,
+) -> Result<(), Problem> {
+    for (kind, command) in &declared.gone_over {
+        let name = &schema.kinds[usize::from(*kind)].name;
+        let population = populations.get(usize::from(*kind)).copied().unwrap_or(0);
+        let most = ALL_MAX.unsigned_abs();
+        let expected = format!(
+            "at most {most}, as {command} goes over `all({name:?})`; `count` and `near` take any number"
+        );
+        if population > most {
+            return unexpected("kind.population", population, expected);
+        }
+        let players = population.saturating_add(limits.clients);
+        if *kind == player_kind && players > most {
+            return unexpected("limits.clients", limits.clients, expected);
+        }
+    }
+    Ok(())
 }
 
 /// Where clients can subscribe, predicates must be able to name every attribute.

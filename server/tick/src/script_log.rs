@@ -9,6 +9,7 @@ use gpu_kernels::logic::Buckets;
 use gpu_kernels::{Backend, Command, Frame, TickError, TickOutput};
 use platform::log::script_lines::{ScriptLine, ScriptLines};
 use script::arith::Random;
+use script::census::Census;
 use script::interpreter::{Interpreter, Invocation, World};
 use script::watched::Watched;
 use shared::{CommandKind, EntityId, Refusal, Slot, Tick, WorldConfig};
@@ -98,6 +99,7 @@ impl ScriptLog {
             config,
             mirror,
             buckets: OnceCell::new(),
+            census: OnceCell::new(),
         };
         let given = frame.commands.iter().map(|c| (*c, frame.words_of(c)));
         let shows_reasons = lines.is_some() || is_detailed();
@@ -246,6 +248,19 @@ struct Before<'a> {
     config: &'a WorldConfig,
     mirror: &'a Mirror,
     buckets: OnceCell<Buckets>,
+    census: OnceCell<Census>,
+}
+
+impl Before<'_> {
+    fn census(&self) -> &Census {
+        self.census.get_or_init(|| {
+            let mut spots = vec![];
+            self.mirror.spots(0..self.mirror.capacity(), &mut spots);
+            let slots = spots.iter().map(|spot| spot.entity.slot);
+            let living = slots.map(|slot| (self.mirror.kind(slot), slot.0));
+            Census::of(self.config.schema.kinds.len(), living)
+        })
+    }
 }
 
 impl World for Before<'_> {
@@ -267,6 +282,14 @@ impl World for Before<'_> {
 
     fn layer(&self, place: i32) -> i32 {
         self.config.schema.layers.word(place)
+    }
+
+    fn count(&self, kind: u16) -> u32 {
+        self.census().count(kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.census().nth(kind, place)
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

@@ -56,6 +56,8 @@ pub struct Thread<'a, H> {
     /// The rows, where commands may change them.
     rows: Option<*mut i32>,
     columns: usize,
+    /// Whether the view has a census.
+    has_census: bool,
     /// How many commands the run has scheduled, and its notifications.
     afters: usize,
     notifications: usize,
@@ -70,6 +72,8 @@ impl<'a, H: Host> Thread<'a, H> {
         assert_eq!(view.columns, native.shape.columns);
         let dimensions = native.shape.space.dimensions;
         assert!(view.past_ticks == 0 || view.past_dimensions == dimensions);
+        let kinds = native.shape.kind_columns.len();
+        assert!(view.census_kinds == 0 || view.census_kinds == kinds);
         Thread {
             frame: Frame::new(view, [near::<H>, after::<H>, notify::<H>]),
             native,
@@ -78,6 +82,7 @@ impl<'a, H: Host> Thread<'a, H> {
             near: vec![],
             rows: None,
             columns: native.shape.columns,
+            has_census: view.census_kinds > 0,
             afters: 0,
             notifications: 0,
             view: PhantomData,
@@ -245,6 +250,7 @@ impl<'a, H: Host> Thread<'a, H> {
             !function.acts || call.actor.0 < self.frame.slots,
             "no actor"
         );
+        assert!(!function.asks || self.has_census, "no census");
         self.frame.reason = 0;
         if self.near.len() < usize::from(function.loops) {
             self.near.resize_with(function.loops.into(), Vec::new);

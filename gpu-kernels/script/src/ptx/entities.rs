@@ -143,6 +143,30 @@ pub fn layer(text: &mut Text, layout: &Layout, place: Value) -> Value {
     load_present(text, Presence::If(is_there), address, 0, 0)
 }
 
+/// Where the living entities of a kind begin in the census, and how many there are.
+fn range_of(text: &mut Text, layout: &Layout, kind: u16) -> (Word, Word) {
+    let starts = table(text, layout.world.census_starts);
+    let at = i32::from(kind) * 4;
+    let (start, end) = (load(text, starts, at), load(text, starts, at + 4));
+    let count = text.set("sub.u32", format_args!("{end}, {start}"));
+    (start, count)
+}
+
+/// How many entities of a kind live.
+pub fn count(text: &mut Text, layout: &Layout, kind: u16) -> Value {
+    Value::Word(range_of(text, layout, kind).1)
+}
+
+/// The slot of a living entity of a kind by its place, or that of nobody.
+pub fn nth(text: &mut Text, layout: &Layout, kind: u16, place: Value) -> Value {
+    let (start, count) = range_of(text, layout, kind);
+    let place = text.in_register(place);
+    let is_there: Flag = text.set("setp.lt.u32", format_args!("{place}, {count}"));
+    let at: Word = text.set("add.u32", format_args!("{start}, {place}"));
+    let address = element_of(text, layout.world.census_slots, at, 4);
+    load_present(text, Presence::If(is_there), address, 0, NOBODY)
+}
+
 /// Whether an entity is there, and its kind has a column.
 pub fn has(text: &mut Text, layout: &Layout, slot: Value, is: Presence, column: u16) -> Presence {
     let kinds = &layout.numbers.kind_columns;

@@ -267,6 +267,14 @@ impl Run<'_> {
                 let value = entities::layer(self.text, layout, place.into());
                 self.put(to, value);
             }
+            Inst::Count(to, kind) => {
+                let count = entities::count(self.text, layout, kind);
+                self.put(to, count);
+            }
+            Inst::Nth(to, kind, place) => {
+                let slot = entities::nth(self.text, layout, kind, place.into());
+                self.put(to, slot);
+            }
             Inst::Distance(to, a, b) => self.distance(to, a, b),
             Inst::IsWithin(to, a, b, radius) => {
                 entities::is_within(self.text, word(to), a, b, radius.into());

@@ -81,6 +81,9 @@ fields! {
         past,
         /// The words of the world's layers.
         layers,
+        /// By kind, and at last: where its living entities begin in `census_slots`.
+        census_starts,
+        census_slots,
         /// By kind, 64 bits each.
         kind_columns,
         /// One number of 64 bits.

@@ -6,6 +6,7 @@ pub mod native;
 pub mod random;
 
 use script::arith::{self, Random};
+use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use script::ir::Budget;
 use script::{Command, Logic, Problem, builtin};
@@ -172,6 +173,13 @@ impl TestWorld {
         self.rows.get(slot.index())?.as_ref()
     }
 
+    /// The entities by kind.
+    pub fn census(&self) -> Census {
+        let rows = (0..).zip(&self.rows);
+        let living = rows.filter_map(|(slot, row)| Some((row.as_ref()?.0, slot)));
+        Census::of(self.schema.kinds.len(), living)
+    }
+
     pub fn space(&self) -> Space {
         let mut size = [1; 3];
         for (raw, axis) in size.iter_mut().zip(&self.schema.world.size) {
@@ -232,6 +240,14 @@ impl World for TestWorld {
 
     fn layer(&self, place: i32) -> i32 {
         self.schema.layers.word(place)
+    }
+
+    fn count(&self, kind: u16) -> u32 {
+        self.census().count(kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.census().nth(kind, place)
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

@@ -44,7 +44,9 @@ pub fn run(
         &arrays.generations,
         &arrays.kinds,
     );
+    let census = world.census();
     let view = view.with_layers(world.schema.layers.words());
+    let view = view.with_census(&census);
     let kind = command.schema.kind.id();
     let call = Call {
         actor: entity.slot,

@@ -689,6 +689,10 @@ impl Writer<'_> {
     }
 
     fn near_loop(&mut self, depth: usize) -> String {
+        if self.dice.once_in(4) {
+            let range = format!("all({})", self.kind());
+            return self.for_loop(&range, Entity, depth);
+        }
         if self.body.near_depth == NEAR_DEPTH_MAX {
             return self.range_loop(depth);
         }
@@ -850,6 +854,9 @@ impl Writer<'_> {
             13 if !self.body.is_constant => {
                 format!("random({}, {})", self.value(Int, d), self.value(Int, d))
             }
+            14 if self.dice.once_in(3) && !self.body.is_constant => {
+                format!("count({})", self.kind())
+            }
             14 if self.can_look_near() => {
                 let kind = self.kind_or_any();
                 self.leave_near();
@@ -978,6 +985,7 @@ impl Writer<'_> {
             return "none".to_owned();
         }
         match self.dice.below(5) {
+            0 if self.dice.once_in(2) => format!("the({})", self.kind()),
             0 => format!("resolve({})", self.value(Int, d)),
             1..=2 if self.can_look_near() => {
                 let kind = self.kind_or_any();

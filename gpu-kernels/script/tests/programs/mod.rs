@@ -15,6 +15,7 @@ use shared::world::notification::NOTIFICATION_WORDS_MAX;
 pub struct Shape {
     pub columns: u16,
     pub dimensions: usize,
+    pub kinds: u16,
     /// The words of every command: one at least.
     pub words: u16,
     pub commands: u16,
@@ -151,6 +152,14 @@ impl Program {
                 let word = self.word();
                 self.insts.push(Inst::Word(number, word));
                 Inst::Resolve(self.entity(), number.into())
+            }
+            10 if self.below(3) == 0 => {
+                let kind = self.below(self.shape.kinds.into()) as u16;
+                match self.below(3) {
+                    0 => Inst::Count(number, kind),
+                    1 => Inst::Nth(self.entity(), kind, self.operand()),
+                    _ => Inst::Nth(self.entity(), kind, Operand::Const(self.below(3) as i32)),
+                }
             }
             10 => match self.below(4) {
                 0 => Inst::Tick(number),

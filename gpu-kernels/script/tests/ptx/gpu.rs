@@ -48,6 +48,8 @@ device::device_struct! {
         generations: Pointer<u32> = n.capacity;
         slot_kinds: Pointer<u32> = n.capacity;
         kind_columns: ConstPointer<u64> = n.kinds;
+        census_starts: Pointer<u32> = n.kinds + 1;
+        census_slots: Pointer<u32> = n.capacity;
         index_len: Pointer<u64> = 1;
         index_keys: Pointer<u64> = n.capacity;
         index_slots: Pointer<u32> = n.capacity;
@@ -238,6 +240,9 @@ impl Test<'_> {
         self.write(world.rows, &state.rows);
         self.write(world.past, &state.past);
         self.write(world.layers, &state.layers);
+        let (starts, slots) = state.census.parts();
+        self.write(world.census_starts, starts);
+        self.write(world.census_slots, slots);
         self.write(world.states, &state.states);
         self.write(world.generations, &state.generations);
         self.write(world.slot_kinds, &state.slot_kinds);

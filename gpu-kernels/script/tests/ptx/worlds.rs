@@ -13,6 +13,7 @@ pub fn shape(layout: &Layout) -> Shape {
     Shape {
         columns: layout.numbers.columns as u16,
         dimensions: layout.numbers.space.dimensions,
+        kinds: layout.numbers.kind_columns.len() as u16,
         words: 3,
         commands: 9,
         notifications: 4,

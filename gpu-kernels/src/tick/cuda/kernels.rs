@@ -3,6 +3,7 @@
 use device::{Device, DriverError};
 
 use super::atomic::AtomicKernels;
+use super::census::CensusKernels;
 use super::due::DueKernels;
 use super::hash::HashKernels;
 use super::hearings::HearingsKernels;
@@ -18,6 +19,7 @@ use super::zones::ZoneKernels;
 /// One structure of kernels for each stage.
 pub struct Kernels {
     pub due: DueKernels,
+    pub census: CensusKernels,
     pub logic: LogicKernels,
     pub atomic: AtomicKernels,
     pub merge: MergeKernels,
@@ -35,6 +37,7 @@ impl Kernels {
     pub fn load(device: &Device) -> Result<Kernels, DriverError> {
         Ok(Kernels {
             due: DueKernels::load(device)?,
+            census: CensusKernels::load(device)?,
             logic: LogicKernels::load(device)?,
             atomic: AtomicKernels::load(device)?,
             merge: MergeKernels::load(device)?,

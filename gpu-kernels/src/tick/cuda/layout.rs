@@ -188,6 +188,15 @@ device::device_struct! {
         /// By window of the index, then cell of the bucket that begins there: where it starts.
         crowd_starts: Pointer<u32> = s.crowds.windows * (s.crowds.cells + 1);
 
+        /// By kind, and at last: where its living entities begin in `census_slots`, as they are at
+        /// the start of a tick whose scripts ask for them. The kinds of all slots, with one more for
+        /// the dead, are sorted in what the index and the list of free slots don't need before.
+        census_starts: Pointer<u32> = s.kinds + 1;
+        census_keys: Pointer<u32>;
+        census_given_keys: Pointer<u32>;
+        census_slots: Pointer<u32>;
+        census_given_slots: Pointer<u32>;
+
         /// Scratch: what clients see in this tick; it is what they know in the next.
         visible: Pointer<u32> = s.clients * s.visible_max;
         visible_counts: Pointer<u32> = s.clients, zeroed;

@@ -77,6 +77,8 @@ pub struct Form {
     pub is_atomic: bool,
     /// Whether it can say why it has no effect.
     pub has_reasons: bool,
+    /// Whether it asks for entities wherever they are.
+    pub asks: bool,
 }
 
 /// Commands on the GPU.
@@ -219,6 +221,7 @@ impl Form {
             puts_off,
             is_atomic: command.atomic.is_some(),
             has_reasons: command.code.has_reasons(),
+            asks: command.code.asked_kinds().next().is_some(),
         }
     }
 }
@@ -295,6 +298,11 @@ impl Scripts {
     /// All commands, by number.
     pub fn commands(&self) -> impl Iterator<Item = &LoadedCommand> {
         self.commands.iter()
+    }
+
+    /// Whether any command asks for entities wherever they are.
+    pub fn ask(&self) -> bool {
+        self.commands().any(|command| command.form.asks)
     }
 
     /// Whether any command puts others off.

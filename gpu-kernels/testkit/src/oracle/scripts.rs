@@ -129,6 +129,17 @@ impl World for Oracle {
         self.config.schema.layers.word(place)
     }
 
+    fn count(&self, kind: u16) -> u32 {
+        let alive = self.alive().into_iter();
+        alive.filter(|e| World::kind(self, e.slot) == kind).count() as u32
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        let alive = self.alive().into_iter().map(|entity| entity.slot);
+        let mut own = alive.filter(|&slot| World::kind(self, slot) == kind);
+        own.nth(place as usize)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let edge = self.config.schema.world.aoi.raw();
         let mut found = vec![];

@@ -2,6 +2,7 @@
 
 use script::arith::Random;
 use script::atomic::KEYS_MAX;
+use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
 use script::native::{Rows, Thread};
 use shared::world::layer::Layers;
@@ -44,6 +45,7 @@ struct Turn<'a> {
     slots: &'a Slots,
     past: &'a Past,
     layers: &'a Layers,
+    census: &'a Census,
     keys: [i32; KEYS_MAX],
 }
 
@@ -56,9 +58,11 @@ impl<'a> Turns<'a> {
             rows,
             past,
             layers,
+            counted,
             ..
         } = state;
         let (slots, past, layers) = (&*slots, &*past, &*layers);
+        let census = counted.census();
         let Some(native) = rules.scripts.native() else {
             return Turns::Interpreted(Box::new(Interpreted {
                 interpreter: Interpreter::default(),
@@ -72,6 +76,7 @@ impl<'a> Turns<'a> {
                     slots,
                     past,
                     layers,
+                    census,
                     keys: [script::ir::NOBODY; KEYS_MAX],
                 },
                 emitted,
@@ -88,6 +93,7 @@ impl<'a> Turns<'a> {
             slots.kinds(),
         );
         let rows = past.seen_in(rows).with_layers(layers.words());
+        let rows = rows.with_census(census);
         Turns::Native(Thread::of_rows(native, rows, emitted))
     }
 
@@ -245,6 +251,14 @@ impl World for Turn<'_> {
     }
 
     // An atomic command does not look around.
+    fn count(&self, kind: u16) -> u32 {
+        self.census.count(kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.census.nth(kind, place)
+    }
+
     fn near(&self, _: [i32; 3], _: i32, _: &mut Vec<u32>) {}
 }
 

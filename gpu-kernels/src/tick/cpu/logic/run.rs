@@ -66,6 +66,14 @@ impl World for Frozen<'_> {
         self.state.layers.word(place)
     }
 
+    fn count(&self, kind: u16) -> u32 {
+        self.state.counted.census().count(kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.state.counted.census().nth(kind, place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.index.near(center, radius, slots);
     }
@@ -120,6 +128,7 @@ impl<'a> Runner<'a> {
             state.slots.kinds(),
         );
         let view = state.past.seen_by(view).with_layers(state.layers.words());
+        let view = view.with_census(state.counted.census());
         Runner::Native(Thread::new(native, &view, emitted))
     }
 
