@@ -14,6 +14,7 @@
 #include "tick/motion.cu"
 #include "tick/notifications.cu"
 #include "tick/regions.cu"
+#include "tick/standings.cu"
 #include "tick/zones.cu"
 
 #include "content/compare.cu"

@@ -1,7 +1,7 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 41] = [
+pub const BUILTINS: [(&str, &str); 43] = [
     ("require", "require(condition, \"reason\")"),
     ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
@@ -15,6 +15,8 @@ pub const BUILTINS: [(&str, &str); 41] = [
     ("count", "count(\"kind\")"),
     ("the", "the(\"kind\")"),
     ("all", "all(\"kind\")"),
+    ("rank", "rank(entity, \"ranking\")"),
+    ("top", "top(\"ranking\", number)"),
     ("random", "random(low, high)"),
     ("random_offset", "random_offset(distance)"),
     ("min", "min(a, b)"),
@@ -50,7 +52,7 @@ pub const BUILTINS: [(&str, &str); 41] = [
 
 /// Built-in functions that are younger than the scripts of some worlds. Where a script has a function
 /// of this name, its own is meant: no world stops compiling as there are more.
-pub const YIELDING: [&str; 13] = [
+pub const YIELDING: [&str; 15] = [
     "sine",
     "cosine",
     "angle",
@@ -64,4 +66,6 @@ pub const YIELDING: [&str; 13] = [
     "count",
     "the",
     "all",
+    "rank",
+    "top",
 ];

@@ -150,6 +150,11 @@ pub enum Inst {
     /// The slot of a living entity of a kind, by its place among all of them in the order of their
     /// slots; [`NOBODY`] where there is none.
     Nth(Reg, u16, Operand),
+    /// The place, from 1 on, in a ranking of the world, of the entity in a slot; 0 of one that is
+    /// not of the ranking's kind, and of [`NOBODY`].
+    Rank(Reg, Operand, u16),
+    /// The slot of the entity at a place of a ranking, from 0 on; [`NOBODY`] where there is none.
+    Ranked(Reg, u16, Operand),
 }
 
 /// Which of some consecutive columns, of which an instruction names the first.
@@ -299,6 +304,8 @@ macro_rules! register {
             | Inst::Layer(reg, _)
             | Inst::Count(reg, _)
             | Inst::Nth(reg, ..)
+            | Inst::Rank(reg, ..)
+            | Inst::Ranked(reg, ..)
             | Inst::Distance(reg, ..)
             | Inst::IsWithin(reg, ..)
             | Inst::NearNext(reg, ..) => Some(reg),
@@ -389,6 +396,8 @@ impl Inst {
             | Inst::Read(_, a, _)
             | Inst::Layer(_, a)
             | Inst::Nth(_, _, a)
+            | Inst::Rank(_, a, _)
+            | Inst::Ranked(_, _, a)
             | Inst::Keep(a)
             | Inst::Miss(a)
             | Inst::JumpIf(a, _)
@@ -509,6 +518,19 @@ impl Code {
             Inst::Count(_, kind) | Inst::Nth(_, kind, _) => Some(kind),
             _ => None,
         })
+    }
+
+    /// The rankings of which it asks, once for each instruction.
+    pub fn asked_rankings(&self) -> impl Iterator<Item = u16> + '_ {
+        self.insts.iter().filter_map(|inst| match *inst {
+            Inst::Rank(_, _, ranking) | Inst::Ranked(_, ranking, _) => Some(ranking),
+            _ => None,
+        })
+    }
+
+    /// Whether it asks for entities wherever they are.
+    pub fn asks(&self) -> bool {
+        self.asked_kinds().next().is_some() || self.asked_rankings().next().is_some()
     }
 
     /// Whether it can say why it has no effect.

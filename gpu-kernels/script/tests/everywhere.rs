@@ -116,6 +116,13 @@ fn a_kind_is_asked_for_by_a_text_that_names_one() {
         ("let it = all(\"item\");", "only stands in a `for`"),
         ("for it in all() { }", "takes 1 argument"),
         ("me.gold += count();", "can't be called like this"),
+        (
+            "me.gold += rank(me, \"scores\");",
+            "did you mean \"score\"?",
+        ),
+        ("for it in top(\"poor\", 4) { }", "no first 4"),
+        ("for it in top(\"poor\") { }", "takes 2 arguments"),
+        ("let n = top(\"poor\", 2);", "only stands in a `for`"),
     ] {
         let text = format!("#[command(clients)] fn test(me: Entity, other: Entity) {{ {body} }}");
         let problem = compile(&text).unwrap_err();
@@ -129,4 +136,50 @@ fn a_text_keeps_its_own_function_of_a_younger_name() {
     #[command(clients)] fn test(me: Entity) { me.gold += count(3); }";
     let command = compile(text).unwrap();
     assert_eq!(command.code.asked_kinds().count(), 0);
+}
+
+#[test]
+fn a_rank_is_the_place_among_all_of_the_kind() {
+    let mut world = TestWorld::new();
+    let me = world.add("player", 1, 1);
+    let item = world.add("item", 1, 1);
+    let others = [30, -5, 30, i32::MIN].map(|score| {
+        let other = world.add("player", 90, 90);
+        world.set(other, "score", score);
+        other
+    });
+    world.set(me, "target", item.reference().0);
+    let rank_of = |world: &TestWorld, who: &str| {
+        let body = format!("me.gold += rank({who}, \"score\");");
+        let done = run(world, &body, me).unwrap();
+        gold(world, &done)[0].1
+    };
+    // 30, 30, 0, -5 and the least that there is.
+    assert_eq!(rank_of(&world, "me"), 3);
+    assert_eq!(rank_of(&world, "me.target"), 0, "it is of another kind");
+    for (other, expected) in others.into_iter().zip([1, 4, 2, 5]) {
+        world.set(me, "target", other.reference().0);
+        assert_eq!(rank_of(&world, "me.target"), expected);
+    }
+    assert_eq!(rank_of(&world, "none"), 0);
+}
+
+#[test]
+fn a_loop_over_the_top_goes_in_order_and_no_further_than_asked() {
+    let mut world = TestWorld::new();
+    let me = world.add("player", 1, 1);
+    for gold in [5, -3, 20, 5] {
+        let other = world.add("player", 9, 9);
+        world.set(other, "gold", gold);
+    }
+    let over = |n: &str| {
+        let body =
+            format!("let mut n = 0; for it in top(\"poor\", {n}) {{ n += 1; it.gold += n; }}");
+        gold(&world, &run(&world, &body, me).unwrap())
+    };
+    // -3, 5, 5; of equal ones, the lower slot.
+    assert_eq!(over("3"), [(2, 1), (1, 2), (4, 3)]);
+    assert_eq!(over("1"), [(2, 1)]);
+    assert_eq!(over("count(\"player\") * 100").len(), 3, "it is 3 long");
+    assert_eq!(over("0 - 1"), []);
 }

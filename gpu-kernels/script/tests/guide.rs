@@ -6,6 +6,7 @@ use script::ir::{ALL_MAX, Budget, WRITES_MAX};
 use script::{BUILTINS, builtin};
 use shared::world::hook::{CARRIED_EDGE_MAX, HOOKS_MAX, ZONES_MAX};
 use shared::world::logic::{Constant, Constants, Text};
+use shared::world::ranking::RANKINGS_MAX;
 
 use crate::common;
 
@@ -76,13 +77,14 @@ fn examples_of_arrays_and_maps_compile() {
 
 #[test]
 fn examples_of_asking_everywhere_compile() {
-    let file = blocks_of(ASKING, "toml").next().unwrap();
-    let config = world_file::parse(file, "test").unwrap();
+    let file: String = blocks_of(ASKING, "toml").collect();
+    let config = world_file::parse(&file, "test").unwrap();
     let texts = blocks_of(ASKING, "rust").map(|block| Text::new("test.rs", block));
     let texts: Vec<Text> = texts.collect();
     let logic = common::compile_for(&config.schema, &texts, &Constants::default()).unwrap();
-    assert_eq!(logic.commands.len(), 3);
+    assert_eq!(logic.commands.len(), 5);
     assert!(ASKING.contains(&format!("at most {ALL_MAX}")));
+    assert!(ASKING.contains(&format!("at most {RANKINGS_MAX} rankings")));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use script::ir::{Budget, Code, Inst, NOBODY, Operand, Reg, WRITES_MAX};
 use script::native::{Call, Host, Native, NativeError, Rows, Shape, Thread, View};
+use script::standings::Standings;
 use shared::world::mix::mix;
 use shared::{EntityId, Slot, Tick};
 
@@ -286,6 +287,7 @@ const PROGRAMS: u64 = if cfg!(debug_assertions) { 6000 } else { 20_000 };
 const WORLDS_PER_PROGRAM: usize = 10;
 const WORDS: usize = 3;
 const LIVE: u8 = 1;
+const RANKINGS: usize = 2;
 
 fn shape(columns: usize, kind_columns: Vec<u64>) -> Shape {
     Shape {
@@ -297,6 +299,7 @@ fn shape(columns: usize, kind_columns: Vec<u64>) -> Shape {
         columns,
         bounds: vec![(i32::MIN, i32::MAX); columns * kind_columns.len()],
         kind_columns,
+        rankings: RANKINGS,
         live: LIVE,
     }
 }
@@ -311,6 +314,7 @@ struct Table<'a> {
     kinds: Vec<u16>,
     keys: [i32; KEYS_MAX],
     census: Census,
+    standings: Standings,
 }
 
 const TICK: Tick = Tick((1 << 40) - 3);
@@ -330,6 +334,7 @@ impl Table<'_> {
         )
         .with_layers(&LAYERS)
         .with_census(&self.census)
+        .with_standings(&self.standings)
     }
 
     fn is_live(&self, slot: usize) -> bool {
@@ -372,6 +377,14 @@ impl World for Table<'_> {
 
     fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
         self.census.nth(kind, place)
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.standings.rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.standings.ranked(ranking, place)
     }
 
     fn is_key(&self, slot: Slot) -> bool {
@@ -574,6 +587,7 @@ impl Run<'_> {
             &table.kinds,
         );
         let rows = rows.with_layers(&LAYERS).with_census(&table.census);
+        let rows = rows.with_standings(&table.standings);
         let mut thread = Thread::of_rows(native, rows, Recorder::of(table));
         let call = Call {
             actor: self.actor,
@@ -668,6 +682,7 @@ impl Generator {
                 columns: shape.columns as u16,
                 dimensions: shape.space.dimensions,
                 kinds: shape.kind_columns.len() as u16,
+                rankings: RANKINGS as u16,
                 words: WORDS as u16,
                 commands: u16::MAX,
                 notifications: u16::MAX,
@@ -689,6 +704,7 @@ impl Generator {
             kinds: vec![],
             keys: [NOBODY; KEYS_MAX],
             census: Census::default(),
+            standings: Standings::default(),
         };
         for slot in 0..slots {
             let is_live = slot == 0 || !self.one_in(4);
@@ -720,6 +736,15 @@ impl Generator {
         let slots = (0..slots).filter(|&slot| table.is_live(slot));
         let living = slots.map(|slot| (table.kinds[slot], slot as u32));
         table.census = Census::of(shape.kind_columns.len(), living);
+        let slots = table.states.len();
+        table.standings = Standings::new(RANKINGS, slots + self.below(3));
+        for ranking in 0..RANKINGS {
+            // Any order does.
+            let order = (self.below(slots)..slots).rev();
+            let living: Vec<usize> = order.filter(|&slot| table.is_live(slot)).collect();
+            let living = living.into_iter().map(|slot| slot as u32);
+            table.standings.set(ranking, living);
+        }
         table
     }
 

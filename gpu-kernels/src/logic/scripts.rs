@@ -26,6 +26,8 @@ pub struct Scripts {
     /// By entity kind: whether a command asks for its entities wherever they are. Empty if none
     /// asks for any.
     asked_kinds: Vec<bool>,
+    /// Likewise by ranking.
+    asked_rankings: Vec<bool>,
     pub space: Space,
     seed: u64,
     engine: Engine,
@@ -95,6 +97,11 @@ impl Scripts {
             asked_kinds.resize(config.schema.kinds.len(), false);
             asked_kinds[usize::from(kind)] = true;
         }
+        let mut asked_rankings = vec![];
+        for ranking in logic.commands.iter().flat_map(|c| c.code.asked_rankings()) {
+            asked_rankings.resize(config.schema.rankings.len(), false);
+            asked_rankings[usize::from(ranking)] = true;
+        }
         let mut scripts = Scripts {
             logic,
             places,
@@ -102,6 +109,7 @@ impl Scripts {
             atomic,
             kind_columns: config.schema.kind_columns(),
             asked_kinds,
+            asked_rankings,
             space,
             seed: config.seed,
             engine,
@@ -121,6 +129,7 @@ impl Scripts {
         let shape = Shape {
             space: self.space,
             columns: config.schema.attributes.len(),
+            rankings: config.schema.rankings.len(),
             kind_columns: self.kind_columns.clone(),
             bounds: (0..config.schema.kinds.len())
                 .flat_map(|kind| config.schema.bounds(kind))
@@ -159,6 +168,11 @@ impl Scripts {
     /// asks for any.
     pub fn asked_kinds(&self) -> &[bool] {
         &self.asked_kinds
+    }
+
+    /// By ranking: whether a command asks for it. Empty if none asks for any.
+    pub fn asked_rankings(&self) -> &[bool] {
+        &self.asked_rankings
     }
 
     pub fn logic(&self) -> &Logic {

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use script::arith::{is_within, ticks_back};
 use script::census::Census;
 use script::interpreter::World;
+use script::standings::Standings;
+use shared::world::ranking::Ranking;
 use shared::{EntityId, Slot, WorldConfig};
 
 use crate::tick::state::{SlotState, Snapshot};
@@ -17,6 +19,7 @@ pub struct StillWorld<'a> {
     /// Made when it is asked for.
     buckets: OnceCell<Buckets>,
     census: OnceCell<Census>,
+    standings: OnceCell<Standings>,
 }
 
 /// The slots of living entities, ascending, by bucket.
@@ -60,6 +63,21 @@ impl Buckets {
     }
 }
 
+/// Rankings of entities, of which each ranking has the values and slots.
+pub fn ranked(
+    rankings: &[Ranking],
+    slots_max: usize,
+    entities: impl Fn(&Ranking) -> Vec<(i32, Slot)>,
+) -> Standings {
+    let mut standings = Standings::new(rankings.len(), slots_max);
+    for (number, ranking) in rankings.iter().enumerate() {
+        let mut own = entities(ranking);
+        own.sort_unstable_by_key(|&(value, slot)| (ranking.key(value), slot));
+        standings.set(number, own.into_iter().map(|(_, slot)| slot.0));
+    }
+    standings
+}
+
 impl<'a> StillWorld<'a> {
     pub fn new(config: &'a WorldConfig, snapshot: &'a Snapshot) -> StillWorld<'a> {
         StillWorld {
@@ -67,6 +85,7 @@ impl<'a> StillWorld<'a> {
             snapshot,
             buckets: OnceCell::new(),
             census: OnceCell::new(),
+            standings: OnceCell::new(),
         }
     }
 
@@ -87,6 +106,19 @@ impl<'a> StillWorld<'a> {
         self.census.get_or_init(|| {
             let living = self.living().map(|slot| (self.kind(slot), slot.0));
             Census::of(self.config.schema.kinds.len(), living)
+        })
+    }
+
+    fn standings(&self) -> &Standings {
+        self.standings.get_or_init(|| {
+            let slots_max = self.snapshot.states.len();
+            ranked(&self.config.schema.rankings, slots_max, |ranking| {
+                let own = self
+                    .living()
+                    .filter(|&slot| self.kind(slot) == ranking.kind);
+                own.map(|slot| (self.attribute(slot, ranking.column.into()), slot))
+                    .collect()
+            })
         })
     }
 
@@ -148,6 +180,14 @@ impl World for StillWorld<'_> {
 
     fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
         self.census().nth(kind, place)
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.standings().rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.standings().ranked(ranking, place)
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

@@ -23,6 +23,7 @@ mod plan;
 mod reciprocal;
 mod regions;
 mod slots;
+mod standings;
 mod tick;
 mod timed;
 mod usage;
@@ -61,6 +62,7 @@ use past::Past;
 pub use plan::memory_plan;
 use regions::Regions;
 use slots::Slots;
+use standings::Ranked;
 use timed::Timed;
 use usage::Ready;
 use walls::Walls;
@@ -112,6 +114,8 @@ struct State {
     layers: Layers,
     /// It follows from the slots.
     counted: Counted,
+    /// It follows from the slots and the rows.
+    ranked: Ranked,
     ready: Ready,
     observers: Vec<Option<Observer>>,
     regions: Regions,
@@ -169,6 +173,7 @@ impl CpuBackend {
                 past: Past::new(config),
                 layers: config.schema.layers.clone(),
                 counted: Counted::default(),
+                ranked: Ranked::new(&config.schema.rankings),
                 ready: Ready::new(config),
                 observers: vec![None; observers],
                 regions: Regions::new(config),
@@ -414,6 +419,14 @@ impl State {
 
     fn subtract(&mut self, part: usize, element: u64) {
         self.hash.parts[part] = self.hash.parts[part].wrapping_sub(element);
+    }
+
+    /// Finds what scripts see of entities wherever they are.
+    fn count_and_rank(&mut self, workers: &Workers, scripts: &Scripts) {
+        let (slots, rows) = (&self.slots, (&self.rows[..], self.columns));
+        self.counted.update(workers, slots, scripts.asked_kinds());
+        let asked = scripts.asked_rankings();
+        self.ranked.update(workers, slots, rows, asked);
     }
 
     /// The number of fallen entities that are to be born again.

@@ -22,8 +22,8 @@ use super::compile::{self, Declared};
 use super::logic::{self, Texts};
 use super::ranges::Ranges;
 use super::{
-    collections, commands, engine, initial, interest, kinds, layers, limits, motion, raw, regions,
-    remarks, spawn, wire_step, zones,
+    collections, commands, engine, initial, interest, kinds, layers, limits, motion, rankings, raw,
+    regions, remarks, spawn, wire_step, zones,
 };
 
 /// A world without problems.
@@ -93,6 +93,7 @@ pub(super) fn build(
     let spectators = problems.take_or(None, spectators);
     let motion = motion::motion(&schema, &raw.world, problems);
     schema.zones = zones::zones(&schema, &raw.zone, problems);
+    schema.rankings = rankings::rankings(&schema, &raw.ranking, problems);
     let has_walls = schema.layers.blocked().is_some();
     let logic = problems.take(logic::logic(&raw.logic, &raw.commands, texts, has_walls));
     let mut skipped = vec![];
@@ -107,6 +108,9 @@ pub(super) fn build(
         }
         if !schema.layers.is_empty() {
             problems.take(layers::add_text(&schema.layers, &mut logic.texts));
+        }
+        if !schema.rankings.is_empty() {
+            problems.take(rankings::add_text(&schema.rankings, &mut logic.texts));
         }
         logic
     });

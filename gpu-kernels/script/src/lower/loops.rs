@@ -12,7 +12,7 @@ use crate::types::{Type, Value};
 const NEAR_DEPTH_MAX: u8 = 4;
 
 impl<'a> Lower<'a> {
-    /// `for name in range`, `for name in near(…)` or `for name in all(…)`.
+    /// `for name in range`, or in `near(…)`, `all(…)` or `top(…)`.
     pub(super) fn for_loop(&mut self, each: &'a syn::ExprForLoop) -> Checked<Value> {
         if let Some(label) = &each.label {
             let message = "scripts have no loop labels";
@@ -26,6 +26,9 @@ impl<'a> Lower<'a> {
             syn::Expr::Range(range) => self.range_loop(&name, is_mutable, range, &each.body),
             syn::Expr::Call(call) if is_call(call, "near") => {
                 self.near_loop(&name, is_mutable, call, &each.body)
+            }
+            syn::Expr::Call(call) if is_call(call, "top") => {
+                self.top_loop(&name, is_mutable, call, &each.body)
             }
             syn::Expr::Call(call) if is_call(call, "all") => {
                 self.all_loop(&name, is_mutable, call, &each.body)

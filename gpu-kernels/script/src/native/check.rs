@@ -40,6 +40,11 @@ pub fn check(code: &Code, shape: &Shape) -> Result<(), &'static str> {
             {
                 return Err("a kind that isn't there");
             }
+            Inst::Rank(_, _, ranking) | Inst::Ranked(_, ranking, _)
+                if usize::from(*ranking) >= shape.rankings =>
+            {
+                return Err("a ranking that isn't there");
+            }
             Inst::Past(_, _, axis, _) if usize::from(*axis) >= shape.space.dimensions => {
                 return Err("an axis that isn't there");
             }

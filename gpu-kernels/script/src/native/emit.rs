@@ -297,6 +297,14 @@ impl Emit<'_, '_> {
                 let value = self.nth(kind, place);
                 self.set(reg, value);
             }
+            Inst::Rank(reg, slot, ranking) => {
+                let value = self.rank(slot, ranking);
+                self.set(reg, value);
+            }
+            Inst::Ranked(reg, ranking, place) => {
+                let value = self.ranked(ranking, place);
+                self.set(reg, value);
+            }
             Inst::Distance(reg, a, b) => {
                 let value = self.distance(a, b);
                 self.set(reg, value);

@@ -5,6 +5,7 @@ use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
 use script::ir::Code;
 use script::ptx::layout::Numbers;
+use script::standings::Standings;
 use shared::world::mix::mix;
 use shared::{EntityId, Slot, Tick};
 
@@ -22,6 +23,7 @@ pub struct State {
     pub generations: Vec<u32>,
     pub slot_kinds: Vec<u32>,
     pub census: Census,
+    pub standings: Standings,
     /// By bucket, then by slot.
     pub index: Vec<(u64, u32)>,
     pub commands: Vec<Command>,
@@ -66,6 +68,7 @@ impl State {
             generations: (0..capacity).map(|_| 1 + below(600) as u32).collect(),
             slot_kinds: vec![0; capacity],
             census: Census::default(),
+            standings: Standings::default(),
             index: vec![],
             commands: vec![],
             numbers,
@@ -89,6 +92,14 @@ impl State {
         let kind_of = |&slot: &usize| (state.slot_kinds[slot] as u16, slot as u32);
         let kinds = state.numbers.kind_columns.len();
         state.census = Census::of(kinds, living.iter().map(kind_of));
+        let rankings = &state.numbers.rankings;
+        state.standings = Standings::new(rankings.len(), capacity);
+        for (number, &kind) in rankings.iter().enumerate() {
+            let own = living.iter().map(kind_of).filter(|own| own.0 == kind);
+            let own: Vec<u32> = own.map(|(_, slot)| slot).collect();
+            // Any order does.
+            state.standings.set(number, own.into_iter().rev());
+        }
         let kept = state.numbers.rewind_ticks as usize * capacity * dimensions;
         state.past = (0..kept).map(|_| below(1 << 13) as i32).collect();
         state.layers = (0..state.numbers.layer_words)
@@ -221,6 +232,14 @@ impl World for State {
 
     fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
         self.census.nth(kind, place)
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.standings.rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.standings.ranked(ranking, place)
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

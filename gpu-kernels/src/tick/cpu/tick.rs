@@ -5,7 +5,7 @@ use std::time::Instant;
 use shared::Slot;
 
 use super::logic::Rules;
-use super::{CpuBackend, State, Updates, lifecycle};
+use super::{CpuBackend, Updates, lifecycle};
 use crate::tick::counts::Counts;
 use crate::tick::frame::{Frame, Holder, ObserverChange, RegionChange, Target, region_changes_max};
 use crate::tick::notification::Notification;
@@ -27,9 +27,7 @@ impl CpuBackend {
             catalog: &self.catalog,
             scripts: &self.scripts,
         };
-        let asked = rules.scripts.asked_kinds();
-        let State { counted, slots, .. } = &mut self.state;
-        counted.update(&self.workers, slots, asked);
+        self.state.count_and_rank(&self.workers, rules.scripts);
         self.updates.emit(
             &self.workers,
             rules,

@@ -14,12 +14,14 @@ use super::logic::LogicKernels;
 use super::merge::MergeKernels;
 use super::motion::MotionKernels;
 use super::regions::RegionsKernels;
+use super::standings::StandingsKernels;
 use super::zones::ZoneKernels;
 
 /// One structure of kernels for each stage.
 pub struct Kernels {
     pub due: DueKernels,
     pub census: CensusKernels,
+    pub standings: StandingsKernels,
     pub logic: LogicKernels,
     pub atomic: AtomicKernels,
     pub merge: MergeKernels,
@@ -38,6 +40,7 @@ impl Kernels {
         Ok(Kernels {
             due: DueKernels::load(device)?,
             census: CensusKernels::load(device)?,
+            standings: StandingsKernels::load(device)?,
             logic: LogicKernels::load(device)?,
             atomic: AtomicKernels::load(device)?,
             merge: MergeKernels::load(device)?,

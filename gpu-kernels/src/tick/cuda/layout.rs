@@ -196,6 +196,10 @@ device::device_struct! {
         census_given_keys: Pointer<u32>;
         census_slots: Pointer<u32>;
         census_given_slots: Pointer<u32>;
+        /// By ranking and place: the slot. By ranking and slot: the place, from 1 on, of entities of
+        /// the ranking's kind. Of those of which scripts ask, likewise of the start of the tick.
+        standing_slots: Pointer<u32> = s.capacity * s.rankings;
+        standing_ranks: Pointer<u32> = s.capacity * s.rankings;
 
         /// Scratch: what clients see in this tick; it is what they know in the next.
         visible: Pointer<u32> = s.clients * s.visible_max;
@@ -340,6 +344,12 @@ device::device_struct! {
         afters: u32;
         afters_asked: u32;
         region_sets: u32;
+        /// The ranking that a launch orders, its kind, its column, and what values are combined with,
+        /// so that they ascend.
+        ranking: u32;
+        ranking_kind: u32;
+        ranking_column: u32;
+        ranking_flip: u32;
         /// For how many ticks positions are kept, and the place in their ring for this tick's.
         rewind_ticks: u32;
         past_next: u32;

@@ -79,6 +79,8 @@ pub struct Form {
     pub has_reasons: bool,
     /// Whether it asks for entities wherever they are.
     pub asks: bool,
+    /// A bit for each ranking of which it asks.
+    pub asked_rankings: u32,
 }
 
 /// Commands on the GPU.
@@ -221,7 +223,9 @@ impl Form {
             puts_off,
             is_atomic: command.atomic.is_some(),
             has_reasons: command.code.has_reasons(),
-            asks: command.code.asked_kinds().next().is_some(),
+            asks: command.code.asks(),
+            asked_rankings: (command.code.asked_rankings())
+                .fold(0, |bits, ranking| bits | 1 << ranking),
         }
     }
 }
@@ -303,6 +307,12 @@ impl Scripts {
     /// Whether any command asks for entities wherever they are.
     pub fn ask(&self) -> bool {
         self.commands().any(|command| command.form.asks)
+    }
+
+    /// A bit for each ranking of which any command asks.
+    pub fn asked_rankings(&self) -> u32 {
+        self.commands()
+            .fold(0, |bits, command| bits | command.form.asked_rankings)
     }
 
     /// Whether any command puts others off.

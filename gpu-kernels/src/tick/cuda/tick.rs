@@ -121,6 +121,8 @@ impl Part {
         begin(Stage::Logic)?;
         if self.scripts.ask() {
             kernels.census.run(&run)?;
+            let asked = self.scripts.asked_rankings();
+            kernels.standings.run(&mut run, &self.config, asked)?;
         }
         kernels.logic.run(&mut run, &self.scripts, counts)?;
         begin(Stage::Merge)?;

@@ -250,6 +250,14 @@ impl World for Turn<'_> {
         World::nth(self.oracle, kind, place)
     }
 
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.oracle.rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.oracle.ranked(ranking, place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         World::near(self.oracle, center, radius, slots);
     }

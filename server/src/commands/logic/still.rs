@@ -122,6 +122,14 @@ impl World for Still {
         self.world().nth(kind, place)
     }
 
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.world().rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.world().ranked(ranking, place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.world().near(center, radius, slots);
     }

@@ -5,6 +5,7 @@ use script::atomic::KEYS_MAX;
 use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
 use script::native::{Rows, Thread};
+use script::standings::Standings;
 use shared::world::layer::Layers;
 use shared::{EntityId, Slot, Tick};
 
@@ -46,6 +47,7 @@ struct Turn<'a> {
     past: &'a Past,
     layers: &'a Layers,
     census: &'a Census,
+    standings: &'a Standings,
     keys: [i32; KEYS_MAX],
 }
 
@@ -59,10 +61,11 @@ impl<'a> Turns<'a> {
             past,
             layers,
             counted,
+            ranked,
             ..
         } = state;
         let (slots, past, layers) = (&*slots, &*past, &*layers);
-        let census = counted.census();
+        let (census, standings) = (counted.census(), ranked.standings());
         let Some(native) = rules.scripts.native() else {
             return Turns::Interpreted(Box::new(Interpreted {
                 interpreter: Interpreter::default(),
@@ -77,6 +80,7 @@ impl<'a> Turns<'a> {
                     past,
                     layers,
                     census,
+                    standings,
                     keys: [script::ir::NOBODY; KEYS_MAX],
                 },
                 emitted,
@@ -93,7 +97,7 @@ impl<'a> Turns<'a> {
             slots.kinds(),
         );
         let rows = past.seen_in(rows).with_layers(layers.words());
-        let rows = rows.with_census(census);
+        let rows = rows.with_census(census).with_standings(standings);
         Turns::Native(Thread::of_rows(native, rows, emitted))
     }
 
@@ -257,6 +261,14 @@ impl World for Turn<'_> {
 
     fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
         self.census.nth(kind, place)
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.standings.rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.standings.ranked(ranking, place)
     }
 
     fn near(&self, _: [i32; 3], _: i32, _: &mut Vec<u32>) {}

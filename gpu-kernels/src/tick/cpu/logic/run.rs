@@ -74,6 +74,14 @@ impl World for Frozen<'_> {
         self.state.counted.census().nth(kind, place)
     }
 
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.state.ranked.standings().rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.state.ranked.standings().ranked(ranking, place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.index.near(center, radius, slots);
     }
@@ -129,6 +137,7 @@ impl<'a> Runner<'a> {
         );
         let view = state.past.seen_by(view).with_layers(state.layers.words());
         let view = view.with_census(state.counted.census());
+        let view = view.with_standings(state.ranked.standings());
         Runner::Native(Thread::new(native, &view, emitted))
     }
 
