@@ -175,6 +175,16 @@ attributes = [
     { name = "ripe", type = "bool", default = true, audience = "state" },
     { name = "least", type = "fixed", merge = "min", audience = "state" },
 ]
+
+[[ranking]]
+kind = "player"
+by = "hp"
+
+[[ranking]]
+kind = "item"
+by = "least"
+first = "least"
+length = 100
 "#;
 
 /// A deep world.
@@ -201,4 +211,9 @@ attributes = [
     { name = "dock", type = "entity", merge = "last", audience = "state" },
     { name = "lit", type = "bool", merge = "first", audience = "state" },
 ]
+
+[[ranking]]
+name = "fuelled"
+kind = "ship"
+by = "fuel"
 "#;

@@ -14,6 +14,7 @@
 //! | [`layer`] | layers: what cells of the world are, such as walls |
 //! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |
 //! | [`collection`] | arrays and maps: attributes that scripts use as one |
+//! | [`ranking`] | rankings: the entities of a kind, ordered by an attribute |
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
 //! | [`spawn`] | where entities are born |
 //! | [`initial`] | the values that entities are born with |
@@ -41,6 +42,7 @@ pub mod limits;
 pub mod logic;
 pub mod mix;
 pub mod notification;
+pub mod ranking;
 pub mod schema;
 pub mod source;
 pub mod spawn;

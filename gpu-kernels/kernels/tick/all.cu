@@ -1,5 +1,6 @@
 // The kernels of the tick and of content matching, in one module.
 #include "tick/atomic.cu"
+#include "tick/census.cu"
 #include "tick/due.cu"
 #include "tick/hash.cu"
 #include "tick/hearings.cu"
@@ -13,6 +14,7 @@
 #include "tick/motion.cu"
 #include "tick/notifications.cu"
 #include "tick/regions.cu"
+#include "tick/standings.cu"
 #include "tick/zones.cu"
 
 #include "content/compare.cu"

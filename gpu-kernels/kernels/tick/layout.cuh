@@ -288,6 +288,10 @@ struct alignas(8) Counters {
     // Commands that fell due or that rules gave; `timed_due` of them waited.
     u64 due;
     u64 timed_due;
+    // Slots of which the census is taken.
+    u64 census;
+    // By ranking: how many entities it has.
+    u64 ranked[8];
     // Buckets of the index that are crowded.
     u64 crowds;
     // Commands that are run or refused: at most `limits.commands_per_tick`.
@@ -405,30 +409,31 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 3184, "as in Rust");
-static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, crowds) == 16, "as in Rust");
-static_assert(offsetof(Counters, commands) == 24 && offsetof(Counters, updates_total) == 32 && offsetof(Counters, intervals) == 40, "as in Rust");
-static_assert(offsetof(Counters, changed_entities) == 48 && offsetof(Counters, free_slots) == 56 && offsetof(Counters, births_asked) == 64, "as in Rust");
-static_assert(offsetof(Counters, refused) == 72 && offsetof(Counters, changed_live) == 80 && offsetof(Counters, deliveries_total) == 88, "as in Rust");
-static_assert(offsetof(Counters, served) == 96 && offsetof(Counters, ignored_entries) == 104 && offsetof(Counters, chunk_starts) == 112, "as in Rust");
-static_assert(offsetof(Counters, afters) == 176 && offsetof(Counters, born) == 184 && offsetof(Counters, reborn) == 192, "as in Rust");
-static_assert(offsetof(Counters, reborn_acts) == 200 && offsetof(Counters, fall_acts) == 208 && offsetof(Counters, zone_acts) == 216, "as in Rust");
-static_assert(offsetof(Counters, zones) == 224 && offsetof(Counters, timed_unscheduled) == 232 && offsetof(Counters, published) == 240, "as in Rust");
-static_assert(offsetof(Counters, areas) == 248 && offsetof(Counters, notified) == 256 && offsetof(Counters, picked) == 264, "as in Rust");
-static_assert(offsetof(Counters, falls) == 272 && offsetof(Counters, fallen) == 280 && offsetof(Counters, atomic_asked) == 288, "as in Rust");
-static_assert(offsetof(Counters, atomic_pairs) == 296 && offsetof(Counters, atomic_entities) == 304 && offsetof(Counters, atomic_tail) == 312, "as in Rust");
-static_assert(offsetof(Counters, atomic_first) == 320 && offsetof(Counters, atomic_head) == 328 && offsetof(Counters, atomic_done) == 336, "as in Rust");
-static_assert(offsetof(Counters, atomic_stuck) == 344 && offsetof(Counters, atomic_left) == 352 && offsetof(Counters, atomic_fresh) == 360, "as in Rust");
-static_assert(offsetof(Counters, atomic_again) == 368 && offsetof(Counters, atomic_dropped) == 376 && offsetof(Counters, atomic_afters) == 384, "as in Rust");
-static_assert(offsetof(Counters, atomic_notified) == 392 && offsetof(Counters, deferred_hash) == 400 && offsetof(Counters, over_budget_of) == 408, "as in Rust");
-static_assert(offsetof(Counters, out_of_range_of) == 1432 && offsetof(Counters, hash) == 2456 && offsetof(Counters, applied) == 3016, "as in Rust");
-static_assert(offsetof(Counters, stale) == 3024 && offsetof(Counters, malformed) == 3032 && offsetof(Counters, over_budget) == 3040, "as in Rust");
-static_assert(offsetof(Counters, over_per_tick) == 3048 && offsetof(Counters, resting) == 3056 && offsetof(Counters, atomic_refused) == 3064, "as in Rust");
-static_assert(offsetof(Counters, atomic_moved) == 3072 && offsetof(Counters, atomic_deferred) == 3080 && offsetof(Counters, updates) == 3088, "as in Rust");
-static_assert(offsetof(Counters, changes) == 3096 && offsetof(Counters, courses) == 3104 && offsetof(Counters, births) == 3112, "as in Rust");
-static_assert(offsetof(Counters, deaths) == 3120 && offsetof(Counters, deliveries) == 3128 && offsetof(Counters, clients_behind) == 3136, "as in Rust");
-static_assert(offsetof(Counters, entities) == 3144 && offsetof(Counters, timed) == 3152 && offsetof(Counters, respawns) == 3160, "as in Rust");
-static_assert(offsetof(Counters, hearings) == 3168 && offsetof(Counters, hearings_dropped) == 3176, "as in Rust");
+static_assert(sizeof(Counters) == 3256, "as in Rust");
+static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, census) == 16, "as in Rust");
+static_assert(offsetof(Counters, ranked) == 24 && offsetof(Counters, crowds) == 88 && offsetof(Counters, commands) == 96, "as in Rust");
+static_assert(offsetof(Counters, updates_total) == 104 && offsetof(Counters, intervals) == 112 && offsetof(Counters, changed_entities) == 120, "as in Rust");
+static_assert(offsetof(Counters, free_slots) == 128 && offsetof(Counters, births_asked) == 136 && offsetof(Counters, refused) == 144, "as in Rust");
+static_assert(offsetof(Counters, changed_live) == 152 && offsetof(Counters, deliveries_total) == 160 && offsetof(Counters, served) == 168, "as in Rust");
+static_assert(offsetof(Counters, ignored_entries) == 176 && offsetof(Counters, chunk_starts) == 184 && offsetof(Counters, afters) == 248, "as in Rust");
+static_assert(offsetof(Counters, born) == 256 && offsetof(Counters, reborn) == 264 && offsetof(Counters, reborn_acts) == 272, "as in Rust");
+static_assert(offsetof(Counters, fall_acts) == 280 && offsetof(Counters, zone_acts) == 288 && offsetof(Counters, zones) == 296, "as in Rust");
+static_assert(offsetof(Counters, timed_unscheduled) == 304 && offsetof(Counters, published) == 312 && offsetof(Counters, areas) == 320, "as in Rust");
+static_assert(offsetof(Counters, notified) == 328 && offsetof(Counters, picked) == 336 && offsetof(Counters, falls) == 344, "as in Rust");
+static_assert(offsetof(Counters, fallen) == 352 && offsetof(Counters, atomic_asked) == 360 && offsetof(Counters, atomic_pairs) == 368, "as in Rust");
+static_assert(offsetof(Counters, atomic_entities) == 376 && offsetof(Counters, atomic_tail) == 384 && offsetof(Counters, atomic_first) == 392, "as in Rust");
+static_assert(offsetof(Counters, atomic_head) == 400 && offsetof(Counters, atomic_done) == 408 && offsetof(Counters, atomic_stuck) == 416, "as in Rust");
+static_assert(offsetof(Counters, atomic_left) == 424 && offsetof(Counters, atomic_fresh) == 432 && offsetof(Counters, atomic_again) == 440, "as in Rust");
+static_assert(offsetof(Counters, atomic_dropped) == 448 && offsetof(Counters, atomic_afters) == 456 && offsetof(Counters, atomic_notified) == 464, "as in Rust");
+static_assert(offsetof(Counters, deferred_hash) == 472 && offsetof(Counters, over_budget_of) == 480 && offsetof(Counters, out_of_range_of) == 1504, "as in Rust");
+static_assert(offsetof(Counters, hash) == 2528 && offsetof(Counters, applied) == 3088 && offsetof(Counters, stale) == 3096, "as in Rust");
+static_assert(offsetof(Counters, malformed) == 3104 && offsetof(Counters, over_budget) == 3112 && offsetof(Counters, over_per_tick) == 3120, "as in Rust");
+static_assert(offsetof(Counters, resting) == 3128 && offsetof(Counters, atomic_refused) == 3136 && offsetof(Counters, atomic_moved) == 3144, "as in Rust");
+static_assert(offsetof(Counters, atomic_deferred) == 3152 && offsetof(Counters, updates) == 3160 && offsetof(Counters, changes) == 3168, "as in Rust");
+static_assert(offsetof(Counters, courses) == 3176 && offsetof(Counters, births) == 3184 && offsetof(Counters, deaths) == 3192, "as in Rust");
+static_assert(offsetof(Counters, deliveries) == 3200 && offsetof(Counters, clients_behind) == 3208 && offsetof(Counters, entities) == 3216, "as in Rust");
+static_assert(offsetof(Counters, timed) == 3224 && offsetof(Counters, respawns) == 3232 && offsetof(Counters, hearings) == 3240, "as in Rust");
+static_assert(offsetof(Counters, hearings_dropped) == 3248, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -735,6 +740,18 @@ struct alignas(8) World {
     i32 *crowd_positions;
     // By window of the index, then cell of the bucket that begins there: where it starts.
     u32 *crowd_starts;
+    // By kind, and at last: where its living entities begin in `census_slots`, as they are at
+    // the start of a tick whose scripts ask for them. The kinds of all slots, with one more for
+    // the dead, are sorted in what the index and the list of free slots don't need before.
+    u32 *census_starts;
+    u32 *census_keys;
+    u32 *census_given_keys;
+    u32 *census_slots;
+    u32 *census_given_slots;
+    // By ranking and place: the slot. By ranking and slot: the place, from 1 on, of entities of
+    // the ranking's kind. Of those of which scripts ask, likewise of the start of the tick.
+    u32 *standing_slots;
+    u32 *standing_ranks;
     // Scratch: what clients see in this tick; it is what they know in the next.
     u32 *visible;
     u32 *visible_counts;
@@ -853,7 +870,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 2064, "as in Rust");
+static_assert(sizeof(World) == 2120, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -886,32 +903,34 @@ static_assert(offsetof(World, deferred) == 1352 && offsetof(World, deferred_word
 static_assert(offsetof(World, deferred_state) == 1376 && offsetof(World, index_keys) == 1384 && offsetof(World, index_keys_spare) == 1392, "as in Rust");
 static_assert(offsetof(World, index_slots) == 1400 && offsetof(World, index_slots_spare) == 1408 && offsetof(World, index_positions) == 1416, "as in Rust");
 static_assert(offsetof(World, index_len) == 1424 && offsetof(World, directory) == 1432 && offsetof(World, crowd_slots) == 1440, "as in Rust");
-static_assert(offsetof(World, crowd_positions) == 1448 && offsetof(World, crowd_starts) == 1456 && offsetof(World, visible) == 1464, "as in Rust");
-static_assert(offsetof(World, visible_counts) == 1472 && offsetof(World, views) == 1480 && offsetof(World, changed) == 1488, "as in Rust");
-static_assert(offsetof(World, last_positions) == 1496 && offsetof(World, wall_places) == 1504 && offsetof(World, several) == 1512, "as in Rust");
-static_assert(offsetof(World, told) == 1520 && offsetof(World, commands) == 1528 && offsetof(World, verdicts) == 1536, "as in Rust");
-static_assert(offsetof(World, reasons) == 1544 && offsetof(World, group_places) == 1552 && offsetof(World, group_starts) == 1560, "as in Rust");
-static_assert(offsetof(World, group_order) == 1568 && offsetof(World, update_counts) == 1576 && offsetof(World, update_offsets) == 1584, "as in Rust");
-static_assert(offsetof(World, partials) == 1592 && offsetof(World, keys) == 1600 && offsetof(World, values) == 1608, "as in Rust");
-static_assert(offsetof(World, update_keys) == 1616 && offsetof(World, update_keys_spare) == 1624 && offsetof(World, update_values) == 1632, "as in Rust");
-static_assert(offsetof(World, update_values_spare) == 1640 && offsetof(World, interval_keys) == 1648 && offsetof(World, interval_starts) == 1656, "as in Rust");
-static_assert(offsetof(World, interval_values) == 1664 && offsetof(World, interval_changed) == 1672 && offsetof(World, bucket_keys) == 1680, "as in Rust");
-static_assert(offsetof(World, bucket_slots) == 1688 && offsetof(World, free_list) == 1696 && offsetof(World, died) == 1704, "as in Rust");
-static_assert(offsetof(World, client_counts) == 1712 && offsetof(World, ranges) == 1720 && offsetof(World, changed_before) == 1728, "as in Rust");
-static_assert(offsetof(World, timed_next) == 1736 && offsetof(World, after_counts) == 1744 && offsetof(World, after_offsets) == 1752, "as in Rust");
-static_assert(offsetof(World, after_records) == 1760 && offsetof(World, after_partials) == 1768 && offsetof(World, fallen) == 1776, "as in Rust");
-static_assert(offsetof(World, due_words) == 1784 && offsetof(World, notification_counts) == 1792 && offsetof(World, notification_offsets) == 1800, "as in Rust");
-static_assert(offsetof(World, notification_partials) == 1808 && offsetof(World, first_updates) == 1816 && offsetof(World, deferred_next) == 1824, "as in Rust");
-static_assert(offsetof(World, deferred_words_next) == 1832 && offsetof(World, deferred_flags_next) == 1840 && offsetof(World, atomic_ranks) == 1848, "as in Rust");
-static_assert(offsetof(World, atomic_places) == 1856 && offsetof(World, atomic_verdicts) == 1864 && offsetof(World, atomic_slots) == 1872, "as in Rust");
-static_assert(offsetof(World, atomic_next) == 1880 && offsetof(World, atomic_waits) == 1888 && offsetof(World, atomic_queue) == 1896, "as in Rust");
-static_assert(offsetof(World, pair_keys) == 1904 && offsetof(World, pair_values) == 1912 && offsetof(World, atomic_pair_keys) == 1920, "as in Rust");
-static_assert(offsetof(World, atomic_pair_keys_spare) == 1928 && offsetof(World, atomic_pair_values) == 1936 && offsetof(World, atomic_pair_values_spare) == 1944, "as in Rust");
-static_assert(offsetof(World, atomic_entities) == 1952 && offsetof(World, atomic_rows) == 1960 && offsetof(World, atomic_after_counts) == 1968, "as in Rust");
-static_assert(offsetof(World, atomic_afters) == 1976 && offsetof(World, atomic_notification_counts) == 1984 && offsetof(World, atomic_notifications) == 1992, "as in Rust");
-static_assert(offsetof(World, atomic_writers) == 2000 && offsetof(World, left_keys) == 2008 && offsetof(World, left_values) == 2016, "as in Rust");
-static_assert(offsetof(World, fresh_keys) == 2024 && offsetof(World, fresh_values) == 2032 && offsetof(World, joined_keys) == 2040, "as in Rust");
-static_assert(offsetof(World, joined_values) == 2048 && offsetof(World, joined_changed) == 2056, "as in Rust");
+static_assert(offsetof(World, crowd_positions) == 1448 && offsetof(World, crowd_starts) == 1456 && offsetof(World, census_starts) == 1464, "as in Rust");
+static_assert(offsetof(World, census_keys) == 1472 && offsetof(World, census_given_keys) == 1480 && offsetof(World, census_slots) == 1488, "as in Rust");
+static_assert(offsetof(World, census_given_slots) == 1496 && offsetof(World, standing_slots) == 1504 && offsetof(World, standing_ranks) == 1512, "as in Rust");
+static_assert(offsetof(World, visible) == 1520 && offsetof(World, visible_counts) == 1528 && offsetof(World, views) == 1536, "as in Rust");
+static_assert(offsetof(World, changed) == 1544 && offsetof(World, last_positions) == 1552 && offsetof(World, wall_places) == 1560, "as in Rust");
+static_assert(offsetof(World, several) == 1568 && offsetof(World, told) == 1576 && offsetof(World, commands) == 1584, "as in Rust");
+static_assert(offsetof(World, verdicts) == 1592 && offsetof(World, reasons) == 1600 && offsetof(World, group_places) == 1608, "as in Rust");
+static_assert(offsetof(World, group_starts) == 1616 && offsetof(World, group_order) == 1624 && offsetof(World, update_counts) == 1632, "as in Rust");
+static_assert(offsetof(World, update_offsets) == 1640 && offsetof(World, partials) == 1648 && offsetof(World, keys) == 1656, "as in Rust");
+static_assert(offsetof(World, values) == 1664 && offsetof(World, update_keys) == 1672 && offsetof(World, update_keys_spare) == 1680, "as in Rust");
+static_assert(offsetof(World, update_values) == 1688 && offsetof(World, update_values_spare) == 1696 && offsetof(World, interval_keys) == 1704, "as in Rust");
+static_assert(offsetof(World, interval_starts) == 1712 && offsetof(World, interval_values) == 1720 && offsetof(World, interval_changed) == 1728, "as in Rust");
+static_assert(offsetof(World, bucket_keys) == 1736 && offsetof(World, bucket_slots) == 1744 && offsetof(World, free_list) == 1752, "as in Rust");
+static_assert(offsetof(World, died) == 1760 && offsetof(World, client_counts) == 1768 && offsetof(World, ranges) == 1776, "as in Rust");
+static_assert(offsetof(World, changed_before) == 1784 && offsetof(World, timed_next) == 1792 && offsetof(World, after_counts) == 1800, "as in Rust");
+static_assert(offsetof(World, after_offsets) == 1808 && offsetof(World, after_records) == 1816 && offsetof(World, after_partials) == 1824, "as in Rust");
+static_assert(offsetof(World, fallen) == 1832 && offsetof(World, due_words) == 1840 && offsetof(World, notification_counts) == 1848, "as in Rust");
+static_assert(offsetof(World, notification_offsets) == 1856 && offsetof(World, notification_partials) == 1864 && offsetof(World, first_updates) == 1872, "as in Rust");
+static_assert(offsetof(World, deferred_next) == 1880 && offsetof(World, deferred_words_next) == 1888 && offsetof(World, deferred_flags_next) == 1896, "as in Rust");
+static_assert(offsetof(World, atomic_ranks) == 1904 && offsetof(World, atomic_places) == 1912 && offsetof(World, atomic_verdicts) == 1920, "as in Rust");
+static_assert(offsetof(World, atomic_slots) == 1928 && offsetof(World, atomic_next) == 1936 && offsetof(World, atomic_waits) == 1944, "as in Rust");
+static_assert(offsetof(World, atomic_queue) == 1952 && offsetof(World, pair_keys) == 1960 && offsetof(World, pair_values) == 1968, "as in Rust");
+static_assert(offsetof(World, atomic_pair_keys) == 1976 && offsetof(World, atomic_pair_keys_spare) == 1984 && offsetof(World, atomic_pair_values) == 1992, "as in Rust");
+static_assert(offsetof(World, atomic_pair_values_spare) == 2000 && offsetof(World, atomic_entities) == 2008 && offsetof(World, atomic_rows) == 2016, "as in Rust");
+static_assert(offsetof(World, atomic_after_counts) == 2024 && offsetof(World, atomic_afters) == 2032 && offsetof(World, atomic_notification_counts) == 2040, "as in Rust");
+static_assert(offsetof(World, atomic_notifications) == 2048 && offsetof(World, atomic_writers) == 2056 && offsetof(World, left_keys) == 2064, "as in Rust");
+static_assert(offsetof(World, left_values) == 2072 && offsetof(World, fresh_keys) == 2080 && offsetof(World, fresh_values) == 2088, "as in Rust");
+static_assert(offsetof(World, joined_keys) == 2096 && offsetof(World, joined_values) == 2104 && offsetof(World, joined_changed) == 2112, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -934,6 +953,12 @@ struct alignas(8) Tick {
     u32 afters;
     u32 afters_asked;
     u32 region_sets;
+    // The ranking that a launch orders, its kind, its column, and what values are combined with,
+    // so that they ascend.
+    u32 ranking;
+    u32 ranking_kind;
+    u32 ranking_column;
+    u32 ranking_flip;
     // For how many ticks positions are kept, and the place in their ring for this tick's.
     u32 rewind_ticks;
     u32 past_next;
@@ -978,22 +1003,23 @@ struct alignas(8) Tick {
     u32 *hearing_offsets;
     u32 *hearings;
 };
-static_assert(sizeof(Tick) == 312, "as in Rust");
+static_assert(sizeof(Tick) == 328, "as in Rust");
 static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 8 && offsetof(Tick, frame_commands) == 12, "as in Rust");
 static_assert(offsetof(Tick, part) == 16 && offsetof(Tick, own_first) == 20 && offsetof(Tick, own_end) == 24, "as in Rust");
 static_assert(offsetof(Tick, observer_sets) == 28 && offsetof(Tick, forgets) == 32 && offsetof(Tick, releases) == 36, "as in Rust");
 static_assert(offsetof(Tick, chunk_clients) == 40 && offsetof(Tick, client_first) == 44 && offsetof(Tick, client_end) == 48, "as in Rust");
 static_assert(offsetof(Tick, afters) == 52 && offsetof(Tick, afters_asked) == 56 && offsetof(Tick, region_sets) == 60, "as in Rust");
-static_assert(offsetof(Tick, rewind_ticks) == 64 && offsetof(Tick, past_next) == 68 && offsetof(Tick, frame) == 72, "as in Rust");
-static_assert(offsetof(Tick, words) == 80 && offsetof(Tick, sets) == 88 && offsetof(Tick, forget) == 96, "as in Rust");
-static_assert(offsetof(Tick, release) == 104 && offsetof(Tick, after) == 112 && offsetof(Tick, region_set) == 120, "as in Rust");
-static_assert(offsetof(Tick, counters) == 128 && offsetof(Tick, scan_sums) == 136 && offsetof(Tick, group_counts) == 144, "as in Rust");
-static_assert(offsetof(Tick, part_deliveries) == 152 && offsetof(Tick, births) == 160 && offsetof(Tick, birth_rows) == 168, "as in Rust");
-static_assert(offsetof(Tick, deaths) == 176 && offsetof(Tick, notifications) == 184 && offsetof(Tick, refused) == 192, "as in Rust");
-static_assert(offsetof(Tick, change_slots) == 200 && offsetof(Tick, change_offsets) == 208 && offsetof(Tick, change_columns) == 216, "as in Rust");
-static_assert(offsetof(Tick, change_values) == 224 && offsetof(Tick, change_causes) == 232 && offsetof(Tick, change_actors) == 240, "as in Rust");
-static_assert(offsetof(Tick, course_slots) == 248 && offsetof(Tick, course_velocities) == 256 && offsetof(Tick, delivery_offsets) == 264, "as in Rust");
-static_assert(offsetof(Tick, deliveries) == 272 && offsetof(Tick, bucket_order) == 280 && offsetof(Tick, bucket_ranges) == 288, "as in Rust");
-static_assert(offsetof(Tick, hearing_offsets) == 296 && offsetof(Tick, hearings) == 304, "as in Rust");
+static_assert(offsetof(Tick, ranking) == 64 && offsetof(Tick, ranking_kind) == 68 && offsetof(Tick, ranking_column) == 72, "as in Rust");
+static_assert(offsetof(Tick, ranking_flip) == 76 && offsetof(Tick, rewind_ticks) == 80 && offsetof(Tick, past_next) == 84, "as in Rust");
+static_assert(offsetof(Tick, frame) == 88 && offsetof(Tick, words) == 96 && offsetof(Tick, sets) == 104, "as in Rust");
+static_assert(offsetof(Tick, forget) == 112 && offsetof(Tick, release) == 120 && offsetof(Tick, after) == 128, "as in Rust");
+static_assert(offsetof(Tick, region_set) == 136 && offsetof(Tick, counters) == 144 && offsetof(Tick, scan_sums) == 152, "as in Rust");
+static_assert(offsetof(Tick, group_counts) == 160 && offsetof(Tick, part_deliveries) == 168 && offsetof(Tick, births) == 176, "as in Rust");
+static_assert(offsetof(Tick, birth_rows) == 184 && offsetof(Tick, deaths) == 192 && offsetof(Tick, notifications) == 200, "as in Rust");
+static_assert(offsetof(Tick, refused) == 208 && offsetof(Tick, change_slots) == 216 && offsetof(Tick, change_offsets) == 224, "as in Rust");
+static_assert(offsetof(Tick, change_columns) == 232 && offsetof(Tick, change_values) == 240 && offsetof(Tick, change_causes) == 248, "as in Rust");
+static_assert(offsetof(Tick, change_actors) == 256 && offsetof(Tick, course_slots) == 264 && offsetof(Tick, course_velocities) == 272, "as in Rust");
+static_assert(offsetof(Tick, delivery_offsets) == 280 && offsetof(Tick, deliveries) == 288 && offsetof(Tick, bucket_order) == 296, "as in Rust");
+static_assert(offsetof(Tick, bucket_ranges) == 304 && offsetof(Tick, hearing_offsets) == 312 && offsetof(Tick, hearings) == 320, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x880c40f1977e86ebull;
+constexpr u64 TICK_LAYOUT_HASH = 0x4ad91bf634da28caull;

@@ -26,6 +26,8 @@ pub enum Key {
     Word(u16),
     /// The living entity of a reference that never changes: what the whole world shares.
     Shared(i32),
+    /// The first living entity of a kind, in the order of slots.
+    First(u16),
     /// The living entity to which an attribute of another key refers, by the place of that; nobody
     /// without that entity, or where its kind lacks the attribute.
     Of(u8, u16),
@@ -57,12 +59,13 @@ impl Keys {
         Ok(search.keys)
     }
 
-    /// The slots of the keys, in their order, or [`NOBODY`]. `read` is given a slot and a column,
-    /// and gives the reference there, or that to no entity; `resolve` is given a reference.
+    /// The slots of the keys, in their order, or [`NOBODY`]. `first` is given a kind; `read` a slot
+    /// and a column, and gives the reference there, or that to no entity; `resolve` a reference.
     pub fn slots(
         &self,
         actor: i32,
         words: &[i32],
+        first: impl Fn(u16) -> i32,
         read: impl Fn(i32, u16) -> i32,
         resolve: impl Fn(i32) -> i32,
     ) -> [i32; KEYS_MAX] {
@@ -72,6 +75,7 @@ impl Keys {
                 Key::Actor => actor,
                 Key::Word(word) => resolve(words[usize::from(word)]),
                 Key::Shared(reference) => resolve(reference),
+                Key::First(kind) => first(kind),
                 Key::Of(of, column) => match slots[usize::from(of)] {
                     NOBODY => NOBODY,
                     slot => resolve(read(slot, column)),
@@ -112,6 +116,13 @@ impl Search<'_> {
                 let (to, found) = match *inst {
                     Inst::Actor(to) => (to, self.one(Key::Actor, at)?),
                     Inst::Resolve(to, reference) => (to, self.referred(reference, at)?),
+                    Inst::Nth(to, kind, Operand::Const(0)) => (to, self.one(Key::First(kind), at)?),
+                    Inst::Nth(..) | Inst::Ranked(..) => {
+                        return Err(Unbounded {
+                            inst: at,
+                            is_too_many: false,
+                        });
+                    }
                     Inst::Copy(to, Operand::Reg(Reg(from))) => (to, self.sets[from as usize]),
                     _ => continue,
                 };
@@ -441,14 +452,21 @@ mod tests {
     #[test]
     fn keys_follow_the_references_that_are_there() {
         let keys = Keys {
-            paths: vec![Key::Actor, Key::Of(0, 4), Key::Of(1, 4), Key::Word(0)],
+            paths: vec![
+                Key::Actor,
+                Key::Of(0, 4),
+                Key::Of(1, 4),
+                Key::Word(0),
+                Key::First(3),
+            ],
         };
         let read = |slot: i32, _| if slot == 7 { 70 } else { NOBODY };
         let resolve = |reference: i32| match reference {
             NOBODY => NOBODY,
             reference => reference / 10,
         };
-        let slots = keys.slots(7, &[90], read, resolve);
-        assert_eq!(slots[..5], [7, 7, 7, 9, NOBODY]);
+        let first = |kind| 100 + i32::from(kind);
+        let slots = keys.slots(7, &[90], first, read, resolve);
+        assert_eq!(slots[..6], [7, 7, 7, 9, 103, NOBODY]);
     }
 }

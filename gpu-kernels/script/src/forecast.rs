@@ -119,6 +119,7 @@ fn check_code(code: &mut Code, words: u16, schema: &Schema) -> Result<(), &'stat
             Inst::NearOpen(number, ..) | Inst::NearNext(_, number, _) => *number < loops,
             Inst::Random(..) | Inst::After(_) | Inst::Notify(_) | Inst::Reason(_) => false,
             Inst::ReadAt(..) | Inst::UpdateAt(..) | Inst::WriteAt(..) | Inst::Miss(_) => false,
+            Inst::Count(..) | Inst::Nth(..) | Inst::Rank(..) | Inst::Ranked(..) => false,
             _ => true,
         };
         is_sound &= inst.columns().end <= columns;
@@ -185,7 +186,9 @@ mod foresee {
         let names_hidden = columns.any(is_hidden);
         // Clients have no layers, and older ones don't know the instruction.
         let reads_layers = code.insts.iter().any(|i| matches!(i, Inst::Layer(..)));
-        code.has_updates() && !code.draws() && !names_hidden && !reads_layers
+        // Nor what is out of view.
+        let is_shown = !names_hidden && !code.asks();
+        code.has_updates() && !code.draws() && is_shown && !reads_layers
     }
 
     /// What it sends and schedules is not for clients, nor what it says of itself.

@@ -1,7 +1,7 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 38] = [
+pub const BUILTINS: [(&str, &str); 43] = [
     ("require", "require(condition, \"reason\")"),
     ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
@@ -12,6 +12,11 @@ pub const BUILTINS: [(&str, &str); 38] = [
     ("near", "near(place, radius, \"kind\")"),
     ("count_near", "count_near(place, radius, \"kind\")"),
     ("nearest", "nearest(place, radius, \"kind\")"),
+    ("count", "count(\"kind\")"),
+    ("the", "the(\"kind\")"),
+    ("all", "all(\"kind\")"),
+    ("rank", "rank(entity, \"ranking\")"),
+    ("top", "top(\"ranking\", number)"),
     ("random", "random(low, high)"),
     ("random_offset", "random_offset(distance)"),
     ("min", "min(a, b)"),
@@ -47,7 +52,7 @@ pub const BUILTINS: [(&str, &str); 38] = [
 
 /// Built-in functions that are younger than the scripts of some worlds. Where a script has a function
 /// of this name, its own is meant: no world stops compiling as there are more.
-pub const YIELDING: [&str; 10] = [
+pub const YIELDING: [&str; 15] = [
     "sine",
     "cosine",
     "angle",
@@ -58,4 +63,9 @@ pub const YIELDING: [&str; 10] = [
     "sees",
     "slide",
     "first_hit",
+    "count",
+    "the",
+    "all",
+    "rank",
+    "top",
 ];

@@ -42,6 +42,23 @@ pub trait World {
     fn layer(&self, _place: i32) -> i32 {
         0
     }
+    /// How many entities of a kind live.
+    fn count(&self, _kind: u16) -> u32 {
+        0
+    }
+    /// The slot of a live entity of a kind, by its place among all of them in the order of their
+    /// slots. The place may be any number.
+    fn nth(&self, _kind: u16, _place: u32) -> Option<Slot> {
+        None
+    }
+    /// The place of a live entity in a ranking, from 1 on; 0 if it has none.
+    fn rank(&self, _ranking: u16, _slot: Slot) -> u32 {
+        0
+    }
+    /// The slot of the entity at a place of a ranking, from 0 on. The place may be any number.
+    fn ranked(&self, _ranking: u16, _place: u32) -> Option<Slot> {
+        None
+    }
     /// Adds the slots of all live entities within `radius` of `center`
     /// ([`arith::is_within`]), in index order: by bucket, then by slot.
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>);
@@ -291,6 +308,22 @@ impl<W: World, E: Effects> Run<'_, W, E> {
                 self.set(reg, past);
             }
             Inst::Layer(reg, place) => self.set(reg, self.world.layer(self.get(place))),
+            Inst::Count(reg, kind) => self.set(reg, self.world.count(kind) as i32),
+            Inst::Nth(reg, kind, place) => {
+                let place = self.get(place).cast_unsigned();
+                let found = self.world.nth(kind, place);
+                self.set(reg, found.map_or(NOBODY, |slot| slot.0 as i32));
+            }
+            Inst::Rank(reg, slot, ranking) => {
+                let slot = self.slot(slot);
+                let rank = slot.map_or(0, |slot| self.world.rank(ranking, slot));
+                self.set(reg, rank as i32);
+            }
+            Inst::Ranked(reg, ranking, place) => {
+                let place = self.get(place).cast_unsigned();
+                let found = self.world.ranked(ranking, place);
+                self.set(reg, found.map_or(NOBODY, |slot| slot.0 as i32));
+            }
             Inst::Distance(reg, a, b) => {
                 self.set(reg, arith::distance(self.point(a), self.point(b)));
             }

@@ -145,6 +145,16 @@ pub enum Inst {
     /// Notes why the run has no effect, if it has none: by number, a reason of the world. The last
     /// one counts.
     Reason(u8),
+    /// How many entities of a kind live.
+    Count(Reg, u16),
+    /// The slot of a living entity of a kind, by its place among all of them in the order of their
+    /// slots; [`NOBODY`] where there is none.
+    Nth(Reg, u16, Operand),
+    /// The place, from 1 on, in a ranking of the world, of the entity in a slot; 0 of one that is
+    /// not of the ranking's kind, and of [`NOBODY`].
+    Rank(Reg, Operand, u16),
+    /// The slot of the entity at a place of a ranking, from 0 on; [`NOBODY`] where there is none.
+    Ranked(Reg, u16, Operand),
 }
 
 /// Which of some consecutive columns, of which an instruction names the first.
@@ -237,6 +247,9 @@ pub const NEAR_RADIUS_MAX: i32 = (1 << 30) - 1;
 /// [`NEAR_RADIUS_MAX`] from any place of a world.
 pub const NEAR_CENTER_MIN: i32 = -(1 << 30);
 
+/// The most entities that `all` goes over: with more of its kind, a run overruns.
+pub const ALL_MAX: i32 = 256;
+
 /// A command's instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Code {
@@ -289,6 +302,10 @@ macro_rules! register {
             | Inst::ReadAt(reg, ..)
             | Inst::Past(reg, ..)
             | Inst::Layer(reg, _)
+            | Inst::Count(reg, _)
+            | Inst::Nth(reg, ..)
+            | Inst::Rank(reg, ..)
+            | Inst::Ranked(reg, ..)
             | Inst::Distance(reg, ..)
             | Inst::IsWithin(reg, ..)
             | Inst::NearNext(reg, ..) => Some(reg),
@@ -378,6 +395,9 @@ impl Inst {
             | Inst::Has(_, a, _)
             | Inst::Read(_, a, _)
             | Inst::Layer(_, a)
+            | Inst::Nth(_, _, a)
+            | Inst::Rank(_, a, _)
+            | Inst::Ranked(_, _, a)
             | Inst::Keep(a)
             | Inst::Miss(a)
             | Inst::JumpIf(a, _)
@@ -432,6 +452,7 @@ impl Inst {
             Inst::Word(..)
             | Inst::Actor(_)
             | Inst::Tick(_)
+            | Inst::Count(..)
             | Inst::NearNext(..)
             | Inst::Jump(_)
             | Inst::End
@@ -489,6 +510,27 @@ impl Code {
     /// Whether it draws random numbers.
     pub fn draws(&self) -> bool {
         self.insts.iter().any(|i| matches!(i, Inst::Random(..)))
+    }
+
+    /// The kinds of which it asks for entities wherever they are, once for each instruction.
+    pub fn asked_kinds(&self) -> impl Iterator<Item = u16> + '_ {
+        self.insts.iter().filter_map(|inst| match *inst {
+            Inst::Count(_, kind) | Inst::Nth(_, kind, _) => Some(kind),
+            _ => None,
+        })
+    }
+
+    /// The rankings of which it asks, once for each instruction.
+    pub fn asked_rankings(&self) -> impl Iterator<Item = u16> + '_ {
+        self.insts.iter().filter_map(|inst| match *inst {
+            Inst::Rank(_, _, ranking) | Inst::Ranked(_, ranking, _) => Some(ranking),
+            _ => None,
+        })
+    }
+
+    /// Whether it asks for entities wherever they are.
+    pub fn asks(&self) -> bool {
+        self.asked_kinds().next().is_some() || self.asked_rankings().next().is_some()
     }
 
     /// Whether it can say why it has no effect.

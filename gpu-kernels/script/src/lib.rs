@@ -1,5 +1,6 @@
 //! Game logic as scripts: commands in Rust's syntax, with semantics of their own. Without the
-//! feature `compile` only `arith`, `atomic`, `forecast`, `interpreter` and `ir` are there.
+//! feature `compile` only `arith`, `atomic`, `census`, `forecast`, `interpreter`, `ir` and
+//! `standings` are there.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -21,6 +22,8 @@
 //! | `ir` | what a command becomes: instructions over 32-bit registers |
 //! | `arith` | what operators give for all operands; random numbers |
 //! | `atomic` | which entities an atomic command has to do with |
+//! | `census` | the living entities of a world by kind |
+//! | `standings` | where entities stand in a world's rankings |
 //! | `interpreter` | runs instructions one by one |
 //! | `native` | compiles instructions to machine code (feature `native`) |
 //! | `ptx` | writes instructions as kernels for a GPU |
@@ -31,6 +34,7 @@ pub mod arith;
 pub mod atomic;
 #[cfg(feature = "compile")]
 pub mod builtin;
+pub mod census;
 #[cfg(feature = "compile")]
 pub mod diagnostic;
 pub mod forecast;
@@ -54,6 +58,7 @@ pub mod play;
 pub mod ptx;
 #[cfg(feature = "compile")]
 mod shown;
+pub mod standings;
 #[cfg(feature = "compile")]
 pub mod testing;
 #[cfg(feature = "compile")]

@@ -9,6 +9,7 @@
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, scheduled commands, notifications |
 //! | `birth` | births, and the values that newborns are given |
+//! | `everywhere` | what asks for entities wherever they are |
 //! | `angle` | sines, directions and turns |
 //! | `layer` | walls, heights and tags |
 //! | `atomic` | what only atomic commands have |
@@ -27,6 +28,7 @@ mod call;
 mod collection;
 mod constant;
 mod effect;
+mod everywhere;
 mod expression;
 mod finish;
 mod layer;

@@ -65,6 +65,8 @@ pub struct Shape {
     pub space: Space,
     /// Attributes of a row.
     pub columns: usize,
+    /// The number of rankings.
+    pub rankings: usize,
     /// By kind: the columns that it has, as bits.
     pub kind_columns: Vec<u64>,
     /// By kind, then by column: the least and the greatest value of an attribute that it has.

@@ -2,10 +2,11 @@
 //! that shall fail do so with the message that stands beside them.
 
 use script::atomic::KEYS_MAX;
-use script::ir::{Budget, WRITES_MAX};
+use script::ir::{ALL_MAX, Budget, WRITES_MAX};
 use script::{BUILTINS, builtin};
 use shared::world::hook::{CARRIED_EDGE_MAX, HOOKS_MAX, ZONES_MAX};
 use shared::world::logic::{Constant, Constants, Text};
+use shared::world::ranking::RANKINGS_MAX;
 
 use crate::common;
 
@@ -17,6 +18,7 @@ const TESTING: &str = include_str!("../../../server/worlds/testing.md");
 const ATOMIC: &str = include_str!("../../../server/worlds/atomic.md");
 const HOOKS: &str = include_str!("../../../server/worlds/hooks.md");
 const ARRAYS: &str = include_str!("../../../server/worlds/arrays.md");
+const ASKING: &str = include_str!("../../../server/worlds/asking.md");
 const LAYERS: &str = include_str!("../../../server/worlds/layers.md");
 const SHARED: &str = include_str!("../../../server/worlds/shared.md");
 
@@ -71,6 +73,18 @@ fn examples_of_arrays_and_maps_compile() {
     let texts: Vec<Text> = texts.collect();
     let logic = common::compile_for(&config.schema, &texts, &Constants::default()).unwrap();
     assert_eq!(logic.commands.len(), 2);
+}
+
+#[test]
+fn examples_of_asking_everywhere_compile() {
+    let file: String = blocks_of(ASKING, "toml").collect();
+    let config = world_file::parse(&file, "test").unwrap();
+    let texts = blocks_of(ASKING, "rust").map(|block| Text::new("test.rs", block));
+    let texts: Vec<Text> = texts.collect();
+    let logic = common::compile_for(&config.schema, &texts, &Constants::default()).unwrap();
+    assert_eq!(logic.commands.len(), 5);
+    assert!(ASKING.contains(&format!("at most {ALL_MAX}")));
+    assert!(ASKING.contains(&format!("at most {RANKINGS_MAX} rankings")));
 }
 
 #[test]
@@ -139,7 +153,10 @@ fn every_warning_has_its_row_and_the_tests_of_the_guide_compile() {
 fn every_built_in_function_has_an_example() {
     for (name, _) in BUILTINS {
         let call = format!("{name}(");
-        let mut all = blocks("rust").chain(blocks_of(LAYERS, "rust"));
+        let all = [LAYERS, ASKING]
+            .into_iter()
+            .flat_map(|page| blocks_of(page, "rust"));
+        let mut all = blocks("rust").chain(all);
         assert!(all.any(|block| block.contains(&call)), "{name}");
     }
 }

@@ -7,6 +7,7 @@ mod builtin;
 mod collections;
 mod common;
 mod diagnostics;
+mod everywhere;
 mod forecast;
 mod guide;
 mod hostile;

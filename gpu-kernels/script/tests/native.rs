@@ -7,9 +7,11 @@ use std::thread::ScopedJoinHandle;
 use crate::programs::{BINARY, LIMITS, UNARY};
 use script::arith::{Random, is_within};
 use script::atomic::KEYS_MAX;
+use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use script::ir::{Budget, Code, Inst, NOBODY, Operand, Reg, WRITES_MAX};
 use script::native::{Call, Host, Native, NativeError, Rows, Shape, Thread, View};
+use script::standings::Standings;
 use shared::world::mix::mix;
 use shared::{EntityId, Slot, Tick};
 
@@ -285,6 +287,7 @@ const PROGRAMS: u64 = if cfg!(debug_assertions) { 6000 } else { 20_000 };
 const WORLDS_PER_PROGRAM: usize = 10;
 const WORDS: usize = 3;
 const LIVE: u8 = 1;
+const RANKINGS: usize = 2;
 
 fn shape(columns: usize, kind_columns: Vec<u64>) -> Shape {
     Shape {
@@ -296,6 +299,7 @@ fn shape(columns: usize, kind_columns: Vec<u64>) -> Shape {
         columns,
         bounds: vec![(i32::MIN, i32::MAX); columns * kind_columns.len()],
         kind_columns,
+        rankings: RANKINGS,
         live: LIVE,
     }
 }
@@ -309,6 +313,8 @@ struct Table<'a> {
     generations: Vec<u32>,
     kinds: Vec<u16>,
     keys: [i32; KEYS_MAX],
+    census: Census,
+    standings: Standings,
 }
 
 const TICK: Tick = Tick((1 << 40) - 3);
@@ -327,6 +333,8 @@ impl Table<'_> {
             &self.kinds,
         )
         .with_layers(&LAYERS)
+        .with_census(&self.census)
+        .with_standings(&self.standings)
     }
 
     fn is_live(&self, slot: usize) -> bool {
@@ -361,6 +369,22 @@ impl World for Table<'_> {
     fn layer(&self, place: i32) -> i32 {
         let place = usize::try_from(place).unwrap_or(usize::MAX);
         LAYERS.get(place).copied().unwrap_or(0)
+    }
+
+    fn count(&self, kind: u16) -> u32 {
+        self.census.count(kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.census.nth(kind, place)
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.standings.rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.standings.ranked(ranking, place)
     }
 
     fn is_key(&self, slot: Slot) -> bool {
@@ -562,7 +586,8 @@ impl Run<'_> {
             &table.generations,
             &table.kinds,
         );
-        let rows = rows.with_layers(&LAYERS);
+        let rows = rows.with_layers(&LAYERS).with_census(&table.census);
+        let rows = rows.with_standings(&table.standings);
         let mut thread = Thread::of_rows(native, rows, Recorder::of(table));
         let call = Call {
             actor: self.actor,
@@ -656,6 +681,8 @@ impl Generator {
             programs::Shape {
                 columns: shape.columns as u16,
                 dimensions: shape.space.dimensions,
+                kinds: shape.kind_columns.len() as u16,
+                rankings: RANKINGS as u16,
                 words: WORDS as u16,
                 commands: u16::MAX,
                 notifications: u16::MAX,
@@ -676,6 +703,8 @@ impl Generator {
             generations: vec![],
             kinds: vec![],
             keys: [NOBODY; KEYS_MAX],
+            census: Census::default(),
+            standings: Standings::default(),
         };
         for slot in 0..slots {
             let is_live = slot == 0 || !self.one_in(4);
@@ -703,6 +732,18 @@ impl Generator {
                     };
                 }
             }
+        }
+        let slots = (0..slots).filter(|&slot| table.is_live(slot));
+        let living = slots.map(|slot| (table.kinds[slot], slot as u32));
+        table.census = Census::of(shape.kind_columns.len(), living);
+        let slots = table.states.len();
+        table.standings = Standings::new(RANKINGS, slots + self.below(3));
+        for ranking in 0..RANKINGS {
+            // Any order does.
+            let order = (self.below(slots)..slots).rev();
+            let living: Vec<usize> = order.filter(|&slot| table.is_live(slot)).collect();
+            let living = living.into_iter().map(|slot| slot as u32);
+            table.standings.set(ranking, living);
         }
         table
     }

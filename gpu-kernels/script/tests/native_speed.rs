@@ -133,6 +133,7 @@ fn shape() -> Shape {
             budget: Budget::default(),
         },
         columns: COLUMNS,
+        rankings: 0,
         kind_columns: vec![0b111111, 0b010011, 0b001011],
         bounds: vec![(i32::MIN, i32::MAX); COLUMNS],
         live: 1,

@@ -23,6 +23,11 @@ pub struct Scripts {
     atomic: Vec<(bool, bool)>,
     /// By entity kind: its columns, as bits.
     kind_columns: Vec<u64>,
+    /// By entity kind: whether a command asks for its entities wherever they are. Empty if none
+    /// asks for any.
+    asked_kinds: Vec<bool>,
+    /// Likewise by ranking.
+    asked_rankings: Vec<bool>,
     pub space: Space,
     seed: u64,
     engine: Engine,
@@ -87,12 +92,24 @@ impl Scripts {
             let is_guarded = command.code.insts.iter().any(is_guard);
             atomic[number] = (command.atomic.is_some(), is_guarded);
         }
+        let mut asked_kinds = vec![];
+        for kind in logic.commands.iter().flat_map(|c| c.code.asked_kinds()) {
+            asked_kinds.resize(config.schema.kinds.len(), false);
+            asked_kinds[usize::from(kind)] = true;
+        }
+        let mut asked_rankings = vec![];
+        for ranking in logic.commands.iter().flat_map(|c| c.code.asked_rankings()) {
+            asked_rankings.resize(config.schema.rankings.len(), false);
+            asked_rankings[usize::from(ranking)] = true;
+        }
         let mut scripts = Scripts {
             logic,
             places,
             draws,
             atomic,
             kind_columns: config.schema.kind_columns(),
+            asked_kinds,
+            asked_rankings,
             space,
             seed: config.seed,
             engine,
@@ -112,6 +129,7 @@ impl Scripts {
         let shape = Shape {
             space: self.space,
             columns: config.schema.attributes.len(),
+            rankings: config.schema.rankings.len(),
             kind_columns: self.kind_columns.clone(),
             bounds: (0..config.schema.kinds.len())
                 .flat_map(|kind| config.schema.bounds(kind))
@@ -144,6 +162,17 @@ impl Scripts {
     /// By entity kind: its columns, as bits.
     pub fn kind_columns(&self) -> &[u64] {
         &self.kind_columns
+    }
+
+    /// By entity kind: whether a command asks for its entities wherever they are. Empty if none
+    /// asks for any.
+    pub fn asked_kinds(&self) -> &[bool] {
+        &self.asked_kinds
+    }
+
+    /// By ranking: whether a command asks for it. Empty if none asks for any.
+    pub fn asked_rankings(&self) -> &[bool] {
+        &self.asked_rankings
     }
 
     pub fn logic(&self) -> &Logic {

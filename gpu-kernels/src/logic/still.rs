@@ -4,7 +4,10 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use script::arith::{is_within, ticks_back};
+use script::census::Census;
 use script::interpreter::World;
+use script::standings::Standings;
+use shared::world::ranking::Ranking;
 use shared::{EntityId, Slot, WorldConfig};
 
 use crate::tick::state::{SlotState, Snapshot};
@@ -15,6 +18,8 @@ pub struct StillWorld<'a> {
     snapshot: &'a Snapshot,
     /// Made when it is asked for.
     buckets: OnceCell<Buckets>,
+    census: OnceCell<Census>,
+    standings: OnceCell<Standings>,
 }
 
 /// The slots of living entities, ascending, by bucket.
@@ -58,12 +63,29 @@ impl Buckets {
     }
 }
 
+/// Rankings of entities, of which each ranking has the values and slots.
+pub fn ranked(
+    rankings: &[Ranking],
+    slots_max: usize,
+    entities: impl Fn(&Ranking) -> Vec<(i32, Slot)>,
+) -> Standings {
+    let mut standings = Standings::new(rankings.len(), slots_max);
+    for (number, ranking) in rankings.iter().enumerate() {
+        let mut own = entities(ranking);
+        own.sort_unstable_by_key(|&(value, slot)| (ranking.key(value), slot));
+        standings.set(number, own.into_iter().map(|(_, slot)| slot.0));
+    }
+    standings
+}
+
 impl<'a> StillWorld<'a> {
     pub fn new(config: &'a WorldConfig, snapshot: &'a Snapshot) -> StillWorld<'a> {
         StillWorld {
             config,
             snapshot,
             buckets: OnceCell::new(),
+            census: OnceCell::new(),
+            standings: OnceCell::new(),
         }
     }
 
@@ -71,6 +93,33 @@ impl<'a> StillWorld<'a> {
     pub fn entity(&self, slot: u32) -> Option<EntityId> {
         let generation = self.generation(Slot(slot))?;
         Some(EntityId::new(slot, generation))
+    }
+
+    /// The slots of all that live and are somewhere.
+    fn living(&self) -> impl Iterator<Item = Slot> + '_ {
+        let all = (0..self.snapshot.states.len() as u32).map(Slot);
+        let shared = self.config.schema.world_entity().map(|entity| entity.slot);
+        all.filter(move |&slot| self.generation(slot).is_some() && Some(slot) != shared)
+    }
+
+    fn census(&self) -> &Census {
+        self.census.get_or_init(|| {
+            let living = self.living().map(|slot| (self.kind(slot), slot.0));
+            Census::of(self.config.schema.kinds.len(), living)
+        })
+    }
+
+    fn standings(&self) -> &Standings {
+        self.standings.get_or_init(|| {
+            let slots_max = self.snapshot.states.len();
+            ranked(&self.config.schema.rankings, slots_max, |ranking| {
+                let own = self
+                    .living()
+                    .filter(|&slot| self.kind(slot) == ranking.kind);
+                own.map(|slot| (self.attribute(slot, ranking.column.into()), slot))
+                    .collect()
+            })
+        })
     }
 
     /// A position; 0 along an axis that the world lacks.
@@ -125,11 +174,26 @@ impl World for StillWorld<'_> {
         self.config.schema.layers.word(place)
     }
 
+    fn count(&self, kind: u16) -> u32 {
+        self.census().count(kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.census().nth(kind, place)
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.standings().rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.standings().ranked(ranking, place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let buckets = self.buckets.get_or_init(|| {
-            let all = (0..self.snapshot.states.len() as u32).map(Slot);
-            let living = all.filter(|&slot| self.generation(slot).is_some());
-            Buckets::of(self.config, living.map(|slot| (slot, self.position(slot))))
+            let places = self.living().map(|slot| (slot, self.position(slot)));
+            Buckets::of(self.config, places)
         });
         buckets.near(center, radius, |slot| self.position(slot), slots);
     }

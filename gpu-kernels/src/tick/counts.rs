@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use shared::world::command::COMMANDS_MAX;
+use shared::world::ranking::RANKINGS_MAX;
 use shared::world::schema::ATTRIBUTES_MAX;
 
 use crate::tick::state::part;
@@ -99,6 +100,10 @@ counts! {
         /// Commands that fell due or that rules gave; `timed_due` of them waited.
         due: u64;
         timed_due: u64;
+        /// Slots of which the census is taken.
+        census: u64;
+        /// By ranking: how many entities it has.
+        ranked: [u64; RANKINGS_MAX];
         /// Buckets of the index that are crowded.
         crowds: u64;
         /// Commands that are run or refused: at most `limits.commands_per_tick`.

@@ -7,6 +7,7 @@
 mod atomic;
 mod boxes;
 mod causes;
+mod census;
 mod copy;
 mod due;
 mod emitted;
@@ -22,6 +23,7 @@ mod plan;
 mod reciprocal;
 mod regions;
 mod slots;
+mod standings;
 mod tick;
 mod timed;
 mod usage;
@@ -49,6 +51,7 @@ use crate::tick::state::{self, SlotState, Snapshot, StateHash, Track, part};
 use crate::tick::trace::Trace;
 use atomic::Atomic;
 use boxes::Boxes;
+use census::Counted;
 use due::{Due, TickCommands};
 use index::Index;
 use interest::Interest;
@@ -59,6 +62,7 @@ use past::Past;
 pub use plan::memory_plan;
 use regions::Regions;
 use slots::Slots;
+use standings::Ranked;
 use timed::Timed;
 use usage::Ready;
 use walls::Walls;
@@ -108,6 +112,10 @@ struct State {
     tracks: Vec<Track>,
     past: Past,
     layers: Layers,
+    /// It follows from the slots.
+    counted: Counted,
+    /// It follows from the slots and the rows.
+    ranked: Ranked,
     ready: Ready,
     observers: Vec<Option<Observer>>,
     regions: Regions,
@@ -164,6 +172,8 @@ impl CpuBackend {
                 tracks: vec![Track::default(); tracks],
                 past: Past::new(config),
                 layers: config.schema.layers.clone(),
+                counted: Counted::default(),
+                ranked: Ranked::new(&config.schema.rankings),
                 ready: Ready::new(config),
                 observers: vec![None; observers],
                 regions: Regions::new(config),
@@ -409,6 +419,14 @@ impl State {
 
     fn subtract(&mut self, part: usize, element: u64) {
         self.hash.parts[part] = self.hash.parts[part].wrapping_sub(element);
+    }
+
+    /// Finds what scripts see of entities wherever they are.
+    fn count_and_rank(&mut self, workers: &Workers, scripts: &Scripts) {
+        let (slots, rows) = (&self.slots, (&self.rows[..], self.columns));
+        self.counted.update(workers, slots, scripts.asked_kinds());
+        let asked = scripts.asked_rankings();
+        self.ranked.update(workers, slots, rows, asked);
     }
 
     /// The number of fallen entities that are to be born again.

@@ -18,11 +18,13 @@
 //! | `scripts` | the world's commands as kernels, compiled while the world runs |
 //! | `tick` | the tick: the list of its stages |
 //! | `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `hearings`, `hash`, `download` | one file a stage |
+//! | `census`, `standings` | the living entities by kind, and in rankings, before the stage `logic` |
 //! | `atomic` | atomic commands, within the stage `merge` |
 //! | `deferred`, `regions`, `timed`, `snapshot`, `copy` | copying parts of the state between host and device |
 
 mod atomic;
 mod backend;
+mod census;
 mod copy;
 mod deferred;
 mod download;
@@ -43,6 +45,7 @@ mod regions;
 mod scripts;
 mod sizes;
 mod snapshot;
+mod standings;
 mod tick;
 mod timed;
 mod upload;
@@ -433,5 +436,13 @@ fn sort_scratch(sizes: &Sizes) -> u64 {
     let boxes = sizes.carriers.max(sizes.notifications);
     let boxes = scratch_bytes::<u64>(boxes, sizes.box_key_bits);
     let pairs = scratch_bytes::<u32>(sizes.pairs(), bits_for(sizes.capacity - 1));
-    updates.max(entities).max(boxes).max(pairs)
+    let census = scratch_bytes::<u32>(sizes.capacity, world::census_bits(sizes));
+    let rankings = sizes.capacity * sizes.rankings.min(1);
+    let rankings = scratch_bytes::<u32>(rankings, standings::KEY_BITS);
+    updates
+        .max(entities)
+        .max(boxes)
+        .max(pairs)
+        .max(census)
+        .max(rankings)
 }

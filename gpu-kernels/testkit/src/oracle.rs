@@ -77,6 +77,8 @@ pub struct Oracle {
     pub next_sequence: u64,
     /// Atomic commands that wait for the next tick.
     deferred: Vec<Waiting>,
+    /// By ranking: its entities in order, at the start of the tick.
+    standings: Vec<Vec<Slot>>,
 }
 
 /// A slot with its entity.
@@ -170,6 +172,7 @@ impl Oracle {
             timed: vec![],
             next_sequence: 0,
             deferred: vec![],
+            standings: vec![],
         }
     }
 
@@ -181,6 +184,8 @@ impl Oracle {
             self.logic = Logic::of(&self.config).expect("the frame's scripts are valid");
             self.rules = Rules::of(&self.config);
         }
+        let rankings = self.config.schema.rankings.iter();
+        self.standings = rankings.map(|ranking| self.ordered(ranking)).collect();
         let mut out = OracleOutput::default();
         let before = self.bodies();
         self.apply_frame(frame, &mut out.counts);

@@ -307,6 +307,7 @@ impl Deal<'_> {
         match dice.below(8) {
             0 => "n".to_owned(),
             1 => "random(-5, 9)".to_owned(),
+            2 if dice.once_in(3) => format!("count({:?})", self.schema.kinds[0].name),
             2 => "tick()".to_owned(),
             3 | 4 => dice.pick(&["1", "5", "20", "100"]).to_owned(),
             _ if own.is_empty() => "n".to_owned(),
@@ -319,6 +320,9 @@ impl Deal<'_> {
         let references = self.schema.attributes.iter();
         let mut references = references.filter(|a| a.ty == AttributeType::Entity);
         let plain = ["me", "other", "third"];
+        if dice.once_in(12) {
+            return format!("the({:?})", self.schema.kinds[0].name);
+        }
         match references.next() {
             Some(reference) if dice.once_in(3) => {
                 let name = &reference.name;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use script::ir::ALL_MAX;
 use shared::predicate::{NameError, WorldNames, nearest};
 use shared::wire::codec;
 use shared::wire::control::{
@@ -21,8 +22,8 @@ use super::compile::{self, Declared};
 use super::logic::{self, Texts};
 use super::ranges::Ranges;
 use super::{
-    collections, commands, engine, initial, interest, kinds, layers, limits, motion, raw, regions,
-    remarks, spawn, wire_step, zones,
+    collections, commands, engine, initial, interest, kinds, layers, limits, motion, rankings, raw,
+    regions, remarks, spawn, wire_step, zones,
 };
 
 /// A world without problems.
@@ -92,6 +93,7 @@ pub(super) fn build(
     let spectators = problems.take_or(None, spectators);
     let motion = motion::motion(&schema, &raw.world, problems);
     schema.zones = zones::zones(&schema, &raw.zone, problems);
+    schema.rankings = rankings::rankings(&schema, &raw.ranking, problems);
     let has_walls = schema.layers.blocked().is_some();
     let logic = problems.take(logic::logic(&raw.logic, &raw.commands, texts, has_walls));
     let mut skipped = vec![];
@@ -106,6 +108,9 @@ pub(super) fn build(
         }
         if !schema.layers.is_empty() {
             problems.take(layers::add_text(&schema.layers, &mut logic.texts));
+        }
+        if !schema.rankings.is_empty() {
+            problems.take(rankings::add_text(&schema.rankings, &mut logic.texts));
         }
         logic
     });
@@ -170,6 +175,13 @@ pub(super) fn build(
     let limits = limits::limits(ranges, &raw.limits, &needs, problems);
     if let Some(declared) = declared {
         limits::explain(&declared.reasons, problems);
+        problems.take(check_gone_over(
+            &schema,
+            declared,
+            &populations,
+            &limits,
+            player_kind,
+        ));
     }
     limits.apply(&mut schema, notifications);
     problems.take(check_names(&schema, &limits));
@@ -280,6 +292,32 @@ fn populations(kinds: &[raw::Kind], capacity: u32) -> Result<Vec<u32>, Problem> 
         return unexpected(key, all, expected);
     }
     Ok(populations)
+}
+
+/// What scripts go over with `all` must not be more from the start than a run may go over.
+fn check_gone_over(
+    schema: &Schema,
+    declared: &Declared,
+    populations: &[u32],
+    limits: &Limits,
+    player_kind: u16,
+) -> Result<(), Problem> {
+    for (kind, command) in &declared.gone_over {
+        let name = &schema.kinds[usize::from(*kind)].name;
+        let population = populations.get(usize::from(*kind)).copied().unwrap_or(0);
+        let most = ALL_MAX.unsigned_abs();
+        let expected = format!(
+            "at most {most}, as {command} goes over `all({name:?})`; `count` and `near` take any number"
+        );
+        if population > most {
+            return unexpected("kind.population", population, expected);
+        }
+        let players = population.saturating_add(limits.clients);
+        if *kind == player_kind && players > most {
+            return unexpected("limits.clients", limits.clients, expected);
+        }
+    }
+    Ok(())
 }
 
 /// Where clients can subscribe, predicates must be able to name every attribute.

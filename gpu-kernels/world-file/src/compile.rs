@@ -1,7 +1,7 @@
 //! What the scripts of a world declare, once they are compiled.
 
 use script::diagnostic::{Problem, draw};
-use script::ir::{After, Inst};
+use script::ir::{After, Inst, Operand};
 use script::logic::{Command, Logic};
 use shared::world::command::CommandSchema;
 use shared::world::given;
@@ -33,6 +33,8 @@ pub struct Declared {
     pub reasons: Reasons,
     /// The kinds that commands spawn.
     pub spawns: Vec<u16>,
+    /// The kinds of which a command goes over all, and which command that is.
+    pub gone_over: Vec<(u16, String)>,
     /// The columns that commands update, as bits; of an array or a map, all or none.
     pub updates: u64,
     /// The columns that commands read, likewise.
@@ -71,6 +73,7 @@ pub(super) fn compile(
     let compiled = compiled.map_err(|problems| error(problems, logic, colours))?;
     let reasons = reasons(&compiled);
     let spawns = spawned(&compiled);
+    let gone_over = gone_over(&compiled);
     logic.numbers = compiled.numbers;
     let insts = || compiled.commands.iter().flat_map(|c| &c.code.insts);
     let columns = compiled.commands.iter().flat_map(|c| c.code.updates());
@@ -80,6 +83,7 @@ pub(super) fn compile(
             .iter()
             .any(|c| c.schema.is_given() && c.code.afters().next().is_some()),
         spawns,
+        gone_over,
         rewinds: compiled.commands.iter().any(|c| c.rewinds()),
         reasons,
         reads: {
@@ -135,6 +139,22 @@ fn spawned(logic: &Logic) -> Vec<u16> {
     let spawns = afters.filter(|after| after.command == CommandKind::SPAWN.id());
     let kind = |after: &After| Some(given::birth(after.words.first()?.constant()?)?.0);
     spawns.filter_map(kind).collect()
+}
+
+/// The kinds of which a command goes over all, each with the first command.
+fn gone_over(logic: &Logic) -> Vec<(u16, String)> {
+    let mut found: Vec<(u16, String)> = vec![];
+    for command in &logic.commands {
+        for inst in &command.code.insts {
+            if let Inst::Nth(_, kind, Operand::Reg(_)) = *inst
+                && found.iter().all(|(known, _)| *known != kind)
+            {
+                let (name, file) = (&command.schema.name, &command.file);
+                found.push((kind, format!("`{name}` of {file}")));
+            }
+        }
+    }
+    found
 }
 
 /// Problems as one error: those of the world file, and those of texts, drawn.

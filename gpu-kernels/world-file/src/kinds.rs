@@ -98,6 +98,7 @@ pub(super) fn schema(
         zones: vec![],
         constants: vec![],
         layers: Layers::default(),
+        rankings: vec![],
         world_kind: raw_kinds
             .iter()
             .position(|raw| raw.is_shared)

@@ -14,6 +14,7 @@ use shared::world::schema::{Schema, WorldInfo};
 use super::check::{Problem, Problems, one_of, problem, unexpected};
 use super::folder;
 use super::image::{self, Pixels};
+use super::logic::add_note;
 use super::raw;
 
 /// The layers of a file, before their tags are symbols.
@@ -77,18 +78,7 @@ pub(super) fn add_text(layers: &Layers, texts: &mut Vec<Text>) -> Result<(), Pro
         text: format!("// The layers have the hash {:016x}.\n", layers.hash()),
         is_builtin: true,
     };
-    match texts.iter().find(|own| own.file == TEXT_FILE) {
-        Some(own) if *own == text => Ok(()),
-        Some(_) => problem(
-            "layer",
-            "expected the layers that the world was stored with",
-        ),
-        None => {
-            let own = texts.iter().position(|text| !text.is_builtin);
-            texts.insert(own.unwrap_or(texts.len()), text);
-            Ok(())
-        }
-    }
+    add_note(texts, text, "layer", "layers")
 }
 
 /// Where a layer comes from.

@@ -62,6 +62,7 @@ mod names;
 mod overrides;
 mod parse;
 mod ranges;
+mod rankings;
 mod raw;
 mod read;
 mod reader;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use script::builtin;
-use shared::world::logic::{Budget, Constant, Constants, LogicConfig};
+use shared::world::logic::{Budget, Constant, Constants, LogicConfig, Text};
 
 use super::check::{Problem, in_range, problem, unexpected};
 use super::{folder, raw};
@@ -106,6 +106,27 @@ fn named(
         },
         skipped,
     })
+}
+
+/// Adds a text that only says what the world has besides its scripts. A stored world has it already.
+pub(super) fn add_note(
+    texts: &mut Vec<Text>,
+    note: Text,
+    key: &str,
+    what: &str,
+) -> Result<(), Problem> {
+    match texts.iter().find(|own| own.file == note.file) {
+        Some(own) if *own == note => Ok(()),
+        Some(_) => {
+            let message = format!("expected the {what} that the world was stored with");
+            problem(key, message)
+        }
+        None => {
+            let own = texts.iter().position(|text| !text.is_builtin);
+            texts.insert(own.unwrap_or(texts.len()), note);
+            Ok(())
+        }
+    }
 }
 
 /// The names of the built-in texts that a world has. If its file names no texts, the usual ones

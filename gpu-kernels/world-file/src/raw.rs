@@ -22,6 +22,7 @@ pub struct World {
     pub kind: Option<Vec<Kind>>,
     pub every: Vec<Every>,
     pub zone: Vec<Zone>,
+    pub ranking: Vec<Ranking>,
     pub layer: Vec<Layer>,
 }
 
@@ -262,6 +263,31 @@ struct Collection {
     length: Option<u32>,
     map: Option<AttributeType>,
     keys: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ranking {
+    pub name: Option<String>,
+    pub kind: String,
+    pub by: String,
+    #[serde(default)]
+    pub first: First,
+    #[serde(default = "ranking_length")]
+    pub length: u16,
+}
+
+/// Which value comes first in a ranking.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum First {
+    #[default]
+    Greatest,
+    Least,
+}
+
+fn ranking_length() -> u16 {
+    10
 }
 
 /// A warning that an attribute does not get.

@@ -35,6 +35,7 @@ pub(super) fn read(table: DeTable<'_>, lines: &Lines<'_>) -> (raw::World, Proble
                 world.kind = (!is_unread).then_some(kinds);
             }
             "zone" => world.zone = reader.list("zone", start, value),
+            "ranking" => world.ranking = reader.list("ranking", start, value),
             "layer" => world.layer = reader.list("layer", start, value),
             "every" => world.every = reader.list("every", start, value),
             other => {
@@ -143,7 +144,7 @@ fn found(value: &DeValue<'_>) -> String {
     }
 }
 
-const PARTS: &str = "one of `world`, `limits`, `logic`, `commands`, `spectators`, `kind`, `zone`, `layer`, \
+const PARTS: &str = "one of `world`, `limits`, `logic`, `commands`, `spectators`, `kind`, `zone`, `ranking`, `layer`, \
      `every`";
 /// The most problems of one part; a file with more is mended in several rounds.
 const PROBLEMS_MAX: usize = 64;

@@ -1537,3 +1537,84 @@ fn layers_are_read_from_images_which_stored_worlds_carry() {
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+fn with_ranking(lines: &str) -> String {
+    format!(
+        "[[kind]]\nname = 'a'\nattributes = [\
+         {{ name = 'hp', type = 'i32', audience = 'state' }},\
+         {{ name = 'ripe', type = 'bool', audience = 'state' }}]\n\
+         [[kind]]\nname = 'b'\npopulation = 300\n[[ranking]]\n{lines}\n"
+    )
+}
+
+#[test]
+fn a_ranking_is_named_as_its_attribute_and_has_the_ten_greatest_unless_it_says_more() {
+    let file = with_ranking(
+        "kind = 'a'\nby = 'hp'\n[[ranking]]\nname = 'weak'\nkind = 'a'\nby = 'hp'\n\
+         first = 'least'\nlength = 3",
+    );
+    let config = world_file::parse(&file, "w.toml").unwrap();
+    let rankings = config.schema.rankings.iter();
+    let shown: Vec<_> = rankings
+        .map(|r| (&r.name[..], r.kind, r.column, r.is_least_first, r.length))
+        .collect();
+    assert_eq!(shown, [("hp", 0, 2, false, 10), ("weak", 0, 2, true, 3)]);
+    let other = world_file::parse(&file.replace("length = 3", "length = 4"), "w.toml").unwrap();
+    assert_ne!(
+        config.logic.hash(),
+        other.logic.hash(),
+        "what scripts see is part of the state hash"
+    );
+}
+
+#[test]
+fn rankings_that_a_world_cannot_have_are_rejected() {
+    for (lines, expected) in [
+        ("kind = 'c'\nby = 'hp'", "ranking.hp.kind"),
+        (
+            "kind = 'b'\nby = 'hp'",
+            "an attribute of `b` that is a number",
+        ),
+        (
+            "kind = 'a'\nby = 'ripe'",
+            "that is a number, one of [\"x\", \"y\", \"hp\"]",
+        ),
+        (
+            "kind = 'a'\nby = 'hp'\nlength = 257",
+            "expected 1 to 256, found 257",
+        ),
+        (
+            "kind = 'a'\nby = 'hp'\nfirst = 'most'",
+            "`greatest` or `least`",
+        ),
+        (
+            "kind = 'a'\nby = 'hp'\n[[ranking]]\nkind = 'a'\nby = 'hp'",
+            "a name that no other ranking has",
+        ),
+    ] {
+        let message = shown(&with_ranking(lines));
+        assert!(message.contains(expected), "{lines}: {message}");
+    }
+}
+
+#[test]
+fn scripts_go_over_all_of_a_kind_only_where_there_are_few() {
+    let folder = std::env::temp_dir().join(format!("all-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let text =
+        "#[command(clients)]\nfn rally(me: Entity) { for it in all(\"b\") { it.x += 1.0; } }";
+    std::fs::write(folder.join("rally.rs"), text).unwrap();
+    let file = with_ranking("kind = 'a'\nby = 'hp'\n[logic]\nfolder = '.'");
+    let path = folder.join("w.toml");
+    let read = |population: &str| {
+        std::fs::write(&path, file.replace("population = 300", population)).unwrap();
+        Reader::default().load(&path).map(|_| ())
+    };
+    let message = read("population = 257").unwrap_err().to_string();
+    assert!(
+        message.contains("at most 256, as `rally` of rally.rs goes over"),
+        "{message}"
+    );
+    read("population = 256").unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -159,6 +159,7 @@ fn error(table: &str, key: &str, value: i128) -> String {
         "[kind]" => format!("[[kind]]\nname = 'a'\nattributes = [{HP}]\n{key} = {value}"),
         "[every]" => format!("[[every]]\nkind = 'player'\ncommand = 'roam'\n{key} = {value}"),
         "[zone]" => format!("[[zone]]\nname = 'a'\ncenter = [1, 1]\n{key} = {value}"),
+        "[ranking]" => format!("[[ranking]]\nkind = 'player'\nby = 'hp'\n{key} = {value}"),
         "[layer]" => {
             format!("[[layer]]\nname = 'height'\ncell = 1024\ndrawing = '1'\n{key} = {value}")
         }
@@ -176,6 +177,7 @@ fn page_of(table: &str) -> &'static str {
         "spectators" => "server/worlds/interest.md",
         "[zone]" => "server/worlds/hooks.md",
         "[layer]" => "server/worlds/layers.md",
+        "[ranking]" => "server/worlds/asking.md",
         _ => "server/worlds/README.md",
     }
 }
@@ -199,7 +201,7 @@ fn range(cell: &str) -> Option<(i128, i128)> {
 }
 
 /// `[[kind]]` is a table of tables.
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 11] = [
     "logic",
     "world",
     "limits",
@@ -209,5 +211,6 @@ const TABLES: [&str; 10] = [
     "[every]",
     "[zone]",
     "[layer]",
+    "[ranking]",
     "attribute",
 ];

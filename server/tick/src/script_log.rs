@@ -4,12 +4,14 @@
 use std::cell::OnceCell;
 use std::sync::mpsc::{Receiver, channel};
 
-use frontend::mirror::Mirror;
-use gpu_kernels::logic::Buckets;
+use frontend::mirror::{Mirror, Spot};
+use gpu_kernels::logic::{Buckets, ranked};
 use gpu_kernels::{Backend, Command, Frame, TickError, TickOutput};
 use platform::log::script_lines::{ScriptLine, ScriptLines};
 use script::arith::Random;
+use script::census::Census;
 use script::interpreter::{Interpreter, Invocation, World};
+use script::standings::Standings;
 use script::watched::Watched;
 use shared::{CommandKind, EntityId, Refusal, Slot, Tick, WorldConfig};
 use tracing::{debug, info, warn};
@@ -98,6 +100,8 @@ impl ScriptLog {
             config,
             mirror,
             buckets: OnceCell::new(),
+            census: OnceCell::new(),
+            standings: OnceCell::new(),
         };
         let given = frame.commands.iter().map(|c| (*c, frame.words_of(c)));
         let shows_reasons = lines.is_some() || is_detailed();
@@ -246,6 +250,36 @@ struct Before<'a> {
     config: &'a WorldConfig,
     mirror: &'a Mirror,
     buckets: OnceCell<Buckets>,
+    census: OnceCell<Census>,
+    standings: OnceCell<Standings>,
+}
+
+impl Before<'_> {
+    fn living(&self) -> Vec<Spot> {
+        let mut spots = vec![];
+        self.mirror.spots(0..self.mirror.capacity(), &mut spots);
+        spots
+    }
+
+    fn census(&self) -> &Census {
+        self.census.get_or_init(|| {
+            let spots = self.living();
+            let living = spots.iter().map(|spot| (spot.kind, spot.entity.slot.0));
+            Census::of(self.config.schema.kinds.len(), living)
+        })
+    }
+
+    fn standings(&self) -> &Standings {
+        self.standings.get_or_init(|| {
+            let (spots, slots_max) = (self.living(), self.mirror.capacity());
+            ranked(&self.config.schema.rankings, slots_max, |ranking| {
+                let own = spots.iter().filter(|spot| spot.kind == ranking.kind);
+                let slots = own.map(|spot| spot.entity.slot);
+                let value = |slot| self.mirror.row(slot)[usize::from(ranking.column)];
+                slots.map(|slot| (value(slot), slot)).collect()
+            })
+        })
+    }
 }
 
 impl World for Before<'_> {
@@ -269,10 +303,25 @@ impl World for Before<'_> {
         self.config.schema.layers.word(place)
     }
 
+    fn count(&self, kind: u16) -> u32 {
+        self.census().count(kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.census().nth(kind, place)
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.standings().rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.standings().ranked(ranking, place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let buckets = self.buckets.get_or_init(|| {
-            let mut spots = vec![];
-            self.mirror.spots(0..self.mirror.capacity(), &mut spots);
+            let spots = self.living();
             let places = spots.iter().map(|spot| (spot.entity.slot, spot.position));
             Buckets::of(self.config, places)
         });

@@ -10,19 +10,10 @@ const ROUND: i32 = 600;
 #[range(1, 100000)]
 const RESULTS: i32 = 100;
 
-#[on(join)]
-fn arrive(me: Entity) {
-    world.players += 1;
-}
-
-#[on(leave)]
-fn depart(me: Entity) {
-    world.players -= 1;
-}
-
 /// A tick of the clock; `me` is the world.
 #[command(rules, atomic)]
 fn pass(me: Entity) {
+    me.players = count("player");
     if me.players < PLAYERS_MIN {
         me.phase = "lobby";
         me.ticks_left = 0;
@@ -49,7 +40,8 @@ fn pass(me: Entity) {
 
 #[test]
 fn the_phases_follow_each_other() {
-    world.players = PLAYERS_MIN;
+    let ann = spawn("player", point(50.0, 50.0));
+    for _other in 1..PLAYERS_MIN { spawn("player", ann); }
     ticks(1);
     assert_eq(world.phase, "countdown");
     ticks(COUNTDOWN);
@@ -59,7 +51,7 @@ fn the_phases_follow_each_other() {
     assert_eq(world.phase, "results");
     ticks(RESULTS);
     assert_eq(world.phase, "countdown");
-    world.players -= 1;
-    ticks(1);
+    despawn(ann);
+    ticks(2);
     assert_eq(world.phase, "lobby");
 }

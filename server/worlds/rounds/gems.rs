@@ -34,7 +34,6 @@ fn of_two_who_grab_a_gem_one_has_it_and_leads() {
     let gem = spawn("gem", point(50.0, 50.0));
     let ann = spawn("player", gem);
     let bob = spawn("player", gem);
-    world.players = 2;
     world.phase = "round";
     world.round = 3;
     world.ticks_left = 100;

@@ -9,6 +9,7 @@ use super::hook::Zone;
 use super::id::EntityId;
 use super::layer::Layers;
 use super::notification::{NotificationKind, NotificationSchema};
+use super::ranking::Ranking;
 
 /// One kind of entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +99,9 @@ pub struct Schema {
     /// What the cells of the world are. They don't travel with a schema.
     #[serde(skip)]
     pub layers: Layers,
+    /// Those of which scripts ask; they don't travel with a schema.
+    #[serde(skip)]
+    pub rankings: Vec<Ranking>,
 }
 
 /// A constant of the scripts, as `script.constant` in lower case.

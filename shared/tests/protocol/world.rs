@@ -105,6 +105,7 @@ pub fn flat() -> Schema {
         }],
         world_kind: None,
         layers: Default::default(),
+        rankings: vec![],
         constants: vec![WorldConstant {
             name: "strike.reach".to_owned(),
             ty: AttributeType::Fixed,
@@ -156,6 +157,7 @@ pub fn deep() -> Schema {
         world_kind: None,
         constants: vec![],
         layers: Default::default(),
+        rankings: vec![],
     }
 }
 

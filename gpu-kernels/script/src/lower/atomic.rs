@@ -37,11 +37,16 @@ impl<'a> Lower<'a> {
     /// The slot of the entity to which a number refers, as named at a place.
     pub(super) fn resolved(&mut self, reference: Operand, span: Span) -> Operand {
         let slot = self.set(|reg| Inst::Resolve(reg, reference));
+        self.note_named(slot, span);
+        slot
+    }
+
+    /// Notes where the text names the entity of an atomic command.
+    pub(super) fn note_named(&mut self, slot: Operand, span: Span) {
         let file = self.file();
         if let (Some(atomic), Operand::Reg(reg)) = (&mut self.atomic, slot) {
             atomic.places.insert(reg, (file, span));
         }
-        slot
     }
 
     /// Emits a change of an attribute. Outside of atomic commands it is an update, which its

@@ -189,6 +189,20 @@ impl<'a> Lower<'a> {
             }
             ("nearest", &[place, radius]) => self.nearest(place, radius, None, call),
             ("nearest", &[place, radius, kind]) => self.nearest(place, radius, Some(kind), call),
+            ("count" | "the" | "all" | "rank" | "top", _) if self.unit.is_client => {
+                Err(self.is_for_worlds(&format!("`{name}`"), call.span()))
+            }
+            ("count", &[kind]) => self.count_everywhere(kind),
+            ("the", &[kind]) => self.the(kind),
+            ("rank", &[entity, ranking]) => self.rank(entity, ranking),
+            ("top", _) => {
+                let label = "expected `for other in top(\"ranking\", number) { … }`";
+                Err(self.problem(call.span(), "`top` only stands in a `for`", label))
+            }
+            ("all", _) => {
+                let label = "expected `for other in all(\"kind\") { … }`";
+                Err(self.problem(call.span(), "`all` only stands in a `for`", label))
+            }
             ("random", &[low, high]) => {
                 let [low, high] = self.numbers([low, high])?;
                 let drawn = self.set(|reg| Inst::Random(reg, low.operand(), high.operand()));

@@ -12,7 +12,7 @@ use crate::types::{Type, Value};
 const NEAR_DEPTH_MAX: u8 = 4;
 
 impl<'a> Lower<'a> {
-    /// `for name in range` or `for name in near(…)`.
+    /// `for name in range`, or in `near(…)`, `all(…)` or `top(…)`.
     pub(super) fn for_loop(&mut self, each: &'a syn::ExprForLoop) -> Checked<Value> {
         if let Some(label) = &each.label {
             let message = "scripts have no loop labels";
@@ -27,10 +27,16 @@ impl<'a> Lower<'a> {
             syn::Expr::Call(call) if is_call(call, "near") => {
                 self.near_loop(&name, is_mutable, call, &each.body)
             }
+            syn::Expr::Call(call) if is_call(call, "top") => {
+                self.top_loop(&name, is_mutable, call, &each.body)
+            }
+            syn::Expr::Call(call) if is_call(call, "all") => {
+                self.all_loop(&name, is_mutable, call, &each.body)
+            }
             other => Err(self.problem(
                 other.span(),
                 "this can't be looped over",
-                "expected a range such as `0..10`, or `near(point, radius)`",
+                "expected a range such as `0..10`, `near(point, radius)` or `all(\"kind\")`",
             )),
         }
     }

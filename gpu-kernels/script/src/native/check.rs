@@ -35,6 +35,16 @@ pub fn check(code: &Code, shape: &Shape) -> Result<(), &'static str> {
             {
                 return Err("an index of no columns");
             }
+            Inst::Count(_, kind) | Inst::Nth(_, kind, _)
+                if usize::from(*kind) >= shape.kind_columns.len() =>
+            {
+                return Err("a kind that isn't there");
+            }
+            Inst::Rank(_, _, ranking) | Inst::Ranked(_, ranking, _)
+                if usize::from(*ranking) >= shape.rankings =>
+            {
+                return Err("a ranking that isn't there");
+            }
             Inst::Past(_, _, axis, _) if usize::from(*axis) >= shape.space.dimensions => {
                 return Err("an axis that isn't there");
             }

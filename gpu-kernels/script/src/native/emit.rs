@@ -289,6 +289,22 @@ impl Emit<'_, '_> {
                 let value = self.layer(place);
                 self.set(reg, value);
             }
+            Inst::Count(reg, kind) => {
+                let value = self.count(kind);
+                self.set(reg, value);
+            }
+            Inst::Nth(reg, kind, place) => {
+                let value = self.nth(kind, place);
+                self.set(reg, value);
+            }
+            Inst::Rank(reg, slot, ranking) => {
+                let value = self.rank(slot, ranking);
+                self.set(reg, value);
+            }
+            Inst::Ranked(reg, ranking, place) => {
+                let value = self.ranked(ranking, place);
+                self.set(reg, value);
+            }
             Inst::Distance(reg, a, b) => {
                 let value = self.distance(a, b);
                 self.set(reg, value);

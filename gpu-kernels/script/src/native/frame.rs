@@ -7,7 +7,9 @@ use shared::world::id::CAPACITY_MAX;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 
 use crate::atomic::KEYS_MAX;
+use crate::census::Census;
 use crate::ir::{NOBODY, TIMED_WORDS_MAX};
+use crate::standings::Standings;
 
 /// The world at the start of a tick: arrays by slot, for all slots that were ever used.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +27,16 @@ pub struct View<'a> {
     pub(super) past_dimensions: usize,
     layers: *const i32,
     layer_words: u32,
+    census_starts: *const u32,
+    census_slots: *const u32,
+    /// The number of kinds of the census; 0 without one.
+    pub(super) census_kinds: usize,
+    /// The number of rankings of the standings; 0 without them.
+    pub(super) rankings: usize,
+    standings_stride: usize,
+    standings_counts: *const u32,
+    standings_slots: *const u32,
+    standings_ranks: *const u32,
     borrowed: PhantomData<&'a [i32]>,
 }
 
@@ -68,6 +80,14 @@ impl<'a> View<'a> {
             past_dimensions: 0,
             layers: NO_LAYERS.as_ptr(),
             layer_words: 0,
+            census_starts: std::ptr::null(),
+            census_slots: std::ptr::null(),
+            census_kinds: 0,
+            rankings: 0,
+            standings_stride: 0,
+            standings_counts: std::ptr::null(),
+            standings_slots: std::ptr::null(),
+            standings_ranks: std::ptr::null(),
             borrowed: PhantomData,
         }
     }
@@ -110,6 +130,49 @@ impl<'a> View<'a> {
         View {
             layers: words.as_ptr(),
             layer_words: words.len() as u32,
+            ..self
+        }
+    }
+}
+
+impl<'a> View<'a> {
+    /// With the living entities by kind.
+    ///
+    /// # Panics
+    ///
+    /// If the census names slots that it doesn't have.
+    #[must_use]
+    pub fn with_census(self, census: &'a Census) -> View<'a> {
+        let (starts, slots) = census.parts();
+        assert!(starts.is_sorted() && starts.iter().all(|&at| at as usize <= slots.len()));
+        View {
+            census_starts: starts.as_ptr(),
+            census_slots: slots.as_ptr(),
+            census_kinds: starts.len().saturating_sub(1),
+            ..self
+        }
+    }
+
+    /// With where entities stand in rankings.
+    ///
+    /// # Panics
+    ///
+    /// If the standings have no room for all slots.
+    #[must_use]
+    pub fn with_standings(self, standings: &'a Standings) -> View<'a> {
+        let (stride, counts, slots, ranks) = standings.parts();
+        if counts.is_empty() {
+            return self;
+        }
+        assert!(stride >= self.slots as usize);
+        assert!(counts.iter().all(|&count| count as usize <= stride));
+        assert!(slots.len() == counts.len() * stride && ranks.len() == slots.len());
+        View {
+            rankings: counts.len(),
+            standings_stride: stride,
+            standings_counts: counts.as_ptr(),
+            standings_slots: slots.as_ptr(),
+            standings_ranks: ranks.as_ptr(),
             ..self
         }
     }
@@ -162,6 +225,26 @@ impl<'a> Rows<'a> {
         Rows(self.0.with_layers(words))
     }
 
+    /// As in [`View::with_census`].
+    ///
+    /// # Panics
+    ///
+    /// Likewise.
+    #[must_use]
+    pub fn with_census(self, census: &'a Census) -> Rows<'a> {
+        Rows(self.0.with_census(census))
+    }
+
+    /// As in [`View::with_standings`].
+    ///
+    /// # Panics
+    ///
+    /// Likewise.
+    #[must_use]
+    pub fn with_standings(self, standings: &'a Standings) -> Rows<'a> {
+        Rows(self.0.with_standings(standings))
+    }
+
     pub(super) fn view(&self) -> &View<'a> {
         &self.0
     }
@@ -191,6 +274,16 @@ pub struct Frame {
     pub layers: *const i32,
     /// 0 if there are none; a first word can be loaded nevertheless.
     pub layer_words: u32,
+    /// By kind, and at last: where its entities begin in `census_slots`.
+    pub census_starts: *const u32,
+    pub census_slots: *const u32,
+    /// The slots for which each ranking has room.
+    pub standings_stride: u64,
+    /// By ranking: how many entities it has; by ranking and place: the slot; by ranking and slot: the
+    /// place, from 1 on.
+    pub standings_counts: *const u32,
+    pub standings_slots: *const u32,
+    pub standings_ranks: *const u32,
     /// The slots of the keys of the atomic command that runs, or `NOBODY`.
     pub keys: [i32; KEYS_MAX],
     /// Not 0 if an index of the run was none that there is.
@@ -244,6 +337,12 @@ impl Frame {
             past_next: (view.tick.0 % u64::from(view.past_ticks.max(1))) as u32,
             layers: view.layers,
             layer_words: view.layer_words,
+            census_starts: view.census_starts,
+            census_slots: view.census_slots,
+            standings_stride: view.standings_stride as u64,
+            standings_counts: view.standings_counts,
+            standings_slots: view.standings_slots,
+            standings_ranks: view.standings_ranks,
             keys: [NOBODY; KEYS_MAX],
             missed: 0,
             reason: 0,

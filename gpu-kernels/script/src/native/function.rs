@@ -27,6 +27,8 @@ pub struct Function {
     pub draws: bool,
     /// Whether it changes rows.
     pub is_atomic: bool,
+    /// Whether it asks for entities by kind, and by ranking.
+    pub asks: [bool; 2],
     /// Loops over what is near.
     pub loops: u8,
     /// The shape whose tables the code reads.
@@ -63,6 +65,10 @@ impl Function {
             acts: has(|inst| matches!(inst, Inst::Actor(_))),
             draws: has(|inst| matches!(inst, Inst::Random(..))),
             is_atomic: code.is_atomic(),
+            asks: [
+                code.asked_kinds().next().is_some(),
+                code.asked_rankings().next().is_some(),
+            ],
             loops: code.loops,
             _shape: shape.clone(),
             _memory: Mutex::new(memory),

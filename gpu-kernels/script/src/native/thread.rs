@@ -56,6 +56,8 @@ pub struct Thread<'a, H> {
     /// The rows, where commands may change them.
     rows: Option<*mut i32>,
     columns: usize,
+    /// Whether the view has a census, and standings.
+    has: [bool; 2],
     /// How many commands the run has scheduled, and its notifications.
     afters: usize,
     notifications: usize,
@@ -70,6 +72,9 @@ impl<'a, H: Host> Thread<'a, H> {
         assert_eq!(view.columns, native.shape.columns);
         let dimensions = native.shape.space.dimensions;
         assert!(view.past_ticks == 0 || view.past_dimensions == dimensions);
+        let kinds = native.shape.kind_columns.len();
+        assert!(view.census_kinds == 0 || view.census_kinds == kinds);
+        assert!(view.rankings == 0 || view.rankings == native.shape.rankings);
         Thread {
             frame: Frame::new(view, [near::<H>, after::<H>, notify::<H>]),
             native,
@@ -78,6 +83,7 @@ impl<'a, H: Host> Thread<'a, H> {
             near: vec![],
             rows: None,
             columns: native.shape.columns,
+            has: [view.census_kinds > 0, view.rankings > 0],
             afters: 0,
             notifications: 0,
             view: PhantomData,
@@ -245,6 +251,9 @@ impl<'a, H: Host> Thread<'a, H> {
             !function.acts || call.actor.0 < self.frame.slots,
             "no actor"
         );
+        let [by_kind, by_ranking] = function.asks;
+        assert!(!by_kind || self.has[0], "no census");
+        assert!(!by_ranking || self.has[1], "no standings");
         self.frame.reason = 0;
         if self.near.len() < usize::from(function.loops) {
             self.near.resize_with(function.loops.into(), Vec::new);

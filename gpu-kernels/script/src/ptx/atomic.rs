@@ -92,6 +92,10 @@ pub fn keys(commands: &[AtomicCommand<'_>], layout: &Layout) -> String {
                     resolved(&mut text, layout, Value::Word(reference))
                 }
                 Key::Shared(reference) => resolved(&mut text, layout, Value::Const(reference)),
+                Key::First(kind) => {
+                    let slot = entities::nth(&mut text, layout, kind, Value::Const(0));
+                    text.in_register(slot)
+                }
                 Key::Of(of, column) => {
                     let of = Value::Word(found[usize::from(of)]);
                     let is: Flag = text.set("setp.ne.s32", format_args!("{of}, {NOBODY}"));

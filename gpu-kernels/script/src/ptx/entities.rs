@@ -143,6 +143,59 @@ pub fn layer(text: &mut Text, layout: &Layout, place: Value) -> Value {
     load_present(text, Presence::If(is_there), address, 0, 0)
 }
 
+/// Where the living entities of a kind begin in the census, and how many there are.
+fn range_of(text: &mut Text, layout: &Layout, kind: u16) -> (Word, Word) {
+    let starts = table(text, layout.world.census_starts);
+    let at = i32::from(kind) * 4;
+    let (start, end) = (load(text, starts, at), load(text, starts, at + 4));
+    let count = text.set("sub.u32", format_args!("{end}, {start}"));
+    (start, count)
+}
+
+/// How many entities of a kind live.
+pub fn count(text: &mut Text, layout: &Layout, kind: u16) -> Value {
+    Value::Word(range_of(text, layout, kind).1)
+}
+
+/// The slot of a living entity of a kind by its place, or that of nobody.
+pub fn nth(text: &mut Text, layout: &Layout, kind: u16, place: Value) -> Value {
+    let (start, count) = range_of(text, layout, kind);
+    let place = text.in_register(place);
+    let is_there: Flag = text.set("setp.lt.u32", format_args!("{place}, {count}"));
+    let at: Word = text.set("add.u32", format_args!("{start}, {place}"));
+    let address = element_of(text, layout.world.census_slots, at, 4);
+    load_present(text, Presence::If(is_there), address, 0, NOBODY)
+}
+
+/// The place of an entity in a ranking, from 1 on; 0 if it is not of its kind.
+pub fn rank(text: &mut Text, layout: &Layout, slot: Value, is: Presence, ranking: u16) -> Value {
+    let own = layout.numbers.rankings[usize::from(ranking)];
+    let kind = kind(text, layout, slot, is);
+    let kind = text.in_register(kind);
+    let has_one: Flag = text.set("setp.eq.s32", format_args!("{kind}, {own}"));
+    let slot = text.in_register(slot);
+    let address = in_ranking(text, layout, layout.world.standing_ranks, ranking, slot);
+    load_present(text, Presence::If(has_one), address, 0, 0)
+}
+
+/// The slot of the entity at a place of a ranking, from 0 on, or that of nobody.
+pub fn ranked(text: &mut Text, layout: &Layout, ranking: u16, place: Value) -> Value {
+    let kind = layout.numbers.rankings[usize::from(ranking)];
+    let (_, count) = range_of(text, layout, kind);
+    let place = text.in_register(place);
+    let is_there: Flag = text.set("setp.lt.u32", format_args!("{place}, {count}"));
+    let address = in_ranking(text, layout, layout.world.standing_slots, ranking, place);
+    load_present(text, Presence::If(is_there), address, 0, NOBODY)
+}
+
+/// The address of a ranking's element of a table of the world.
+fn in_ranking(text: &mut Text, layout: &Layout, field: u32, ranking: u16, at: Word) -> Long {
+    let address = element_of(text, field, at, 4);
+    // Too far for the offset of a load.
+    let start = u64::from(ranking) * u64::from(layout.numbers.capacity) * 4;
+    text.set("add.u64", format_args!("{address}, {start}"))
+}
+
 /// Whether an entity is there, and its kind has a column.
 pub fn has(text: &mut Text, layout: &Layout, slot: Value, is: Presence, column: u16) -> Presence {
     let kinds = &layout.numbers.kind_columns;

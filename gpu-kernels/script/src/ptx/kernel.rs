@@ -267,6 +267,23 @@ impl Run<'_> {
                 let value = entities::layer(self.text, layout, place.into());
                 self.put(to, value);
             }
+            Inst::Count(to, kind) => {
+                let count = entities::count(self.text, layout, kind);
+                self.put(to, count);
+            }
+            Inst::Nth(to, kind, place) => {
+                let slot = entities::nth(self.text, layout, kind, place.into());
+                self.put(to, slot);
+            }
+            Inst::Rank(to, slot, ranking) => {
+                let is = self.presence(slot);
+                let rank = entities::rank(self.text, layout, slot.into(), is, ranking);
+                self.put(to, rank);
+            }
+            Inst::Ranked(to, ranking, place) => {
+                let slot = entities::ranked(self.text, layout, ranking, place.into());
+                self.put(to, slot);
+            }
             Inst::Distance(to, a, b) => self.distance(to, a, b),
             Inst::IsWithin(to, a, b, radius) => {
                 entities::is_within(self.text, word(to), a, b, radius.into());

@@ -81,6 +81,13 @@ fields! {
         past,
         /// The words of the world's layers.
         layers,
+        /// By kind, and at last: where its living entities begin in `census_slots`.
+        census_starts,
+        census_slots,
+        /// By ranking and place: the slot; by ranking and slot: the place, from 1 on, of entities of
+        /// the ranking's kind.
+        standing_slots,
+        standing_ranks,
         /// By kind, 64 bits each.
         kind_columns,
         /// One number of 64 bits.
@@ -194,6 +201,8 @@ pub struct Numbers {
     /// Words of layers.
     pub layer_words: u32,
     pub columns: u32,
+    /// By ranking: the kind of its entities.
+    pub rankings: Vec<u16>,
     /// By kind: the columns that it has, as bits.
     pub kind_columns: Vec<u64>,
     /// For how many ticks positions are kept; 0: for none.

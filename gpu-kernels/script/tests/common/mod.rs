@@ -6,8 +6,10 @@ pub mod native;
 pub mod random;
 
 use script::arith::{self, Random};
+use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use script::ir::Budget;
+use script::standings::Standings;
 use script::{Command, Logic, Problem, builtin};
 use shared::world::logic::{Constants, LogicConfig, Text};
 use shared::{EntityId, Schema, Slot, Tick, WorldConfig};
@@ -42,6 +44,17 @@ attributes = [
     { name = "owner", type = "entity", merge = "first", audience = "state" },
     { name = "ripe", type = "bool", default = true, audience = "state" },
 ]
+
+[[ranking]]
+kind = "player"
+by = "score"
+
+[[ranking]]
+name = "poor"
+kind = "player"
+by = "gold"
+first = "least"
+length = 3
 
 [[zone]]
 name = "shrine"
@@ -172,6 +185,30 @@ impl TestWorld {
         self.rows.get(slot.index())?.as_ref()
     }
 
+    /// The entities by kind.
+    pub fn census(&self) -> Census {
+        let rows = (0..).zip(&self.rows);
+        let living = rows.filter_map(|(slot, row)| Some((row.as_ref()?.0, slot)));
+        Census::of(self.schema.kinds.len(), living)
+    }
+
+    /// Where they stand in the rankings.
+    pub fn standings(&self) -> Standings {
+        let rankings = &self.schema.rankings;
+        let mut standings = Standings::new(rankings.len(), self.rows.len());
+        for (number, ranking) in rankings.iter().enumerate() {
+            let rows = (0..).zip(&self.rows);
+            let own = rows.filter_map(|(slot, row)| Some((slot, row.as_ref()?)));
+            let own = own.filter(|(_, row)| row.0 == ranking.kind);
+            let mut own: Vec<(u32, u32)> = own
+                .map(|(slot, row)| (ranking.key(row.2[usize::from(ranking.column)]), slot))
+                .collect();
+            own.sort_unstable();
+            standings.set(number, own.into_iter().map(|(_, slot)| slot));
+        }
+        standings
+    }
+
     pub fn space(&self) -> Space {
         let mut size = [1; 3];
         for (raw, axis) in size.iter_mut().zip(&self.schema.world.size) {
@@ -232,6 +269,22 @@ impl World for TestWorld {
 
     fn layer(&self, place: i32) -> i32 {
         self.schema.layers.word(place)
+    }
+
+    fn count(&self, kind: u16) -> u32 {
+        self.census().count(kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.census().nth(kind, place)
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.standings().rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.standings().ranked(ranking, place)
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

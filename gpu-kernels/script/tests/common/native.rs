@@ -17,6 +17,7 @@ pub fn compile(logic: &Logic, world: &TestWorld) -> Native {
     let shape = Shape {
         space: world.space(),
         columns: world.schema.attributes.len(),
+        rankings: world.schema.rankings.len(),
         kind_columns: world.schema.kind_columns(),
         bounds: (0..world.schema.kinds.len())
             .flat_map(|kind| world.schema.bounds(kind))
@@ -44,7 +45,10 @@ pub fn run(
         &arrays.generations,
         &arrays.kinds,
     );
+    let census = world.census();
     let view = view.with_layers(world.schema.layers.words());
+    let standings = world.standings();
+    let view = view.with_census(&census).with_standings(&standings);
     let kind = command.schema.kind.id();
     let call = Call {
         actor: entity.slot,

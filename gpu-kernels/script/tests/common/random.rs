@@ -689,6 +689,20 @@ impl Writer<'_> {
     }
 
     fn near_loop(&mut self, depth: usize) -> String {
+        if self.dice.once_in(6)
+            && let Some((ranking, length)) = self.ranking()
+        {
+            let number = match self.dice.once_in(2) {
+                true => self.dice.below(1 + usize::from(length)).to_string(),
+                false => format!("min({}, {length})", self.value(Int, 2)),
+            };
+            let range = format!("top({ranking:?}, {number})");
+            return self.for_loop(&range, Entity, depth);
+        }
+        if self.dice.once_in(4) {
+            let range = format!("all({})", self.kind());
+            return self.for_loop(&range, Entity, depth);
+        }
         if self.body.near_depth == NEAR_DEPTH_MAX {
             return self.range_loop(depth);
         }
@@ -850,6 +864,12 @@ impl Writer<'_> {
             13 if !self.body.is_constant => {
                 format!("random({}, {})", self.value(Int, d), self.value(Int, d))
             }
+            14 if self.dice.once_in(3) && !self.body.is_constant => match self.ranking() {
+                Some((ranking, _)) if self.dice.once_in(2) => {
+                    format!("rank({}, {ranking:?})", self.value(Entity, d))
+                }
+                _ => format!("count({})", self.kind()),
+            },
             14 if self.can_look_near() => {
                 let kind = self.kind_or_any();
                 self.leave_near();
@@ -978,6 +998,7 @@ impl Writer<'_> {
             return "none".to_owned();
         }
         match self.dice.below(5) {
+            0 if self.dice.once_in(2) => format!("the({})", self.kind()),
             0 => format!("resolve({})", self.value(Int, d)),
             1..=2 if self.can_look_near() => {
                 let kind = self.kind_or_any();
@@ -1051,6 +1072,13 @@ impl Writer<'_> {
             true => format!(", {}", self.kind()),
             false => String::new(),
         }
+    }
+
+    /// A ranking of the world, and its length.
+    fn ranking(&mut self) -> Option<(String, u16)> {
+        let all = &self.schema.rankings;
+        let ranking = all.get(self.dice.below(all.len().max(1)))?;
+        Some((ranking.name.clone(), ranking.length))
     }
 
     /// A kind where one is expected.

@@ -15,6 +15,9 @@ use shared::world::notification::NOTIFICATION_WORDS_MAX;
 pub struct Shape {
     pub columns: u16,
     pub dimensions: usize,
+    pub kinds: u16,
+    /// Of the world: one at least.
+    pub rankings: u16,
     /// The words of every command: one at least.
     pub words: u16,
     pub commands: u16,
@@ -151,6 +154,21 @@ impl Program {
                 let word = self.word();
                 self.insts.push(Inst::Word(number, word));
                 Inst::Resolve(self.entity(), number.into())
+            }
+            10 if self.below(3) == 0 => {
+                let kind = self.below(self.shape.kinds.into()) as u16;
+                match self.below(3) {
+                    0 => Inst::Count(number, kind),
+                    1 => Inst::Nth(self.entity(), kind, self.operand()),
+                    _ => Inst::Nth(self.entity(), kind, Operand::Const(self.below(3) as i32)),
+                }
+            }
+            10 if self.below(4) == 0 => {
+                let ranking = self.below(self.shape.rankings.into()) as u16;
+                match self.below(2) {
+                    0 => Inst::Rank(number, self.any_slot(), ranking),
+                    _ => Inst::Ranked(self.entity(), ranking, self.operand()),
+                }
             }
             10 => match self.below(4) {
                 0 => Inst::Tick(number),

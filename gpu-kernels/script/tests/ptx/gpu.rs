@@ -48,6 +48,10 @@ device::device_struct! {
         generations: Pointer<u32> = n.capacity;
         slot_kinds: Pointer<u32> = n.capacity;
         kind_columns: ConstPointer<u64> = n.kinds;
+        census_starts: Pointer<u32> = n.kinds + 1;
+        census_slots: Pointer<u32> = n.capacity;
+        standing_slots: Pointer<u32> = n.standings;
+        standing_ranks: Pointer<u32> = n.standings;
         index_len: Pointer<u64> = 1;
         index_keys: Pointer<u64> = n.capacity;
         index_slots: Pointer<u32> = n.capacity;
@@ -113,6 +117,7 @@ pub struct Sizes {
     directory: u64,
     past: u64,
     layers: u64,
+    standings: u64,
 }
 
 const COMMANDS: usize = 300;
@@ -200,6 +205,7 @@ impl Test<'_> {
             directory: directory.len() as u64,
             past: state.past.len() as u64,
             layers: state.layers.len() as u64,
+            standings: u64::from(CAPACITY) * state.numbers.rankings.len() as u64,
         };
         let mut plan = Plan::default();
         let groups = [
@@ -238,6 +244,12 @@ impl Test<'_> {
         self.write(world.rows, &state.rows);
         self.write(world.past, &state.past);
         self.write(world.layers, &state.layers);
+        let (starts, slots) = state.census.parts();
+        self.write(world.census_starts, starts);
+        self.write(world.census_slots, slots);
+        let (_, _, slots, ranks) = state.standings.parts();
+        self.write(world.standing_slots, slots);
+        self.write(world.standing_ranks, ranks);
         self.write(world.states, &state.states);
         self.write(world.generations, &state.generations);
         self.write(world.slot_kinds, &state.slot_kinds);

@@ -1,9 +1,11 @@
 //! A random state of a world, commands for it, and what the interpreter makes of them.
 
 use script::arith::{self, Random};
+use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
 use script::ir::Code;
 use script::ptx::layout::Numbers;
+use script::standings::Standings;
 use shared::world::mix::mix;
 use shared::{EntityId, Slot, Tick};
 
@@ -20,6 +22,8 @@ pub struct State {
     pub states: Vec<u32>,
     pub generations: Vec<u32>,
     pub slot_kinds: Vec<u32>,
+    pub census: Census,
+    pub standings: Standings,
     /// By bucket, then by slot.
     pub index: Vec<(u64, u32)>,
     pub commands: Vec<Command>,
@@ -63,6 +67,8 @@ impl State {
             states: (0..capacity).map(|_| u32::from(below(4) > 0)).collect(),
             generations: (0..capacity).map(|_| 1 + below(600) as u32).collect(),
             slot_kinds: vec![0; capacity],
+            census: Census::default(),
+            standings: Standings::default(),
             index: vec![],
             commands: vec![],
             numbers,
@@ -83,6 +89,17 @@ impl State {
             state.index.push((key, slot as u32));
         }
         state.index.sort_unstable();
+        let kind_of = |&slot: &usize| (state.slot_kinds[slot] as u16, slot as u32);
+        let kinds = state.numbers.kind_columns.len();
+        state.census = Census::of(kinds, living.iter().map(kind_of));
+        let rankings = &state.numbers.rankings;
+        state.standings = Standings::new(rankings.len(), capacity);
+        for (number, &kind) in rankings.iter().enumerate() {
+            let own = living.iter().map(kind_of).filter(|own| own.0 == kind);
+            let own: Vec<u32> = own.map(|(_, slot)| slot).collect();
+            // Any order does.
+            state.standings.set(number, own.into_iter().rev());
+        }
         let kept = state.numbers.rewind_ticks as usize * capacity * dimensions;
         state.past = (0..kept).map(|_| below(1 << 13) as i32).collect();
         state.layers = (0..state.numbers.layer_words)
@@ -207,6 +224,22 @@ impl World for State {
     fn layer(&self, place: i32) -> i32 {
         let place = usize::try_from(place).unwrap_or(usize::MAX);
         self.layers.get(place).copied().unwrap_or(0)
+    }
+
+    fn count(&self, kind: u16) -> u32 {
+        self.census.count(kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.census.nth(kind, place)
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.standings.rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.standings.ranked(ranking, place)
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

@@ -13,6 +13,8 @@ pub fn shape(layout: &Layout) -> Shape {
     Shape {
         columns: layout.numbers.columns as u16,
         dimensions: layout.numbers.space.dimensions,
+        kinds: layout.numbers.kind_columns.len() as u16,
+        rankings: layout.numbers.rankings.len() as u16,
         words: 3,
         commands: 9,
         notifications: 4,
@@ -79,6 +81,7 @@ pub fn numbers(number: u64) -> Numbers {
         capacity: 1 << 20,
         layer_words: [64, 0][(number / 2 % 2) as usize],
         columns: 7,
+        rankings: vec![0, 1],
         // Positions are everywhere, the last column nowhere.
         kind_columns: (0..kinds).map(|kind| 0b111 | ((kind % 8) << 3)).collect(),
         rewind_ticks: [5, 0][(number / 2 % 2) as usize],

@@ -185,6 +185,10 @@ impl Atomic {
                 false => EntityRef::NONE.0,
             }
         };
+        let first = |kind: u16| {
+            let first = state.counted.census().nth(kind, 0);
+            first.map_or(NOBODY, |slot| slot.0 as i32)
+        };
         let resolve = |reference: i32| {
             let reference = EntityRef(reference);
             let slot = reference.slot().index();
@@ -202,7 +206,7 @@ impl Atomic {
             let script = scripts.command(command.kind);
             if let Some(keys) = script.and_then(|script| script.atomic.as_ref()) {
                 let actor = command.entity.slot.0 as i32;
-                let slots = keys.slots(actor, commands.words(n), read, resolve);
+                let slots = keys.slots(actor, commands.words(n), first, read, resolve);
                 self.keys.push(slots);
             }
         }
@@ -237,7 +241,7 @@ fn look_ahead(scripts: &Scripts, commands: &TickCommands<'_>, n: usize, turns: &
                     turns.prefetch(EntityRef(word).slot());
                 }
             }
-            Key::Of(..) | Key::Shared(_) => {}
+            Key::Of(..) | Key::Shared(_) | Key::First(_) => {}
         }
     }
 }

@@ -23,6 +23,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         _ => clients * u64::from(limits.client_hearings_per_tick),
     };
     let causes = u64::from(config.causes);
+    let rankings = config.schema.rankings.len() as u64;
     let tracked = u64::from(config.motion.is_some());
     let observer = size_of::<Option<crate::Observer>>() as u64;
     vec![
@@ -41,6 +42,8 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ),
         ("state rows", slots * columns * 4),
         ("slots", slots * 12),
+        // In the order of values and of slots; a number and a slot, three times.
+        ("rankings", slots * (24 * rankings + 32 * rankings.min(1))),
         // And where each entity was before the tick, where there are walls.
         (
             "layers",

@@ -27,6 +27,7 @@ impl CpuBackend {
             catalog: &self.catalog,
             scripts: &self.scripts,
         };
+        self.state.count_and_rank(&self.workers, rules.scripts);
         self.updates.emit(
             &self.workers,
             rules,

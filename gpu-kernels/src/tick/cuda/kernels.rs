@@ -3,6 +3,7 @@
 use device::{Device, DriverError};
 
 use super::atomic::AtomicKernels;
+use super::census::CensusKernels;
 use super::due::DueKernels;
 use super::hash::HashKernels;
 use super::hearings::HearingsKernels;
@@ -13,11 +14,14 @@ use super::logic::LogicKernels;
 use super::merge::MergeKernels;
 use super::motion::MotionKernels;
 use super::regions::RegionsKernels;
+use super::standings::StandingsKernels;
 use super::zones::ZoneKernels;
 
 /// One structure of kernels for each stage.
 pub struct Kernels {
     pub due: DueKernels,
+    pub census: CensusKernels,
+    pub standings: StandingsKernels,
     pub logic: LogicKernels,
     pub atomic: AtomicKernels,
     pub merge: MergeKernels,
@@ -35,6 +39,8 @@ impl Kernels {
     pub fn load(device: &Device) -> Result<Kernels, DriverError> {
         Ok(Kernels {
             due: DueKernels::load(device)?,
+            census: CensusKernels::load(device)?,
+            standings: StandingsKernels::load(device)?,
             logic: LogicKernels::load(device)?,
             atomic: AtomicKernels::load(device)?,
             merge: MergeKernels::load(device)?,

@@ -188,6 +188,19 @@ device::device_struct! {
         /// By window of the index, then cell of the bucket that begins there: where it starts.
         crowd_starts: Pointer<u32> = s.crowds.windows * (s.crowds.cells + 1);
 
+        /// By kind, and at last: where its living entities begin in `census_slots`, as they are at
+        /// the start of a tick whose scripts ask for them. The kinds of all slots, with one more for
+        /// the dead, are sorted in what the index and the list of free slots don't need before.
+        census_starts: Pointer<u32> = s.kinds + 1;
+        census_keys: Pointer<u32>;
+        census_given_keys: Pointer<u32>;
+        census_slots: Pointer<u32>;
+        census_given_slots: Pointer<u32>;
+        /// By ranking and place: the slot. By ranking and slot: the place, from 1 on, of entities of
+        /// the ranking's kind. Of those of which scripts ask, likewise of the start of the tick.
+        standing_slots: Pointer<u32> = s.capacity * s.rankings;
+        standing_ranks: Pointer<u32> = s.capacity * s.rankings;
+
         /// Scratch: what clients see in this tick; it is what they know in the next.
         visible: Pointer<u32> = s.clients * s.visible_max;
         visible_counts: Pointer<u32> = s.clients, zeroed;
@@ -331,6 +344,12 @@ device::device_struct! {
         afters: u32;
         afters_asked: u32;
         region_sets: u32;
+        /// The ranking that a launch orders, its kind, its column, and what values are combined with,
+        /// so that they ascend.
+        ranking: u32;
+        ranking_kind: u32;
+        ranking_column: u32;
+        ranking_flip: u32;
         /// For how many ticks positions are kept, and the place in their ring for this tick's.
         rewind_ticks: u32;
         past_next: u32;

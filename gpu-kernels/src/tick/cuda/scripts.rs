@@ -77,6 +77,10 @@ pub struct Form {
     pub is_atomic: bool,
     /// Whether it can say why it has no effect.
     pub has_reasons: bool,
+    /// Whether it asks for entities wherever they are.
+    pub asks: bool,
+    /// A bit for each ranking of which it asks.
+    pub asked_rankings: u32,
 }
 
 /// Commands on the GPU.
@@ -219,6 +223,9 @@ impl Form {
             puts_off,
             is_atomic: command.atomic.is_some(),
             has_reasons: command.code.has_reasons(),
+            asks: command.code.asks(),
+            asked_rankings: (command.code.asked_rankings())
+                .fold(0, |bits, ranking| bits | 1 << ranking),
         }
     }
 }
@@ -295,6 +302,17 @@ impl Scripts {
     /// All commands, by number.
     pub fn commands(&self) -> impl Iterator<Item = &LoadedCommand> {
         self.commands.iter()
+    }
+
+    /// Whether any command asks for entities wherever they are.
+    pub fn ask(&self) -> bool {
+        self.commands().any(|command| command.form.asks)
+    }
+
+    /// A bit for each ranking of which any command asks.
+    pub fn asked_rankings(&self) -> u32 {
+        self.commands()
+            .fold(0, |bits, command| bits | command.form.asked_rankings)
     }
 
     /// Whether any command puts others off.

@@ -66,6 +66,7 @@ pub struct Sizes {
     /// 1 where there are walls, else 0.
     pub walled: u64,
     pub layer_words: u64,
+    pub rankings: u64,
     pub births: u64,
     /// Rows of buckets that an observer can touch.
     pub rows: u64,
@@ -179,6 +180,7 @@ impl Sizes {
             motion: u64::from(config.motion.is_some()),
             walled: u64::from(config.schema.layers.blocked().is_some()),
             layer_words: config.schema.layers.words().len() as u64,
+            rankings: config.schema.rankings.len() as u64,
             births: commands + capacity * u64::from(config.has_falls()),
             rows: rows(config),
             buckets,

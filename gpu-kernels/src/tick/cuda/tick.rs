@@ -119,6 +119,11 @@ impl Part {
         begin(Stage::Due)?;
         kernels.due.run(&run)?;
         begin(Stage::Logic)?;
+        if self.scripts.ask() {
+            kernels.census.run(&run)?;
+            let asked = self.scripts.asked_rankings();
+            kernels.standings.run(&mut run, &self.config, asked)?;
+        }
         kernels.logic.run(&mut run, &self.scripts, counts)?;
         begin(Stage::Merge)?;
         let atomic = (self.may_defer || self.scripts.atomic().is_some())

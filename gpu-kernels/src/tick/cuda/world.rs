@@ -76,6 +76,11 @@ impl Buffers {
         let index_bits = bits_for(sizes.buckets - 1);
         world.bucket_keys = index_keys(&world).given(index_bits);
         world.bucket_slots = index_slots(&world).given(index_bits);
+        let census_bits = census_bits(sizes);
+        let (keys, slots) = (census_keys(&world, sizes.capacity), census_slots(&world));
+        (world.census_keys, world.census_slots) = (keys.first, slots.first);
+        world.census_given_keys = keys.given(census_bits);
+        world.census_given_slots = slots.given(census_bits);
         if sizes.causes == 0 {
             world.first_updates = device::Pointer::NULL;
         }
@@ -139,6 +144,25 @@ pub fn index_keys(world: &World) -> Doubled<u64> {
 pub fn index_slots(world: &World) -> Doubled<u32> {
     Doubled {
         first: world.index_slots,
+        second: world.index_slots_spare,
+    }
+}
+
+/// The bits of a kind, or of the number that the dead have instead.
+pub fn census_bits(sizes: &Sizes) -> u32 {
+    bits_for(sizes.kinds)
+}
+
+/// The kinds of all slots: in what the index needs only while it is sorted, which has room for two
+/// numbers for each slot.
+pub fn census_keys(world: &World, capacity: u64) -> Doubled<u32> {
+    Doubled::halves(world.index_keys_spare.cast(), capacity)
+}
+
+/// The slots by kind: in the list of free slots, which is made later in a tick.
+pub fn census_slots(world: &World) -> Doubled<u32> {
+    Doubled {
+        first: world.free_list,
         second: world.index_slots_spare,
     }
 }

@@ -197,6 +197,7 @@ impl Oracle {
                 Key::Actor => Some(command.entity.slot.0),
                 Key::Word(word) => self.slot_of(command.words[usize::from(word)]),
                 Key::Shared(reference) => self.slot_of(reference),
+                Key::First(kind) => World::nth(self, kind, 0).map(|slot| slot.0),
                 Key::Of(of, column) => {
                     let of = named[usize::from(of)].map(Slot);
                     let of = of.filter(|&of| World::has(self, of, column.into()));
@@ -239,6 +240,22 @@ impl World for Turn<'_> {
 
     fn layer(&self, place: i32) -> i32 {
         World::layer(self.oracle, place)
+    }
+
+    fn count(&self, kind: u16) -> u32 {
+        World::count(self.oracle, kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        World::nth(self.oracle, kind, place)
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.oracle.rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.oracle.ranked(ranking, place)
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

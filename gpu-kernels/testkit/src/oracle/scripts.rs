@@ -5,6 +5,7 @@ use gpu_kernels::Notification;
 use script::arith::Random;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use script::{Command as Script, arith};
+use shared::world::ranking::Ranking;
 use shared::{EntityId, NotificationKind, Slot};
 
 use super::Oracle;
@@ -92,6 +93,26 @@ impl Oracle {
     }
 }
 
+impl Oracle {
+    /// The entities of a ranking as they are now, in its order.
+    pub(super) fn ordered(&self, ranking: &Ranking) -> Vec<Slot> {
+        let alive = self.alive().into_iter().map(|entity| entity.slot);
+        let own = alive.filter(|&slot| World::kind(self, slot) == ranking.kind);
+        let mut own: Vec<Slot> = own.collect();
+        // It is stable, so equal ones stay in the order of slots. In the width of 64 bits, no number
+        // is its own opposite.
+        own.sort_by_key(|&slot| {
+            let value = i64::from(self.slots[slot.index()].row[usize::from(ranking.column)]);
+            if ranking.is_least_first {
+                value
+            } else {
+                -value
+            }
+        });
+        own
+    }
+}
+
 impl World for Oracle {
     fn attribute(&self, slot: Slot, column: usize) -> i32 {
         self.slots[slot.index()].row[column]
@@ -127,6 +148,28 @@ impl World for Oracle {
 
     fn layer(&self, place: i32) -> i32 {
         self.config.schema.layers.word(place)
+    }
+
+    fn count(&self, kind: u16) -> u32 {
+        let alive = self.alive().into_iter();
+        alive.filter(|e| World::kind(self, e.slot) == kind).count() as u32
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        let alive = self.alive().into_iter().map(|entity| entity.slot);
+        let mut own = alive.filter(|&slot| World::kind(self, slot) == kind);
+        own.nth(place as usize)
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        let mut order = self.standings[usize::from(ranking)].iter();
+        let place = order.position(|&own| own == slot);
+        place.map_or(0, |place| place as u32 + 1)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        let order = &self.standings[usize::from(ranking)];
+        order.get(place as usize).copied()
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

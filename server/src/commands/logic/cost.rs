@@ -98,6 +98,7 @@ fn traits(command: &Command) -> String {
         (code.loops > 0, "visits"),
         (code.draws(), "draws"),
         (reads_layers(code), "cells"),
+        (code.asks(), "asks"),
         (code.afters().next().is_some(), "defers"),
         (code.notifications().next().is_some(), "tells"),
         (command.atomic.is_some(), "atomic"),

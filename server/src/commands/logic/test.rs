@@ -320,6 +320,22 @@ impl World for Bench<'_> {
         self.config.schema.layers.word(place)
     }
 
+    fn count(&self, kind: u16) -> u32 {
+        self.with(|world| world.count(kind))
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.with(|world| world.nth(kind, place))
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.with(|world| world.rank(ranking, slot))
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.with(|world| world.ranked(ranking, place))
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.with(|world| world.near(center, radius, slots));
     }

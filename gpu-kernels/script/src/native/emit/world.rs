@@ -284,6 +284,64 @@ impl Emit<'_, '_> {
         self.b.ins().select(is_there, word, zero)
     }
 
+    /// Where the entities of a kind begin in the census, and how many there are.
+    fn range_of(&mut self, kind: u16) -> (Value, Value) {
+        let starts = self.of_frame(I64, offset_of!(Frame, census_starts));
+        let (flags, at) = (self.frozen(), i32::from(kind) * 4);
+        let start = self.b.ins().load(I32, flags, starts, at);
+        let end = self.b.ins().load(I32, flags, starts, at + 4);
+        (start, self.b.ins().isub(end, start))
+    }
+
+    pub(super) fn count(&mut self, kind: u16) -> Value {
+        self.range_of(kind).1
+    }
+
+    pub(super) fn nth(&mut self, kind: u16, place: Operand) -> Value {
+        let (start, count) = self.range_of(kind);
+        let place = self.get(place);
+        let is_there = self.b.ins().icmp(IntCC::UnsignedLessThan, place, count);
+        let at = self.b.ins().iadd(start, place);
+        let at = SlotValue {
+            slot: self.b.ins().uextend(I64, at),
+            is_there: Some(is_there),
+        };
+        self.value_at(at, NOBODY, |emit, at| {
+            emit.element(I32, offset_of!(Frame, census_slots), at)
+        })
+    }
+
+    /// Where a ranking begins in the standings, for a place or a slot of it.
+    fn in_ranking(&mut self, ranking: u16, at: Value) -> Value {
+        let stride = self.of_frame(I64, offset_of!(Frame, standings_stride));
+        let start = self.b.ins().imul_imm_s(stride, i64::from(ranking));
+        self.b.ins().iadd(start, at)
+    }
+
+    pub(super) fn rank(&mut self, slot: Operand, ranking: u16) -> Value {
+        let place = self.place(slot);
+        self.value_at(place, 0, |emit, slot| {
+            let at = emit.in_ranking(ranking, slot);
+            emit.element(I32, offset_of!(Frame, standings_ranks), at)
+        })
+    }
+
+    pub(super) fn ranked(&mut self, ranking: u16, place: Operand) -> Value {
+        let counts = self.of_frame(I64, offset_of!(Frame, standings_counts));
+        let (flags, at) = (self.frozen(), i32::from(ranking) * 4);
+        let count = self.b.ins().load(I32, flags, counts, at);
+        let place = self.get(place);
+        let is_there = self.b.ins().icmp(IntCC::UnsignedLessThan, place, count);
+        let place = SlotValue {
+            slot: self.b.ins().uextend(I64, place),
+            is_there: Some(is_there),
+        };
+        self.value_at(place, NOBODY, |emit, place| {
+            let at = emit.in_ranking(ranking, place);
+            emit.element(I32, offset_of!(Frame, standings_slots), at)
+        })
+    }
+
     pub(super) fn update(
         &mut self,
         slot: Operand,

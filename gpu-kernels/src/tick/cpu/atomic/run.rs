@@ -2,8 +2,10 @@
 
 use script::arith::Random;
 use script::atomic::KEYS_MAX;
+use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
 use script::native::{Rows, Thread};
+use script::standings::Standings;
 use shared::world::layer::Layers;
 use shared::{EntityId, Slot, Tick};
 
@@ -44,6 +46,8 @@ struct Turn<'a> {
     slots: &'a Slots,
     past: &'a Past,
     layers: &'a Layers,
+    census: &'a Census,
+    standings: &'a Standings,
     keys: [i32; KEYS_MAX],
 }
 
@@ -56,9 +60,12 @@ impl<'a> Turns<'a> {
             rows,
             past,
             layers,
+            counted,
+            ranked,
             ..
         } = state;
         let (slots, past, layers) = (&*slots, &*past, &*layers);
+        let (census, standings) = (counted.census(), ranked.standings());
         let Some(native) = rules.scripts.native() else {
             return Turns::Interpreted(Box::new(Interpreted {
                 interpreter: Interpreter::default(),
@@ -72,6 +79,8 @@ impl<'a> Turns<'a> {
                     slots,
                     past,
                     layers,
+                    census,
+                    standings,
                     keys: [script::ir::NOBODY; KEYS_MAX],
                 },
                 emitted,
@@ -88,6 +97,7 @@ impl<'a> Turns<'a> {
             slots.kinds(),
         );
         let rows = past.seen_in(rows).with_layers(layers.words());
+        let rows = rows.with_census(census).with_standings(standings);
         Turns::Native(Thread::of_rows(native, rows, emitted))
     }
 
@@ -245,6 +255,22 @@ impl World for Turn<'_> {
     }
 
     // An atomic command does not look around.
+    fn count(&self, kind: u16) -> u32 {
+        self.census.count(kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.census.nth(kind, place)
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.standings.rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.standings.ranked(ranking, place)
+    }
+
     fn near(&self, _: [i32; 3], _: i32, _: &mut Vec<u32>) {}
 }
 

@@ -66,6 +66,22 @@ impl World for Frozen<'_> {
         self.state.layers.word(place)
     }
 
+    fn count(&self, kind: u16) -> u32 {
+        self.state.counted.census().count(kind)
+    }
+
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.state.counted.census().nth(kind, place)
+    }
+
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.state.ranked.standings().rank(ranking, slot)
+    }
+
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.state.ranked.standings().ranked(ranking, place)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.index.near(center, radius, slots);
     }
@@ -120,6 +136,8 @@ impl<'a> Runner<'a> {
             state.slots.kinds(),
         );
         let view = state.past.seen_by(view).with_layers(state.layers.words());
+        let view = view.with_census(state.counted.census());
+        let view = view.with_standings(state.ranked.standings());
         Runner::Native(Thread::new(native, &view, emitted))
     }
 

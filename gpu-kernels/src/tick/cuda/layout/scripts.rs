@@ -37,6 +37,7 @@ pub fn script_layout(config: &WorldConfig, sizes: &Sizes) -> Layout {
             capacity: sizes.capacity as u32,
             layer_words: sizes.layer_words as u32,
             columns: sizes.columns as u32,
+            rankings: config.schema.rankings.iter().map(|r| r.kind).collect(),
             kind_columns: config.schema.kind_columns(),
             rewind_ticks: limits.rewind_ticks,
             bucket_edge: config.schema.world.aoi.raw(),
