@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::{OWN, Server, schema, welcome};
 use client_core::{Bindings, Event, Game, GameOptions, LossCode, Outline, Step};
 use shared::wire::control::{Close, Interface, Welcome};
-use shared::wire::{PROTOCOL_VERSION, codec, length};
+use shared::wire::{codec, length};
 use shared::{AttributeType, CommandWord, Schema};
 
 fn differences(change: impl FnOnce(&mut Schema)) -> String {
@@ -165,16 +165,12 @@ fn a_game_leaves_a_world_whose_scripts_lose_a_command() {
         reasons: vec![],
     };
     let same = interface(2, &commands);
-    let frame = server.frame(11, |stream, writer| {
-        stream.interface(writer, &same, PROTOCOL_VERSION)
-    });
+    let frame = server.frame(11, |stream, writer| stream.interface(writer, &same));
     game.handle_stream(&frame, Duration::ZERO).expect("a frame");
     assert!(game.is_playing());
     commands.retain(|command| command.name != "strike");
     let less = interface(3, &commands);
-    let frame = server.frame(12, |stream, writer| {
-        stream.interface(writer, &less, PROTOCOL_VERSION)
-    });
+    let frame = server.frame(12, |stream, writer| stream.interface(writer, &less));
     game.handle_stream(&frame, Duration::ZERO).expect("a frame");
     assert!(given_up(&mut game).contains("command `strike` is missing"));
 }

@@ -11,7 +11,7 @@ use script::builtin;
 use shared::wire::commands::COMMANDS_MAX;
 use shared::wire::control::{Hello, Interface};
 use shared::wire::request::RequestReader;
-use shared::wire::{DATAGRAM_BYTES_MAX, PROTOCOL_VERSION, codec, length};
+use shared::wire::{DATAGRAM_BYTES_MAX, codec, length};
 use shared::{CommandKind, Course, EntityId, Refusal, Tick};
 
 #[test]
@@ -187,7 +187,7 @@ fn a_refusal_has_the_words_of_the_worlds_script() {
         reasons: vec!["too late".to_owned()],
     };
     let frame = server.frame(13, |stream, writer| {
-        stream.interface(writer, &interface, PROTOCOL_VERSION);
+        stream.interface(writer, &interface);
     });
     session.handle_stream(&frame, &mut said).unwrap();
     let frame = server.frame(14, |stream, writer| {

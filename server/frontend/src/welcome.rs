@@ -2,14 +2,26 @@
 
 use bytes::Bytes;
 use shared::wire::control::{Quotas, Ticket};
-use shared::wire::{REASONS_VERSION, codec, length};
+use shared::wire::layers::LayerInfo;
+use shared::wire::{LAYERS_VERSION, codec, length};
 use shared::{EntityId, Schema, Tick, WorldConfig};
 
 /// The shared parts of a world's welcomes, encoded once: the schema alone may be a MiB.
 pub struct SharedWelcome {
     world: Bytes,
-    /// Why commands have no effect: the last field.
+    /// The same for clients without layers.
+    world_before: Bytes,
     reasons: Bytes,
+    /// The last field.
+    layers: Bytes,
+}
+
+/// How clients predict.
+#[derive(Clone, Copy)]
+pub struct Forecasts<'a> {
+    pub whole: &'a [u8],
+    /// Without what reads layers.
+    pub before: &'a [u8],
 }
 
 /// The fields that differ by client.
@@ -24,19 +36,33 @@ pub struct OwnWelcome<'a> {
 
 impl SharedWelcome {
     /// `schema` is without the parts that are hidden from clients.
-    pub fn new(config: &WorldConfig, schema: &Schema, forecast: &[u8]) -> SharedWelcome {
+    pub fn new(
+        config: &WorldConfig,
+        schema: &Schema,
+        forecasts: Forecasts<'_>,
+        layers: &[LayerInfo],
+    ) -> SharedWelcome {
         let quotas = Quotas::of(&config.limits, config.spectators);
-        let fields = (config.player_kind, quotas, schema, forecast);
+        let world = |forecast: &[u8]| {
+            let fields = (config.player_kind, quotas, schema, forecast);
+            Bytes::from(codec::to_bytes(&fields))
+        };
+        let whole = world(forecasts.whole);
         SharedWelcome {
-            world: codec::to_bytes(&fields).into(),
+            world_before: match forecasts.before == forecasts.whole {
+                true => whole.clone(),
+                false => world(forecasts.before),
+            },
+            world: whole,
             reasons: codec::to_bytes(&config.reasons).into(),
+            layers: codec::to_bytes(&layers).into(),
         }
     }
 
     /// The bytes of a [`Welcome`](shared::wire::control::Welcome) with the length in front of
     /// them, in parts, as clients of a version read it. Its fields are written one after the other,
     /// so parts can be joined.
-    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 4] {
+    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 5] {
         let head = codec::to_bytes(&(
             own.tick,
             own.entity,
@@ -45,15 +71,16 @@ impl SharedWelcome {
             own.resumed,
         ));
         let standby = codec::to_bytes(&own.standby);
-        let reasons = match version < REASONS_VERSION {
-            true => Bytes::new(),
-            false => self.reasons.clone(),
+        let (world, layers) = match version < LAYERS_VERSION {
+            true => (self.world_before.clone(), Bytes::new()),
+            false => (self.world.clone(), self.layers.clone()),
         };
-        let len = head.len() + self.world.len() + standby.len() + reasons.len();
+        let reasons = self.reasons.clone();
+        let len = head.len() + world.len() + standby.len() + reasons.len() + layers.len();
         let mut begin = vec![];
         length::put(len, &mut begin);
         begin.extend_from_slice(&head);
-        [begin.into(), self.world.clone(), standby.into(), reasons]
+        [begin.into(), world, standby.into(), reasons, layers]
     }
 }
 
@@ -61,6 +88,7 @@ impl SharedWelcome {
 mod tests {
     use shared::wire::PROTOCOL_VERSION;
     use shared::wire::control::Welcome;
+    use shared::wire::layers::LayerKind;
 
     use super::*;
 
@@ -69,8 +97,20 @@ mod tests {
         let mut config = world_file::default();
         config.reasons = vec!["too far away".to_owned(), "too poor".to_owned()];
         let schema = config.schema.for_clients();
-        let forecast = vec![3; 300];
-        let shared = SharedWelcome::new(&config, &schema, &forecast);
+        let (forecast, before) = (vec![3; 300], vec![2; 200]);
+        let forecasts = Forecasts {
+            whole: &forecast,
+            before: &before,
+        };
+        let layers = vec![LayerInfo {
+            kind: LayerKind::Blocked,
+            cells: [20, 30],
+            edge_bits: 12,
+            hash: 77,
+            packed_bytes: 19,
+            tags: vec![],
+        }];
+        let shared = SharedWelcome::new(&config, &schema, forecasts, &layers);
         let mut long = vec![];
         for (row, standby) in [(7, ""), (300_000, "standby.example:7777")] {
             let own = OwnWelcome {
@@ -82,7 +122,7 @@ mod tests {
                 standby,
             };
             let parts = shared.parts(&own, PROTOCOL_VERSION);
-            let whole = codec::to_bytes(&Welcome {
+            let welcome = Welcome {
                 tick: own.tick,
                 entity: own.entity,
                 commands_epoch: own.commands_epoch,
@@ -94,19 +134,25 @@ mod tests {
                 forecast: forecast.clone(),
                 standby: standby.to_owned(),
                 reasons: config.reasons.clone(),
-            });
+                layers: layers.clone(),
+            };
+            let whole = codec::to_bytes(&welcome);
             let mut expected = vec![];
             length::put(whole.len(), &mut expected);
             expected.extend(&whole);
             assert_eq!(parts.concat(), expected);
             assert!(parts[0].len() + parts[2].len() < 80);
             let shared_part = parts[1].as_ptr();
-            // Clients of the version before know no reasons.
-            let parts = shared.parts(&own, REASONS_VERSION - 1).concat();
-            let reasons = codec::to_bytes(&config.reasons).len();
+            // Clients of the version before know no layers, nor what reads them.
+            let parts = shared.parts(&own, LAYERS_VERSION - 1).concat();
+            let whole = codec::to_bytes(&Welcome {
+                forecast: before.clone(),
+                ..welcome
+            });
+            let whole = &whole[..whole.len() - codec::to_bytes(&layers).len()];
             let mut expected = vec![];
-            length::put(whole.len() - reasons, &mut expected);
-            expected.extend(&whole[..whole.len() - reasons]);
+            length::put(whole.len(), &mut expected);
+            expected.extend(whole);
             assert_eq!(parts, expected);
             long.push(shared_part);
         }

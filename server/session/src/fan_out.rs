@@ -132,7 +132,7 @@ impl Session {
         let before = view.publication.tick.before(1);
         let codec = &view.world.stream;
         let mut frame = FrameWriter::new(codec, before, &mut scratch.frame);
-        codec.interface(frame.message(), &view.world.interface(), self.version);
+        codec.interface(frame.message(), &view.world.interface(self.version));
         self.stream.push_frame(before, codec, &mut scratch.frame);
     }
 
@@ -154,7 +154,7 @@ impl Session {
         }
         let refused = &view.publication.output.refused;
         self.refused.note_all(of_entity(refused, player.entity));
-        self.refused.write(&mut frame, self.version);
+        self.refused.write(&mut frame);
         let other = view.publication.others.of(player.client);
         if self.standby != *other {
             self.standby.clone_from(other);
@@ -211,6 +211,10 @@ impl Session {
         // will be overtaken wait until it has caught up, and only the newest are sent then.
         if !is_thin && !self.is_link_full() {
             self.write_waiting_values(&mut frame, view, &mut scratch.order);
+        }
+        if !is_thin && !self.is_link_full() {
+            let budget = bytes_max.map_or(usize::MAX, |bytes| bytes / 4);
+            self.layers.write(view.world, budget, &mut frame);
         }
         scratch.stream_bits = frame.bit_len();
         if frame.bit_len() > 0 {

@@ -1,7 +1,6 @@
 //! Commands without effect, until they are reported to the client.
 
 use gpu_kernels::RefusedCommand;
-use shared::wire::REASONS_VERSION;
 use shared::{EntityId, Refusal};
 
 use super::frame::FrameWriter;
@@ -51,12 +50,11 @@ impl Refused {
         }
     }
 
-    /// Reports all to the client, which is of this version.
-    pub fn write(&mut self, frame: &mut FrameWriter<'_>, version: u16) {
+    /// Reports all to the client.
+    pub fn write(&mut self, frame: &mut FrameWriter<'_>) {
         for run in self.runs.drain(..) {
             let codec = frame.codec;
-            let because = run.because.filter(|_| version >= REASONS_VERSION);
-            let why = (run.reason, because);
+            let why = (run.reason, run.because);
             codec.refused(frame.message(), run.first, run.count, why);
         }
     }

@@ -16,6 +16,7 @@ use console::web::site;
 use durability::folder::{DataFolder, ResetKey};
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
+use frontend::layers::SharedLayers;
 use frontend::publication::FanOutReport;
 use frontend::shard_channels::ShardSender;
 use gateway::places::{PlaceOptions, Places};
@@ -64,6 +65,8 @@ pub struct Bound {
     pub origins: Vec<String>,
     /// The files of a custom page.
     pub root: Option<Arc<WebRoot>>,
+    /// The world's layers.
+    pub layers: SharedLayers,
 }
 
 impl Frontend {
@@ -138,6 +141,7 @@ impl Frontend {
                 renewed,
                 origins: web.origins.clone(),
                 root,
+                layers: session.served_layers.clone(),
             }),
             _ => None,
         };
@@ -165,6 +169,7 @@ impl Bound {
             renewed: self.renewed.clone(),
             origins: self.origins.clone(),
             root: self.root.clone(),
+            layers: self.layers.clone(),
         })
     }
 }

@@ -53,6 +53,7 @@ pub fn serve_site(
         origins: page.origins,
         sockets: page.sockets,
         root: page.root,
+        layers: page.layers,
         problems: options.problems.clone(),
     };
     let site = WebSite {

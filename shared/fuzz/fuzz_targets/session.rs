@@ -29,6 +29,7 @@ fuzz_target!(|data: &[u8]| {
         forecast: vec![],
         standby: String::new(),
         reasons: vec![],
+        layers: vec![],
     });
     let mut stream = vec![];
     length::put(welcome.len(), &mut stream);

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DecodeError, FRAME_BYTES_MAX, REASONS_VERSION, codec};
+use super::layers::{self, LayerInfo};
+use super::{DecodeError, FRAME_BYTES_MAX, codec};
 use crate::world::command::CommandSchema;
 use crate::world::config::Spectators;
 use crate::world::fixed::Fixed;
@@ -73,6 +74,8 @@ pub struct Welcome {
     pub standby: String,
     /// Why commands have no effect, as the world's scripts say; a refusal has the number of one.
     pub reasons: Vec<String>,
+    /// The world's layers: clients of [`LAYERS_VERSION`](super::LAYERS_VERSION) are sent them.
+    pub layers: Vec<LayerInfo>,
 }
 
 /// Limits of a client, and how long the server waits for it.
@@ -118,17 +121,6 @@ pub struct Interface {
     pub forecast: Vec<u8>,
     /// As in the [`Welcome`].
     pub reasons: Vec<String>,
-}
-
-impl Interface {
-    /// The bytes of it, as clients of a version read it: its last field is new.
-    pub fn encode(&self, version: u16) -> Vec<u8> {
-        let mut bytes = codec::to_bytes(self);
-        if version < REASONS_VERSION {
-            bytes.truncate(bytes.len() - codec::to_bytes(&self.reasons).len());
-        }
-        bytes
-    }
 }
 
 impl Quotas {
@@ -183,6 +175,9 @@ impl Welcome {
             });
         }
         welcome.schema.check()?;
+        let (size, symbols) = (welcome.schema.world.size_raw(), &welcome.schema.symbols);
+        layers::check(&welcome.layers, size, symbols.len())
+            .map_err(|what| DecodeError::Malformed(what.to_owned()))?;
         Ok(welcome)
     }
 }

@@ -4,7 +4,6 @@
 
 #![allow(dead_code, reason = "each user takes some of it")]
 
-use shared::wire::PROTOCOL_VERSION;
 use shared::wire::bits::BitWriter;
 use shared::wire::codec;
 use shared::wire::commands::{COMMANDS_MAX, ClientDatagram, CommandCodec};
@@ -97,6 +96,10 @@ pub fn frame(schema: &Schema, bytes: &[u8]) {
             Message::Full | Message::Lost(_) | Message::Refused { .. } | Message::Restart => {
                 continue;
             }
+            Message::Layer { bytes: part, .. } => {
+                assert!(part.len() <= bytes.len());
+                continue;
+            }
             Message::Interface(interface) => {
                 assert!(interface.commands.len() <= bytes.len());
                 continue;
@@ -144,9 +147,14 @@ pub fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, messa
             reason,
             because,
         } => codec.refused(writer, (*first_low).into(), *count, (*reason, *because)),
-        Message::Interface(interface) => codec.interface(writer, interface, PROTOCOL_VERSION),
+        Message::Interface(interface) => codec.interface(writer, interface),
         Message::Standby(address) => codec.standby(writer, address),
         Message::Restart => codec.restart(writer),
+        Message::Layer {
+            hash,
+            offset,
+            bytes,
+        } => codec.layer(writer, *hash, *offset, bytes),
         Message::Name { slot, name } => codec.name(writer, *slot, name),
         Message::Talk(talk) => codec.talk(writer, talk),
     }

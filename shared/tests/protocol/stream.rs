@@ -98,6 +98,11 @@ enum GoldenMessage {
         name: Name,
     },
     Talk(Talk),
+    Layer {
+        hash: u64,
+        offset: u32,
+        bytes: Vec<u8>,
+    },
 }
 
 pub fn cases() -> Vec<Case> {
@@ -177,6 +182,11 @@ fn lasting() -> Vec<Message> {
         Message::Standby("standby.example:4433".to_owned()),
         Message::Standby(String::new()),
         Message::Restart,
+        Message::Layer {
+            hash: 0x0123_4567_89ab_cdef,
+            offset: 70_000,
+            bytes: vec![1, 2, 3],
+        },
     ]
 }
 
@@ -331,6 +341,7 @@ fn named(message: &Message) -> (&'static str, &'static str) {
         }
         Message::Standby(_) => ("standby", "another server would take over"),
         Message::Restart => ("restart", "the session begins anew with a welcome"),
+        Message::Layer { .. } => ("layer", "a part of a layer's content"),
         Message::Name { .. } => ("name", "what the player of an entity is called"),
         Message::Talk(talk) => match talk {
             Talk::Said { name: Some(_), .. } => ("talk-said", "somebody near spoke"),
@@ -449,6 +460,15 @@ fn golden_message(message: Message, schema: &Schema) -> GoldenMessage {
         Message::Restart => GoldenMessage::Restart,
         Message::Name { slot, name } => GoldenMessage::Name { slot, name },
         Message::Talk(talk) => GoldenMessage::Talk(talk),
+        Message::Layer {
+            hash,
+            offset,
+            bytes,
+        } => GoldenMessage::Layer {
+            hash,
+            offset,
+            bytes,
+        },
     }
 }
 
@@ -529,5 +549,6 @@ fn word(message: &Message) -> &'static str {
         Message::Restart => "restart",
         Message::Name { .. } => "name",
         Message::Talk(_) => "talk",
+        Message::Layer { .. } => "layer",
     }
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use shared::wire::PROTOCOL_VERSION;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMAND_TICKS_MAX, ClientDatagram};
 use shared::wire::control::{Hello, Interface, Quotas, Welcome};
+use shared::wire::layers::{LayerInfo, LayerKind};
 use shared::wire::movement::{
     Header, MARGIN_MAX, MovementCodec, MovementScratch, PackedEntity, SEND_EVERY_MAX,
 };
@@ -16,6 +16,7 @@ use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::talk::{Talk, TalkRequest};
 use shared::world::attribute::AttributeType;
+use shared::world::layer::cells_of;
 use shared::world::mix::mix;
 use shared::{Audience, Course, EntityId, Fixed, Name, Refusal, Schema, Slot, Text, Tick};
 
@@ -265,6 +266,12 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
         name,
     });
     let talk = any_talk().prop_map(Message::Talk);
+    let layer = (any::<u64>(), any::<u32>(), any::<Vec<u8>>());
+    let layer = layer.prop_map(|(hash, offset, bytes)| Message::Layer {
+        hash,
+        offset,
+        bytes,
+    });
     let reason = prop::sample::select(Refusal::ALL.to_vec());
     let reason = (reason, any::<Option<u8>>());
     let refused = (any::<u16>(), 1u32.., reason);
@@ -285,7 +292,8 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
         standby,
         Just(Message::Restart),
         name,
-        talk
+        talk,
+        layer
     ]
     .boxed()
 }
@@ -395,6 +403,7 @@ pub fn any_request() -> impl Strategy<Value = Request> {
             .prop_map(|(to, text)| RequestBody::Talk(TalkRequest::Whisper { to, text })),
         r"\PC{0,40}".prop_map(|channel| RequestBody::Talk(TalkRequest::Join { channel })),
         r"\PC{0,40}".prop_map(|name| RequestBody::Talk(TalkRequest::Mute { name })),
+        any::<u64>().prop_map(|hash| RequestBody::Layer { hash }),
     ];
     (any::<u32>(), body).prop_map(|(number, body)| Request { number, body })
 }
@@ -433,8 +442,13 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
             Sent::Other(Message::Standby(address)) => codec.standby(&mut writer, address),
             Sent::Other(Message::Restart) => codec.restart(&mut writer),
             Sent::Other(Message::Interface(interface)) => {
-                codec.interface(&mut writer, interface, PROTOCOL_VERSION);
+                codec.interface(&mut writer, interface);
             }
+            Sent::Other(Message::Layer {
+                hash,
+                offset,
+                bytes,
+            }) => codec.layer(&mut writer, *hash, *offset, bytes),
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
     }
@@ -535,8 +549,24 @@ pub fn any_welcome() -> impl Strategy<Value = Welcome> {
             forecast: ticket.to_vec(),
             standby,
             reasons: vec!["why".to_owned(); usize::from(commands_epoch)],
+            layers: vec![layer_of(&schema, entity)],
         },
     )
+}
+
+/// A layer that covers a world.
+pub fn layer_of(schema: &Schema, hash: u64) -> LayerInfo {
+    let [x, y, _] = schema.world.size_raw();
+    // At most 2^30 raw units are 256 such cells.
+    let edge_bits = 22;
+    LayerInfo {
+        kind: LayerKind::Blocked,
+        cells: [x, y].map(|size| cells_of(size, edge_bits).cast_unsigned()),
+        edge_bits: 22,
+        hash,
+        packed_bytes: 9,
+        tags: vec![],
+    }
 }
 
 /// Where a standby may be, or nowhere.

@@ -58,6 +58,7 @@ pub fn welcome() -> Welcome {
         forecast: vec![],
         standby: String::new(),
         reasons: vec![],
+        layers: vec![],
     }
 }
 

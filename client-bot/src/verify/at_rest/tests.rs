@@ -59,6 +59,7 @@ fn view(
         forecast: vec![],
         standby: String::new(),
         reasons: vec![],
+        layers: vec![],
     };
     let mut session = Session::new(&welcome).unwrap();
     if is_received {
