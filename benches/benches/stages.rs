@@ -12,6 +12,7 @@ use benches::tick::Moves;
 use benches::tick::thesis::{BackendName, Baseline, Engine, OutputName, Scenario, Subject};
 use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
 use device::cpu::{RadixSorter, Workers};
+use shared::world::layer::{Layers, Plane, Planes};
 use shared::world::mix::mix;
 
 criterion_main!(benches);
@@ -21,7 +22,7 @@ criterion_group! {
         .sample_size(10)
         .warm_up_time(Duration::from_millis(500))
         .measurement_time(Duration::from_secs(2));
-    targets = stages, sort
+    targets = stages, sort, sight
 }
 
 const ENTITIES: [u32; 2] = [4096, 65_536];
@@ -100,6 +101,47 @@ fn sort(criterion: &mut Criterion) {
             });
         });
     }
+}
+
+/// Lines of sight over 30 cells, of which each passes, in 4096 x 4096 cells; the baseline looks at as many
+/// cells in a row.
+fn sight(criterion: &mut Criterion) {
+    let cells = 4096;
+    let plane = Plane {
+        edge_bits: 12,
+        cells: (0..cells * cells).map(|at| at == 0).collect(),
+    };
+    let planes = Planes {
+        blocked: Some(plane),
+        ..Planes::default()
+    };
+    let layers = Layers::new([cells << 12, cells << 12, 1], &planes);
+    let lines: Vec<([i32; 3], [i32; 3])> = (0..4096u64)
+        .map(|line| {
+            let bits = mix(7, line);
+            let [x, y] = [bits, bits >> 32].map(|bits| 64 + (bits % 3968) as i32);
+            let along = (line % 31) as i32;
+            let place = |x: i32, y: i32| [x << 12, y << 12, 0];
+            (place(x, y), place(x + along, y + 30 - along))
+        })
+        .collect();
+    let mut group = criterion.benchmark_group("sight");
+    let time = |of: &dyn Fn([i32; 3], [i32; 3]) -> bool, lines_seen: u64| {
+        let begin = Instant::now();
+        for (from, to) in lines.iter().cycle().take(lines_seen as usize) {
+            assert!(std::hint::black_box(of(*from, *to)));
+        }
+        begin.elapsed()
+    };
+    group.bench_function("sees", |bencher| {
+        bencher.iter_custom(|n| time(&|from, to| layers.sees(from, to), n));
+    });
+    group.bench_function("baseline", |bencher| {
+        let row = |[x, y, z]: [i32; 3], _| {
+            (0..=30).all(|cell| !layers.is_blocked([x + (cell << 12), y, z]))
+        };
+        bencher.iter_custom(|n| time(&row, n));
+    });
 }
 
 fn threads() -> usize {

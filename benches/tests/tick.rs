@@ -32,6 +32,17 @@ fn all_backends_agree_on_every_tick_of_a_fight() {
 }
 
 #[test]
+fn a_fight_goes_on_between_walls_and_all_backends_agree() {
+    let folder = Folder::new();
+    let line =
+        "fight --clients 512 --runs 3 --baseline-runs 2 --threads 2 --backend cpu --walls 20";
+    let (report, ..) = run_and_keep(line, &folder);
+    assert_eq!(report.rows.len(), 2);
+    assert_eq!(report.rows[0].checksum, report.rows[1].checksum);
+    assert_eq!(report.rows[1].whole("walls"), Some(20));
+}
+
+#[test]
 fn each_stage_has_a_cost_beside_its_floor_on_one_thread_and_on_several() {
     let folder = Folder::new();
     let line = "stages --clients 512 --runs 2 --threads 2 --acting 50";

@@ -7,10 +7,12 @@ The exit code is 0 if all is read as the file has it, 1 if not, and 2 for a wron
 
 import json
 import sys
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
 from myriad.bits import Bits, Malformed, unzigzag
+from myriad.layers import Layers, content_hash
 from myriad.serial import Serial, hello_bytes, read_length
 from myriad.shapes import ENTITY, HELLO, SCHEMA, TALK, TALK_REQUEST, VERSION, WELCOME
 from myriad.world import Course, World
@@ -27,6 +29,7 @@ REQUEST = {"number": "integer", "body": ("variant", {
     "SetSight": {"radius": ("optional", "signed")},
     "Watch": {"point": POINT},
     "Talk": ("variant", TALK_REQUEST),
+    "Layer": {"hash": "integer"},
 })}
 
 
@@ -82,14 +85,16 @@ def whole(data: bytes, shape: Any) -> Any:
     return value
 
 
-def schema_hash(data: bytes) -> dict[str, int]:
-    number, full = 0x6D7972696164, (1 << 64) - 1
-    for start in range(0, len(data), 8):
-        chunk = data[start:start + 8]
-        a = number ^ 0xA0761D6478BD642F
-        b = int.from_bytes(chunk, "little") ^ len(chunk) << 56 ^ 0xE7037ED1A0B428DB
-        number = (a * b & full) ^ (a * b >> 64)
-    return {"hash": number}
+def layer(data: bytes, value: Case) -> Case:
+    """The walls of a content, and its hash."""
+    hashed = content_hash(data)
+    info = {"kind": "Blocked", "cells": value["cells"], "edge_bits": 12, "hash": hashed}
+    layers = Layers([info], [])
+    layers.contents["Blocked"] = layers.unpack(info, zlib.compress(data))
+    (width, height) = value["cells"]
+    cells = [[x, y] for y in range(height) for x in range(width)]
+    walls = [cell for cell in cells if layers.is_blocked([at << 12 for at in cell])]
+    return {"hash": hashed, "cells": value["cells"], "walls": walls}
 
 
 def frame(world: World, data: bytes, newest: int) -> Any:
@@ -142,7 +147,9 @@ def read(case: Case, worlds: dict[str, World]) -> Any:
             return whole(data[read_length(data)[1]:], WELCOME)
         case "schema":
             assert whole(data, SCHEMA)
-            return schema_hash(data)
+            return {"hash": content_hash(data)}
+        case "layer" if name == "layer-content":
+            return layer(data, value)
         case "request":
             assert int.from_bytes(data[:4], "little") == len(data) - 4
             return whole(data[4:], REQUEST)

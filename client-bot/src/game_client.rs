@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use client_core::{
-    CommandError, Ending, Event, Game, GameOptions, LossCode, PredicateTooLong, Region, Step,
-    TalkRequest, View,
+    CommandError, Ending, Event, Game, GameOptions, Layers, LossCode, PredicateTooLong, Region,
+    Step, TalkRequest, View,
 };
 use quic::proto::ClientConfig;
 use quic::{Endpoint, Faults, Handle, Network, Socket, Turns};
@@ -185,6 +185,11 @@ impl GameClient {
     /// The world as received from the server; `None` before the first welcome.
     pub fn view(&self) -> Option<&View> {
         self.driver.game.view()
+    }
+
+    /// The world's layers, once they have come: see [`Game::layers`].
+    pub fn layers(&self) -> Option<&Layers> {
+        self.driver.game.layers()
     }
 
     /// Where an entity in view is shown, in units; 0 on axes that the world lacks.

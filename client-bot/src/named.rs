@@ -291,6 +291,7 @@ mod tests {
             forecast: vec![],
             servers: vec![],
             reasons: vec![],
+            layers: vec![],
         };
         let session = Session::new(&welcome).unwrap();
         let rest = vec![];

@@ -333,7 +333,10 @@ impl Server {
         let session = match (is_resumed, &kept) {
             (true, _) => Arc::new(frontend.session.followed_by(world)),
             // Its scripts may have changed since the checkpoint.
-            (false, Some(_)) => Arc::new(SessionWorld::new(world)),
+            (false, Some(_)) => {
+                let layers = &frontend.session.served_layers;
+                Arc::new(SessionWorld::serving(world, layers))
+            }
             (false, None) => frontend.session,
         };
         let Frontend {

@@ -243,6 +243,24 @@ async fn clients_of_gateways_and_of_the_tick_host_play_together() {
 }
 
 #[tokio::test]
+async fn clients_of_a_gateway_get_the_layers_of_the_world() {
+    let walls = "[world]\nsize = [4, 3]\naoi = 3\ncapacity = 8\n\
+                 [[layer]]\nname = 'blocked'\ndrawing = \"\"\"\n####\n#..#\n####\n\"\"\"\n";
+    let host = Host::start(walls, "layers", |_| ());
+    let gateway = host.gateway().await;
+    let (at, trust) = (gateway.address(), trust(&host.server));
+    let game = GameClient::new(at, "localhost", &trust, GameOptions::default());
+    let mut game = game.expect("a socket");
+    let layers = tokio::task::spawn_blocking(move || {
+        let what = ("the layers come", DEADLINE);
+        until_game(&mut game, what, |game, _| game.layers().cloned())
+    });
+    assert_eq!(layers.await.unwrap(), world(walls).schema.layers);
+    stop(gateway).await;
+    host.server.stop().unwrap();
+}
+
+#[tokio::test]
 async fn clients_of_a_gateway_that_ends_come_back_by_another_as_the_same_entities() {
     let host = Host::start(ROOM, "ends", |_| ());
     let (first, second) = (host.gateway().await, host.gateway().await);

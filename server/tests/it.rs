@@ -57,6 +57,7 @@ mod input;
 mod joins_and_leaves;
 mod journal;
 mod keep;
+mod layers_reach_clients;
 mod load_tests;
 mod logic_tools;
 mod loss;

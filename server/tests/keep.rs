@@ -4,15 +4,17 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use client_bot::GameClient;
-use client_bot::client_core::GameOptions;
+use client_bot::client_core::{Game, GameOptions};
+use client_bot::{BehaviourKind, GameClient};
 use gpu_kernels::Frame;
+use quic::{Faults, Network};
 use script::builtin;
+use server::embedded::{EmbeddedServer, RemoteGame};
 use shared::WorldConfig;
 use testkit::dice::Dice;
 use testkit::parity::Parity;
 
-use crate::common::{DEADLINE, start_with, trust, until_game};
+use crate::common::{Bots, DEADLINE, start_with, ticks, trust, until_game};
 
 fn load() -> WorldConfig {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("worlds/keep.toml");
@@ -55,6 +57,64 @@ fn guards_and_players_keep_out_of_walls_on_every_backend() {
         }
     }
     assert!(whole < steps && whole > steps / 2, "{whole} of {steps}");
+}
+
+#[test]
+fn a_game_foresees_its_way_along_walls() {
+    let mut server = EmbeddedServer::new(load()).unwrap();
+    let layers = load().schema.layers;
+    let network = Network::from(Faults {
+        delay: Duration::from_millis(40),
+        ..Faults::default()
+    });
+    let mut remote = RemoteGame::new(GameOptions::default(), &network, 5);
+    let mut dice = Dice::new(11);
+    let (mut now, mut step) = (Duration::ZERO, [0; 2]);
+    let (mut walked, mut stopped) = (0, 0);
+    while now < Duration::from_secs(160) {
+        remote.carry(&mut server, now).unwrap();
+        server.advance(now).unwrap();
+        remote.poll(&mut server, now);
+        while remote.game().layers().is_some() && remote.game().input_due(now).is_some() {
+            if dice.within(0..=7) == 0 {
+                step = [0; 2].map(|_| dice.within(-4096..=4096));
+            }
+            let before = foreseen(remote.game());
+            let given = remote.game_mut().command(builtin::MOVE, &step);
+            remote.flush(now);
+            let after = foreseen(remote.game());
+            if let (Ok(_), Some(before), Some(after)) = (given, before, after) {
+                assert!(!layers.is_blocked([after[0], after[1], 0]), "{after:?}");
+                let goal = [0, 1].map(|axis| before[axis] + step[axis]);
+                walked += u32::from(step != [0; 2]);
+                stopped += u32::from(goal != after);
+            }
+        }
+        remote.flush(now);
+        now += Duration::from_millis(5);
+    }
+    let corrections = remote.game().prediction().unwrap().corrections();
+    assert!(
+        walked > 1000 && stopped > walked / 8,
+        "{stopped} of {walked} met walls"
+    );
+    assert!(corrections.compared > 1000, "{corrections:?}");
+    assert_eq!(corrections.corrected, 0, "{corrections:?}");
+}
+
+/// Where the own entity is, as far as it is foreseen.
+fn foreseen(game: &Game) -> Option<[i32; 2]> {
+    let (_, row) = game.prediction()?.newest()?;
+    Some([row[0], row[1]])
+}
+
+#[tokio::test]
+async fn bots_check_that_nobody_is_in_a_wall() {
+    let server = start_with("", |options| options.world = load());
+    let bots = Bots::start(&server, 12, BehaviourKind::Wander).await;
+    ticks(&server, 60).await;
+    bots.verify(&server).await;
+    server.stop().unwrap();
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! | client → server | stream, once | [`control::Hello`] | [`control`] |
 //! | client → server | same stream, after it | requests: regions, subscriptions, talk | [`request`] |
 //! | server → client | same stream, first | [`control::Welcome`] | [`control`] |
-//! | server → client | same stream, after it | frames of messages: enter, leave, lasting attributes, names, answers, notices, talk | [`stream`], [`notice`], [`talk`] |
+//! | server → client | same stream, after it | frames of messages: enter, leave, lasting attributes, names, answers, notices, talk, layers | [`stream`], [`notice`], [`talk`], [`layers`] |
 //! | server → client | datagrams | movement: newest wins | [`movement`] |
 //! | client → server | datagrams | commands and acknowledgements | [`commands`] |
 //!
@@ -24,6 +24,7 @@ pub mod codec;
 pub mod commands;
 pub mod control;
 mod fields;
+pub mod layers;
 pub mod length;
 pub mod movement;
 pub mod notice;
@@ -54,6 +55,8 @@ pub const PROTOCOL_VERSION: u16 = 18;
 pub const PROTOCOL_VERSION_MIN: u16 = PROTOCOL_VERSION - 1;
 /// The first version whose clients are sent several other servers, and not only one.
 pub const SERVERS_VERSION: u16 = 18;
+/// The first version whose clients are sent the world's layers, and forecasts that read them.
+pub const LAYERS_VERSION: u16 = 18;
 /// The most bytes of a datagram: fits every path that QUIC itself accepts.
 pub const DATAGRAM_BYTES_MAX: usize = 1_050;
 /// The most bytes of a frame of the reliable stream, without its length prefix.

@@ -53,6 +53,14 @@ pub struct Options {
         value_parser = clap::value_parser!(u32).range(1..=100)
     )]
     acting: u32,
+    /// How many of a hundred blocks of cells are walls, along which every step slides
+    #[arg(
+        long,
+        default_value = "0",
+        value_name = "PERCENT",
+        value_parser = clap::value_parser!(u32).range(0..=50)
+    )]
+    walls: u32,
     #[command(flatten)]
     backends: BackendOptions,
 }
@@ -108,13 +116,16 @@ fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
         let (samples, outcomes) = sample(clients, options, &candidate, WARM_UP_TICKS + runs)?;
         ensure_same(&candidate, &outcomes, &expected)?;
         let samples = &samples[WARM_UP_TICKS..];
-        let row = row(
+        let mut row = row(
             clients,
             options.acting,
             &candidate,
             samples,
             &outcomes[common - 1],
         );
+        if options.walls > 0 {
+            row.put("walls", options.walls);
+        }
         note!(
             "fight, {clients} clients, {}: {:.3} ms",
             row.backend,
@@ -135,7 +146,8 @@ fn sample(
     candidate: &Candidate,
     ticks: usize,
 ) -> anyhow::Result<(Vec<Sample>, Vec<Outcome>)> {
-    let mut arena = Arena::populated(clients, options.backends.run.seed(), candidate)?;
+    let world = scenario::walled(clients, options.backends.run.seed(), options.walls)?;
+    let mut arena = Arena::of(&world, candidate)?;
     arena.frames.set_acting(options.acting);
     let (mut samples, mut outcomes) = (vec![], vec![]);
     for _ in 0..ticks {

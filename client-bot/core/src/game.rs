@@ -25,6 +25,7 @@ use crate::clock::{Clock, tick_of};
 use crate::command::CommandError;
 use crate::event::{Event, EventHandler};
 use crate::handshake::{Handshake, hello};
+use crate::layers::{LayerCache, LayerSource};
 use crate::link::{Link, LinkWatch};
 use crate::loss::{Ending, LossCode};
 use crate::prediction::Prediction;
@@ -34,7 +35,7 @@ use crate::route::Route;
 use crate::scene::Scene;
 use crate::session::Session;
 use crate::view::View;
-use crate::{Region, TalkRequest, Welcomed};
+use crate::{LayerError, LayerInfo, Layers, Region, TalkRequest, Welcomed};
 use presentation::Presentation;
 use world::World;
 
@@ -92,6 +93,10 @@ pub struct GameOptions {
     pub silence_timeout: Duration,
     /// When a lost client connects again.
     pub retry: RetryOptions,
+    /// Where the world's layers come from.
+    pub layer_source: LayerSource,
+    /// Layers of earlier sessions, and of other games that share it.
+    pub layer_cache: LayerCache,
 }
 
 impl Default for GameOptions {
@@ -105,6 +110,8 @@ impl Default for GameOptions {
             connect_timeout: Duration::from_secs(5),
             silence_timeout: Duration::from_secs(10),
             retry: RetryOptions::default(),
+            layer_source: LayerSource::Session,
+            layer_cache: LayerCache::default(),
         }
     }
 }
@@ -258,6 +265,39 @@ impl Game {
         let shown = world.presentation.as_ref()?;
         let predicted = is_own.then(|| shown.prediction.position()).flatten();
         predicted.or_else(|| shown.scene.position(entity))
+    }
+
+    /// The world's layers, once all of them are there; `None` in a world without any. Their functions
+    /// give the same numbers as those of scripts.
+    pub fn layers(&self) -> Option<&Layers> {
+        self.session()?.layers()
+    }
+
+    /// The layers whose content is missing.
+    pub fn missing_layers(&self) -> Vec<LayerInfo> {
+        let session = self.session().into_iter();
+        session.flat_map(Session::missing_layers).cloned().collect()
+    }
+
+    /// Asks the server for the layers that are missing. A game with [`LayerSource::Session`] has done
+    /// so, unless it is headless.
+    pub fn fetch_layers(&mut self) {
+        if let Some(world) = self.playing() {
+            world.session.fetch_layers();
+        }
+    }
+
+    /// See [`Session::take_packed_layer`].
+    pub fn take_packed_layer(&mut self) -> Option<(u64, Vec<u8>)> {
+        self.world.as_mut()?.session.take_packed_layer()
+    }
+
+    /// See [`Session::put_layer`].
+    pub fn put_layer(&mut self, hash: u64, content: Vec<u8>) -> Result<(), LayerError> {
+        let world = self.world.as_mut().ok_or(LayerError::Unknown(hash))?;
+        world.session.put_layer(hash, content)?;
+        world.settle_layers();
+        Ok(())
     }
 
     /// Lets a later game continue as the same entity.
@@ -631,15 +671,20 @@ impl Game {
                 None
             }
         };
+        let is_whole = session.keep_layers(&self.options.layer_cache);
+        if !is_whole && forecast.is_some() && self.options.layer_source == LayerSource::Session {
+            session.fetch_layers();
+        }
         let (tick_hz, idle_seconds) = (welcome.schema.world.tick_hz, welcome.quotas.idle_seconds);
         let link = LinkWatch::new(now, tick_hz, idle_seconds);
         self.stage = Stage::Playing { link };
         self.route.welcome(&welcome.servers);
         self.ticket = Some(welcome.ticket);
         let before = self.world.take().filter(|_| welcome.resumed);
+        let schema = session.view().schema();
         let is_changed = before
             .as_ref()
-            .is_some_and(|world| *world.schema() != welcome.schema);
+            .is_some_and(|world| *world.schema() != *schema);
         let mut world = match before {
             Some(mut world) if has_same_rows(world.schema(), &welcome.schema) => {
                 world.resume(session, forecast);

@@ -36,6 +36,7 @@
 //! | [`event`] | events that a client can react to |
 //! | [`named`] | events in a flat form, with names |
 //! | [`bindings`] | whether a server's world is that of a game's generated bindings |
+//! | [`layers`] | the walls, heights and tags of the world |
 //! | [`command`] | commands that the server has not confirmed yet |
 //! | [`request`] | requests for regions and subscriptions |
 //! | [`frame`] | messages with a length in front, cut out of a stream |
@@ -75,6 +76,7 @@ pub mod event;
 pub mod frame;
 pub mod game;
 pub mod handshake;
+pub mod layers;
 pub mod link;
 pub mod loss;
 pub mod named;
@@ -96,6 +98,7 @@ pub use command::CommandError;
 pub use event::{Change, DatagramSummary, Event, EventHandler, RefusedRun};
 pub use game::{Game, GameOptions, Headless, Step};
 pub use handshake::{Handshake, Welcomed, hello};
+pub use layers::{LayerCache, LayerSource};
 pub use link::{Link, LinkState};
 pub use loss::{Ending, LossCode};
 pub use named::{EventType, NamedEvent, NamedValue};
@@ -110,6 +113,8 @@ pub use view::{Entity, View, ViewCounts};
 pub use shared::wire::close::{Close, Update};
 /// Limits of a client.
 pub use shared::wire::control::Quotas;
+/// A layer of a world, and why bytes are not its content.
+pub use shared::wire::layers::{LayerError, LayerInfo, LayerKind};
 /// A decoded movement datagram.
 pub use shared::wire::movement::Movement;
 /// Events that a client is sent once, beside its view.
@@ -124,3 +129,5 @@ pub use shared::wire::request::{Request, RequestBody};
 pub use shared::wire::stream::Message;
 /// Chat: requests of a client, and messages to it.
 pub use shared::wire::talk::{Talk, TalkRequest};
+/// What the cells of a world are.
+pub use shared::world::layer::Layers;

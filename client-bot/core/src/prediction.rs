@@ -40,6 +40,8 @@ mod kinds;
 #[derive(Debug)]
 pub struct Prediction {
     forecast: Forecast,
+    /// The commands that read layers, while these are missing.
+    waiting: Vec<CommandKind>,
     space: Space,
     kinds: Kinds,
     tick_hz: u32,
@@ -106,6 +108,7 @@ impl Prediction {
                 size: schema.world.size_raw(),
                 budget: forecast.budget,
             },
+            waiting: waiting(schema, &forecast),
             forecast,
             kinds: Kinds::of(schema),
             tick_hz: schema.world.tick_hz,
@@ -131,7 +134,7 @@ impl Prediction {
 
     /// Whether a command is predicted.
     pub fn foresees(&self, kind: CommandKind) -> bool {
-        self.forecast.command(kind).is_some()
+        foreseen(&self.forecast, &self.waiting, kind).is_some()
     }
 
     /// The tick for which input is next.
@@ -278,7 +281,13 @@ impl Prediction {
     pub(crate) fn change(&mut self, schema: &Schema, forecast: Forecast) {
         self.usage.change(schema);
         self.space.budget = forecast.budget;
+        self.waiting = waiting(schema, &forecast);
         self.forecast = forecast;
+    }
+
+    /// The schema has the world's layers from now on.
+    pub(crate) fn use_layers(&mut self) {
+        self.waiting.clear();
     }
 
     /// Another connection begins, with sequence numbers of its own.
@@ -563,7 +572,7 @@ impl Prediction {
         let due = self.commands.iter().filter(|c| c.tick == Some(tick));
         let runs = |planned: &&Planned| !resting.contains(&planned.sequence);
         for planned in due.filter(runs) {
-            let command = self.forecast.command(planned.kind);
+            let command = foreseen(&self.forecast, &self.waiting, planned.kind);
             let fits = |c: &&Foreseen| usize::from(c.word_count) == planned.words.len();
             match command.filter(fits) {
                 Some(command) if command.code.is_atomic() => {
@@ -575,7 +584,7 @@ impl Prediction {
         }
         let turn = tick.0 + u64::from(own.slot.0);
         for rule in &self.forecast.rules {
-            let Some(command) = self.forecast.command(rule.command) else {
+            let Some(command) = foreseen(&self.forecast, &self.waiting, rule.command) else {
                 continue;
             };
             if turn.is_multiple_of(u64::from(rule.ticks.max(1))) {
@@ -591,6 +600,7 @@ impl Prediction {
             }
         }
         let mut row = before.clone();
+        let by_several = Kinds::is_moved_by_several(&updates.updates);
         self.kinds.merge(&mut row, kind, updates.updates);
         for (command, words) in atomic {
             let foreground = Foreground {
@@ -623,6 +633,11 @@ impl Prediction {
                 }
             }
         }
+        let [here, last] = [&row, before].map(|row| self.kinds.position(row));
+        if here[..2] != last[..2] {
+            let [x, y, _] = view.schema().layers.held(last, here, by_several);
+            row[..2].copy_from_slice(&[x, y]);
+        }
         for (column, changed) in self.changed.iter_mut().enumerate() {
             if row[column] != before[column] {
                 *changed = Some(tick);
@@ -630,6 +645,23 @@ impl Prediction {
         }
         row
     }
+}
+
+/// The command of a number, if it can be predicted now.
+fn foreseen<'f>(
+    forecast: &'f Forecast,
+    waiting: &[CommandKind],
+    kind: CommandKind,
+) -> Option<&'f Foreseen> {
+    forecast.command(kind).filter(|_| !waiting.contains(&kind))
+}
+
+/// The commands that can't be run, as they read layers that the schema lacks.
+fn waiting(schema: &Schema, forecast: &Forecast) -> Vec<CommandKind> {
+    let has_none = schema.layers.is_empty();
+    let commands = forecast.commands.iter();
+    let waiting = commands.filter(|command| has_none && command.code.reads_layers());
+    waiting.map(|command| command.kind).collect()
 }
 
 fn is_processed(sequence: u32, processed: u32) -> bool {

@@ -230,7 +230,10 @@ impl EventHandler for Recorder<'_> {
                 talk: talk.clone(),
             },
             // See `refused`, and the session.
-            Message::Refused { .. } | Message::Servers(_) | Message::Restart => return,
+            Message::Refused { .. }
+            | Message::Servers(_)
+            | Message::Restart
+            | Message::Layer { .. } => return,
             Message::Lost(id) => Event::SubscriptionLost(*id),
             Message::Interface(interface) => {
                 self.forecast = Some(interface.forecast.clone());

@@ -58,6 +58,10 @@ impl RequestQueue {
         self.push(RequestBody::Talk(request))
     }
 
+    pub fn fetch_layer(&mut self, hash: u64) {
+        self.push(RequestBody::Layer { hash });
+    }
+
     fn push(&mut self, body: RequestBody) -> u32 {
         let request = self.next_number;
         self.next_number = request.wrapping_add(1);

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
+use shared::world::layer::Layers;
 use shared::{Course, EntityId, Fixed, Schema, Tick};
 
 use crate::Movement;
@@ -20,6 +21,8 @@ pub struct Scene {
     dimensions: usize,
     /// The largest coordinates.
     edges: [i32; 3],
+    /// Walls, before which courses end of which nothing newer is known.
+    layers: Layers,
     /// A place farther than this from the shown one is not faded to, in raw units.
     snap: f64,
     /// By slot.
@@ -81,6 +84,7 @@ impl Scene {
         Scene {
             dimensions: schema.dimensions(),
             edges: schema.world.edges(),
+            layers: schema.layers.clone(),
             snap: f64::from(schema.world.aoi.raw()) / 2.0,
             ways: FxHashMap::default(),
             shown: Playhead::default(),
@@ -102,11 +106,7 @@ impl Scene {
     /// Where an entity in view is shown, in units; 0 on axes that the world lacks.
     pub fn position(&self, entity: EntityId) -> Option<[f64; 3]> {
         let way = self.ways.get(&entity.slot.0).filter(|w| w.id == entity)?;
-        let place = way.place(
-            self.shown.tick().unwrap_or_default(),
-            &self.received,
-            &self.edges,
-        );
+        let place = self.place(way);
         Some(units(std::array::from_fn(|axis| {
             place[axis] + way.offset[axis]
         })))
@@ -114,6 +114,17 @@ impl Scene {
 }
 
 impl Scene {
+    /// The world's layers have come.
+    pub(crate) fn use_layers(&mut self, layers: &Layers) {
+        self.layers = layers.clone();
+    }
+
+    /// Where an entity is by what was received.
+    fn place(&self, way: &Path) -> [f64; 3] {
+        let shown = self.shown.tick().unwrap_or_default();
+        way.place(shown, &self.received, (&self.edges, &self.layers))
+    }
+
     /// Advances the shown state to this moment.
     pub(crate) fn advance(&mut self, clock: &Clock, now: Duration) {
         let Some(received) = clock.received_tick(now) else {
@@ -161,15 +172,16 @@ impl Scene {
 
     /// Applies a course of an entity.
     pub(crate) fn go(&mut self, slot: u32, course: Course) {
+        let shown = self.shown.tick().unwrap_or_default();
         let Some(way) = self.ways.get_mut(&slot) else {
             return;
         };
-        let shown = self.shown.tick().unwrap_or_default();
-        let before = way.place(shown, &self.received, &self.edges);
+        let ends = (&self.edges, &self.layers);
+        let before = way.place(shown, &self.received, ends);
         if !way.insert(course, &self.received, &self.edges) {
             return;
         }
-        let after = way.place(shown, &self.received, &self.edges);
+        let after = way.place(shown, &self.received, ends);
         for axis in 0..3 {
             way.offset[axis] += before[axis] - after[axis];
         }
@@ -233,7 +245,8 @@ impl Path {
     }
 
     /// Where the entity is in a tick and a share of the next.
-    fn place(&self, tick: f64, received: &Received, edges: &[i32; 3]) -> [f64; 3] {
+    fn place(&self, tick: f64, received: &Received, ends: (&[i32; 3], &Layers)) -> [f64; 3] {
+        let (edges, _) = ends;
         let after = self
             .legs
             .partition_point(|l| moment_of(l.course.tick) <= tick);
@@ -251,8 +264,12 @@ impl Path {
             _ => {
                 let whole = tick_of(tick);
                 let course = leg.likely_course(received, next.is_some());
-                let start = course.at(whole, edges);
-                let end = course.at(whole.next(), edges);
+                let [start, end] = [whole, whole.next()].map(|tick| {
+                    match tick <= received.newest || next.is_some() {
+                        true => course.at(tick, edges),
+                        false => before_walls(&course, tick, received.newest, ends),
+                    }
+                });
                 between(start, end, tick - moment_of(whole))
             }
         }
@@ -309,6 +326,22 @@ fn left_at(before: &Course, after: &Course, received: &Received, edges: &[i32; 3
     left
 }
 
+/// Where a course leads to in a tick of which nothing is known: not into walls, nor behind them.
+fn before_walls(
+    course: &Course,
+    tick: Tick,
+    known: Tick,
+    (edges, layers): (&[i32; 3], &Layers),
+) -> [i32; 3] {
+    let known = course.at(known.max(course.tick), edges);
+    // Where the newest datagram is missing, the entity may have met one before.
+    let from = match layers.is_blocked(known) {
+        true => course.position,
+        false => known,
+    };
+    layers.straight(from, course.at(tick, edges))
+}
+
 /// Shrinks a difference after some seconds.
 pub(crate) fn fade(offset: &mut [f64; 3], seconds: f64) {
     let left = (-seconds / FADE_SECONDS).exp();
@@ -342,3 +375,45 @@ const LEGS_MAX: usize = 64;
 const LOOK_BACK_TICKS: u32 = 64;
 /// Steps of the same speed differ by rounding.
 const REACH: f64 = 1.01;
+
+#[cfg(test)]
+mod tests {
+    use shared::world::layer::{Plane, Planes};
+
+    use super::*;
+
+    #[test]
+    fn a_course_of_which_nothing_new_is_known_ends_before_a_wall() {
+        let unit = 4096;
+        let walls = Plane {
+            edge_bits: 12,
+            cells: (0..8 * 8).map(|at| at % 8 == 5).collect(),
+        };
+        let planes = Planes {
+            blocked: Some(walls),
+            ..Planes::default()
+        };
+        let layers = Layers::new([8 * unit, 8 * unit, 1], &planes);
+        let course = Course {
+            tick: Tick(10),
+            position: [unit, unit, 0],
+            velocity: [unit / 2, unit / 4, 0],
+        };
+        let edges = [8 * unit - 1; 3];
+        let place = |layers: &Layers, tick, known| {
+            before_walls(&course, Tick(tick), Tick(known), (&edges, layers))
+        };
+        for known in [9, 12, 15] {
+            assert_eq!(
+                place(&layers, 17, known)[..2],
+                [unit * 9 / 2, unit * 11 / 4]
+            );
+            let [x, y, _] = place(&layers, 30, known);
+            assert_eq!(x, 5 * unit - 1);
+            assert!((unit..4 * unit).contains(&y), "{y}");
+        }
+        // Also where the newest datagram is missing, by which it is in the wall.
+        assert_eq!(place(&layers, 30, 18)[0], 5 * unit - 1);
+        assert_eq!(place(&Layers::default(), 20, 12)[0], 6 * unit);
+    }
+}

@@ -6,14 +6,17 @@ use std::sync::Arc;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::{Interface, Ticket, Welcome};
+use shared::wire::layers::{LayerError, LayerInfo};
 use shared::wire::movement::{MovementCodec, nearest_sequence};
 use shared::wire::stream::StreamCodec;
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, FRAME_BYTES_MAX};
+use shared::world::layer::Layers;
 use shared::{CommandKind, Refusal, Slot, Tick};
 
 use crate::command::{CommandError, CommandQueue};
 use crate::event::{DatagramSummary, EventHandler, RefusedRun};
 use crate::frame::FrameReader;
+use crate::layers::{LayerCache, LayerFetch};
 use crate::receipt::Receipt;
 use crate::request::{PredicateTooLong, RequestQueue};
 use crate::view::View;
@@ -33,6 +36,7 @@ pub struct Session {
     frames: FrameReader,
     commands: CommandQueue,
     requests: RequestQueue,
+    layers: LayerFetch,
     /// A welcome comes next, with which the server begins the session anew.
     is_restarting: bool,
     /// The acknowledgement of the last datagram to the server.
@@ -76,6 +80,7 @@ impl Session {
             frames: FrameReader::new(FRAME_BYTES_MAX),
             commands: CommandQueue::new(),
             requests: RequestQueue::new(),
+            layers: LayerFetch::new(schema.world.size_raw(), &welcome.layers),
             is_restarting: false,
             command_codec: CommandCodec::new(schema, welcome.commands_epoch),
             movement_codec,
@@ -190,6 +195,15 @@ impl Session {
                         let why = (reason, because);
                         if let Some(run) = self.refused(first_low, count, why) {
                             handler.refused(frame.tick, run);
+                        }
+                    }
+                    Message::Layer {
+                        hash,
+                        offset,
+                        bytes,
+                    } => {
+                        if let Some(layers) = self.layers.take_part(hash, offset, &bytes)? {
+                            self.view.set_layers(layers);
                         }
                     }
                     message => self.view.apply_message(frame.tick, message),
@@ -319,6 +333,55 @@ impl Session {
     /// Ends a subscription, and gives the request's number.
     pub fn unsubscribe(&mut self, id: u32) -> u32 {
         self.requests.unsubscribe(id)
+    }
+}
+
+/// What the cells of the world are.
+impl Session {
+    /// The world's layers, once all of them are there; `None` in a world without any.
+    pub fn layers(&self) -> Option<&Layers> {
+        let layers = &self.view.schema().layers;
+        (!layers.is_empty()).then_some(layers)
+    }
+
+    /// What the welcome says of the world's layers.
+    pub fn layer_infos(&self) -> &[LayerInfo] {
+        self.layers.infos()
+    }
+
+    /// The layers whose content is missing. None of a world with more than [`LAYERS_BYTES_MAX`](crate::layers::LAYERS_BYTES_MAX).
+    pub fn missing_layers(&self) -> impl Iterator<Item = &LayerInfo> {
+        self.layers.missing()
+    }
+
+    /// Takes the layers from what earlier sessions had, if they are the same, and keeps those that
+    /// come. True if none is missing.
+    pub fn keep_layers(&mut self, cache: &LayerCache) -> bool {
+        if let Some(layers) = self.layers.look_up(cache) {
+            self.view.set_layers(layers);
+        }
+        self.missing_layers().next().is_none()
+    }
+
+    /// Asks the server for the layers that are missing, once. They come part by part.
+    pub fn fetch_layers(&mut self) {
+        for hash in self.layers.ask() {
+            self.requests.fetch_layer(hash);
+        }
+    }
+
+    /// A layer that has come over the session, with its hash, for the caller to unpack (it is a zlib
+    /// stream) and to [put](Session::put_layer). With the feature `inflate` there is none.
+    pub fn take_packed_layer(&mut self) -> Option<(u64, Vec<u8>)> {
+        self.layers.take_packed()
+    }
+
+    /// The content of a layer, unpacked. Refused unless its hash is right.
+    pub fn put_layer(&mut self, hash: u64, content: Vec<u8>) -> Result<(), LayerError> {
+        if let Some(layers) = self.layers.put(hash, content)? {
+            self.view.set_layers(layers);
+        }
+        Ok(())
     }
 }
 

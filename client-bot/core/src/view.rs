@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use shared::wire::length;
 use shared::wire::movement::BASE_TICKS_MAX;
 use shared::world::config::VISIBLE_MAX;
+use shared::world::layer::Layers;
 use shared::{Audience, Course, EntityId, Name, Schema, Slot, Tick};
 
 use crate::{Message, Movement};
@@ -143,6 +144,11 @@ impl View {
     /// Commands and notifications have changed; the rest of the schema is as before.
     pub(crate) fn set_schema(&mut self, schema: Schema) {
         self.schema = schema;
+    }
+
+    /// The world's layers have come.
+    pub(crate) fn set_layers(&mut self, layers: Layers) {
+        self.schema.layers = layers;
     }
 
     /// What the world is made of.
@@ -398,6 +404,7 @@ impl View {
             | Message::Interface(_)
             | Message::Servers(_)
             | Message::Restart
+            | Message::Layer { .. }
             | Message::Talk(_) => {}
         }
     }

@@ -7,6 +7,7 @@ mod every_order;
 mod game;
 mod hostile_bytes;
 mod input;
+mod layers;
 mod prediction;
 mod session;
 mod view;

@@ -6,6 +6,7 @@ use client_core::{Game, GameOptions, Step};
 use script::logic::with_logic;
 use script::{Forecast, Logic};
 use shared::wire::control::{Quotas, Welcome};
+use shared::wire::layers::contents;
 use shared::wire::{codec, length};
 use shared::world::logic::Text;
 use shared::{CommandKind, Tick, WorldConfig};
@@ -146,6 +147,10 @@ fn welcome(config: &WorldConfig) -> Vec<u8> {
         schema: config.schema.for_clients(),
         forecast: Forecast::of(config, &logic).to_bytes(),
         servers: vec![],
+        layers: contents(&config.schema.layers)
+            .into_iter()
+            .map(|(info, _)| info)
+            .collect(),
         ..common::welcome()
     };
     let body = codec::to_bytes(&welcome);
@@ -186,6 +191,48 @@ fn input_is_seen_at_once_and_the_server_changes_nothing() {
     }
     assert!(play.x > server + 50 * UNIT);
     assert!(play.predicted() > play.x, "it is ahead of the server");
+    assert_eq!(play.corrected(), 0);
+}
+
+#[test]
+fn a_way_is_foreseen_up_to_walls_once_the_layers_have_come() {
+    // The lowest row of cells is free up to x = 32.
+    let mut rows = vec![".".repeat(50); 50];
+    rows[49] = format!("{}#{}", ".".repeat(8), ".".repeat(41));
+    let rows = rows.join("\n");
+    let world = format!(
+        "[world]\nsize = [200, 200]\n[[layer]]\nname = 'blocked'\ncell = 4\n\
+         drawing = \"\"\"\n{rows}\n\"\"\""
+    );
+    let config = world_file::parse(&world, "a test's world").expect("a valid world");
+    let layers = config.schema.layers.clone();
+    let mut play = Play::of(config);
+    let step = play.kind("move");
+    let x = std::cell::Cell::new(play.x);
+    let along = |_, words: &[i32]| {
+        let from = [x.get(), 0, 0];
+        let gone = layers.slide(from, [moved(words), 0, 0])[0];
+        x.set(x.get() + gone);
+        gone
+    };
+    for _ in 0..40 {
+        play.frame(None, along);
+    }
+    // Without them, nobody can tell how far it goes.
+    assert!(!play.game.prediction().unwrap().foresees(step));
+    for (info, content) in contents(&layers) {
+        play.game.put_layer(info.hash, content).unwrap();
+    }
+    assert!(play.game.prediction().unwrap().foresees(step));
+    assert_eq!(play.game.layers(), Some(&layers));
+    for _ in 0..7 {
+        play.frame(Some((step, [UNIT, 0])), along);
+    }
+    assert!(play.predicted() > play.x, "it is ahead of the server");
+    for _ in 0..200 {
+        play.frame(Some((step, [UNIT, 0])), along);
+    }
+    assert_eq!((play.x, play.predicted()), (32 * UNIT - 1, 32 * UNIT - 1));
     assert_eq!(play.corrected(), 0);
 }
 

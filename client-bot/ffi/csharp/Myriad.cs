@@ -508,6 +508,13 @@ namespace Myriad
             return position;
         }
 
+        /// What the world's layers say of a place, in units.
+        public Cell CellAt(double x, double y)
+        {
+            Check(Native.myriad_cell(number, x, y, out var cell));
+            return cell;
+        }
+
         /// The newest value of an attribute.
         public double Value(Entity entity, string attribute)
         {
@@ -876,6 +883,15 @@ namespace Myriad
         }
 
         [StructLayout(LayoutKind.Sequential)]
+        internal struct Cell
+        {
+            [MarshalAs(UnmanagedType.I1)] public bool IsKnown;
+            [MarshalAs(UnmanagedType.I1)] public bool IsBlocked;
+            public int Height;
+            public int Tag;
+        }
+
+        [StructLayout(LayoutKind.Sequential)]
         internal struct Schema
         {
             public UIntPtr Kinds;
@@ -936,6 +952,7 @@ namespace Myriad
         [DllImport(Library)] internal static extern Status myriad_state(ulong client, out State state);
         [DllImport(Library)] internal static extern Status myriad_entities(ulong client, [Out] Shown[] shown, UIntPtr room, out UIntPtr count);
         [DllImport(Library)] internal static extern Status myriad_position(ulong client, Entity entity, [Out] double[] position);
+        [DllImport(Library)] internal static extern Status myriad_cell(ulong client, double x, double y, out Cell cell);
         [DllImport(Library)] internal static extern Status myriad_value(ulong client, Entity entity, byte[] attribute, out double value);
         [DllImport(Library)] internal static extern Status myriad_player_name(ulong client, Entity entity, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_world(ulong client, out Entity entity);

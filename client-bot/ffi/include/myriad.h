@@ -308,6 +308,18 @@ typedef struct MyriadShown {
   double position[3];
 } MyriadShown;
 
+// What the world is at a place.
+typedef struct MyriadCell {
+  // Whether the world's layers have come. Before that, and in a world without layers, the others
+  // are false, 0 and -1.
+  bool is_known;
+  // Whether a wall is there.
+  bool is_blocked;
+  int32_t height;
+  // The symbol of its tag, see `myriad_symbol_name`; -1: none.
+  int32_t tag;
+} MyriadCell;
+
 // A world as a whole.
 typedef struct MyriadSchema {
   // How many there are.
@@ -446,6 +458,13 @@ enum MyriadStatus myriad_entities(MyriadClient client,
 enum MyriadStatus myriad_position(MyriadClient client,
                                   struct MyriadEntity entity,
                                   double *position);
+
+// Writes what the world's layers say of a place, in units, to `cell`. A place outside of the world
+// counts as the nearest inside.
+//
+// # Safety
+// `cell` points to room for it.
+enum MyriadStatus myriad_cell(MyriadClient client, double x, double y, struct MyriadCell *cell);
 
 // Writes the newest value of an entity's attribute: fixed-point numbers in units, booleans as 0
 // and 1, symbols by their number (see `myriad_symbol_name`), entities by their reference (see

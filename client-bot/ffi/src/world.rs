@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use client_bot::View;
 use client_bot::named::NamedError;
-use shared::{EntityId, EntityRef, Slot};
+use shared::{EntityId, EntityRef, Fixed, Slot};
 
 use crate::clients::{Client, MyriadClient, with};
 use crate::events::{MyriadEntity, MyriadLink};
@@ -23,6 +23,20 @@ pub struct MyriadShown {
     /// In units; 0 on axes that the world lacks. The client's own entity is ahead of the
     /// server, as its commands predict; all others are interpolated.
     pub position: [f64; 3],
+}
+
+/// What the world is at a place.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MyriadCell {
+    /// Whether the world's layers have come. Before that, and in a world without layers, the others
+    /// are false, 0 and -1.
+    pub is_known: bool,
+    /// Whether a wall is there.
+    pub is_blocked: bool,
+    pub height: i32,
+    /// The symbol of its tag, see `myriad_symbol_name`; -1: none.
+    pub tag: i32,
 }
 
 /// The client and its connection.
@@ -125,6 +139,34 @@ pub unsafe extern "C" fn myriad_position(
         let place = client.game.position(entity.into());
         let place = place.ok_or_else(|| not_in_view(entity))?;
         unsafe { put(position.cast(), place, "three numbers") }
+    })
+}
+
+/// Writes what the world's layers say of a place, in units, to `cell`. A place outside of the world
+/// counts as the nearest inside.
+///
+/// # Safety
+/// `cell` points to room for it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_cell(
+    client: MyriadClient,
+    x: f64,
+    y: f64,
+    cell: *mut MyriadCell,
+) -> MyriadStatus {
+    with(client, |client| {
+        let layers = client.game.layers();
+        // A number beyond all worlds becomes the largest, and what is none becomes 0.
+        let place = [x, y, 0.0].map(|axis| (axis * f64::from(Fixed::ONE.raw())).floor() as i32);
+        let found = MyriadCell {
+            is_known: layers.is_some(),
+            is_blocked: layers.is_some_and(|layers| layers.is_blocked(place)),
+            height: layers
+                .and_then(|layers| layers.height_at(place))
+                .unwrap_or(0),
+            tag: layers.and_then(|layers| layers.tag_at(place)).unwrap_or(-1),
+        };
+        unsafe { put(cell, found, "a cell") }
     })
 }
 

@@ -48,7 +48,8 @@ class Bits:
         return number
 
     def bytes(self, bits: int) -> bytes:
-        return bytes([self.get(8) for _ in range(self.get(bits))])
+        length = self.get(bits)
+        return self.get(8 * length).to_bytes(length, "little")
 
     def put(self, value: int, bits: int) -> None:
         self.number |= (value & (1 << bits) - 1) << self.at

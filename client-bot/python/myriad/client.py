@@ -23,7 +23,8 @@ from . import bindings as bound
 from .bits import Malformed
 from .close import OTHER, TIMED_OUT, UNTRUSTED, Ended, closed
 from .eyeballs import addresses, race
-from .serial import Serial, hello_bytes, read_length, talk_bytes
+from .layers import Layers
+from .serial import Serial, hello_bytes, layer_bytes, read_length, talk_bytes
 from .shapes import TALK, VERSION, WELCOME
 from .view import View
 from .world import World
@@ -47,6 +48,8 @@ class Client(QuicConnectionProtocol):
 
     welcome: dict[str, Any]
     view: View
+    # Walls, heights and tags, which come after the welcome.
+    layers: Layers
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -165,6 +168,9 @@ class Client(QuicConnectionProtocol):
     def take_message(self, message: bytes) -> None:
         if self.is_welcome:
             for name, content in self.view.take_frame(message):
+                if name == "layer":
+                    self.layers.take(content)
+                    continue
                 if name == "talk":
                     content = Serial(content["bytes"]).read(TALK)
                 self.messages.append((name, content))
@@ -184,6 +190,11 @@ class Client(QuicConnectionProtocol):
             world = World(self.welcome["schema"])
             self.view = View(world, self.welcome["entity"], self.welcome["tick"])
             self.is_welcome = True
+            self.layers = Layers(self.welcome["layers"], self.welcome["schema"]["symbols"])
+            for layer_hash in self.layers.hashes():
+                self.requests += 1
+                self._quic.send_stream_data(0, layer_bytes(self.requests, layer_hash))
+            self.transmit()
         self.news.set()
 
     def change_interface(self, interface: dict[str, Any]) -> None:

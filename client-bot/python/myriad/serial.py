@@ -86,6 +86,12 @@ def talk_bytes(number: int, what: str, texts: dict[str, str]) -> bytes:
     return len(body).to_bytes(4, "little") + body
 
 
+def layer_bytes(number: int, layer_hash: int) -> bytes:
+    """A request for the content of a layer."""
+    body = integer(number) + integer(LAYER_BODY) + integer(layer_hash)
+    return len(body).to_bytes(4, "little") + body
+
+
 def read_length(data: bytes | bytearray) -> tuple[int, int] | None:
     """The length in front of a message, and its own bytes; none until it has arrived."""
     length = 0
@@ -101,5 +107,6 @@ def read_length(data: bytes | bytearray) -> tuple[int, int] | None:
 
 
 MESSAGE_BYTES_MAX = 1 << 20
-# The variant of a request's body.
+# Variants of a request's body.
 TALK_BODY = 5
+LAYER_BODY = 6

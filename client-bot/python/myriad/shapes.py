@@ -44,9 +44,11 @@ QUOTAS = {"commands_per_tick": "integer", "commands_burst": "integer",
 HELLO = {"version": "integer", "token": "text", "name": "text",
          "schema_hash": ("optional", "integer"), "resume": ("optional", (16, "byte")),
          "spectates": "bool"}
+LAYER = {"kind": ("one", "Blocked", "Height", "Tag"), "cells": (2, "integer"), "edge_bits": "byte",
+         "hash": "integer", "packed_bytes": "integer", "tags": ("list", "signed")}
 WELCOME = {"tick": "integer", "entity": ENTITY, "commands_epoch": "byte", "ticket": (16, "byte"),
            "resumed": "bool", "player_kind": "integer", "quotas": QUOTAS, "schema": SCHEMA,
-           **FORECAST, "servers": ("list", "text"), **REASONS}
+           **FORECAST, "servers": ("list", "text"), **REASONS, "layers": ("list", LAYER)}
 INTERFACE = {"commands_epoch": "byte", **CHANGING, "constants": ("list", CONSTANT), **FORECAST,
              **REASONS}
 CHANNEL = {"channel": "text"}

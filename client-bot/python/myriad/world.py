@@ -136,6 +136,9 @@ class World:
                 return "servers", {"servers": [bits.bytes(8).decode() for _ in range(count)]}
             case 12:
                 return "restart", {}
+            case 13:
+                return "layer", {"hash": bits.get(64), "offset": bits.get(32),
+                                 "bytes": list(bits.bytes(16))}
             case 14:
                 return "name", {"slot": self.slot(bits), "name": bits.bytes(6).decode()}
             case 15:

@@ -94,6 +94,16 @@ impl Bot {
 
     /// A packet of the server was processed: answers it.
     pub fn settle(&mut self, link: &mut Link<'_>, crew: &mut Crew) {
+        // One bot fetches what all are checked with.
+        if self.number == 0
+            && let Some(history) = crew.state.history.get()
+            && history.lacks_layers()
+        {
+            match self.game.layers() {
+                Some(layers) => history.set_layers(layers),
+                None => self.game.fetch_layers(),
+            }
+        }
         let (Some(bot), Some(view)) = (&mut self.playing, self.game.view()) else {
             // The rest of the welcome waits for the acknowledgement.
             return link.send_now();

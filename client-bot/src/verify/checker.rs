@@ -202,6 +202,7 @@ impl Checker {
             | Message::Interface(_)
             | Message::Servers(_)
             | Message::Restart
+            | Message::Layer { .. }
             | Message::Name { .. }
             | Message::Talk(_) => {}
         }
@@ -437,6 +438,9 @@ impl Checker {
         for &shown in positions {
             if self.came_or_went(&shown, tick) {
                 continue;
+            }
+            if shown.since == tick {
+                history.check_free(self.bot, tick, shown.slot, shown.position);
             }
             let Some(owner) = history.owner(shown.slot) else {
                 continue;

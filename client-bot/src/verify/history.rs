@@ -2,8 +2,9 @@
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use shared::world::layer::Layers;
 use shared::{EntityId, Schema, Slot, Tick};
 
 use super::findings::Findings;
@@ -18,6 +19,8 @@ pub struct History {
     pub enter_ticks_max: u32,
     /// The largest coordinates.
     pub edges: [i32; 3],
+    /// The layers of the world, once a bot has them.
+    layers: OnceLock<Layers>,
     pub bots: usize,
     /// One bot of so many is verified.
     pub view_every: NonZeroUsize,
@@ -65,6 +68,7 @@ impl History {
                 _ => ENTER_TICKS_MAX,
             },
             edges: schema.world.edges(),
+            layers: OnceLock::new(),
             bots,
             view_every,
             verified,
@@ -122,6 +126,30 @@ impl History {
     fn place(&self, bot: usize, tick: Tick) -> &OwnPosition {
         let ring = (tick.0 % u64::from(HISTORY_TICKS)) as usize;
         &self.places[ring * self.verified + bot / self.view_every]
+    }
+
+    /// Whether the world's layers are missing.
+    pub fn lacks_layers(&self) -> bool {
+        self.layers.get().is_none()
+    }
+
+    pub fn set_layers(&self, layers: &Layers) {
+        let _ = self.layers.set(layers.clone());
+    }
+
+    /// Checks that an entity that a bot was shown in a tick is in no wall.
+    pub fn check_free(&self, bot: usize, tick: Tick, slot: Slot, position: [i32; 3]) {
+        let walls = self
+            .layers
+            .get()
+            .filter(|layers| layers.blocked().is_some());
+        let Some(walls) = walls else {
+            return;
+        };
+        self.findings.check(!walls.is_blocked(position), || {
+            let slot = slot.0;
+            format!("bot {bot}: in tick {tick}, slot {slot} is in a wall, at {position:?}")
+        });
     }
 
     pub fn note_grant(&self) {

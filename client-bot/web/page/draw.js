@@ -51,8 +51,13 @@ export class Scene {
     this.#schema = schema;
     this.looks = looksOf(schema.kinds.map((kind) => kind.name));
     this.#sprites.clear();
-    this.#ground.clear();
+    this.setLayers(null);
     this.#figures.clear();
+  }
+
+  setLayers(layers) {
+    this.#ground.layers = layers;
+    this.#ground.clear();
   }
 
   zoomBy(factor) {

@@ -121,6 +121,29 @@ export class Game {
     return this.#json(this.wasm.entity(slot));
   }
 
+  /** The layers of the world: `{ kind, cells, edge, hash, bytes, tags, is_missing }`. */
+  layers() {
+    return this.#json(this.wasm.layers()) ?? [];
+  }
+
+  /** Hands in the content of a missing layer. Throws unless it has the hash. */
+  putLayer(hash, content) {
+    this.#put(content);
+    this.#check(this.wasm.put_layer(BigInt(`0x${hash}`)));
+  }
+
+  /** Asks the server for the missing layers, which come packed. */
+  fetchLayers() {
+    this.wasm.fetch_layers();
+  }
+
+  /** A layer that has come, `{ hash, bytes }`: a zlib stream; null: none. */
+  takePackedLayer() {
+    const bytes = this.#get(this.wasm.take_packed_layer());
+    if (!bytes) return null;
+    return { hash: decoder.decode(bytes.subarray(0, 16)), bytes: bytes.subarray(16) };
+  }
+
   quality() {
     return this.#json(this.wasm.quality());
   }

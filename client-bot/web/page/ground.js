@@ -9,6 +9,8 @@ const PAINTED_A_FRAME = 2;
 
 export class Ground {
   #squares = new Map();
+  /** Painted over it; none before they are there. */
+  layers = null;
 
   clear() {
     this.#squares.clear();
@@ -50,6 +52,7 @@ export class Ground {
     const square = document.createElement("canvas");
     square.width = square.height = PIXELS;
     paintGround(square, left, top, edge, size);
+    this.layers?.paint(square, left, top, edge, size);
     this.#squares.set(key, square);
   }
 }

@@ -5,6 +5,7 @@ import { Commands } from "./commands.js";
 import { Scene } from "./draw.js";
 import { ONE, bytesOf, load, talkOf } from "./game.js";
 import { onPointers } from "./gestures.js";
+import { Layers } from "./layers.js";
 import { Log } from "./log.js";
 import { Minimap } from "./minimap.js";
 import { Panel } from "./panel.js";
@@ -28,6 +29,10 @@ const forced = options.get("transport");
 const transport = new Transport(game, now, options.get("port"), location.href, forced);
 const scene = new Scene(canvas, (slot) => game.entity(slot));
 const minimap = new Minimap(document.getElementById("minimap"), go);
+const layers = new Layers(game, location.href, (layers) => {
+  scene.setLayers(layers);
+  minimap.setLayers(layers);
+});
 const log = new Log(document.getElementById("log"));
 const banners = new Banners();
 const panel = new Panel();
@@ -105,6 +110,7 @@ function takeSchema() {
   shown.walk = WALKS.map((name) => schema.commands.find((c) => c.name === name && isWalk(c))).find(Boolean);
   // Keys and clicks walk.
   commands.set(schema, schema.commands.filter((command) => command !== shown.walk), context);
+  layers.begin();
   shown.bar = BARS.map((name) => schema.attributes.findIndex((a) => a.name === name)).find((c) => c >= 0) ?? -1;
 }
 
@@ -221,6 +227,7 @@ function work() {
   if (step === "connect") transport.connect();
   if (step === "close") transport.close(5, "nothing was received");
   for (const event of game.poll(time)) react(event);
+  layers.poll();
   // Several where a frame took longer than a tick.
   while (game.inputDue(time) >= 0) {
     walk();
@@ -304,7 +311,7 @@ document.getElementById("leave").addEventListener("click", () => {
 });
 
 // For the console, and for tests.
-globalThis.myriad = { game, scene, shown, transport, now, react };
+globalThis.myriad = { game, layers, scene, shown, transport, now, react };
 
 if (options.has("log")) followLog(0);
 if (forced === null || Transport.ways().includes(forced)) {

@@ -34,6 +34,11 @@ export class Minimap {
     this.#canvas.style.aspectRatio = Math.min(2.5, Math.max(0.6, sizeX / sizeY));
   }
 
+  setLayers(layers) {
+    const [sizeX, sizeY = sizeX] = this.#schema.size;
+    layers.paint(this.#ground, 0, sizeY, Math.max(sizeX, sizeY), this.#schema.size);
+  }
+
   draw(scene, now) {
     if (!this.#schema || now - this.#drawnAt < REST_MS) return;
     this.#drawnAt = now;

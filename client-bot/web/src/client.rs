@@ -3,18 +3,20 @@
 use std::time::Duration;
 
 use client_core::{
-    Ending, Event, Game, GameOptions, LossCode, NamedEvent, Prediction, RetryOptions, Step,
-    TalkRequest, View,
+    Ending, Event, Game, GameOptions, LayerCache, LayerSource, LossCode, NamedEvent, Prediction,
+    RetryOptions, Step, TalkRequest, View,
 };
 use serde::Serialize;
 use shared::{CommandKind, Slot};
 
 use crate::given::Given;
-use crate::text::{EntityText, EventText, Quality, SchemaText, has_range};
+use crate::text::{EntityText, EventText, LayerText, Quality, SchemaText, has_range};
 
 /// A client of a page.
 pub struct Client {
     game: Game,
+    /// Of earlier games.
+    layers: LayerCache,
     /// The text of the game's bindings; empty: it has none.
     bindings: String,
     given: Given,
@@ -26,6 +28,7 @@ impl Default for Client {
     fn default() -> Client {
         Client {
             game: Game::new(GameOptions::default()),
+            layers: LayerCache::default(),
             bindings: String::new(),
             given: Given::default(),
             input: vec![],
@@ -65,6 +68,9 @@ impl Client {
                 seed: seed.to_bits(),
                 ..RetryOptions::default()
             },
+            // Browsers unpack it.
+            layer_source: LayerSource::Caller,
+            layer_cache: self.layers.clone(),
             ..GameOptions::default()
         });
         if let Some((_, ticket)) = ticket {
@@ -257,6 +263,38 @@ impl Client {
             Some(EntityText::of(view, entity, self.game.position(entity.id)))
         });
         text.map_or(0, |text| give(&mut self.output, &text))
+    }
+
+    pub fn layers(&mut self) -> usize {
+        let Some(session) = self.game.session() else {
+            return 0;
+        };
+        let missing = self.game.missing_layers();
+        let symbols = &session.view().schema().symbols;
+        let infos = session.layer_infos().iter();
+        let texts: Vec<LayerText> = infos
+            .map(|info| LayerText::of(info, symbols, missing.contains(info)))
+            .collect();
+        give(&mut self.output, &texts)
+    }
+
+    pub fn put_layer(&mut self, hash: u64) -> usize {
+        let content = std::mem::take(&mut self.input);
+        let put = self.game.put_layer(hash, content);
+        self.give_error(put)
+    }
+
+    pub fn fetch_layers(&mut self) {
+        self.game.fetch_layers();
+    }
+
+    pub fn take_packed_layer(&mut self) -> usize {
+        self.output.clear();
+        if let Some((hash, packed)) = self.game.take_packed_layer() {
+            self.output.extend(format!("{hash:016x}").into_bytes());
+            self.output.extend(packed);
+        }
+        self.output.len()
     }
 
     pub fn quality(&mut self) -> usize {

@@ -158,6 +158,31 @@ pub extern "C" fn entity(slot: u32) -> usize {
     with(|client| client.entity(slot))
 }
 
+/// The layers of the world, as a list of [`text::LayerText`].
+#[unsafe(no_mangle)]
+pub extern "C" fn layers() -> usize {
+    with(Client::layers)
+}
+
+/// `input` is the content of the layer with this hash. 0, or the bytes of an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn put_layer(hash: u64) -> usize {
+    with(|client| client.put_layer(hash))
+}
+
+/// Asks the server for the missing layers.
+#[unsafe(no_mangle)]
+pub extern "C" fn fetch_layers() {
+    with(Client::fetch_layers);
+}
+
+/// A layer that has come over the session: its hash in 16 hexadecimal digits, and a zlib stream; 0:
+/// none.
+#[unsafe(no_mangle)]
+pub extern "C" fn take_packed_layer() -> usize {
+    with(Client::take_packed_layer)
+}
+
 /// The quality of the connection, as [`text::Quality`].
 #[unsafe(no_mangle)]
 pub extern "C" fn quality() -> usize {

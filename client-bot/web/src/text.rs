@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use client_core::{Entity, EventType, Game, LinkState, NamedEvent, View};
+use client_core::{Entity, EventType, Game, LayerInfo, LayerKind, LinkState, NamedEvent, View};
 use serde::Serialize;
 use shared::world::schema::KindAttribute;
 use shared::world::spawn::SpawnArea;
@@ -55,6 +55,39 @@ impl KindText<'_> {
 #[derive(Debug, Serialize)]
 struct AttributeText<'a> {
     name: &'a str,
+}
+
+/// A layer of the world.
+#[derive(Debug, Serialize)]
+pub struct LayerText<'a> {
+    kind: LayerKind,
+    cells: [u32; 2],
+    /// Of a cell, in units.
+    edge: f64,
+    hash: String,
+    /// Of its content.
+    bytes: usize,
+    /// The names of the tags 1, 2, …
+    tags: Vec<&'a str>,
+    is_missing: bool,
+}
+
+impl LayerText<'_> {
+    pub fn of<'a>(info: &LayerInfo, symbols: &'a [String], is_missing: bool) -> LayerText<'a> {
+        let tags = info.tags.iter().filter_map(|&tag| {
+            let name = symbols.get(usize::try_from(tag).ok()?)?;
+            Some(&**name)
+        });
+        LayerText {
+            kind: info.kind,
+            cells: info.cells,
+            edge: Fixed::from_raw(1 << info.edge_bits).to_f64(),
+            hash: format!("{:016x}", info.hash),
+            bytes: info.content_bytes(),
+            tags: tags.collect(),
+            is_missing,
+        }
+    }
 }
 
 /// A disc or a box.

@@ -48,6 +48,7 @@ fn welcomed(made_for: &Schema, schema: &Schema) -> Client {
         forecast: vec![],
         servers: vec![],
         reasons: vec![],
+        layers: vec![],
     });
     let mut bytes = vec![];
     length::put(body.len(), &mut bytes);

@@ -50,6 +50,21 @@ impl Forecast {
         at.ok().map(|at| &self.commands[at])
     }
 
+    /// Without what reads layers, for clients that have none.
+    pub fn without_layers(&self) -> Forecast {
+        let commands = self.commands.iter().filter(|c| !c.code.reads_layers());
+        let mut forecast = Forecast {
+            commands: commands.cloned().collect(),
+            rules: vec![],
+            budget: self.budget,
+        };
+        let rules = self.rules.iter().cloned();
+        forecast.rules = rules
+            .filter(|rule| forecast.command(rule.command).is_some())
+            .collect();
+        forecast
+    }
+
     /// Reads what [`Forecast::to_bytes`] wrote, from anybody: what it returns can be run in a
     /// world of this schema. Nothing is the empty forecast.
     pub fn from_bytes(bytes: &[u8], schema: &Schema) -> Result<Forecast, DecodeError> {
@@ -184,11 +199,9 @@ mod foresee {
     fn is_foreseeable(code: &Code, is_hidden: impl Fn(usize) -> bool) -> bool {
         let mut columns = code.insts.iter().flat_map(Inst::columns);
         let names_hidden = columns.any(is_hidden);
-        // Clients have no layers, and older ones don't know the instruction.
-        let reads_layers = code.insts.iter().any(|i| matches!(i, Inst::Layer(..)));
-        // Nor what is out of view.
+        // Clients do not have what is out of view.
         let is_shown = !names_hidden && !code.asks();
-        code.has_updates() && !code.draws() && is_shown && !reads_layers
+        code.has_updates() && !code.draws() && is_shown
     }
 
     /// What it sends and schedules is not for clients, nor what it says of itself.

@@ -507,6 +507,11 @@ impl Code {
         self.insts.iter().any(is_own)
     }
 
+    /// Whether it reads what the cells of the world are.
+    pub fn reads_layers(&self) -> bool {
+        self.insts.iter().any(|i| matches!(i, Inst::Layer(..)))
+    }
+
     /// Whether it draws random numbers.
     pub fn draws(&self) -> bool {
         self.insts.iter().any(|i| matches!(i, Inst::Random(..)))

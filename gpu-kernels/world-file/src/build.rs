@@ -8,6 +8,7 @@ use shared::wire::codec;
 use shared::wire::control::{
     ADDRESS_BYTES_MAX, FORECAST_BYTES_MAX, Quotas, SERVERS_MAX, WELCOME_BYTES_MAX, Welcome,
 };
+use shared::wire::layers::{LayerInfo, LayerKind, TAGS_MAX};
 use shared::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
 use shared::world::command::{REASON_BYTES_MAX, REASONS_MAX};
 use shared::world::config::{InterestMode, VISIBLE_MAX, WorldConfig};
@@ -387,14 +388,33 @@ fn largest_welcome(schema: &Schema) -> Welcome {
         forecast: vec![0; FORECAST_BYTES_MAX],
         servers: vec!["0".repeat(ADDRESS_BYTES_MAX); SERVERS_MAX],
         reasons: vec!["0".repeat(REASON_BYTES_MAX); REASONS_MAX],
+        layers: vec![largest_layer(); 3],
+    }
+}
+
+/// The longest description of a layer.
+fn largest_layer() -> LayerInfo {
+    LayerInfo {
+        kind: LayerKind::Tag,
+        cells: [u32::MAX; 2],
+        edge_bits: u8::MAX,
+        hash: u64::MAX,
+        packed_bytes: u32::MAX,
+        tags: vec![i32::MAX; TAGS_MAX],
     }
 }
 
 const KINDS_MAX: usize = 256;
 /// The room for a schema in a welcome.
-const SCHEMA_BYTES_MAX: usize =
-    WELCOME_BYTES_MAX - FORECAST_BYTES_MAX - SERVERS_BYTES_MAX - REASONS_BYTES_MAX - 257;
+const SCHEMA_BYTES_MAX: usize = WELCOME_BYTES_MAX
+    - FORECAST_BYTES_MAX
+    - SERVERS_BYTES_MAX
+    - REASONS_BYTES_MAX
+    - LAYERS_BYTES_MAX
+    - 257;
 /// The room for other servers there, each with its length.
 const SERVERS_BYTES_MAX: usize = SERVERS_MAX * (ADDRESS_BYTES_MAX + 3);
+/// The room for layers there, of which one has tags.
+const LAYERS_BYTES_MAX: usize = 5 * TAGS_MAX + 3 * 32;
 /// The room for reasons there, each with its length.
 const REASONS_BYTES_MAX: usize = REASONS_MAX * (REASON_BYTES_MAX + 2);

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use shared::wire::layers::TAGS_MAX;
 use shared::world::fixed::Fixed;
 use shared::world::layer::{CELLS_MAX, Layers, Plane, Planes, cells_of};
 use shared::world::logic::Text;
@@ -378,7 +379,6 @@ pub(super) fn inline(text: &str, mut images: Vec<(Range<usize>, String)>) -> Str
 const BLOCKED: &str = "blocked";
 const HEIGHT: &str = "height";
 const TAG: &str = "tag";
-const TAGS_MAX: usize = 255;
 /// From 1/16 unit to 1024 units.
 const EDGE_BITS: Range<u32> = 8..23;
 const INLINE: &str = "data:image/png;base64,";

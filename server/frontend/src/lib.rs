@@ -8,6 +8,7 @@
 //! | [`wire`] | both directions in bytes |
 //! | [`mirror`] | the world on the host, for the fan-out |
 //! | [`world`] | the world, as sessions use it |
+//! | [`layers`] | the contents of its layers, packed |
 //! | [`welcome`] | the welcome, mostly the same for all clients |
 //! | [`talk`], [`talk_budget`] | the size of talk; the budget of a listener |
 //! | [`shard_channels`] | the tick thread's channels to the shards of this process |
@@ -30,6 +31,7 @@
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
 pub mod inbox;
+pub mod layers;
 pub mod mirror;
 pub mod publication;
 pub mod remote;

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use shared::wire::control::{ADDRESS_BYTES_MAX, Quotas, SERVERS_MAX, Ticket};
-use shared::wire::{SERVERS_VERSION, codec, length};
+use shared::wire::layers::LayerInfo;
+use shared::wire::{LAYERS_VERSION, SERVERS_VERSION, codec, length};
 use shared::{ClientRow, EntityId, Schema, Tick, WorldConfig};
 
 use crate::publication::Others;
@@ -10,8 +11,19 @@ use crate::publication::Others;
 /// The shared parts of a world's welcomes, encoded once: the schema alone may be a MiB.
 pub struct SharedWelcome {
     world: Bytes,
-    /// Why commands have no effect: the last field.
+    /// The same for clients without layers.
+    world_before: Bytes,
     reasons: Bytes,
+    /// The last field.
+    layers: Bytes,
+}
+
+/// How clients predict.
+#[derive(Clone, Copy)]
+pub struct Forecasts<'a> {
+    pub whole: &'a [u8],
+    /// Without what reads layers.
+    pub before: &'a [u8],
 }
 
 /// The fields that differ by client.
@@ -27,19 +39,33 @@ pub struct OwnWelcome<'a> {
 
 impl SharedWelcome {
     /// `schema` is without the parts that are hidden from clients.
-    pub fn new(config: &WorldConfig, schema: &Schema, forecast: &[u8]) -> SharedWelcome {
+    pub fn new(
+        config: &WorldConfig,
+        schema: &Schema,
+        forecasts: Forecasts<'_>,
+        layers: &[LayerInfo],
+    ) -> SharedWelcome {
         let quotas = Quotas::of(&config.limits, config.spectators);
-        let fields = (config.player_kind, quotas, schema, forecast);
+        let world = |forecast: &[u8]| {
+            let fields = (config.player_kind, quotas, schema, forecast);
+            Bytes::from(codec::to_bytes(&fields))
+        };
+        let whole = world(forecasts.whole);
         SharedWelcome {
-            world: codec::to_bytes(&fields).into(),
+            world_before: match forecasts.before == forecasts.whole {
+                true => whole.clone(),
+                false => world(forecasts.before),
+            },
+            world: whole,
             reasons: codec::to_bytes(&config.reasons).into(),
+            layers: codec::to_bytes(&layers).into(),
         }
     }
 
     /// The bytes of a [`Welcome`](shared::wire::control::Welcome) with the length in front of
     /// them, in parts, as clients of a version read it. Its fields are written one after the other,
     /// so parts can be joined.
-    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 4] {
+    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 5] {
         let head = codec::to_bytes(&(
             own.tick,
             own.entity,
@@ -54,12 +80,16 @@ impl SharedWelcome {
             true => codec::to_bytes(&servers.first().copied().unwrap_or_default()),
             false => codec::to_bytes(&servers),
         };
-        let len = head.len() + self.world.len() + servers.len() + self.reasons.len();
+        let (world, layers) = match version < LAYERS_VERSION {
+            true => (self.world_before.clone(), Bytes::new()),
+            false => (self.world.clone(), self.layers.clone()),
+        };
+        let reasons = self.reasons.clone();
+        let len = head.len() + world.len() + servers.len() + reasons.len() + layers.len();
         let mut begin = vec![];
         length::put(len, &mut begin);
         begin.extend_from_slice(&head);
-        let (world, reasons) = (self.world.clone(), self.reasons.clone());
-        [begin.into(), world, servers.into(), reasons]
+        [begin.into(), world, servers.into(), reasons, layers]
     }
 }
 
@@ -67,6 +97,7 @@ impl SharedWelcome {
 mod tests {
     use shared::wire::PROTOCOL_VERSION;
     use shared::wire::control::Welcome;
+    use shared::wire::layers::LayerKind;
 
     use super::*;
 
@@ -75,8 +106,20 @@ mod tests {
         let mut config = world_file::default();
         config.reasons = vec!["too far away".to_owned(), "too poor".to_owned()];
         let schema = config.schema.for_clients();
-        let forecast = vec![3; 300];
-        let shared = SharedWelcome::new(&config, &schema, &forecast);
+        let (forecast, before) = (vec![3; 300], vec![2; 200]);
+        let forecasts = Forecasts {
+            whole: &forecast,
+            before: &before,
+        };
+        let layers = vec![LayerInfo {
+            kind: LayerKind::Blocked,
+            cells: [20, 30],
+            edge_bits: 12,
+            hash: 77,
+            packed_bytes: 19,
+            tags: vec![],
+        }];
+        let shared = SharedWelcome::new(&config, &schema, forecasts, &layers);
         let mut long = vec![];
         for (row, servers) in [(7, vec![]), (300_001, vec!["two:2", "three:3"])] {
             let others = Others::new(servers.iter().map(|&address| address.into()));
@@ -90,7 +133,7 @@ mod tests {
                 others: &others,
             };
             let parts = shared.parts(&own, PROTOCOL_VERSION);
-            let whole = codec::to_bytes(&Welcome {
+            let welcome = Welcome {
                 tick: own.tick,
                 entity: own.entity,
                 commands_epoch: own.commands_epoch,
@@ -103,17 +146,33 @@ mod tests {
                 // An odd row begins with the second.
                 servers: servers.iter().rev().map(|&s| s.to_owned()).collect(),
                 reasons: config.reasons.clone(),
-            });
+                layers: layers.clone(),
+            };
+            let whole = codec::to_bytes(&welcome);
             let mut expected = vec![];
             length::put(whole.len(), &mut expected);
             expected.extend(&whole);
             assert_eq!(parts.concat(), expected);
             assert!(parts[0].len() + parts[2].len() < 80);
             long.push(parts[1].as_ptr());
-            // Clients of the version before are sent one, or an empty text.
-            let parts = shared.parts(&own, SERVERS_VERSION - 1);
+            // Clients of the version before know no layers, nor what reads them, and are sent one
+            // server, or an empty text.
+            let parts = shared.parts(&own, LAYERS_VERSION - 1).concat();
             let first = servers.last().copied().unwrap_or_default();
-            assert_eq!(parts[2], codec::to_bytes(&first));
+            let whole = codec::to_bytes(&Welcome {
+                forecast: before.clone(),
+                servers: vec![],
+                reasons: vec![],
+                layers: vec![],
+                ..welcome
+            });
+            // Without the three lists.
+            let mut expected = whole[..whole.len() - 3].to_vec();
+            expected.extend(codec::to_bytes(&(first, &config.reasons)));
+            let mut framed = vec![];
+            length::put(expected.len(), &mut framed);
+            framed.extend(expected);
+            assert_eq!(parts, framed);
         }
         assert_eq!(long[0], long[1]);
     }

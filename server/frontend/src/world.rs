@@ -1,12 +1,16 @@
 //! The world, as sessions use it.
 
+use std::sync::Arc;
+
 use script::{Forecast, Logic};
+use shared::wire::LAYERS_VERSION;
 use shared::wire::commands::CommandCodec;
 use shared::wire::control::Interface;
 use shared::wire::stream::StreamCodec;
 use shared::{CommandKind, NotificationKind, Schema, WorldConfig};
 
-use crate::welcome::SharedWelcome;
+use crate::layers::{PackedLayers, SharedLayers};
+use crate::welcome::{Forecasts, SharedWelcome};
 
 /// The world, as sessions use it.
 pub struct SessionWorld {
@@ -15,6 +19,12 @@ pub struct SessionWorld {
     pub schema: Schema,
     /// The data with which clients predict.
     forecast: Vec<u8>,
+    /// The same for clients without layers.
+    forecast_before: Vec<u8>,
+    /// The contents of the layers.
+    pub layers: Arc<PackedLayers>,
+    /// Where the page finds them.
+    pub served_layers: SharedLayers,
     pub welcome: SharedWelcome,
     pub commands: CommandCodec,
     pub stream: StreamCodec,
@@ -26,15 +36,39 @@ pub struct SessionWorld {
 
 impl SessionWorld {
     pub fn new(config: &WorldConfig) -> SessionWorld {
+        SessionWorld::serving(config, &SharedLayers::default())
+    }
+
+    /// The same, where the page finds the world's layers.
+    pub fn serving(config: &WorldConfig, layers: &SharedLayers) -> SessionWorld {
         // The logic of a checked world compiles; if not, clients do not predict.
-        let logic = Logic::of(config);
-        let forecast = logic.map(|logic| Forecast::of(config, &logic).to_bytes());
-        let (schema, forecast) = (config.schema.for_clients(), forecast.unwrap_or_default());
+        let forecast = Logic::of(config).map(|logic| Forecast::of(config, &logic));
+        let commands = CommandCodec::new(&config.schema, EPOCH);
+        SessionWorld::of(config, &forecast.unwrap_or_default(), commands, layers)
+    }
+
+    fn of(
+        config: &WorldConfig,
+        forecast: &Forecast,
+        commands: CommandCodec,
+        served_layers: &SharedLayers,
+    ) -> SessionWorld {
+        let schema = config.schema.for_clients();
+        let layers = served_layers.serve(&config.schema.layers);
+        let forecast_before = forecast.without_layers().to_bytes();
+        let forecast = forecast.to_bytes();
+        let forecasts = Forecasts {
+            whole: &forecast,
+            before: &forecast_before,
+        };
         SessionWorld {
-            welcome: SharedWelcome::new(config, &schema, &forecast),
+            welcome: SharedWelcome::new(config, &schema, forecasts, layers.infos()),
             schema,
             forecast,
-            commands: CommandCodec::new(&config.schema, EPOCH),
+            forecast_before,
+            layers,
+            served_layers: served_layers.clone(),
+            commands,
             stream: StreamCodec::new(&config.schema),
             per_tick: per_tick(&config.schema),
             say: config.schema.say().map(|(_, notification)| notification),
@@ -47,7 +81,7 @@ impl SessionWorld {
     pub fn followed_by(&self, config: &WorldConfig) -> SessionWorld {
         SessionWorld {
             commands: self.commands.next(&config.schema),
-            ..SessionWorld::new(config)
+            ..SessionWorld::serving(config, &self.served_layers)
         }
     }
 
@@ -57,14 +91,18 @@ impl SessionWorld {
         most.copied().unwrap_or(0)
     }
 
-    /// The message to clients after a change of commands or notifications.
-    pub fn interface(&self) -> Interface {
+    /// The message to clients of a version after a change of commands or notifications.
+    pub fn interface(&self, version: u16) -> Interface {
+        let forecast = match version < LAYERS_VERSION {
+            true => &self.forecast_before,
+            false => &self.forecast,
+        };
         Interface {
             commands_epoch: self.commands.epoch(),
             commands: self.config.schema.commands.clone(),
             notifications: self.config.schema.notifications.clone(),
             constants: self.config.schema.constants.clone(),
-            forecast: self.forecast.clone(),
+            forecast: forecast.clone(),
             reasons: self.config.reasons.clone(),
         }
     }
@@ -73,25 +111,20 @@ impl SessionWorld {
     /// clients.
     pub fn changed(&self, config: &WorldConfig, forecast: &Forecast) -> Option<SessionWorld> {
         let (old, new) = (&self.config.schema, &config.schema);
-        let forecast = forecast.to_bytes();
         if (&old.commands, &old.notifications) == (&new.commands, &new.notifications)
             && old.constants == new.constants
             && self.config.reasons == config.reasons
-            && self.forecast == forecast
+            && self.forecast == forecast.to_bytes()
         {
             return None;
         }
-        let schema = config.schema.for_clients();
-        Some(SessionWorld {
-            welcome: SharedWelcome::new(config, &schema, &forecast),
-            schema,
+        let commands = self.commands.next(new);
+        Some(SessionWorld::of(
+            config,
             forecast,
-            commands: self.commands.next(new),
-            stream: StreamCodec::new(new),
-            per_tick: per_tick(new),
-            say: new.say().map(|(_, notification)| notification),
-            config: config.clone(),
-        })
+            commands,
+            &self.served_layers,
+        ))
     }
 }
 

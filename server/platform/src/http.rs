@@ -331,7 +331,9 @@ fn response(page: Page) -> Response<Full<Bytes>> {
     *response.status_mut() = page.status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.content_type));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if !page.headers.iter().any(|header| header.0 == CACHE_CONTROL) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    }
     let nosniff = HeaderValue::from_static("nosniff");
     headers.insert(X_CONTENT_TYPE_OPTIONS, nosniff);
     if !page.may_be_framed {

@@ -132,7 +132,7 @@ impl Session {
         let before = view.publication.tick.before(1);
         let codec = &view.world.stream;
         let mut frame = FrameWriter::new(codec, before, &mut scratch.frame);
-        codec.interface(frame.message(), &view.world.interface());
+        codec.interface(frame.message(), &view.world.interface(self.version));
         self.stream.push_frame(before, codec, &mut scratch.frame);
     }
 
@@ -212,6 +212,10 @@ impl Session {
         // will be overtaken wait until it has caught up, and only the newest are sent then.
         if !is_thin && !self.is_link_full() {
             self.write_waiting_values(&mut frame, view, &mut scratch.order);
+        }
+        if !is_thin && !self.is_link_full() {
+            let budget = bytes_max.map_or(usize::MAX, |bytes| bytes / 4);
+            self.layers.write(view.world, budget, &mut frame);
         }
         scratch.stream_bits = frame.bit_len();
         if frame.bit_len() > 0 {

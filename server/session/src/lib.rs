@@ -13,6 +13,7 @@
 //! | [`frame`] | one frame of the stream, and the tick that it is about |
 //! | [`fan_out`] | what is sent to the client of one tick; its frame of the stream |
 //! | `movement` | the datagrams of that tick |
+//! | `layers` | the layers that the client has asked for |
 //! | [`flow`] | an estimate of the client's link |
 //! | [`notices`] | the notices of that tick |
 //! | [`talk`] | that tick's talk for the client |
@@ -26,6 +27,7 @@ pub mod commands;
 pub mod fan_out;
 pub mod flow;
 pub mod frame;
+mod layers;
 mod movement;
 pub mod notices;
 pub mod planned;
@@ -53,6 +55,7 @@ use acknowledgement::PendingMovement;
 use backlog::Backlog;
 use commands::Processed;
 use flow::Flow;
+use layers::Layers;
 use planned::Planned;
 use quota::Quota;
 use refused::Refused;
@@ -98,6 +101,7 @@ pub struct Session {
     planned: Planned,
     /// Answers for the next frame.
     answers: Vec<Answer>,
+    layers: Layers,
     /// Talk to the client in the next frame's tick, each with its index among all talk of the
     /// tick.
     talk: Vec<(usize, Arc<Talk>)>,
@@ -143,6 +147,7 @@ impl Session {
             refused: Refused::default(),
             planned: Planned::default(),
             answers: vec![],
+            layers: Layers::default(),
             talk: vec![],
             near: TalkBudget::default(),
             stream: OutStream::new(limits.client_stream_bytes as usize),
@@ -251,6 +256,11 @@ impl Session {
     /// Puts an answer into the next frame.
     pub fn answer(&mut self, answer: Answer) {
         self.answers.push(answer);
+    }
+
+    /// Sends the content of a layer of the world, part by part.
+    pub fn send_layer(&mut self, hash: u64, world: &SessionWorld) {
+        self.layers.ask(hash, world);
     }
 
     /// Puts talk into the next frame.

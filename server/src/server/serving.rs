@@ -17,6 +17,7 @@ use device::cpu::Workers;
 use durability::folder::{DataFolder, ResetKey};
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
+use frontend::layers::SharedLayers;
 use frontend::publication::{FanOutReport, OtherServers};
 use frontend::shard_channels::ShardSender;
 use gateway::places::{PlaceOptions, Places};
@@ -66,6 +67,8 @@ pub struct Bound {
     pub others: OtherServers,
     /// The files of a custom page.
     pub root: Option<Arc<WebRoot>>,
+    /// The world's layers.
+    pub layers: SharedLayers,
 }
 
 impl Frontend {
@@ -146,6 +149,7 @@ impl Frontend {
                 origins: web.origins.clone(),
                 others: others.clone(),
                 root,
+                layers: session.served_layers.clone(),
             }),
             _ => None,
         };
@@ -174,6 +178,7 @@ impl Bound {
             origins: self.origins.clone(),
             others: self.others.clone(),
             root: self.root.clone(),
+            layers: self.layers.clone(),
         })
     }
 }

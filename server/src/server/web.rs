@@ -54,6 +54,7 @@ pub fn serve_site(
         others: page.others,
         sockets: page.sockets,
         root: page.root,
+        layers: page.layers,
         problems: options.problems.clone(),
     };
     let site = WebSite {

@@ -203,10 +203,11 @@ impl Holdings {
                 let id = *id;
                 self.note(|| RosterChange::Unsubscribed { client, id });
             }
-            // The directory sets observers, and talk is handled elsewhere.
-            RequestBody::SetSight { .. } | RequestBody::Watch { .. } | RequestBody::Talk(_) => {
-                return Err(RequestError::NotHeld);
-            }
+            // The directory sets observers, talk is handled elsewhere, and front ends send layers.
+            RequestBody::SetSight { .. }
+            | RequestBody::Watch { .. }
+            | RequestBody::Talk(_)
+            | RequestBody::Layer { .. } => return Err(RequestError::NotHeld),
         }
         Ok(())
     }

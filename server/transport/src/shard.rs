@@ -329,6 +329,11 @@ impl Shard {
             let Some(row) = player.session.client() else {
                 return self.malformed(link, Some(player), &"a request before the welcome");
             };
+            if let RequestBody::Layer { hash } = request.body {
+                player.session.send_layer(hash, &self.world.session);
+                player.requests.answer();
+                continue;
+            }
             let body = self.check_length(request.body);
             self.inbox.lock().requests.push(PendingRequest {
                 session: player.id,

@@ -29,6 +29,7 @@ fuzz_target!(|data: &[u8]| {
         forecast: vec![],
         servers: vec![],
         reasons: vec![],
+        layers: vec![],
     });
     let mut stream = vec![];
     length::put(welcome.len(), &mut stream);

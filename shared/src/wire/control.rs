@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::layers::{self, LayerInfo};
 use super::{DecodeError, FRAME_BYTES_MAX, codec};
 use crate::world::command::CommandSchema;
 use crate::world::config::Spectators;
@@ -75,6 +76,8 @@ pub struct Welcome {
     pub servers: Vec<String>,
     /// Why commands have no effect, as the world's scripts say; a refusal has the number of one.
     pub reasons: Vec<String>,
+    /// The world's layers: clients of [`LAYERS_VERSION`](super::LAYERS_VERSION) are sent them.
+    pub layers: Vec<LayerInfo>,
 }
 
 /// Limits of a client, and how long the server waits for it.
@@ -176,6 +179,9 @@ impl Welcome {
             return too_long(longest, ADDRESS_BYTES_MAX);
         }
         welcome.schema.check()?;
+        let (size, symbols) = (welcome.schema.world.size_raw(), &welcome.schema.symbols);
+        layers::check(&welcome.layers, size, symbols.len())
+            .map_err(|what| DecodeError::Malformed(what.to_owned()))?;
         Ok(welcome)
     }
 }

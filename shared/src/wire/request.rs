@@ -44,6 +44,9 @@ pub enum RequestBody {
     Watch { point: [i32; 3] },
     /// Sends chat, or joins or leaves a channel.
     Talk(TalkRequest),
+    /// Asks for the content of the layer with this hash, which comes once in a session, in messages
+    /// of the stream. This request alone has no answer; one for another hash is ignored.
+    Layer { hash: u64 },
 }
 
 /// A box `low..high` in raw units, half-open: boxes that only touch don't overlap. Axes

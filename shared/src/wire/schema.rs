@@ -8,7 +8,7 @@ use crate::world::attribute::Attribute;
 use crate::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX};
 use crate::world::fixed::Fixed;
 use crate::world::id::CAPACITY_MAX;
-use crate::world::mix::mix;
+use crate::world::mix::hash_of;
 use crate::world::notification::{NOTIFICATION_WORDS_MAX, NOTIFICATIONS_MAX};
 use crate::world::schema::{ATTRIBUTES_MAX, Schema};
 
@@ -111,13 +111,7 @@ impl Schema {
     /// A hash of everything in the schema. A client built for one world can require it
     /// in its hello.
     pub fn hash(&self) -> u64 {
-        codec::to_bytes(self)
-            .chunks(8)
-            .fold(0x6d79_7269_6164, |hash, chunk| {
-                let mut word = [0; 8];
-                word[..chunk.len()].copy_from_slice(chunk);
-                mix(hash, u64::from_le_bytes(word) ^ (chunk.len() as u64) << 56)
-            })
+        hash_of(&codec::to_bytes(self))
     }
 }
 

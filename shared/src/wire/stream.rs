@@ -17,6 +17,7 @@
 //! | name | slot of an entity that has entered, bytes (6), each 8: the name of its player |
 //! | talk | its bytes (16), each 8: an encoded [`Talk`] |
 //! | refused | low bits of a sequence number (16), how many commands from it on, minus one: a Rice code of parameter 1; why (4): a [`Refusal`], or `IDLE_BECAUSE` or `UNMET_BECAUSE` with the number of a reason (8) |
+//! | layer | hash (64), offset (32), bytes (16), each 8: the next part of a layer's [content](super::layers) |
 //! | restart | none: the next message of the stream is a welcome. It stands alone in its frame |
 //! | interface | its bytes (20), each 8: an encoded [`Interface`]. It stands alone in its frame |
 
@@ -24,6 +25,7 @@ use super::bits::{BitReader, BitWriter};
 use super::codec;
 use super::control::{ADDRESS_BYTES_MAX, Interface, SERVERS_MAX};
 use super::fields::{COLUMN_BITS, FieldCodec};
+use super::layers::LAYER_PART_BYTES_MAX;
 use super::length;
 use super::notice::{Notice, NoticeCodec};
 use super::request::{ANSWER_BYTES_MAX, Answer};
@@ -102,6 +104,12 @@ pub enum Message {
     Name { slot: Slot, name: Name },
     /// Talk of players.
     Talk(Talk),
+    /// A part of the content of the layer with this hash, as it travels, from an offset on.
+    Layer {
+        hash: u64,
+        offset: u32,
+        bytes: Vec<u8>,
+    },
 }
 
 /// The messages of one tick.
@@ -260,6 +268,15 @@ impl StreamCodec {
         }
     }
 
+    /// Writes a part of a layer's content, at most
+    /// [`LAYER_PART_BYTES_MAX`](super::layers::LAYER_PART_BYTES_MAX) bytes.
+    pub fn layer(&self, writer: &mut BitWriter, hash: u64, offset: u32, bytes: &[u8]) {
+        writer.put(TAG_LAYER, TAG_BITS);
+        writer.put(hash, 64);
+        writer.put(offset.into(), 32);
+        put_bytes(writer, bytes, LAYER_LENGTH_BITS);
+    }
+
     /// Writes the commands and notifications of the world. It must stand alone in its frame, since
     /// the messages behind it may depend on it.
     pub fn interface(&self, writer: &mut BitWriter, interface: &Interface) {
@@ -362,6 +379,11 @@ impl StreamCodec {
                 let bytes = read_bytes(reader, TALK_LENGTH_BITS)?;
                 Message::Talk(codec::from_wire::<TALK_BYTES_MAX, _>(&bytes)?)
             }
+            TAG_LAYER => Message::Layer {
+                hash: reader.get(64)?,
+                offset: reader.get_as(32)?,
+                bytes: read_bytes(reader, LAYER_LENGTH_BITS)?,
+            },
             _ => {
                 return Err(DecodeError::OutOfRange {
                     what: "a message's tag",
@@ -484,6 +506,7 @@ const TAG_INTERFACE: u64 = 9;
 const TAG_REFUSED: u64 = 10;
 const TAG_SERVERS: u64 = 11;
 const TAG_RESTART: u64 = 12;
+const TAG_LAYER: u64 = 13;
 const TAG_NAME: u64 = 14;
 const TAG_TALK: u64 = 15;
 const REFUSED_PARAMETER: u32 = 1;
@@ -508,7 +531,10 @@ const _: () = assert!(SERVERS_MAX < 1 << SERVERS_BITS);
 const NAME_LENGTH_BITS: u32 = 6;
 /// Holds [`TALK_BYTES_MAX`].
 const TALK_LENGTH_BITS: u32 = 16;
+/// Holds [`LAYER_PART_BYTES_MAX`].
+const LAYER_LENGTH_BITS: u32 = 16;
 
 const _: () = assert!(ADDRESS_BYTES_MAX < 1 << ADDRESS_LENGTH_BITS);
 const _: () = assert!(NAME_BYTES_MAX < 1 << NAME_LENGTH_BITS);
 const _: () = assert!(TALK_BYTES_MAX < 1 << TALK_LENGTH_BITS);
+const _: () = assert!(LAYER_PART_BYTES_MAX < 1 << LAYER_LENGTH_BITS);

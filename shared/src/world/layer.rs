@@ -193,12 +193,72 @@ impl Layers {
         self.tag.as_ref()
     }
 
+    /// What layers are made of, again.
+    pub fn planes(&self) -> Planes {
+        let cells = |grid: &Grid| {
+            let [width, height] = grid.cells;
+            let row = grid.row;
+            (0..height).flat_map(move |y| (0..width).map(move |x| y * row + x))
+        };
+        let plane_of_height = |grid: &Grid| Plane {
+            edge_bits: grid.edge_bits,
+            cells: cells(grid)
+                .map(|at| self.bits(grid, at, 16) as i16)
+                .collect(),
+        };
+        Planes {
+            blocked: self.blocked.map(|Blocked { grid, .. }| Plane {
+                edge_bits: grid.edge_bits,
+                cells: cells(&grid)
+                    .map(|at| self.bits(&grid, at, 1) == 1)
+                    .collect(),
+            }),
+            height: self.height.as_ref().map(plane_of_height),
+            tag: self.tag.map(|Tags { grid, .. }| Plane {
+                edge_bits: grid.edge_bits,
+                cells: cells(&grid)
+                    .map(|at| self.bits(&grid, at, 8) as u8)
+                    .collect(),
+            }),
+            tag_symbols: match self.tag {
+                Some(tags) => self.words[tags.symbols as usize + 1..].to_vec(),
+                None => vec![],
+            },
+        }
+    }
+
+    /// The bits of a cell, by its place in the grid.
+    fn bits(&self, grid: &Grid, at: i32, bits: u32) -> u32 {
+        let in_word = 32 / bits as i32;
+        let word = self.word(grid.first + at / in_word).cast_unsigned();
+        let shift = at % in_word * bits as i32;
+        word >> shift & (u32::MAX >> (32 - bits))
+    }
+
+    fn bits_at(&self, grid: &Grid, place: [i32; 3], bits: u32) -> u32 {
+        let [x, y] = self.nearest(place).map(|axis| axis >> grid.edge_bits);
+        self.bits(grid, y * grid.row + x, bits)
+    }
+
+    /// The height of a place; `None` in a world without heights. Places outside of the world count
+    /// as the nearest inside, for this and the others.
+    pub fn height_at(&self, place: [i32; 3]) -> Option<i32> {
+        let grid = self.height.as_ref()?;
+        Some(i32::from(self.bits_at(grid, place, 16) as i16))
+    }
+
+    /// The symbol of the tag of a place, -1 for none; `None` in a world without tags.
+    pub fn tag_at(&self, place: [i32; 3]) -> Option<i32> {
+        let tags = self.tag.as_ref()?;
+        let number = self.bits_at(&tags.grid, place, 8);
+        Some(self.word(tags.symbols + number as i32))
+    }
+
     fn nearest(&self, place: [i32; 3]) -> [i32; 2] {
         [0, 1].map(|axis| place[axis].max(0).min(self.size[axis] - 1))
     }
 
-    /// Whether a place is in a wall. Places outside of the world count as the nearest inside, for
-    /// this and the others.
+    /// Whether a place is in a wall.
     pub fn is_blocked(&self, place: [i32; 3]) -> bool {
         let Some(walls) = &self.blocked else {
             return false;
@@ -211,6 +271,69 @@ impl Layers {
     fn is_wall(&self, walls: &Blocked, x: i32, y: i32) -> bool {
         let place = y * walls.grid.row + x;
         self.word(place >> 5) >> (place & 31) & 1 == 1
+    }
+
+    /// Whether no wall is on the line from the middle of a place's cell to the middle of another's,
+    /// both included. A line through a corner passes unless both cells beside it are walls.
+    pub fn sees(&self, from: [i32; 3], to: [i32; 3]) -> bool {
+        let Some(walls) = &self.blocked else {
+            return true;
+        };
+        Line::new(walls, self.nearest(from), self.nearest(to))
+            .walk(|x, y| self.is_wall(walls, x, y))
+            .is_none()
+    }
+
+    /// How far a shot goes whose way would end at a place: there, or to the middle of the last cell
+    /// before a wall, on the line that [`Layers::sees`] looks along. One that gets nowhere ends where
+    /// it began.
+    pub fn first_hit(&self, from: [i32; 3], end: [i32; 3]) -> [i32; 3] {
+        let Some(walls) = &self.blocked else {
+            return end;
+        };
+        let (near, far) = (self.nearest(from), self.nearest(end));
+        let line = Line::new(walls, near, far);
+        let Some((cell, passed)) = line.walk(|x, y| self.is_wall(walls, x, y)) else {
+            return [far[0], far[1], end[2]];
+        };
+        if passed == 0 {
+            return [near[0], near[1], from[2]];
+        }
+        let bits = walls.grid.edge_bits;
+        let middle = |axis: usize| {
+            let middle = (cell[axis] << bits) + (1 << (bits - 1));
+            middle.min(self.size[axis] - 1)
+        };
+        // As much of the way up as of the cells.
+        let share = (i64::from(passed) << 12) / i64::from(line.cells);
+        let way = i64::from(end[2].wrapping_sub(from[2]));
+        let up = from[2].wrapping_add(((way * share) >> 12) as i32);
+        [middle(0), middle(1), up]
+    }
+
+    /// Where a straight way ends: at its end, or where it meets a wall. It is gone in parts of at
+    /// most a cell, as by [`Layers::slide`], which would go on along the wall.
+    pub fn straight(&self, from: [i32; 3], to: [i32; 3]) -> [i32; 3] {
+        let Some(walls) = &self.blocked else {
+            return to;
+        };
+        let [start, end] = [from, to].map(|place| self.nearest(place));
+        let way = [0, 1].map(|axis| i64::from(end[axis] - start[axis]));
+        let bits = walls.grid.edge_bits;
+        let parts = ((way[0].abs().max(way[1].abs()) - 1) >> bits) + 1;
+        let mut at = start;
+        for part in 1..=parts {
+            for axis in 0..2 {
+                let before = at[axis];
+                at[axis] = start[axis] + (way[axis] * part / parts) as i32;
+                if self.is_wall(walls, at[0] >> bits, at[1] >> bits) {
+                    let edge = 1 << bits;
+                    at[axis] = at[axis].max(before & -edge).min(before | (edge - 1));
+                    return [at[0], at[1], to[2]];
+                }
+            }
+        }
+        to
     }
 
     /// The part of a step from a place that walls leave: as far as it goes, along walls. It is done
@@ -251,6 +374,17 @@ impl Layers {
         [moved(0), moved(1), step[2]]
     }
 
+    /// Where an entity ends a tick that was at `before`, and is moved to `here`: as far as walls leave
+    /// it, if it would be in one, or several commands have moved it along an axis.
+    pub fn held(&self, before: [i32; 3], here: [i32; 3], by_several: bool) -> [i32; 3] {
+        if self.blocked.is_none() || !by_several && !self.is_blocked(here) {
+            return here;
+        }
+        let step = [0, 1].map(|axis| here[axis] - before[axis]);
+        let [x, y, _] = self.slide([before[0], before[1], 0], [step[0], step[1], 0]);
+        [before[0] + x, before[1] + y, here[2]]
+    }
+
     /// Where an entity goes that is put at a place: there, or to the nearest place of a free cell.
     /// Cells around it are searched in a spiral.
     pub fn free_place(&self, place: [i32; 3]) -> [i32; 3] {
@@ -288,6 +422,65 @@ impl Layers {
             inside[axis].max(low).min(high)
         };
         [along(0), along(1), place[2]]
+    }
+}
+
+/// The cells on the line from the middle of one to the middle of another.
+struct Line {
+    first: [i32; 2],
+    /// How many cells are on it behind the first, if it goes through no corner.
+    cells: i32,
+    sign: [i32; 2],
+    long: [i32; 2],
+}
+
+impl Line {
+    fn new(walls: &Blocked, from: [i32; 2], to: [i32; 2]) -> Line {
+        let bits = walls.grid.edge_bits;
+        let [first, last] = [from, to].map(|place| place.map(|axis| axis >> bits));
+        let way = [0, 1].map(|axis: usize| last[axis] - first[axis]);
+        Line {
+            first,
+            cells: way[0].abs() + way[1].abs(),
+            sign: way.map(|axis| if axis < 0 { -1 } else { 1 }),
+            long: way.map(i32::abs),
+        }
+    }
+
+    /// The last cell before the first wall, and how many of [`Line::cells`] are passed there; `None`
+    /// if no wall is on it. Where the first cell is a wall, it counts as before itself.
+    fn walk(&self, is_wall: impl Fn(i32, i32) -> bool) -> Option<([i32; 2], i32)> {
+        let [mut x, mut y] = self.first;
+        if is_wall(x, y) {
+            return Some(([x, y], 0));
+        }
+        // Which border of the cell comes first: below 0 that to the next row, at 0 both at once.
+        let mut lead = self.long[0] - self.long[1];
+        let mut passed = 0;
+        while passed < self.cells {
+            let before = [x, y];
+            let (along, across) = (x + self.sign[0], y + self.sign[1]);
+            let mut steps = 1;
+            if lead == 0 {
+                if is_wall(along, y) && is_wall(x, across) {
+                    return Some((before, passed));
+                }
+                (x, y) = (along, across);
+                lead += 2 * (self.long[0] - self.long[1]);
+                steps = 2;
+            } else if lead < 0 {
+                y = across;
+                lead += 2 * self.long[0];
+            } else {
+                x = along;
+                lead -= 2 * self.long[1];
+            }
+            if is_wall(x, y) {
+                return Some((before, passed));
+            }
+            passed += steps;
+        }
+        None
     }
 }
 

@@ -14,6 +14,15 @@ pub const fn mix(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
+/// A hash of bytes, of which those of each 8 and their number count.
+pub fn hash_of(bytes: &[u8]) -> u64 {
+    bytes.chunks(8).fold(0x6d79_7269_6164, |hash, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        mix(hash, u64::from_le_bytes(word) ^ (chunk.len() as u64) << 56)
+    })
+}
+
 /// The key by which the commands of a tick are ordered by entity. The order favours no
 /// entity and does not depend on how clients are spread over shards.
 pub const fn order_key(world_seed: u64, tick: Tick, entity: EntityId) -> u64 {

@@ -99,6 +99,10 @@ pub fn frame(schema: &Schema, bytes: &[u8]) {
             Message::Full | Message::Lost(_) | Message::Refused { .. } | Message::Restart => {
                 continue;
             }
+            Message::Layer { bytes: part, .. } => {
+                assert!(part.len() <= bytes.len());
+                continue;
+            }
             Message::Interface(interface) => {
                 assert!(interface.commands.len() <= bytes.len());
                 continue;
@@ -152,6 +156,11 @@ pub fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, messa
             codec.servers(writer, servers, PROTOCOL_VERSION);
         }
         Message::Restart => codec.restart(writer),
+        Message::Layer {
+            hash,
+            offset,
+            bytes,
+        } => codec.layer(writer, *hash, *offset, bytes),
         Message::Name { slot, name } => codec.name(writer, *slot, name),
         Message::Talk(talk) => codec.talk(writer, talk),
     }

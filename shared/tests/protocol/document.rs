@@ -12,6 +12,7 @@ use shared::wire::control::{
     ADDRESS_BYTES_MAX, Close, FORECAST_BYTES_MAX, HELLO_BYTES_MAX, Interface, SERVERS_MAX,
     TOKEN_BYTES_MAX,
 };
+use shared::wire::layers::{LAYER_BYTES_MAX, LAYER_PACKED_BYTES_MAX};
 use shared::wire::movement::{BASE_TICKS_MAX, PARTS_MAX};
 use shared::wire::request::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX};
 use shared::wire::talk::{CHANNEL_MEMBERS_MAX, TALK_BYTES_MAX};
@@ -21,7 +22,7 @@ use shared::world::course::VELOCITY_MAX;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::world::talk::{NAME_BYTES_MAX, TEXT_BYTES_MAX};
 
-use crate::protocol::handshake::{first, plain};
+use crate::protocol::handshake::{first, layers_of_flat, plain};
 use crate::protocol::world::flat;
 
 const DOCUMENT: &str = include_str!("../../PROTOCOL.md");
@@ -107,6 +108,11 @@ fn limits_are_those_of_the_code() {
             ),
             ("words of a command", COMMAND_WORDS_MAX as u64),
             ("words of a notification", NOTIFICATION_WORDS_MAX as u64),
+            ("bytes of a layer's content", LAYER_BYTES_MAX as u64),
+            (
+                "bytes of a layer's content, packed",
+                LAYER_PACKED_BYTES_MAX as u64,
+            ),
             ("movement datagrams of a tick", PARTS_MAX as u64),
             ("age of a base, in ticks", BASE_TICKS_MAX.into()),
             (
@@ -190,6 +196,7 @@ fn fields_are_those_of_the_code_in_their_order() {
             fields(&schema.notifications[0]),
         ),
         ("| field of an interface |", fields(&interface)),
+        ("| field of a layer |", fields(&layers_of_flat()[0])),
     ] {
         let table = table(heading);
         let found: Vec<&str> = table.iter().map(|row| row.0).collect();

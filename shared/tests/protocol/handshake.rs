@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 use shared::wire::control::{HELLO_BYTES_MAX, Hello, Quotas, WELCOME_BYTES_MAX, Welcome};
+use shared::wire::layers::{self, LayerInfo, LayerKind};
 use shared::wire::{PROTOCOL_VERSION, codec};
+use shared::world::layer::{Layers, Plane, Planes, cells_of};
+use shared::world::mix::hash_of;
 use shared::{EntityId, Fixed, Schema, Tick};
 
 use crate::protocol::case::Case;
@@ -33,7 +36,16 @@ pub fn cases() -> Vec<Case> {
             "a spectator's welcome to the world `deep`",
             watching(deep()),
         ),
+        welcome(
+            "welcome-layers",
+            "a welcome to the world `flat`, with layers",
+            Welcome {
+                layers: layers_of_flat(),
+                ..first(flat())
+            },
+        ),
         hash(&flat()),
+        content(),
     ]
 }
 
@@ -76,6 +88,7 @@ pub fn first(schema: Schema) -> Welcome {
         forecast: vec![],
         servers: vec![],
         reasons: vec![],
+        layers: vec![],
     }
 }
 
@@ -92,6 +105,56 @@ fn watching(schema: Schema) -> Welcome {
         reasons: vec!["too far away".to_owned(), "too poor".to_owned()],
         ..first(schema)
     }
+}
+
+/// Layers that the world `flat` can have.
+pub fn layers_of_flat() -> Vec<LayerInfo> {
+    let layer = |kind, edge_bits: u8, tags: Vec<i32>| {
+        let size = flat().world.size_raw();
+        LayerInfo {
+            kind,
+            cells: [0, 1].map(|axis| cells_of(size[axis], edge_bits.into()).cast_unsigned()),
+            edge_bits,
+            hash: hash_of(kind.name().as_bytes()),
+            packed_bytes: 4321,
+            tags,
+        }
+    };
+    vec![
+        layer(LayerKind::Blocked, 13, vec![]),
+        layer(LayerKind::Height, 14, vec![]),
+        layer(LayerKind::Tag, 15, vec![0]),
+    ]
+}
+
+/// The content of a small layer of walls, and its hash.
+fn content() -> Case {
+    #[derive(Serialize)]
+    struct Content {
+        hash: u64,
+        cells: [u32; 2],
+        walls: Vec<[usize; 2]>,
+    }
+    let (width, height) = (5, 3);
+    let walls = vec![[0, 0], [3, 1], [4, 2]];
+    let cells = (0..width * height).map(|at| walls.contains(&[at % width, at / width]));
+    let plane = Plane {
+        edge_bits: 12,
+        cells: cells.collect(),
+    };
+    let planes = Planes {
+        blocked: Some(plane),
+        ..Planes::default()
+    };
+    let layers = Layers::new([5 << 12, 3 << 12, 1], &planes);
+    let (info, bytes) = layers::contents(&layers).remove(0);
+    let value = Content {
+        hash: info.hash,
+        cells: info.cells,
+        walls,
+    };
+    let text = "an unpacked content: walls in 5 x 3 cells, as (x, y), and its hash";
+    Case::new("layer-content", text, bytes, &value)
 }
 
 /// A hello with its length, as a client sends it.

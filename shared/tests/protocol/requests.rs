@@ -49,7 +49,10 @@ pub fn cases() -> Vec<Case> {
         },
     ];
     let talk = talk.into_iter().map(RequestBody::Talk);
-    let all = bodies.into_iter().chain(talk).zip(300..);
+    let layer = RequestBody::Layer {
+        hash: 0x0123_4567_89ab_cdef,
+    };
+    let all = bodies.into_iter().chain(talk).chain([layer]).zip(300..);
     all.map(|(body, number)| case(Request { number, body }))
         .collect()
 }
@@ -81,6 +84,7 @@ fn named(body: &RequestBody) -> (&'static str, &'static str) {
         RequestBody::SetSight { radius: Some(_) } => ("request-sight", "to see less far"),
         RequestBody::SetSight { radius: None } => ("request-sight-full", "to see as far as can be"),
         RequestBody::Watch { .. } => ("request-watch", "where a spectator watches"),
+        RequestBody::Layer { .. } => ("request-layer", "the content of a layer"),
         RequestBody::Talk(talk) => match talk {
             TalkRequest::Say { .. } => ("request-say", "to all that are near"),
             TalkRequest::Whisper { .. } => ("request-whisper", "to one player"),

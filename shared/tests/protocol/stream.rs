@@ -98,6 +98,11 @@ enum GoldenMessage {
         name: Name,
     },
     Talk(Talk),
+    Layer {
+        hash: u64,
+        offset: u32,
+        bytes: Vec<u8>,
+    },
 }
 
 pub fn cases() -> Vec<Case> {
@@ -180,6 +185,11 @@ fn lasting() -> Vec<Message> {
         ]),
         Message::Servers(vec![]),
         Message::Restart,
+        Message::Layer {
+            hash: 0x0123_4567_89ab_cdef,
+            offset: 70_000,
+            bytes: vec![1, 2, 3],
+        },
     ]
 }
 
@@ -334,6 +344,7 @@ fn named(message: &Message) -> (&'static str, &'static str) {
         }
         Message::Servers(_) => ("servers", "where to try if this server is gone"),
         Message::Restart => ("restart", "the session begins anew with a welcome"),
+        Message::Layer { .. } => ("layer", "a part of a layer's content"),
         Message::Name { .. } => ("name", "what the player of an entity is called"),
         Message::Talk(talk) => match talk {
             Talk::Said { name: Some(_), .. } => ("talk-said", "somebody near spoke"),
@@ -452,6 +463,15 @@ fn golden_message(message: Message, schema: &Schema) -> GoldenMessage {
         Message::Restart => GoldenMessage::Restart,
         Message::Name { slot, name } => GoldenMessage::Name { slot, name },
         Message::Talk(talk) => GoldenMessage::Talk(talk),
+        Message::Layer {
+            hash,
+            offset,
+            bytes,
+        } => GoldenMessage::Layer {
+            hash,
+            offset,
+            bytes,
+        },
     }
 }
 
@@ -532,5 +552,6 @@ fn word(message: &Message) -> &'static str {
         Message::Restart => "restart",
         Message::Name { .. } => "name",
         Message::Talk(_) => "talk",
+        Message::Layer { .. } => "layer",
     }
 }

@@ -8,6 +8,7 @@ use shared::wire::PROTOCOL_VERSION;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMAND_TICKS_MAX, ClientDatagram};
 use shared::wire::control::{Hello, Interface, Quotas, SERVERS_MAX, Welcome};
+use shared::wire::layers::{LayerInfo, LayerKind};
 use shared::wire::movement::{
     Header, MARGIN_MAX, MovementCodec, MovementScratch, PackedEntity, SEND_EVERY_MAX,
 };
@@ -16,6 +17,7 @@ use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::talk::{Talk, TalkRequest};
 use shared::world::attribute::AttributeType;
+use shared::world::layer::cells_of;
 use shared::world::mix::mix;
 use shared::{Audience, Course, EntityId, Fixed, Name, Refusal, Schema, Slot, Text, Tick};
 
@@ -265,6 +267,12 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
         name,
     });
     let talk = any_talk().prop_map(Message::Talk);
+    let layer = (any::<u64>(), any::<u32>(), any::<Vec<u8>>());
+    let layer = layer.prop_map(|(hash, offset, bytes)| Message::Layer {
+        hash,
+        offset,
+        bytes,
+    });
     let reason = prop::sample::select(Refusal::ALL.to_vec());
     let reason = (reason, any::<Option<u8>>());
     let refused = (any::<u16>(), 1u32.., reason);
@@ -285,7 +293,8 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
         servers,
         Just(Message::Restart),
         name,
-        talk
+        talk,
+        layer
     ]
     .boxed()
 }
@@ -395,6 +404,7 @@ pub fn any_request() -> impl Strategy<Value = Request> {
             .prop_map(|(to, text)| RequestBody::Talk(TalkRequest::Whisper { to, text })),
         r"\PC{0,40}".prop_map(|channel| RequestBody::Talk(TalkRequest::Join { channel })),
         r"\PC{0,40}".prop_map(|name| RequestBody::Talk(TalkRequest::Mute { name })),
+        any::<u64>().prop_map(|hash| RequestBody::Layer { hash }),
     ];
     (any::<u32>(), body).prop_map(|(number, body)| Request { number, body })
 }
@@ -438,6 +448,11 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
             Sent::Other(Message::Interface(interface)) => {
                 codec.interface(&mut writer, interface);
             }
+            Sent::Other(Message::Layer {
+                hash,
+                offset,
+                bytes,
+            }) => codec.layer(&mut writer, *hash, *offset, bytes),
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
     }
@@ -538,8 +553,24 @@ pub fn any_welcome() -> impl Strategy<Value = Welcome> {
             forecast: ticket.to_vec(),
             servers,
             reasons: vec!["why".to_owned(); usize::from(commands_epoch)],
+            layers: vec![layer_of(&schema, entity)],
         },
     )
+}
+
+/// A layer that covers a world.
+pub fn layer_of(schema: &Schema, hash: u64) -> LayerInfo {
+    let [x, y, _] = schema.world.size_raw();
+    // At most 2^30 raw units are 256 such cells.
+    let edge_bits = 22;
+    LayerInfo {
+        kind: LayerKind::Blocked,
+        cells: [x, y].map(|size| cells_of(size, edge_bits).cast_unsigned()),
+        edge_bits: 22,
+        hash,
+        packed_bytes: 9,
+        tags: vec![],
+    }
 }
 
 /// Where other servers may be.

@@ -1,7 +1,7 @@
 use gpu_kernels::{Delivery, Frame, TickOutput};
 use script::builtin;
 use shared::WorldConfig;
-use shared::world::mix::Random;
+use shared::world::mix::{Random, mix};
 
 use crate::tick::moves::{Actor, Moves};
 
@@ -66,7 +66,17 @@ fn target(actor: &Actor<'_>, last: &TickOutput, random: &mut Random) -> Option<i
 /// The world: as dense as with 524,288 clients on 2500 x 2500, and limits that nothing
 /// reaches.
 pub fn config(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
+    walled(clients, seed, 0)
+}
+
+/// The same with walls: so many of a hundred blocks of 4 x 4 cells. The cells are as small as can be
+/// without more than 4096 of them along an axis.
+pub fn walled(clients: u32, seed: u64, percent: u32) -> anyhow::Result<WorldConfig> {
     let side = (2500.0 * (f64::from(clients) / 524_288.0).sqrt()).ceil();
+    let walls = match percent {
+        0 => String::new(),
+        percent => walls(side, seed, percent),
+    };
     let text = format!(
         r#"
         [world]
@@ -98,12 +108,34 @@ pub fn config(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
         attributes = [
             {{ name = "hp", type = "i32", default = 1000000, min = 0, max = 1000000, audience = "state" }},
         ]
+        {walls}
         "#,
         commands = clients * 2,
         updates = u64::from(clients) * 8 + 65_536,
         deliveries = u64::from(clients) * u64::from(VISIBLE_MAX),
     );
     Ok(world_file::parse(&text, "the world of the fight")?)
+}
+
+/// The layer of walls of a world with so many units along an axis.
+fn walls(side: f64, seed: u64, percent: u32) -> String {
+    let mut cell = 1.0 / 16.0;
+    while side / cell > 4096.0 {
+        cell *= 2.0;
+    }
+    let cells = (side / cell).ceil() as u64;
+    let mut text = format!("[[layer]]\nname = \"blocked\"\ncell = {cell}\ndrawing = \"\"\"\n");
+    for row in 0..cells {
+        text.extend((0..cells).map(|column| {
+            let block = row / 4 * cells + column / 4;
+            match mix(seed, block) % 100 < u64::from(percent) {
+                true => '#',
+                false => '.',
+            }
+        }));
+        text.push('\n');
+    }
+    text + "\"\"\"\n"
 }
 
 /// A client sees 27 on average, itself included.

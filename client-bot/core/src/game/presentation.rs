@@ -48,7 +48,17 @@ impl Presentation {
             let forecast = Forecast::from_bytes(&bytes, view.schema())?;
             self.prediction.change(view.schema(), forecast);
         }
+        self.use_layers(view);
         self.record.settle(view, &mut self.scene);
         Ok(())
+    }
+
+    /// The view may have the world's layers.
+    pub fn use_layers(&mut self, view: &View) {
+        let layers = &view.schema().layers;
+        if !layers.is_empty() {
+            self.prediction.use_layers();
+            self.scene.use_layers(layers);
+        }
     }
 }

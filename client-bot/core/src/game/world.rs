@@ -96,6 +96,13 @@ impl World {
         self.session.view().schema()
     }
 
+    /// Applies layers that have come.
+    pub fn settle_layers(&mut self) {
+        if let Some(shown) = &mut self.presentation {
+            shown.use_layers(self.session.view());
+        }
+    }
+
     pub fn resume(&mut self, session: Session, forecast: Option<Forecast>) {
         self.session = session;
         self.clock.forget_inputs();

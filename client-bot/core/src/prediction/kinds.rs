@@ -39,6 +39,12 @@ impl Kinds {
         position
     }
 
+    /// Whether several updates move an entity along `x` or `y`.
+    pub fn is_moved_by_several(updates: &[(u16, i32)]) -> bool {
+        let along = |axis: u16| updates.iter().filter(|update| update.0 == axis).count();
+        along(0) > 1 || along(1) > 1
+    }
+
     /// Folds updates, (column, value) in command order, by the merge rules.
     pub fn merge(&self, row: &mut [i32], kind: u16, mut updates: Vec<(u16, i32)>) {
         updates.sort_by_key(|update| update.0);

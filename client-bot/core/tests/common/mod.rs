@@ -58,6 +58,7 @@ pub fn welcome() -> Welcome {
         forecast: vec![],
         servers: vec![],
         reasons: vec![],
+        layers: vec![],
     }
 }
 

@@ -59,6 +59,7 @@ fn view(
         forecast: vec![],
         servers: vec![],
         reasons: vec![],
+        layers: vec![],
     };
     let mut session = Session::new(&welcome).unwrap();
     if is_received {

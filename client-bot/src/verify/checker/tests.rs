@@ -8,12 +8,15 @@ use shared::wire::bits::BitWriter;
 use shared::wire::control::{Quotas, Welcome};
 use shared::wire::movement::{Header, MovementCodec, MovementScratch, PackedEntity};
 use shared::wire::stream::StreamCodec;
+use shared::world::layer::{Layers, Plane, Planes, cells_of};
 use shared::{Course, Schema};
 
 use super::*;
 
 const OWN: EntityId = EntityId::new(0, 1);
 const OTHER: EntityId = EntityId::new(1, 1);
+/// Of a cell of walls: the bots are in different ones.
+const EDGE_BITS: u32 = 12;
 /// The bots stand here, in sight of each other.
 const PLACES: [[i32; 3]; 2] = [[40_000, 40_000, 0], [41_000, 40_000, 0]];
 
@@ -70,6 +73,7 @@ impl Bot {
             forecast: vec![],
             servers: vec![],
             reasons: vec![],
+            layers: vec![],
         };
         let history = History::new(&schema, 0, 2, NonZeroUsize::MIN);
         history.register(0, OWN);
@@ -86,6 +90,23 @@ impl Bot {
             stream.enter(writer, OWN, 0, true, &standing(1, PLACES[0]), row);
         });
         bot
+    }
+
+    /// Walls, with one in the second bot's place if `is_blocked`.
+    fn build_walls(&self, is_blocked: bool) {
+        let size = self.schema.world.size_raw();
+        let row = cells_of(size[0], EDGE_BITS);
+        let cell = PLACES[1].map(|axis| axis >> EDGE_BITS);
+        let wall = cell[1] * row + cell[0];
+        let cells = 0..row * cells_of(size[1], EDGE_BITS);
+        let planes = Planes {
+            blocked: Some(Plane {
+                edge_bits: EDGE_BITS,
+                cells: cells.map(|at| is_blocked && at == wall).collect(),
+            }),
+            ..Planes::default()
+        };
+        self.history.set_layers(&Layers::new(size, &planes));
     }
 
     /// Ticks pass: both bots receive their own place, and this one nothing of the other.
@@ -249,6 +270,24 @@ fn an_entity_may_be_where_its_old_course_leads_for_as_long_as_news_may_wait_and_
         let [checked, errors, ..] = bot.found();
         assert!(checked > 10, "{checked}");
         assert_eq!(errors > 0, errs, "sent in tick {sent}: {errors} errors");
+    }
+}
+
+#[test]
+fn an_entity_that_is_shown_in_a_wall_is_an_error() {
+    for is_blocked in [false, true] {
+        let mut bot = Bot::new();
+        bot.build_walls(is_blocked);
+        bot.other_enters(2);
+        for tick in 3..100 {
+            for (bot_of, (entity, place)) in [OWN, OTHER].into_iter().zip(PLACES).enumerate() {
+                bot.history.write(bot_of, Tick(tick), entity.slot, &place);
+            }
+            bot.datagram(tick, Some(PLACES[1]));
+        }
+        let [checked, errors, ..] = bot.found();
+        assert!(checked > 10, "{checked}");
+        assert_eq!(errors > 0, is_blocked, "{errors} errors");
     }
 }
 

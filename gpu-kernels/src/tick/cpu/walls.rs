@@ -126,12 +126,10 @@ impl Share<'_> {
             let here = [rows[row], rows[row + 1]];
             let last = &mut self.last[slot as usize - self.first];
             let before = std::mem::replace(last, here);
-            if !merge.moved_by_several(slot) && !layers.is_blocked([here[0], here[1], 0]) {
-                continue;
-            }
-            let step = [here[0] - before[0], here[1] - before[1], 0];
-            let [x, y, _] = layers.slide([before[0], before[1], 0], step);
-            *last = [before[0] + x, before[1] + y];
+            let flat = |[x, y]: [i32; 2]| [x, y, 0];
+            let by_several = merge.moved_by_several(slot);
+            let [x, y, _] = layers.held(flat(before), flat(here), by_several);
+            *last = [x, y];
             for change in start..end.min(start + 2) {
                 let axis = usize::from(changes.columns[change]);
                 if axis < 2 && last[axis] != here[axis] {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use frontend::layers::SharedLayers;
 use frontend::publication::{OtherServers, ServerAddress};
 use hyper::StatusCode;
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE, HeaderValue,
-    ORIGIN, UPGRADE, VARY,
+    ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE,
+    CACHE_CONTROL, CONTENT_ENCODING, HeaderValue, ORIGIN, UPGRADE, VARY,
 };
 use platform::http::cross_site::RequestOrigin;
 use platform::http::taken::SocketTaker;
@@ -46,6 +47,8 @@ pub struct GamePage {
     pub sockets: SocketPort,
     /// A custom page, whose files replace those of this one.
     pub root: Option<Arc<WebRoot>>,
+    /// The layers of the world, by their hashes.
+    pub layers: SharedLayers,
     /// The problems of the game's files, which the page shows to those who change them.
     pub problems: Option<Problems>,
 }
@@ -56,10 +59,16 @@ impl GamePage {
     /// The path of WebSockets.
     pub const PLAY: &str = "/play";
 
+    /// In front of the hash of a layer.
+    pub const LAYERS: &str = "/layers/";
+
     /// Answers a request.
     pub async fn answer(&self, request: &HttpRequest) -> Page {
         if request.path == GamePage::CONNECT {
             return self.for_origins(request, self.connect());
+        }
+        if let Some(hash) = request.path.strip_prefix(GamePage::LAYERS) {
+            return self.for_origins(request, self.layer(hash));
         }
         if let Some(root) = &self.root
             && let Some(file) = root.at(&request.path).await
@@ -146,6 +155,23 @@ impl GamePage {
         }
     }
 
+    /// The content of a layer, which is the same for ever.
+    fn layer(&self, hash: &str) -> Page {
+        let is_hash = hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let hash = u64::from_str_radix(hash, 16).ok().filter(|_| is_hash);
+        let layers = self.layers.get();
+        let Some(content) = hash.and_then(|hash| layers.content(hash)) else {
+            return Page::not_found("the world has no layer with this hash\n");
+        };
+        let for_ever = HeaderValue::from_static("public, max-age=31536000, immutable");
+        let mut page = Page::new("application/octet-stream", content.clone());
+        page.headers = vec![
+            (CACHE_CONTROL, for_ever),
+            (CONTENT_ENCODING, HeaderValue::from_static("deflate")),
+        ];
+        page
+    }
+
     fn connect(&self) -> Page {
         let hash = self
             .renewed
@@ -205,7 +231,7 @@ macro_rules! file {
 }
 
 /// (name, type, bytes)
-const FILES: [(&str, &str, &[u8]); 21] = [
+const FILES: [(&str, &str, &[u8]); 22] = [
     file!("page", "index.html", HTML),
     file!("page", "style.css", STYLE),
     file!("page", "banners.js", SCRIPT),
@@ -217,6 +243,7 @@ const FILES: [(&str, &str, &[u8]); 21] = [
     file!("page", "game.js", SCRIPT),
     file!("page", "gestures.js", SCRIPT),
     file!("page", "ground.js", SCRIPT),
+    file!("page", "layers.js", SCRIPT),
     file!("page", "log.js", SCRIPT),
     file!("page", "look.js", SCRIPT),
     file!("page", "main.js", SCRIPT),

@@ -1,0 +1,214 @@
+//! A session that fetches the layers of its world.
+
+#![cfg_attr(not(feature = "inflate"), allow(dead_code))]
+
+use client_core::{LayerCache, LayerError, Session};
+use shared::wire::control::{Quotas, Welcome};
+use shared::wire::layers::{LayerInfo, contents, pack};
+use shared::wire::request::{RequestBody, RequestReader};
+use shared::{Schema, Tick};
+
+use crate::common::{self, Server};
+
+/// 6 x 4 cells of walls, and 3 x 2 of heights.
+const ROOM: &str = r#"
+[world]
+size = [6, 4]
+aoi = 3
+capacity = 8
+
+[[layer]]
+name = "blocked"
+drawing = """
+######
+#....#
+#.#..#
+######
+"""
+
+[[layer]]
+name = "height"
+cell = 2
+drawing = """
+012
+345
+"""
+"#;
+
+/// The descriptions of a world's layers, and their contents as they travel.
+fn packed(schema: &Schema) -> (Vec<LayerInfo>, Vec<Vec<u8>>) {
+    let all = contents(&schema.layers).into_iter();
+    let all = all.map(|(info, content)| {
+        let packed = pack(&content);
+        let packed_bytes = packed.len() as u32;
+        (
+            LayerInfo {
+                packed_bytes,
+                ..info
+            },
+            packed,
+        )
+    });
+    all.unzip()
+}
+
+/// A session that was welcomed to a room, and the server's side of it.
+struct Fetch {
+    session: Session,
+    server: Server,
+    schema: Schema,
+    infos: Vec<LayerInfo>,
+    packed: Vec<Vec<u8>>,
+}
+
+impl Fetch {
+    fn new() -> Fetch {
+        let schema = world_file::parse(ROOM, "a room")
+            .expect("a valid world")
+            .schema;
+        let (infos, packed) = packed(&schema);
+        let welcome = Welcome {
+            schema: schema.for_clients(),
+            quotas: Quotas::default(),
+            layers: infos.clone(),
+            ..common::welcome()
+        };
+        // As it arrives.
+        let welcome = Welcome::decode(&shared::wire::codec::to_bytes(&welcome)).unwrap();
+        Fetch {
+            session: Session::new(&welcome).unwrap(),
+            server: Server::of(&schema),
+            schema,
+            infos,
+            packed,
+        }
+    }
+
+    /// A part of a layer arrives; gives what is wrong with it.
+    fn part(&mut self, hash: u64, offset: u32, bytes: &[u8]) -> Result<(), String> {
+        let frame = self.server.frame(12, |stream, writer| {
+            stream.layer(writer, hash, offset, bytes)
+        });
+        let taken = self.session.handle_stream(&frame, &mut ());
+        taken.map_err(|error| error.to_string())
+    }
+
+    /// The hashes that it asks for.
+    fn asked(&mut self) -> Vec<u64> {
+        let mut reader = RequestReader::default();
+        reader.push(self.session.stream_bytes());
+        let mut asked = vec![];
+        while let Some(request) = reader.next_request().unwrap() {
+            match request.body {
+                RequestBody::Layer { hash } => asked.push(hash),
+                body => panic!("{body:?}"),
+            }
+        }
+        self.session.stream_sent(self.session.stream_bytes().len());
+        asked
+    }
+}
+
+#[cfg(feature = "inflate")]
+#[test]
+fn layers_come_part_by_part_and_stay_for_the_next_session() {
+    let mut fetch = Fetch::new();
+    let cache = LayerCache::default();
+    assert!(!fetch.session.keep_layers(&cache));
+    fetch.session.fetch_layers();
+    // Once, however often it is told to.
+    fetch.session.fetch_layers();
+    let hashes: Vec<u64> = fetch.infos.iter().map(|info| info.hash).collect();
+    assert_eq!(fetch.asked(), hashes);
+    for (hash, packed) in hashes.into_iter().zip(fetch.packed.clone()) {
+        assert_eq!(fetch.session.layers(), None);
+        let (first, rest) = packed.split_at(5);
+        fetch.part(hash, 0, first).unwrap();
+        fetch.part(hash, 5, rest).unwrap();
+    }
+    assert_eq!(fetch.session.layers(), Some(&fetch.schema.layers));
+    assert_eq!(fetch.session.missing_layers().count(), 0);
+    let mut next = Fetch::new();
+    assert!(next.session.keep_layers(&cache));
+    assert_eq!(next.session.layers(), Some(&next.schema.layers));
+    next.session.fetch_layers();
+    assert_eq!(next.asked(), []);
+}
+
+#[cfg(feature = "inflate")]
+#[test]
+fn wrong_contents_end_the_session_with_what_was_expected() {
+    let wrong = |change: &dyn Fn(&mut Fetch) -> Result<(), String>| {
+        let mut fetch = Fetch::new();
+        fetch.session.fetch_layers();
+        let error = change(&mut fetch).unwrap_err();
+        assert_eq!(fetch.session.layers(), None);
+        error
+    };
+    let unknown = wrong(&|fetch| fetch.part(7, 0, &[1]));
+    let expected = "the world has no layer with the hash 0000000000000007";
+    assert!(unknown.contains(expected), "{unknown}");
+    let behind = wrong(&|fetch| fetch.part(fetch.infos[0].hash, 1, &[1]));
+    assert!(behind.contains("is not the next one"), "{behind}");
+    let long = wrong(&|fetch| fetch.part(fetch.infos[0].hash, 0, &[0; 500]));
+    assert!(long.contains("is not the next one"), "{long}");
+    let damaged = wrong(&|fetch| {
+        let mut packed = fetch.packed[0].clone();
+        packed.iter_mut().for_each(|byte| *byte ^= 0x55);
+        fetch.part(fetch.infos[0].hash, 0, &packed)
+    });
+    let expected = "the layer `blocked` is not a zlib stream of 3 bytes";
+    assert!(damaged.contains(expected), "{damaged}");
+}
+
+#[test]
+fn what_nobody_asked_for_is_refused() {
+    let mut fetch = Fetch::new();
+    let hash = fetch.infos[0].hash;
+    assert!(fetch.part(hash, 0, &[1]).is_err());
+}
+
+#[test]
+fn a_caller_can_bring_the_contents_and_wrong_ones_change_nothing() {
+    let mut fetch = Fetch::new();
+    let raw = contents(&fetch.schema.layers);
+    let error = fetch.session.put_layer(7, vec![]).unwrap_err();
+    assert_eq!(error, LayerError::Unknown(7));
+    let (info, content) = &raw[0];
+    let mut damaged = content.clone();
+    damaged[1] ^= 1;
+    let error = fetch.session.put_layer(info.hash, damaged).unwrap_err();
+    let expected = format!("expected {:016x}", info.hash);
+    assert!(error.to_string().ends_with(&expected), "{error}");
+    for (info, content) in raw {
+        fetch.session.put_layer(info.hash, content).unwrap();
+    }
+    assert_eq!(fetch.session.layers(), Some(&fetch.schema.layers));
+}
+
+#[test]
+fn a_world_with_more_than_a_client_keeps_is_played_without_its_layers() {
+    let schema = world_file::parse("[world]\nsize = [8192, 8192]\naoi = 10", "a large world")
+        .expect("a valid world")
+        .schema;
+    let info = LayerInfo {
+        kind: client_core::LayerKind::Height,
+        cells: [8192; 2],
+        edge_bits: 12,
+        hash: 7,
+        packed_bytes: 9,
+        tags: vec![],
+    };
+    let welcome = Welcome {
+        tick: Tick(7),
+        schema: schema.for_clients(),
+        layers: vec![info],
+        ..common::welcome()
+    };
+    let mut session = Session::new(&welcome).unwrap();
+    assert!(session.keep_layers(&LayerCache::default()));
+    session.fetch_layers();
+    assert_eq!(session.stream_bytes(), b"");
+    assert_eq!(session.put_layer(7, vec![]), Err(LayerError::Unknown(7)));
+    assert_eq!(session.layers(), None);
+}
