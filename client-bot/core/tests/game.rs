@@ -639,7 +639,6 @@ fn a_game_comes_back_once_from_an_attempt_of_its_own_that_came_late() {
     let silent = Duration::from_secs(10);
     assert!(matches!(game.next_step(silent), Step::Close(..)));
     let mut now = silent + Duration::from_secs(1);
-    assert_eq!(game.next_step(now), Step::Connect);
     let resumed = Welcome {
         resumed: true,
         ..welcome()
@@ -655,7 +654,6 @@ fn a_game_comes_back_once_from_an_attempt_of_its_own_that_came_late() {
     game.closed(elsewhere(), now);
     assert!(!game.is_over());
     now += Duration::from_secs(1);
-    assert_eq!(game.next_step(now), Step::Connect);
     join(&mut game, now, &resumed, None);
     // This is another one, with its ticket.
     game.closed(elsewhere(), now);

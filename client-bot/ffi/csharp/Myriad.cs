@@ -388,6 +388,16 @@ namespace Myriad
         public ValueType Type;
     }
 
+    /// What the world's layers say of a place: nothing, until they have arrived.
+    [StructLayout(LayoutKind.Sequential)]
+    public struct Cell
+    {
+        [MarshalAs(UnmanagedType.I1)] public bool IsKnown;
+        [MarshalAs(UnmanagedType.I1)] public bool IsBlocked;
+        public int Height;
+        public int Tag;
+    }
+
     /// How to connect.
     public sealed class Options
     {
@@ -880,15 +890,6 @@ namespace Myriad
                 ServerVersion = native.ServerVersion,
                 UpdateUrl = Text(native.UpdateUrl),
             };
-        }
-
-        [StructLayout(LayoutKind.Sequential)]
-        internal struct Cell
-        {
-            [MarshalAs(UnmanagedType.I1)] public bool IsKnown;
-            [MarshalAs(UnmanagedType.I1)] public bool IsBlocked;
-            public int Height;
-            public int Tag;
         }
 
         [StructLayout(LayoutKind.Sequential)]

@@ -320,10 +320,8 @@ impl Deal<'_> {
         let references = self.schema.attributes.iter();
         let mut references = references.filter(|a| a.ty == AttributeType::Entity);
         let plain = ["me", "other", "third"];
-        if dice.once_in(12) {
-            return format!("the({:?})", self.schema.kinds[0].name);
-        }
         match references.next() {
+            None if dice.once_in(6) => format!("the({:?})", self.schema.kinds[0].name),
             Some(reference) if dice.once_in(3) => {
                 let name = &reference.name;
                 let chains = [
