@@ -297,6 +297,7 @@ mod tests {
     fn layers_are_the_same_after_they_travelled() {
         let size = [37 * UNIT - 5, 21 * UNIT, 1];
         let number = |at: usize| hash_of(&at.to_le_bytes());
+        let height = |at| i16::try_from(number(at) % 30_000).expect("a small number") - 20_000;
         let planes = Planes {
             blocked: Some(Plane {
                 edge_bits: 12,
@@ -306,7 +307,7 @@ mod tests {
             }),
             height: Some(Plane {
                 edge_bits: 13,
-                cells: (0..19 * 11).map(|at| number(at) as u16 as i16).collect(),
+                cells: (0..19 * 11).map(height).collect(),
             }),
             tag: Some(Plane {
                 edge_bits: 14,

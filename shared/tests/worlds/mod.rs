@@ -553,7 +553,7 @@ pub fn any_welcome() -> impl Strategy<Value = Welcome> {
             forecast: ticket.to_vec(),
             servers,
             reasons: vec!["why".to_owned(); usize::from(commands_epoch)],
-            layers: vec![layer_of(&schema, entity)],
+            layers: vec![layer_of(schema, entity)],
         },
     )
 }
