@@ -28,7 +28,7 @@ use durability::recording::RecordingWriter;
 use durability::role::{Role, Standing};
 use frontend::SessionWorld;
 use frontend::mirror::{Mirror, SharedMirror};
-use frontend::publication::OtherServers;
+use frontend::servers::OtherServers;
 use gateway::places::LinkTotals;
 use gateway::port::GatewayPort;
 use gpu_kernels::listen::Listeners;

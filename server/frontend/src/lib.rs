@@ -9,6 +9,7 @@
 //! | [`mirror`] | the world on the host, for the fan-out |
 //! | [`world`] | the world, as sessions use it |
 //! | [`layers`] | the contents of its layers, packed |
+//! | [`servers`] | the other servers of the world |
 //! | [`welcome`] | the welcome, mostly the same for all clients |
 //! | [`talk`], [`talk_budget`] | the size of talk; the budget of a listener |
 //! | [`shard_channels`] | the tick thread's channels to the shards of this process |
@@ -35,6 +36,7 @@ pub mod layers;
 pub mod mirror;
 pub mod publication;
 pub mod remote;
+pub mod servers;
 pub mod shard_channels;
 pub mod talk;
 pub mod talk_budget;

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use gpu_kernels::TickOutput;
 use gpu_kernels::listen::Notices;
 use platform::metrics::counts::FanOutCounts;
-use platform::renewal::Shared;
 use serde::{Deserialize, Serialize};
 use shared::wire::control::{Close, Ticket};
 use shared::wire::request::Answer;
@@ -21,6 +20,7 @@ use shared::{ClientRow, EntityId, Tick};
 use super::inbox::SessionId;
 use super::mirror::{Newborns, SharedMirror};
 use crate::SessionWorld;
+use crate::servers::Others;
 
 /// One tick's results, which all front ends read.
 pub struct Publication {
@@ -51,53 +51,6 @@ impl Publication {
         self.inputs.get(front_end).copied().unwrap_or(0)
     }
 }
-
-/// Where clients reach a server of a world.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerAddress {
-    /// As HOST:PORT; empty: nobody can know it.
-    pub address: String,
-    /// Its page for browsers; empty: none.
-    pub page: String,
-}
-
-/// The other servers of a world, as they come and go.
-pub type OtherServers = Shared<[ServerAddress]>;
-
-/// The addresses of other servers of the world, for clients that lose this one: of the standby, or
-/// of other gateways.
-#[derive(Clone, Debug, Default)]
-pub struct Others(Arc<[Arc<str>]>);
-
-impl Others {
-    /// Empty addresses, and those that several servers have, are left out.
-    pub fn new(addresses: impl IntoIterator<Item = Arc<str>>) -> Others {
-        let mut others: Vec<Arc<str>> = vec![];
-        for address in addresses {
-            if !address.is_empty() && !others.contains(&address) {
-                others.push(address);
-            }
-        }
-        Others(others.into())
-    }
-
-    /// The addresses for a client, in the order in which it tries them: clients of a server are
-    /// spread over all.
-    pub fn of(&self, client: ClientRow) -> impl Iterator<Item = &str> {
-        let count = self.0.len();
-        let first = client.0 as usize % count.max(1);
-        (0..count).map(move |ahead| &*self.0[(first + ahead) % count])
-    }
-}
-
-impl PartialEq for Others {
-    fn eq(&self, other: &Others) -> bool {
-        // Mostly it is the same list.
-        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
-    }
-}
-
-impl Eq for Others {}
 
 /// A tick for a shard of this process, which drops it before it reports.
 #[derive(Clone)]

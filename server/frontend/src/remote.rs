@@ -323,7 +323,7 @@ mod tests {
     use super::*;
     use crate::inbox::{ClientCommand, Inbox, Join, PendingRequest};
     use crate::mirror::Newborns;
-    use crate::publication::Others;
+    use crate::servers::Others;
     use crate::wire::VERSION;
 
     /// A front end whose clients are sessions 1 and 2, and the world's mirror.

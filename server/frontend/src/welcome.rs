@@ -6,7 +6,7 @@ use shared::wire::layers::LayerInfo;
 use shared::wire::{LAYERS_VERSION, SERVERS_VERSION, codec, length};
 use shared::{ClientRow, EntityId, Schema, Tick, WorldConfig};
 
-use crate::publication::Others;
+use crate::servers::Others;
 
 /// The shared parts of a world's welcomes, encoded once: the schema alone may be a MiB.
 pub struct SharedWelcome {

@@ -14,9 +14,8 @@ use device::cpu::Workers;
 use frontend::SessionWorld;
 use frontend::inbox::{SessionChange, SessionId, SharedInbox};
 use frontend::mirror::{Mirror, SharedMirror};
-use frontend::publication::{
-    LinkFigures, OtherServers, Others, Publication, SessionEvent, ShardLinks, SharedTick,
-};
+use frontend::publication::{LinkFigures, Publication, SessionEvent, ShardLinks, SharedTick};
+use frontend::servers::{OtherServers, Others};
 use frontend::shard_channels::{FannedOut, ShardChannels};
 use frontend::wire::feed::{Feed, FeedReader};
 use frontend::wire::input::Input;

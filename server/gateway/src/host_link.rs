@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use frontend::publication::ServerAddress;
+use frontend::servers::ServerAddress;
 use frontend::wire::MESSAGE_BYTES_MAX;
 use peer::background::Background;
 use peer::connect::connect;

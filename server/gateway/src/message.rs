@@ -20,7 +20,8 @@
 use std::time::Duration;
 
 use frontend::inbox::SessionId;
-use frontend::publication::{LinkFigures, ServerAddress};
+use frontend::publication::LinkFigures;
+use frontend::servers::ServerAddress;
 use frontend::wire::MESSAGE_BYTES_MAX;
 use peer::frames::{self, Decode};
 use peer::trust::Protocol;

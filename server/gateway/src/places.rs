@@ -15,10 +15,9 @@ use anyhow::{Context, Result};
 use device::cpu::Workers;
 use frontend::inbox::{SessionId, SharedInbox};
 use frontend::mirror::Mirror;
-use frontend::publication::{
-    FanOutReport, OtherServers, Publication, ServerAddress, ShardLinks, SharedTick, ToShard,
-};
+use frontend::publication::{FanOutReport, Publication, ShardLinks, SharedTick, ToShard};
 use frontend::remote::{LagLimits, Lost, RemoteFrontend};
+use frontend::servers::{OtherServers, ServerAddress};
 use frontend::shard_channels::ShardSender;
 use frontend::wire::snapshot;
 use peer::frames;

@@ -39,7 +39,8 @@ pub mod talk;
 use std::sync::Arc;
 
 use frontend::SessionWorld;
-use frontend::publication::{Others, ViewStatus};
+use frontend::publication::ViewStatus;
+use frontend::servers::Others;
 use frontend::talk_budget::TalkBudget;
 use frontend::welcome::OwnWelcome;
 use shared::wire::PROTOCOL_VERSION;

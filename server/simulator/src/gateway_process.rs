@@ -8,7 +8,7 @@ use anyhow::Result;
 use device::cpu::Workers;
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
-use frontend::publication::OtherServers;
+use frontend::servers::OtherServers;
 use frontend::shard_channels::ShardChannels;
 use frontend::wire::MESSAGE_BYTES_MAX;
 use gateway::gateway_loop::{FirstWorld, GatewayLoop, Parts};

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, anyhow};
 use device::cpu::Workers;
-use frontend::publication::OtherServers;
+use frontend::servers::OtherServers;
 use frontend::shard_channels::ShardChannels;
 use gateway::gateway_loop::{FirstWorld, GatewayLoop, Parts, first_world};
 use gateway::host_link::{HostLink, HostOptions};

@@ -9,7 +9,7 @@ use accounts::guard::{Admission, Guard, NotAdmitted};
 use accounts::identity::{Account, Identity};
 use accounts::moment::Moment;
 use accounts::revocations::ShownToken;
-use frontend::publication::OtherServers;
+use frontend::servers::OtherServers;
 use platform::audit::Audit;
 use quic::StreamEnd;
 use shared::wire::close::{Close, Redirect, Update};

@@ -1,8 +1,9 @@
 //! How a connection ends: a code and a sentence.
 
 use super::PROTOCOL_VERSION;
-use super::control::ADDRESS_BYTES_MAX;
 
+/// The most bytes of an address at which clients reach a server, as HOST:PORT.
+pub const ADDRESS_BYTES_MAX: usize = 255;
 /// The most bytes of the sentence of a close.
 pub const CLOSE_REASON_BYTES_MAX: usize = 1024;
 /// The most bytes of the address at which players get another version of a game.

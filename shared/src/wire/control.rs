@@ -12,7 +12,7 @@ use crate::world::limits::Limits;
 use crate::world::notification::NotificationSchema;
 use crate::world::schema::{Schema, WorldConstant};
 
-pub use super::close::Close;
+pub use super::close::{ADDRESS_BYTES_MAX, Close};
 
 /// The most bytes of a hello: room for a token of [`TOKEN_BYTES_MAX`].
 pub const HELLO_BYTES_MAX: usize = 3072;
@@ -24,8 +24,6 @@ pub const WELCOME_BYTES_MAX: usize = FRAME_BYTES_MAX;
 /// The most bytes of a forecast.
 pub const FORECAST_BYTES_MAX: usize = 64 * 1024;
 
-/// The most bytes of an address at which clients reach a server, as HOST:PORT.
-pub const ADDRESS_BYTES_MAX: usize = 255;
 /// The most other servers of a world that a client is sent.
 pub const SERVERS_MAX: usize = 15;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use frontend::layers::SharedLayers;
-use frontend::publication::{OtherServers, ServerAddress};
+use frontend::servers::{OtherServers, ServerAddress};
 use hyper::StatusCode;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE,

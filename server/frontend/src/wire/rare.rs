@@ -17,7 +17,8 @@ use shared::{ClientRow, EntityId, Name, NotificationKind, Refusal, Slot, Tick};
 use super::WireError;
 use crate::inbox::SessionId;
 use crate::mirror::Newborns;
-use crate::publication::{Others, Publication, SessionEvent};
+use crate::publication::{Publication, SessionEvent};
+use crate::servers::Others;
 
 /// What a tick has few of.
 #[derive(Serialize, Deserialize)]

@@ -16,7 +16,8 @@ use super::known::{Fresh, Known};
 use super::*;
 use crate::inbox::{ClientCommand, Inbox, Join, Leave, LongText, PendingRequest, SessionChange};
 use crate::mirror::{Mirror, Newborns};
-use crate::publication::{Others, Publication, SessionEvent};
+use crate::publication::{Publication, SessionEvent};
+use crate::servers::Others;
 
 /// Both ends of a link, and the worlds there.
 struct Link {
