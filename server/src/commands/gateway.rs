@@ -84,7 +84,7 @@ pub struct GatewayArguments {
     /// from which it connects, and the port of --listen]
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     clients_at: Option<String>,
-    /// Address of this gateway's page for browsers, such as https://two.example/: others name it to
+    /// Address of this gateway's page for browsers, as a URL that ends with a slash: others name it to
     /// their pages
     #[arg(long, value_name = "URL", requires = "web", value_parser = page_url)]
     page_at: Option<String>,
