@@ -13,7 +13,7 @@
 //! | notice | see [`super::notice`] |
 //! | full | none |
 //! | lost | id (32) |
-//! | servers | how many (4), each: its bytes (8), each 8: where to try if this server is gone, in this order. To clients before [`SERVERS_VERSION`](super::SERVERS_VERSION) only the first, without the number; empty: there is none |
+//! | servers | how many (4), each: its bytes (8), each 8: where to try if this server is gone, in this order. To clients before [`SERVERS_VERSION`] only the first, without the number; empty: there is none |
 //! | name | slot of an entity that has entered, bytes (6), each 8: the name of its player |
 //! | talk | its bytes (16), each 8: an encoded [`Talk`] |
 //! | refused | low bits of a sequence number (16), how many commands from it on, minus one: a Rice code of parameter 1; why (4): a [`Refusal`], or `IDLE_BECAUSE` or `UNMET_BECAUSE` with the number of a reason (8) |
@@ -269,7 +269,7 @@ impl StreamCodec {
     }
 
     /// Writes a part of a layer's content, at most
-    /// [`LAYER_PART_BYTES_MAX`](super::layers::LAYER_PART_BYTES_MAX) bytes.
+    /// [`LAYER_PART_BYTES_MAX`] bytes.
     pub fn layer(&self, writer: &mut BitWriter, hash: u64, offset: u32, bytes: &[u8]) {
         writer.put(TAG_LAYER, TAG_BITS);
         writer.put(hash, 64);
