@@ -265,6 +265,20 @@ namespace Myriad
         public double X, Y, Z;
     }
 
+    /// What the world is at a place.
+    [StructLayout(LayoutKind.Sequential)]
+    public partial struct Cell
+    {
+        /// Whether the world's layers have come. Before that, and in a world without layers, the others
+        /// are false, 0 and -1.
+        [MarshalAs(UnmanagedType.I1)] public bool IsKnown;
+        /// Whether a wall is there.
+        [MarshalAs(UnmanagedType.I1)] public bool IsBlocked;
+        public int Height;
+        /// The symbol of its tag, see `myriad_symbol_name`; -1: none.
+        public int Tag;
+    }
+
     /// Something that has happened. Texts and lists are the library's, and last until the next call
     /// of `myriad_next_event` for this client, or its end.
     public sealed partial class Event
@@ -386,16 +400,6 @@ namespace Myriad
     {
         public string Name;
         public ValueType Type;
-    }
-
-    /// What the world's layers say of a place: nothing, until they have arrived.
-    [StructLayout(LayoutKind.Sequential)]
-    public struct Cell
-    {
-        [MarshalAs(UnmanagedType.I1)] public bool IsKnown;
-        [MarshalAs(UnmanagedType.I1)] public bool IsBlocked;
-        public int Height;
-        public int Tag;
     }
 
     /// How to connect.
