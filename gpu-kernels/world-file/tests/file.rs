@@ -1295,7 +1295,7 @@ fn a_schema_that_clients_would_not_read_is_rejected() {
         "{message}"
     );
     let message = rejected(80_000).expect("it is too long");
-    assert!(message.contains("at most 949248 are allowed"), "{message}");
+    assert!(message.contains("at most 944262 are allowed"), "{message}");
 }
 
 #[test]
