@@ -162,12 +162,37 @@ export class Game {
   /** The entities as they are shown now, for `each`. `bar` is the attribute of their bars, or -1. */
   entities(bar: number): Float32Array;
   schema(): Schema | null;
+  /** What the cells of the world are, without their content. */
+  layers(): Layer[];
+  /** Hands in the content of a missing layer. Throws unless it has the hash. */
+  putLayer(hash: string, content: Uint8Array): void;
+  /** Asks the server for the missing layers, which come packed. */
+  fetchLayers(): void;
+  /** A layer that has come, as a zlib stream. */
+  takePackedLayer(): { hash: string; bytes: Uint8Array } | null;
   /** The attributes of an entity in view. */
   entity(slot: number): Entity | null;
   /** How good the connection is. */
   quality(): Quality | null;
   /** With it, a later game comes back as the same entity. */
   ticket(): Uint8Array | null;
+}
+
+/** A layer of the world: one value for each cell. */
+export interface Layer {
+  kind: string;
+  /** The number of cells along each axis. */
+  cells: [number, number];
+  /** The edge of a cell, in units. */
+  edge: number;
+  /** Of its content, in hexadecimal digits: `/layers/<hash>` has it. */
+  hash: string;
+  /** The length of its content, unpacked. */
+  bytes: number;
+  /** By value of a cell: the symbols of tags. */
+  tags: (string | null)[];
+  /** Whether its content has not come yet. */
+  is_missing: boolean;
 }
 
 /** An entity as it is shown, in units. */
