@@ -189,8 +189,8 @@ export interface Layer {
   hash: string;
   /** The length of its content, unpacked. */
   bytes: number;
-  /** By value of a cell: the symbols of tags. */
-  tags: (string | null)[];
+  /** The names of the tags 1, 2, … */
+  tags: string[];
   /** Whether its content has not come yet. */
   is_missing: boolean;
 }
