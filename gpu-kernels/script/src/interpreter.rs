@@ -6,10 +6,12 @@ use shared::world::config::DELAY_TICKS_MAX;
 use shared::{EntityId, EntityRef, Slot, Tick};
 
 use crate::arith::{self, Random};
+use crate::census::Census;
 use crate::ir::{
     Budget, Code, EFFECTS_MAX, Index, Inst, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, NOBODY, Operand,
     Point, Reg, TIMED_WORDS_MAX, WRITES_MAX, Write,
 };
+use crate::standings::Standings;
 
 /// The world at the start of the tick.
 pub trait World {
@@ -42,22 +44,31 @@ pub trait World {
     fn layer(&self, _place: i32) -> i32 {
         0
     }
+    /// The live entities by kind; a world that has none has nobody to count.
+    fn census(&self) -> Option<&Census> {
+        None
+    }
+    /// Where they stand in the rankings, if there are any.
+    fn standings(&self) -> Option<&Standings> {
+        None
+    }
     /// How many entities of a kind live.
-    fn count(&self, _kind: u16) -> u32 {
-        0
+    fn count(&self, kind: u16) -> u32 {
+        self.census().map_or(0, |census| census.count(kind))
     }
     /// The slot of a live entity of a kind, by its place among all of them in the order of their
     /// slots. The place may be any number.
-    fn nth(&self, _kind: u16, _place: u32) -> Option<Slot> {
-        None
+    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
+        self.census()?.nth(kind, place)
     }
     /// The place of a live entity in a ranking, from 1 on; 0 if it has none.
-    fn rank(&self, _ranking: u16, _slot: Slot) -> u32 {
-        0
+    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
+        self.standings()
+            .map_or(0, |standings| standings.rank(ranking, slot))
     }
     /// The slot of the entity at a place of a ranking, from 0 on. The place may be any number.
-    fn ranked(&self, _ranking: u16, _place: u32) -> Option<Slot> {
-        None
+    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
+        self.standings()?.ranked(ranking, place)
     }
     /// Adds the slots of all live entities within `radius` of `center`
     /// ([`arith::is_within`]), in index order: by bucket, then by slot.

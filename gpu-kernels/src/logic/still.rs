@@ -102,26 +102,6 @@ impl<'a> StillWorld<'a> {
         all.filter(move |&slot| self.generation(slot).is_some() && Some(slot) != shared)
     }
 
-    fn census(&self) -> &Census {
-        self.census.get_or_init(|| {
-            let living = self.living().map(|slot| (self.kind(slot), slot.0));
-            Census::of(self.config.schema.kinds.len(), living)
-        })
-    }
-
-    fn standings(&self) -> &Standings {
-        self.standings.get_or_init(|| {
-            let slots_max = self.snapshot.states.len();
-            ranked(&self.config.schema.rankings, slots_max, |ranking| {
-                let own = self
-                    .living()
-                    .filter(|&slot| self.kind(slot) == ranking.kind);
-                own.map(|slot| (self.attribute(slot, ranking.column.into()), slot))
-                    .collect()
-            })
-        })
-    }
-
     /// A position; 0 along an axis that the world lacks.
     pub fn position(&self, slot: Slot) -> [i32; 3] {
         let mut position = [0; 3];
@@ -174,20 +154,24 @@ impl World for StillWorld<'_> {
         self.config.schema.layers.word(place)
     }
 
-    fn count(&self, kind: u16) -> u32 {
-        self.census().count(kind)
+    fn census(&self) -> Option<&Census> {
+        Some(self.census.get_or_init(|| {
+            let living = self.living().map(|slot| (self.kind(slot), slot.0));
+            Census::of(self.config.schema.kinds.len(), living)
+        }))
     }
 
-    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
-        self.census().nth(kind, place)
-    }
-
-    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
-        self.standings().rank(ranking, slot)
-    }
-
-    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
-        self.standings().ranked(ranking, place)
+    fn standings(&self) -> Option<&Standings> {
+        Some(self.standings.get_or_init(|| {
+            let slots_max = self.snapshot.states.len();
+            ranked(&self.config.schema.rankings, slots_max, |ranking| {
+                let own = self
+                    .living()
+                    .filter(|&slot| self.kind(slot) == ranking.kind);
+                own.map(|slot| (self.attribute(slot, ranking.column.into()), slot))
+                    .collect()
+            })
+        }))
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

@@ -260,26 +260,6 @@ impl Before<'_> {
         self.mirror.spots(0..self.mirror.capacity(), &mut spots);
         spots
     }
-
-    fn census(&self) -> &Census {
-        self.census.get_or_init(|| {
-            let spots = self.living();
-            let living = spots.iter().map(|spot| (spot.kind, spot.entity.slot.0));
-            Census::of(self.config.schema.kinds.len(), living)
-        })
-    }
-
-    fn standings(&self) -> &Standings {
-        self.standings.get_or_init(|| {
-            let (spots, slots_max) = (self.living(), self.mirror.capacity());
-            ranked(&self.config.schema.rankings, slots_max, |ranking| {
-                let own = spots.iter().filter(|spot| spot.kind == ranking.kind);
-                let slots = own.map(|spot| spot.entity.slot);
-                let value = |slot| self.mirror.row(slot)[usize::from(ranking.column)];
-                slots.map(|slot| (value(slot), slot)).collect()
-            })
-        })
-    }
 }
 
 impl World for Before<'_> {
@@ -303,20 +283,24 @@ impl World for Before<'_> {
         self.config.schema.layers.word(place)
     }
 
-    fn count(&self, kind: u16) -> u32 {
-        self.census().count(kind)
+    fn census(&self) -> Option<&Census> {
+        Some(self.census.get_or_init(|| {
+            let spots = self.living();
+            let living = spots.iter().map(|spot| (spot.kind, spot.entity.slot.0));
+            Census::of(self.config.schema.kinds.len(), living)
+        }))
     }
 
-    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
-        self.census().nth(kind, place)
-    }
-
-    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
-        self.standings().rank(ranking, slot)
-    }
-
-    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
-        self.standings().ranked(ranking, place)
+    fn standings(&self) -> Option<&Standings> {
+        Some(self.standings.get_or_init(|| {
+            let (spots, slots_max) = (self.living(), self.mirror.capacity());
+            ranked(&self.config.schema.rankings, slots_max, |ranking| {
+                let own = spots.iter().filter(|spot| spot.kind == ranking.kind);
+                let slots = own.map(|spot| spot.entity.slot);
+                let value = |slot| self.mirror.row(slot)[usize::from(ranking.column)];
+                slots.map(|slot| (value(slot), slot)).collect()
+            })
+        }))
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

@@ -4,7 +4,7 @@ use shared::predicate::nearest;
 use syn::spanned::Spanned;
 
 use super::statement::strip;
-use super::{Checked, Loop, Lower, Scope};
+use super::{Checked, Loop, Lower};
 use crate::diagnostic::one_of;
 use crate::ir::{ALL_MAX, Binary, Inst, Operand, Reg};
 use crate::types::{Type, Value};
@@ -34,14 +34,8 @@ impl<'a> Lower<'a> {
         call: &'a syn::ExprCall,
         body: &'a syn::Block,
     ) -> Checked<Value> {
-        if self.unit.is_client {
-            return Err(self.is_for_worlds("`all`", call.span()));
-        }
-        let arguments: Vec<_> = call.args.iter().collect();
-        let &[kind] = &arguments[..] else {
-            let label = "expected `all(\"kind\")`";
-            return Err(self.problem(call.span(), "`all` takes 1 argument", label));
-        };
+        let takes = ("`all` takes 1 argument", "expected `all(\"kind\")`");
+        let [kind] = self.arguments_of_visit("`all`", call, takes)?;
         let kind = self.asked_kind(kind)?;
         self.check_near(call.span())?;
         let fits = self.label();
@@ -70,14 +64,11 @@ impl<'a> Lower<'a> {
         call: &'a syn::ExprCall,
         body: &'a syn::Block,
     ) -> Checked<Value> {
-        if self.unit.is_client {
-            return Err(self.is_for_worlds("`top`", call.span()));
-        }
-        let arguments: Vec<_> = call.args.iter().collect();
-        let &[ranking, number] = &arguments[..] else {
-            let label = "expected `top(\"ranking\", number)`";
-            return Err(self.problem(call.span(), "`top` takes 2 arguments", label));
-        };
+        let takes = (
+            "`top` takes 2 arguments",
+            "expected `top(\"ranking\", number)`",
+        );
+        let [ranking, number] = self.arguments_of_visit("`top`", call, takes)?;
         let (ranking, length) = self.ranking(ranking)?;
         let at = number.span();
         let number = self.expression_of(number, Type::Int)?.operand();
@@ -93,10 +84,26 @@ impl<'a> Lower<'a> {
         self.visit((name, is_mutable), Some(most), ranked, (call, body))
     }
 
+    /// The arguments of a loop over entities wherever they are, which clients do not have. `takes` is
+    /// the problem, and what is expected, where their number is another one.
+    fn arguments_of_visit<const N: usize>(
+        &self,
+        name: &str,
+        call: &'a syn::ExprCall,
+        (message, label): (&str, &str),
+    ) -> Checked<[&'a syn::Expr; N]> {
+        if self.unit.is_client {
+            return Err(self.is_for_worlds(name, call.span()));
+        }
+        let arguments: Vec<_> = call.args.iter().collect();
+        let arguments = arguments.try_into();
+        arguments.map_err(|_| self.problem(call.span(), message, label))
+    }
+
     /// Goes over the entities at places from 0 on, until there is none, or before one.
     fn visit(
         &mut self,
-        (name, is_mutable): (&str, bool),
+        own: (&str, bool),
         most: Option<Operand>,
         at: impl FnOnce(Reg, Operand) -> Inst,
         (call, body): (&'a syn::ExprCall, &'a syn::Block),
@@ -113,19 +120,15 @@ impl<'a> Lower<'a> {
         self.emit(Inst::JumpIf(is_none, exit));
         self.loops.push(Loop { exit, again });
         self.step();
-        self.scopes.push(Scope::default());
         let value = Value::scalar(Type::Entity, slot);
-        self.bind(name, value, is_mutable);
-        self.value_site(call, name, value);
-        let result = self.block(body, Some(Type::Unit));
-        self.scopes.pop();
+        let result = self.round(own, value, call, body);
         self.loops.pop();
         self.place(again);
         let next = self.binary(Binary::Add, place.operand(), 1.into());
         self.assign(place, Value::scalar(Type::Int, next));
         self.emit(Inst::Jump(head));
         self.place(exit);
-        result.map(|_| Value::UNIT)
+        result.map(|()| Value::UNIT)
     }
 
     /// The number and the length of the ranking that a text names.

@@ -96,12 +96,8 @@ impl<'a> Lower<'a> {
             self.emit(Inst::JumpUnless(goes_on, exit));
         }
         self.step();
-        self.scopes.push(Scope::default());
         let own = self.copy(counter);
-        self.bind(name, own, is_mutable);
-        self.value_site(range, name, own);
-        let result = self.block(body, Some(Type::Unit));
-        self.scopes.pop();
+        let result = self.round((name, is_mutable), own, range, body);
         self.loops.pop();
         self.place(again);
         if is_closed {
@@ -113,7 +109,23 @@ impl<'a> Lower<'a> {
         self.assign(counter, Value::scalar(Type::Int, next));
         self.emit(Inst::Jump(head));
         self.place(exit);
-        result.map(|_| Value::UNIT)
+        result.map(|()| Value::UNIT)
+    }
+
+    /// A round of a loop, in which a value has a name.
+    pub(super) fn round(
+        &mut self,
+        (name, is_mutable): (&str, bool),
+        value: Value,
+        at: &dyn Spanned,
+        body: &'a syn::Block,
+    ) -> Checked<()> {
+        self.scopes.push(Scope::default());
+        self.bind(name, value, is_mutable);
+        self.value_site(at, name, value);
+        let result = self.block(body, Some(Type::Unit));
+        self.scopes.pop();
+        result.map(|_| ())
     }
 
     fn near_loop(
@@ -141,13 +153,8 @@ impl<'a> Lower<'a> {
                 let is_kind = lower.is_kind(slot, kind);
                 lower.emit(Inst::JumpUnless(is_kind, again));
             }
-            lower.scopes.push(Scope::default());
             let value = Value::scalar(Type::Entity, slot);
-            lower.bind(name, value, is_mutable);
-            lower.value_site(call, name, value);
-            let result = lower.block(body, Some(Type::Unit));
-            lower.scopes.pop();
-            result.map(|_| ())
+            lower.round((name, is_mutable), value, call, body)
         })?;
         Ok(Value::UNIT)
     }

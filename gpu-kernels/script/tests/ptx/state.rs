@@ -226,20 +226,12 @@ impl World for State {
         self.layers.get(place).copied().unwrap_or(0)
     }
 
-    fn count(&self, kind: u16) -> u32 {
-        self.census.count(kind)
+    fn census(&self) -> Option<&Census> {
+        Some(&self.census)
     }
 
-    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
-        self.census.nth(kind, place)
-    }
-
-    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
-        self.standings.rank(ranking, slot)
-    }
-
-    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
-        self.standings.ranked(ranking, place)
+    fn standings(&self) -> Option<&Standings> {
+        Some(&self.standings)
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

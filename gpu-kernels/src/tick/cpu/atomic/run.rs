@@ -254,23 +254,15 @@ impl World for Turn<'_> {
         self.layers.word(place)
     }
 
+    fn census(&self) -> Option<&Census> {
+        Some(self.census)
+    }
+
+    fn standings(&self) -> Option<&Standings> {
+        Some(self.standings)
+    }
+
     // An atomic command does not look around.
-    fn count(&self, kind: u16) -> u32 {
-        self.census.count(kind)
-    }
-
-    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
-        self.census.nth(kind, place)
-    }
-
-    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
-        self.standings.rank(ranking, slot)
-    }
-
-    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
-        self.standings.ranked(ranking, place)
-    }
-
     fn near(&self, _: [i32; 3], _: i32, _: &mut Vec<u32>) {}
 }
 

@@ -1,8 +1,10 @@
 //! Runs commands on a frozen world, as one thread does.
 
 use script::arith::Random;
+use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
 use script::native::{Call, Thread, View};
+use script::standings::Standings;
 use shared::{EntityId, Slot};
 
 use super::pairs::{Pair, Pairs};
@@ -66,20 +68,12 @@ impl World for Frozen<'_> {
         self.state.layers.word(place)
     }
 
-    fn count(&self, kind: u16) -> u32 {
-        self.state.counted.census().count(kind)
+    fn census(&self) -> Option<&Census> {
+        Some(self.state.counted.census())
     }
 
-    fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
-        self.state.counted.census().nth(kind, place)
-    }
-
-    fn rank(&self, ranking: u16, slot: Slot) -> u32 {
-        self.state.ranked.standings().rank(ranking, slot)
-    }
-
-    fn ranked(&self, ranking: u16, place: u32) -> Option<Slot> {
-        self.state.ranked.standings().ranked(ranking, place)
+    fn standings(&self) -> Option<&Standings> {
+        Some(self.state.ranked.standings())
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
