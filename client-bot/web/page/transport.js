@@ -2,7 +2,7 @@
 // the network carries it, else over WebSocket.
 
 import { openWebSocket } from "./websocket.js";
-import { openWebTransport } from "./webtransport.js";
+import { fetchParameters, openWebTransport } from "./webtransport.js";
 
 /** The ways to connect, the better one first. */
 const WAYS = {
@@ -101,9 +101,7 @@ export class Transport {
   async #learn(address) {
     this.#learnt = address;
     try {
-      const signal = AbortSignal.timeout(WAIT_MS);
-      const answer = await fetch(new URL("connect.json", this.#server), { cache: "no-store", signal });
-      const { servers } = await answer.json();
+      const { servers } = await fetchParameters(this.#server, AbortSignal.timeout(WAIT_MS));
       this.#pages = new Map(servers.filter(({ page }) => page).map(({ address, page }) => [address, page]));
     } catch {
       // The page's own server is tried.

@@ -7,8 +7,7 @@ import { bytesOf } from "./game.js";
  * of the server's own, if another is forwarded to that. An aborted `signal` closes it.
  */
 export async function openWebTransport({ server, port, signal }, on) {
-  const answer = await fetch(new URL("connect.json", server), { cache: "no-store", signal });
-  const connect = await answer.json();
+  const connect = await fetchParameters(server, signal);
   const options = { congestionControl: "low-latency" };
   if (connect.certificate_hash) {
     const value = bytesOf(connect.certificate_hash);
@@ -42,6 +41,12 @@ export async function openWebTransport({ server, port, signal }, on) {
     writeDatagram: (bytes) => datagramsOut.write(bytes).catch(ignore),
     close,
   };
+}
+
+/** The parameters of the server of a page: `{ port, certificate_hash, servers }`. */
+export async function fetchParameters(server, signal) {
+  const answer = await fetch(new URL("connect.json", server), { cache: "no-store", signal });
+  return answer.json();
 }
 
 async function read(readable, take) {

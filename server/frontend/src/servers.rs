@@ -5,6 +5,7 @@ use std::sync::Arc;
 use platform::renewal::Shared;
 use serde::{Deserialize, Serialize};
 use shared::ClientRow;
+use shared::wire::control::{ADDRESS_BYTES_MAX, SERVERS_MAX};
 
 /// Where clients reach a server of a world.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,23 +25,25 @@ pub type OtherServers = Shared<[ServerAddress]>;
 pub struct Others(Arc<[Arc<str>]>);
 
 impl Others {
-    /// Empty addresses, and those that several servers have, are left out.
+    /// Empty addresses, too long ones, and those that several servers have are left out.
     pub fn new(addresses: impl IntoIterator<Item = Arc<str>>) -> Others {
         let mut others: Vec<Arc<str>> = vec![];
         for address in addresses {
-            if !address.is_empty() && !others.contains(&address) {
+            let is_one = (1..=ADDRESS_BYTES_MAX).contains(&address.len());
+            if is_one && !others.contains(&address) {
                 others.push(address);
             }
         }
         Others(others.into())
     }
 
-    /// The addresses for a client, in the order in which it tries them: clients of a server are
-    /// spread over all.
+    /// The addresses for a client, in the order in which it tries them, at most [`SERVERS_MAX`]:
+    /// clients of a server are spread over all.
     pub fn of(&self, client: ClientRow) -> impl Iterator<Item = &str> {
         let count = self.0.len();
         let first = client.0 as usize % count.max(1);
-        (0..count).map(move |ahead| &*self.0[(first + ahead) % count])
+        let places = (0..count.min(SERVERS_MAX)).map(move |ahead| (first + ahead) % count);
+        places.map(|place| &*self.0[place])
     }
 }
 

@@ -1,7 +1,7 @@
 //! The welcome of a client: a few bytes of its own, and a part that all welcomes of a world share.
 
 use bytes::Bytes;
-use shared::wire::control::{ADDRESS_BYTES_MAX, Quotas, SERVERS_MAX, Ticket};
+use shared::wire::control::{Quotas, Ticket};
 use shared::wire::layers::LayerInfo;
 use shared::wire::{LAYERS_VERSION, SERVERS_VERSION, codec, length};
 use shared::{ClientRow, EntityId, Schema, Tick, WorldConfig};
@@ -73,9 +73,7 @@ impl SharedWelcome {
             own.ticket,
             own.resumed,
         ));
-        let servers = own.others.of(own.client);
-        let servers = servers.filter(|address| address.len() <= ADDRESS_BYTES_MAX);
-        let servers: Vec<&str> = servers.take(SERVERS_MAX).collect();
+        let servers: Vec<&str> = own.others.of(own.client).collect();
         let servers = match version < SERVERS_VERSION {
             true => codec::to_bytes(&servers.first().copied().unwrap_or_default()),
             false => codec::to_bytes(&servers),

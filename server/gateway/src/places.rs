@@ -285,9 +285,16 @@ impl Places {
         match message {
             ToShard::Tick(tick) => {
                 let others = self.others(index);
-                let mut report = self.publish(index, &tick, others);
+                let (acked_through, sessions) = self.publish(index, &tick, others);
                 self.note(index);
-                report.took = now().saturating_duration_since(tick.due);
+                let report = FanOutReport {
+                    took: now().saturating_duration_since(tick.due),
+                    acked_through,
+                    counts: FanOutCounts {
+                        sessions,
+                        ..FanOutCounts::default()
+                    },
+                };
                 // The tick thread reclaims the publication as soon as it has the report.
                 drop(tick);
                 // A tick thread that has failed takes no reports, but sends a stop.
@@ -309,7 +316,8 @@ impl Places {
         true
     }
 
-    fn publish(&self, index: usize, tick: &SharedTick, others: Vec<ServerAddress>) -> FanOutReport {
+    /// Returns the tick up to which slots need not rest for the place, and its sessions.
+    fn publish(&self, index: usize, tick: &SharedTick, others: Vec<ServerAddress>) -> (Tick, u64) {
         let (publication, mirror) = (&*tick.publication, &*tick.mirror.read());
         let mut place = self.lock(index);
         if let Some(world) = &publication.world {
@@ -330,14 +338,7 @@ impl Places {
             place.send(&ToGateway::Others(others.clone()));
             place.others = others;
         }
-        FanOutReport {
-            took: Duration::ZERO,
-            acked_through,
-            counts: FanOutCounts {
-                sessions: place.sessions() as u64,
-                ..FanOutCounts::default()
-            },
-        }
+        (acked_through, place.sessions() as u64)
     }
 
     /// Notes what others need to know of a place.

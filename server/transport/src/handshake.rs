@@ -55,7 +55,7 @@ impl Room {
         Room::new(usize::MAX, OtherServers::default())
     }
 
-    /// What a client is told for which there is none.
+    /// The reason for a client for which there is none.
     fn reason(&self) -> String {
         let sentence = format!("this server has its {} clients", self.clients_max);
         let others = self.others.get();
