@@ -35,6 +35,7 @@ mod bots_expect_what_a_world_promises;
 #[cfg(feature = "postgres")]
 mod characters_in_a_database;
 mod clients_are_notified_of_a_failing_disk;
+mod clients_change_gateways;
 mod command_line;
 #[cfg(feature = "traces")]
 mod commands_are_traced;

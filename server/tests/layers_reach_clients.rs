@@ -1,14 +1,13 @@
 //! Clients get the layers of their world once: over the session, and by HTTP from the page.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 
 use client_bot::GameClient;
 use client_bot::client_core::{GameOptions, LayerCache};
 use server::Server;
 use shared::wire::layers::{contents, pack, unpack};
 
-use crate::common::{DEADLINE, start_with, trust, until_game, web, world};
+use crate::common::{DEADLINE, get_bytes, start_with, trust, until_game, web, world};
 
 /// A world with each layer, and cells of different sizes.
 const MIRE: &str = r#"
@@ -95,12 +94,7 @@ fn a_game_has_the_layers_of_the_server_and_keeps_them_for_the_next() {
 
 /// The head of an answer, in lower case, and its body.
 fn get(address: SocketAddr, path: &str) -> (String, Vec<u8>) {
-    let mut stream = TcpStream::connect(address).expect("a connection");
-    stream.set_read_timeout(Some(DEADLINE)).expect("a time-out");
-    let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
-    stream.write_all(request.as_bytes()).expect("a request");
-    let mut answer = vec![];
-    stream.read_to_end(&mut answer).expect("an answer");
+    let mut answer = get_bytes(address, path);
     let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
     let body = answer.split_off(end.expect("a head") + 4);
     (String::from_utf8_lossy(&answer).to_lowercase(), body)

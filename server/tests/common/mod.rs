@@ -11,6 +11,7 @@ pub mod browser;
 pub mod chromium;
 pub mod disks;
 pub mod folder;
+pub mod gateways;
 pub mod names;
 pub mod pair;
 pub mod player;
@@ -263,13 +264,18 @@ pub fn free_address() -> SocketAddr {
 
 /// The response of an HTTP port.
 pub fn get(address: SocketAddr, path: &str) -> String {
+    String::from_utf8_lossy(&get_bytes(address, path)).into_owned()
+}
+
+/// The same as it came.
+pub fn get_bytes(address: SocketAddr, path: &str) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).expect("a connection");
     stream.set_read_timeout(Some(DEADLINE)).expect("a time-out");
     let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
     stream.write_all(request.as_bytes()).expect("a request");
     let mut answer = vec![];
     stream.read_to_end(&mut answer).expect("an answer");
-    String::from_utf8_lossy(&answer).into_owned()
+    answer
 }
 
 pub fn trust(server: &Server) -> Trust {
