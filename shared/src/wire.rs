@@ -43,20 +43,18 @@ pub const ALPN: &[u8] = b"myriad/1";
 /// What clients and servers of this [`PROTOCOL_VERSION`] prefer to [`ALPN`]: a first packet says so,
 /// so that servers of several versions can be behind one address. Without it in common, a server
 /// answers by [`ALPN`] and says which version it has.
-pub const VERSION_ALPN: &[u8] = b"myriad/1.18";
+pub const VERSION_ALPN: &[u8] = b"myriad/1.19";
 /// Those that a client offers, what is preferred first.
 pub const ALPNS: [&[u8]; 2] = [VERSION_ALPN, ALPN];
 /// Those that a server accepts, what is preferred first.
-pub const SERVER_ALPNS: [&[u8]; 3] = [VERSION_ALPN, b"myriad/1.17", ALPN];
+pub const SERVER_ALPNS: [&[u8]; 3] = [VERSION_ALPN, b"myriad/1.18", ALPN];
 /// Changes whenever an old client could misread what a new server sends.
-pub const PROTOCOL_VERSION: u16 = 18;
+pub const PROTOCOL_VERSION: u16 = 19;
 /// The oldest version whose clients a server accepts: the one before. What it sends them is what
 /// that version can read.
 pub const PROTOCOL_VERSION_MIN: u16 = PROTOCOL_VERSION - 1;
-/// The first version whose clients are sent several other servers, and not only one.
-pub const SERVERS_VERSION: u16 = 18;
-/// The first version whose clients are sent the world's layers, and forecasts that read them.
-pub const LAYERS_VERSION: u16 = 18;
+/// The first version in which rare messages of the stream share a tag.
+pub const RARE_VERSION: u16 = 19;
 /// The most bytes of a datagram: fits every path that QUIC itself accepts.
 pub const DATAGRAM_BYTES_MAX: usize = 1_050;
 /// The most bytes of a frame of the reliable stream, without its length prefix.

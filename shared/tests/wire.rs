@@ -172,6 +172,33 @@ fn a_request_has_a_limit() {
 }
 
 #[test]
+fn a_restart_is_half_a_byte_shorter_for_clients_of_the_version_before() {
+    let codec = StreamCodec::new(&schemas()[0]);
+    let written = |version: u16| {
+        let mut writer = BitWriter::default();
+        codec.begin(&mut writer, Tick(5));
+        codec.restart(&mut writer, version);
+        let mut out = vec![];
+        codec.finish(&mut writer, &mut out);
+        out
+    };
+    // The tick in two bytes, tag 12, the end; then with the number 0 between them.
+    assert_eq!(written(PROTOCOL_VERSION - 1), [3, 5, 0, 12]);
+    assert_eq!(written(PROTOCOL_VERSION), [4, 5, 0, 12, 0]);
+}
+
+#[test]
+fn a_rare_message_that_is_unknown_is_refused() {
+    let codec = StreamCodec::new(&schemas()[0]);
+    let refused = codec.decode(&[5, 0, 0xfc, 0], Tick(5));
+    let expected = DecodeError::OutOfRange {
+        what: "the number of a rare message",
+        found: 15,
+    };
+    assert_eq!(refused, Err(expected));
+}
+
+#[test]
 fn a_long_reason_is_cut_between_characters() {
     let codec = StreamCodec::new(&schemas()[0]);
     let mut writer = BitWriter::default();

@@ -135,6 +135,9 @@ class World:
                 count = bits.get(4)
                 return "servers", {"servers": [bits.bytes(8).decode() for _ in range(count)]}
             case 12:
+                rare = bits.get(4)
+                if rare != 0:
+                    raise Malformed(f"rare message {rare}")
                 return "restart", {}
             case 13:
                 return "layer", {"hash": bits.get(64), "offset": bits.get(32),

@@ -50,21 +50,6 @@ impl Forecast {
         at.ok().map(|at| &self.commands[at])
     }
 
-    /// Without what reads layers, for clients that have none.
-    pub fn without_layers(&self) -> Forecast {
-        let commands = self.commands.iter().filter(|c| !c.code.reads_layers());
-        let mut forecast = Forecast {
-            commands: commands.cloned().collect(),
-            rules: vec![],
-            budget: self.budget,
-        };
-        let rules = self.rules.iter().cloned();
-        forecast.rules = rules
-            .filter(|rule| forecast.command(rule.command).is_some())
-            .collect();
-        forecast
-    }
-
     /// Reads what [`Forecast::to_bytes`] wrote, from anybody: what it returns can be run in a
     /// world of this schema. Nothing is the empty forecast.
     pub fn from_bytes(bytes: &[u8], schema: &Schema) -> Result<Forecast, DecodeError> {

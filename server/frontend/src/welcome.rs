@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use shared::wire::control::{Quotas, Ticket};
 use shared::wire::layers::LayerInfo;
-use shared::wire::{LAYERS_VERSION, SERVERS_VERSION, codec, length};
+use shared::wire::{codec, length};
 use shared::{ClientRow, EntityId, Schema, Tick, WorldConfig};
 
 use crate::servers::Others;
@@ -11,19 +11,9 @@ use crate::servers::Others;
 /// The shared parts of a world's welcomes, encoded once: the schema alone may be a MiB.
 pub struct SharedWelcome {
     world: Bytes,
-    /// The same for clients without layers.
-    world_before: Bytes,
     reasons: Bytes,
     /// The last field.
     layers: Bytes,
-}
-
-/// How clients predict.
-#[derive(Clone, Copy)]
-pub struct Forecasts<'a> {
-    pub whole: &'a [u8],
-    /// Without what reads layers.
-    pub before: &'a [u8],
 }
 
 /// The fields that differ by client.
@@ -42,30 +32,21 @@ impl SharedWelcome {
     pub fn new(
         config: &WorldConfig,
         schema: &Schema,
-        forecasts: Forecasts<'_>,
+        forecast: &[u8],
         layers: &[LayerInfo],
     ) -> SharedWelcome {
         let quotas = Quotas::of(&config.limits, config.spectators);
-        let world = |forecast: &[u8]| {
-            let fields = (config.player_kind, quotas, schema, forecast);
-            Bytes::from(codec::to_bytes(&fields))
-        };
-        let whole = world(forecasts.whole);
+        let fields = (config.player_kind, quotas, schema, forecast);
         SharedWelcome {
-            world_before: match forecasts.before == forecasts.whole {
-                true => whole.clone(),
-                false => world(forecasts.before),
-            },
-            world: whole,
+            world: codec::to_bytes(&fields).into(),
             reasons: codec::to_bytes(&config.reasons).into(),
             layers: codec::to_bytes(&layers).into(),
         }
     }
 
     /// The bytes of a [`Welcome`](shared::wire::control::Welcome) with the length in front of
-    /// them, in parts, as clients of a version read it. Its fields are written one after the other,
-    /// so parts can be joined.
-    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 5] {
+    /// them, in parts. Its fields are written one after the other, so parts can be joined.
+    pub fn parts(&self, own: &OwnWelcome<'_>) -> [Bytes; 5] {
         let head = codec::to_bytes(&(
             own.tick,
             own.entity,
@@ -74,14 +55,8 @@ impl SharedWelcome {
             own.resumed,
         ));
         let servers: Vec<&str> = own.others.of(own.client).collect();
-        let servers = match version < SERVERS_VERSION {
-            true => codec::to_bytes(&servers.first().copied().unwrap_or_default()),
-            false => codec::to_bytes(&servers),
-        };
-        let (world, layers) = match version < LAYERS_VERSION {
-            true => (self.world_before.clone(), Bytes::new()),
-            false => (self.world.clone(), self.layers.clone()),
-        };
+        let servers = codec::to_bytes(&servers);
+        let (world, layers) = (self.world.clone(), self.layers.clone());
         let reasons = self.reasons.clone();
         let len = head.len() + world.len() + servers.len() + reasons.len() + layers.len();
         let mut begin = vec![];
@@ -93,7 +68,6 @@ impl SharedWelcome {
 
 #[cfg(test)]
 mod tests {
-    use shared::wire::PROTOCOL_VERSION;
     use shared::wire::control::Welcome;
     use shared::wire::layers::LayerKind;
 
@@ -104,11 +78,7 @@ mod tests {
         let mut config = world_file::default();
         config.reasons = vec!["too far away".to_owned(), "too poor".to_owned()];
         let schema = config.schema.for_clients();
-        let (forecast, before) = (vec![3; 300], vec![2; 200]);
-        let forecasts = Forecasts {
-            whole: &forecast,
-            before: &before,
-        };
+        let forecast = vec![3; 300];
         let layers = vec![LayerInfo {
             kind: LayerKind::Blocked,
             cells: [20, 30],
@@ -117,7 +87,7 @@ mod tests {
             packed_bytes: 19,
             tags: vec![],
         }];
-        let shared = SharedWelcome::new(&config, &schema, forecasts, &layers);
+        let shared = SharedWelcome::new(&config, &schema, &forecast, &layers);
         let mut long = vec![];
         for (row, servers) in [(7, vec![]), (300_001, vec!["two:2", "three:3"])] {
             let others = Others::new(servers.iter().map(|&address| address.into()));
@@ -130,7 +100,7 @@ mod tests {
                 client: ClientRow(row),
                 others: &others,
             };
-            let parts = shared.parts(&own, PROTOCOL_VERSION);
+            let parts = shared.parts(&own);
             let welcome = Welcome {
                 tick: own.tick,
                 entity: own.entity,
@@ -153,24 +123,6 @@ mod tests {
             assert_eq!(parts.concat(), expected);
             assert!(parts[0].len() + parts[2].len() < 80);
             long.push(parts[1].as_ptr());
-            // Clients of the version before know no layers, nor what reads them, and are sent one
-            // server, or an empty text.
-            let parts = shared.parts(&own, LAYERS_VERSION - 1).concat();
-            let first = servers.last().copied().unwrap_or_default();
-            let whole = codec::to_bytes(&Welcome {
-                forecast: before.clone(),
-                servers: vec![],
-                reasons: vec![],
-                layers: vec![],
-                ..welcome
-            });
-            // Without the three lists.
-            let mut expected = whole[..whole.len() - 3].to_vec();
-            expected.extend(codec::to_bytes(&(first, &config.reasons)));
-            let mut framed = vec![];
-            length::put(expected.len(), &mut framed);
-            framed.extend(expected);
-            assert_eq!(parts, framed);
         }
         assert_eq!(long[0], long[1]);
     }

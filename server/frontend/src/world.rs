@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use script::{Forecast, Logic};
-use shared::wire::LAYERS_VERSION;
 use shared::wire::commands::CommandCodec;
 use shared::wire::control::Interface;
 use shared::wire::stream::StreamCodec;
 use shared::{CommandKind, NotificationKind, Schema, WorldConfig};
 
 use crate::layers::{PackedLayers, SharedLayers};
-use crate::welcome::{Forecasts, SharedWelcome};
+use crate::welcome::SharedWelcome;
 
 /// The world, as sessions use it.
 pub struct SessionWorld {
@@ -19,8 +18,6 @@ pub struct SessionWorld {
     pub schema: Schema,
     /// The data with which clients predict.
     forecast: Vec<u8>,
-    /// The same for clients without layers.
-    forecast_before: Vec<u8>,
     /// The contents of the layers.
     pub layers: Arc<PackedLayers>,
     /// Where the page finds them.
@@ -55,17 +52,11 @@ impl SessionWorld {
     ) -> SessionWorld {
         let schema = config.schema.for_clients();
         let layers = served_layers.serve(&config.schema.layers);
-        let forecast_before = forecast.without_layers().to_bytes();
         let forecast = forecast.to_bytes();
-        let forecasts = Forecasts {
-            whole: &forecast,
-            before: &forecast_before,
-        };
         SessionWorld {
-            welcome: SharedWelcome::new(config, &schema, forecasts, layers.infos()),
+            welcome: SharedWelcome::new(config, &schema, &forecast, layers.infos()),
             schema,
             forecast,
-            forecast_before,
             layers,
             served_layers: served_layers.clone(),
             commands,
@@ -91,18 +82,14 @@ impl SessionWorld {
         most.copied().unwrap_or(0)
     }
 
-    /// The message to clients of a version after a change of commands or notifications.
-    pub fn interface(&self, version: u16) -> Interface {
-        let forecast = match version < LAYERS_VERSION {
-            true => &self.forecast_before,
-            false => &self.forecast,
-        };
+    /// The message to clients after a change of commands or notifications.
+    pub fn interface(&self) -> Interface {
         Interface {
             commands_epoch: self.commands.epoch(),
             commands: self.config.schema.commands.clone(),
             notifications: self.config.schema.notifications.clone(),
             constants: self.config.schema.constants.clone(),
-            forecast: forecast.clone(),
+            forecast: self.forecast.clone(),
             reasons: self.config.reasons.clone(),
         }
     }

@@ -132,7 +132,7 @@ impl Session {
         let before = view.publication.tick.before(1);
         let codec = &view.world.stream;
         let mut frame = FrameWriter::new(codec, before, &mut scratch.frame);
-        codec.interface(frame.message(), &view.world.interface(self.version));
+        codec.interface(frame.message(), &view.world.interface());
         self.stream.push_frame(before, codec, &mut scratch.frame);
     }
 
@@ -159,7 +159,7 @@ impl Session {
         if self.others != *others {
             self.others.clone_from(others);
             let servers = others.of(player.client);
-            codec.servers(frame.message(), servers, self.version);
+            codec.servers(frame.message(), servers);
         }
         if std::mem::take(&mut self.is_reborn) {
             codec.reborn(frame.message(), player.entity);

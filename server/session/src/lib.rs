@@ -213,7 +213,7 @@ impl Session {
             client: player.client,
             others,
         };
-        let welcome = world.welcome.parts(&own, self.version);
+        let welcome = world.welcome.parts(&own);
         self.stream.push_welcome(welcome);
     }
 
@@ -224,7 +224,7 @@ impl Session {
         if self.player.is_some() {
             let mut writer = BitWriter::default();
             codec.begin(&mut writer, tick);
-            codec.restart(&mut writer);
+            codec.restart(&mut writer, self.version);
             self.stream.push_frame(tick, codec, &mut writer);
         }
         let mut again = Session {

@@ -74,7 +74,7 @@ pub struct Welcome {
     pub servers: Vec<String>,
     /// Why commands have no effect, as the world's scripts say; a refusal has the number of one.
     pub reasons: Vec<String>,
-    /// The world's layers: clients of [`LAYERS_VERSION`](super::LAYERS_VERSION) are sent them.
+    /// The world's layers.
     pub layers: Vec<LayerInfo>,
 }
 

@@ -13,12 +13,13 @@
 //! | notice | see [`super::notice`] |
 //! | full | none |
 //! | lost | id (32) |
-//! | servers | how many (4), each: its bytes (8), each 8: where to try if this server is gone, in this order. To clients before [`SERVERS_VERSION`] only the first, without the number; empty: there is none |
+//! | servers | how many (4), each: its bytes (8), each 8: where to try if this server is gone, in this order |
 //! | name | slot of an entity that has entered, bytes (6), each 8: the name of its player |
 //! | talk | its bytes (16), each 8: an encoded [`Talk`] |
 //! | refused | low bits of a sequence number (16), how many commands from it on, minus one: a Rice code of parameter 1; why (4): a [`Refusal`], or `IDLE_BECAUSE` or `UNMET_BECAUSE` with the number of a reason (8) |
 //! | layer | hash (64), offset (32), bytes (16), each 8: the next part of a layer's [content](super::layers) |
-//! | restart | none: the next message of the stream is a welcome. It stands alone in its frame |
+//! | rare | which (4), see below |
+//! | rare 0: restart | none: the next message of the stream is a welcome. It stands alone in its frame. To clients before [`RARE_VERSION`] without `which` |
 //! | interface | its bytes (20), each 8: an encoded [`Interface`]. It stands alone in its frame |
 
 use super::bits::{BitReader, BitWriter};
@@ -31,7 +32,7 @@ use super::notice::{Notice, NoticeCodec};
 use super::request::{ANSWER_BYTES_MAX, Answer};
 use super::talk::{TALK_BYTES_MAX, Talk};
 use super::velocity::{self, PackedVelocity};
-use super::{DecodeError, FRAME_BYTES_MAX, SERVERS_VERSION};
+use super::{DecodeError, FRAME_BYTES_MAX, RARE_VERSION};
 use crate::world::attribute::Audience;
 use crate::world::command::{REASONS_MAX, Refusal};
 use crate::world::course::Course;
@@ -285,30 +286,25 @@ impl StreamCodec {
         put_bytes(writer, &bytes, INTERFACE_LENGTH_BITS);
     }
 
-    /// Writes the other servers of the world for a client of a version. Addresses beyond
+    /// Writes the other servers of the world. Addresses beyond
     /// [`ADDRESS_BYTES_MAX`], and those after the first [`SERVERS_MAX`], are left out.
-    pub fn servers<'a>(
-        &self,
-        writer: &mut BitWriter,
-        servers: impl Iterator<Item = &'a str>,
-        version: u16,
-    ) {
+    pub fn servers<'a>(&self, writer: &mut BitWriter, servers: impl Iterator<Item = &'a str>) {
         let servers = servers.filter(|address| address.len() <= ADDRESS_BYTES_MAX);
         let servers: Vec<&str> = servers.take(SERVERS_MAX).collect();
         writer.put(TAG_SERVERS, TAG_BITS);
-        if version < SERVERS_VERSION {
-            let first = servers.first().copied().unwrap_or_default();
-            return put_bytes(writer, first.as_bytes(), ADDRESS_LENGTH_BITS);
-        }
         writer.put(servers.len() as u64, SERVERS_BITS);
         for address in servers {
             put_bytes(writer, address.as_bytes(), ADDRESS_LENGTH_BITS);
         }
     }
 
-    /// Writes that a welcome follows the frame. It must stand alone in it.
-    pub fn restart(&self, writer: &mut BitWriter) {
-        writer.put(TAG_RESTART, TAG_BITS);
+    /// Writes that a welcome follows the frame, for a client of a version. It must stand alone in
+    /// it.
+    pub fn restart(&self, writer: &mut BitWriter, version: u16) {
+        writer.put(TAG_RARE, TAG_BITS);
+        if version >= RARE_VERSION {
+            writer.put(RARE_RESTART, RARE_BITS);
+        }
     }
 
     /// Ends the frame and appends it, with its length, to `out`.
@@ -370,7 +366,7 @@ impl StreamCodec {
                 });
                 Message::Servers(servers.collect::<Result<_, _>>()?)
             }
-            TAG_RESTART => Message::Restart,
+            TAG_RARE => read_rare(reader)?,
             TAG_NAME => Message::Name {
                 slot: self.fields.slot(reader)?,
                 name: read_name(reader)?,
@@ -425,6 +421,16 @@ impl StreamCodec {
 
     fn columns(&self, own: bool) -> &[Vec<u16>] {
         if own { &self.own } else { &self.public }
+    }
+}
+
+fn read_rare(reader: &mut BitReader<'_>) -> Result<Message, DecodeError> {
+    match reader.get(RARE_BITS)? {
+        RARE_RESTART => Ok(Message::Restart),
+        found => Err(DecodeError::OutOfRange {
+            what: "the number of a rare message",
+            found,
+        }),
     }
 }
 
@@ -505,10 +511,13 @@ const TAG_LOST: u64 = 8;
 const TAG_INTERFACE: u64 = 9;
 const TAG_REFUSED: u64 = 10;
 const TAG_SERVERS: u64 = 11;
-const TAG_RESTART: u64 = 12;
+/// Which of the rare messages it is, follows.
+const TAG_RARE: u64 = 12;
 const TAG_LAYER: u64 = 13;
 const TAG_NAME: u64 = 14;
 const TAG_TALK: u64 = 15;
+const RARE_BITS: u32 = 4;
+const RARE_RESTART: u64 = 0;
 const REFUSED_PARAMETER: u32 = 1;
 const REFUSAL_BITS: u32 = 4;
 /// Instead of the numbers of [`Refusal::Idle`] and [`Refusal::Unmet`]: that of a reason follows.

@@ -153,9 +153,9 @@ pub fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, messa
         Message::Interface(interface) => codec.interface(writer, interface),
         Message::Servers(servers) => {
             let servers = servers.iter().map(String::as_str);
-            codec.servers(writer, servers, PROTOCOL_VERSION);
+            codec.servers(writer, servers);
         }
-        Message::Restart => codec.restart(writer),
+        Message::Restart => codec.restart(writer, PROTOCOL_VERSION),
         Message::Layer {
             hash,
             offset,

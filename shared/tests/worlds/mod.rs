@@ -442,9 +442,9 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
             ),
             Sent::Other(Message::Servers(servers)) => {
                 let servers = servers.iter().map(String::as_str);
-                codec.servers(&mut writer, servers, PROTOCOL_VERSION);
+                codec.servers(&mut writer, servers);
             }
-            Sent::Other(Message::Restart) => codec.restart(&mut writer),
+            Sent::Other(Message::Restart) => codec.restart(&mut writer, PROTOCOL_VERSION),
             Sent::Other(Message::Interface(interface)) => {
                 codec.interface(&mut writer, interface);
             }
