@@ -419,6 +419,9 @@ pub fn first(disk: &impl Disk) -> io::Result<Option<u64>> {
 
 /// Cuts everything behind the end, so that another server can continue there. That includes
 /// records which a later segment was to replace, and did not.
+///
+/// No record before the end can be lost once this returns: those of a server that was killed may be
+/// only in the system's memory, and the next server's first sync says that they are synced.
 pub fn cut(disk: &impl Disk, end: &End) -> io::Result<()> {
     let segments = segment::segments(disk)?;
     let count = segments.partition_point(|name| name.first < end.tick);
@@ -427,7 +430,9 @@ pub fn cut(disk: &impl Disk, end: &End) -> io::Result<()> {
         let name = last.to_string();
         let bytes = disk.read(&name)?;
         let used = used_before(&bytes, end.tick);
-        if used < bytes.len() {
+        if mark::synced(disk)? < end.tick {
+            rewrite(disk, &name, &bytes[..used])?;
+        } else if used < bytes.len() {
             disk.cut(&name, used as u64)?;
         }
     }
@@ -435,6 +440,17 @@ pub fn cut(disk: &impl Disk, end: &End) -> io::Result<()> {
         disk.remove(&name.to_string())?;
     }
     disk.sync_names()
+}
+
+/// Writes the records of a segment anew. To sync the file is not enough: if an earlier sync has
+/// failed, the system reports success though the records are not on the disk.
+fn rewrite(disk: &impl Disk, name: &str, used: &[u8]) -> io::Result<()> {
+    match disk.put(name, used) {
+        Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+            disk.cut(name, used.len() as u64)
+        }
+        result => result,
+    }
 }
 
 /// The bytes of a segment up to the end of the last record before a tick.
