@@ -6,6 +6,9 @@
 //! for logic, merge and index, and walking the lists, for interest. The baseline of the
 //! sort is the standard library.
 
+#[path = "stages/feed.rs"]
+mod feed;
+
 use std::time::{Duration, Instant};
 
 use benches::tick::Moves;
@@ -22,7 +25,7 @@ criterion_group! {
         .sample_size(10)
         .warm_up_time(Duration::from_millis(500))
         .measurement_time(Duration::from_secs(2));
-    targets = stages, sort, sight
+    targets = stages, sort, sight, feed
 }
 
 const ENTITIES: [u32; 2] = [4096, 65_536];
@@ -142,6 +145,24 @@ fn sight(criterion: &mut Criterion) {
         };
         bencher.iter_custom(|n| time(&row, n));
     });
+}
+
+/// A tick of 32,768 wandering clients for a gateway: written at the tick host, read at the gateway.
+/// The baseline copies the deliveries that it stands for.
+fn feed(criterion: &mut Criterion) {
+    let mut link = feed::Link::new(threads());
+    let mut group = criterion.benchmark_group("feed");
+    group.sampling_mode(SamplingMode::Flat);
+    let stages: [(&str, fn(&feed::Times) -> Duration); 3] = [
+        ("write", |times| times.write),
+        ("read", |times| times.read),
+        ("baseline", |times| times.copy),
+    ];
+    for (name, of) in stages {
+        group.bench_function(name, |bencher| {
+            bencher.iter_custom(|ticks| (0..ticks).map(|_| of(&link.tick())).sum());
+        });
+    }
 }
 
 fn threads() -> usize {

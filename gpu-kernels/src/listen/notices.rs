@@ -91,6 +91,11 @@ impl Notices {
         Some(all)
     }
 
+    /// Whether no client has a notice, is cut, or has lost a subscription.
+    pub fn is_empty(&self) -> bool {
+        self.clients.is_empty() && self.lost.is_empty() && self.cut.is_empty()
+    }
+
     /// The notices of one client, in the order of the tick: notifications, then changes by
     /// slot and column.
     pub fn of(&self, client: ClientRow) -> impl Iterator<Item = ClientNotice<'_>> {

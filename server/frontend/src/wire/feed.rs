@@ -282,7 +282,9 @@ impl FeedReader {
         }
         // Two sessions may have the same row for a tick, as one resumes the other: the later one's
         // are what is sent.
-        lists.sort_by_key(|&(row, ..)| row);
+        if !lists.is_sorted_by_key(|&(row, ..)| row) {
+            lists.sort_by_key(|&(row, ..)| row);
+        }
         let mut lists = lists.into_iter().peekable();
         while let Some((row, deliveries, hearings)) = lists.next() {
             if lists.peek().is_none_or(|&(next, ..)| next != row) {
@@ -433,6 +435,9 @@ impl End {
     /// The places of notifications that any client gets, ascending.
     fn received(&self, publication: &Publication) -> Vec<u32> {
         let mut received = vec![];
+        if publication.output.notifications.is_empty() {
+            return received;
+        }
         for client in self.clients.values() {
             received.extend_from_slice(publication.output.hearings.of(client.row));
             for notice in publication.subscribed.of(client.row) {
@@ -454,7 +459,10 @@ impl End {
         events: Vec<Event>,
     ) -> Rare {
         let output = &publication.output;
-        let rows: BTreeSet<ClientRow> = self.clients.values().map(|client| client.row).collect();
+        // Most ticks have nothing for which the rows matter.
+        let needs_rows = !publication.muted.is_empty() || !publication.subscribed.is_empty();
+        let clients = self.clients.values().filter(|_| needs_rows);
+        let rows: BTreeSet<ClientRow> = clients.map(|client| client.row).collect();
         let talk = (0..).zip(&publication.nearby_talk);
         let talk = talk.filter_map(|(index, talk)| Some((index, (**talk.as_ref()?).clone())));
         let muted = publication
@@ -466,12 +474,8 @@ impl End {
             let words = notification.words().to_vec();
             (notification.source, notification.kind, words)
         });
-        let refused = self.clients.values().flat_map(|client| {
-            let all = &output.refused;
-            let start = all.partition_point(|refused| refused.entity < client.entity);
-            let own = all[start..].iter();
-            own.take_while(|refused| refused.entity == client.entity)
-        });
+        let is_own = |entity| self.entities.contains_key(&entity);
+        let refused = output.refused.iter().filter(|r| is_own(r.entity));
         Rare {
             tick: publication.tick,
             durable_through: publication.durable_through,

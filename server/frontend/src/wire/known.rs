@@ -256,16 +256,27 @@ impl Known {
 
     /// Applies deliveries to the set.
     fn follow(&mut self, deliveries: &[Delivery]) {
+        // Most ascend by slot, as the set does.
+        let mut place = 0;
         for delivery in deliveries {
             let slot = delivery.slot().0;
+            let is_behind = place > 0 && self.0.get(place - 1).is_some_and(|w| w >> 2 >= slot);
+            place = match is_behind {
+                true => self.0.partition_point(|word| word >> 2 < slot),
+                false => {
+                    let rest = self.0[place..].iter();
+                    place + rest.take_while(|&word| word >> 2 < slot).count()
+                }
+            };
+            let is_known = self.0.get(place).is_some_and(|word| word >> 2 == slot);
             let word = slot << 2 | delivery.tier();
-            match (self.place(slot), delivery.kind()) {
-                (Ok(place), Delivery::LEAVE) => {
+            match (is_known, delivery.kind()) {
+                (true, Delivery::LEAVE) => {
                     self.0.remove(place);
                 }
-                (Ok(place), _) => self.0[place] = word,
-                (Err(place), Delivery::ENTER) => self.0.insert(place, word),
-                (Err(_), _) => {}
+                (true, _) => self.0[place] = word,
+                (false, Delivery::ENTER) => self.0.insert(place, word),
+                (false, _) => {}
             }
         }
     }
