@@ -285,6 +285,7 @@ mod tests {
             commands_epoch: 1,
             ticket: [7; 16],
             resumed: false,
+            processed: None,
             player_kind: 0,
             quotas: Quotas::default(),
             schema: world.schema.for_clients(),

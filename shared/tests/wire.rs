@@ -425,6 +425,7 @@ fn the_welcome_to_a_world_of_the_most_kinds_and_attributes_fits() {
         commands_epoch: 255,
         ticket: [255; 16],
         resumed: true,
+        processed: Some(u32::MAX),
         player_kind: u16::MAX,
         quotas: Quotas::default(),
         schema: schema(&text),

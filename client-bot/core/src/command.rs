@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use shared::wire::commands::{COMMAND_TICKS_MAX, COMMANDS_MAX, ClientDatagram, CommandCodec};
+use shared::wire::commands::{
+    COMMAND_TICKS_MAX, COMMANDS_MAX, ClientDatagram, CommandCodec, SEQUENCE_GAP,
+};
 use shared::{CommandKind, Schema, Tick};
 use thiserror::Error;
 
@@ -44,11 +46,28 @@ struct Queued {
 }
 
 impl CommandQueue {
-    pub fn new() -> CommandQueue {
+    /// Empty. `processed` is the last command of another program, if it has given any.
+    pub fn new(processed: Option<u32>) -> CommandQueue {
+        let last = processed.map_or(0, |processed| processed.wrapping_add(SEQUENCE_GAP));
         CommandQueue {
             unconfirmed: VecDeque::new(),
-            next_sequence: 1,
+            next_sequence: last.wrapping_add(1),
         }
+    }
+
+    /// Goes on with the commands of an earlier session that the server has not processed, as if they
+    /// were given now.
+    pub fn continue_from(&mut self, mut before: CommandQueue, processed: u32) {
+        let newest = before.next_sequence.wrapping_sub(1);
+        // Otherwise another program has come back with the ticket meanwhile.
+        if newest.wrapping_sub(processed).cast_signed() < 0 {
+            return;
+        }
+        before.confirm(processed);
+        for command in &mut before.unconfirmed {
+            command.tick = None;
+        }
+        *self = before;
     }
 
     /// The number of the next command.
@@ -125,6 +144,11 @@ impl CommandQueue {
     /// Forgets the oldest ones of more than fit into a datagram.
     pub fn forget_some(&mut self) {
         self.unconfirmed.drain(..self.unconfirmed.len().div_ceil(8));
+    }
+
+    /// The newest one that the server has not confirmed.
+    pub fn newest(&self) -> Option<u32> {
+        (!self.unconfirmed.is_empty()).then(|| self.next_sequence.wrapping_sub(1))
     }
 
     pub fn is_empty(&self) -> bool {

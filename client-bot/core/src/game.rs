@@ -680,28 +680,39 @@ impl Game {
         self.stage = Stage::Playing { link };
         self.route.welcome(&welcome.servers);
         self.ticket = Some(welcome.ticket);
-        let before = self.world.take().filter(|_| welcome.resumed);
+        let mut before = self.world.take().filter(|_| welcome.resumed);
+        if let Some(before) = &mut before {
+            session.continue_commands(&mut before.session);
+        }
         let schema = session.view().schema();
         let is_changed = before
             .as_ref()
             .is_some_and(|world| *world.schema() != *schema);
         let mut world = match before {
-            Some(mut world) if has_same_rows(world.schema(), &welcome.schema) => {
+            Some(mut world)
+                if has_same_rows(world.schema(), &welcome.schema)
+                    && !world.is_ahead_of(&session) =>
+            {
                 world.resume(session, forecast);
                 world
             }
             before => {
-                // A world may be migrated while its server is gone.
-                if let Some(shown) = before.and_then(|world| world.presentation) {
-                    self.events.extend(shown.record.events);
+                let same_rows = |old: &World| has_same_rows(old.schema(), &welcome.schema);
+                let is_same = before.as_ref().is_some_and(|old| same_rows(old));
+                let trip = self.first_round_trip;
+                let mut world = Box::new(World::new(session, forecast, &welcome, trip, now));
+                let shown = before.and_then(|world| world.presentation);
+                match (shown, &mut world.presentation) {
+                    // It counts ticks again that it has lost.
+                    (Some(before), Some(shown)) if is_same => {
+                        shown.record = before.record;
+                        shown.record.resume(welcome.entity);
+                    }
+                    // A world may be migrated while its server is gone.
+                    (Some(before), _) => self.events.extend(before.record.events),
+                    _ => {}
                 }
-                Box::new(World::new(
-                    session,
-                    forecast,
-                    &welcome,
-                    self.first_round_trip,
-                    now,
-                ))
+                world
             }
         };
         let events = match &mut world.presentation {

@@ -74,11 +74,16 @@ impl Session {
             is_resumed: welcome.resumed,
             servers: welcome.servers.clone(),
             reasons: shared_texts(welcome.reasons.clone()),
-            view: View::new(schema.clone(), welcome.entity, welcome.tick),
+            view: View::new(
+                schema.clone(),
+                welcome.entity,
+                welcome.tick,
+                welcome.processed,
+            ),
             acknowledged: receipt.acknowledgement(),
             receipt,
             frames: FrameReader::new(FRAME_BYTES_MAX),
-            commands: CommandQueue::new(),
+            commands: CommandQueue::new(welcome.processed),
             requests: RequestQueue::new(),
             layers: LayerFetch::new(schema.world.size_raw(), &welcome.layers),
             is_restarting: false,
@@ -223,6 +228,21 @@ impl Session {
             let requests = std::mem::replace(&mut self.requests, RequestQueue::new());
             (frames, requests)
         })
+    }
+
+    /// Goes on with the commands of the session before, which this one has resumed.
+    pub(crate) fn continue_commands(&mut self, before: &mut Session) {
+        let commands = &self.view.schema().commands;
+        if self.view.has_continued() && before.view.schema().commands == *commands {
+            let empty = CommandQueue::new(None);
+            let before = std::mem::replace(&mut before.commands, empty);
+            self.commands.continue_from(before, self.view.processed());
+        }
+    }
+
+    /// The newest command that the server has not confirmed.
+    pub(crate) fn newest_command(&self) -> Option<u32> {
+        self.commands.newest()
     }
 
     /// Continues the requests of the session before on the same stream.

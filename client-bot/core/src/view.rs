@@ -33,6 +33,7 @@ pub struct View {
     /// The newest frame that was read: all in view by then have entered.
     read: Tick,
     processed: u32,
+    has_continued: bool,
     kept: Option<Tick>,
     counts: ViewCounts,
 }
@@ -122,7 +123,12 @@ impl EarlyMovement {
 impl View {
     /// The empty view of a client that was welcomed in this tick. The schema is a checked
     /// one.
-    pub(crate) fn new(schema: Schema, entity: EntityId, welcomed: Tick) -> View {
+    pub(crate) fn new(
+        schema: Schema,
+        entity: EntityId,
+        welcomed: Tick,
+        processed: Option<u32>,
+    ) -> View {
         View {
             edges: schema.world.edges(),
             schema,
@@ -135,7 +141,8 @@ impl View {
             early: FxHashMap::default(),
             newest: welcomed,
             read: welcomed,
-            processed: 0,
+            processed: processed.unwrap_or(0),
+            has_continued: processed.is_some(),
             kept: None,
             counts: ViewCounts::default(),
         }
@@ -220,6 +227,12 @@ impl View {
     /// The newest tick of any datagram or frame.
     pub fn newest(&self) -> Tick {
         self.newest
+    }
+
+    /// Whether the numbers of commands go on from a session before. Those that were not processed
+    /// are sent again.
+    pub fn has_continued(&self) -> bool {
+        self.has_continued
     }
 
     /// The sequence number of the last command that the world has processed, or refused.

@@ -101,6 +101,82 @@ fn a_lost_game_goes_to_the_standby_and_back_until_one_of_them_welcomes_it() {
 }
 
 #[test]
+fn a_game_follows_a_world_that_has_lost_ticks_and_counts_them_again() {
+    let server = Server::new();
+    let mut game = welcomed(Duration::ZERO);
+    let after = |tick: u64| arrival(90) + Duration::from_millis(100) * tick as u32;
+    game.handle_stream(&server.enter(11, OTHER, 5 * UNIT), arrival(11))
+        .unwrap();
+    for tick in 12..=90 {
+        let now = arrival(tick);
+        let course = server.movement(tick, OTHER.slot.0, 7 * UNIT);
+        game.handle_datagram(&course, now).unwrap();
+        assert_eq!(game.input_due(now).is_some(), game.datagram(now).is_some());
+    }
+    game.closed(lost("the machine died"), arrival(90));
+    let resumed = Welcome {
+        resumed: true,
+        tick: Tick(40),
+        ..welcome()
+    };
+    game.poll(after(8));
+    join(&mut game, after(10), &resumed, None);
+    game.handle_stream(&server.enter(41, OTHER, 5 * UNIT), after(11))
+        .unwrap();
+    // It acknowledges what it receives now, though it has sent input for later ticks.
+    let mut sent = 0;
+    for tick in 42..=60 {
+        let now = after(tick - 30);
+        let course = server.movement(tick, OTHER.slot.0, 6 * UNIT);
+        game.handle_datagram(&course, now).unwrap();
+        game.poll(now);
+        sent += u32::from(game.datagram(now).is_some());
+    }
+    assert!(sent > 15, "{sent}");
+    assert_eq!(game.position(OTHER).map(|place| place[0]), Some(6.0));
+}
+
+#[test]
+fn a_game_that_comes_back_sends_the_commands_again_that_were_not_processed() {
+    // Where a world does not know what it has processed, they are given up.
+    for processed in [Some(1), None] {
+        let server = Server::new();
+        let mut game = welcomed(Duration::ZERO);
+        let step = game.view().unwrap().schema().command_named("move");
+        let step = step.expect("this world has it").kind;
+        let give = |game: &mut Game, x| game.command(step, &[x, 0]).unwrap();
+        let go = |game: &mut Game, tick| {
+            let course = server.movement(tick, OWN.slot.0, 0);
+            game.handle_datagram(&course, arrival(tick)).unwrap();
+            game.poll(arrival(tick));
+        };
+        (11..20).for_each(|tick| go(&mut game, tick));
+        assert_eq!([10, 20, 30].map(|x| give(&mut game, x)), [1, 2, 3]);
+        assert!(game.datagram(arrival(20)).is_some());
+        game.closed(lost("the gateway is gone"), arrival(20));
+        let again = Welcome {
+            resumed: true,
+            tick: Tick(40),
+            processed,
+            ..welcome()
+        };
+        game.poll(arrival(39));
+        join(&mut game, arrival(40), &again, None);
+        assert_eq!(game.view().unwrap().processed(), processed.unwrap_or(0));
+        let next = give(&mut game, 40);
+        (41..44).for_each(|tick| go(&mut game, tick));
+        let datagram = game.datagram(arrival(44)).expect("input is due");
+        let sent = server.read_at(&datagram, 44);
+        assert!(sent.ticks.iter().all(|&tick| tick > Tick(40)));
+        let found = (next, sent.first_sequence, &sent.words[..]);
+        match processed {
+            Some(_) => assert_eq!(found, (4, 2, &[20, 0, 30, 0, 40, 0][..])),
+            None => assert_eq!(found, (1, 1, &[40, 0][..])),
+        }
+    }
+}
+
+#[test]
 fn a_game_receives_who_entered_changed_and_left() {
     let server = Server::new();
     let mut game = welcomed(Duration::ZERO);

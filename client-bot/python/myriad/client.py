@@ -33,6 +33,8 @@ ALPNS = [f"myriad/1.{VERSION}", "myriad/1"]
 BYE, MALFORMED = 0, 3
 # So many fit into a datagram, whatever they are.
 COMMANDS_MAX = 32
+# Numbers that a program leaves out after the commands of another one.
+SEQUENCE_GAP = 4096
 NOTHING = {"version": VERSION, "token": "", "name": "", "schema_hash": None, "resume": None,
            "spectates": False}
 # The server sends two datagrams a second, or one a tick, and some may be lost.
@@ -182,13 +184,14 @@ class Client(QuicConnectionProtocol):
                     self.servers = content["servers"]
                 if name == "restart":
                     # A welcome comes next.
-                    self.is_welcome, self.commands, self.sequence = False, [], 0
+                    self.is_welcome = False
         else:
             self.welcome = Serial(message).read(WELCOME)
             self.check_bindings(self.welcome["schema"])
             self.epoch, self.servers = self.welcome["commands_epoch"], self.welcome["servers"]
             world = World(self.welcome["schema"])
             self.view = View(world, self.welcome["entity"], self.welcome["tick"])
+            self.continue_commands(self.welcome["processed"])
             self.is_welcome = True
             self.layers = Layers(self.welcome["layers"], self.welcome["schema"]["symbols"])
             for layer_hash in self.layers.hashes():
@@ -196,6 +199,16 @@ class Client(QuicConnectionProtocol):
                 self._quic.send_stream_data(0, layer_bytes(self.requests, layer_hash))
             self.transmit()
         self.news.set()
+
+    def continue_commands(self, processed: int | None) -> None:
+        """Goes on with the commands of the session before that the world has not processed."""
+        goes_on = self.welcome["resumed"] and processed is not None and processed <= self.sequence
+        done = processed or 0
+        self.commands = [each for each in self.commands if goes_on and each[0] > done]
+        if not goes_on:
+            # Commands of another program may still be on their way.
+            self.sequence = 0 if processed is None else processed + SEQUENCE_GAP
+        self.view.processed = done
 
     def change_interface(self, interface: dict[str, Any]) -> None:
         """Takes over other commands. Those that wait are dropped: their numbers may be others'."""
@@ -234,7 +247,8 @@ async def connect(host: str, port: int, fingerprint: str | None = None, *,
     hello that are not as in `NOTHING`. Without the fingerprint of its certificate, any certificate
     is accepted. `bindings` is `BINDINGS` of the game's generated ones: a world that lacks some of
     what they name is left, with `Ended`. `lost` is a client whose connection has ended: it comes back
-    as the same entity, at one of the servers of which it was sent the addresses, or at the host."""
+    as the same entity, at one of the servers of which it was sent the addresses, or at the host, and
+    gives the commands again that were not processed."""
     addresses_left = [(host, port)]
     if lost and lost.welcome:
         addresses_left = [parse_address(server) for server in lost.servers] + addresses_left
@@ -247,6 +261,8 @@ async def connect(host: str, port: int, fingerprint: str | None = None, *,
             try:
                 own, client = await reach(place, host, fingerprint)
                 client.bindings = bindings
+                if lost:
+                    client.commands, client.sequence = list(lost.commands), lost.sequence
                 client.hello(NOTHING | hello)
                 while not client.is_welcome:
                     await client.tick()

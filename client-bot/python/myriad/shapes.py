@@ -47,7 +47,8 @@ HELLO = {"version": "integer", "token": "text", "name": "text",
 LAYER = {"kind": ("one", "Blocked", "Height", "Tag"), "cells": (2, "integer"), "edge_bits": "byte",
          "hash": "integer", "packed_bytes": "integer", "tags": ("list", "signed")}
 WELCOME = {"tick": "integer", "entity": ENTITY, "commands_epoch": "byte", "ticket": (16, "byte"),
-           "resumed": "bool", "player_kind": "integer", "quotas": QUOTAS, "schema": SCHEMA,
+           "resumed": "bool", "processed": ("optional", "integer"),
+           "player_kind": "integer", "quotas": QUOTAS, "schema": SCHEMA,
            **FORECAST, "servers": ("list", "text"), **REASONS, "layers": ("list", LAYER)}
 INTERFACE = {"commands_epoch": "byte", **CHANGING, "constants": ("list", CONSTANT), **FORECAST,
              **REASONS}

@@ -121,7 +121,7 @@ impl Bot {
             let first = bot.period.mul_f64(bot.dice.unit());
             crew.wake_at(link.handle(), now + first);
         }
-        if bot.is_back_unseen && view.processed() > 0 {
+        if bot.is_back_unseen && view.processed() != bot.began {
             bot.is_back_unseen = false;
             crew.state.came_back.fetch_add(1, Relaxed);
         }

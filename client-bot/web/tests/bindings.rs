@@ -42,6 +42,7 @@ fn welcomed(made_for: &Schema, schema: &Schema) -> Client {
         commands_epoch: 1,
         ticket: [7; 16],
         resumed: false,
+        processed: None,
         player_kind: 0,
         quotas: Quotas::default(),
         schema: schema.clone(),

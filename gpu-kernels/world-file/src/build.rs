@@ -382,6 +382,7 @@ fn largest_welcome(schema: &Schema) -> Welcome {
         commands_epoch: u8::MAX,
         ticket: [u8::MAX; 16],
         resumed: true,
+        processed: Some(u32::MAX),
         player_kind: u16::MAX,
         quotas: Quotas::default(),
         schema: schema.clone(),

@@ -112,6 +112,8 @@ pub struct Join {
     pub identity: Identity,
     /// The network of its address.
     pub network: Option<Network>,
+    /// Its client goes on with the numbers of its commands where it resumes.
+    pub continues: bool,
 }
 
 /// A client that has left.

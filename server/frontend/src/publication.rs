@@ -72,6 +72,8 @@ pub enum SessionEvent {
         entity: EntityId,
         ticket: Ticket,
         resumed: bool,
+        /// See [`Welcome::processed`](shared::wire::control::Welcome::processed).
+        processed: Option<u32>,
     },
     /// It has another entity in place of the one that died.
     Reborn {

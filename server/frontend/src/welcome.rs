@@ -23,6 +23,8 @@ pub struct OwnWelcome<'a> {
     pub commands_epoch: u8,
     pub ticket: Ticket,
     pub resumed: bool,
+    /// See [`Welcome::processed`](shared::wire::control::Welcome::processed).
+    pub processed: Option<u32>,
     pub client: ClientRow,
     pub others: &'a Others,
 }
@@ -44,16 +46,19 @@ impl SharedWelcome {
         }
     }
 
-    /// The bytes of a [`Welcome`](shared::wire::control::Welcome) with the length in front of
-    /// them, in parts. Its fields are written one after the other, so parts can be joined.
-    pub fn parts(&self, own: &OwnWelcome<'_>) -> [Bytes; 5] {
-        let head = codec::to_bytes(&(
+    /// The bytes of a [`Welcome`](shared::wire::control::Welcome) to a client of a protocol version,
+    /// with the length in front of them, in parts. Its fields are written one after the other, so parts can be joined.
+    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 5] {
+        let mut head = codec::to_bytes(&(
             own.tick,
             own.entity,
             own.commands_epoch,
             own.ticket,
             own.resumed,
         ));
+        if version >= PROCESSED_VERSION {
+            head.extend(codec::to_bytes(&own.processed));
+        }
         let servers: Vec<&str> = own.others.of(own.client).collect();
         let servers = codec::to_bytes(&servers);
         let (world, layers) = (self.world.clone(), self.layers.clone());
@@ -66,8 +71,12 @@ impl SharedWelcome {
     }
 }
 
+/// The first protocol version whose clients go on with the numbers of their commands.
+pub const PROCESSED_VERSION: u16 = 19;
+
 #[cfg(test)]
 mod tests {
+    use shared::wire::PROTOCOL_VERSION;
     use shared::wire::control::Welcome;
     use shared::wire::layers::LayerKind;
 
@@ -97,16 +106,18 @@ mod tests {
                 commands_epoch: 3,
                 ticket: [row as u8; 16],
                 resumed: row == 7,
+                processed: (row == 7).then_some(1000),
                 client: ClientRow(row),
                 others: &others,
             };
-            let parts = shared.parts(&own);
+            let parts = shared.parts(&own, PROTOCOL_VERSION);
             let welcome = Welcome {
                 tick: own.tick,
                 entity: own.entity,
                 commands_epoch: own.commands_epoch,
                 ticket: own.ticket,
                 resumed: own.resumed,
+                processed: own.processed,
                 player_kind: config.player_kind,
                 quotas: Quotas::of(&config.limits, config.spectators),
                 schema: schema.clone(),
@@ -122,6 +133,10 @@ mod tests {
             expected.extend(&whole);
             assert_eq!(parts.concat(), expected);
             assert!(parts[0].len() + parts[2].len() < 80);
+            // A client of version 18 knows nothing of numbers that go on.
+            let older = shared.parts(&own, PROCESSED_VERSION - 1);
+            let less = codec::to_bytes(&own.processed).len();
+            assert_eq!(older.concat().len() + less, parts.concat().len());
             long.push(parts[1].as_ptr());
         }
         assert_eq!(long[0], long[1]);

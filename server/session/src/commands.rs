@@ -224,6 +224,15 @@ fn margin(meant: Tick, next: Tick) -> i32 {
 }
 
 impl Processed {
+    /// All commands up to this one were processed, as the client knows.
+    pub fn through(sequence: u32) -> Processed {
+        Processed {
+            sequence,
+            sent: sequence,
+            ..Processed::default()
+        }
+    }
+
     /// The tick will process the command of this number, and all before. Only the last number
     /// of a tick matters.
     /// It goes to the tick with a message of this number: one that comes too late is for a later

@@ -115,6 +115,17 @@ pub struct Session {
     version: u16,
 }
 
+/// How a client begins to act as a player.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    pub player: Player,
+    pub ticket: Ticket,
+    /// As the entity of another session.
+    pub resumed: bool,
+    /// Its commands begin after this one.
+    pub processed: Option<u32>,
+}
+
 /// A client in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Player {
@@ -191,15 +202,17 @@ impl Session {
     }
 
     /// Welcomes the client, which acts as `player` from `tick` on.
-    pub fn assign(
-        &mut self,
-        player: Player,
-        ticket: Ticket,
-        resumed: bool,
-        tick: Tick,
-        world: &SessionWorld,
-        others: &Others,
-    ) {
+    pub fn assign(&mut self, own: Assignment, tick: Tick, world: &SessionWorld, others: &Others) {
+        let Assignment {
+            player,
+            ticket,
+            resumed,
+            processed,
+        } = own;
+        if let Some(processed) = processed {
+            self.next_sequence = processed.wrapping_add(1);
+            self.processed = Processed::through(processed);
+        }
         self.player = Some(player);
         self.is_restarting = false;
         self.others.clone_from(others);
@@ -210,10 +223,11 @@ impl Session {
             commands_epoch: world.commands.epoch(),
             ticket,
             resumed,
+            processed,
             client: player.client,
             others,
         };
-        let welcome = world.welcome.parts(&own);
+        let welcome = world.welcome.parts(&own, self.version);
         self.stream.push_welcome(welcome);
     }
 

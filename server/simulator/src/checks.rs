@@ -53,7 +53,12 @@ impl Simulation {
             .collect();
         for &player in &expected {
             self.check_view(player)?;
+            let open = self.players[player].unprocessed();
+            if open > 0 {
+                return Err(format!("{open} commands of player {player} have no result"));
+            }
         }
+        self.outcome.sent_again = self.players.iter().map(|player| player.sent_again).sum();
         self.check_slots(expected.len())?;
         self.check_coins()?;
         for player in &mut self.players {
@@ -192,8 +197,11 @@ impl Simulation {
     /// Each numbered command is in the journal at most once, and those that were confirmed are.
     fn check_journal(&mut self) -> Checked {
         let numbers = self.read_journal().map_err(|error| format!("{error:#}"))?;
-        if let Some((number, count)) = numbers.iter().find(|(_, count)| **count > 1) {
-            return Err(format!("command {number} is in the journal {count} times"));
+        if let Some((number, runs)) = numbers.iter().find(|(_, runs)| runs.len() > 1) {
+            return Err(format!(
+                "command {number} has run {} times, in (tick, under its number) {runs:?}",
+                runs.len()
+            ));
         }
         for player in &self.players {
             for (number, tick) in &player.kept {
@@ -209,11 +217,11 @@ impl Simulation {
         Ok(())
     }
 
-    /// How often each numbered command is in the journal.
-    fn read_journal(&self) -> Result<BTreeMap<i32, usize>> {
+    /// For each numbered command: the ticks in which it has run, and its numbers as a command there.
+    fn read_journal(&self) -> Result<BTreeMap<i32, Vec<(u64, u32)>>> {
         let schema = &self.plan.config.schema;
         let mut log = Log::open(&self.disk, schema.world.capacity, 0, None)?;
-        let mut numbers = BTreeMap::new();
+        let mut numbers: BTreeMap<i32, Vec<(u64, u32)>> = BTreeMap::new();
         while let Ok(record) = log.read()? {
             let frame = &record.entry.frame;
             for command in &frame.commands {
@@ -222,7 +230,8 @@ impl Simulation {
                 let number = named.and_then(|named| number_in(&named.name, words));
                 // Entities of no client move, too.
                 if let Some(number) = number.filter(|_| command.entity != EntityId::NONE) {
-                    *numbers.entry(number).or_default() += 1;
+                    let runs = numbers.entry(number).or_default();
+                    runs.push((frame.tick.0, command.sequence));
                 }
             }
         }

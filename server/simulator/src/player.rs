@@ -33,6 +33,8 @@ pub struct Player {
     pub kept: Vec<(i32, Tick)>,
     /// The newest tick that the session knows to be kept.
     kept_tick: Option<Tick>,
+    /// Commands that its session has sent again.
+    pub sent_again: u64,
     /// The world has lost its ticks from here on, which the session does not know yet.
     lost_from: Option<Tick>,
     heard: Heard,
@@ -59,13 +61,14 @@ struct Given {
 
 #[derive(Default)]
 struct Heard {
-    is_welcomed: bool,
+    /// Whether it goes on with its commands.
+    welcomed: Option<bool>,
     refused: Vec<RefusedRun>,
 }
 
 impl EventHandler for Heard {
-    fn welcomed(&mut self, _: &View, _: &Quotas) {
-        self.is_welcomed = true;
+    fn welcomed(&mut self, view: &View, _: &Quotas) {
+        self.welcomed = Some(view.has_continued());
     }
 
     fn refused(&mut self, _: Tick, run: RefusedRun) {
@@ -87,6 +90,7 @@ impl Player {
             given: vec![],
             kept: vec![],
             kept_tick: None,
+            sent_again: 0,
             lost_from: None,
             heard: Heard::default(),
             number,
@@ -127,10 +131,15 @@ impl Player {
     }
 
     fn note_heard(&mut self) {
-        if std::mem::take(&mut self.heard.is_welcomed) {
-            // The commands of the session before, which the game does not send again.
-            self.end_session();
+        if let Some(goes_on) = self.heard.welcomed.take() {
+            if !goes_on {
+                // The commands of the session before, which the game does not send again.
+                self.end_session();
+            }
             self.lost_from = None;
+            let processed = self.game.view().map_or(0, View::processed);
+            let is_again = |given: &&Given| given.sequence > processed;
+            self.sent_again += self.given.iter().filter(is_again).count() as u64;
         }
         for run in self.heard.refused.drain(..) {
             let is_in = |given: &&mut Given| given.sequence.wrapping_sub(run.first) < run.count;
@@ -178,6 +187,12 @@ impl Player {
             let confirmed = confirmed.filter(|_| !given.is_refused);
             self.kept.extend(confirmed.map(|tick| (given.number, tick)));
         }
+    }
+
+    /// Commands that were not processed.
+    pub fn unprocessed(&self) -> usize {
+        let open = self.given.iter().filter(|given| given.confirmed.is_none());
+        open.count()
     }
 
     /// Gives commands, as the player of a yard or of another world.

@@ -43,6 +43,8 @@ pub struct Outcome {
     pub starts: u64,
     /// Sessions that were resumed.
     pub resumed: u64,
+    /// Commands that players sent again in these.
+    pub sent_again: u64,
 }
 
 /// What must not happen.
@@ -61,6 +63,7 @@ impl Outcome {
         self.kept += other.kept;
         self.starts += other.starts;
         self.resumed += other.resumed;
+        self.sent_again += other.sent_again;
     }
 }
 

@@ -12,7 +12,7 @@ use platform::metrics::counts::FanOutCounts;
 use session::fan_out::Scratch;
 use session::frame::TickView;
 use session::stream::Unsent;
-use session::{Player, Session};
+use session::{Assignment, Player, Session};
 use shared::wire::commands::{Acknowledgement, ClientDatagram};
 use shared::{Tick, WorldConfig};
 
@@ -116,18 +116,17 @@ impl OfflineShard {
                 entity,
                 ticket,
                 resumed,
+                processed,
             } = event
             {
                 let session = &mut self.sessions[session as usize];
-                let player = Player { client, entity };
-                session.assign(
-                    player,
+                let own = Assignment {
+                    player: Player { client, entity },
                     ticket,
                     resumed,
-                    publication.tick,
-                    &self.world,
-                    &publication.others,
-                );
+                    processed,
+                };
+                session.assign(own, publication.tick, &self.world, &publication.others);
             }
         }
         let mut counts = FanOutCounts::default();

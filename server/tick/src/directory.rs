@@ -4,6 +4,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `joins` | clients that join, resume, or are kicked |
+//! | `processed` | the numbers of their commands that have run |
 //! | `rebirths` | players that wait for a rebirth |
 //! | `rows`, `tickets`, `people`, `sights` | the state of clients, by row |
 //! | `saved` | rows for the journal, and their recovery |
@@ -17,12 +18,13 @@ use accounts::network::Network;
 use frontend::inbox::{Leave, SessionKey};
 use frontend::publication::SessionEvent;
 use gpu_kernels::tick::frame::JOIN_TOKEN;
-use gpu_kernels::{Birth, Frame, Observer, ObserverChange, Target, TickOutput};
+use gpu_kernels::{Batch, Birth, Frame, Observer, ObserverChange, Target, TickOutput};
 use shared::wire::control::{Close, Ticket};
 use shared::world::birthplace::Birthplace;
 use shared::{ClientRow, CommandKind, EntityId, Name, Occasion, Slot, Tick, WorldConfig};
 
 use people::People;
+use processed::ProcessedCommands;
 use rebirths::{Rebirth, Room};
 use rows::{Row, Rows, Waiting};
 use sights::Sights;
@@ -32,6 +34,7 @@ pub use sights::SightError;
 
 mod joins;
 mod people;
+mod processed;
 mod rebirths;
 mod rows;
 mod saved;
@@ -52,6 +55,7 @@ pub struct Directory {
     free: BinaryHeap<Reverse<u32>>,
     tickets: Tickets,
     people: People,
+    processed: ProcessedCommands,
     /// By row: the last network of its client.
     networks: Vec<Option<Network>>,
     /// (deadline, row) of lost clients, ascending. Some of them have resumed.
@@ -104,6 +108,7 @@ impl Directory {
             free: (0..clients).map(Reverse).collect(),
             tickets: Tickets::default(),
             people: People::default(),
+            processed: ProcessedCommands::new(config),
             networks: vec![None; clients as usize],
             deadlines: VecDeque::new(),
             players: HashMap::new(),
@@ -132,6 +137,12 @@ impl Directory {
     /// The world with other scripts.
     pub fn change_world(&mut self, config: &WorldConfig) {
         self.leave_hooks = leave_hooks(config);
+    }
+
+    /// Notes the clients' commands of a tick, and drops those that have run already. Returns their
+    /// number.
+    pub fn note_commands(&mut self, commands: &mut Batch) -> u64 {
+        self.processed.note(commands)
     }
 
     /// Sets a client's radius of sight; `None`: as far as the world allows.
@@ -205,9 +216,11 @@ impl Directory {
 
     /// A client has sent a datagram, so it has read its welcome.
     pub fn confirm(&mut self, key: SessionKey) {
-        if let Some(client) = self.rows.of_session(key)
-            && self.tickets.confirm(client)
-        {
+        let Some(client) = self.rows.of_session(key) else {
+            return;
+        };
+        self.processed.confirm(client);
+        if self.tickets.confirm(client) {
             self.rows.note_change(client);
         }
     }
@@ -349,6 +362,7 @@ impl Directory {
         let row = self.rows.get(client);
         if let (Row::Joining(..) | Row::Fallen(..), Some(entity)) = (row, birth.entity) {
             self.players.insert(entity, client);
+            self.processed.own(client, entity);
             let name = self.people.name(client);
             self.named.extend(name.map(|name| (entity, name.clone())));
         }
@@ -476,6 +490,7 @@ impl Directory {
     fn assign(&mut self, client: ClientRow, resumed: bool) {
         if let Row::Live((shard, session), entity, first) = self.rows.get(client) {
             let ticket = self.tickets.newest(client).unwrap_or(first);
+            let processed = self.processed.through(client);
             self.events.push((
                 shard,
                 SessionEvent::Assigned {
@@ -484,6 +499,7 @@ impl Directory {
                     entity,
                     ticket,
                     resumed,
+                    processed,
                 },
             ));
         }

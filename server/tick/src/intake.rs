@@ -83,6 +83,13 @@ impl Intake {
                 self.sampled = Some((shard, sampled));
                 has_first = is_first;
             }
+            // Before sessions begin: they go on after these commands.
+            for session in inbox.confirmed.drain(..) {
+                directory.confirm((shard, session));
+            }
+            refusals.commands_repeated += directory.note_commands(&mut inbox.commands);
+        }
+        for (shard, inbox) in self.spares.iter_mut().enumerate() {
             for change in inbox.changes() {
                 match change {
                     SessionChange::Join(join) => {
@@ -90,9 +97,6 @@ impl Intake {
                     }
                     SessionChange::Leave(leave) => directory.leave(shard, leave, frame),
                 }
-            }
-            for session in inbox.confirmed.drain(..) {
-                directory.confirm((shard, session));
             }
             requests.push(directory, shard, inbox.requests.drain(..));
             refusals += inbox.refusals;

@@ -12,6 +12,7 @@ use accounts::network::Network;
 use accounts::revocations::Revocations;
 use frontend::SessionWorld;
 use frontend::inbox::{Join, Leave, LongText, PendingRequest, SessionId, SharedInbox};
+use frontend::welcome::PROCESSED_VERSION;
 use platform::metrics::counts::{FanOutCounts, Refusals};
 use quic::proto::{ConnectionError, Incoming};
 use quic::{Application, Congestion, Event, Handle, Link, Load, Open, Packet, Rejection};
@@ -269,6 +270,7 @@ impl Shard {
             spectates: hello.spectates,
             identity,
             network: Some(Network::of(address)),
+            continues: hello.version >= PROCESSED_VERSION,
         };
         self.inbox.lock().join(join.clone());
         info!(session = id, %address, resumes = hello.resume.is_some(), "a client has come");

@@ -23,6 +23,7 @@ fuzz_target!(|data: &[u8]| {
         commands_epoch: 1,
         ticket: [1; 16],
         resumed: false,
+        processed: None,
         player_kind: 0,
         quotas: Default::default(),
         schema: schema.clone(),

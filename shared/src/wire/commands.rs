@@ -34,6 +34,10 @@ use crate::world::schema::Schema;
 
 /// The most commands in one datagram.
 pub const COMMANDS_MAX: usize = 255;
+/// A program that takes another one's place, with its ticket or account, leaves out so many numbers
+/// of commands: those of the other one may still be on their way. Fewer than the reports of
+/// processed commands can tell apart.
+pub const SEQUENCE_GAP: u32 = 4096;
 /// A tick that a command is meant for is less than so many ticks away from the server's.
 pub const COMMAND_TICKS_MAX: u32 = 1 << (TICK_BITS - 1);
 

@@ -41,6 +41,8 @@ pub fn cases() -> Vec<Case> {
             "a welcome to the world `flat`, with layers",
             Welcome {
                 layers: layers_of_flat(),
+                resumed: true,
+                processed: Some(70_001),
                 ..first(flat())
             },
         ),
@@ -67,6 +69,7 @@ pub fn first(schema: Schema) -> Welcome {
         commands_epoch: 1,
         ticket: std::array::from_fn(|i| 255 - i as u8),
         resumed: false,
+        processed: None,
         player_kind: PLAYER,
         quotas: Quotas {
             commands_per_tick: 4,

@@ -544,6 +544,7 @@ pub fn any_welcome() -> impl Strategy<Value = Welcome> {
             commands_epoch,
             ticket,
             resumed,
+            processed: resumed.then_some(entity as u32),
             player_kind: entity as u16,
             quotas: Quotas {
                 commands_per_tick: tick.low(),

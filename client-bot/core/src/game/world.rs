@@ -78,6 +78,7 @@ impl World {
         clock.set_early_max(welcome.quotas.input_ticks);
         let shown = |forecast| Box::new(Presentation::new(view, forecast, &welcome.quotas));
         World {
+            unsent: session.newest_command(),
             presentation: forecast.map(shown),
             quotas: welcome.quotas,
             session,
@@ -86,7 +87,6 @@ impl World {
             sent: Duration::ZERO,
             pace: Pace::new(clock.period(), now),
             clock,
-            unsent: None,
             held: None,
             sent_for: None,
         }
@@ -103,13 +103,19 @@ impl World {
         }
     }
 
+    /// Whether it has received later ticks than the world of a session has now: a world whose
+    /// machine has died may have lost its last ones.
+    pub fn is_ahead_of(&self, session: &Session) -> bool {
+        self.session.view().newest() > session.view().newest()
+    }
+
     pub fn resume(&mut self, session: Session, forecast: Option<Forecast>) {
         self.session = session;
         self.clock.forget_inputs();
         if let (Some(shown), Some(forecast)) = (&mut self.presentation, forecast) {
             shown.resume(self.session.view(), forecast);
         }
-        (self.unsent, self.held) = (None, None);
+        (self.unsent, self.held) = (self.session.newest_command(), None);
     }
 
     pub fn handle_stream(

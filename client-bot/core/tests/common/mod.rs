@@ -52,6 +52,7 @@ pub fn welcome() -> Welcome {
         commands_epoch: EPOCH,
         ticket: [7; 16],
         resumed: false,
+        processed: None,
         player_kind: 0,
         quotas: Quotas::default(),
         schema: schema(),
@@ -185,9 +186,14 @@ impl Server {
 
     /// The content of a client's datagram.
     pub fn read(&self, bytes: &[u8]) -> ClientDatagram {
+        self.read_at(bytes, WELCOMED)
+    }
+
+    /// The same, in a later tick.
+    pub fn read_at(&self, bytes: &[u8], tick: u64) -> ClientDatagram {
         let mut datagram = ClientDatagram::default();
         self.commands
-            .decode(bytes, Tick(WELCOMED), &mut datagram)
+            .decode(bytes, Tick(tick), &mut datagram)
             .expect("a datagram of the client");
         datagram
     }

@@ -25,6 +25,8 @@ pub struct Playing {
     pub was_in_world: bool,
     /// It has come back, and no command of it was processed since.
     pub is_back_unseen: bool,
+    /// The command after which those of this connection begin.
+    pub began: u32,
     /// The newest tick that it has processed.
     pub settled: Tick,
     pub checker: Option<Checker>,
@@ -93,6 +95,7 @@ impl Playing {
             spectates,
             was_in_world: false,
             is_back_unseen: false,
+            began: view.processed(),
             settled: Tick(0),
             checker,
             unprocessed: Unprocessed::default(),

@@ -67,6 +67,7 @@ impl Bot {
             commands_epoch: 1,
             ticket: [1; 16],
             resumed: false,
+            processed: None,
             player_kind: 0,
             quotas: Quotas::default(),
             schema: schema.clone(),

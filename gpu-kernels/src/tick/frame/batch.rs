@@ -20,6 +20,19 @@ impl Batch {
         self.words.extend_from_slice(words);
     }
 
+    /// Removes the commands at these places, which ascend.
+    pub fn remove(&mut self, places: &[usize]) {
+        let mut places = places.iter().peekable();
+        let mut kept = Batch::default();
+        for (place, (command, words)) in self.iter().enumerate() {
+            if places.next_if_eq(&&place).is_none() {
+                let kind = CommandKind(command.kind);
+                kept.push(command.entity, command.sequence, kind, words);
+            }
+        }
+        *self = kept;
+    }
+
     /// Removes all commands and keeps the memory.
     pub fn clear(&mut self) {
         self.commands.clear();

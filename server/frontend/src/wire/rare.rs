@@ -51,6 +51,7 @@ pub enum Event {
         entity: EntityId,
         ticket: Ticket,
         resumed: bool,
+        processed: Option<u32>,
     },
     Reborn {
         session: SessionId,
@@ -141,12 +142,14 @@ impl Event {
                 entity,
                 ticket,
                 resumed,
+                processed,
             } => Event::Assigned {
                 session,
                 client,
                 entity,
                 ticket,
                 resumed,
+                processed,
             },
             SessionEvent::Reborn { session, entity } => Event::Reborn { session, entity },
             SessionEvent::Answered { session, answer } => Event::Answered {
@@ -184,12 +187,14 @@ impl Event {
                 entity,
                 ticket,
                 resumed,
+                processed,
             } => SessionEvent::Assigned {
                 session,
                 client,
                 entity,
                 ticket,
                 resumed,
+                processed,
             },
             Event::Reborn { session, entity } => SessionEvent::Reborn { session, entity },
             Event::Answered {

@@ -97,6 +97,7 @@ fn assigned(row: u32, entity: EntityId) -> SessionEvent {
         entity,
         ticket: [7; 16],
         resumed: false,
+        processed: None,
     }
 }
 

@@ -9,6 +9,7 @@ use gpu_kernels::tick::frame::PersonChange;
 use shared::wire::control::{Close, Ticket};
 use shared::{ClientRow, EntityId};
 
+use super::processed::Begin;
 use super::rows::{Row, Waiting};
 use super::{AFTER_REBIRTHS, Directory};
 
@@ -18,6 +19,7 @@ impl Directory {
         let key = (shard, join.session);
         if let Some(client) = self.resumable(join) {
             self.note_network(client, join.network);
+            self.processed.begin(client, Begin::Resume, join.continues);
             return self.resume(client, key, join.resume, ticket, frame);
         }
         if join.must_resume {
@@ -31,6 +33,7 @@ impl Directory {
             let is_spectator = self.sights.point(client).is_some();
             if is_spectator == join.spectates {
                 self.note_network(client, join.network);
+                self.processed.begin(client, Begin::Replace, join.continues);
                 return self.replace(client, key, ticket, frame);
             }
             self.remove_client(client, Close::Replaced, REPLACED, frame);
@@ -39,6 +42,7 @@ impl Directory {
             return self.close(key, Close::Full, "the server has no room for more clients");
         };
         let client = ClientRow(client);
+        self.processed.begin(client, Begin::Join, join.continues);
         self.note_network(client, join.network);
         self.tickets.give(client, ticket, None);
         frame.people.push(PersonChange {

@@ -74,6 +74,7 @@ impl Directory {
         };
         if let Some(entity) = saved.entity() {
             self.players.insert(entity, client);
+            self.processed.own(client, entity);
         }
         match row {
             Row::Lost(_, _, deadline) => self.deadlines.push_back((deadline, client)),

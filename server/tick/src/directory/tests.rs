@@ -50,6 +50,7 @@ impl World {
             spectates,
             identity,
             network: None,
+            continues: true,
         });
     }
 

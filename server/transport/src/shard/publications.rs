@@ -7,6 +7,7 @@ use accounts::authenticator::Rejection;
 use accounts::revocations::Revocations;
 use frontend::SessionWorld;
 use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, SharedTick};
+use session::Assignment;
 use session::frame::TickView;
 use shared::wire::control::Close;
 use tracing::{debug, info};
@@ -122,12 +123,18 @@ impl Shard {
                 entity,
                 ticket,
                 resumed,
+                processed,
                 ..
             } => {
                 of.join.resume = Some(ticket);
-                let player = session::Player { client, entity };
+                let own = Assignment {
+                    player: session::Player { client, entity },
+                    ticket,
+                    resumed,
+                    processed,
+                };
                 let Publication { tick, others, .. } = publication;
-                session.assign(player, ticket, resumed, *tick, &self.world.session, others);
+                session.assign(own, *tick, &self.world.session, others);
                 let what = if resumed { "resume" } else { "join" };
                 self.audit(what, link.remote_address(), of, None);
             }
