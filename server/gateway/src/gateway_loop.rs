@@ -80,7 +80,7 @@ struct Served {
     reader: FeedReader,
     mirror: SharedMirror,
     /// Ticks that have arrived and are not with the shards yet.
-    waiting: VecDeque<Feed>,
+    waiting: VecDeque<(Feed, Instant)>,
     /// The newest tick that is with the shards, or has been.
     newest: Tick,
     /// The newest tick that is with clients, if the tick host does not know of it yet.
@@ -155,7 +155,7 @@ impl GatewayLoop {
             while let Some(message) = link.poll()? {
                 self.take(message)?;
             }
-            self.advance(Instant::now())?;
+            self.advance()?;
             if self.channels.is_busy() {
                 if let Some(done) = self.channels.poll_for(INPUT_PERIOD)? {
                     self.conclude(done);
@@ -171,11 +171,11 @@ impl GatewayLoop {
     }
 
     /// Does what is due: the next tick goes to the shards, their input to the tick host.
-    pub fn advance(&mut self, now: Instant) -> Result<()> {
+    pub fn advance(&mut self) -> Result<()> {
         if let Some(done) = self.channels.poll()? {
             self.conclude(done);
         }
-        self.publish_next(now)?;
+        self.publish_next()?;
         self.send_input();
         self.answer_inspections();
         Ok(())
@@ -187,7 +187,7 @@ impl GatewayLoop {
             FromHost::World(world, outgoing) => {
                 self.begin_again(FirstWorld::new(*world, outgoing)?)?
             }
-            FromHost::Tick(bytes) => self.read_tick(&bytes),
+            FromHost::Tick(bytes, arrived) => self.read_tick(&bytes, arrived),
             FromHost::Others(others) => {
                 self.others = Others::new(others.iter().map(|of| Arc::from(&*of.address)));
                 self.gateways.set(others.into());
@@ -198,12 +198,12 @@ impl GatewayLoop {
         Ok(())
     }
 
-    fn read_tick(&mut self, bytes: &[u8]) {
+    fn read_tick(&mut self, bytes: &[u8], arrived: Instant) {
         let Some(served) = &mut self.served else {
             return;
         };
         match served.reader.read(&self.workers, bytes) {
-            Ok(feed) => served.waiting.push_back(feed),
+            Ok(feed) => served.waiting.push_back((feed, arrived)),
             // Nothing that follows could be read.
             Err(error) => self.lose(&format!("a tick can't be read: {error}")),
         }
@@ -244,16 +244,17 @@ impl GatewayLoop {
     }
 
     /// Gives the next tick that has arrived to the shards, if they are done with the one before.
-    fn publish_next(&mut self, now: Instant) -> Result<()> {
+    fn publish_next(&mut self) -> Result<()> {
         if self.channels.is_busy() {
             return Ok(());
         }
         let Some(served) = &mut self.served else {
             return Ok(());
         };
-        let Some(Feed { publication, logic }) = served.waiting.pop_front() else {
+        let Some((feed, arrived)) = served.waiting.pop_front() else {
             return Ok(());
         };
+        let Feed { publication, logic } = feed;
         let world = logic.and_then(|logic| changed(&self.session, logic));
         if let Some(world) = &world {
             self.session = world.clone();
@@ -278,7 +279,8 @@ impl GatewayLoop {
         let tick = SharedTick {
             publication: Arc::new(publication),
             mirror: served.mirror.clone(),
-            due: now,
+            // Shards that count from now would never make up for lateness.
+            due: arrived,
         };
         self.channels.publish(tick, || ())
     }

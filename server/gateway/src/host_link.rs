@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use frontend::servers::ServerAddress;
@@ -39,7 +39,8 @@ pub struct HostOptions {
 pub enum FromHost {
     /// The world, with the way to its tick host. Ticks follow.
     World(Box<World>, Outgoing),
-    Tick(Vec<u8>),
+    /// A tick, and when it arrived.
+    Tick(Vec<u8>, Instant),
     Others(Vec<ServerAddress>),
     Inspect(u64, Option<Vec<u64>>),
     /// The connection has ended.
@@ -72,12 +73,12 @@ impl Outgoing {
 }
 
 impl FromHost {
-    /// What a message of a connection means to the loop. Fails if the tick host refuses the
-    /// gateway.
-    pub fn new(message: ToGateway, outgoing: &Outgoing) -> Result<FromHost> {
+    /// What a message of a connection that arrives now means to the loop. Fails if the tick host
+    /// refuses the gateway.
+    pub fn new(message: ToGateway, outgoing: &Outgoing, now: Instant) -> Result<FromHost> {
         Ok(match message {
             ToGateway::World(world) => FromHost::World(world, outgoing.clone()),
-            ToGateway::Tick(bytes) => FromHost::Tick(bytes),
+            ToGateway::Tick(bytes) => FromHost::Tick(bytes, now),
             ToGateway::Others(others) => FromHost::Others(others),
             ToGateway::Inspect(request, some) => FromHost::Inspect(request, some),
             ToGateway::Refused(reason) => bail!("the tick host refuses this gateway: {reason}"),
@@ -183,7 +184,8 @@ async fn listen(
     let mut reader = FrameReader::new(MESSAGE_BYTES_MAX);
     loop {
         let message = reader.next::<ToGateway>(&mut receive).await;
-        let message = FromHost::new(message.context("the link to the tick host")?, outgoing)?;
+        let message = message.context("the link to the tick host")?;
+        let message = FromHost::new(message, outgoing, Instant::now())?;
         if let FromHost::World(world, _) = &message {
             info!(host, gateway = world.number, "the gateway has its world");
             *has_world = true;

@@ -114,7 +114,7 @@ impl GatewayProcess {
                 Ok(None) => return Ok(true),
                 Err(_) => return Ok(false),
             };
-            let Ok(message) = FromHost::new(message, &link.outgoing) else {
+            let Ok(message) = FromHost::new(message, &link.outgoing, self.clock.instant()) else {
                 return Ok(false);
             };
             link.has_world |= matches!(message, FromHost::World(..));
@@ -132,7 +132,7 @@ impl GatewayProcess {
     /// Does what is due.
     pub fn advance(&mut self) -> Result<()> {
         match &mut self.serving {
-            Some(serving) => serving.gateway.advance(self.clock.instant()),
+            Some(serving) => serving.gateway.advance(),
             None => Ok(()),
         }
     }

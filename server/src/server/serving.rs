@@ -115,7 +115,7 @@ impl Frontend {
         };
         let (to_tick, reports) = mpsc::channel();
         let (mut shards, sockets) =
-            start_shards(sockets, world, &credentials, (&to_tick, reports))?;
+            start_shards(sockets, world, &credentials, (&to_tick, reports), options)?;
         let gateways = match &options.gateways {
             Some(gateways) => {
                 let places = PlaceOptions {
@@ -238,6 +238,7 @@ fn start_shards(
     world: ShardWorld,
     credentials: &Credentials,
     (to_tick, reports): (&Sender<FanOutReport>, Receiver<FanOutReport>),
+    options: &ServerOptions,
 ) -> Result<(RunningShards, Option<SocketPort>)> {
     let Credentials {
         identity,
@@ -272,6 +273,7 @@ fn start_shards(
             neighbours: neighbours.clone(),
             strays,
             count: usize::from(count),
+            gives_way: options.shards_give_way,
             inbox: inbox.clone(),
             reports: to_tick.clone(),
         })?;
