@@ -17,7 +17,8 @@ use crate::{Answer, Message, Movement, Notice, Quotas, Talk};
 pub enum Event {
     /// The client is in the world, as a new entity.
     Welcomed(EntityId),
-    /// The client is in the world again, as the same entity.
+    /// The client is in the world again, as the same entity. Commands that were not processed are
+    /// sent again, or given up: see [`View::has_continued`](crate::View::has_continued).
     Resumed(EntityId),
     /// An entity is in view from now on. The view has its attributes.
     Entered {
