@@ -82,7 +82,7 @@ impl Attacker {
 
     /// Waits for its first tick.
     async fn has_world(&mut self) {
-        while !matches!(self.hears().await, ToGateway::Tick(_)) {}
+        while !matches!(self.hears().await, ToGateway::Tick(..)) {}
     }
 }
 

@@ -60,6 +60,8 @@ pub struct SharedTick {
     pub mirror: SharedMirror,
     /// When the shards would receive it if no tick were late.
     pub due: Instant,
+    /// When the tick was to begin, as the next one will a period later.
+    pub scheduled: Instant,
 }
 
 /// A decision of the tick about a session.

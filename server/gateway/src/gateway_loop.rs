@@ -80,7 +80,9 @@ struct Served {
     reader: FeedReader,
     mirror: SharedMirror,
     /// Ticks that have arrived and are not with the shards yet.
-    waiting: VecDeque<(Feed, Instant)>,
+    waiting: VecDeque<Feed>,
+    /// The tick for which the tick host takes input next, and when that ends.
+    closes: Option<(Tick, Instant)>,
     /// The newest tick that is with the shards, or has been.
     newest: Tick,
     /// The newest tick that is with clients, if the tick host does not know of it yet.
@@ -155,7 +157,7 @@ impl GatewayLoop {
             while let Some(message) = link.poll()? {
                 self.take(message)?;
             }
-            self.advance()?;
+            self.advance(Instant::now())?;
             if self.channels.is_busy() {
                 if let Some(done) = self.channels.poll_for(INPUT_PERIOD)? {
                     self.conclude(done);
@@ -171,12 +173,13 @@ impl GatewayLoop {
     }
 
     /// Does what is due: the next tick goes to the shards, their input to the tick host.
-    pub fn advance(&mut self) -> Result<()> {
+    pub fn advance(&mut self, now: Instant) -> Result<()> {
         if let Some(done) = self.channels.poll()? {
             self.conclude(done);
         }
-        self.publish_next()?;
+        self.publish_next(now)?;
         self.send_input();
+        self.close_input(now);
         self.answer_inspections();
         Ok(())
     }
@@ -187,7 +190,7 @@ impl GatewayLoop {
             FromHost::World(world, outgoing) => {
                 self.begin_again(FirstWorld::new(*world, outgoing)?)?
             }
-            FromHost::Tick(bytes, arrived) => self.read_tick(&bytes, arrived),
+            FromHost::Tick(bytes, closed) => self.read_tick(&bytes, closed),
             FromHost::Others(others) => {
                 self.others = Others::new(others.iter().map(|of| Arc::from(&*of.address)));
                 self.gateways.set(others.into());
@@ -198,12 +201,20 @@ impl GatewayLoop {
         Ok(())
     }
 
-    fn read_tick(&mut self, bytes: &[u8], arrived: Instant) {
+    /// Reads a tick for which input was closed at a moment.
+    fn read_tick(&mut self, bytes: &[u8], closed: Instant) {
         let Some(served) = &mut self.served else {
             return;
         };
         match served.reader.read(&self.workers, bytes) {
-            Ok(feed) => served.waiting.push_back((feed, arrived)),
+            Ok(feed) => {
+                let tick_hz = self.session.config.schema.world.tick_hz;
+                let next = feed.publication.tick.next();
+                let period = Duration::from_secs(1) / tick_hz;
+                served.closes = Some((next, closed + period.saturating_sub(INPUT_PERIOD)));
+                served.waiting.push_back(feed);
+                await_input(&self.inboxes, next);
+            }
             // Nothing that follows could be read.
             Err(error) => self.lose(&format!("a tick can't be read: {error}")),
         }
@@ -223,7 +234,7 @@ impl GatewayLoop {
 
     fn note_world(&self) {
         if let Some(served) = &self.served {
-            await_input(&self.inboxes, served.newest);
+            await_input(&self.inboxes, served.newest.next());
             self.is_open.store(true, Ordering::Relaxed);
             table::GATEWAY_SERVES.set(1);
         }
@@ -244,17 +255,16 @@ impl GatewayLoop {
     }
 
     /// Gives the next tick that has arrived to the shards, if they are done with the one before.
-    fn publish_next(&mut self) -> Result<()> {
+    fn publish_next(&mut self, now: Instant) -> Result<()> {
         if self.channels.is_busy() {
             return Ok(());
         }
         let Some(served) = &mut self.served else {
             return Ok(());
         };
-        let Some((feed, arrived)) = served.waiting.pop_front() else {
+        let Some(Feed { publication, logic }) = served.waiting.pop_front() else {
             return Ok(());
         };
-        let Feed { publication, logic } = feed;
         let world = logic.and_then(|logic| changed(&self.session, logic));
         if let Some(world) = &world {
             self.session = world.clone();
@@ -275,12 +285,11 @@ impl GatewayLoop {
         mirror.note_newborns(&publication.newborns, &output.deaths);
         drop(mirror);
         served.newest = publication.tick;
-        await_input(&self.inboxes, served.newest);
         let tick = SharedTick {
             publication: Arc::new(publication),
             mirror: served.mirror.clone(),
-            // Shards that count from now would never make up for lateness.
-            due: arrived,
+            due: now,
+            scheduled: now,
         };
         self.channels.publish(tick, || ())
     }
@@ -332,6 +341,17 @@ impl GatewayLoop {
         all.acked_through = served.acked_through;
         if !served.outgoing.send(&ToHost::Input(all.encode())) {
             self.lose("its connection has ended");
+        }
+    }
+
+    /// What comes too late for the tick host's next tick is for the one after it: clients learn by
+    /// that when to send. The tick itself arrives only once it has run.
+    fn close_input(&mut self, now: Instant) {
+        let Some(served) = &mut self.served else {
+            return;
+        };
+        if let Some((tick, _)) = served.closes.take_if(|(_, at)| *at <= now) {
+            await_input(&self.inboxes, tick.next());
         }
     }
 
@@ -396,6 +416,7 @@ impl Served {
             reader: FeedReader::new(config),
             mirror: SharedMirror::new(mirror),
             waiting: VecDeque::new(),
+            closes: None,
             newest,
             sent: None,
             acked_through: newest,
@@ -418,10 +439,10 @@ fn changed(session: &SessionWorld, logic: LogicConfig) -> Option<Arc<SessionWorl
     session.changed(&config, &forecast).map(Arc::new)
 }
 
-/// Lets input be for the tick after this one.
-fn await_input(inboxes: &[SharedInbox], newest: Tick) {
+/// Lets input be for this tick at the earliest.
+fn await_input(inboxes: &[SharedInbox], tick: Tick) {
     for inbox in inboxes {
-        inbox.lock().await_tick(newest.next());
+        inbox.lock().await_tick(tick);
     }
 }
 

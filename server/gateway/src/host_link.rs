@@ -14,7 +14,7 @@ use peer::frames::FrameReader;
 use peer::trust::LinkKey;
 use platform::metrics::table;
 use platform::runtime::runtime;
-use quinn::{ClientConfig, RecvStream, SendStream, VarInt};
+use quinn::{ClientConfig, Connection, RecvStream, SendStream, VarInt};
 use tokio::sync::mpsc as tokio_mpsc;
 use tokio::time::sleep;
 use tracing::{info, warn};
@@ -39,7 +39,7 @@ pub struct HostOptions {
 pub enum FromHost {
     /// The world, with the way to its tick host. Ticks follow.
     World(Box<World>, Outgoing),
-    /// A tick, and when it arrived.
+    /// A tick, and when input for it was to be sent from here at the latest.
     Tick(Vec<u8>, Instant),
     Others(Vec<ServerAddress>),
     Inspect(u64, Option<Vec<u64>>),
@@ -73,17 +73,22 @@ impl Outgoing {
 }
 
 impl FromHost {
-    /// What a message of a connection that arrives now means to the loop. Fails if the tick host
-    /// refuses the gateway.
-    pub fn new(message: ToGateway, outgoing: &Outgoing, now: Instant) -> Result<FromHost> {
+    /// What a message of a connection means to the loop. `back` is now, but for a round trip. Fails
+    /// if the tick host refuses the gateway.
+    pub fn new(message: ToGateway, outgoing: &Outgoing, back: Instant) -> Result<FromHost> {
         Ok(match message {
             ToGateway::World(world) => FromHost::World(world, outgoing.clone()),
-            ToGateway::Tick(bytes) => FromHost::Tick(bytes, now),
+            ToGateway::Tick(bytes, age) => FromHost::Tick(bytes, earlier(back, age)),
             ToGateway::Others(others) => FromHost::Others(others),
             ToGateway::Inspect(request, some) => FromHost::Inspect(request, some),
             ToGateway::Refused(reason) => bail!("the tick host refuses this gateway: {reason}"),
         })
     }
+}
+
+/// A moment so long before another one; a clock that has just begun has none.
+fn earlier(now: Instant, time: Duration) -> Instant {
+    now.checked_sub(time).unwrap_or(now)
 }
 
 impl HostLink {
@@ -157,7 +162,7 @@ async fn serve(
     // Either side's end is the end of both.
     let ended = tokio::select! {
         sent = give(send, messages) => sent,
-        ended = listen(receive, host, &outgoing, to_loop, has_world) => ended,
+        ended = listen((&connection, receive), host, &outgoing, to_loop, has_world) => ended,
     };
     connection.close(VarInt::from_u32(0), b"the gateway leaves");
     endpoint.close(VarInt::from_u32(0), b"the gateway leaves");
@@ -175,7 +180,7 @@ async fn give(
 }
 
 async fn listen(
-    mut receive: RecvStream,
+    (connection, mut receive): (&Connection, RecvStream),
     host: &str,
     outgoing: &Outgoing,
     to_loop: &mpsc::Sender<FromHost>,
@@ -185,7 +190,8 @@ async fn listen(
     loop {
         let message = reader.next::<ToGateway>(&mut receive).await;
         let message = message.context("the link to the tick host")?;
-        let message = FromHost::new(message, outgoing, Instant::now())?;
+        let back = earlier(Instant::now(), connection.rtt());
+        let message = FromHost::new(message, outgoing, back)?;
         if let FromHost::World(world, _) = &message {
             info!(host, gateway = world.number, "the gateway has its world");
             *has_world = true;

@@ -57,7 +57,8 @@ pub struct Hello {
 #[derive(Debug)]
 pub enum ToGateway {
     World(Box<World>),
-    Tick(Vec<u8>),
+    /// A tick, which was to begin so long ago when this was sent.
+    Tick(Vec<u8>, Duration),
     /// The other gateways.
     Others(Vec<ServerAddress>),
     Inspect(u64, Option<Vec<SessionId>>),
@@ -138,16 +139,27 @@ impl ToGateway {
     pub fn encode(&self) -> Vec<u8> {
         match self {
             ToGateway::World(world) => framed(WORLD, &codec::to_bytes(world)),
-            ToGateway::Tick(bytes) => framed(TICK, bytes),
+            ToGateway::Tick(bytes, age) => {
+                let mut message = ToGateway::begin_tick();
+                message.extend_from_slice(bytes);
+                ToGateway::end_tick(*age, &mut message);
+                message
+            }
             ToGateway::Others(addresses) => framed(OTHERS, &codec::to_bytes(addresses)),
             ToGateway::Inspect(number, some) => framed(INSPECT, &codec::to_bytes(&(number, some))),
             ToGateway::Refused(reason) => framed(REFUSED, &codec::to_bytes(reason)),
         }
     }
 
-    /// Begins the message of a tick: append its bytes, then [`frames::end`] it.
+    /// Begins the message of a tick: append its bytes, then [`ToGateway::end_tick`] it.
     pub fn begin_tick() -> Vec<u8> {
         begin(TICK)
+    }
+
+    pub fn end_tick(age: Duration, message: &mut Vec<u8>) {
+        let micros = u32::try_from(age.as_micros()).unwrap_or(u32::MAX);
+        message.extend_from_slice(&micros.to_le_bytes());
+        frames::end(message);
     }
 }
 
@@ -158,7 +170,11 @@ impl Decode for ToGateway {
         let (&kind, body) = bytes.split_first().ok_or(DecodeError::Truncated)?;
         match kind {
             WORLD => Ok(ToGateway::World(Box::new(read(body)?))),
-            TICK => Ok(ToGateway::Tick(body.to_vec())),
+            TICK => {
+                let (bytes, micros) = body.split_last_chunk().ok_or(DecodeError::Truncated)?;
+                let age = Duration::from_micros(u32::from_le_bytes(*micros).into());
+                Ok(ToGateway::Tick(bytes.to_vec(), age))
+            }
             OTHERS => Ok(ToGateway::Others(read(body)?)),
             INSPECT => {
                 let (number, some) = read(body)?;
@@ -188,7 +204,7 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, DecodeError> {
 }
 
 /// Of the link.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 pub const PROTOCOL: Protocol = Protocol {
     alpn: b"myriad-gateway/2",
     to_port: 16 << 20,

@@ -20,7 +20,6 @@ use frontend::remote::{LagLimits, Lost, RemoteFrontend};
 use frontend::servers::{OtherServers, ServerAddress};
 use frontend::shard_channels::ShardSender;
 use frontend::wire::snapshot;
-use peer::frames;
 use platform::metrics::counts::FanOutCounts;
 use platform::metrics::table;
 use shared::{Tick, WorldConfig};
@@ -280,12 +279,13 @@ impl Places {
         index: usize,
         message: ToShard,
         reports: &Sender<FanOutReport>,
-        now: impl FnOnce() -> Instant,
+        now: impl Fn() -> Instant,
     ) -> bool {
         match message {
             ToShard::Tick(tick) => {
                 let others = self.others(index);
-                let (acked_through, sessions) = self.publish(index, &tick, others);
+                let age = || now().saturating_duration_since(tick.scheduled);
+                let (acked_through, sessions) = self.publish(index, &tick, others, &age);
                 self.note(index);
                 let report = FanOutReport {
                     took: now().saturating_duration_since(tick.due),
@@ -317,7 +317,13 @@ impl Places {
     }
 
     /// Returns the tick up to which slots need not rest for the place, and its sessions.
-    fn publish(&self, index: usize, tick: &SharedTick, others: Vec<ServerAddress>) -> (Tick, u64) {
+    fn publish(
+        &self,
+        index: usize,
+        tick: &SharedTick,
+        others: Vec<ServerAddress>,
+        age: &dyn Fn() -> Duration,
+    ) -> (Tick, u64) {
         let (publication, mirror) = (&*tick.publication, &*tick.mirror.read());
         let mut place = self.lock(index);
         if let Some(world) = &publication.world {
@@ -325,7 +331,8 @@ impl Places {
         }
         let acked_through = match place.has_frontend() {
             true => {
-                let (acked_through, bytes) = place.publish(&self.workers, (publication, mirror));
+                let (acked_through, bytes) =
+                    place.publish(&self.workers, (publication, mirror), age);
                 self.bytes_down.fetch_add(bytes, Ordering::Relaxed);
                 acked_through
             }
@@ -425,6 +432,7 @@ impl Place {
         &mut self,
         workers: &Workers,
         (publication, mirror): (&Publication, &Mirror),
+        age: &dyn Fn() -> Duration,
     ) -> (Tick, u64) {
         let gateway = self.gateway.as_mut();
         let Some(frontend) = gateway.and_then(|gateway| gateway.frontend.as_mut()) else {
@@ -440,7 +448,7 @@ impl Place {
             self.lose(&why);
             return (publication.tick, 0);
         }
-        frames::end(&mut message);
+        ToGateway::end_tick(age(), &mut message);
         let bytes = message.len() as u64;
         self.send_bytes(message);
         (acked_through, bytes)

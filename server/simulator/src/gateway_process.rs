@@ -132,7 +132,7 @@ impl GatewayProcess {
     /// Does what is due.
     pub fn advance(&mut self) -> Result<()> {
         match &mut self.serving {
-            Some(serving) => serving.gateway.advance(),
+            Some(serving) => serving.gateway.advance(self.clock.instant()),
             None => Ok(()),
         }
     }

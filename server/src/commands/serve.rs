@@ -152,7 +152,6 @@ pub fn run(arguments: ServeArguments) -> Result<()> {
         world_file,
         identity: arguments.certificate.zip(arguments.key),
         shared_identity: None,
-        shards_give_way: false,
         shards: arguments.shards.unwrap_or(cores),
         threads: arguments.threads.unwrap_or(cores),
         backend: arguments.backend,

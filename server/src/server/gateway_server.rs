@@ -47,8 +47,6 @@ impl Gateway {
         let mut options = options(&first);
         options.world = first.config.clone();
         options.shared_identity = first.identity.clone();
-        // They have most of the work, and what they send waits for the next tick.
-        options.shards_give_way = true;
         let is_open: Arc<AtomicBool> = Arc::default();
         let (_, metrics) = show_metrics(&options, is_open.clone(), stop.clone())?;
         let guard = start_guard(&options, None)?;

@@ -41,8 +41,6 @@ pub struct ServerOptions {
     /// The PEM texts of a certificate and its key that another server of the world has made: used
     /// without files.
     pub shared_identity: Option<(String, String)>,
-    /// The threads for I/O give way to the others of the process.
-    pub shards_give_way: bool,
     /// Threads for I/O, each with its own clients.
     pub shards: usize,
     /// Threads of the backend.
@@ -105,7 +103,6 @@ impl ServerOptions {
             world_file: None,
             identity: None,
             shared_identity: None,
-            shards_give_way: false,
             shards: machine::cores(),
             threads: machine::cores(),
             backend: BackendOptions::default(),

@@ -115,7 +115,7 @@ impl Frontend {
         };
         let (to_tick, reports) = mpsc::channel();
         let (mut shards, sockets) =
-            start_shards(sockets, world, &credentials, (&to_tick, reports), options)?;
+            start_shards(sockets, world, &credentials, (&to_tick, reports))?;
         let gateways = match &options.gateways {
             Some(gateways) => {
                 let places = PlaceOptions {
@@ -238,7 +238,6 @@ fn start_shards(
     world: ShardWorld,
     credentials: &Credentials,
     (to_tick, reports): (&Sender<FanOutReport>, Receiver<FanOutReport>),
-    options: &ServerOptions,
 ) -> Result<(RunningShards, Option<SocketPort>)> {
     let Credentials {
         identity,
@@ -273,7 +272,6 @@ fn start_shards(
             neighbours: neighbours.clone(),
             strays,
             count: usize::from(count),
-            gives_way: options.shards_give_way,
             inbox: inbox.clone(),
             reports: to_tick.clone(),
         })?;

@@ -401,6 +401,7 @@ impl TickLoop {
             publication: Arc::new(self.publication(output.clone(), newborns, subscribed)),
             mirror: self.mirror.clone(),
             due,
+            scheduled: start.scheduled,
         };
         self.shards.publish(tick, || {
             clock.end(Step::Publish);

@@ -14,7 +14,7 @@ use frontend::publication::{
     FanOutReport, LinkFigures, Publication, SessionEvent, SharedTick, ToShard,
 };
 use frontend::shard_channels::ShardSender;
-use platform::scheduling::{give_way, take_own_core};
+use platform::scheduling::take_own_core;
 use quic::proto::ServerConfig;
 use quic::socket::SocketCounts;
 use quic::{Drops, Endpoint, Handle, Packet, Socket, Turns, WebOptions};
@@ -45,8 +45,6 @@ pub struct Parts {
     pub strays: Receiver<Packet>,
     /// The number of shards.
     pub count: usize,
-    /// Other threads of the process come first, where cores are few.
-    pub gives_way: bool,
     pub inbox: SharedInbox,
     pub reports: Sender<FanOutReport>,
 }
@@ -85,9 +83,6 @@ pub fn spawn(parts: Parts) -> Result<(ShardSender, JoinHandle<()>)> {
     // A socket's buffers belong to the thread that made them.
     let run = move || {
         take_own_core(parts.number, parts.count);
-        if parts.gives_way {
-            give_way();
-        }
         match Thread::new(parts, from_tick) {
             Ok(thread) => {
                 if started.send(Ok(thread.endpoint.waker())).is_ok() {

@@ -190,6 +190,7 @@ fn run_shard(
             publication,
             mirror,
             due,
+            ..
         } = match message {
             ToShard::Tick(tick) => tick,
             ToShard::Inspect(..) => panic!("no operator asks"),
