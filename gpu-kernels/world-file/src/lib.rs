@@ -29,6 +29,7 @@
 //! | `interest` | what clients see, with an entity and without |
 //! | `motion`, `wire_step` | the keys of `[world]` that say how movement is sent |
 //! | `spawn` | `spawn` of `[[kind]]` |
+//! | `doors` | `blocks` of `[[kind]]` |
 //! | `layers`, `image` | `[[layer]]`: drawings and images |
 //! | `ranges` | the keys of `[limits]` and their ranges |
 //! | `limits` | what of these follows from the rest of the world |
@@ -45,6 +46,7 @@ mod check;
 mod collections;
 mod commands;
 mod compile;
+mod doors;
 mod engine;
 mod error;
 pub mod folder;

@@ -213,7 +213,7 @@ impl Session {
             client: player.client,
             others,
         };
-        let welcome = world.welcome.parts(&own);
+        let welcome = world.welcome.parts(&own, self.version);
         self.stream.push_welcome(welcome);
     }
 
