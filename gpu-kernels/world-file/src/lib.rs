@@ -31,6 +31,7 @@
 //! | `spawn` | `spawn` of `[[kind]]` |
 //! | `doors` | `blocks` of `[[kind]]` |
 //! | `layers`, `image` | `[[layer]]`: drawings and images |
+//! | [`maps`] | maps of editors, as images of layers |
 //! | `ranges` | the keys of `[limits]` and their ranges |
 //! | `limits` | what of these follows from the rest of the world |
 //! | `remarks` | what is allowed, but hardly meant |
@@ -58,6 +59,7 @@ mod layers;
 mod limits;
 mod lines;
 mod logic;
+pub mod maps;
 mod mend;
 mod motion;
 mod names;
