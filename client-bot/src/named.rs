@@ -293,6 +293,7 @@ mod tests {
             servers: vec![],
             reasons: vec![],
             layers: vec![],
+            doors: vec![],
         };
         let session = Session::new(&welcome).unwrap();
         let rest = vec![];

@@ -6,6 +6,7 @@ mod births;
 mod cache;
 mod causes;
 mod contract;
+mod doors;
 mod everywhere;
 mod failures;
 mod golden;

@@ -34,6 +34,7 @@
 //! | [`check`] | `myriad check` |
 //! | [`columns`] | what the attributes of a world cost |
 //! | [`bindings`] | `myriad bindings` |
+//! | [`import`] | `myriad import` |
 //! | [`logic`] | `myriad logic` |
 //! | [`doctor`] | `myriad doctor` |
 //! | [`traces`] | the options for traces of commands |
@@ -59,6 +60,7 @@ pub mod follow;
 pub mod fork;
 pub mod game;
 pub mod gateway;
+pub mod import;
 pub mod init;
 pub mod inspect;
 pub mod lease;

@@ -55,6 +55,8 @@ pub const PROTOCOL_VERSION: u16 = 19;
 pub const PROTOCOL_VERSION_MIN: u16 = PROTOCOL_VERSION - 1;
 /// The first version in which rare messages of the stream share a tag.
 pub const RARE_VERSION: u16 = 19;
+/// The first version whose clients are sent which kinds block cells.
+pub const DOORS_VERSION: u16 = 19;
 /// The most bytes of a datagram: fits every path that QUIC itself accepts.
 pub const DATAGRAM_BYTES_MAX: usize = 1_050;
 /// The most bytes of a frame of the reliable stream, without its length prefix.

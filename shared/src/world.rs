@@ -12,6 +12,7 @@
 //! | [`command`] | commands: their numbers, senders and words; `[commands]` of the world file |
 //! | [`notification`] | notifications: their numbers and fields |
 //! | [`layer`] | layers: what cells of the world are, such as walls |
+//! | [`door`] | doors: entities that block cells |
 //! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |
 //! | [`collection`] | arrays and maps: attributes that scripts use as one |
 //! | [`ranking`] | rankings: the entities of a kind, ordered by an attribute |
@@ -32,6 +33,7 @@ pub mod collection;
 pub mod command;
 pub mod config;
 pub mod course;
+pub mod door;
 pub mod fixed;
 pub mod given;
 pub mod hook;

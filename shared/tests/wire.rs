@@ -433,6 +433,7 @@ fn the_welcome_to_a_world_of_the_most_kinds_and_attributes_fits() {
         servers: vec!["z".repeat(ADDRESS_BYTES_MAX); SERVERS_MAX],
         reasons: vec!["z".repeat(REASON_BYTES_MAX); REASONS_MAX],
         layers: vec![],
+        doors: vec![],
     };
     let bytes = codec::to_bytes(&welcome);
     assert_eq!(Welcome::decode(&bytes), Ok(welcome));

@@ -59,12 +59,13 @@ impl Session {
     /// The session that a welcome begins, as [`Handshake`](crate::Handshake) does.
     /// An error names the mistake of a schema that was not checked.
     pub fn new(welcome: &Welcome) -> Result<Session, DecodeError> {
-        let schema = &welcome.schema;
+        let mut schema = welcome.schema.clone();
+        schema.doors.clone_from(&welcome.doors);
         schema
             .check()
             .map_err(|what| DecodeError::Malformed(format!("the schema's {what}")))?;
         let movement_codec =
-            MovementCodec::new(schema).map_err(|wide| DecodeError::OutOfRange {
+            MovementCodec::new(&schema).map_err(|wide| DecodeError::OutOfRange {
                 what: "the width of an entity's movement",
                 found: u64::from(wide.bits),
             })?;
@@ -74,12 +75,6 @@ impl Session {
             is_resumed: welcome.resumed,
             servers: welcome.servers.clone(),
             reasons: shared_texts(welcome.reasons.clone()),
-            view: View::new(
-                schema.clone(),
-                welcome.entity,
-                welcome.tick,
-                welcome.processed,
-            ),
             acknowledged: receipt.acknowledgement(),
             receipt,
             frames: FrameReader::new(FRAME_BYTES_MAX),
@@ -87,9 +82,10 @@ impl Session {
             requests: RequestQueue::new(),
             layers: LayerFetch::new(schema.world.size_raw(), &welcome.layers),
             is_restarting: false,
-            command_codec: CommandCodec::new(schema, welcome.commands_epoch),
+            command_codec: CommandCodec::new(&schema, welcome.commands_epoch),
             movement_codec,
-            stream_codec: StreamCodec::new(schema),
+            stream_codec: StreamCodec::new(&schema),
+            view: View::new(schema, welcome.entity, welcome.tick, welcome.processed),
             scratch: Scratch::default(),
         })
     }
@@ -214,6 +210,7 @@ impl Session {
                     message => self.view.apply_message(frame.tick, message),
                 }
             }
+            self.view.close_doors();
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use shared::wire::length;
 use shared::wire::movement::BASE_TICKS_MAX;
 use shared::world::config::VISIBLE_MAX;
+use shared::world::door::closed_cells;
 use shared::world::layer::Layers;
 use shared::{Audience, Course, EntityId, Name, Schema, Slot, Tick};
 
@@ -36,6 +37,8 @@ pub struct View {
     has_continued: bool,
     kept: Option<Tick>,
     counts: ViewCounts,
+    /// Whether entities that block cells may block others than before.
+    have_doors_changed: bool,
 }
 
 /// An entity in view.
@@ -145,6 +148,7 @@ impl View {
             has_continued: processed.is_some(),
             kept: None,
             counts: ViewCounts::default(),
+            have_doors_changed: false,
         }
     }
 
@@ -156,6 +160,22 @@ impl View {
     /// The world's layers have come.
     pub(crate) fn set_layers(&mut self, layers: Layers) {
         self.schema.layers = layers;
+        self.have_doors_changed = !self.schema.doors.is_empty();
+        self.close_doors();
+    }
+
+    fn note_door(&mut self, kind: u16) {
+        self.have_doors_changed |= self.schema.doors.iter().any(|door| door.kind == kind);
+    }
+
+    /// Lets the layers have the cells that entities in view block.
+    pub(crate) fn close_doors(&mut self) {
+        if std::mem::take(&mut self.have_doors_changed) {
+            let entities = self.entities.values();
+            let rows = entities.map(|entity| (entity.kind, &entity.row[..]));
+            let cells = closed_cells(&self.schema.doors, &self.schema.layers, rows);
+            self.schema.layers.close(cells);
+        }
     }
 
     /// What the world is made of.
@@ -195,6 +215,7 @@ impl View {
         self.entities.retain(|&slot, _| slot == own);
         self.names.retain(|&slot, _| slot == own);
         self.early.retain(|&slot, _| slot == own);
+        self.have_doors_changed = !self.schema.doors.is_empty();
     }
 
     fn keeps(&self, slot: Slot) -> bool {
@@ -292,6 +313,7 @@ impl View {
                 entity.forget_before(base);
             }
         }
+        self.close_doors();
         is_kept
     }
 
@@ -331,6 +353,8 @@ impl View {
         for (column, value) in extras {
             entity.row[usize::from(column)] = value;
         }
+        let kind = entity.kind;
+        self.note_door(kind);
         true
     }
 
@@ -402,6 +426,8 @@ impl View {
                     for (column, value) in values {
                         entity.row[usize::from(column)] = value;
                     }
+                    let kind = entity.kind;
+                    self.note_door(kind);
                 }
             }
             Message::Notice(_) => self.counts.notices += 1,
@@ -431,7 +457,11 @@ impl View {
         if early.is_some_and(|newest| newest <= tick) {
             self.early.remove(&slot);
         }
-        if let Some(entity) = self.entities.remove(&slot)
+        let removed = self.entities.remove(&slot);
+        if let Some(entity) = &removed {
+            self.note_door(entity.kind);
+        }
+        if let Some(entity) = removed
             && entity.course.tick > tick
         {
             for &course in entity.past.iter().filter(|course| course.tick > tick) {
@@ -487,6 +517,7 @@ impl View {
         let dimensions = self.schema.dimensions();
         let mut entity = self.entity_of(tick, id, kind, values, velocity);
         entity.go_to(self.newest, dimensions, &self.edges);
+        self.note_door(kind);
         self.entities.insert(id.slot.0, entity);
         if let Some(early) = self.early.remove(&id.slot.0) {
             for course in early.courses {

@@ -6,7 +6,8 @@ use client_core::{LayerCache, LayerError, Session};
 use shared::wire::control::{Quotas, Welcome};
 use shared::wire::layers::{LayerInfo, contents, pack};
 use shared::wire::request::{RequestBody, RequestReader};
-use shared::{Schema, Tick};
+use shared::world::door::Door;
+use shared::{Course, EntityId, Schema, Tick};
 
 use crate::common::{self, Server};
 
@@ -132,7 +133,7 @@ fn layers_come_part_by_part_and_stay_for_the_next_session() {
     assert!(next.session.keep_layers(&cache));
     assert_eq!(next.session.layers(), Some(&next.schema.layers));
     next.session.fetch_layers();
-    assert_eq!(next.asked(), []);
+    assert!(next.asked().is_empty());
 }
 
 #[cfg(feature = "inflate")]
@@ -211,4 +212,92 @@ fn a_world_with_more_than_a_client_keeps_is_played_without_its_layers() {
     assert_eq!(session.stream_bytes(), b"");
     assert_eq!(session.put_layer(7, vec![]), Err(LayerError::Unknown(7)));
     assert_eq!(session.layers(), None);
+}
+
+#[test]
+fn entities_in_view_block_their_cells_while_they_are_closed() {
+    let file = format!(
+        "{ROOM}\n[[kind]]\nname = \"player\"\n\
+         [[kind]]\nname = \"gate\"\nblocks = [2, 1]\nattributes = [\
+         {{ name = \"closed\", type = \"bool\", default = true, audience = \"state\" }}]\n"
+    );
+    let schema = world_file::parse(&file, "a room")
+        .expect("a valid world")
+        .schema;
+    let (infos, _) = packed(&schema);
+    let welcome = Welcome {
+        schema: schema.for_clients(),
+        layers: infos,
+        doors: schema.doors.clone(),
+        ..common::welcome()
+    };
+    let welcome = Welcome::decode(&shared::wire::codec::to_bytes(&welcome)).unwrap();
+    let mut session = Session::new(&welcome).unwrap();
+    let server = Server::of(&schema);
+    let gate = EntityId::new(5, 1);
+    let closed = schema.column("closed").unwrap() as u16;
+    let enter = server.frame(12, |stream, writer| {
+        let course = Course {
+            tick: Tick(12),
+            position: [3 << 12, 1 << 12, 0],
+            velocity: [0; 3],
+        };
+        stream.enter(writer, gate, 1, false, &course, &[0, 0, 1]);
+    });
+    let walls = |session: &Session| {
+        let layers = session.layers().unwrap();
+        let row = (0..6).map(|x| layers.is_blocked([x << 12, 1 << 12, 0]));
+        row.map(|is| if is { '#' } else { '.' }).collect::<String>()
+    };
+    // It enters before the layers are there.
+    session.handle_stream(&enter, &mut ()).unwrap();
+    for (info, content) in contents(&schema.layers) {
+        session.put_layer(info.hash, content).unwrap();
+    }
+    assert_eq!(walls(&session), "#.##.#", "the wall at 2 is drawn");
+    for (tick, is_closed, expected) in [(13, 0, "#.#..#"), (14, 1, "#.##.#")] {
+        let state = server.frame(tick, |stream, writer| {
+            stream.state(writer, gate.slot, [(closed, is_closed)].into_iter());
+        });
+        session.handle_stream(&state, &mut ()).unwrap();
+        assert_eq!(walls(&session), expected);
+    }
+    let leave = server.frame(15, |stream, writer| stream.leave(writer, gate.slot));
+    session.handle_stream(&leave, &mut ()).unwrap();
+    assert_eq!(walls(&session), "#.#..#");
+    assert_eq!(session.layers().unwrap().words(), schema.layers.words());
+}
+
+#[test]
+fn doors_that_the_world_cannot_have_are_no_welcome() {
+    let right = Door {
+        kind: 0,
+        cells: [1, 1],
+        closed: None,
+    };
+    let welcome = |door: Door| {
+        let welcome = Welcome {
+            doors: vec![door],
+            ..common::welcome()
+        };
+        Welcome::decode(&shared::wire::codec::to_bytes(&welcome)).map(|_| ())
+    };
+    assert_eq!(welcome(right), Ok(()));
+    for wrong in [
+        Door { kind: 99, ..right },
+        Door {
+            cells: [0, 1],
+            ..right
+        },
+        Door {
+            cells: [1, 33],
+            ..right
+        },
+        Door {
+            closed: Some(99),
+            ..right
+        },
+    ] {
+        assert!(welcome(wrong).is_err(), "{wrong:?}");
+    }
 }

@@ -46,10 +46,12 @@ HELLO = {"version": "integer", "token": "text", "name": "text",
          "spectates": "bool"}
 LAYER = {"kind": ("one", "Blocked", "Height", "Tag"), "cells": (2, "integer"), "edge_bits": "byte",
          "hash": "integer", "packed_bytes": "integer", "tags": ("list", "signed")}
+DOOR = {"kind": "integer", "cells": (2, "byte"), "closed": ("optional", "integer")}
 WELCOME = {"tick": "integer", "entity": ENTITY, "commands_epoch": "byte", "ticket": (16, "byte"),
            "resumed": "bool", "processed": ("optional", "integer"),
            "player_kind": "integer", "quotas": QUOTAS, "schema": SCHEMA,
-           **FORECAST, "servers": ("list", "text"), **REASONS, "layers": ("list", LAYER)}
+           **FORECAST, "servers": ("list", "text"), **REASONS, "layers": ("list", LAYER),
+           "doors": ("list", DOOR)}
 INTERFACE = {"commands_epoch": "byte", **CHANGING, "constants": ("list", CONSTANT), **FORECAST,
              **REASONS}
 CHANNEL = {"channel": "text"}

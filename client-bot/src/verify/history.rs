@@ -134,7 +134,10 @@ impl History {
     }
 
     pub fn set_layers(&self, layers: &Layers) {
-        let _ = self.layers.set(layers.clone());
+        // Doors open and close while bots play.
+        let mut layers = layers.clone();
+        layers.close(vec![]);
+        let _ = self.layers.set(layers);
     }
 
     /// Checks that an entity that a bot was shown in a tick is in no wall.

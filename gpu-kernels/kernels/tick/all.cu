@@ -1,6 +1,7 @@
 // The kernels of the tick and of content matching, in one module.
 #include "tick/atomic.cu"
 #include "tick/census.cu"
+#include "tick/doors.cu"
 #include "tick/due.cu"
 #include "tick/hash.cu"
 #include "tick/hearings.cu"

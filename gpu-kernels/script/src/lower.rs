@@ -11,7 +11,7 @@
 //! | `birth` | births, and the values that newborns are given |
 //! | `everywhere` | what asks for entities wherever they are |
 //! | `angle` | sines, directions and turns |
-//! | `layer` | walls, heights and tags |
+//! | `layer`, `way` | walls, heights and tags; ways around walls |
 //! | `atomic` | what only atomic commands have |
 //! | `send` | commands that a client sends, and its pauses |
 //! | `testing` | what only tests do |
@@ -39,6 +39,7 @@ pub mod sites;
 mod statement;
 mod symbol;
 mod testing;
+mod way;
 
 use std::collections::HashMap;
 

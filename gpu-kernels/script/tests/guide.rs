@@ -19,6 +19,7 @@ const ATOMIC: &str = include_str!("../../../server/worlds/atomic.md");
 const HOOKS: &str = include_str!("../../../server/worlds/hooks.md");
 const ARRAYS: &str = include_str!("../../../server/worlds/arrays.md");
 const ASKING: &str = include_str!("../../../server/worlds/asking.md");
+const DOORS: &str = include_str!("../../../server/worlds/doors.md");
 const LAYERS: &str = include_str!("../../../server/worlds/layers.md");
 const SHARED: &str = include_str!("../../../server/worlds/shared.md");
 
@@ -73,6 +74,17 @@ fn examples_of_arrays_and_maps_compile() {
     let texts: Vec<Text> = texts.collect();
     let logic = common::compile_for(&config.schema, &texts, &Constants::default()).unwrap();
     assert_eq!(logic.commands.len(), 2);
+}
+
+#[test]
+fn examples_of_doors_compile() {
+    let file = blocks_of(DOORS, "toml").next().unwrap();
+    let schema = world_file::parse(file, "test").unwrap().schema;
+    assert_eq!(schema.doors.len(), 2);
+    let texts = blocks_of(DOORS, "rust").map(|block| Text::new("test.rs", block));
+    let texts: Vec<Text> = texts.collect();
+    let logic = common::compile_for(&schema, &texts, &Constants::default()).unwrap();
+    assert_eq!(logic.commands.len(), 3);
 }
 
 #[test]
@@ -153,7 +165,7 @@ fn every_warning_has_its_row_and_the_tests_of_the_guide_compile() {
 fn every_built_in_function_has_an_example() {
     for (name, _) in BUILTINS {
         let call = format!("{name}(");
-        let all = [LAYERS, ASKING]
+        let all = [LAYERS, DOORS, ASKING]
             .into_iter()
             .flat_map(|page| blocks_of(page, "rust"));
         let mut all = blocks("rust").chain(all);

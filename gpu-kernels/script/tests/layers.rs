@@ -10,21 +10,21 @@ use shared::{EntityId, Schema};
 use crate::common::{self, TestWorld, native};
 
 /// The edge of a cell in raw units, and the cells of an axis.
-const EDGE: i32 = 2 << 12;
-const CELLS: i32 = 40;
+pub const EDGE: i32 = 2 << 12;
+pub const CELLS: i32 = 40;
 /// Less than the cells cover.
-const SIZE: i32 = 79 << 12;
+pub const SIZE: i32 = 79 << 12;
 
-struct Drawing {
+pub struct Drawing {
     /// By row, the highest first.
-    walls: Vec<String>,
+    pub walls: Vec<String>,
     heights: Vec<String>,
     tags: Vec<String>,
 }
 
 impl Drawing {
     /// A part of the cells, of 256, are walls.
-    fn new(seed: u64, part: u64) -> Drawing {
+    pub fn new(seed: u64, part: u64) -> Drawing {
         let below = |x: i32, y: i32, salt: u64, n: u64| {
             let bits = mix(mix(seed, salt), (y * CELLS + x) as u64) >> 32;
             (bits * n) >> 32
@@ -50,11 +50,11 @@ impl Drawing {
         row.chars().nth(x as usize).unwrap()
     }
 
-    fn is_wall(&self, x: i32, y: i32) -> bool {
+    pub fn is_wall(&self, x: i32, y: i32) -> bool {
         Drawing::char(&self.walls, x, y) == '#'
     }
 
-    fn schema(&self, dimensions: usize) -> Schema {
+    pub fn schema(&self, dimensions: usize) -> Schema {
         let file = format!(
             r#"
 [world]
@@ -103,7 +103,7 @@ attributes = [
 
 /// A command that puts a value into `me.n`, or a point into the position, over two points and an
 /// offset. What it does must be the same by the interpreter and as machine code.
-struct Formula {
+pub struct Formula {
     world: TestWorld,
     me: EntityId,
     command: Command,
@@ -111,7 +111,7 @@ struct Formula {
 }
 
 impl Formula {
-    fn new(schema: &Schema, statement: &str) -> Formula {
+    pub fn new(schema: &Schema, statement: &str) -> Formula {
         let text = format!(
             "#[command(clients)] fn test(me: Entity, at: Point, to: Point, by: Fixed) {{
                 {statement}
@@ -131,11 +131,11 @@ impl Formula {
     }
 
     /// The values of its updates.
-    fn of(&self, at: [i32; 2], to: [i32; 2], by: i32) -> Vec<i32> {
+    pub fn of(&self, at: [i32; 2], to: [i32; 2], by: i32) -> Vec<i32> {
         self.of_words(&[at[0], at[1], to[0], to[1], by])
     }
 
-    fn of_words(&self, words: &[i32]) -> Vec<i32> {
+    pub fn of_words(&self, words: &[i32]) -> Vec<i32> {
         let (world, me) = (&self.world, self.me);
         let done = world.run(&self.command, me, words);
         let again = native::run(&self.native, world, &self.command, me, words);
@@ -151,19 +151,19 @@ fn compile(schema: &Schema, text: &str) -> Logic {
     logic.unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
 }
 
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, n: i32) -> i32 {
+    pub fn below(&mut self, n: i32) -> i32 {
         self.0 = mix(self.0, 99);
         (((self.0 >> 32) * n as u64) >> 32) as i32
     }
 
-    fn place(&mut self) -> [i32; 2] {
+    pub fn place(&mut self) -> [i32; 2] {
         [self.below(SIZE), self.below(SIZE)]
     }
 
-    fn free(&mut self, layers: &Layers) -> [i32; 2] {
+    pub fn free(&mut self, layers: &Layers) -> [i32; 2] {
         loop {
             let [x, y] = self.place();
             if !layers.is_blocked([x, y, 0]) {
@@ -502,6 +502,95 @@ fn a_world_whose_near_cells_are_all_walls_has_a_refuge() {
     );
     let moved = formula.of([20 * EDGE, 39 * EDGE], [0; 2], 0);
     assert_eq!([moved[0] + 4096, moved[1] + 4096], place[..2]);
+}
+
+/// A place that may be outside of the world, and now and then as far as numbers go.
+fn any_place(dice: &mut Dice, axes: usize) -> [i32; 3] {
+    let mut place = [0; 3];
+    for axis in &mut place[..axes] {
+        *axis = match dice.below(16) {
+            0 => [i32::MIN, i32::MAX, -1, SIZE][dice.below(4) as usize],
+            1 | 2 => dice.below(2 * SIZE) - SIZE / 2,
+            _ => dice.below(SIZE),
+        };
+    }
+    place
+}
+
+#[test]
+fn clients_find_in_layers_what_scripts_find() {
+    for (seed, part) in [(11, 0), (12, 15), (13, 60), (14, 140), (15, 250)] {
+        let schema = Drawing::new(seed, part).schema(2);
+        let layers = &schema.layers;
+        let of = |statement: &str| Formula::new(&schema, statement);
+        let moved = |to: &str| of(&format!("me.position += {to} - me.position;"));
+        let blocked = of("me.n = if is_blocked(at) { 1 } else { 0 };");
+        let height = of("me.n = height(at);");
+        let tag = of(
+            "me.n = if tag(at) == \"swamp\" { 1 } else if tag(at) == \"road\" { 2 } else { 0 };",
+        );
+        let number = |name: &str| schema.symbols.iter().position(|own| own == name);
+        let [swamp, road] = ["swamp", "road"].map(|name| number(name).unwrap() as i32);
+        let sees = of("me.n = if sees(at, to) { 1 } else { 0 };");
+        let slide = of("me.position += slide(at, to);");
+        let (end, hit) = (moved("towards(at, to, by)"), moved("first_hit(at, to, by)"));
+        let mut dice = Dice(seed);
+        for _ in 0..800 {
+            let [at, to] = [0; 2].map(|_| any_place(&mut dice, 2));
+            let by = dice.below(90 << 12);
+            let what = format!("{seed}: {at:?} {to:?} {by}");
+            let asked = |formula: &Formula| formula.of([at[0], at[1]], [to[0], to[1]], by);
+            let one = |formula: &Formula| asked(formula)[0];
+            let point = |formula: &Formula, from: i32| {
+                let moved = asked(formula);
+                [from.wrapping_add(moved[0]), from.wrapping_add(moved[1]), 0]
+            };
+            assert_eq!(one(&blocked) == 1, layers.is_blocked(at), "{what}");
+            assert_eq!(Some(one(&height)), layers.height_at(at), "{what}");
+            let symbol = [-1, swamp, road][one(&tag) as usize];
+            assert_eq!(Some(symbol), layers.tag_at(at), "{what}");
+            assert_eq!(one(&sees) == 1, layers.sees(at, to), "{what}");
+            assert_eq!(point(&slide, 0), layers.slide(at, to), "{what}");
+            let (end, hit) = (point(&end, 4096), point(&hit, 4096));
+            assert_eq!(hit, layers.first_hit(at, end), "{what}");
+        }
+    }
+}
+
+#[test]
+fn clients_find_in_layers_what_scripts_find_above_the_ground() {
+    let schema = Drawing::new(16, 40).schema(3);
+    let layers = &schema.layers;
+    let mut dice = Dice(16);
+    for _ in 0..12 {
+        let to = [dice.below(SIZE), dice.below(SIZE), dice.below(50 << 12)];
+        let by = f64::from(dice.below(90 << 12)) / 4096.0;
+        let [x, y, z] = to.map(|axis| f64::from(axis) / 4096.0);
+        let to = format!("point({x:?}, {y:?}, {z:?})");
+        let formula = |statement: &str| {
+            let text =
+                format!("#[command(clients)] fn test(me: Entity, at: Point) {{ {statement} }}");
+            let command = compile(&schema, &text).commands.remove(0);
+            let mut world = TestWorld::of(schema.clone());
+            let me = world.add("player", 1, 1);
+            move |at: [i32; 3]| {
+                let done = world.run(&command, me, &at).unwrap();
+                let moved: Vec<i32> = done.updates.iter().map(|update| update.2).collect();
+                [moved[0], moved[1], moved[2]]
+            }
+        };
+        let slide = formula(&format!("me.position += slide(at, {to});"));
+        let end = formula(&format!("me.position += towards(at, {to}, {by:?}) - at;"));
+        let hit = formula(&format!("me.position += first_hit(at, {to}, {by:?}) - at;"));
+        for _ in 0..60 {
+            let at = [dice.below(SIZE), dice.below(SIZE), dice.below(50 << 12)];
+            let plus = |moved: [i32; 3]| [0, 1, 2].map(|axis| at[axis] + moved[axis]);
+            let step = [x, y, z].map(|axis| (axis * 4096.0) as i32);
+            assert_eq!(slide(at), layers.slide(at, step), "{at:?} {to}");
+            let end = plus(end(at));
+            assert_eq!(plus(hit(at)), layers.first_hit(at, end), "{at:?} {to} {by}");
+        }
+    }
 }
 
 #[test]

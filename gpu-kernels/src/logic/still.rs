@@ -7,6 +7,8 @@ use script::arith::{is_within, ticks_back};
 use script::census::Census;
 use script::interpreter::World;
 use script::standings::Standings;
+use shared::world::door::layers_with;
+use shared::world::layer::Layers;
 use shared::world::ranking::Ranking;
 use shared::{EntityId, Slot, WorldConfig};
 
@@ -20,6 +22,7 @@ pub struct StillWorld<'a> {
     buckets: OnceCell<Buckets>,
     census: OnceCell<Census>,
     standings: OnceCell<Standings>,
+    layers: OnceCell<Layers>,
 }
 
 /// The slots of living entities, ascending, by bucket.
@@ -86,6 +89,7 @@ impl<'a> StillWorld<'a> {
             buckets: OnceCell::new(),
             census: OnceCell::new(),
             standings: OnceCell::new(),
+            layers: OnceCell::new(),
         }
     }
 
@@ -151,7 +155,14 @@ impl World for StillWorld<'_> {
     }
 
     fn layer(&self, place: i32) -> i32 {
-        self.config.schema.layers.word(place)
+        let layers = self.layers.get_or_init(|| {
+            let schema = &self.config.schema;
+            let columns = self.config.schema.attributes.len();
+            let row = |slot: Slot| &self.snapshot.rows[slot.index() * columns..][..columns];
+            let entities = self.living().map(|slot| (self.kind(slot), row(slot)));
+            layers_with(&schema.doors, &schema.layers, entities)
+        });
+        layers.word(place)
     }
 
     fn census(&self) -> Option<&Census> {

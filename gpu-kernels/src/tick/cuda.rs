@@ -19,6 +19,7 @@
 //! | `tick` | the tick: the list of its stages |
 //! | `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `hearings`, `hash`, `download` | one file a stage |
 //! | `census`, `standings` | the living entities by kind, and in rankings, before the stage `logic` |
+//! | `doors` | the cells that entities block, likewise |
 //! | `atomic` | atomic commands, within the stage `merge` |
 //! | `deferred`, `regions`, `timed`, `snapshot`, `copy` | copying parts of the state between host and device |
 
@@ -27,6 +28,7 @@ mod backend;
 mod census;
 mod copy;
 mod deferred;
+mod doors;
 mod download;
 mod due;
 mod hash;

@@ -79,6 +79,8 @@ pub struct Oracle {
     deferred: Vec<Waiting>,
     /// By ranking: its entities in order, at the start of the tick.
     standings: Vec<Vec<Slot>>,
+    /// The cells that entities block, as at the start of the tick.
+    closed: BTreeSet<[i32; 2]>,
 }
 
 /// A slot with its entity.
@@ -173,6 +175,7 @@ impl Oracle {
             next_sequence: 0,
             deferred: vec![],
             standings: vec![],
+            closed: BTreeSet::new(),
         }
     }
 
@@ -186,6 +189,7 @@ impl Oracle {
         }
         let rankings = self.config.schema.rankings.iter();
         self.standings = rankings.map(|ranking| self.ordered(ranking)).collect();
+        self.closed = self.closed_cells();
         let mut out = OracleOutput::default();
         let before = self.bodies();
         self.apply_frame(frame, &mut out.counts);

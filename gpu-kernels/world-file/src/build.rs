@@ -12,6 +12,7 @@ use shared::wire::layers::{LayerInfo, LayerKind, TAGS_MAX};
 use shared::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
 use shared::world::command::{REASON_BYTES_MAX, REASONS_MAX};
 use shared::world::config::{InterestMode, VISIBLE_MAX, WorldConfig};
+use shared::world::door::Door;
 use shared::world::fixed::Fixed;
 use shared::world::id::{CAPACITY_MAX, EntityId, Tick};
 use shared::world::schema::{Schema, WorldInfo};
@@ -23,8 +24,8 @@ use super::compile::{self, Declared};
 use super::logic::{self, Texts};
 use super::ranges::Ranges;
 use super::{
-    collections, commands, engine, initial, interest, kinds, layers, limits, motion, rankings, raw,
-    regions, remarks, spawn, wire_step, zones,
+    collections, commands, doors, engine, initial, interest, kinds, layers, limits, motion,
+    rankings, raw, regions, remarks, spawn, wire_step, zones,
 };
 
 /// A world without problems.
@@ -79,6 +80,9 @@ pub(super) fn build(
     if problems.is_empty() {
         schema.layers = layers::finish(layers, &schema);
     }
+    if problems.is_empty() {
+        schema.doors = doors::doors(&schema, raw_kinds, problems);
+    }
     let symbols = kinds::symbols(&schema, raw_kinds);
     let initials = initial::initials(&mut schema, raw_kinds, problems);
     let player_kind = match &raw.world.player_kind {
@@ -109,6 +113,9 @@ pub(super) fn build(
         }
         if !schema.layers.is_empty() {
             problems.take(layers::add_text(&schema.layers, &mut logic.texts));
+        }
+        if !schema.doors.is_empty() {
+            problems.take(doors::add_text(&schema.doors, &mut logic.texts));
         }
         if !schema.rankings.is_empty() {
             problems.take(rankings::add_text(&schema.rankings, &mut logic.texts));
@@ -390,6 +397,7 @@ fn largest_welcome(schema: &Schema) -> Welcome {
         servers: vec!["0".repeat(ADDRESS_BYTES_MAX); SERVERS_MAX],
         reasons: vec!["0".repeat(REASON_BYTES_MAX); REASONS_MAX],
         layers: vec![largest_layer(); 3],
+        doors: vec![largest_door(); KINDS_MAX],
     }
 }
 
@@ -405,6 +413,15 @@ fn largest_layer() -> LayerInfo {
     }
 }
 
+/// The longest description of a door.
+fn largest_door() -> Door {
+    Door {
+        kind: u16::MAX,
+        cells: [u8::MAX; 2],
+        closed: Some(u16::MAX),
+    }
+}
+
 const KINDS_MAX: usize = 256;
 /// The room for a schema in a welcome.
 const SCHEMA_BYTES_MAX: usize = WELCOME_BYTES_MAX
@@ -412,10 +429,13 @@ const SCHEMA_BYTES_MAX: usize = WELCOME_BYTES_MAX
     - SERVERS_BYTES_MAX
     - REASONS_BYTES_MAX
     - LAYERS_BYTES_MAX
+    - DOORS_BYTES_MAX
     - 257;
 /// The room for other servers there, each with its length.
 const SERVERS_BYTES_MAX: usize = SERVERS_MAX * (ADDRESS_BYTES_MAX + 3);
 /// The room for layers there, of which one has tags.
 const LAYERS_BYTES_MAX: usize = 5 * TAGS_MAX + 3 * 32;
+/// The room for doors there, which most kinds can be.
+const DOORS_BYTES_MAX: usize = 9 * KINDS_MAX + 2;
 /// The room for reasons there, each with its length.
 const REASONS_BYTES_MAX: usize = REASONS_MAX * (REASON_BYTES_MAX + 2);

@@ -99,6 +99,7 @@ pub(super) fn schema(
         constants: vec![],
         layers: Layers::default(),
         rankings: vec![],
+        doors: vec![],
         world_kind: raw_kinds
             .iter()
             .position(|raw| raw.is_shared)

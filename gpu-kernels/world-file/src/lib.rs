@@ -29,7 +29,9 @@
 //! | `interest` | what clients see, with an entity and without |
 //! | `motion`, `wire_step` | the keys of `[world]` that say how movement is sent |
 //! | `spawn` | `spawn` of `[[kind]]` |
+//! | `doors` | `blocks` of `[[kind]]` |
 //! | `layers`, `image` | `[[layer]]`: drawings and images |
+//! | [`maps`] | maps of editors, as images of layers |
 //! | `ranges` | the keys of `[limits]` and their ranges |
 //! | `limits` | what of these follows from the rest of the world |
 //! | `remarks` | what is allowed, but hardly meant |
@@ -45,6 +47,7 @@ mod check;
 mod collections;
 mod commands;
 mod compile;
+mod doors;
 mod engine;
 mod error;
 pub mod folder;
@@ -56,6 +59,7 @@ mod layers;
 mod limits;
 mod lines;
 mod logic;
+pub mod maps;
 mod mend;
 mod motion;
 mod names;

@@ -91,6 +91,8 @@ pub struct Kind {
     pub publishes: Option<Vec<f64>>,
     pub subscribes: Option<Vec<f64>>,
     pub spawn: Option<Spawn>,
+    /// How many cells of the layer `blocked` its entities block, along `x` and `y`.
+    pub blocks: Option<Vec<u32>>,
     #[serde(default)]
     pub attributes: Vec<Attribute>,
     /// Whether it has what the whole world shares.
@@ -118,6 +120,7 @@ impl Kind {
             publishes: None,
             subscribes: None,
             spawn: None,
+            blocks: None,
             attributes,
             is_shared: true,
         }
@@ -366,6 +369,7 @@ pub fn default_kinds() -> Vec<Kind> {
         publishes: None,
         subscribes: None,
         spawn: None,
+        blocks: None,
         attributes: vec![Attribute {
             name: "hp".to_owned(),
             ty: AttributeType::I32.into(),

@@ -2,6 +2,7 @@ use script::builtin;
 use shared::Fixed;
 use shared::world::command::Senders;
 use shared::world::config::{Fall, Motion};
+use shared::world::door::Door;
 use shared::world::initial::Choice;
 use shared::world::schema::KindRegions;
 use shared::world::spawn::SpawnArea;
@@ -1295,7 +1296,7 @@ fn a_schema_that_clients_would_not_read_is_rejected() {
         "{message}"
     );
     let message = rejected(80_000).expect("it is too long");
-    assert!(message.contains("at most 944262 are allowed"), "{message}");
+    assert!(message.contains("at most 941956 are allowed"), "{message}");
 }
 
 #[test]
@@ -1467,6 +1468,91 @@ fn png_image(width: u32, color: png::ColorType, depth: png::BitDepth, bytes: &[u
     writer.write_image_data(bytes).unwrap();
     writer.finish().unwrap();
     image
+}
+
+#[test]
+fn kinds_that_block_cells_are_part_of_the_state_hash() {
+    let world = |blocks: &str| {
+        let kinds = format!(
+            "[[kind]]\nname = 'a'\n[[kind]]\nname = 'gate'\n{blocks}\nattributes = [\
+             {{ name = 'closed', type = 'bool', audience = 'state' }}]\n\
+             [[kind]]\nname = 'house'\nblocks = [4, 3]\n"
+        );
+        world_file::parse(&(with_layer(FLAT) + &kinds), "w.toml").unwrap()
+    };
+    let worlds = ["blocks = [2, 1]", "blocks = [1, 2]", ""].map(world);
+    let closed = worlds[0].schema.column("closed");
+    let gate = Door {
+        kind: 1,
+        cells: [2, 1],
+        closed: closed.map(|column| column as u16),
+    };
+    let house = Door {
+        kind: 2,
+        cells: [4, 3],
+        closed: None,
+    };
+    assert_eq!(worlds[0].schema.doors, [gate, house]);
+    assert_eq!(worlds[2].schema.doors, [house]);
+    let hashes = worlds.map(|world| world.logic.hash());
+    assert!(
+        hashes[0] != hashes[1] && hashes[1] != hashes[2],
+        "{hashes:?}"
+    );
+}
+
+/// 4 x 3 free cells.
+const FLAT: &str = "name = 'blocked'\ndrawing = '''\n....\n....\n....\n'''";
+
+#[test]
+fn kinds_that_cannot_block_cells_are_rejected() {
+    let heights = FLAT.replace("blocked", "height");
+    let closed = |ty: &str, audience: &str| {
+        format!(
+            "blocks = [1, 1]\n\
+             attributes = [{{ name = 'closed', type = '{ty}', audience = '{audience}' }}]"
+        )
+    };
+    for (layer, kind, expected) in [
+        (
+            FLAT,
+            "blocks = [2]".to_owned(),
+            "kind.a.blocks: expected two numbers of cells, along x and y, found 1",
+        ),
+        (
+            FLAT,
+            "blocks = [0, 1]".to_owned(),
+            "kind.a.blocks: expected 1 to 32, found 0",
+        ),
+        (
+            FLAT,
+            "blocks = [1, 33]".to_owned(),
+            "kind.a.blocks: expected 1 to 32, found 33",
+        ),
+        (
+            &heights,
+            "blocks = [1, 1]".to_owned(),
+            "kind.a.blocks: the world has no layer `blocked`, whose cells it would block",
+        ),
+        (
+            FLAT,
+            closed("i32", "state"),
+            "kind.a.attributes.closed.type: expected type bool, as the kind has `blocks`, found i32",
+        ),
+        (
+            FLAT,
+            closed("bool", "hidden"),
+            "kind.a.attributes.closed.audience: expected \"state\", as all who see the entity walk \
+             around it, found \"hidden\"",
+        ),
+    ] {
+        let file = with_layer(layer) + &format!("[[kind]]\nname = 'a'\n{kind}\n");
+        let found = rejected(&file);
+        assert!(
+            found.starts_with("w.toml") && found.ends_with(expected),
+            "{found}"
+        );
+    }
 }
 
 #[test]

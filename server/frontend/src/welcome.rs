@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use shared::wire::control::{Quotas, Ticket};
 use shared::wire::layers::LayerInfo;
-use shared::wire::{codec, length};
+use shared::wire::{DOORS_VERSION, codec, length};
 use shared::{ClientRow, EntityId, Schema, Tick, WorldConfig};
 
 use crate::servers::Others;
@@ -12,8 +12,9 @@ use crate::servers::Others;
 pub struct SharedWelcome {
     world: Bytes,
     reasons: Bytes,
-    /// The last field.
     layers: Bytes,
+    /// The last field.
+    doors: Bytes,
 }
 
 /// The fields that differ by client.
@@ -43,12 +44,14 @@ impl SharedWelcome {
             world: codec::to_bytes(&fields).into(),
             reasons: codec::to_bytes(&config.reasons).into(),
             layers: codec::to_bytes(&layers).into(),
+            doors: codec::to_bytes(&schema.doors).into(),
         }
     }
 
-    /// The bytes of a [`Welcome`](shared::wire::control::Welcome) to a client of a protocol version,
-    /// with the length in front of them, in parts. Its fields are written one after the other, so parts can be joined.
-    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 5] {
+    /// The bytes of a [`Welcome`](shared::wire::control::Welcome) with the length in front of
+    /// them, in parts, as clients of a version read it. Its fields are written one after the other,
+    /// so parts can be joined.
+    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 6] {
         let mut head = codec::to_bytes(&(
             own.tick,
             own.entity,
@@ -63,11 +66,17 @@ impl SharedWelcome {
         let servers = codec::to_bytes(&servers);
         let (world, layers) = (self.world.clone(), self.layers.clone());
         let reasons = self.reasons.clone();
-        let len = head.len() + world.len() + servers.len() + reasons.len() + layers.len();
+        let doors = match version < DOORS_VERSION {
+            true => Bytes::new(),
+            false => self.doors.clone(),
+        };
+        let rest = [world, servers.into(), reasons, layers, doors];
+        let len = head.len() + rest.iter().map(Bytes::len).sum::<usize>();
         let mut begin = vec![];
         length::put(len, &mut begin);
         begin.extend_from_slice(&head);
-        [begin.into(), world, servers.into(), reasons, layers]
+        let [world, servers, reasons, layers, doors] = rest;
+        [begin.into(), world, servers, reasons, layers, doors]
     }
 }
 
@@ -79,6 +88,7 @@ mod tests {
     use shared::wire::PROTOCOL_VERSION;
     use shared::wire::control::Welcome;
     use shared::wire::layers::LayerKind;
+    use shared::world::door::Door;
 
     use super::*;
 
@@ -86,6 +96,11 @@ mod tests {
     fn the_parts_are_a_welcome_and_its_long_part_is_the_same_memory_for_all() {
         let mut config = world_file::default();
         config.reasons = vec!["too far away".to_owned(), "too poor".to_owned()];
+        config.schema.doors = vec![Door {
+            kind: 0,
+            cells: [3, 1],
+            closed: None,
+        }];
         let schema = config.schema.for_clients();
         let forecast = vec![3; 300];
         let layers = vec![LayerInfo {
@@ -126,6 +141,7 @@ mod tests {
                 servers: servers.iter().rev().map(|&s| s.to_owned()).collect(),
                 reasons: config.reasons.clone(),
                 layers: layers.clone(),
+                doors: schema.doors.clone(),
             };
             let whole = codec::to_bytes(&welcome);
             let mut expected = vec![];
@@ -133,10 +149,11 @@ mod tests {
             expected.extend(&whole);
             assert_eq!(parts.concat(), expected);
             assert!(parts[0].len() + parts[2].len() < 80);
-            // A client of version 18 knows nothing of numbers that go on.
-            let older = shared.parts(&own, PROCESSED_VERSION - 1);
-            let less = codec::to_bytes(&own.processed).len();
-            assert_eq!(older.concat().len() + less, parts.concat().len());
+            // Clients of the version before know no doors, and no numbers that go on.
+            let before = shared.parts(&own, DOORS_VERSION - 1).concat();
+            let new =
+                codec::to_bytes(&welcome.doors).len() + codec::to_bytes(&welcome.processed).len();
+            assert_eq!(before.len() + new, parts.concat().len());
             long.push(parts[1].as_ptr());
         }
         assert_eq!(long[0], long[1]);

@@ -17,6 +17,7 @@ use super::doctor::{self, DoctorArguments};
 use super::export::{self, ExportArguments};
 use super::fork::{self, ForkArguments};
 use super::gateway::{self, GatewayArguments};
+use super::import::{self, ImportArguments};
 use super::init::{self, InitArguments};
 use super::inspect::{self, InspectArguments};
 use super::link_key::{self, LinkKeyArguments};
@@ -68,6 +69,8 @@ enum Command {
     Check(CheckArguments),
     /// Write the world as types of a language, for a game's client
     Bindings(BindingsArguments),
+    /// Make the image of a world's layer from a map of an editor
+    Import(ImportArguments),
     /// Write, check and try scripts
     Logic(LogicArguments),
     /// Run a recording or a persistent world again, and compare the state hash of each tick
@@ -129,6 +132,7 @@ pub fn run(arguments: Arguments) -> Result<bool> {
         Command::Token(arguments) => token::run(arguments).map(|()| true),
         Command::Check(arguments) => check::run(&arguments),
         Command::Bindings(arguments) => bindings::run(&arguments).map(|()| true),
+        Command::Import(arguments) => import::run(&arguments).map(|()| true),
         Command::Logic(arguments) => logic::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),

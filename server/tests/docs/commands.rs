@@ -119,7 +119,8 @@ pub fn all() -> Vec<(String, clap::Command)> {
 }
 
 /// The documents for operators.
-pub const OPERATORS: [&str; 14] = [
+pub const OPERATORS: [&str; 15] = [
+    "server/worlds/maps.md",
     "server/README.md",
     "server/game.md",
     "server/operations.md",

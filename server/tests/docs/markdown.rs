@@ -45,6 +45,8 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/hooks.md", 120),
     ("server/worlds/shared.md", 70),
     ("server/worlds/layers.md", 100),
+    ("server/worlds/doors.md", 90),
+    ("server/worlds/maps.md", 40),
     ("server/worlds/motion.md", 60),
     ("server/worlds/usage.md", 70),
     ("server/worlds/testing.md", 120),

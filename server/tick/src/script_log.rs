@@ -13,6 +13,8 @@ use script::census::Census;
 use script::interpreter::{Interpreter, Invocation, World};
 use script::standings::Standings;
 use script::watched::Watched;
+use shared::world::door::layers_with;
+use shared::world::layer::Layers;
 use shared::{CommandKind, EntityId, Refusal, Slot, Tick, WorldConfig};
 use tracing::{debug, info, warn};
 
@@ -102,6 +104,7 @@ impl ScriptLog {
             buckets: OnceCell::new(),
             census: OnceCell::new(),
             standings: OnceCell::new(),
+            layers: OnceCell::new(),
         };
         let given = frame.commands.iter().map(|c| (*c, frame.words_of(c)));
         let shows_reasons = lines.is_some() || is_detailed();
@@ -252,6 +255,7 @@ struct Before<'a> {
     buckets: OnceCell<Buckets>,
     census: OnceCell<Census>,
     standings: OnceCell<Standings>,
+    layers: OnceCell<Layers>,
 }
 
 impl Before<'_> {
@@ -280,7 +284,15 @@ impl World for Before<'_> {
     }
 
     fn layer(&self, place: i32) -> i32 {
-        self.config.schema.layers.word(place)
+        let layers = self.layers.get_or_init(|| {
+            let schema = &self.config.schema;
+            let living = self.living();
+            let rows = living
+                .iter()
+                .map(|spot| (spot.kind, self.mirror.row(spot.entity.slot)));
+            layers_with(&schema.doors, &schema.layers, rows)
+        });
+        layers.word(place)
     }
 
     fn census(&self) -> Option<&Census> {

@@ -31,6 +31,7 @@ fuzz_target!(|data: &[u8]| {
         servers: vec![],
         reasons: vec![],
         layers: vec![],
+        doors: vec![],
     });
     let mut stream = vec![];
     length::put(welcome.len(), &mut stream);

@@ -6,6 +6,7 @@ use super::layers::{self, LayerInfo};
 use super::{DecodeError, FRAME_BYTES_MAX, codec};
 use crate::world::command::CommandSchema;
 use crate::world::config::Spectators;
+use crate::world::door::{self, Door};
 use crate::world::fixed::Fixed;
 use crate::world::id::{EntityId, Tick};
 use crate::world::limits::Limits;
@@ -80,6 +81,9 @@ pub struct Welcome {
     pub reasons: Vec<String>,
     /// The world's layers.
     pub layers: Vec<LayerInfo>,
+    /// The kinds whose entities block cells, ascending: clients of
+    /// [`DOORS_VERSION`](super::DOORS_VERSION) are sent them.
+    pub doors: Vec<Door>,
 }
 
 /// Limits of a client, and how long the server waits for it.
@@ -183,6 +187,9 @@ impl Welcome {
         welcome.schema.check()?;
         let (size, symbols) = (welcome.schema.world.size_raw(), &welcome.schema.symbols);
         layers::check(&welcome.layers, size, symbols.len())
+            .map_err(|what| DecodeError::Malformed(what.to_owned()))?;
+        let (kinds, attributes) = (&welcome.schema.kinds, &welcome.schema.attributes);
+        door::check(&welcome.doors, kinds.len(), attributes.len())
             .map_err(|what| DecodeError::Malformed(what.to_owned()))?;
         Ok(welcome)
     }

@@ -1,4 +1,5 @@
-//! Layers: what the cells of a grid over `x` and `y` are. They don't change while a world runs.
+//! Layers: what the cells of a grid over `x` and `y` are. While a world runs, only
+//! [doors](super::door) change them.
 //!
 //! All of them are one list of words, which backends keep as it is: first the bits of `blocked`,
 //! then the heights, the tags, and the symbols of the tags.
@@ -11,6 +12,9 @@ use super::mix::mix;
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
     words: Arc<[i32]>,
+    /// The places, among the bits of walls, of the cells that doors block and nothing else does;
+    /// ascending.
+    closed: Arc<[u32]>,
     hash: u64,
     size: [i32; 2],
     blocked: Option<Blocked>,
@@ -38,6 +42,13 @@ pub struct Blocked {
     pub grid: Grid,
     /// A cell that is free: where nothing near is, entities go there.
     pub refuge: [i32; 2],
+}
+
+impl Blocked {
+    /// The number of words with its bits, which are the first of the layers.
+    pub fn words(&self) -> usize {
+        (self.grid.row as usize * self.grid.cells[1] as usize).div_ceil(32)
+    }
 }
 
 /// The tags of cells.
@@ -130,6 +141,7 @@ impl Layers {
         });
         let mut layers = Layers {
             words: words.into(),
+            closed: Arc::default(),
             hash: 0,
             size,
             blocked,
@@ -162,7 +174,7 @@ impl Layers {
         self.words.is_empty()
     }
 
-    /// Layers of one hash are the same; 0: there are none.
+    /// Layers of one hash are the same, but for doors; 0: there are none.
     pub fn hash(&self) -> u64 {
         self.hash
     }
@@ -193,7 +205,41 @@ impl Layers {
         self.tag.as_ref()
     }
 
-    /// What layers are made of, again.
+    /// Blocks the cells of doors, by their places among the bits of walls, in place of those that
+    /// were blocked so before. Returns whether that changes anything. The hash stays.
+    pub fn close(&mut self, mut cells: Vec<u32>) -> bool {
+        if cells.is_empty() && self.closed.is_empty() {
+            return false;
+        }
+        cells.sort_unstable();
+        cells.dedup();
+        let before = self.closed.clone();
+        cells.retain(|&at| before.binary_search(&at).is_ok() || !self.is_set(at));
+        if *before == *cells {
+            return false;
+        }
+        let words = Arc::make_mut(&mut self.words);
+        for &at in before.iter() {
+            words[at as usize >> 5] &= !(1 << (at & 31));
+        }
+        for &at in &cells {
+            words[at as usize >> 5] |= 1 << (at & 31);
+        }
+        self.closed = cells.into();
+        true
+    }
+
+    /// The places, among the bits of walls, of the cells that doors block and nothing else does;
+    /// ascending.
+    pub fn closed(&self) -> &[u32] {
+        &self.closed
+    }
+
+    fn is_set(&self, at: u32) -> bool {
+        self.word((at >> 5) as i32) >> (at & 31) & 1 == 1
+    }
+
+    /// What layers are made of, again, with the cells of doors.
     pub fn planes(&self) -> Planes {
         let cells = |grid: &Grid| {
             let [width, height] = grid.cells;

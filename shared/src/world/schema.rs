@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attribute::{Attribute, AttributeType, Audience, MergeRule};
 use super::command::{CommandKind, CommandSchema};
+use super::door::Door;
 use super::fixed::Fixed;
 use super::hook::Zone;
 use super::id::EntityId;
@@ -102,6 +103,9 @@ pub struct Schema {
     /// Those of which scripts ask; they don't travel with a schema.
     #[serde(skip)]
     pub rankings: Vec<Ranking>,
+    /// The kinds whose entities block cells, ascending; they don't travel with a schema.
+    #[serde(skip)]
+    pub doors: Vec<Door>,
 }
 
 /// A constant of the scripts, as `script.constant` in lower case.

@@ -4,6 +4,7 @@ use serde::Serialize;
 use shared::wire::control::{HELLO_BYTES_MAX, Hello, Quotas, WELCOME_BYTES_MAX, Welcome};
 use shared::wire::layers::{self, LayerInfo, LayerKind};
 use shared::wire::{PROTOCOL_VERSION, codec};
+use shared::world::door::Door;
 use shared::world::layer::{Layers, Plane, Planes, cells_of};
 use shared::world::mix::hash_of;
 use shared::{EntityId, Fixed, Schema, Tick};
@@ -38,11 +39,23 @@ pub fn cases() -> Vec<Case> {
         ),
         welcome(
             "welcome-layers",
-            "a welcome to the world `flat`, with layers",
+            "a welcome to the world `flat`, with layers and doors",
             Welcome {
                 layers: layers_of_flat(),
                 resumed: true,
                 processed: Some(70_001),
+                doors: vec![
+                    Door {
+                        kind: 0,
+                        cells: [2, 1],
+                        closed: Some(3),
+                    },
+                    Door {
+                        kind: 1,
+                        cells: [32, 5],
+                        closed: None,
+                    },
+                ],
                 ..first(flat())
             },
         ),
@@ -92,6 +105,7 @@ pub fn first(schema: Schema) -> Welcome {
         servers: vec![],
         reasons: vec![],
         layers: vec![],
+        doors: vec![],
     }
 }
 

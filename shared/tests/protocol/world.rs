@@ -106,6 +106,7 @@ pub fn flat() -> Schema {
         world_kind: None,
         layers: Default::default(),
         rankings: vec![],
+        doors: vec![],
         constants: vec![WorldConstant {
             name: "strike.reach".to_owned(),
             ty: AttributeType::Fixed,
@@ -158,6 +159,7 @@ pub fn deep() -> Schema {
         constants: vec![],
         layers: Default::default(),
         rankings: vec![],
+        doors: vec![],
     }
 }
 

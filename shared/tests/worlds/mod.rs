@@ -17,6 +17,7 @@ use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::talk::{Talk, TalkRequest};
 use shared::world::attribute::AttributeType;
+use shared::world::door::{DOOR_CELLS_MAX, Door};
 use shared::world::layer::cells_of;
 use shared::world::mix::mix;
 use shared::{Audience, Course, EntityId, Fixed, Name, Refusal, Schema, Slot, Text, Tick};
@@ -555,6 +556,11 @@ pub fn any_welcome() -> impl Strategy<Value = Welcome> {
             servers,
             reasons: vec!["why".to_owned(); usize::from(commands_epoch)],
             layers: vec![layer_of(schema, entity)],
+            doors: vec![Door {
+                kind: 0,
+                cells: [entity as u8 % DOOR_CELLS_MAX + 1, 1],
+                closed: (commands_epoch > 99).then_some(0),
+            }],
         },
     )
 }

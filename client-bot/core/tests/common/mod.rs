@@ -60,6 +60,7 @@ pub fn welcome() -> Welcome {
         servers: vec![],
         reasons: vec![],
         layers: vec![],
+        doors: vec![],
     }
 }
 

@@ -61,6 +61,7 @@ fn view(
         servers: vec![],
         reasons: vec![],
         layers: vec![],
+        doors: vec![],
     };
     let mut session = Session::new(&welcome).unwrap();
     if is_received {

@@ -75,6 +75,7 @@ impl Bot {
             servers: vec![],
             reasons: vec![],
             layers: vec![],
+            doors: vec![],
         };
         let history = History::new(&schema, 0, 2, NonZeroUsize::MIN);
         history.register(0, OWN);

@@ -282,6 +282,7 @@ impl<'a> Lower<'a> {
             ("sees", &[from, to]) => self.sees(from, to),
             ("slide", &[from, step]) => self.slide(from, step),
             ("first_hit", &[from, towards, reach]) => self.first_hit(from, towards, reach),
+            ("approach", &[from, to, step, window]) => self.approach(from, to, step, window),
             ("tick", &[]) => Ok(Value::scalar(Type::Int, self.set(Inst::Tick))),
             ("has", &[attribute]) => self.has(attribute),
             ("after" | "spawn" | "despawn" | "tell", _) if self.unit.is_client => {

@@ -27,7 +27,7 @@ struct Line {
 
 impl<'a> Lower<'a> {
     /// The layers of the world, which outlive what is lowered.
-    fn layers(&self) -> &'a Layers {
+    pub(super) fn layers(&self) -> &'a Layers {
         &self.unit.schema.layers
     }
 
@@ -90,6 +90,11 @@ impl<'a> Lower<'a> {
             _ => self.as_point(from_value, from)?.operands,
         };
         let step = self.expression_of(step, Type::Point)?.operands;
+        Ok(Value::new(Type::Point, self.slid(walls, from, step)))
+    }
+
+    /// The part of a step that walls leave.
+    pub(super) fn slid(&mut self, walls: &Blocked, from: Point, step: Point) -> Point {
         let bits = walls.grid.edge_bits;
         let start = self.nearest_place(from);
         let at = start.map(|axis| self.register_of(axis));
@@ -153,7 +158,7 @@ impl<'a> Lower<'a> {
             }
         });
         let moved = [0, 1].map(|axis| self.binary(Binary::Sub, at[axis], from[axis]));
-        Ok(Value::new(Type::Point, [moved[0], moved[1], step[2]]))
+        [moved[0], moved[1], step[2]]
     }
 
     /// Whether no wall is on the line from the middle of a place's cell to the middle of another's:
@@ -379,7 +384,7 @@ impl<'a> Lower<'a> {
 
     /// Runs `body` as often as a variable says, which counts down. Each round is a step of the run's
     /// budget.
-    fn repeat(&mut self, left: Operand, body: impl FnOnce(&mut Lower<'a>)) {
+    pub(super) fn repeat(&mut self, left: Operand, body: impl FnOnce(&mut Lower<'a>)) {
         let (head, exit) = (self.label(), self.label());
         self.place(head);
         let goes_on = self.binary(Binary::Lt, Operand::ZERO, left);
@@ -395,14 +400,14 @@ impl<'a> Lower<'a> {
     }
 
     /// The nearest place of the world.
-    fn nearest_place(&mut self, place: Point) -> [Operand; 2] {
+    pub(super) fn nearest_place(&mut self, place: Point) -> [Operand; 2] {
         [0, 1].map(|axis| {
             let last = self.unit.schema.world.size[axis].raw() - 1;
             self.between(place[axis], 0, last)
         })
     }
 
-    fn cell(&mut self, grid: &Grid, place: Point) -> [Operand; 2] {
+    pub(super) fn cell(&mut self, grid: &Grid, place: Point) -> [Operand; 2] {
         let bits = (grid.edge_bits as i32).into();
         let inside = self.nearest_place(place);
         inside.map(|axis| self.binary(Binary::Shr, axis, bits))
@@ -423,7 +428,7 @@ impl<'a> Lower<'a> {
     }
 
     /// The place of a cell among the bits of walls, which are the first of the layers.
-    fn wall_place(&mut self, walls: &Blocked, [x, y]: [Operand; 2]) -> Operand {
+    pub(super) fn wall_place(&mut self, walls: &Blocked, [x, y]: [Operand; 2]) -> Operand {
         let row = (walls.grid.row.ilog2() as i32).into();
         let row = self.binary(Binary::Shl, y, row);
         self.binary(Binary::Add, row, x)
@@ -437,7 +442,7 @@ impl<'a> Lower<'a> {
         self.binary(Binary::And, bit, 1.into())
     }
 
-    fn between(&mut self, value: Operand, low: i32, high: i32) -> Operand {
+    pub(super) fn between(&mut self, value: Operand, low: i32, high: i32) -> Operand {
         let raised = self.binary(Binary::Max, value, low.into());
         self.binary(Binary::Min, raised, high.into())
     }
@@ -449,11 +454,11 @@ impl<'a> Lower<'a> {
     }
 
     /// A register that can be set again.
-    fn register_of(&mut self, value: Operand) -> Operand {
+    pub(super) fn register_of(&mut self, value: Operand) -> Operand {
         self.copy(Value::scalar(Type::Int, value)).operand()
     }
 
-    fn store(&mut self, variable: Operand, value: Operand) {
+    pub(super) fn store(&mut self, variable: Operand, value: Operand) {
         let variable = Value::scalar(Type::Int, variable);
         self.assign(variable, Value::scalar(Type::Int, value));
     }

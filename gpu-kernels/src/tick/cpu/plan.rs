@@ -44,10 +44,12 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ("slots", slots * 12),
         // In the order of values and of slots; a number and a slot, three times.
         ("rankings", slots * (24 * rankings + 32 * rankings.min(1))),
-        // And where each entity was before the tick, where there are walls.
+        // Once more with the cells of doors; and where each entity was before the tick, where there
+        // are walls.
         (
             "layers",
-            config.schema.layers.words().len() as u64 * 4
+            config.schema.layers.words().len() as u64
+                * (4 + 4 * u64::from(!config.schema.doors.is_empty()))
                 + slots * 8 * u64::from(config.schema.layers.blocked().is_some()),
         ),
         // A track and the position before the tick; the slots and velocities of three lists.

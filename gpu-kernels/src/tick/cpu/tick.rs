@@ -28,6 +28,7 @@ impl CpuBackend {
             scripts: &self.scripts,
         };
         self.state.count_and_rank(&self.workers, rules.scripts);
+        self.state.close_doors(&self.workers, &self.config);
         self.updates.emit(
             &self.workers,
             rules,

@@ -4,6 +4,7 @@ use device::{Device, DriverError};
 
 use super::atomic::AtomicKernels;
 use super::census::CensusKernels;
+use super::doors::DoorKernels;
 use super::due::DueKernels;
 use super::hash::HashKernels;
 use super::hearings::HearingsKernels;
@@ -20,6 +21,7 @@ use super::zones::ZoneKernels;
 /// One structure of kernels for each stage.
 pub struct Kernels {
     pub due: DueKernels,
+    pub doors: DoorKernels,
     pub census: CensusKernels,
     pub standings: StandingsKernels,
     pub logic: LogicKernels,
@@ -39,6 +41,7 @@ impl Kernels {
     pub fn load(device: &Device) -> Result<Kernels, DriverError> {
         Ok(Kernels {
             due: DueKernels::load(device)?,
+            doors: DoorKernels::load(device)?,
             census: CensusKernels::load(device)?,
             standings: StandingsKernels::load(device)?,
             logic: LogicKernels::load(device)?,

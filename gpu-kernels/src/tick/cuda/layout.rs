@@ -113,6 +113,9 @@ device::device_struct! {
         wall_row_bits: u32;
         wall_cells: [i32; 2];
         wall_refuge: [i32; 2];
+        /// The words with the bits of walls, in worlds whose entities block cells, else 0.
+        wall_words: u32;
+        padding: u32;
 
         /// Tables: by kind and column.
         bounds: ConstPointer<Int2> = s.kinds * s.columns;
@@ -128,6 +131,10 @@ device::device_struct! {
         rule_table: ConstPointer<Rule> = s.rules;
         /// The words of layers: first the bits of walls.
         layers: ConstPointer<i32> = s.layer_words;
+        /// The same bits of walls without the cells of doors, and by kind, the cells that its
+        /// entities block; both in worlds with doors.
+        walls: ConstPointer<i32> = s.wall_words;
+        doors: ConstPointer<Door> = s.kinds * u64::from(s.wall_words > 0);
         /// By kind.
         falls: ConstPointer<Fall> = s.kinds;
         /// By kind: where its entities are born again.
@@ -453,6 +460,15 @@ device::device_struct! {
         /// As they are before the sort.
         given_keys: Pointer<u64>;
         given_numbers: Pointer<u32>;
+    }
+}
+
+device::device_struct! {
+    /// The cells along `x` and `y` that entities of a kind block while the column is not 0: NOWHERE:
+    /// always. 0 cells: none.
+    pub struct Door {
+        cells: [u32; 2];
+        closed: u32;
     }
 }
 

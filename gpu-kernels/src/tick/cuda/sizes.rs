@@ -66,6 +66,8 @@ pub struct Sizes {
     /// 1 where there are walls, else 0.
     pub walled: u64,
     pub layer_words: u64,
+    /// Words with the bits of walls, in worlds whose entities block cells, else 0.
+    pub wall_words: u64,
     pub rankings: u64,
     pub births: u64,
     /// Rows of buckets that an observer can touch.
@@ -180,6 +182,7 @@ impl Sizes {
             motion: u64::from(config.motion.is_some()),
             walled: u64::from(config.schema.layers.blocked().is_some()),
             layer_words: config.schema.layers.words().len() as u64,
+            wall_words: wall_words(config),
             rankings: config.schema.rankings.len() as u64,
             births: commands + capacity * u64::from(config.has_falls()),
             rows: rows(config),
@@ -272,6 +275,12 @@ impl Sizes {
 fn fixed_zones(config: &WorldConfig) -> u64 {
     let zones = config.schema.zones.iter();
     zones.filter(|zone| zone.carrier.is_none()).count() as u64
+}
+
+fn wall_words(config: &WorldConfig) -> u64 {
+    let walls = config.schema.layers.blocked();
+    let walls = walls.filter(|_| !config.schema.doors.is_empty());
+    walls.map_or(0, |walls| walls.words() as u64)
 }
 
 fn rule_words(config: &WorldConfig) -> u64 {

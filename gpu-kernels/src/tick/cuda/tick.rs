@@ -124,6 +124,7 @@ impl Part {
             let asked = self.scripts.asked_rankings();
             kernels.standings.run(&mut run, &self.config, asked)?;
         }
+        kernels.doors.run(&run)?;
         kernels.logic.run(&mut run, &self.scripts, counts)?;
         begin(Stage::Merge)?;
         let atomic = (self.may_defer || self.scripts.atomic().is_some())

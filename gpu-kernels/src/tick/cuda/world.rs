@@ -11,9 +11,9 @@ use shared::world::spawn::{SpawnArea as Area, spawn_seed};
 use shared::{Audience, InterestMode, Occasion, WorldConfig};
 
 use super::layout::{
-    BY_THE_SERVER, BoxIndex, Fall, HAS_ACTOR, Hook, IS_CLIENTS, IS_COMMAND, Initial, LEVELS_MAX,
-    Level, NO_REST, ON_BIRTH, ON_BORDER, ON_FALL, ON_JOIN, Regions, Rule, SpawnArea, Tick, World,
-    Zone,
+    BY_THE_SERVER, BoxIndex, Door, Fall, HAS_ACTOR, Hook, IS_CLIENTS, IS_COMMAND, Initial,
+    LEVELS_MAX, Level, NO_REST, ON_BIRTH, ON_BORDER, ON_FALL, ON_JOIN, Regions, Rule, SpawnArea,
+    Tick, World, Zone,
 };
 use super::regions::{has_regions, newborn_edges};
 use super::sizes::{Sizes, buckets};
@@ -270,6 +270,7 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         world.wall_row_bits = walls.grid.row.ilog2();
         world.wall_cells = walls.grid.cells;
         world.wall_refuge = walls.refuge;
+        world.wall_words = sizes.wall_words as u32;
     }
     set_logic(&mut world, config);
     world
@@ -349,6 +350,9 @@ pub fn prepare(
     device.write(world.visible_columns.writable(), &visible)?;
     device.write(world.rule_table.writable(), &rules)?;
     device.write(world.layers.writable(), schema.layers.words())?;
+    let walls = &schema.layers.words()[..world.wall_words as usize];
+    device.write(world.walls.writable(), walls)?;
+    device.write(world.doors.writable(), &doors(config))?;
     device.write(world.falls.writable(), &falls(config))?;
     device.write(world.spawn_areas.writable(), &spawn_areas(config))?;
     device.write(world.hooks.writable(), &hooks(config))?;
@@ -411,6 +415,22 @@ fn zones(config: &WorldConfig) -> Vec<Zone> {
     let mut zones: Vec<Zone> = (0..).zip(&config.schema.zones).map(zone).collect();
     zones.sort_by_key(|zone| (zone.carrier != NOWHERE, zone.number));
     zones
+}
+
+/// By kind; none in worlds without doors.
+fn doors(config: &WorldConfig) -> Vec<Door> {
+    let schema = &config.schema;
+    if schema.doors.is_empty() {
+        return vec![];
+    }
+    let mut by_kind = vec![Door::default(); schema.kinds.len()];
+    for door in &schema.doors {
+        by_kind[usize::from(door.kind)] = Door {
+            cells: door.cells.map(u32::from),
+            closed: door.closed.map_or(NOWHERE, u32::from),
+        };
+    }
+    by_kind
 }
 
 fn falls(config: &WorldConfig) -> Vec<Fall> {

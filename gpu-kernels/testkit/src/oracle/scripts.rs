@@ -147,7 +147,7 @@ impl World for Oracle {
     }
 
     fn layer(&self, place: i32) -> i32 {
-        self.config.schema.layers.word(place)
+        self.layer_word(place)
     }
 
     fn count(&self, kind: u16) -> u32 {

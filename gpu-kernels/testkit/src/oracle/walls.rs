@@ -12,7 +12,58 @@ impl Oracle {
     }
 
     fn in_wall(&self, place: [i32; 3]) -> bool {
-        self.config.schema.layers.is_blocked(place)
+        let Some(edge) = self.wall_edge() else {
+            return false;
+        };
+        let inside = |axis: usize| place[axis].clamp(0, self.size(axis) - 1);
+        let cell = [0, 1].map(|axis| inside(axis) / edge);
+        self.config.schema.layers.is_blocked(place) || self.closed.contains(&cell)
+    }
+
+    /// The cells that closed doors block: of each, those whose middle all together is nearest.
+    pub(super) fn closed_cells(&self) -> BTreeSet<[i32; 2]> {
+        let Some(edge) = self.wall_edge() else {
+            return BTreeSet::new();
+        };
+        let mut closed = BTreeSet::new();
+        for entity in self.alive() {
+            let slot = &self.slots[entity.slot.index()];
+            let mut doors = self.config.schema.doors.iter();
+            let Some(door) = doors.find(|door| door.kind == slot.kind) else {
+                continue;
+            };
+            if door
+                .closed
+                .is_some_and(|column| slot.row[usize::from(column)] == 0)
+            {
+                continue;
+            }
+            let span = |axis: usize| {
+                let (place, count) = (slot.row[axis], i32::from(door.cells[axis]));
+                let cells = (self.size(axis) - 1) / edge + 1;
+                // Of two that are as near, the one farther on.
+                let lows = (-count..=cells).rev();
+                let twice = |low: i32| i64::from(2 * low + count) * i64::from(edge);
+                let off = |low: &i32| (2 * i64::from(place) - twice(*low)).abs();
+                let low = lows.min_by_key(off).expect("the world has cells");
+                (low..low + count).filter(move |cell| (0..cells).contains(cell))
+            };
+            let cells = span(0).flat_map(|x| span(1).map(move |y| [x, y]));
+            closed.extend(cells);
+        }
+        closed
+    }
+
+    /// A word of the layers, with the cells of doors.
+    pub(super) fn layer_word(&self, place: i32) -> i32 {
+        let word = self.config.schema.layers.word(place);
+        let Some(walls) = self.config.schema.layers.blocked() else {
+            return word;
+        };
+        let at = |[x, y]: [i32; 2]| y * walls.grid.row + x;
+        let bits = self.closed.iter().map(|&cell| at(cell));
+        let own = bits.filter(|at| at / 32 == place);
+        own.fold(word, |word, at| word | 1 << (at % 32))
     }
 
     /// The part of a step from a place of the world that walls leave.

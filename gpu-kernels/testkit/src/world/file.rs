@@ -103,7 +103,18 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
         true => walls(dice, &size),
         false => String::new(),
     };
+    let text = match !walls.is_empty() && dice.once_in(2) {
+        true => with_doors(dice, &text),
+        false => text,
+    };
     (text + &walls, interest)
+}
+
+/// Lets the entities of a kind block cells.
+fn with_doors(dice: &mut Dice, text: &str) -> String {
+    let kind = format!("name = \"{}\"\n", dice.pick(&["rock", "player"]));
+    let cells = [0; 2].map(|_| dice.pick(&[1, 2, 3, 7]));
+    text.replacen(&kind, &format!("{kind}blocks = {cells:?}\n"), 1)
 }
 
 /// The lines of `[world]` about movement. Where rules move entities, their steps often are as

@@ -111,7 +111,7 @@ impl World for Still {
     }
 
     fn layer(&self, place: i32) -> i32 {
-        self.config.schema.layers.word(place)
+        self.world().layer(place)
     }
 
     fn count(&self, kind: u16) -> u32 {

@@ -317,7 +317,7 @@ impl World for Bench<'_> {
     }
 
     fn layer(&self, place: i32) -> i32 {
-        self.config.schema.layers.word(place)
+        self.with(|world| world.layer(place))
     }
 
     fn count(&self, kind: u16) -> u32 {

@@ -13,8 +13,8 @@ use shared::world::spawn::SPAWN_TRIES;
 use shared::{CommandKind, NotificationKind, Refusal};
 
 use super::{
-    ATOMIC_THREADS_MIN, AfterRecord, BEGINS, BY_THE_SERVER, Birth, BoxIndex, DeferredState, Fall,
-    HAS_ACTOR, Hook, IS_CLIENTS, IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, ON_BIRTH,
+    ATOMIC_THREADS_MIN, AfterRecord, BEGINS, BY_THE_SERVER, Birth, BoxIndex, DeferredState, Door,
+    Fall, HAS_ACTOR, Hook, IS_CLIENTS, IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, ON_BIRTH,
     ON_BORDER, ON_FALL, ON_JOIN, Observer, ObserverSet, PlacedZone, Refused, Region, RegionSet,
     Regions, Rule, SCANS, SpawnArea, TIER_BITS, TIMED_COLUMNS, Tick, TimedState, Verdict, World,
     Zone, ZonePlace,
@@ -200,6 +200,7 @@ fn structures(header: Header) -> Header {
         .structure::<RegionSet>()
         .structure::<Level>()
         .structure::<BoxIndex>()
+        .structure::<Door>()
         .structure::<Zone>()
         .structure::<ZonePlace>()
         .structure::<PlacedZone>()
