@@ -1,7 +1,7 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 43] = [
+pub const BUILTINS: [(&str, &str); 44] = [
     ("require", "require(condition, \"reason\")"),
     ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
@@ -39,6 +39,7 @@ pub const BUILTINS: [(&str, &str); 43] = [
     ("tick", "tick()"),
     ("has", "has(entity.attribute)"),
     ("after", "after(ticks, command(…))"),
+    ("cancel", "cancel(entity.attribute)"),
     (
         "spawn",
         "spawn(\"kind\", point)` or `spawn(Kind { … }, point)",
@@ -52,7 +53,7 @@ pub const BUILTINS: [(&str, &str); 43] = [
 
 /// Built-in functions that are younger than the scripts of some worlds. Where a script has a function
 /// of this name, its own is meant: no world stops compiling as there are more.
-pub const YIELDING: [&str; 15] = [
+pub const YIELDING: [&str; 16] = [
     "sine",
     "cosine",
     "angle",
@@ -68,4 +69,5 @@ pub const YIELDING: [&str; 15] = [
     "all",
     "rank",
     "top",
+    "cancel",
 ];

@@ -20,6 +20,7 @@ const HOOKS: &str = include_str!("../../../server/worlds/hooks.md");
 const ARRAYS: &str = include_str!("../../../server/worlds/arrays.md");
 const ASKING: &str = include_str!("../../../server/worlds/asking.md");
 const LAYERS: &str = include_str!("../../../server/worlds/layers.md");
+const USAGE: &str = include_str!("../../../server/worlds/usage.md");
 const SHARED: &str = include_str!("../../../server/worlds/shared.md");
 
 const README: &str = include_str!("../../../README.md");
@@ -106,8 +107,9 @@ fn examples_of_layers_compile() {
 
 #[test]
 fn examples_compile() {
-    // The attribute of the first example, too.
-    let joy = "\n    { name = \"joy\", type = \"i32\", audience = \"state\" },";
+    // The attributes of examples, too.
+    let joy = "\n    { name = \"joy\", type = \"i32\", audience = \"state\" },\
+               { name = \"fuse\", type = \"i32\", merge = \"last\", audience = \"state\" },";
     let world = common::WORLD.replacen("attributes = [", &format!("attributes = [{joy}"), 1);
     let schema = world_file::parse(&world, "test").unwrap().schema;
     let compile = |block: &str| {
@@ -119,6 +121,7 @@ fn examples_compile() {
     let others = others.chain(blocks_of(TESTING, "rust"));
     let others = others.chain(blocks_of(ATOMIC, "rust"));
     let others = others.chain(blocks_of(HOOKS, "rust"));
+    let others = others.chain(blocks_of(USAGE, "rust"));
     for block in blocks("rust").chain(others) {
         if let Err(problems) = compile(block) {
             panic!("{}:\n{block}", problems[0]);
