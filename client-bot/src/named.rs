@@ -292,6 +292,7 @@ mod tests {
             servers: vec![],
             reasons: vec![],
             layers: vec![],
+            rankings: vec![],
         };
         let session = Session::new(&welcome).unwrap();
         let rest = vec![];

@@ -11,7 +11,7 @@ use shared::world::config::VISIBLE_MAX;
 use shared::world::layer::Layers;
 use shared::{Audience, Course, EntityId, Name, Schema, Slot, Tick};
 
-use crate::{Message, Movement};
+use crate::{Message, Movement, Ranking, RankingInfo};
 
 /// A client's view.
 pub struct View {
@@ -34,6 +34,8 @@ pub struct View {
     read: Tick,
     processed: u32,
     kept: Option<Tick>,
+    /// In the order of the welcome.
+    rankings: Vec<Ranking>,
     counts: ViewCounts,
 }
 
@@ -137,6 +139,7 @@ impl View {
             read: welcomed,
             processed: 0,
             kept: None,
+            rankings: vec![],
             counts: ViewCounts::default(),
         }
     }
@@ -149,6 +152,22 @@ impl View {
     /// The world's layers have come.
     pub(crate) fn set_layers(&mut self, layers: Layers) {
         self.schema.layers = layers;
+    }
+
+    /// The rankings that clients may ask for.
+    pub(crate) fn set_rankings(&mut self, infos: &[RankingInfo]) {
+        self.rankings = infos.iter().map(Ranking::new).collect();
+    }
+
+    /// The rankings of the world that clients may ask for. Those that this client has not
+    /// [asked](crate::Game::ask_ranking) for are empty.
+    pub fn rankings(&self) -> &[Ranking] {
+        &self.rankings
+    }
+
+    /// The ranking of this name; `None` if the world has none for clients.
+    pub fn ranking(&self, name: &str) -> Option<&Ranking> {
+        self.rankings.iter().find(|own| own.info.name == name)
     }
 
     /// What the world is made of.
@@ -396,6 +415,12 @@ impl View {
             Message::Name { slot, name } => {
                 if self.entities.contains_key(&slot.0) {
                     self.names.insert(slot.0, name);
+                }
+            }
+            // The server numbers them as its welcome did.
+            Message::Ranking(standing) => {
+                if let Some(own) = self.rankings.get_mut(usize::from(standing.ranking)) {
+                    own.take(tick, standing);
                 }
             }
             Message::Answer(_)

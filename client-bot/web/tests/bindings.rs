@@ -49,6 +49,7 @@ fn welcomed(made_for: &Schema, schema: &Schema) -> Client {
         servers: vec![],
         reasons: vec![],
         layers: vec![],
+        rankings: vec![],
     });
     let mut bytes = vec![];
     length::put(body.len(), &mut bytes);

@@ -10,6 +10,7 @@ use shared::wire::control::{
 };
 use shared::wire::layers::{LayerInfo, LayerKind, TAGS_MAX};
 use shared::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
+use shared::wire::rankings::RankingInfo;
 use shared::world::command::{REASON_BYTES_MAX, REASONS_MAX};
 use shared::world::config::{InterestMode, VISIBLE_MAX, WorldConfig};
 use shared::world::fixed::Fixed;
@@ -389,6 +390,7 @@ fn largest_welcome(schema: &Schema) -> Welcome {
         servers: vec!["0".repeat(ADDRESS_BYTES_MAX); SERVERS_MAX],
         reasons: vec!["0".repeat(REASON_BYTES_MAX); REASONS_MAX],
         layers: vec![largest_layer(); 3],
+        rankings: RankingInfo::all(schema),
     }
 }
 

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use shared::wire::control::{Quotas, Ticket};
 use shared::wire::layers::LayerInfo;
-use shared::wire::{codec, length};
+use shared::wire::rankings::RankingInfo;
+use shared::wire::{RANKINGS_VERSION, codec, length};
 use shared::{ClientRow, EntityId, Schema, Tick, WorldConfig};
 
 use crate::servers::Others;
@@ -12,8 +13,9 @@ use crate::servers::Others;
 pub struct SharedWelcome {
     world: Bytes,
     reasons: Bytes,
-    /// The last field.
     layers: Bytes,
+    /// The last field.
+    rankings: Bytes,
 }
 
 /// The fields that differ by client.
@@ -41,12 +43,14 @@ impl SharedWelcome {
             world: codec::to_bytes(&fields).into(),
             reasons: codec::to_bytes(&config.reasons).into(),
             layers: codec::to_bytes(&layers).into(),
+            rankings: codec::to_bytes(&RankingInfo::all(&config.schema)).into(),
         }
     }
 
     /// The bytes of a [`Welcome`](shared::wire::control::Welcome) with the length in front of
-    /// them, in parts. Its fields are written one after the other, so parts can be joined.
-    pub fn parts(&self, own: &OwnWelcome<'_>) -> [Bytes; 5] {
+    /// them, in parts, as clients of a version read it. Its fields are written one after the other,
+    /// so parts can be joined.
+    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 6] {
         let head = codec::to_bytes(&(
             own.tick,
             own.entity,
@@ -58,18 +62,32 @@ impl SharedWelcome {
         let servers = codec::to_bytes(&servers);
         let (world, layers) = (self.world.clone(), self.layers.clone());
         let reasons = self.reasons.clone();
-        let len = head.len() + world.len() + servers.len() + reasons.len() + layers.len();
+        let rankings = match version < RANKINGS_VERSION {
+            true => Bytes::new(),
+            false => self.rankings.clone(),
+        };
+        let len = [&world, &reasons, &layers, &rankings].map(Bytes::len);
+        let len = head.len() + servers.len() + len.iter().sum::<usize>();
         let mut begin = vec![];
         length::put(len, &mut begin);
         begin.extend_from_slice(&head);
-        [begin.into(), world, servers.into(), reasons, layers]
+        [
+            begin.into(),
+            world,
+            servers.into(),
+            reasons,
+            layers,
+            rankings,
+        ]
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use shared::wire::PROTOCOL_VERSION;
     use shared::wire::control::Welcome;
     use shared::wire::layers::LayerKind;
+    use shared::world::ranking::Ranking;
 
     use super::*;
 
@@ -78,6 +96,18 @@ mod tests {
         let mut config = world_file::default();
         config.reasons = vec!["too far away".to_owned(), "too poor".to_owned()];
         let schema = config.schema.for_clients();
+        config.schema.rankings = ["score", "secret"]
+            .map(|name| Ranking {
+                name: name.to_owned(),
+                kind: 0,
+                column: 2,
+                is_least_first: false,
+                length: 20,
+                is_sent: name == "score",
+            })
+            .to_vec();
+        let rankings = RankingInfo::all(&config.schema);
+        assert_eq!(rankings.len(), 1);
         let forecast = vec![3; 300];
         let layers = vec![LayerInfo {
             kind: LayerKind::Blocked,
@@ -100,7 +130,7 @@ mod tests {
                 client: ClientRow(row),
                 others: &others,
             };
-            let parts = shared.parts(&own);
+            let parts = shared.parts(&own, PROTOCOL_VERSION);
             let welcome = Welcome {
                 tick: own.tick,
                 entity: own.entity,
@@ -115,6 +145,7 @@ mod tests {
                 servers: servers.iter().rev().map(|&s| s.to_owned()).collect(),
                 reasons: config.reasons.clone(),
                 layers: layers.clone(),
+                rankings: rankings.clone(),
             };
             let whole = codec::to_bytes(&welcome);
             let mut expected = vec![];
@@ -123,6 +154,13 @@ mod tests {
             assert_eq!(parts.concat(), expected);
             assert!(parts[0].len() + parts[2].len() < 80);
             long.push(parts[1].as_ptr());
+            // Clients of the version before know no rankings.
+            let parts = shared.parts(&own, RANKINGS_VERSION - 1).concat();
+            let rest = &whole[..whole.len() - codec::to_bytes(&rankings).len()];
+            let mut expected = vec![];
+            length::put(rest.len(), &mut expected);
+            expected.extend(rest);
+            assert_eq!(parts, expected);
         }
         assert_eq!(long[0], long[1]);
     }

@@ -334,6 +334,13 @@ impl Shard {
                 player.requests.answer();
                 continue;
             }
+            if let RequestBody::Ranking { number, length } = request.body {
+                player
+                    .session
+                    .send_ranking(number, length, &self.world.session);
+                player.requests.answer();
+                continue;
+            }
             let body = self.check_length(request.body);
             self.inbox.lock().requests.push(PendingRequest {
                 session: player.id,

@@ -30,6 +30,7 @@ fuzz_target!(|data: &[u8]| {
         servers: vec![],
         reasons: vec![],
         layers: vec![],
+        rankings: vec![],
     });
     let mut stream = vec![];
     length::put(welcome.len(), &mut stream);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::layers::{self, LayerInfo};
+use super::rankings::RankingInfo;
 use super::{DecodeError, FRAME_BYTES_MAX, codec};
 use crate::world::command::CommandSchema;
 use crate::world::config::Spectators;
@@ -76,6 +77,9 @@ pub struct Welcome {
     pub reasons: Vec<String>,
     /// The world's layers.
     pub layers: Vec<LayerInfo>,
+    /// The rankings that clients may ask for. Clients before
+    /// [`RANKINGS_VERSION`](super::RANKINGS_VERSION) are sent none.
+    pub rankings: Vec<RankingInfo>,
 }
 
 /// Limits of a client, and how long the server waits for it.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use shared::wire::control::{HELLO_BYTES_MAX, Hello, Quotas, WELCOME_BYTES_MAX, Welcome};
 use shared::wire::layers::{self, LayerInfo, LayerKind};
+use shared::wire::rankings::RankingInfo;
 use shared::wire::{PROTOCOL_VERSION, codec};
 use shared::world::layer::{Layers, Plane, Planes, cells_of};
 use shared::world::mix::hash_of;
@@ -41,6 +42,14 @@ pub fn cases() -> Vec<Case> {
             "a welcome to the world `flat`, with layers",
             Welcome {
                 layers: layers_of_flat(),
+                ..first(flat())
+            },
+        ),
+        welcome(
+            "welcome-rankings",
+            "a welcome to the world `flat`, with a ranking",
+            Welcome {
+                rankings: rankings_of_flat(),
                 ..first(flat())
             },
         ),
@@ -89,6 +98,7 @@ pub fn first(schema: Schema) -> Welcome {
         servers: vec![],
         reasons: vec![],
         layers: vec![],
+        rankings: vec![],
     }
 }
 
@@ -105,6 +115,17 @@ fn watching(schema: Schema) -> Welcome {
         reasons: vec!["too far away".to_owned(), "too poor".to_owned()],
         ..first(schema)
     }
+}
+
+/// A ranking that the world `flat` can have.
+pub fn rankings_of_flat() -> Vec<RankingInfo> {
+    vec![RankingInfo {
+        name: "healthiest".to_owned(),
+        kind: PLAYER,
+        column: 3,
+        is_least_first: false,
+        length: 10,
+    }]
 }
 
 /// Layers that the world `flat` can have.

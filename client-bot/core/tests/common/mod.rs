@@ -59,6 +59,7 @@ pub fn welcome() -> Welcome {
         servers: vec![],
         reasons: vec![],
         layers: vec![],
+        rankings: vec![],
     }
 }
 

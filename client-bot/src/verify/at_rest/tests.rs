@@ -60,6 +60,7 @@ fn view(
         servers: vec![],
         reasons: vec![],
         layers: vec![],
+        rankings: vec![],
     };
     let mut session = Session::new(&welcome).unwrap();
     if is_received {

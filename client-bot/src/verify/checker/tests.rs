@@ -74,6 +74,7 @@ impl Bot {
             servers: vec![],
             reasons: vec![],
             layers: vec![],
+            rankings: vec![],
         };
         let history = History::new(&schema, 0, 2, NonZeroUsize::MIN);
         history.register(0, OWN);
