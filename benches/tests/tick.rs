@@ -156,7 +156,7 @@ fn each_way_to_run_and_to_change_scripts_has_a_row() {
         assert!(ways.iter().all(|row| row.checksum == ways[0].checksum));
         assert!(ways[0].whole("updates") > Some(0));
     }
-    assert_eq!(of("logic commands").len(), 7 * 3);
+    assert_eq!(of("logic commands").len(), 12 * 3);
     assert!(of("logic compiling").len() > 5);
     let reloads = of("logic reloads");
     assert_eq!(reloads.len(), 2);

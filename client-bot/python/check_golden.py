@@ -30,6 +30,7 @@ REQUEST = {"number": "integer", "body": ("variant", {
     "Watch": {"point": POINT},
     "Talk": ("variant", TALK_REQUEST),
     "Layer": {"hash": "integer"},
+    "Ranking": {"number": "integer", "length": "integer"},
 })}
 
 

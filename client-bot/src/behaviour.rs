@@ -65,6 +65,8 @@ pub struct Input {
     /// Commands: kind, words padded with zeros, number of words.
     pub commands: Vec<(CommandKind, [i32; WORDS_MAX], usize)>,
     pub requests: Vec<Request>,
+    /// Rankings that the bot asks for: their names, and how many of the first.
+    pub rankings: Vec<(String, u32)>,
     /// The error of the behaviour.
     pub complaint: Option<String>,
 }

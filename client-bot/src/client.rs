@@ -376,6 +376,12 @@ impl Client {
         self.game.unsubscribe(id)
     }
 
+    /// Asks for the first so many of a ranking of the world, and for the own entity's place, from now
+    /// on; 0: no longer. The view has them. `Some(false)` if the world has no such ranking for clients.
+    pub fn ask_ranking(&mut self, name: &str, length: u32) -> Option<bool> {
+        self.game.ask_ranking(name, length)
+    }
+
     /// Sends chat, or joins or leaves a channel.
     pub fn talk(&mut self, request: TalkRequest) -> Option<u32> {
         self.game.talk(request)

@@ -273,6 +273,11 @@ impl GameClient {
         self.driver.game.unsubscribe(id)
     }
 
+    /// See [`Game::ask_ranking`].
+    pub fn ask_ranking(&mut self, name: &str, length: u32) -> Option<bool> {
+        self.driver.game.ask_ranking(name, length)
+    }
+
     /// See [`Game::talk`].
     pub fn talk(&mut self, request: TalkRequest) -> Option<u32> {
         self.driver.game.talk(request)

@@ -294,6 +294,7 @@ mod tests {
             reasons: vec![],
             layers: vec![],
             doors: vec![],
+            rankings: vec![],
         };
         let session = Session::new(&welcome).unwrap();
         let rest = vec![];

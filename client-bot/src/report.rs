@@ -1,5 +1,8 @@
 //! Figures of a swarm, for people and as JSON.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +22,8 @@ pub struct Figures {
     /// The longest time that a swarm played.
     pub seconds: f64,
     pub commands_sent: u64,
+    #[serde(default)]
+    pub commands_refused: BTreeMap<String, u64>,
     pub updates_delivered: u64,
     pub payload_bytes: u64,
     pub notices: u64,
@@ -79,6 +84,9 @@ impl Figures {
         self.seconds = self.seconds.max(other.seconds);
         self.tick_hz = self.tick_hz.max(other.tick_hz);
         self.commands_sent += other.commands_sent;
+        for (why, count) in &other.commands_refused {
+            *self.commands_refused.entry(why.clone()).or_default() += count;
+        }
         self.updates_delivered += other.updates_delivered;
         self.payload_bytes += other.payload_bytes;
         self.notices += other.notices;
@@ -113,6 +121,7 @@ impl Figures {
             leaves: self.left,
             seconds: self.seconds,
             commands_sent: self.commands_sent,
+            commands_refused: self.commands_refused,
             updates_delivered: self.updates_delivered,
             notices: self.notices,
             notices_full: self.notices_full,
@@ -157,6 +166,10 @@ pub struct SwarmReport {
     /// The time that the bots played.
     pub seconds: f64,
     pub commands_sent: u64,
+    /// Commands without effect, by why they had none: what a world's `require` says, or one of the
+    /// engine's reasons.
+    #[serde(default)]
+    pub commands_refused: BTreeMap<String, u64>,
     /// Movements, enters, leaves and changes of lasting attributes, summed over bots.
     pub updates_delivered: u64,
     /// Notices of changes and notifications, summed over bots.
@@ -231,8 +244,11 @@ impl SwarmReport {
                 format!("{:.1} s of {}", self.seconds, self.behaviour),
             ),
             ("commands sent", self.commands_sent.to_string()),
-            ("updates delivered", updates),
         ];
+        if !self.commands_refused.is_empty() {
+            lines.push(("without effect", self.refused_text()));
+        }
+        lines.push(("updates delivered", updates));
         let lost = self.bots_socket_drops + self.bots_send_errors;
         if self.bots_late_ms_p99 > BOTS_LATE_MS || lost > 0 {
             let text = format!(
@@ -256,6 +272,21 @@ impl SwarmReport {
         ]);
         let own = |(name, value): (&str, String)| (name.to_owned(), value);
         lines.into_iter().map(own).collect()
+    }
+
+    /// The most frequent reasons.
+    fn refused_text(&self) -> String {
+        let mut reasons: Vec<_> = self.commands_refused.iter().collect();
+        reasons.sort_by_key(|&(why, &count)| (Reverse(count), why));
+        let all: u64 = self.commands_refused.values().sum();
+        let listed = reasons.iter().take(REASONS_SHOWN);
+        let mut text: Vec<String> = listed
+            .map(|(why, count)| format!("{count} {why}"))
+            .collect();
+        if reasons.len() > REASONS_SHOWN {
+            text.push(format!("{} other reasons", reasons.len() - REASONS_SHOWN));
+        }
+        format!("{all}: {}", text.join("; "))
     }
 
     fn notices_text(&self) -> String {
@@ -284,6 +315,8 @@ impl SwarmReport {
     }
 }
 
+/// So many reasons of commands without effect are listed for people; the JSON has all.
+const REASONS_SHOWN: usize = 6;
 /// Bots that are later than this measure themselves.
 const BOTS_LATE_MS: f64 = 20.0;
 

@@ -177,6 +177,7 @@ impl Swarm {
             joins_repeated: state.joins_repeated.load(Relaxed),
             seconds: self.played.as_secs_f64(),
             commands_sent: state.commands_sent.load(Relaxed),
+            commands_refused: state.refused(),
             updates_delivered: state.updates_delivered.load(Relaxed),
             payload_bytes: state.payload_bytes.load(Relaxed),
             notices: state.notices.load(Relaxed),

@@ -17,6 +17,7 @@ mod record;
 mod regions;
 mod sight;
 mod spot;
+mod standings;
 
 use client_core::{Entity, Region};
 use rustc_hash::FxHashMap;

@@ -11,7 +11,7 @@ mod still;
 
 use script::interpreter::World;
 use shared::world::birthplace::Birthplace;
-use shared::world::command::COMMAND_WORDS_MAX;
+use shared::world::command::WAITING_WORDS_MAX;
 use shared::world::initial::Initial;
 use shared::{
     CommandKind, CommandSchema, EntityId, EntityRef, Fall, Hook, NotificationKind, Occasion, Slot,
@@ -101,7 +101,7 @@ impl Catalog {
         let kind = CommandKind(kind);
         let expected = self.form(kind)?.words;
         let fits = match kind {
-            CommandKind::SPAWN => self.is_birth(word_count) || word_count == COMMAND_WORDS_MAX,
+            CommandKind::SPAWN => self.is_birth(word_count) || word_count == WAITING_WORDS_MAX,
             _ => word_count == expected,
         };
         fits.then_some(kind)

@@ -1,6 +1,7 @@
 //! All tests of the crate beside those within it, in one program: each program would be linked with
 //! everything. `cargo test -p gpu-kernels --test it NAME` runs those of a module.
 
+mod arguments;
 mod atomic;
 mod births;
 mod cache;
@@ -33,6 +34,7 @@ mod subscriptions;
 mod sums;
 mod symbols;
 mod timed;
+mod timers;
 mod trial;
 mod usage;
 mod walls;

@@ -68,6 +68,7 @@ mod networks;
 mod output_and_logs;
 mod overload;
 mod plays;
+mod rankings_reach_clients;
 mod rates;
 mod rebirth;
 mod recording;

@@ -3,9 +3,9 @@
 //! | direction | carrier | content | module |
 //! | --- | --- | --- | --- |
 //! | client → server | stream, once | [`control::Hello`] | [`control`] |
-//! | client → server | same stream, after it | requests: regions, subscriptions, talk | [`request`] |
+//! | client → server | same stream, after it | requests: regions, subscriptions, talk, rankings | [`request`] |
 //! | server → client | same stream, first | [`control::Welcome`] | [`control`] |
-//! | server → client | same stream, after it | frames of messages: enter, leave, lasting attributes, names, answers, notices, talk, layers | [`stream`], [`notice`], [`talk`], [`layers`] |
+//! | server → client | same stream, after it | frames of messages: enter, leave, lasting attributes, names, answers, notices, talk, layers, rankings | [`stream`], [`notice`], [`talk`], [`layers`], [`rankings`] |
 //! | server → client | datagrams | movement: newest wins | [`movement`] |
 //! | client → server | datagrams | commands and acknowledgements | [`commands`] |
 //!
@@ -28,6 +28,7 @@ pub mod layers;
 pub mod length;
 pub mod movement;
 pub mod notice;
+pub mod rankings;
 pub mod request;
 mod schema;
 pub mod stream;
@@ -55,8 +56,9 @@ pub const PROTOCOL_VERSION: u16 = 19;
 pub const PROTOCOL_VERSION_MIN: u16 = PROTOCOL_VERSION - 1;
 /// The first version in which rare messages of the stream share a tag.
 pub const RARE_VERSION: u16 = 19;
-/// The first version whose clients are sent which kinds block cells.
-pub const DOORS_VERSION: u16 = 19;
+/// The first version whose welcomes say which commands were processed, which kinds block cells, and
+/// what is ranked.
+pub const LONGER_WELCOME_VERSION: u16 = 19;
 /// The most bytes of a datagram: fits every path that QUIC itself accepts.
 pub const DATAGRAM_BYTES_MAX: usize = 1_050;
 /// The most bytes of a frame of the reliable stream, without its length prefix.

@@ -19,7 +19,7 @@ use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest
 use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec, length};
-use shared::world::command::{REASON_BYTES_MAX, REASONS_MAX};
+use shared::world::command::{COMMAND_WORDS_MAX, REASON_BYTES_MAX, REASONS_MAX};
 use shared::world::mix::{Random, mix};
 use shared::{Attribute, Audience, CommandKind, EntityId, NotificationKind, Schema, Slot, Tick};
 
@@ -354,7 +354,10 @@ fn a_schema_whose_numbers_or_words_are_out_of_range_is_refused() {
     let commands: [fn(&mut Schema); 3] = [
         |s| s.commands.last_mut().unwrap().kind = CommandKind(256),
         |s| s.commands.swap(0, 1),
-        |s| s.commands[0].words = vec![s.commands[0].words[0].clone(); 6],
+        |s| {
+            let word = s.commands[0].words[0].clone();
+            s.commands[0].words = vec![word; COMMAND_WORDS_MAX + 1];
+        },
     ];
     for change in commands {
         assert!(is_about(of(change), "the commands"));
@@ -434,6 +437,7 @@ fn the_welcome_to_a_world_of_the_most_kinds_and_attributes_fits() {
         reasons: vec!["z".repeat(REASON_BYTES_MAX); REASONS_MAX],
         layers: vec![],
         doors: vec![],
+        rankings: vec![],
     };
     let bytes = codec::to_bytes(&welcome);
     assert_eq!(Welcome::decode(&bytes), Ok(welcome));

@@ -50,6 +50,8 @@ pub struct Game {
     /// How long the attempt may take that is under way.
     patience: Duration,
     ticket: Option<Ticket>,
+    /// The rankings that it has asked for, and how many of the first of each.
+    asked_rankings: Vec<(String, u32)>,
     /// When the game has closed a connection last of which it heard nothing.
     given_up: Option<Duration>,
     first_round_trip: Option<Duration>,
@@ -155,6 +157,7 @@ impl Game {
             route: Route::default(),
             patience: Duration::ZERO,
             ticket: None,
+            asked_rankings: vec![],
             given_up: None,
             first_round_trip: None,
             world: None,
@@ -391,6 +394,16 @@ impl Game {
     /// See [`Session::unsubscribe`]. `None` while the client is not in the world.
     pub fn unsubscribe(&mut self, id: u32) -> Option<u32> {
         Some(self.playing()?.session.unsubscribe(id))
+    }
+
+    /// See [`Session::ask_ranking`]. The game asks again after each welcome, also in another world,
+    /// so this can be called before the first one. `None` while the client is not in the world.
+    pub fn ask_ranking(&mut self, name: &str, length: u32) -> Option<bool> {
+        self.asked_rankings.retain(|(own, _)| own != name);
+        if length > 0 {
+            self.asked_rankings.push((name.to_owned(), length));
+        }
+        Some(self.playing()?.session.ask_ranking(name, length))
     }
 
     /// See [`Session::talk`]. `None` while the client is not in the world.
@@ -674,6 +687,9 @@ impl Game {
         let is_whole = session.keep_layers(&self.options.layer_cache);
         if !is_whole && forecast.is_some() && self.options.layer_source == LayerSource::Session {
             session.fetch_layers();
+        }
+        for (name, length) in &self.asked_rankings {
+            session.ask_ranking(name, *length);
         }
         let (tick_hz, idle_seconds) = (welcome.schema.world.tick_hz, welcome.quotas.idle_seconds);
         let link = LinkWatch::new(now, tick_hz, idle_seconds);

@@ -82,6 +82,7 @@ pub mod loss;
 pub mod named;
 pub mod pace;
 pub mod prediction;
+pub mod rankings;
 mod receipt;
 mod record;
 pub mod request;
@@ -103,6 +104,7 @@ pub use link::{Link, LinkState};
 pub use loss::{Ending, LossCode};
 pub use named::{EventType, NamedEvent, NamedValue};
 pub use prediction::Prediction;
+pub use rankings::Ranking;
 pub use request::PredicateTooLong;
 pub use retry::RetryOptions;
 pub use scene::Scene;
@@ -121,6 +123,8 @@ pub use shared::wire::movement::Movement;
 pub use shared::wire::notice::Notice;
 /// The content of a notice.
 pub use shared::wire::notice::NoticeBody;
+/// An entity in a ranking; a ranking in a welcome.
+pub use shared::wire::rankings::{Ranked, RankingInfo};
 /// The reply to a request; a box that a client sees into.
 pub use shared::wire::request::{Answer, Region};
 /// A request as it is sent, and its content.

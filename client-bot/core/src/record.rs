@@ -223,8 +223,8 @@ impl EventHandler for Recorder<'_> {
                 notice: notice.clone(),
             },
             Message::Full => Event::NoticesFull(tick),
-            // The view has it; the enter came before.
-            Message::Name { .. } => return,
+            // The view has them; the enter came before.
+            Message::Name { .. } | Message::Ranking(_) => return,
             Message::Talk(talk) => Event::Talk {
                 tick,
                 talk: talk.clone(),

@@ -62,6 +62,10 @@ impl RequestQueue {
         self.push(RequestBody::Layer { hash });
     }
 
+    pub fn ask_ranking(&mut self, number: u32, length: u32) {
+        self.push(RequestBody::Ranking { number, length });
+    }
+
     fn push(&mut self, body: RequestBody) -> u32 {
         let request = self.next_number;
         self.next_number = request.wrapping_add(1);

@@ -70,11 +70,14 @@ impl Session {
                 found: u64::from(wide.bits),
             })?;
         let receipt = Receipt::new(welcome.tick);
+        let mut view = View::new(schema.clone(), welcome.entity, welcome.tick);
+        view.set_rankings(&welcome.rankings);
         Ok(Session {
             ticket: welcome.ticket,
             is_resumed: welcome.resumed,
             servers: welcome.servers.clone(),
             reasons: shared_texts(welcome.reasons.clone()),
+            view,
             acknowledged: receipt.acknowledgement(),
             receipt,
             frames: FrameReader::new(FRAME_BYTES_MAX),
@@ -288,7 +291,7 @@ impl Session {
 impl Session {
     /// Queues a command for the next [`Session::datagram`], and gives its sequence
     /// number. Of more commands than fit into a datagram, and which the server has not
-    /// confirmed, only the latest are sent: at least 32, and most often a hundred.
+    /// confirmed, only the latest are sent: at least 32 of five words, and most often a hundred.
     ///
     /// The argument `seen` of a command, if it has one, becomes the newest tick that was received:
     /// clients that show another use [`Session::command_seeing`].
@@ -345,6 +348,18 @@ impl Session {
     /// [`Session::set_region`] does.
     pub fn talk(&mut self, request: TalkRequest) -> u32 {
         self.requests.talk(request)
+    }
+
+    /// Asks for the first so many of a ranking of the world, and for the own entity's place, from now
+    /// on; 0: no longer. The [view](View::ranking) has them, and is up to date to about a second.
+    /// False if the world has no ranking of this name for clients.
+    pub fn ask_ranking(&mut self, name: &str, length: u32) -> bool {
+        let mut names = (0..).zip(self.view.rankings());
+        let Some((number, _)) = names.find(|(_, ranking)| ranking.info.name == name) else {
+            return false;
+        };
+        self.requests.ask_ranking(number, length);
+        true
     }
 
     /// Ends a subscription, and gives the request's number.

@@ -12,7 +12,7 @@ use shared::world::door::closed_cells;
 use shared::world::layer::Layers;
 use shared::{Audience, Course, EntityId, Name, Schema, Slot, Tick};
 
-use crate::{Message, Movement};
+use crate::{Message, Movement, Ranking, RankingInfo};
 
 /// A client's view.
 pub struct View {
@@ -36,6 +36,8 @@ pub struct View {
     processed: u32,
     has_continued: bool,
     kept: Option<Tick>,
+    /// In the order of the welcome.
+    rankings: Vec<Ranking>,
     counts: ViewCounts,
     /// Whether entities that block cells may block others than before.
     have_doors_changed: bool,
@@ -147,6 +149,7 @@ impl View {
             processed: processed.unwrap_or(0),
             has_continued: processed.is_some(),
             kept: None,
+            rankings: vec![],
             counts: ViewCounts::default(),
             have_doors_changed: false,
         }
@@ -176,6 +179,22 @@ impl View {
             let cells = closed_cells(&self.schema.doors, &self.schema.layers, rows);
             self.schema.layers.close(cells);
         }
+    }
+
+    /// The rankings that clients may ask for.
+    pub(crate) fn set_rankings(&mut self, infos: &[RankingInfo]) {
+        self.rankings = infos.iter().map(Ranking::new).collect();
+    }
+
+    /// The rankings of the world that clients may ask for. Those that this client has not
+    /// [asked](crate::Game::ask_ranking) for are empty.
+    pub fn rankings(&self) -> &[Ranking] {
+        &self.rankings
+    }
+
+    /// The ranking of this name; `None` if the world has none for clients.
+    pub fn ranking(&self, name: &str) -> Option<&Ranking> {
+        self.rankings.iter().find(|own| own.info.name == name)
     }
 
     /// What the world is made of.
@@ -435,6 +454,12 @@ impl View {
             Message::Name { slot, name } => {
                 if self.entities.contains_key(&slot.0) {
                     self.names.insert(slot.0, name);
+                }
+            }
+            // The server numbers them as its welcome did.
+            Message::Ranking(standing) => {
+                if let Some(own) = self.rankings.get_mut(usize::from(standing.ranking)) {
+                    own.take(tick, standing);
                 }
             }
             Message::Answer(_)

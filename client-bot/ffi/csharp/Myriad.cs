@@ -279,6 +279,16 @@ namespace Myriad
         public int Tag;
     }
 
+    /// An entity in a ranking.
+    [StructLayout(LayoutKind.Sequential)]
+    public partial struct Ranked
+    {
+        /// In view or not.
+        public Entity Entity;
+        /// The attribute that decides, in units.
+        public double Value;
+    }
+
     /// Something that has happened. Texts and lists are the library's, and last until the next call
     /// of `myriad_next_event` for this client, or its end.
     public sealed partial class Event
@@ -528,6 +538,26 @@ namespace Myriad
             Check(Native.myriad_cell(number, x, y, out var cell));
             return cell;
         }
+
+        /// Has `Ranking` give the first so many of a ranking, and the own place, from now on; 0: no
+        /// longer.
+        public void AskRanking(string ranking, uint length)
+        {
+            Check(Native.myriad_ask_ranking(number, Utf8(ranking), length));
+        }
+
+        /// Writes the first entities of a ranking into `shown`, and gives how many there are. `place` is
+        /// that of the own entity, from 1 on; 0: none.
+        public int Ranking(string ranking, Ranked[] shown, out uint place)
+        {
+            var room = (UIntPtr)shown.Length;
+            Check(Native.myriad_ranking(number, Utf8(ranking), out place, shown, room, out var count));
+            return (int)count;
+        }
+
+        /// The name of the player at a place of a ranking, from 1 on; empty without one.
+        public string RankedName(string ranking, uint place) =>
+            Written((buffer, size) => Native.myriad_ranked_name(number, Utf8(ranking), place, buffer, size));
 
         /// The newest value of an attribute.
         public double Value(Entity entity, string attribute)
@@ -985,6 +1015,9 @@ namespace Myriad
         [DllImport(Library)] internal static extern Status myriad_watch(ulong client, double[] place, out uint request);
         [DllImport(Library)] internal static extern Status myriad_subscribe(ulong client, uint id, byte[] predicate, out uint request);
         [DllImport(Library)] internal static extern Status myriad_unsubscribe(ulong client, uint id, out uint request);
+        [DllImport(Library)] internal static extern Status myriad_ask_ranking(ulong client, byte[] ranking, uint length);
+        [DllImport(Library)] internal static extern Status myriad_ranking(ulong client, byte[] ranking, out uint place, [Out] Ranked[] shown, UIntPtr room, out UIntPtr count);
+        [DllImport(Library)] internal static extern Status myriad_ranked_name(ulong client, byte[] ranking, uint place, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_talk(ulong client, int what, byte[] to, byte[] words, out uint request);
         // The end of the generated functions.
 

@@ -380,6 +380,14 @@ typedef struct MyriadConstant {
   double value;
 } MyriadConstant;
 
+// An entity in a ranking.
+typedef struct MyriadRanked {
+  // In view or not.
+  struct MyriadEntity entity;
+  // The attribute that decides, in units.
+  double value;
+} MyriadRanked;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -701,6 +709,39 @@ enum MyriadStatus myriad_subscribe(MyriadClient client,
 // # Safety
 // `request` is null, or points to room for a number.
 enum MyriadStatus myriad_unsubscribe(MyriadClient client, uint32_t id, uint32_t *request);
+
+// Asks for the first `length` entities of a ranking of the world, and for the place of the client's
+// own one, from now on, also after another welcome; 0: no longer.
+//
+// # Safety
+// `ranking` is text.
+enum MyriadStatus myriad_ask_ranking(MyriadClient client, const char *ranking, uint32_t length);
+
+// Writes the place of the client's own entity in a ranking to `place`, from 1 on; 0: it has none, or
+// nothing has come yet. Writes the first entities in order to `shown`, as many as there is room for,
+// and to `count` how many there are.
+//
+// # Safety
+// `ranking` is text, `place` and `count` point to room for a number, and `shown` to room for `room`
+// entities, or is null with `room` 0.
+enum MyriadStatus myriad_ranking(MyriadClient client,
+                                 const char *ranking,
+                                 uint32_t *place,
+                                 struct MyriadRanked *shown,
+                                 size_t room,
+                                 size_t *count);
+
+// Writes what the player of the entity at a place of a ranking, from 1 on, is called to `buffer`, with
+// a zero byte behind it; nothing but that for entities without a player, players without a name, and
+// places that are not among the first.
+//
+// # Safety
+// `ranking` is text, and `buffer` points to room for `size` bytes.
+enum MyriadStatus myriad_ranked_name(MyriadClient client,
+                                     const char *ranking,
+                                     uint32_t place,
+                                     char *buffer,
+                                     size_t size);
 
 // Talks. `what` is a number of `MyriadTalk`; the request's number is written to `request`,
 // which may be null.

@@ -30,6 +30,7 @@
 //! | [`schema`] | what a world is made of |
 //! | [`input`] | commands |
 //! | [`interest`] | regions, subscriptions, sight |
+//! | [`rankings`] | rankings of the world |
 //! | [`talk`] | what players say |
 
 pub mod clients;
@@ -40,6 +41,7 @@ pub mod input;
 pub mod interest;
 pub mod memory;
 pub mod next_event;
+pub mod rankings;
 pub mod schema;
 pub mod talk;
 mod text;

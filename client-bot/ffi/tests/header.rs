@@ -65,6 +65,7 @@ fn header(sources: &Path) -> String {
         "schema",
         "input",
         "interest",
+        "rankings",
         "talk",
     ] {
         builder = builder.with_src(sources.join(name).with_extension("rs"));

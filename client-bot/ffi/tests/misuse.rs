@@ -13,6 +13,7 @@ use myriad_client::failure::myriad_error;
 use myriad_client::input::{myriad_command, myriad_flush, myriad_input_due, myriad_ready_ticks};
 use myriad_client::interest::{myriad_set_region, myriad_set_sight, myriad_subscribe};
 use myriad_client::next_event::myriad_next_event;
+use myriad_client::rankings::{myriad_ask_ranking, myriad_ranked_name, myriad_ranking};
 use myriad_client::schema::{
     myriad_schema, myriad_schema_attribute, myriad_schema_command, myriad_schema_field,
     myriad_schema_kind, myriad_schema_kind_attribute, myriad_schema_notification,
@@ -124,6 +125,9 @@ fn what_needs_a_world_says_that_there_is_none() {
             myriad_command(client, say, null(), 0, null_mut()),
             myriad_entities(client, null_mut(), 0, &mut count),
             myriad_value(client, NO_ENTITY, say, &mut value),
+            myriad_ask_ranking(client, say, 3),
+            myriad_ranking(client, say, &mut number, null_mut(), 0, &mut count),
+            myriad_ranked_name(client, say, 1, text, room),
             myriad_kind_name(client, 0, text, room),
             myriad_player_name(client, NO_ENTITY, text, room),
             myriad_set_sight(client, 5.0, &mut number),

@@ -24,15 +24,22 @@ from .bits import Malformed
 from .close import OTHER, TIMED_OUT, UNTRUSTED, Ended, closed
 from .eyeballs import addresses, race
 from .layers import Layers
-from .serial import Serial, hello_bytes, layer_bytes, read_length, talk_bytes
+from .serial import (
+    Serial,
+    hello_bytes,
+    layer_bytes,
+    ranking_bytes,
+    read_length,
+    talk_bytes,
+)
 from .shapes import TALK, VERSION, WELCOME
 from .view import View
 from .world import World
 
 ALPNS = [f"myriad/1.{VERSION}", "myriad/1"]
 BYE, MALFORMED = 0, 3
-# So many fit into a datagram, whatever they are.
-COMMANDS_MAX = 32
+# Bytes of a datagram for commands, and of a command and each of its words, at most.
+DATAGRAM_BYTES, COMMAND_BYTES, WORD_BYTES = 1000, 4, 5
 # Numbers that a program leaves out after the commands of another one.
 SEQUENCE_GAP = 4096
 NOTHING = {"version": VERSION, "token": "", "name": "", "schema_hash": None, "resume": None,
@@ -52,6 +59,9 @@ class Client(QuicConnectionProtocol):
     view: View
     # Walls, heights and tags, which come after the welcome.
     layers: Layers
+    # By name, those that were asked for: `own` is the own entity's place, or 0, and `first` a list
+    # of `entity`, `value` and `name`.
+    rankings: dict[str, dict[str, Any]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -69,6 +79,8 @@ class Client(QuicConnectionProtocol):
         self.commands: list[tuple[int, tuple[int, list[int]]]] = []
         self.sequence = 0
         self.requests = 0
+        # Names of rankings, and how many of the first of each.
+        self.asked: dict[str, int] = {}
 
     def hello(self, hello: dict[str, Any]) -> None:
         self._quic.send_stream_data(0, hello_bytes(hello))
@@ -78,7 +90,12 @@ class Client(QuicConnectionProtocol):
         """Gives a command with the next datagram. Returns its sequence number."""
         self.sequence += 1
         self.commands.append((self.sequence, (self.view.world.command(name)["kind"], list(words))))
-        self.commands = self.commands[-COMMANDS_MAX:]
+        # The latest that fit into a datagram, whatever they are.
+        room, count = DATAGRAM_BYTES, 0
+        for _, (_, given) in reversed(self.commands):
+            room -= COMMAND_BYTES + WORD_BYTES * len(given)
+            count += room >= 0
+        self.commands = self.commands[len(self.commands) - count:]
         return self.sequence
 
     def talk(self, what: str, **texts: str) -> int:
@@ -89,6 +106,26 @@ class Client(QuicConnectionProtocol):
         self._quic.send_stream_data(0, talk_bytes(self.requests, what, texts))
         self.transmit()
         return self.requests
+
+    def ask_ranking(self, name: str, length: int) -> None:
+        """Has `rankings` hold the first so many of a ranking from now on, also after a restart;
+        0: no longer. A ranking that the world does not have is a `LookupError`."""
+        names = [each["name"] for each in self.welcome["rankings"]]
+        if name not in names:
+            raise LookupError(f"there is no ranking {name!r} for clients, only {names}")
+        self.asked[name] = length
+        self.send_ranking(names.index(name), length)
+        self.transmit()
+
+    def send_ranking(self, number: int, length: int) -> None:
+        self.requests += 1
+        self._quic.send_stream_data(0, ranking_bytes(self.requests, number, length))
+
+    def take_ranking(self, content: dict[str, Any]) -> None:
+        name = self.welcome["rankings"][content["ranking"]]["name"]
+        before = self.rankings.get(name, {"first": []})
+        first = before["first"] if content["first"] is None else content["first"]
+        self.rankings[name] = {"own": content["own"], "first": first}
 
     async def tick(self) -> None:
         """Waits for news, then acknowledges them and sends what commands there are."""
@@ -173,6 +210,9 @@ class Client(QuicConnectionProtocol):
                 if name == "layer":
                     self.layers.take(content)
                     continue
+                if name == "ranking":
+                    self.take_ranking(content)
+                    continue
                 if name == "talk":
                     content = Serial(content["bytes"]).read(TALK)
                 self.messages.append((name, content))
@@ -197,6 +237,10 @@ class Client(QuicConnectionProtocol):
             for layer_hash in self.layers.hashes():
                 self.requests += 1
                 self._quic.send_stream_data(0, layer_bytes(self.requests, layer_hash))
+            self.rankings = {}
+            for number, ranking in enumerate(self.welcome["rankings"]):
+                if self.asked.get(ranking["name"]):
+                    self.send_ranking(number, self.asked[ranking["name"]])
             self.transmit()
         self.news.set()
 

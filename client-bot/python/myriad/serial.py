@@ -92,6 +92,12 @@ def layer_bytes(number: int, layer_hash: int) -> bytes:
     return len(body).to_bytes(4, "little") + body
 
 
+def ranking_bytes(number: int, ranking: int, length: int) -> bytes:
+    """A request for the first so many of a ranking; 0: no longer."""
+    body = integer(number) + integer(RANKING_BODY) + integer(ranking) + integer(length)
+    return len(body).to_bytes(4, "little") + body
+
+
 def read_length(data: bytes | bytearray) -> tuple[int, int] | None:
     """The length in front of a message, and its own bytes; none until it has arrived."""
     length = 0
@@ -110,3 +116,4 @@ MESSAGE_BYTES_MAX = 1 << 20
 # Variants of a request's body.
 TALK_BODY = 5
 LAYER_BODY = 6
+RANKING_BODY = 7

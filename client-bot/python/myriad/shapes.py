@@ -23,6 +23,8 @@ ZONE = {"name": "text", "area": AREA, "carrier": ("optional", "integer")}
 CHANGING = {"commands": ("list", COMMAND), "notifications": ("list", NOTIFICATION)}
 FORECAST = {"forecast": ("list", "byte")}
 REASONS = {"reasons": ("list", "text")}
+RANKINGS = {"rankings": ("list", {"name": "text", "kind": "integer", "column": "integer",
+                                  "is_least_first": "bool", "length": "integer"})}
 WORLD = {"name": "text", "size": ("list", "signed"), "aoi": "signed", "aoi_leave": "signed",
          "capacity": "integer", "tick_hz": "integer",
          "visible_max": "integer"}
@@ -51,7 +53,7 @@ WELCOME = {"tick": "integer", "entity": ENTITY, "commands_epoch": "byte", "ticke
            "resumed": "bool", "processed": ("optional", "integer"),
            "player_kind": "integer", "quotas": QUOTAS, "schema": SCHEMA,
            **FORECAST, "servers": ("list", "text"), **REASONS, "layers": ("list", LAYER),
-           "doors": ("list", DOOR)}
+           "doors": ("list", DOOR), **RANKINGS}
 INTERFACE = {"commands_epoch": "byte", **CHANGING, "constants": ("list", CONSTANT), **FORECAST,
              **REASONS}
 CHANNEL = {"channel": "text"}

@@ -135,10 +135,12 @@ class World:
                 count = bits.get(4)
                 return "servers", {"servers": [bits.bytes(8).decode() for _ in range(count)]}
             case 12:
-                rare = bits.get(4)
-                if rare != 0:
-                    raise Malformed(f"rare message {rare}")
-                return "restart", {}
+                match rare := bits.get(4):
+                    case 0:
+                        return "restart", {}
+                    case 1:
+                        return "ranking", self.ranking(bits)
+                raise Malformed(f"rare message {rare}")
             case 13:
                 return "layer", {"hash": bits.get(64), "offset": bits.get(32),
                                  "bytes": list(bits.bytes(16))}
@@ -147,6 +149,15 @@ class World:
             case 15:
                 return "talk", {"bytes": bits.bytes(16)}
         raise Malformed(f"tag {tag}")
+
+    def ranking(self, bits: Bits) -> dict[str, Any]:
+        number, own = bits.get(3), bits.small()
+        first = [self.ranked(bits) for _ in range(bits.get(9))] if bits.get(1) else None
+        return {"ranking": number, "own": own, "first": first}
+
+    def ranked(self, bits: Bits) -> dict[str, Any]:
+        return {"entity": self.entity(bits), "value": unzigzag(bits.small()),
+                "name": bits.bytes(6).decode() if bits.get(1) else None}
 
     def enter(self, bits: Bits) -> dict[str, Any]:
         entity, kind, own = self.entity(bits), bits.get(self.kind_bits), bits.get(1) == 1

@@ -8,10 +8,11 @@ use super::{Behaviour, Dice, Input};
 
 /// Sends random commands of the world's schema, right and wrong ones. Wrong are entities
 /// that are dead or were never born, and numbers that make no sense; all of them fit the
-/// wire, so that no session ends.
+/// wire, so that no session ends. Asks for the world's rankings.
 pub struct Any {
     commands: Vec<(CommandKind, Vec<AttributeType>)>,
     symbols: usize,
+    has_asked: bool,
 }
 
 impl Any {
@@ -21,6 +22,7 @@ impl Any {
         Any {
             commands: sent.map(|c| (c.kind, types(c))).collect(),
             symbols: schema.symbols.len(),
+            has_asked: false,
         }
     }
 
@@ -39,6 +41,14 @@ impl Any {
 
 impl Behaviour for Any {
     fn act(&mut self, view: &View, dice: &mut Dice, input: &mut Input) {
+        if !std::mem::replace(&mut self.has_asked, true) {
+            for ranking in view.rankings() {
+                let length = 1 + dice.below(usize::from(ranking.info.length));
+                input
+                    .rankings
+                    .push((ranking.info.name.clone(), length as u32));
+            }
+        }
         if self.commands.is_empty() {
             return;
         }

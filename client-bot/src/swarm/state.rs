@@ -1,5 +1,6 @@
 //! The state that the threads of a swarm share.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -48,6 +49,8 @@ pub struct SwarmState {
     /// Packets that arrived when a socket's buffer was full.
     pub socket_drops: AtomicU64,
     pub commands_sent: AtomicU64,
+    /// Commands without effect, by why they had none.
+    refused: Mutex<BTreeMap<String, u64>>,
     pub updates_delivered: AtomicU64,
     pub payload_bytes: AtomicU64,
     pub notices: AtomicU64,
@@ -78,6 +81,8 @@ pub struct SwarmState {
 #[derive(Debug, Default)]
 pub struct Tally {
     pub commands_sent: u64,
+    /// Commands without effect, by why they had none.
+    pub refused: BTreeMap<String, u64>,
     pub visible_sum: u64,
     pub views_seen: u64,
     pub latencies_us: Vec<u64>,
@@ -102,6 +107,7 @@ impl SwarmState {
             send_errors: AtomicU64::new(0),
             socket_drops: AtomicU64::new(0),
             commands_sent: AtomicU64::new(0),
+            refused: Mutex::default(),
             updates_delivered: AtomicU64::new(0),
             payload_bytes: AtomicU64::new(0),
             notices: AtomicU64::new(0),
@@ -142,11 +148,22 @@ impl SwarmState {
         add(&self.commands_sent, &mut tally.commands_sent);
         add(&self.visible_sum, &mut tally.visible_sum);
         add(&self.views_seen, &mut tally.views_seen);
+        if !tally.refused.is_empty() {
+            let mut refused = lock(&self.refused);
+            for (why, count) in std::mem::take(&mut tally.refused) {
+                *refused.entry(why).or_default() += count;
+            }
+        }
         record(&self.latency_us, &tally.latencies_us);
         record(&self.recent_us, &tally.latencies_us);
         record(&self.lateness_us, &tally.lateness_us);
         tally.latencies_us.clear();
         tally.lateness_us.clear();
+    }
+
+    /// Commands without effect, by why they had none.
+    pub fn refused(&self) -> BTreeMap<String, u64> {
+        lock(&self.refused).clone()
     }
 
     /// Adds what a bot received while it played.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use client_core::{Answer, DatagramSummary, Entity, Message, Movement, Region, View};
+use client_core::{Answer, DatagramSummary, Entity, Message, Movement, RankingInfo, Region, View};
 use rustc_hash::FxHashMap;
 use shared::wire::control::Quotas;
 use shared::wire::movement::wait_ticks_max;
@@ -13,6 +13,7 @@ use super::record::BotRecord;
 use super::regions::RegionLog;
 use super::sight::Placed;
 use super::spot::{Spot, SpotLog};
+use super::standings::Standings;
 use crate::behaviour::Request;
 use suspects::{Misplaced, Missing, Suspects};
 
@@ -47,6 +48,7 @@ pub struct Checker {
     touched: FxHashMap<u32, Tick>,
     /// When its entity was last reborn.
     reborn: Option<Tick>,
+    standings: Standings,
 }
 
 /// Where an entity was in some tick.
@@ -115,7 +117,13 @@ impl Checker {
             record: BotRecord::new(bots, schema),
             touched: FxHashMap::default(),
             reborn: None,
+            standings: Standings::default(),
         }
+    }
+
+    /// The rankings that the bot may ask for.
+    pub fn set_rankings(&mut self, rankings: Vec<RankingInfo>) {
+        self.standings = Standings::new(rankings);
     }
 
     /// Notes a request that the bot sends.
@@ -195,6 +203,10 @@ impl Checker {
                 history.register(self.bot, *entity);
             }
             Message::Answer(answer) => self.answer(history, tick, answer),
+            Message::Ranking(standing) => {
+                self.standings
+                    .judge(&history.findings, self.entity, standing);
+            }
             Message::Notice(_)
             | Message::Full
             | Message::Lost(_)

@@ -121,6 +121,11 @@ export class Game {
     return this.#json(this.wasm.entity(slot));
   }
 
+  /** The rankings of the world, which are asked for: `{ name, own, first: [[name, value], …] }`. */
+  rankings() {
+    return this.#json(this.wasm.rankings()) ?? [];
+  }
+
   /** The layers of the world: `{ kind, cells, edge, hash, bytes, tags, is_missing }`. */
   layers() {
     return this.#json(this.wasm.layers()) ?? [];

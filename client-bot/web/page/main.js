@@ -265,6 +265,7 @@ function frame() {
     scene.covered = innerHeight - document.getElementById("commands").getBoundingClientRect().top;
     const world = shown.schema?.world;
     const shared = world == null ? null : game.entity(world);
+    panel.showRankings(game.rankings());
     if (shown.schema) panel.showEntities(own, chosen, shared, shown.schema.attributes[shown.bar]?.name);
   }
   requestAnimationFrame(frame);

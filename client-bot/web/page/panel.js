@@ -56,6 +56,16 @@ export class Panel {
     find("chosen").replaceChildren(...this.#rows(chosen));
   }
 
+  /** The first ones of each ranking, and the player's place. */
+  showRankings(rankings) {
+    find("rankings").replaceChildren(
+      ...rankings.flatMap(({ name, own, first }) => [
+        element("h2", {}, own ? `${name} · you are ${own}.` : name),
+        ...this.#values(first.map(([who, value], at) => [`${at + 1}. ${who}`, value])),
+      ]),
+    );
+  }
+
   #rows(entity) {
     if (!entity) return [element("p", { className: "faint" }, "not in the world")];
     const place = entity.place?.slice(0, this.#schema.size.length).map((at) => at.toFixed(1)).join(", ");

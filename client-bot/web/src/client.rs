@@ -10,13 +10,15 @@ use serde::Serialize;
 use shared::{CommandKind, Slot};
 
 use crate::given::Given;
-use crate::text::{EntityText, EventText, LayerText, Quality, SchemaText, has_range};
+use crate::text::{EntityText, EventText, LayerText, Quality, RankingText, SchemaText, has_range};
 
 /// A client of a page.
 pub struct Client {
     game: Game,
     /// Of earlier games.
     layers: LayerCache,
+    /// The names of the rankings that it has asked for.
+    asked_rankings: Vec<String>,
     /// The text of the game's bindings; empty: it has none.
     bindings: String,
     given: Given,
@@ -29,6 +31,7 @@ impl Default for Client {
         Client {
             game: Game::new(GameOptions::default()),
             layers: LayerCache::default(),
+            asked_rankings: vec![],
             bindings: String::new(),
             given: Given::default(),
             input: vec![],
@@ -265,6 +268,23 @@ impl Client {
         text.map_or(0, |text| give(&mut self.output, &text))
     }
 
+    pub fn rankings(&mut self) -> usize {
+        let names = self.game.view().into_iter().flat_map(View::rankings);
+        let new = names.filter(|own| !self.asked_rankings.contains(&own.info.name));
+        let new: Vec<String> = new.map(|own| own.info.name.clone()).collect();
+        for name in new {
+            // The game asks again after each welcome.
+            if self.game.ask_ranking(&name, RANKING_LENGTH) == Some(true) {
+                self.asked_rankings.push(name);
+            }
+        }
+        let Some(view) = self.game.view() else {
+            return 0;
+        };
+        let texts = view.rankings().iter().map(|own| RankingText::of(view, own));
+        give(&mut self.output, &texts.collect::<Vec<_>>())
+    }
+
     pub fn layers(&mut self) -> usize {
         let Some(session) = self.game.session() else {
             return 0;
@@ -321,6 +341,9 @@ fn share(view: &View, kind: u16, row: &[i32], column: usize) -> Option<f64> {
     let value = f64::from(*row.get(column)?) - f64::from(own.min);
     Some((value / range).clamp(0.0, 1.0))
 }
+
+/// So many of the first of each ranking are shown.
+const RANKING_LENGTH: u32 = 10;
 
 /// A page may pass anything: what is no time is the first moment.
 fn time(ms: f64) -> Duration {

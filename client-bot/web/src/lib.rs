@@ -158,6 +158,12 @@ pub extern "C" fn entity(slot: u32) -> usize {
     with(|client| client.entity(slot))
 }
 
+/// Asks for the rankings of the world, and gives them as a list of [`text::RankingText`].
+#[unsafe(no_mangle)]
+pub extern "C" fn rankings() -> usize {
+    with(Client::rankings)
+}
+
 /// The layers of the world, as a list of [`text::LayerText`].
 #[unsafe(no_mangle)]
 pub extern "C" fn layers() -> usize {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use client_core::{Entity, EventType, Game, LayerInfo, LayerKind, LinkState, NamedEvent, View};
+use client_core::{
+    Entity, EventType, Game, LayerInfo, LayerKind, LinkState, NamedEvent, Ranking, View,
+};
 use serde::Serialize;
 use shared::world::schema::KindAttribute;
 use shared::world::spawn::SpawnArea;
@@ -86,6 +88,36 @@ impl LayerText<'_> {
             bytes: info.content_bytes(),
             tags: tags.collect(),
             is_missing,
+        }
+    }
+}
+
+/// A ranking of the world.
+#[derive(Debug, Serialize)]
+pub struct RankingText<'a> {
+    name: &'a str,
+    /// The place of the client's entity, from 1 on.
+    own: Option<u32>,
+    /// Names, or the kind and the slot, and values.
+    first: Vec<(String, Plain<'a>)>,
+}
+
+impl RankingText<'_> {
+    pub fn of<'a>(view: &'a View, ranking: &'a Ranking) -> RankingText<'a> {
+        let (schema, info) = (view.schema(), &ranking.info);
+        let attribute = schema.attributes.get(usize::from(info.column));
+        let ty = attribute.map_or(AttributeType::I32, |attribute| attribute.ty);
+        let kind = schema.kinds.get(usize::from(info.kind));
+        let kind = kind.map_or("", |kind| &kind.name);
+        let first = ranking.first.iter().map(|ranked| {
+            let name = ranked.name.as_ref().map(ToString::to_string);
+            let name = name.unwrap_or_else(|| format!("{kind} {}", ranked.entity.slot.0));
+            (name, plain(schema, AttributeValue::of(ty, ranked.value)))
+        });
+        RankingText {
+            name: &info.name,
+            own: ranking.own,
+            first: first.collect(),
         }
     }
 }

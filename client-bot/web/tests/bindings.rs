@@ -51,6 +51,7 @@ fn welcomed(made_for: &Schema, schema: &Schema) -> Client {
         reasons: vec![],
         layers: vec![],
         doors: vec![],
+        rankings: vec![],
     });
     let mut bytes = vec![];
     length::put(body.len(), &mut bytes);

@@ -40,6 +40,7 @@ pub const BUILTINS: [(&str, &str); 44] = [
     ("tick", "tick()"),
     ("has", "has(entity.attribute)"),
     ("after", "after(ticks, command(…))"),
+    ("cancel", "cancel(entity.attribute)"),
     (
         "spawn",
         "spawn(\"kind\", point)` or `spawn(Kind { … }, point)",
@@ -70,4 +71,5 @@ pub const YIELDING: [&str; 16] = [
     "all",
     "rank",
     "top",
+    "cancel",
 ];

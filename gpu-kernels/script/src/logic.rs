@@ -7,14 +7,16 @@ use shared::world::hook::HOOKS_MAX;
 use shared::world::logic::{Budget, Constants, LogicConfig, Numbers, Text};
 use shared::world::notification::{NotificationField, NotificationSchema};
 use shared::world::symbols::Symbols;
-use shared::{AttributeType, CommandKind, CommandSchema, Hook, Schema, WorldConfig, WorldConstant};
+use shared::{
+    AttributeType, CommandKind, CommandSchema, Hook, Schema, Senders, WorldConfig, WorldConstant,
+};
 
 mod change;
 
 use crate::atomic::Keys;
 use crate::diagnostic::{PROBLEMS_MAX, Problem};
 use crate::ir::{Code, Inst, WRITES_MAX};
-use crate::lower::{Lower, constant};
+use crate::lower::{Lower, constant, kept};
 use crate::parse::File;
 use crate::types::Type;
 use crate::unit::{Form, Signature, Unit};
@@ -362,8 +364,46 @@ fn lower_all<'a>(unit: &'a Unit<'a>) -> (Vec<Command>, Vec<(String, String)>) {
             Err(problems) => problems.into_iter().for_each(|problem| unit.note(problem)),
         }
     }
+    let scheduled = |commands: &[Command], kind: CommandKind| {
+        let mut afters = commands.iter().flat_map(|command| command.code.afters());
+        afters.any(|after| after.command == kind.0)
+    };
+    for (of, column, kind) in unit.kept() {
+        // A helper that nobody calls may have named it.
+        if let Some(own) = commands.iter().find(|own| own.schema.kind == of)
+            && scheduled(&commands, kind)
+        {
+            let attribute = &unit.schema.attributes[usize::from(column)].name;
+            commands.push(kept_command(own, (column, attribute), kind));
+        }
+    }
     commands.sort_by_key(|command| command.schema.kind);
     (commands, left_out)
+}
+
+/// A command as it is where an attribute keeps it: see `lower::timer`.
+fn kept_command(of: &Command, (column, attribute): (u16, &str), kind: CommandKind) -> Command {
+    let mut words = of.schema.words.clone();
+    words.push(CommandWord::new("timer", AttributeType::I32));
+    let code = kept(&of.code, words.len() as u16, column);
+    let atomic = of.atomic.as_ref();
+    Command {
+        schema: CommandSchema {
+            kind,
+            name: format!("{}@{attribute}", of.schema.name),
+            senders: Senders::default(),
+            has_actor: true,
+            words,
+            per_tick: 0,
+            cooldown: 0,
+        },
+        doc: of.doc.clone(),
+        file: of.file.clone(),
+        atomic: atomic.map(|_| Keys::of(&code).unwrap_or_default()),
+        updates_max: of.updates_max,
+        word_columns: of.word_columns.iter().copied().chain([None]).collect(),
+        code,
+    }
 }
 
 /// The constants that have one word.

@@ -12,6 +12,7 @@
 //! | `everywhere` | what asks for entities wherever they are |
 //! | `angle` | sines, directions and turns |
 //! | `layer`, `way` | walls, heights and tags; ways around walls |
+//! | `timer` | scheduled commands that an attribute keeps |
 //! | `atomic` | what only atomic commands have |
 //! | `send` | commands that a client sends, and its pauses |
 //! | `testing` | what only tests do |
@@ -39,6 +40,7 @@ pub mod sites;
 mod statement;
 mod symbol;
 mod testing;
+mod timer;
 mod way;
 
 use std::collections::HashMap;
@@ -60,6 +62,8 @@ pub use constant::constant;
 pub use send::{PAUSE, PAUSED, SEND};
 use sites::{Site, Sited};
 pub use statement::{is_change, is_comparison, strip};
+use timer::Timer;
+pub use timer::kept;
 
 /// A step of lowering, or its problem.
 pub type Checked<T> = Result<T, Box<Diagnostic>>;
@@ -97,6 +101,8 @@ pub struct Lower<'a> {
     me: Option<Operand>,
     /// If the command is atomic.
     atomic: Option<Atomic>,
+    /// Set while what an attribute is to keep is lowered.
+    timer: Option<Timer>,
     /// Not 0 once an index was none that there is; `None`: there is no index.
     missed: Option<Reg>,
 }
@@ -162,6 +168,7 @@ impl<'a> Lower<'a> {
             is_stopped: false,
             me: None,
             atomic: None,
+            timer: None,
             missed: None,
         };
         let exit = lower.label();

@@ -48,6 +48,10 @@ pub struct Unit<'a> {
     numbers: RefCell<Numbers>,
     /// Why commands of clients have no effect, by number.
     reasons: RefCell<Vec<String>>,
+    /// Commands that an attribute keeps: by number of the command, and by column, their own number.
+    kept: RefCell<BTreeMap<(u16, u16), CommandKind>>,
+    /// Where commands are scheduled that an attribute keeps: text, line and column.
+    timer_sites: RefCell<Vec<(usize, usize, usize)>>,
     pub problems: RefCell<Vec<Problem>>,
     /// How many expressions were lowered, and how deep they nest now.
     pub work: Cell<u32>,
@@ -122,12 +126,49 @@ impl<'a> Unit<'a> {
             notifications: RefCell::default(),
             numbers: RefCell::new(numbers),
             reasons: RefCell::default(),
+            kept: RefCell::default(),
+            timer_sites: RefCell::default(),
             problems: RefCell::default(),
             work: Cell::new(0),
             depth: Cell::new(0),
         };
         unit.declare_all(files);
         unit
+    }
+
+    /// A number, from 1 on, for a place where a command is scheduled that an attribute keeps.
+    pub fn timer_site(&self, place: (usize, usize, usize)) -> usize {
+        let mut sites = self.timer_sites.borrow_mut();
+        let at = sites.iter().position(|known| *known == place);
+        let at = at.unwrap_or_else(|| {
+            sites.push(place);
+            sites.len() - 1
+        });
+        at + 1
+    }
+
+    /// The number of a command, known by a name and its own number, where an attribute keeps it; `None`
+    /// if the world has had too many.
+    pub fn kept_command(&self, name: &str, command: u16, column: u16) -> Option<CommandKind> {
+        let mut kept = self.kept.borrow_mut();
+        if let Some(kind) = kept.get(&(command, column)) {
+            return Some(*kind);
+        }
+        let attribute = &self.schema.attributes[usize::from(column)].name;
+        let kind = self
+            .numbers
+            .borrow_mut()
+            .command(&format!("{name}@{attribute}"))?;
+        kept.insert((command, column), kind);
+        Some(kind)
+    }
+
+    /// Commands that an attribute keeps: the number of each, the column, and its own number.
+    pub fn kept(&self) -> Vec<(CommandKind, u16, CommandKind)> {
+        let kept = self.kept.borrow();
+        let kept = kept.iter();
+        kept.map(|(&(of, column), &kind)| (CommandKind(of), column, kind))
+            .collect()
     }
 
     /// The same for the tests of the texts.

@@ -21,6 +21,7 @@ const ARRAYS: &str = include_str!("../../../server/worlds/arrays.md");
 const ASKING: &str = include_str!("../../../server/worlds/asking.md");
 const DOORS: &str = include_str!("../../../server/worlds/doors.md");
 const LAYERS: &str = include_str!("../../../server/worlds/layers.md");
+const USAGE: &str = include_str!("../../../server/worlds/usage.md");
 const SHARED: &str = include_str!("../../../server/worlds/shared.md");
 
 const README: &str = include_str!("../../../README.md");
@@ -118,8 +119,9 @@ fn examples_of_layers_compile() {
 
 #[test]
 fn examples_compile() {
-    // The attribute of the first example, too.
-    let joy = "\n    { name = \"joy\", type = \"i32\", audience = \"state\" },";
+    // The attributes of examples, too.
+    let joy = "\n    { name = \"joy\", type = \"i32\", audience = \"state\" },\
+               { name = \"fuse\", type = \"i32\", merge = \"last\", audience = \"state\" },";
     let world = common::WORLD.replacen("attributes = [", &format!("attributes = [{joy}"), 1);
     let schema = world_file::parse(&world, "test").unwrap().schema;
     let compile = |block: &str| {
@@ -131,6 +133,7 @@ fn examples_compile() {
     let others = others.chain(blocks_of(TESTING, "rust"));
     let others = others.chain(blocks_of(ATOMIC, "rust"));
     let others = others.chain(blocks_of(HOOKS, "rust"));
+    let others = others.chain(blocks_of(USAGE, "rust"));
     for block in blocks("rust").chain(others) {
         if let Err(problems) = compile(block) {
             panic!("{}:\n{block}", problems[0]);

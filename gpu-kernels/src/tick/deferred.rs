@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use shared::EntityId;
-use shared::world::command::COMMAND_WORDS_MAX;
+use shared::world::command::WAITING_WORDS_MAX;
 use shared::world::mix::mix;
 
 /// An atomic command that was judged, and waits.
@@ -20,7 +20,7 @@ pub struct DeferredCommand {
     /// Whether a reference had changed: it does not wait for that a second time.
     pub has_moved: bool,
     /// 0 from `word_count` on.
-    pub words: [i32; COMMAND_WORDS_MAX],
+    pub words: [i32; WAITING_WORDS_MAX],
 }
 
 impl DeferredCommand {

@@ -17,6 +17,7 @@ pub(crate) use commands::Survey;
 use device::HostVec;
 use serde::{Deserialize, Serialize};
 use shared::world::birthplace::Birthplace;
+use shared::world::command::COMMAND_WORDS_MAX;
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::logic::LogicConfig;
 use shared::world::mix::order_key;
@@ -355,7 +356,7 @@ impl Frame {
         let words = 2 + config.schema.attributes.len();
         command.kind == CommandKind::SPAWN.id()
             && usize::from(command.word_count) == words
-            && words > TIMED_WORDS_MAX
+            && words > COMMAND_WORDS_MAX
     }
 
     /// Checks that the delay of every command for a later tick is allowed and that its

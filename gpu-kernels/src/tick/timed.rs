@@ -6,12 +6,12 @@
 //! of the borders of zones; in this order within a tick. Commands above `limits.timed_commands` are dropped, the last first, and counted.
 
 use serde::{Deserialize, Serialize};
-use shared::world::command::COMMAND_WORDS_MAX;
+use shared::world::command::WAITING_WORDS_MAX;
 use shared::world::mix::mix;
 use shared::{EntityId, EntityRef, Hook, Tick};
 
-/// The maximum number of words of a timed command: any command can wait.
-pub const TIMED_WORDS_MAX: usize = COMMAND_WORDS_MAX;
+/// The maximum number of words of a timed command.
+pub const TIMED_WORDS_MAX: usize = WAITING_WORDS_MAX;
 
 /// The token of births that no client waits for.
 pub const POPULATION_TOKEN: u32 = u32::MAX;

@@ -6,7 +6,7 @@ mod regions;
 
 use gpu_kernels::{After, Command, Frame, Observer, ObserverChange, SlotState, Target};
 use script::builtin;
-use shared::world::command::COMMAND_WORDS_MAX;
+use shared::world::command::WAITING_WORDS_MAX;
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::given;
 use shared::{AttributeType, ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
@@ -170,7 +170,7 @@ impl Play {
             self.command(dice, oracle, frame);
         }
         let ticks = dice.pick(&[1, 1, 2, 3, 5, 10, DELAY_TICKS_MAX]);
-        let fits = |command: &&Command| usize::from(command.word_count) <= COMMAND_WORDS_MAX;
+        let fits = |command: &&Command| usize::from(command.word_count) <= WAITING_WORDS_MAX;
         if let Some(&command) = frame.commands.get(before).filter(fits) {
             frame.after.push(After { ticks, command });
         }

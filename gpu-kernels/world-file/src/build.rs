@@ -10,6 +10,7 @@ use shared::wire::control::{
 };
 use shared::wire::layers::{LayerInfo, LayerKind, TAGS_MAX};
 use shared::wire::movement::{MOVEMENT_BITS_MAX, MovementCodec};
+use shared::wire::rankings::RankingInfo;
 use shared::world::command::{REASON_BYTES_MAX, REASONS_MAX};
 use shared::world::config::{InterestMode, VISIBLE_MAX, WorldConfig};
 use shared::world::door::Door;
@@ -398,6 +399,7 @@ fn largest_welcome(schema: &Schema) -> Welcome {
         reasons: vec!["0".repeat(REASON_BYTES_MAX); REASONS_MAX],
         layers: vec![largest_layer(); 3],
         doors: vec![largest_door(); KINDS_MAX],
+        rankings: RankingInfo::all(schema),
     }
 }
 

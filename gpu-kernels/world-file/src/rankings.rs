@@ -1,6 +1,6 @@
 //! `[[ranking]]`: orders of the entities of a kind, of which scripts ask.
 
-use shared::world::attribute::AttributeType;
+use shared::world::attribute::{AttributeType, Audience};
 use shared::world::logic::Text;
 use shared::world::ranking::{RANKING_LENGTH_MAX, RANKINGS_MAX, Ranking};
 use shared::world::schema::Schema;
@@ -45,6 +45,7 @@ pub(super) fn add_text(rankings: &[Ranking], texts: &mut Vec<Text>) -> Result<()
             column,
             is_least_first,
             length,
+            is_sent: _,
         } = ranking;
         let first = if *is_least_first { "least" } else { "greatest" };
         text += &format!(
@@ -76,12 +77,23 @@ fn ranking(schema: &Schema, key: &str, name: &str, raw: &raw::Ranking) -> Result
         return unexpected(format!("{key}.by"), format!("{:?}", raw.by), expected);
     };
     let most = RANKING_LENGTH_MAX;
+    let is_hidden = schema.attributes[usize::from(column)].audience == Audience::Hidden;
+    let is_place = usize::from(column) < schema.dimensions();
+    if raw.clients && (is_hidden || is_place) {
+        let expected = format!(
+            "`false`, as `{}` is {}",
+            raw.by,
+            if is_place { "a position" } else { "hidden" }
+        );
+        return unexpected(format!("{key}.clients"), true, expected);
+    }
     Ok(Ranking {
         name: name.to_owned(),
         kind,
         column,
         is_least_first: raw.first == raw::First::Least,
         length: in_range(&format!("{key}.length"), raw.length, 1, most)?,
+        is_sent: raw.clients,
     })
 }
 

@@ -278,6 +278,8 @@ pub struct Ranking {
     pub first: First,
     #[serde(default = "ranking_length")]
     pub length: u16,
+    #[serde(default)]
+    pub clients: bool,
 }
 
 /// Which value comes first in a ranking.

@@ -1628,7 +1628,8 @@ fn with_ranking(lines: &str) -> String {
     format!(
         "[[kind]]\nname = 'a'\nattributes = [\
          {{ name = 'hp', type = 'i32', audience = 'state' }},\
-         {{ name = 'ripe', type = 'bool', audience = 'state' }}]\n\
+         {{ name = 'ripe', type = 'bool', audience = 'state' }},\
+         {{ name = 'rage', type = 'i32', audience = 'hidden' }}]\n\
          [[kind]]\nname = 'b'\npopulation = 300\n[[ranking]]\n{lines}\n"
     )
 }
@@ -1637,7 +1638,7 @@ fn with_ranking(lines: &str) -> String {
 fn a_ranking_is_named_as_its_attribute_and_has_the_ten_greatest_unless_it_says_more() {
     let file = with_ranking(
         "kind = 'a'\nby = 'hp'\n[[ranking]]\nname = 'weak'\nkind = 'a'\nby = 'hp'\n\
-         first = 'least'\nlength = 3",
+         first = 'least'\nlength = 3\nclients = true",
     );
     let config = world_file::parse(&file, "w.toml").unwrap();
     let rankings = config.schema.rankings.iter();
@@ -1645,6 +1646,8 @@ fn a_ranking_is_named_as_its_attribute_and_has_the_ten_greatest_unless_it_says_m
         .map(|r| (&r.name[..], r.kind, r.column, r.is_least_first, r.length))
         .collect();
     assert_eq!(shown, [("hp", 0, 2, false, 10), ("weak", 0, 2, true, 3)]);
+    let are_sent = config.schema.rankings.iter().map(|ranking| ranking.is_sent);
+    assert_eq!(are_sent.collect::<Vec<_>>(), [false, true]);
     let other = world_file::parse(&file.replace("length = 3", "length = 4"), "w.toml").unwrap();
     assert_ne!(
         config.logic.hash(),
@@ -1663,7 +1666,7 @@ fn rankings_that_a_world_cannot_have_are_rejected() {
         ),
         (
             "kind = 'a'\nby = 'ripe'",
-            "that is a number, one of [\"x\", \"y\", \"hp\"]",
+            "that is a number, one of [\"x\", \"y\", \"hp\", \"rage\"]",
         ),
         (
             "kind = 'a'\nby = 'hp'\nlength = 257",
@@ -1676,6 +1679,14 @@ fn rankings_that_a_world_cannot_have_are_rejected() {
         (
             "kind = 'a'\nby = 'hp'\n[[ranking]]\nkind = 'a'\nby = 'hp'",
             "a name that no other ranking has",
+        ),
+        (
+            "kind = 'a'\nby = 'x'\nclients = true",
+            "ranking.x.clients: expected `false`, as `x` is a position, found true",
+        ),
+        (
+            "kind = 'a'\nby = 'rage'\nclients = true",
+            "ranking.rage.clients: expected `false`, as `rage` is hidden, found true",
         ),
     ] {
         let message = shown(&with_ranking(lines));

@@ -2,6 +2,7 @@
 
 mod courses;
 mod part;
+pub mod rankings;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,6 +16,7 @@ use shared::{Audience, Course, EntityId, Name, Schema, Slot, Tick, WorldConfig};
 
 use courses::Courses;
 use part::Part;
+use rankings::Rankings;
 
 /// The mirror that the tick and the shards share. The tick writes it only while no shard
 /// reads it: after all reports on one tick, before the publication of the next.
@@ -38,6 +40,8 @@ pub struct Mirror {
     tick: Tick,
     /// The slot of what the whole world shares.
     shared: Option<Slot>,
+    /// Those that clients ask for.
+    pub rankings: Rankings,
 }
 
 /// The layout that all entities of a world share.
@@ -170,6 +174,7 @@ impl Mirror {
             unready: vec![],
             tick: Tick(0),
             shared: schema.world_entity().map(|entity| entity.slot),
+            rankings: Rankings::new(schema),
         };
         if let (Some(entity), Some(kind)) = (schema.world_entity(), schema.world_kind) {
             let row = schema.default_row(usize::from(kind));

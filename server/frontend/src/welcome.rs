@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use shared::wire::control::{Quotas, Ticket};
 use shared::wire::layers::LayerInfo;
-use shared::wire::{DOORS_VERSION, codec, length};
+use shared::wire::rankings::RankingInfo;
+use shared::wire::{LONGER_WELCOME_VERSION, codec, length};
 use shared::{ClientRow, EntityId, Schema, Tick, WorldConfig};
 
 use crate::servers::Others;
@@ -15,6 +16,7 @@ pub struct SharedWelcome {
     layers: Bytes,
     /// The last field.
     doors: Bytes,
+    rankings: Bytes,
 }
 
 /// The fields that differ by client.
@@ -45,13 +47,14 @@ impl SharedWelcome {
             reasons: codec::to_bytes(&config.reasons).into(),
             layers: codec::to_bytes(&layers).into(),
             doors: codec::to_bytes(&schema.doors).into(),
+            rankings: codec::to_bytes(&RankingInfo::all(&config.schema)).into(),
         }
     }
 
     /// The bytes of a [`Welcome`](shared::wire::control::Welcome) with the length in front of
     /// them, in parts, as clients of a version read it. Its fields are written one after the other,
     /// so parts can be joined.
-    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 6] {
+    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 7] {
         let mut head = codec::to_bytes(&(
             own.tick,
             own.entity,
@@ -59,29 +62,26 @@ impl SharedWelcome {
             own.ticket,
             own.resumed,
         ));
-        if version >= PROCESSED_VERSION {
+        if version >= LONGER_WELCOME_VERSION {
             head.extend(codec::to_bytes(&own.processed));
         }
         let servers: Vec<&str> = own.others.of(own.client).collect();
         let servers = codec::to_bytes(&servers);
         let (world, layers) = (self.world.clone(), self.layers.clone());
         let reasons = self.reasons.clone();
-        let doors = match version < DOORS_VERSION {
-            true => Bytes::new(),
-            false => self.doors.clone(),
+        let (doors, rankings) = match version < LONGER_WELCOME_VERSION {
+            true => (Bytes::new(), Bytes::new()),
+            false => (self.doors.clone(), self.rankings.clone()),
         };
-        let rest = [world, servers.into(), reasons, layers, doors];
+        let rest = [world, servers.into(), reasons, layers, doors, rankings];
         let len = head.len() + rest.iter().map(Bytes::len).sum::<usize>();
         let mut begin = vec![];
         length::put(len, &mut begin);
         begin.extend_from_slice(&head);
-        let [world, servers, reasons, layers, doors] = rest;
-        [begin.into(), world, servers, reasons, layers, doors]
+        let [world, servers, reasons, layers, doors, rankings] = rest;
+        [begin.into(), world, servers, reasons, layers, doors, rankings]
     }
 }
-
-/// The first protocol version whose clients go on with the numbers of their commands.
-pub const PROCESSED_VERSION: u16 = 19;
 
 #[cfg(test)]
 mod tests {
@@ -89,6 +89,7 @@ mod tests {
     use shared::wire::control::Welcome;
     use shared::wire::layers::LayerKind;
     use shared::world::door::Door;
+    use shared::world::ranking::Ranking;
 
     use super::*;
 
@@ -102,6 +103,18 @@ mod tests {
             closed: None,
         }];
         let schema = config.schema.for_clients();
+        config.schema.rankings = ["score", "secret"]
+            .map(|name| Ranking {
+                name: name.to_owned(),
+                kind: 0,
+                column: 2,
+                is_least_first: false,
+                length: 20,
+                is_sent: name == "score",
+            })
+            .to_vec();
+        let rankings = RankingInfo::all(&config.schema);
+        assert_eq!(rankings.len(), 1);
         let forecast = vec![3; 300];
         let layers = vec![LayerInfo {
             kind: LayerKind::Blocked,
@@ -142,6 +155,7 @@ mod tests {
                 reasons: config.reasons.clone(),
                 layers: layers.clone(),
                 doors: schema.doors.clone(),
+                rankings: rankings.clone(),
             };
             let whole = codec::to_bytes(&welcome);
             let mut expected = vec![];
@@ -149,10 +163,11 @@ mod tests {
             expected.extend(&whole);
             assert_eq!(parts.concat(), expected);
             assert!(parts[0].len() + parts[2].len() < 80);
-            // Clients of the version before know no doors, and no numbers that go on.
-            let before = shared.parts(&own, DOORS_VERSION - 1).concat();
-            let new =
-                codec::to_bytes(&welcome.doors).len() + codec::to_bytes(&welcome.processed).len();
+            // Clients of the version before know nothing of these.
+            let before = shared.parts(&own, LONGER_WELCOME_VERSION - 1).concat();
+            let processed = codec::to_bytes(&welcome.processed).len();
+            let doors = codec::to_bytes(&welcome.doors).len();
+            let new = processed + doors + codec::to_bytes(&rankings).len();
             assert_eq!(before.len() + new, parts.concat().len());
             long.push(parts[1].as_ptr());
         }

@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use device::cpu::Workers;
 use frontend::SessionWorld;
 use frontend::inbox::{SessionChange, SessionId, SharedInbox};
+use frontend::mirror::rankings::Reordered;
 use frontend::mirror::{Mirror, SharedMirror};
 use frontend::publication::{LinkFigures, Publication, SessionEvent, ShardLinks, SharedTick};
 use frontend::servers::{OtherServers, Others};
@@ -79,6 +80,8 @@ struct Served {
     outgoing: Outgoing,
     reader: FeedReader,
     mirror: SharedMirror,
+    /// Rankings of the tick before, for the next one.
+    reordered: Reordered,
     /// Ticks that have arrived and are not with the shards yet.
     waiting: VecDeque<Feed>,
     /// The tick for which the tick host takes input next, and when that ends.
@@ -282,6 +285,7 @@ impl GatewayLoop {
         let output = &publication.output;
         let mut mirror = served.mirror.write();
         mirror.apply(&self.workers, output);
+        mirror.rankings.take(std::mem::take(&mut served.reordered));
         mirror.note_newborns(&publication.newborns, &output.deaths);
         drop(mirror);
         served.newest = publication.tick;
@@ -291,7 +295,9 @@ impl GatewayLoop {
             due: now,
             scheduled: now,
         };
-        self.channels.publish(tick, || ())
+        self.channels.publish(tick, || ())?;
+        served.reordered = served.mirror.read().reorder(&self.workers);
+        Ok(())
     }
 
     /// The shards are done with a tick.
@@ -415,6 +421,7 @@ impl Served {
             outgoing: world.outgoing,
             reader: FeedReader::new(config),
             mirror: SharedMirror::new(mirror),
+            reordered: vec![],
             waiting: VecDeque::new(),
             closes: None,
             newest,

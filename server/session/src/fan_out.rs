@@ -213,7 +213,9 @@ impl Session {
         if !is_thin && !self.is_link_full() {
             self.write_waiting_values(&mut frame, view, &mut scratch.order);
         }
+        self.rankings.want(view);
         if !is_thin && !self.is_link_full() {
+            self.rankings.write(player.entity, view, &mut frame);
             let budget = bytes_max.map_or(usize::MAX, |bytes| bytes / 4);
             self.layers.write(view.world, budget, &mut frame);
         }

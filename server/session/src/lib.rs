@@ -14,6 +14,7 @@
 //! | [`fan_out`] | what is sent to the client of one tick; its frame of the stream |
 //! | `movement` | the datagrams of that tick |
 //! | `layers` | the layers that the client has asked for |
+//! | `rankings` | the rankings that it has asked for |
 //! | [`flow`] | an estimate of the client's link |
 //! | [`notices`] | the notices of that tick |
 //! | [`talk`] | that tick's talk for the client |
@@ -32,6 +33,7 @@ mod movement;
 pub mod notices;
 pub mod planned;
 pub mod quota;
+mod rankings;
 pub mod refused;
 pub mod stream;
 pub mod talk;
@@ -59,6 +61,7 @@ use flow::Flow;
 use layers::Layers;
 use planned::Planned;
 use quota::Quota;
+use rankings::Rankings;
 use refused::Refused;
 use stream::{OutStream, Unsent};
 
@@ -103,6 +106,7 @@ pub struct Session {
     /// Answers for the next frame.
     answers: Vec<Answer>,
     layers: Layers,
+    rankings: Rankings,
     /// Talk to the client in the next frame's tick, each with its index among all talk of the
     /// tick.
     talk: Vec<(usize, Arc<Talk>)>,
@@ -160,6 +164,7 @@ impl Session {
             planned: Planned::default(),
             answers: vec![],
             layers: Layers::default(),
+            rankings: Rankings::default(),
             talk: vec![],
             near: TalkBudget::default(),
             stream: OutStream::new(limits.client_stream_bytes as usize),
@@ -276,6 +281,12 @@ impl Session {
     /// Sends the content of a layer of the world, part by part.
     pub fn send_layer(&mut self, hash: u64, world: &SessionWorld) {
         self.layers.ask(hash, world);
+    }
+
+    /// Sends the first so many of a ranking of the world, and the place of the client's entity, from
+    /// now on; 0: no longer.
+    pub fn send_ranking(&mut self, number: u32, length: u32, world: &SessionWorld) {
+        self.rankings.ask(number, length, world);
     }
 
     /// Puts talk into the next frame.

@@ -63,6 +63,7 @@ fn rust_examples_are_where_they_are_compiled() {
             "server/worlds/layers.md",
             "server/worlds/shared.md",
             "server/worlds/testing.md",
+            "server/worlds/usage.md",
         ]
         .contains(&document.name);
         assert_eq!(has_rust, is_compiled, "{}", document.name);

@@ -203,11 +203,13 @@ impl Holdings {
                 let id = *id;
                 self.note(|| RosterChange::Unsubscribed { client, id });
             }
-            // The directory sets observers, talk is handled elsewhere, and front ends send layers.
+            // The directory sets observers, talk is handled elsewhere, and front ends send layers and
+            // rankings.
             RequestBody::SetSight { .. }
             | RequestBody::Watch { .. }
             | RequestBody::Talk(_)
-            | RequestBody::Layer { .. } => return Err(RequestError::NotHeld),
+            | RequestBody::Layer { .. }
+            | RequestBody::Ranking { .. } => return Err(RequestError::NotHeld),
         }
         Ok(())
     }

@@ -36,6 +36,7 @@ use durability::roster::RosterChange;
 use durability::worker::DurabilityWorker;
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
+use frontend::mirror::rankings::Reordered;
 use frontend::mirror::{Newborns, SharedMirror};
 use frontend::publication::{FanOutReport, Publication, SessionEvent, SharedTick};
 use frontend::servers::Others;
@@ -91,6 +92,8 @@ pub struct TickLoop {
     /// The answers of this tick, by shard.
     answers: Vec<(usize, SessionEvent)>,
     mirror: SharedMirror,
+    /// Rankings of the tick before, for the next one.
+    reordered: Reordered,
     shards: ShardChannels<TickRecord>,
     recording: Option<RecordingWriter>,
     /// Keeps the world on disk; none for a world in memory.
@@ -242,6 +245,7 @@ impl TickLoop {
             requests: RequestQueue::new(&parts.config),
             answers: vec![],
             mirror: parts.mirror,
+            reordered: vec![],
             shards: ShardChannels::new(parts.shards, parts.reports),
             config: parts.config,
             backend: parts.backend,
@@ -425,7 +429,8 @@ impl TickLoop {
                 commands,
             }
         })?;
-        // Checkpoints and figures can wait; the shards could not.
+        // Rankings, checkpoints and figures can wait; the shards could not.
+        self.reordered = self.mirror.read().reorder(&self.workers);
         self.copy_for_checkpoint(&output)?;
         drop(output);
         if let Some(fanned_out) = fanned_out {
@@ -605,6 +610,7 @@ impl TickLoop {
         let mut newborns = Newborns::default();
         let mut mirror = self.mirror.write();
         mirror.apply(&self.workers, output);
+        mirror.rankings.take(std::mem::take(&mut self.reordered));
         self.directory.settle(output, |slot| mirror.position(slot));
         if let Some(characters) = &mut self.characters {
             let changes = characters.settle(output, &self.directory, Some(&mirror));

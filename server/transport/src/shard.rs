@@ -12,14 +12,13 @@ use accounts::network::Network;
 use accounts::revocations::Revocations;
 use frontend::SessionWorld;
 use frontend::inbox::{Join, Leave, LongText, PendingRequest, SessionId, SharedInbox};
-use frontend::welcome::PROCESSED_VERSION;
 use platform::metrics::counts::{FanOutCounts, Refusals};
 use quic::proto::{ConnectionError, Incoming};
 use quic::{Application, Congestion, Event, Handle, Link, Load, Open, Packet, Rejection};
 use session::Session;
 use session::fan_out::Scratch;
 use shared::Tick;
-use shared::wire::DecodeError;
+use shared::wire::{DecodeError, LONGER_WELCOME_VERSION};
 use shared::wire::commands::ClientDatagram;
 use shared::wire::control::Close;
 use shared::wire::request::RequestBody;
@@ -270,7 +269,7 @@ impl Shard {
             spectates: hello.spectates,
             identity,
             network: Some(Network::of(address)),
-            continues: hello.version >= PROCESSED_VERSION,
+            continues: hello.version >= LONGER_WELCOME_VERSION,
         };
         self.inbox.lock().join(join.clone());
         info!(session = id, %address, resumes = hello.resume.is_some(), "a client has come");
@@ -333,6 +332,13 @@ impl Shard {
             };
             if let RequestBody::Layer { hash } = request.body {
                 player.session.send_layer(hash, &self.world.session);
+                player.requests.answer();
+                continue;
+            }
+            if let RequestBody::Ranking { number, length } = request.body {
+                player
+                    .session
+                    .send_ranking(number, length, &self.world.session);
                 player.requests.answer();
                 continue;
             }

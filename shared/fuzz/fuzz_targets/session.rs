@@ -32,6 +32,7 @@ fuzz_target!(|data: &[u8]| {
         reasons: vec![],
         layers: vec![],
         doors: vec![],
+        rankings: vec![],
     });
     let mut stream = vec![];
     length::put(welcome.len(), &mut stream);

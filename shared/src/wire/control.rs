@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::layers::{self, LayerInfo};
+use super::rankings::RankingInfo;
 use super::{DecodeError, FRAME_BYTES_MAX, codec};
 use crate::world::command::CommandSchema;
 use crate::world::config::Spectators;
@@ -81,9 +82,11 @@ pub struct Welcome {
     pub reasons: Vec<String>,
     /// The world's layers.
     pub layers: Vec<LayerInfo>,
-    /// The kinds whose entities block cells, ascending: clients of
-    /// [`DOORS_VERSION`](super::DOORS_VERSION) are sent them.
+    /// The kinds whose entities block cells, ascending. Clients before
+    /// [`LONGER_WELCOME_VERSION`](super::LONGER_WELCOME_VERSION) are sent none.
     pub doors: Vec<Door>,
+    /// The rankings that clients may ask for. Those clients are sent none of these, either.
+    pub rankings: Vec<RankingInfo>,
 }
 
 /// Limits of a client, and how long the server waits for it.

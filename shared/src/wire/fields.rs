@@ -14,6 +14,7 @@ use super::bits::{BitReader, BitWriter};
 use crate::world::attribute::{Attribute, AttributeType, bits_for};
 use crate::world::id::{EntityId, Slot};
 use crate::world::schema::Schema;
+use crate::world::talk::{NAME_BYTES_MAX, Name};
 
 /// Writes and reads the fields of one world.
 #[derive(Clone, Debug)]
@@ -141,5 +142,35 @@ fn below<T: TryFrom<u64>>(what: &'static str, found: u64, end: u64) -> Result<T,
     }
 }
 
+pub(super) fn put_name(writer: &mut BitWriter, name: &Name) {
+    put_bytes(writer, name.as_bytes(), NAME_LENGTH_BITS);
+}
+
+pub(super) fn read_name(reader: &mut BitReader<'_>) -> Result<Name, DecodeError> {
+    let bytes = read_bytes(reader, NAME_LENGTH_BITS)?;
+    let malformed = |error: &dyn std::fmt::Display| DecodeError::Malformed(error.to_string());
+    let text = String::from_utf8(bytes).map_err(|error| malformed(&error))?;
+    Name::new(text).map_err(|error| malformed(&error))
+}
+
+/// Writes bytes behind their number.
+pub(super) fn put_bytes(writer: &mut BitWriter, bytes: &[u8], length_bits: u32) {
+    writer.put(bytes.len() as u64, length_bits);
+    for &byte in bytes {
+        writer.put(u64::from(byte), 8);
+    }
+}
+
+pub(super) fn read_bytes(
+    reader: &mut BitReader<'_>,
+    length_bits: u32,
+) -> Result<Vec<u8>, DecodeError> {
+    let length = reader.get(length_bits)?;
+    (0..length).map(|_| reader.get_as(8)).collect()
+}
+
 /// Holds any column; also the number of columns in a state message.
 pub(super) const COLUMN_BITS: u32 = 6;
+/// Holds [`NAME_BYTES_MAX`].
+const NAME_LENGTH_BITS: u32 = 6;
+const _: () = assert!(NAME_BYTES_MAX < 1 << NAME_LENGTH_BITS);

@@ -45,8 +45,12 @@ pub enum RequestBody {
     /// Sends chat, or joins or leaves a channel.
     Talk(TalkRequest),
     /// Asks for the content of the layer with this hash, which comes once in a session, in messages
-    /// of the stream. This request alone has no answer; one for another hash is ignored.
+    /// of the stream. It has no answer; one for another hash is ignored.
     Layer { hash: u64 },
+    /// Asks for a ranking of the welcome from now on: its first so many entities, and the place of
+    /// the client's own one, in messages of the stream whenever they have changed; 0: no longer. It has
+    /// no answer; one for another number is ignored.
+    Ranking { number: u32, length: u32 },
 }
 
 /// A box `low..high` in raw units, half-open: boxes that only touch don't overlap. Axes

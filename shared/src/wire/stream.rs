@@ -20,15 +20,17 @@
 //! | layer | hash (64), offset (32), bytes (16), each 8: the next part of a layer's [content](super::layers) |
 //! | rare | which (4), see below |
 //! | rare 0: restart | none: the next message of the stream is a welcome. It stands alone in its frame. To clients before [`RARE_VERSION`] without `which` |
+//! | rare 1: ranking | see [`super::rankings`] |
 //! | interface | its bytes (20), each 8: an encoded [`Interface`]. It stands alone in its frame |
 
 use super::bits::{BitReader, BitWriter};
 use super::codec;
 use super::control::{ADDRESS_BYTES_MAX, Interface, SERVERS_MAX};
-use super::fields::{COLUMN_BITS, FieldCodec};
+use super::fields::{COLUMN_BITS, FieldCodec, put_bytes, put_name, read_bytes, read_name};
 use super::layers::LAYER_PART_BYTES_MAX;
 use super::length;
 use super::notice::{Notice, NoticeCodec};
+use super::rankings::{self, Ranked, Standing};
 use super::request::{ANSWER_BYTES_MAX, Answer};
 use super::talk::{TALK_BYTES_MAX, Talk};
 use super::velocity::{self, PackedVelocity};
@@ -38,7 +40,7 @@ use crate::world::command::{REASONS_MAX, Refusal};
 use crate::world::course::Course;
 use crate::world::id::{EntityId, Slot, Tick};
 use crate::world::schema::Schema;
-use crate::world::talk::{NAME_BYTES_MAX, Name};
+use crate::world::talk::Name;
 
 /// Encodes and decodes frames in one world.
 #[derive(Clone, Debug)]
@@ -111,6 +113,8 @@ pub enum Message {
         offset: u32,
         bytes: Vec<u8>,
     },
+    /// A ranking that the client has asked for has changed.
+    Ranking(Standing),
 }
 
 /// The messages of one tick.
@@ -214,7 +218,7 @@ impl StreamCodec {
     pub fn name(&self, writer: &mut BitWriter, slot: Slot, name: &Name) {
         writer.put(TAG_NAME, TAG_BITS);
         self.fields.put_slot(writer, slot);
-        put_bytes(writer, name.as_bytes(), NAME_LENGTH_BITS);
+        put_name(writer, name);
     }
 
     /// Writes talk.
@@ -307,6 +311,14 @@ impl StreamCodec {
         }
     }
 
+    /// Writes how the ranking of a number stands for the client: the place of its entity, and the
+    /// first ones if they have changed.
+    pub fn ranking(&self, writer: &mut BitWriter, number: u8, own: u32, first: Option<&[Ranked]>) {
+        writer.put(TAG_RARE, TAG_BITS);
+        writer.put(RARE_RANKING, RARE_BITS);
+        rankings::put(&self.fields, writer, (number, own), first);
+    }
+
     /// Ends the frame and appends it, with its length, to `out`.
     pub fn finish(&self, writer: &mut BitWriter, out: &mut Vec<u8>) {
         writer.put(TAG_END, TAG_BITS);
@@ -366,7 +378,7 @@ impl StreamCodec {
                 });
                 Message::Servers(servers.collect::<Result<_, _>>()?)
             }
-            TAG_RARE => read_rare(reader)?,
+            TAG_RARE => self.read_rare(reader)?,
             TAG_NAME => Message::Name {
                 slot: self.fields.slot(reader)?,
                 name: read_name(reader)?,
@@ -419,18 +431,19 @@ impl StreamCodec {
         Ok(Message::State { slot, values })
     }
 
+    fn read_rare(&self, reader: &mut BitReader<'_>) -> Result<Message, DecodeError> {
+        match reader.get(RARE_BITS)? {
+            RARE_RESTART => Ok(Message::Restart),
+            RARE_RANKING => Ok(Message::Ranking(Standing::read(&self.fields, reader)?)),
+            found => Err(DecodeError::OutOfRange {
+                what: "the number of a rare message",
+                found,
+            }),
+        }
+    }
+
     fn columns(&self, own: bool) -> &[Vec<u16>] {
         if own { &self.own } else { &self.public }
-    }
-}
-
-fn read_rare(reader: &mut BitReader<'_>) -> Result<Message, DecodeError> {
-    match reader.get(RARE_BITS)? {
-        RARE_RESTART => Ok(Message::Restart),
-        found => Err(DecodeError::OutOfRange {
-            what: "the number of a rare message",
-            found,
-        }),
     }
 }
 
@@ -472,29 +485,9 @@ fn read_interface(reader: &mut BitReader<'_>) -> Result<Interface, DecodeError> 
     codec::from_wire::<FRAME_BYTES_MAX, _>(&bytes)
 }
 
-fn read_name(reader: &mut BitReader<'_>) -> Result<Name, DecodeError> {
-    let bytes = read_bytes(reader, NAME_LENGTH_BITS)?;
-    let malformed = |error: &dyn std::fmt::Display| DecodeError::Malformed(error.to_string());
-    let text = String::from_utf8(bytes).map_err(|error| malformed(&error))?;
-    Name::new(text).map_err(|error| malformed(&error))
-}
-
 fn read_text(bytes: Vec<u8>, what: &str) -> Result<String, DecodeError> {
     let text = String::from_utf8(bytes);
     text.map_err(|error| DecodeError::Malformed(format!("{what}: {error}")))
-}
-
-/// Writes bytes behind their number.
-fn put_bytes(writer: &mut BitWriter, bytes: &[u8], length_bits: u32) {
-    writer.put(bytes.len() as u64, length_bits);
-    for &byte in bytes {
-        writer.put(u64::from(byte), 8);
-    }
-}
-
-fn read_bytes(reader: &mut BitReader<'_>, length_bits: u32) -> Result<Vec<u8>, DecodeError> {
-    let length = reader.get(length_bits)?;
-    (0..length).map(|_| reader.get_as(8)).collect()
 }
 
 const TICK_BITS: u32 = 16;
@@ -518,6 +511,7 @@ const TAG_NAME: u64 = 14;
 const TAG_TALK: u64 = 15;
 const RARE_BITS: u32 = 4;
 const RARE_RESTART: u64 = 0;
+const RARE_RANKING: u64 = 1;
 const REFUSED_PARAMETER: u32 = 1;
 const REFUSAL_BITS: u32 = 4;
 /// Instead of the numbers of [`Refusal::Idle`] and [`Refusal::Unmet`]: that of a reason follows.
@@ -536,14 +530,11 @@ const ADDRESS_LENGTH_BITS: u32 = 8;
 /// Of the number of servers.
 const SERVERS_BITS: u32 = 4;
 const _: () = assert!(SERVERS_MAX < 1 << SERVERS_BITS);
-/// Holds [`NAME_BYTES_MAX`].
-const NAME_LENGTH_BITS: u32 = 6;
 /// Holds [`TALK_BYTES_MAX`].
 const TALK_LENGTH_BITS: u32 = 16;
 /// Holds [`LAYER_PART_BYTES_MAX`].
 const LAYER_LENGTH_BITS: u32 = 16;
 
 const _: () = assert!(ADDRESS_BYTES_MAX < 1 << ADDRESS_LENGTH_BITS);
-const _: () = assert!(NAME_BYTES_MAX < 1 << NAME_LENGTH_BITS);
 const _: () = assert!(TALK_BYTES_MAX < 1 << TALK_LENGTH_BITS);
 const _: () = assert!(LAYER_PART_BYTES_MAX < 1 << LAYER_LENGTH_BITS);

@@ -197,8 +197,11 @@ impl CommandWord {
 
 /// Commands are numbered below this.
 pub const COMMANDS_MAX: usize = 256;
-/// The most words of a command: those of a birth with a position.
-pub const COMMAND_WORDS_MAX: usize = 5;
+/// The most words of a command.
+pub const COMMAND_WORDS_MAX: usize = 16;
+/// The most words of a command that waits in the world: one that is scheduled, or atomic. A birth
+/// with a position has as many.
+pub const WAITING_WORDS_MAX: usize = 5;
 
 /// The most reasons of a world: its scripts name them in `require`.
 pub const REASONS_MAX: usize = 256;

@@ -10,12 +10,12 @@
 //!
 //! Columns that the world lacks, or that are a position's, stand for nothing.
 
-use super::command::COMMAND_WORDS_MAX;
+use super::command::WAITING_WORDS_MAX;
 
 /// The most values that a script gives a birth.
 pub const GIVEN_MAX: usize = 8;
 /// The number of values in one command.
-pub const GIVEN_PER_COMMAND: usize = COMMAND_WORDS_MAX - 1;
+pub const GIVEN_PER_COMMAND: usize = WAITING_WORDS_MAX - 1;
 /// The most commands with the values of one birth.
 pub const GIVEN_COMMANDS_MAX: usize = GIVEN_MAX.div_ceil(GIVEN_PER_COMMAND);
 /// The bits of a column.

@@ -11,6 +11,8 @@ pub struct Ranking {
     pub is_least_first: bool,
     /// How many of the first scripts can go over, at most [`RANKING_LENGTH_MAX`].
     pub length: u16,
+    /// Whether clients may ask for it.
+    pub is_sent: bool,
 }
 
 impl Ranking {
@@ -48,6 +50,7 @@ mod tests {
                 column: 2,
                 is_least_first,
                 length: 10,
+                is_sent: false,
             };
             values.map(|value| ranking.key(value))
         };

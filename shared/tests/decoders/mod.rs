@@ -103,6 +103,16 @@ pub fn frame(schema: &Schema, bytes: &[u8]) {
                 assert!(part.len() <= bytes.len());
                 continue;
             }
+            Message::Ranking(standing) => {
+                let first = standing.first.unwrap_or_default();
+                assert!(
+                    first
+                        .iter()
+                        .all(|r| r.entity.slot.0 < schema.world.capacity)
+                );
+                assert!(first.len() <= bytes.len() * 8);
+                continue;
+            }
             Message::Interface(interface) => {
                 assert!(interface.commands.len() <= bytes.len());
                 continue;
@@ -161,6 +171,10 @@ pub fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, messa
             offset,
             bytes,
         } => codec.layer(writer, *hash, *offset, bytes),
+        Message::Ranking(standing) => {
+            let first = standing.first.as_deref();
+            codec.ranking(writer, standing.ranking, standing.own, first);
+        }
         Message::Name { slot, name } => codec.name(writer, *slot, name),
         Message::Talk(talk) => codec.talk(writer, talk),
     }

@@ -22,16 +22,16 @@ use shared::world::course::VELOCITY_MAX;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::world::talk::{NAME_BYTES_MAX, TEXT_BYTES_MAX};
 
-use crate::protocol::handshake::{first, layers_of_flat, plain};
+use crate::protocol::handshake::{first, layers_of_flat, plain, rankings_of_flat};
 use crate::protocol::world::flat;
 
 const DOCUMENT: &str = include_str!("../../PROTOCOL.md");
 
-/// The cases that the document cites: the words in backquotes of its lines about golden bytes.
+/// The cases that the document cites: the words in backquotes of its paragraphs behind the words
+/// about golden bytes.
 pub fn golden_names() -> BTreeSet<&'static str> {
-    let lines = DOCUMENT
-        .split("\n\n")
-        .filter(|paragraph| paragraph.starts_with("Golden bytes:"));
+    let paragraphs = DOCUMENT.split("\n\n");
+    let lines = paragraphs.filter_map(|paragraph| Some(paragraph.split_once("Golden bytes:")?.1));
     lines
         .flat_map(|line| line.split('`').skip(1).step_by(2))
         .collect()
@@ -197,6 +197,7 @@ fn fields_are_those_of_the_code_in_their_order() {
         ),
         ("| field of an interface |", fields(&interface)),
         ("| field of a layer |", fields(&layers_of_flat()[0])),
+        ("| field of a ranking |", fields(&rankings_of_flat()[0])),
     ] {
         let table = table(heading);
         let found: Vec<&str> = table.iter().map(|row| row.0).collect();

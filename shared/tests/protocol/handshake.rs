@@ -3,6 +3,7 @@
 use serde::Serialize;
 use shared::wire::control::{HELLO_BYTES_MAX, Hello, Quotas, WELCOME_BYTES_MAX, Welcome};
 use shared::wire::layers::{self, LayerInfo, LayerKind};
+use shared::wire::rankings::RankingInfo;
 use shared::wire::{PROTOCOL_VERSION, codec};
 use shared::world::door::Door;
 use shared::world::layer::{Layers, Plane, Planes, cells_of};
@@ -59,6 +60,14 @@ pub fn cases() -> Vec<Case> {
                 ..first(flat())
             },
         ),
+        welcome(
+            "welcome-rankings",
+            "a welcome to the world `flat`, with a ranking",
+            Welcome {
+                rankings: rankings_of_flat(),
+                ..first(flat())
+            },
+        ),
         hash(&flat()),
         content(),
     ]
@@ -106,6 +115,7 @@ pub fn first(schema: Schema) -> Welcome {
         reasons: vec![],
         layers: vec![],
         doors: vec![],
+        rankings: vec![],
     }
 }
 
@@ -122,6 +132,17 @@ fn watching(schema: Schema) -> Welcome {
         reasons: vec!["too far away".to_owned(), "too poor".to_owned()],
         ..first(schema)
     }
+}
+
+/// A ranking that the world `flat` can have.
+pub fn rankings_of_flat() -> Vec<RankingInfo> {
+    vec![RankingInfo {
+        name: "healthiest".to_owned(),
+        kind: PLAYER,
+        column: 3,
+        is_least_first: false,
+        length: 10,
+    }]
 }
 
 /// Layers that the world `flat` can have.

@@ -52,7 +52,15 @@ pub fn cases() -> Vec<Case> {
     let layer = RequestBody::Layer {
         hash: 0x0123_4567_89ab_cdef,
     };
-    let all = bodies.into_iter().chain(talk).chain([layer]).zip(300..);
+    let ranking = RequestBody::Ranking {
+        number: 0,
+        length: 10,
+    };
+    let all = bodies
+        .into_iter()
+        .chain(talk)
+        .chain([layer, ranking])
+        .zip(300..);
     all.map(|(body, number)| case(Request { number, body }))
         .collect()
 }
@@ -85,6 +93,7 @@ fn named(body: &RequestBody) -> (&'static str, &'static str) {
         RequestBody::SetSight { radius: None } => ("request-sight-full", "to see as far as can be"),
         RequestBody::Watch { .. } => ("request-watch", "where a spectator watches"),
         RequestBody::Layer { .. } => ("request-layer", "the content of a layer"),
+        RequestBody::Ranking { .. } => ("request-ranking", "the first ten of a ranking"),
         RequestBody::Talk(talk) => match talk {
             TalkRequest::Say { .. } => ("request-say", "to all that are near"),
             TalkRequest::Whisper { .. } => ("request-whisper", "to one player"),

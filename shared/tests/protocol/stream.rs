@@ -8,6 +8,7 @@ use shared::wire::bits::{BitReader, BitWriter};
 use shared::wire::control::Interface;
 use shared::wire::length;
 use shared::wire::notice::{Notice, NoticeBody};
+use shared::wire::rankings::{Ranked, Standing};
 use shared::wire::request::Answer;
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::talk::Talk;
@@ -103,6 +104,18 @@ enum GoldenMessage {
         offset: u32,
         bytes: Vec<u8>,
     },
+    Ranking {
+        ranking: u8,
+        own: u32,
+        first: Option<Vec<GoldenRanked>>,
+    },
+}
+
+#[derive(Serialize)]
+struct GoldenRanked {
+    entity: EntityId,
+    value: i32,
+    name: Option<Name>,
 }
 
 pub fn cases() -> Vec<Case> {
@@ -190,6 +203,27 @@ fn lasting() -> Vec<Message> {
             offset: 70_000,
             bytes: vec![1, 2, 3],
         },
+        Message::Ranking(Standing {
+            ranking: 0,
+            own: 5,
+            first: Some(vec![
+                Ranked {
+                    entity: FRIEND,
+                    value: 90,
+                    name: Some(Name::new("Édith").expect("a short name")),
+                },
+                Ranked {
+                    entity: OTHER,
+                    value: -1,
+                    name: None,
+                },
+            ]),
+        }),
+        Message::Ranking(Standing {
+            ranking: 7,
+            own: 300,
+            first: None,
+        }),
     ]
 }
 
@@ -345,6 +379,11 @@ fn named(message: &Message) -> (&'static str, &'static str) {
         Message::Servers(_) => ("servers", "where to try if this server is gone"),
         Message::Restart => ("restart", "the session begins anew with a welcome"),
         Message::Layer { .. } => ("layer", "a part of a layer's content"),
+        Message::Ranking(Standing { first: None, .. }) => (
+            "ranking-place",
+            "another place of the own entity in a ranking",
+        ),
+        Message::Ranking(_) => ("ranking", "the first of a ranking, and the own place in it"),
         Message::Name { .. } => ("name", "what the player of an entity is called"),
         Message::Talk(talk) => match talk {
             Talk::Said { name: Some(_), .. } => ("talk-said", "somebody near spoke"),
@@ -472,6 +511,18 @@ fn golden_message(message: Message, schema: &Schema) -> GoldenMessage {
             offset,
             bytes,
         },
+        Message::Ranking(standing) => GoldenMessage::Ranking {
+            ranking: standing.ranking,
+            own: standing.own,
+            first: standing.first.map(|first| {
+                let ranked = first.into_iter().map(|ranked| GoldenRanked {
+                    entity: ranked.entity,
+                    value: ranked.value,
+                    name: ranked.name,
+                });
+                ranked.collect()
+            }),
+        },
     }
 }
 
@@ -557,5 +608,6 @@ fn word(message: &Message) -> &'static str {
         Message::Name { .. } => "name",
         Message::Talk(_) => "talk",
         Message::Layer { .. } => "layer",
+        Message::Ranking(_) => "ranking",
     }
 }

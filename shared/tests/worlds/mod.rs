@@ -13,6 +13,7 @@ use shared::wire::movement::{
     Header, MARGIN_MAX, MovementCodec, MovementScratch, PackedEntity, SEND_EVERY_MAX,
 };
 use shared::wire::notice::{Notice, NoticeBody};
+use shared::wire::rankings::{Ranked, RankingInfo, Standing};
 use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::talk::{Talk, TalkRequest};
@@ -274,6 +275,22 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
         offset,
         bytes,
     });
+    let ranked = (0..schema.world.capacity, any::<u32>());
+    let ranked = (ranked, any::<i32>(), prop::option::of(any_name()));
+    let ranked = ranked.prop_map(|((slot, generation), value, name)| Ranked {
+        entity: EntityId::new(slot, generation),
+        value,
+        name,
+    });
+    let first = prop::option::of(prop::collection::vec(ranked, 0..20));
+    let ranking = (0..8u8, any::<u32>(), first);
+    let ranking = ranking.prop_map(|(ranking, own, first)| {
+        Message::Ranking(Standing {
+            ranking,
+            own,
+            first,
+        })
+    });
     let reason = prop::sample::select(Refusal::ALL.to_vec());
     let reason = (reason, any::<Option<u8>>());
     let refused = (any::<u16>(), 1u32.., reason);
@@ -295,7 +312,8 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
         Just(Message::Restart),
         name,
         talk,
-        layer
+        layer,
+        ranking
     ]
     .boxed()
 }
@@ -406,6 +424,7 @@ pub fn any_request() -> impl Strategy<Value = Request> {
         r"\PC{0,40}".prop_map(|channel| RequestBody::Talk(TalkRequest::Join { channel })),
         r"\PC{0,40}".prop_map(|name| RequestBody::Talk(TalkRequest::Mute { name })),
         any::<u64>().prop_map(|hash| RequestBody::Layer { hash }),
+        any::<(u32, u32)>().prop_map(|(number, length)| RequestBody::Ranking { number, length }),
     ];
     (any::<u32>(), body).prop_map(|(number, body)| Request { number, body })
 }
@@ -454,6 +473,10 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
                 offset,
                 bytes,
             }) => codec.layer(&mut writer, *hash, *offset, bytes),
+            Sent::Other(Message::Ranking(standing)) => {
+                let first = standing.first.as_deref();
+                codec.ranking(&mut writer, standing.ranking, standing.own, first);
+            }
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
     }
@@ -560,6 +583,13 @@ pub fn any_welcome() -> impl Strategy<Value = Welcome> {
                 kind: 0,
                 cells: [entity as u8 % DOOR_CELLS_MAX + 1, 1],
                 closed: (commands_epoch > 99).then_some(0),
+            }],
+            rankings: vec![RankingInfo {
+                name: "first".to_owned(),
+                kind: entity as u16,
+                column: 1,
+                is_least_first: resumed,
+                length: 9,
             }],
         },
     )

@@ -1,12 +1,12 @@
 //! The commands of a fight as functions in Rust: what the server ran before its commands
-//! were scripts. Only what the frozen world lacks is left out, such as embers.
+//! were scripts; and those that ask all over a world. Only what the frozen world lacks is left out, such as embers.
 
 use script::arith::Random;
 use script::builtin;
 use script::interpreter::World;
-use shared::{EntityRef, Slot};
+use shared::{CommandKind, EntityRef, Slot};
 
-use super::world::{Frozen, GivenCommand};
+use super::world::{BANNER, FITTEST, Frozen, GivenCommand, WARDEN, WOLF};
 
 /// Where a command's updates go.
 pub trait Emit {
@@ -27,6 +27,8 @@ pub struct Catalog {
     blast_radius: i32,
     pick_reach: i32,
     roam_step: i32,
+    /// The numbers of the commands that ask all over the world.
+    asking: [CommandKind; 5],
 }
 
 struct Blow {
@@ -55,6 +57,7 @@ impl Catalog {
             blast_radius: 3 << 12,
             pick_reach: 5 << 12,
             roam_step: 1 << 12,
+            asking: world.asking(),
         }
     }
 
@@ -67,7 +70,33 @@ impl Catalog {
             builtin::BLAST => self.blast(world, given, emit),
             builtin::PICK => self.pick(world, given, emit),
             builtin::ROAM => self.roam(world, given, emit),
-            _ => {}
+            kind => self.ask(world, given.entity.slot, kind, emit),
+        }
+    }
+
+    /// Runs one of the commands that ask all over the world.
+    fn ask(&self, world: &Frozen, own: Slot, kind: CommandKind, emit: &mut impl Emit) {
+        let [tally, hail, rally, place, _] = self.asking;
+        if kind == tally {
+            emit.update(own, self.hp, world.census.count(WOLF) as i32);
+        } else if kind == hail {
+            if let Some(warden) = world.census.nth(WARDEN, 0) {
+                emit.update(warden, self.hp, 1);
+            }
+        } else if kind == rally {
+            for place in 0..world.census.count(BANNER) {
+                if let Some(banner) = world.census.nth(BANNER, place) {
+                    emit.update(banner, self.hp, 1);
+                }
+            }
+        } else if kind == place {
+            emit.update(own, self.hp, world.standings.rank(FITTEST, own) as i32);
+        } else {
+            for place in 0..3 {
+                if let Some(slot) = world.standings.ranked(FITTEST, place) {
+                    emit.update(slot, self.hp, 1);
+                }
+            }
         }
     }
 

@@ -4,11 +4,10 @@ use anyhow::ensure;
 use client_bot::note;
 use gpu_kernels::logic::{Engine, Scripts};
 use script::arith::Random;
-use script::builtin;
 use script::interpreter::{Effects, Interpreter, Invocation, Outgoing};
 use script::native::{Call, Host, Thread, View};
 use shared::world::mix::mix;
-use shared::{CommandKind, EntityId, Slot};
+use shared::{EntityId, Slot};
 
 use super::baseline::{Catalog, Emit};
 use super::world::{Frozen, GivenCommand};
@@ -27,7 +26,8 @@ pub fn measure(options: &Options) -> anyhow::Result<Vec<Row>> {
     let world = Frozen::new(options.clients, options.random.seed)?;
     let scripts = Scripts::new(&world.config, Engine::Fastest)?;
     let mut rows = vec![];
-    for (mix, kind) in MIXES {
+    for mix in MIXES {
+        let kind = (mix != FIGHT).then(|| world.number_of(mix));
         let commands = world.commands(kind);
         let mut expected: Option<Vec<Pair>> = None;
         for (name, approach, way) in WAYS {
@@ -105,7 +105,9 @@ fn by_machine(
         &world.states,
         &world.generations,
         &world.kinds,
-    );
+    )
+    .with_census(&world.census)
+    .with_standings(&world.standings);
     let mut thread = Thread::new(native, &view, Silent(world));
     let mut next = 0;
     for given in commands {
@@ -220,15 +222,12 @@ const WAYS: [(&str, &str, Way); 3] = [
     ),
 ];
 
-/// All commands of a fight, and each kind by itself.
-const MIXES: [(&str, Option<CommandKind>); 7] = [
-    ("fight", None),
-    ("move", Some(builtin::MOVE)),
-    ("strike", Some(builtin::STRIKE)),
-    ("heal", Some(builtin::HEAL)),
-    ("blast", Some(builtin::BLAST)),
-    ("pick", Some(builtin::PICK)),
-    ("roam", Some(builtin::ROAM)),
+/// All commands of a fight.
+const FIGHT: &str = "fight";
+/// Each kind by itself; then those that ask by `count`, `the`, `all`, `rank` and `top`.
+const MIXES: [&str; 12] = [
+    FIGHT, "move", "strike", "heal", "blast", "pick", "roam", "tally", "hail", "rally", "place",
+    "crown",
 ];
 
 const WARM_UP_RUNS: usize = 3;

@@ -1,7 +1,11 @@
 use anyhow::ensure;
 use gpu_kernels::{Backend, CpuBackend, Frame, SlotState};
 use script::builtin;
+use script::census::Census;
 use script::interpreter::World;
+use script::logic::with_logic;
+use script::standings::Standings;
+use shared::world::logic::Text;
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, Slot, Tick, WorldConfig};
 
@@ -16,6 +20,8 @@ pub struct Frozen {
     pub kinds: Vec<u16>,
     /// By kind: its columns, as bits.
     pub kind_columns: Vec<u64>,
+    pub census: Census,
+    pub standings: Standings,
     grid: Grid,
 }
 
@@ -59,9 +65,16 @@ impl Frozen {
         ensure!(births.counts.births == u64::from(config.schema.world.capacity));
         let state = backend.snapshot()?;
         let columns = config.schema.attributes.len();
+        let kinds = state.kinds.iter().copied().zip(0..);
+        // All players are as fit as each other, so the lowest slot comes first.
+        let players = kinds.clone().filter(|&(kind, _)| kind == PLAYER);
+        let mut standings = Standings::new(1, state.kinds.len());
+        standings.set(FITTEST.into(), players.map(|(_, slot)| slot));
         Ok(Frozen {
             tick: state.tick,
             columns,
+            census: Census::of(config.schema.kinds.len(), kinds),
+            standings,
             grid: Grid::new(&config, &state.rows, columns),
             rows: state.rows,
             states: state.states.iter().map(|&state| state as u8).collect(),
@@ -113,6 +126,7 @@ impl Frozen {
                     builtin::PICK => ([target(|kind| kind == ITEM), 0], 1),
                     builtin::HEAL => ([entity.reference().0, 0], 1),
                     builtin::ROAM => ([0, 0], 0),
+                    kind if self.asking().contains(&kind) => ([0, 0], 0),
                     builtin::BLAST => ([self.position(slot)[0], self.position(slot)[1]], 2),
                     _ => ([random.around_zero(8192), random.around_zero(8192)], 2),
                 };
@@ -126,6 +140,17 @@ impl Frozen {
             }
         }
         commands
+    }
+
+    /// The number of a command.
+    pub fn number_of(&self, name: &str) -> CommandKind {
+        let command = self.config.schema.command_named(name);
+        command.expect("the world has it").kind
+    }
+
+    /// The commands that ask all over the world, as [`ASKING`] has them.
+    pub fn asking(&self) -> [CommandKind; 5] {
+        ["tally", "hail", "rally", "place", "crown"].map(|name| self.number_of(name))
     }
 
     /// A player's commands besides moving.
@@ -184,6 +209,14 @@ impl World for Frozen {
         self.kind_columns[usize::from(self.kind(slot))] >> column & 1 == 1
     }
 
+    fn census(&self) -> Option<&Census> {
+        Some(&self.census)
+    }
+
+    fn standings(&self) -> Option<&Standings> {
+        Some(&self.standings)
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         self.within(center, radius, |slot| slots.push(slot.0));
     }
@@ -213,9 +246,39 @@ impl Grid {
     }
 }
 
+const BANNERS: u32 = 8;
 const PLAYER: u16 = 0;
 const ITEM: u16 = 1;
-const WOLF: u16 = 2;
+pub const WOLF: u16 = 2;
+pub const BANNER: u16 = 3;
+pub const WARDEN: u16 = 4;
+/// The world's ranking.
+pub const FITTEST: u16 = 0;
+
+/// A command for each way to ask all over the world.
+const ASKING: &str = r#"
+#[command(clients)]
+fn tally(me: Entity) { me.hp += count("wolf"); }
+
+#[command(clients)]
+fn hail(me: Entity) {
+    let warden = the("warden");
+    if exists(warden) { warden.hp += 1; }
+}
+
+#[command(clients)]
+fn rally(me: Entity) {
+    for it in all("banner") { it.hp += 1; }
+}
+
+#[command(clients)]
+fn place(me: Entity) { me.hp += rank(me, "fittest"); }
+
+#[command(clients)]
+fn crown(me: Entity) {
+    for it in top("fittest", 3) { it.hp += 1; }
+}
+"#;
 
 fn config(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
     let others = clients / 8;
@@ -254,8 +317,26 @@ fn config(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
         name = "wolf"
         population = {others}
         attributes = [{{ name = "hp", type = "i32", default = 30, audience = "state" }}]
+
+        [[kind]]
+        name = "banner"
+        population = {BANNERS}
+        attributes = [{{ name = "hp", type = "i32", audience = "state" }}]
+
+        [[kind]]
+        name = "warden"
+        population = 1
+        attributes = [{{ name = "hp", type = "i32", audience = "state" }}]
+
+        [[ranking]]
+        name = "fittest"
+        kind = "player"
+        by = "hp"
         "#,
-        capacity = clients + 2 * others,
+        capacity = clients + 2 * others + BANNERS + 1,
     );
-    Ok(world_file::parse(&text, "the frozen world")?)
+    let config = world_file::parse(&text, "the frozen world")?;
+    let mut logic = config.logic.clone();
+    logic.texts.push(Text::new("asking.rs", ASKING));
+    with_logic(&config, &logic).map_err(|problems| anyhow::anyhow!("{problems:?}"))
 }

@@ -61,6 +61,7 @@ pub fn welcome() -> Welcome {
         reasons: vec![],
         layers: vec![],
         doors: vec![],
+        rankings: vec![],
     }
 }
 

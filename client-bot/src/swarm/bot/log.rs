@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use client_core::{DatagramSummary, EventHandler, Message, Movement, Quotas, View};
+use client_core::{DatagramSummary, EventHandler, Message, Movement, Quotas, RefusedRun, View};
 use shared::Tick;
 
 use super::playing::Playing;
@@ -44,6 +44,11 @@ impl EventHandler for Log<'_> {
                 playing.complete_tick = summary.tick;
             }
         }
+    }
+
+    fn refused(&mut self, _: Tick, commands: RefusedRun) {
+        let refused = &mut self.crew.tally.refused;
+        *refused.entry(commands.to_string()).or_default() += u64::from(commands.count);
     }
 
     fn message(&mut self, tick: Tick, message: &Message) {

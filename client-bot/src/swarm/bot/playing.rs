@@ -74,7 +74,10 @@ impl Playing {
         let checker = (options.verify && has_view).then(|| {
             let entity = view.entity();
             history.register(number, entity);
-            Checker::new(number, entity, options.clients, *quotas, schema)
+            let rankings = view.rankings().iter().map(|ranking| ranking.info.clone());
+            let mut checker = Checker::new(number, entity, options.clients, *quotas, schema);
+            checker.set_rankings(rankings.collect());
+            checker
         });
         let mut dice = Dice::new(options.seed.wrapping_add(number as u64));
         let tick_hz = f64::from(schema.world.tick_hz);
@@ -151,6 +154,9 @@ impl Playing {
         }
         for request in input.requests {
             self.send_request(game, request);
+        }
+        for (name, length) in input.rankings {
+            game.ask_ranking(&name, length);
         }
         let given = Instant::now();
         let mut sent = 0;

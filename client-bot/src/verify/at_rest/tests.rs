@@ -62,6 +62,7 @@ fn view(
         reasons: vec![],
         layers: vec![],
         doors: vec![],
+        rankings: vec![],
     };
     let mut session = Session::new(&welcome).unwrap();
     if is_received {

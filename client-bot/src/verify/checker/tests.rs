@@ -76,6 +76,7 @@ impl Bot {
             reasons: vec![],
             layers: vec![],
             doors: vec![],
+            rankings: vec![],
         };
         let history = History::new(&schema, 0, 2, NonZeroUsize::MIN);
         history.register(0, OWN);

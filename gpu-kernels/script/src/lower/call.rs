@@ -285,10 +285,11 @@ impl<'a> Lower<'a> {
             ("approach", &[from, to, step, window]) => self.approach(from, to, step, window),
             ("tick", &[]) => Ok(Value::scalar(Type::Int, self.set(Inst::Tick))),
             ("has", &[attribute]) => self.has(attribute),
-            ("after" | "spawn" | "despawn" | "tell", _) if self.unit.is_client => {
+            ("after" | "cancel" | "spawn" | "despawn" | "tell", _) if self.unit.is_client => {
                 Err(self.is_for_worlds(&format!("`{name}`"), call.span()))
             }
             ("after", &[ticks, command]) => self.after(ticks, command),
+            ("cancel", &[timer]) => self.cancel(timer),
             ("spawn", &[kind, place]) => self.spawn(kind, place),
             ("despawn", &[entity]) => self.despawn(entity),
             ("tell", &[notification]) => self.tell(notification, None),

@@ -86,6 +86,7 @@ impl<'a> Lower<'a> {
         }
         // Symbols are set alone, and checked.
         if self.atomic.is_some() && (op.is_some() || !ty.is_symbol()) {
+            self.begin_timer(&element, op, from)?;
             return self.write(slot, (place, ty), op, from, span);
         }
         let merge = self.unit.schema.attributes[usize::from(place.column)].merge;
@@ -96,6 +97,7 @@ impl<'a> Lower<'a> {
             (MergeRule::First | MergeRule::Last, None) => false,
             _ => return Err(self.wrong_update(element.entity, &element.name, merge, span)),
         };
+        self.begin_timer(&element, op, from)?;
         if let Type::SymbolOf(_) = ty {
             let value = self.update_symbol(slot, (place, ty), from)?;
             self.update_site(to, slot, place, op, value);
@@ -138,6 +140,16 @@ impl<'a> Lower<'a> {
         self.change_at(slot, place, WriteOp::Set, word);
         self.place(over);
         Ok(value)
+    }
+
+    /// Checks that an attribute can be set.
+    pub(super) fn check_set(&self, element: &Element<'a>) -> Checked<()> {
+        let attribute = &self.unit.schema.attributes[usize::from(element.place.column)];
+        let merge = attribute.merge;
+        match self.atomic.is_some() || matches!(merge, MergeRule::First | MergeRule::Last) {
+            true => Ok(()),
+            false => Err(self.wrong_update(element.entity, &element.name, merge, element.span)),
+        }
     }
 
     fn wrong_update(
@@ -237,7 +249,7 @@ impl<'a> Lower<'a> {
     }
 
     /// What an expression names that can be changed: `entity.attribute`, or an element of one.
-    fn attribute_or_element(&mut self, of: &'a syn::Expr) -> Checked<Element<'a>> {
+    pub(super) fn attribute_or_element(&mut self, of: &'a syn::Expr) -> Checked<Element<'a>> {
         if let syn::Expr::Index(index) = of {
             return self.element(index);
         }
@@ -296,7 +308,10 @@ impl<'a> Lower<'a> {
             return Err(self.problem(at_ticks.span(), message, label));
         }
         let label = "expected `after(ticks, command(…))`";
-        let given = self.given_command(command, label, "only commands can be scheduled")?;
+        let timer = self.timer.take();
+        let mut given = self.given_command(command, label, "only commands can be scheduled")?;
+        let kept = timer.map(|timer| self.keep_timer(timer, &mut given));
+        let kept = kept.transpose()?;
         let GivenCommand {
             call,
             name,
@@ -309,12 +324,14 @@ impl<'a> Lower<'a> {
             let label = format!("at most {TIMED_WORDS_MAX}, found {}", words.len());
             return Err(self.problem(call.span(), message, label));
         }
-        self.put_off(After {
+        let after = After {
             ticks,
             actor,
             command,
             words,
-        })
+        };
+        let nothing = self.put_off(after)?;
+        Ok(kept.unwrap_or(nothing))
     }
 
     /// A call of a command with its arguments. The labels are for what is no call, and for what

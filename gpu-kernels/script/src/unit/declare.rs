@@ -2,7 +2,7 @@
 
 use proc_macro2::Span;
 use shared::Occasion;
-use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX, SEEN};
+use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX, SEEN, WAITING_WORDS_MAX};
 
 use super::{Signature, Unit, snake_case};
 use crate::functions::{BUILTINS, YIELDING};
@@ -144,10 +144,14 @@ impl<'a> Unit<'a> {
         let has_actor = function.parameters.iter().any(|p| p.name == "me");
         let others = || function.parameters.iter().filter(|p| p.name != "me");
         let words: usize = others().map(|p| p.ty.width(self.dimensions)).sum();
-        let most = COMMAND_WORDS_MAX;
+        let waits = function.is_atomic || !(senders.clients || senders.rules);
+        let (most, what) = match waits {
+            true => (WAITING_WORDS_MAX, "can wait"),
+            false => (COMMAND_WORDS_MAX, "are sent"),
+        };
         if words > most {
             let label = format!(
-                "at most {most} are sent, a point counts as {}; found {words}",
+                "at most {most} {what}, a point counts as {}; found {words}",
                 self.dimensions
             );
             self.note(at(

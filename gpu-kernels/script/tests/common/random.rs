@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use shared::world::collection::{Member, declared_name, member, script_form};
-use shared::world::command::COMMAND_WORDS_MAX;
+use shared::world::command::{COMMAND_WORDS_MAX, WAITING_WORDS_MAX};
 use shared::world::logic::Text;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::world::symbols::KEYS;
@@ -194,13 +194,19 @@ impl Writer<'_> {
                 .pick(&["", "(clients)", "(rules)", "(clients, rules)"]);
             let has_actor = !senders.is_empty() || self.dice.once_in(2);
             let mut parameters = vec![];
-            for _ in 0..self.dice.below(4) {
+            // What only `after` gives has to wait.
+            let most = match senders.is_empty() {
+                true => WAITING_WORDS_MAX,
+                false => COMMAND_WORDS_MAX,
+            };
+            let many = 4 + 8 * usize::from(self.dice.once_in(4));
+            for _ in 0..self.dice.below(many) {
                 match self.any_type() {
                     Entity if senders.contains("rules") => parameters.push(Int),
                     ty => parameters.push(ty),
                 }
             }
-            while self.width(&parameters) > COMMAND_WORDS_MAX {
+            while self.width(&parameters) > most {
                 parameters.pop();
             }
             self.commands.push(Function {
@@ -481,6 +487,10 @@ impl Writer<'_> {
             false => (1 + self.dice.below(20)).to_string(),
         };
         let command = self.commands[self.dice.below(self.commands.len())].clone();
+        // Others can't be scheduled.
+        if self.width(&command.parameters) > WAITING_WORDS_MAX {
+            return self.let_statement();
+        }
         let mut arguments = vec![];
         if command.has_actor {
             arguments.push(self.value(Entity, 2));

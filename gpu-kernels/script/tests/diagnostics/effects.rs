@@ -101,3 +101,46 @@ fn test(me: Entity, n: i32) {
     tell(Hug { by: me, times: 1 }, around(me, n));
     let a = Hug { by: me, times: 1 };
 }
+
+//- timers
+#[command(clients)]
+fn light(me: Entity, other: Entity) {
+    me.hp = after(5, later(me));
+    me.speed = after(5, later(me));
+    me.score = after(5, later(me));
+    cancel(me.score);
+    cancel(me.team);
+    cancel(5);
+    cancel(me);
+}
+
+#[command]
+fn later(me: Entity) {}
+
+//- timers of others
+#[command(clients, atomic)]
+fn light(me: Entity, other: Entity) {
+    me.score = after(5, later(other));
+    me.gold = after(5, anyone());
+    me.wood = after(5, many(me, 1, 2, 3, 4, 5));
+    cancel(me.hp);
+}
+
+#[command]
+fn later(me: Entity) {}
+
+#[command]
+fn anyone() {}
+
+#[command]
+fn many(me: Entity, a: i32, b: i32, c: i32, d: i32, e: i32) {}
+
+//- arguments that wait
+#[command(clients)]
+fn sent(me: Entity, a: i32, b: i32, c: i32, d: i32, e: i32, f: i32) { after(1, sent(me, a, b, c, d, e, f)); }
+
+#[command(clients, atomic)]
+fn waits(me: Entity, a: i32, b: i32, c: i32, d: i32, e: i32, f: i32) {}
+
+#[command]
+fn later(me: Entity, a: i32, b: i32, c: i32, d: i32, e: i32, f: i32) {}

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use shared::world::command::COMMAND_WORDS_MAX;
+use shared::world::command::WAITING_WORDS_MAX;
 use shared::{EntityId, Slot, WorldConfig};
 
 use super::State;
@@ -60,7 +60,7 @@ impl<'a> TickCommands<'a> {
     /// The n-th command and its place, to wait for the next tick.
     pub fn defer(&self, n: usize, has_moved: bool) -> (usize, DeferredCommand) {
         let command = self.get(n);
-        let mut words = [0; COMMAND_WORDS_MAX];
+        let mut words = [0; WAITING_WORDS_MAX];
         let given = self.words(n);
         words[..given.len()].copy_from_slice(given);
         let deferred = DeferredCommand {

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use device::cpu::{Workers, ranges};
-use shared::world::command::COMMAND_WORDS_MAX;
+use shared::world::command::WAITING_WORDS_MAX;
 use shared::world::given::{birth, columns, is_values};
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, NotificationKind, Occasion, Slot, Tick};
@@ -40,7 +40,7 @@ pub fn run<'a>(
         // An entity born in this tick can't die in it: such a command is stale.
         if command.kind == CommandKind::DESPAWN.id() {
             death(state, command.entity, SlotState::Resting, merge, output);
-        } else if is_values(words[0]) && words.len() == COMMAND_WORDS_MAX {
+        } else if is_values(words[0]) && words.len() == WAITING_WORDS_MAX {
             given.add(place, words);
         } else if let Some(newborn) = spawn(state, catalog, words, given.before(place), output) {
             let places = (motion.as_deref_mut(), walls.as_deref_mut());

@@ -1,7 +1,7 @@
 //! Conversion of atomic commands that wait between a snapshot and the device's arrays.
 
 use device::DriverError;
-use shared::world::command::COMMAND_WORDS_MAX;
+use shared::world::command::WAITING_WORDS_MAX;
 
 use super::Part;
 use super::layout::DeferredState;
@@ -10,7 +10,7 @@ use crate::tick::frame::Command;
 use crate::tick::timed::TIMED_WORDS_MAX;
 
 // The device keeps as many words for both.
-const _: () = assert!(COMMAND_WORDS_MAX == TIMED_WORDS_MAX);
+const _: () = assert!(WAITING_WORDS_MAX == TIMED_WORDS_MAX);
 /// Flags, as in `kernels/tick/atomic.cu`.
 const WAS_GIVEN: u32 = 1;
 const HAS_MOVED: u32 = 2;
@@ -46,7 +46,7 @@ pub fn commands(records: &[Command], words: &[i32], flags: &[u32]) -> Vec<Deferr
     let words = words.chunks_exact(TIMED_WORDS_MAX);
     let all = records.iter().zip(words).zip(flags);
     all.map(|((record, own), flags)| {
-        let mut words = [0; COMMAND_WORDS_MAX];
+        let mut words = [0; WAITING_WORDS_MAX];
         words.copy_from_slice(own);
         DeferredCommand {
             entity: record.entity,

@@ -2,6 +2,7 @@
 
 use script::atomic::KEYS_MAX;
 use shared::world::attribute::bits_for;
+use shared::world::command::COMMAND_WORDS_MAX;
 use shared::{InterestMode, WorldConfig};
 
 use super::OutputForm;
@@ -158,7 +159,8 @@ impl Sizes {
             causes: u64::from(config.causes),
             notifications: u64::from(limits.notifications_per_tick),
             // Births of clients may have all columns.
-            words: (commands + timed) * TIMED_WORDS_MAX as u64
+            words: commands * COMMAND_WORDS_MAX as u64
+                + timed * TIMED_WORDS_MAX as u64
                 + u64::from(limits.clients) * columns,
             updates,
             deliveries: limits.deliveries_per_tick * (1 - by_buckets),

@@ -6,7 +6,7 @@ use std::ops::Range;
 use device::tuning::LOCKED_BYTES_MIN;
 use device::{Copies, DriverError, Event, HostVec, Lane, Plain, Pointer};
 use rayon::prelude::*;
-use shared::world::command::COMMANDS_MAX;
+use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX};
 use shared::{CommandKind, Hook, Occasion, WorldConfig};
 
 use super::layout::{ObserverSet, Tick};
@@ -18,7 +18,6 @@ use super::snapshot::device_observer;
 use crate::tick::counts::FrameTotals;
 use crate::tick::error::TickError;
 use crate::tick::frame::{After, Command, Frame, Observer, Survey, Target};
-use crate::tick::timed::TIMED_WORDS_MAX;
 
 /// Why a frame was not run.
 pub enum UploadError {
@@ -253,7 +252,7 @@ fn compact(
         });
         let most = match Frame::is_whole_birth(command, config) {
             true => own.len(),
-            false => own.len().min(TIMED_WORDS_MAX),
+            false => own.len().min(COMMAND_WORDS_MAX),
         };
         words.extend_from_slice(&own[..most]);
     }
