@@ -35,3 +35,4 @@ mod timed;
 mod trial;
 mod usage;
 mod walls;
+mod wide;

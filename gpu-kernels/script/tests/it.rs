@@ -24,3 +24,4 @@ mod ptx;
 mod random;
 mod symbols;
 mod watched;
+mod wide;

@@ -3,3 +3,4 @@
 
 mod collections;
 mod file;
+mod wide;
