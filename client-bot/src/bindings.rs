@@ -4,6 +4,7 @@ use std::collections::hash_map;
 use std::marker::PhantomData;
 
 use client_core::{Entity, EventType, Game, NamedEvent, View};
+use shared::world::attribute::joined;
 use shared::{AttributeValue, EntityId, Fixed};
 
 use crate::GameClient;
@@ -122,6 +123,12 @@ impl Value<'_> {
         self.value.raw()
     }
 
+    /// Of an integer of 64 bits.
+    pub fn long(self) -> i64 {
+        let (low, high) = self.value.words();
+        high.map_or(low.into(), |high| joined([low, high]))
+    }
+
     /// In units.
     pub fn fraction(self) -> f64 {
         self.value.number()
@@ -195,8 +202,7 @@ impl<'a> Seen<'a> {
         let schema = self.view.schema();
         let column = schema.column(attribute);
         let value = column.map(|column| {
-            let raw = self.entity.row.get(column).copied().unwrap_or_default();
-            AttributeValue::of(schema.attributes[column].ty, raw)
+            AttributeValue::in_row(schema.attributes[column].ty, &self.entity.row, column)
         });
         Value {
             view: self.view,

@@ -31,7 +31,9 @@ impl Filter {
         let mut all = vec![];
         for column in 0..schema.attributes.len() {
             let audience = schema.attributes[column].audience;
-            if matches!(audience, Audience::State | Audience::Private) {
+            // Changes of numbers of 64 bits are no events.
+            let is_half = schema.attributes[column].ty.is_half();
+            if matches!(audience, Audience::State | Audience::Private) && !is_half {
                 all.extend(Filter::of_changes(schema, column as u16));
             }
         }

@@ -3,6 +3,7 @@
 
 use client_core::{CommandError, Entity, Game, View};
 use shared::predicate::nearest;
+use shared::world::attribute::joined;
 use shared::{
     Attribute, AttributeType, AttributeValue, Audience, CommandKind, CommandSchema, EntityId,
     EntityRef,
@@ -164,13 +165,22 @@ fn command(
 }
 
 fn value(game: &Game, entity: EntityId, attribute: &str) -> Result<f64, NamedError> {
+    Ok(found(game, entity, attribute)?.number())
+}
+
+/// The whole number of an attribute, which has up to 64 bits; of a fixed-point one its raw number.
+pub fn whole(game: &Game, entity: EntityId, attribute: &str) -> Result<i64, NamedError> {
+    let (low, high) = found(game, entity, attribute)?.words();
+    Ok(high.map_or(low.into(), |high| joined([low, high])))
+}
+
+fn found(game: &Game, entity: EntityId, attribute: &str) -> Result<AttributeValue, NamedError> {
     let view = game.view().ok_or(NamedError::NotInWorld)?;
     let seen = view.get(entity.slot);
     let seen = seen.filter(|seen| seen.id == entity);
     let seen = seen.ok_or(NamedError::NotInView(entity))?;
     let (column, attribute) = known_attribute(view, seen, attribute)?;
-    let raw = seen.row.get(column).copied().unwrap_or_default();
-    Ok(number(attribute.ty, raw))
+    Ok(AttributeValue::in_row(attribute.ty, &seen.row, column))
 }
 
 /// An attribute that an entity has, and that this client may know.
@@ -188,7 +198,7 @@ fn known_attribute<'a>(
     let column = schema.column(name).filter(|&column| has(column));
     let column = column.ok_or_else(|| {
         let columns = schema.attributes.iter().enumerate();
-        let own = columns.filter(|&(column, _)| has(column));
+        let own = columns.filter(|&(column, a)| has(column) && a.ty != AttributeType::High);
         unknown("attribute of its kind", name, own.map(|(_, a)| &*a.name))
     })?;
     let attribute = &schema.attributes[column];
@@ -220,7 +230,7 @@ pub fn kind_name(view: &View, kind: u16) -> Option<&str> {
 /// A raw word as a number: fixed-point ones in units, booleans as 0 and 1, symbols by their
 /// number, entities by their reference.
 pub fn number(ty: AttributeType, raw: i32) -> f64 {
-    AttributeValue::of(ty, raw).number()
+    AttributeValue::of_word(ty, raw).number()
 }
 
 /// The number that stands for an entity in a command's numbers.

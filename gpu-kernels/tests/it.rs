@@ -38,3 +38,4 @@ mod timers;
 mod trial;
 mod usage;
 mod walls;
+mod wide;

@@ -25,6 +25,7 @@ const WORLD: &str = "
     name = 'player'
     attributes = [
         { name = 'rank', type = 'i32', default = 7, audience = 'hidden' },
+        { name = 'gold', type = 'i64', default = -5_000_000_000, audience = 'private' },
         { name = 'luck', type = 'fixed', default = 1.5, audience = 'private' },
         { name = 'team', type = 'symbol', symbols = ['red', 'blue'], default = 'blue', audience = 'state' },
         { name = 'ready', type = 'bool', default = true, audience = 'state' },
@@ -77,12 +78,13 @@ async fn an_analyst_finds_all_attributes_by_name() {
     let place_of = |axis: usize| f64::from(row[axis]) / 4096.0;
     let expected = json!({
         "x": place_of(0), "y": place_of(1),
-        "rank": 7, "luck": 1.5, "team": "blue", "ready": true,
+        "rank": 7, "gold": -5_000_000_000i64, "luck": 1.5, "team": "blue", "ready": true,
     });
     let found = &line["attributes"];
-    for name in ["x", "y", "rank", "luck", "team", "ready"] {
+    for name in ["x", "y", "rank", "gold", "luck", "team", "ready"] {
         assert_eq!(found[name], expected[name], "{name}: {line}");
     }
+    assert_eq!(found.as_object().unwrap().len(), 8);
     let items = all.iter().filter(|line| line["kind"] == "item");
     for item in items.clone() {
         assert_eq!(item["attributes"].get("luck"), None);
@@ -143,6 +145,8 @@ mod as_parquet {
         let attributes = row.get_group(7).unwrap();
         let at = |name: &str| names.iter().position(|own| own == name).unwrap();
         assert_eq!(attributes.get_long(at("rank")).unwrap(), 7);
+        assert_eq!(attributes.get_long(at("gold")).unwrap(), -5_000_000_000);
+        assert_eq!(names.len(), 8);
         assert_eq!(attributes.get_string(at("team")).unwrap(), "blue");
         assert!(attributes.get_bool(at("ready")).unwrap());
     }

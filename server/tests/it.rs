@@ -65,6 +65,7 @@ mod loss;
 mod lost_and_back;
 mod metrics;
 mod networks;
+mod numbers_of_64_bits;
 mod output_and_logs;
 mod overload;
 mod plays;

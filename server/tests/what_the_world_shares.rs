@@ -170,7 +170,7 @@ fn shared(game: &GameClient, name: &str) -> Option<i32> {
     let view = game.view()?;
     let column = view.schema().column(name)?;
     let world = view.world()?;
-    match AttributeValue::of(AttributeType::I32, world.row[column]) {
+    match AttributeValue::of_word(AttributeType::I32, world.row[column]) {
         AttributeValue::I32(value) => Some(value),
         _ => None,
     }

@@ -284,16 +284,19 @@ impl<'a> C<'a> {
         let ty = self.field_type(own.ty);
         source.blank();
         source.doc(&own.doc);
+        let is_long = own.ty == AttributeType::I64;
         source.lines(format_args!(
             "{large}_UNUSED static MyriadStatus {small}_{name}(MyriadClient client, MyriadEntity entity,
     {ty} *value) {{
-  double number = 0;
-  MyriadStatus status = myriad_value(client, entity, {}, &number);
+  {} number = 0;
+  MyriadStatus status = {}(client, entity, {}, &number);
   if (status == MYRIAD_STATUS_OK) {{
     *value = {};
   }}
   return status;
 }}",
+            if is_long { "int64_t" } else { "double" },
+            if is_long { "myriad_whole" } else { "myriad_value" },
             quoted(&own.name),
             self.field("number", own.ty)
         ));
@@ -415,6 +418,7 @@ if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
     fn field_type(&self, ty: AttributeType) -> String {
         match ty {
             AttributeType::I32 => "int32_t".to_owned(),
+            AttributeType::I64 | AttributeType::High => "int64_t".to_owned(),
             AttributeType::Fixed => "double".to_owned(),
             AttributeType::Bool => "bool".to_owned(),
             AttributeType::Entity => "MyriadEntity".to_owned(),
@@ -425,6 +429,7 @@ if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
     fn field(&self, number: &str, ty: AttributeType) -> String {
         match ty {
             AttributeType::I32 => format!("(int32_t){number}"),
+            AttributeType::I64 | AttributeType::High => format!("(int64_t){number}"),
             AttributeType::Fixed => number.to_owned(),
             AttributeType::Bool => format!("{number} != 0"),
             AttributeType::Entity => format!("{}_entity(client, {number})", self.small),
@@ -434,7 +439,9 @@ if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
 
     fn argument(&self, name: &str, ty: AttributeType) -> String {
         match ty {
-            AttributeType::I32 | AttributeType::Bool => format!("(double){name}"),
+            AttributeType::I32 | AttributeType::Bool | AttributeType::I64 | AttributeType::High => {
+                format!("(double){name}")
+            }
             AttributeType::Fixed => name.to_owned(),
             AttributeType::Entity => format!("myriad_reference({name})"),
             AttributeType::Symbol => format!("{}_symbol_number(client, {name})", self.small),

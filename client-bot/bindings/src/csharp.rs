@@ -194,6 +194,7 @@ fn typed(own: &Attribute) -> (String, String) {
     let attribute = quoted(&own.name);
     let (ty, value) = match own.ty {
         AttributeType::I32 => ("int", format!("Seen.Whole({attribute})")),
+        AttributeType::I64 | AttributeType::High => ("long", format!("Seen.Long({attribute})")),
         AttributeType::Fixed => ("double", format!("Seen.Fraction({attribute})")),
         AttributeType::Bool => ("bool", format!("Seen.Truth({attribute})")),
         AttributeType::Entity => ("Entity?", format!("Seen.Entity({attribute})")),
@@ -421,6 +422,7 @@ fn escaped(name: &str) -> String {
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
         AttributeType::I32 => "int",
+        AttributeType::I64 | AttributeType::High => "long",
         AttributeType::Fixed => "double",
         AttributeType::Bool => "bool",
         AttributeType::Entity => "Entity?",
@@ -436,6 +438,7 @@ fn argument_type(ty: AttributeType) -> &'static str {
 fn field(number: &str, ty: AttributeType) -> String {
     match ty {
         AttributeType::I32 => format!("(int){number}"),
+        AttributeType::I64 | AttributeType::High => format!("(long){number}"),
         AttributeType::Fixed => number.to_owned(),
         AttributeType::Bool => format!("{number} != 0"),
         AttributeType::Entity => format!("bound.EntityOf({number})"),
@@ -446,7 +449,9 @@ fn field(number: &str, ty: AttributeType) -> String {
 /// The number of an argument.
 fn argument(name: &str, ty: AttributeType) -> String {
     match ty {
-        AttributeType::I32 | AttributeType::Fixed => name.to_owned(),
+        AttributeType::I32 | AttributeType::Fixed | AttributeType::I64 | AttributeType::High => {
+            name.to_owned()
+        }
         AttributeType::Bool => format!("{name} ? 1 : 0"),
         AttributeType::Entity => format!("Client.Reference({name})"),
         AttributeType::Symbol => format!("bound.Client.Symbol(Symbols.Name({name}))"),

@@ -182,7 +182,10 @@ fn give(source: &mut Source, world: &World, members: &mut Scope) -> Result<(), C
             }
             let name = words.name("parameter", &word.name)?;
             numbers.push(match word.ty {
-                AttributeType::I32 | AttributeType::Fixed => name.clone(),
+                AttributeType::I32
+                | AttributeType::Fixed
+                | AttributeType::I64
+                | AttributeType::High => name.clone(),
                 AttributeType::Bool => format!("1 if {name} else 0"),
                 AttributeType::Entity => format!("client.reference({name})"),
                 AttributeType::Symbol => format!("client.symbol(SYMBOL_NAMES[{name}])"),
@@ -336,7 +339,9 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
 
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 | AttributeType::Entity => "int",
+        AttributeType::I32 | AttributeType::Entity | AttributeType::I64 | AttributeType::High => {
+            "int"
+        }
         AttributeType::Fixed => "float",
         AttributeType::Bool => "bool",
         AttributeType::Symbol => "Symbols",
@@ -345,7 +350,7 @@ fn field_type(ty: AttributeType) -> &'static str {
 
 fn field(number: &str, ty: AttributeType) -> String {
     match ty {
-        AttributeType::I32 => format!("int({number})"),
+        AttributeType::I32 | AttributeType::I64 | AttributeType::High => format!("int({number})"),
         AttributeType::Fixed => number.to_owned(),
         AttributeType::Bool => format!("{number} != 0.0"),
         AttributeType::Entity => format!("client.referenced({number})"),

@@ -24,7 +24,7 @@ from enum import Enum
 from typing import Any
 
 from myriad import Client
-from myriad.bindings import Entities, Seen, column_of, symbol_of, value, word
+from myriad.bindings import Entities, Seen, changed, column_of, symbol_of, value, word
 
 # What these bindings need of a server's world, for `connect`.
 BINDINGS = (",
@@ -82,6 +82,7 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
             let ty = field_type(own.ty);
             let value = match own.ty {
                 AttributeType::I32 => format!("self._whole({attribute})"),
+                AttributeType::I64 | AttributeType::High => format!("self._long({attribute})"),
                 AttributeType::Fixed => format!("self._whole({attribute}) / 4096"),
                 AttributeType::Bool => format!("self._whole({attribute}) != 0"),
                 AttributeType::Entity => format!("self._entity({attribute})"),
@@ -229,11 +230,10 @@ class World:
         if name == \"state\" and \"old\" in content:
             found = view.entities.get(content[\"slot\"])
             entity = self.entity(Seen(view, content[\"slot\"], found.generation if found else 0, {{}}))
-            changed = [(schema[\"attributes\"][column], content[\"old\"][column], new)
-                       for column, new in content[\"values\"]]
             return [CHANGES[own[\"name\"]](entity, value(view, own[\"ty\"], old, Symbol),
                                          value(view, own[\"ty\"], new, Symbol))
-                    for own, old, new in changed if own[\"name\"] in CHANGES and old != new]
+                    for own, old, new in changed(view, content)
+                    if own[\"name\"] in CHANGES and old != new]
         if name == \"notification\":
             of = next(each for each in schema[\"notifications\"] if each[\"kind\"] == content[\"kind\"])
             if of[\"name\"] in NOTIFICATIONS:
@@ -334,7 +334,7 @@ fn doc(source: &mut Source, text: &str, otherwise: &str) {
 
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 => "int",
+        AttributeType::I32 | AttributeType::I64 | AttributeType::High => "int",
         AttributeType::Fixed => "float",
         AttributeType::Bool => "bool",
         AttributeType::Entity => "Seen | None",
@@ -344,7 +344,7 @@ fn field_type(ty: AttributeType) -> &'static str {
 
 fn argument_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 => "int",
+        AttributeType::I32 | AttributeType::I64 | AttributeType::High => "int",
         AttributeType::Fixed => "float",
         AttributeType::Bool => "bool",
         AttributeType::Entity => "Seen",

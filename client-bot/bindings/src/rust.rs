@@ -469,6 +469,7 @@ fn scope(case: Case, others: &[&'static str]) -> Scope {
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
         AttributeType::I32 => "i32",
+        AttributeType::I64 | AttributeType::High => "i64",
         AttributeType::Fixed => "f64",
         AttributeType::Bool => "bool",
         AttributeType::Entity => "Option<EntityId>",
@@ -480,6 +481,7 @@ fn field_type(ty: AttributeType) -> &'static str {
 fn argument_type(ty: AttributeType) -> &'static str {
     match ty {
         AttributeType::I32 => "i32",
+        AttributeType::I64 | AttributeType::High => "i64",
         AttributeType::Fixed => "f64",
         AttributeType::Bool => "bool",
         AttributeType::Entity => "EntityId",
@@ -495,6 +497,7 @@ fn is_optional(ty: AttributeType) -> bool {
 fn read(ty: AttributeType) -> &'static str {
     match ty {
         AttributeType::I32 => "whole()",
+        AttributeType::I64 | AttributeType::High => "long()",
         AttributeType::Fixed => "fraction()",
         AttributeType::Bool => "truth()",
         AttributeType::Entity => "entity()",

@@ -270,7 +270,9 @@ fn doc(source: &mut Source, text: &str) {
 
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 | AttributeType::Fixed => "number",
+        AttributeType::I32 | AttributeType::Fixed | AttributeType::I64 | AttributeType::High => {
+            "number"
+        }
         AttributeType::Bool => "boolean",
         // By its slot.
         AttributeType::Entity => "number | null",
@@ -280,7 +282,9 @@ fn field_type(ty: AttributeType) -> &'static str {
 
 fn argument_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 | AttributeType::Fixed => "number",
+        AttributeType::I32 | AttributeType::Fixed | AttributeType::I64 | AttributeType::High => {
+            "number"
+        }
         AttributeType::Bool => "boolean",
         AttributeType::Entity => "Seen",
         AttributeType::Symbol => "Symbols",
@@ -289,7 +293,7 @@ fn argument_type(ty: AttributeType) -> &'static str {
 
 fn argument(name: &str, ty: AttributeType) -> String {
     match ty {
-        AttributeType::I32 => name.to_owned(),
+        AttributeType::I32 | AttributeType::I64 | AttributeType::High => name.to_owned(),
         AttributeType::Fixed => format!("this.fixed({name})"),
         AttributeType::Bool => format!("{name} ? 1 : 0"),
         AttributeType::Entity => format!("{name}.reference"),

@@ -2,6 +2,7 @@
 
 use client_core::Outline;
 use script::logic::Logic;
+use shared::world::attribute::joined;
 use shared::world::collection::{Member, declared_name, member};
 use shared::world::command::SEEN;
 use shared::world::schema::KindAttribute;
@@ -132,7 +133,7 @@ impl World {
             attributes: (kind.attributes.iter())
                 .filter_map(|own| {
                     let symbols = config.symbols.of(number, own.column);
-                    let mut attribute = attribute(&schema, own, symbols)?;
+                    let mut attribute = attribute(&schema, kind, own, symbols)?;
                     let comment = comments.attribute(&kind.name, declared_name(&attribute.name));
                     attribute.doc = sentences(&[comment, &attribute.doc]);
                     Some(attribute)
@@ -192,11 +193,18 @@ impl World {
     }
 }
 
-/// An attribute of a kind; `None` for the position, and for those that no client knows.
-fn attribute(schema: &Schema, own: &KindAttribute, symbols: &[i32]) -> Option<Attribute> {
+/// An attribute of a kind; `None` for the position, for halves of numbers, and for those that no
+/// client knows.
+fn attribute(
+    schema: &Schema,
+    kind: &shared::Kind,
+    own: &KindAttribute,
+    symbols: &[i32],
+) -> Option<Attribute> {
     let column = usize::from(own.column);
     let attribute = schema.attributes.get(column)?;
-    if column < schema.dimensions() || attribute.audience == Audience::Hidden {
+    let is_part = column < schema.dimensions() || attribute.ty == AttributeType::High;
+    if is_part || attribute.audience == Audience::Hidden {
         return None;
     }
     let is_private = attribute.audience == Audience::Private;
@@ -204,7 +212,10 @@ fn attribute(schema: &Schema, own: &KindAttribute, symbols: &[i32]) -> Option<At
         true => "Only the entity's own client knows it.",
         false => "",
     };
-    let range = range(schema, attribute.ty, own, symbols);
+    let range = match attribute.ty {
+        AttributeType::I64 => wide_range(kind, column),
+        ty => range(schema, ty, own, symbols),
+    };
     Some(Attribute {
         name: attribute.name.clone(),
         ty: attribute.ty,
@@ -213,9 +224,21 @@ fn attribute(schema: &Schema, own: &KindAttribute, symbols: &[i32]) -> Option<At
     })
 }
 
+/// The values that a number of 64 bits can have, as a sentence.
+fn wide_range(kind: &shared::Kind, column: usize) -> String {
+    let min = joined(kind.words(column, |own| own.min));
+    let max = joined(kind.words(column, |own| own.max));
+    match (min == i64::MIN, max == i64::MAX) {
+        (false, false) => format!("From {min} to {max}."),
+        (false, true) => format!("At least {min}."),
+        (true, false) => format!("At most {max}."),
+        (true, true) => String::new(),
+    }
+}
+
 /// The values that it can have, as a sentence.
 fn range(schema: &Schema, ty: AttributeType, own: &KindAttribute, symbols: &[i32]) -> String {
-    let number = |raw| AttributeValue::of(ty, raw).number();
+    let number = |raw| AttributeValue::of_word(ty, raw).number();
     match ty {
         AttributeType::I32 | AttributeType::Fixed => {
             let units = match ty {
@@ -242,7 +265,9 @@ fn range(schema: &Schema, ty: AttributeType, own: &KindAttribute, symbols: &[i32
                 false => format!("One of {}.", names.join(", ")),
             }
         }
-        AttributeType::Bool | AttributeType::Entity => String::new(),
+        AttributeType::Bool | AttributeType::Entity | AttributeType::I64 | AttributeType::High => {
+            String::new()
+        }
     }
 }
 

@@ -50,7 +50,9 @@ impl Outline {
                 let Some(attribute) = schema.attributes.get(column) else {
                     continue;
                 };
-                if column < schema.dimensions() || attribute.audience == Audience::Hidden {
+                let is_half = attribute.ty == AttributeType::High;
+                let is_position = column < schema.dimensions();
+                if is_position || is_half || attribute.audience == Audience::Hidden {
                     continue;
                 }
                 let name = format!("{}.{}", kind.name, attribute.name);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use shared::wire::close::Update;
-use shared::{AttributeValue, EntityId, Tick};
+use shared::{AttributeType, AttributeValue, EntityId, Tick};
 
 use crate::event::Event;
 use crate::link::LinkState;
@@ -154,9 +154,16 @@ impl NamedEvent {
                 entity,
                 changes,
             } => {
-                for change in changes {
+                for (place, change) in changes.iter().enumerate() {
+                    if is_high(view, change.column) {
+                        continue;
+                    }
+                    // Beside the low half of a number is its high one.
+                    let next = changes.get(place + 1);
+                    let next = next.map_or((0, 0), |next| (next.old, next.new));
                     let event = NamedEvent::about(Type::Changed, *tick, *entity);
-                    give(event.changed(view, change.column, change.old, change.new));
+                    let (old, new) = ([change.old, next.0], [change.new, next.1]);
+                    give(event.changed(view, change.column, old, new));
                 }
                 return;
             }
@@ -225,12 +232,12 @@ impl NamedEvent {
         }
     }
 
-    fn changed(self, view: Option<&View>, column: u16, old: i32, new: i32) -> NamedEvent {
+    fn changed(self, view: Option<&View>, column: u16, old: [i32; 2], new: [i32; 2]) -> NamedEvent {
         let attributes = view.map(|view| &view.schema().attributes);
         let attribute = attributes.and_then(|all| all.get(usize::from(column)));
-        let value = |raw| match attribute {
-            Some(attribute) => AttributeValue::of(attribute.ty, raw),
-            None => AttributeValue::I32(raw),
+        let value = |words: [i32; 2]| match attribute {
+            Some(attribute) => AttributeValue::of(attribute.ty, words),
+            None => AttributeValue::I32(words[0]),
         };
         NamedEvent {
             name: attribute.map(|attribute| attribute.name.clone()),
@@ -258,7 +265,7 @@ impl NamedEvent {
                     ..NamedEvent::about(EventType::NoticedChange, tick, *entity)
                 };
                 let event = event.of_kind(view, *kind);
-                event.changed(view, *column, *old, *new)
+                event.changed(view, *column, [*old, 0], [*new, 0])
             }
             NoticeBody::Notification {
                 kind,
@@ -272,7 +279,7 @@ impl NamedEvent {
                     fields: (fields.zip(words))
                         .map(|(field, raw)| NamedValue {
                             name: field.name.clone(),
-                            value: AttributeValue::of(field.ty, *raw),
+                            value: AttributeValue::of_word(field.ty, *raw),
                         })
                         .collect(),
                     ..NamedEvent::about(EventType::Notified, tick, *source)
@@ -324,4 +331,10 @@ impl NamedEvent {
             Talk::Announced { text } => said(Type::Announced, None, text),
         }
     }
+}
+
+/// Whether a column has the high half of a number, which is no attribute by itself.
+fn is_high(view: Option<&View>, column: u16) -> bool {
+    let attribute = view.and_then(|view| view.schema().attributes.get(usize::from(column)));
+    attribute.is_some_and(|attribute| attribute.ty == AttributeType::High)
 }

@@ -1,7 +1,7 @@
 //! Received data compared with a game's state before: the events of [`Game::poll`](crate::Game).
 
 use rustc_hash::FxHashMap;
-use shared::{Course, EntityId, Schema, Slot, Tick};
+use shared::{AttributeType, Course, EntityId, Schema, Slot, Tick};
 
 use crate::event::{Change, DatagramSummary, Event, EventHandler, RefusedRun};
 use crate::prediction::Prediction;
@@ -14,6 +14,8 @@ use crate::{Message, Movement};
 pub(crate) struct Record {
     dimensions: usize,
     columns: usize,
+    /// The columns of the low halves of numbers of 64 bits.
+    lows: Vec<u16>,
     /// The kind of what the whole world shares.
     world_kind: Option<u16>,
     own: EntityId,
@@ -48,6 +50,11 @@ impl Record {
         Record {
             dimensions: schema.dimensions(),
             columns: schema.attributes.len(),
+            lows: (0..)
+                .zip(&schema.attributes)
+                .filter(|(_, attribute)| attribute.ty == AttributeType::I64)
+                .map(|(column, _)| column)
+                .collect(),
             world_kind: schema.world_kind,
             own,
             known: FxHashMap::default(),
@@ -129,12 +136,33 @@ impl Record {
 
     fn change(&mut self, tick: Tick, entity: EntityId, mut changes: Vec<Change>) {
         changes.retain(|c| c.old != c.new && usize::from(c.column) >= self.dimensions);
+        self.complete_halves(entity, &mut changes);
         if !changes.is_empty() {
             self.events.push(Event::Changed {
                 tick,
                 entity,
                 changes,
             });
+        }
+    }
+
+    /// Where half of a number changes, the other one stands beside it. The entity is as after the
+    /// changes.
+    fn complete_halves(&self, entity: EntityId, changes: &mut Vec<Change>) {
+        let Some(known) = self.known.get(&entity.slot.0) else {
+            return;
+        };
+        for &low in &self.lows {
+            let place = |column: u16| changes.iter().position(|c| c.column == column);
+            let (lacks, at) = match (place(low), place(low + 1)) {
+                (Some(at), None) => (low + 1, at + 1),
+                (None, Some(at)) => (low, at),
+                (None, None) | (Some(_), Some(_)) => continue,
+            };
+            let same = known.row[usize::from(lacks)];
+            let column = lacks;
+            let (old, new) = (same, same);
+            changes.insert(at, Change { column, old, new });
         }
     }
 

@@ -70,7 +70,8 @@ impl Session {
                 found: u64::from(wide.bits),
             })?;
         let receipt = Receipt::new(welcome.tick);
-        let mut view = View::new(schema.clone(), welcome.entity, welcome.tick);
+        let (entity, processed) = (welcome.entity, welcome.processed);
+        let mut view = View::new(schema.clone(), entity, welcome.tick, processed);
         view.set_rankings(&welcome.rankings);
         Ok(Session {
             ticket: welcome.ticket,
@@ -88,7 +89,6 @@ impl Session {
             command_codec: CommandCodec::new(&schema, welcome.commands_epoch),
             movement_codec,
             stream_codec: StreamCodec::new(&schema),
-            view: View::new(schema, welcome.entity, welcome.tick, welcome.processed),
             scratch: Scratch::default(),
         })
     }

@@ -48,6 +48,8 @@ namespace Myriad
         public string PlayerName => bound.Client.PlayerName(shown.Entity);
 
         public int Whole(string attribute) => (int)Value(attribute);
+        /// Of an integer of 64 bits.
+        public long Long(string attribute) => bound.Client.Whole(shown.Entity, attribute);
         /// In units.
         public double Fraction(string attribute) => Value(attribute);
         public bool Truth(string attribute) => Value(attribute) != 0;

@@ -172,6 +172,11 @@ namespace Myriad
         Bool = 2,
         Entity = 3,
         Symbol = 4,
+        /// A whole number of 64 bits. As a number of C it is exact up to 2^53; `myriad_whole` gives it
+        /// as it is.
+        I64 = 5,
+        /// No attribute: the half of the one before it, whose value is whole.
+        High = 6,
     }
 
     /// The clients that an attribute is sent to.
@@ -563,6 +568,14 @@ namespace Myriad
         public double Value(Entity entity, string attribute)
         {
             Check(Native.myriad_value(number, entity, Utf8(attribute), out var value));
+            return value;
+        }
+
+        /// The newest value of an attribute as a whole number, which is exact for all of 64 bits; of
+        /// fixed-point numbers the raw one.
+        public long Whole(Entity entity, string attribute)
+        {
+            Check(Native.myriad_whole(number, entity, Utf8(attribute), out var value));
             return value;
         }
 
@@ -989,6 +1002,7 @@ namespace Myriad
         [DllImport(Library)] internal static extern Status myriad_position(ulong client, Entity entity, [Out] double[] position);
         [DllImport(Library)] internal static extern Status myriad_cell(ulong client, double x, double y, out Cell cell);
         [DllImport(Library)] internal static extern Status myriad_value(ulong client, Entity entity, byte[] attribute, out double value);
+        [DllImport(Library)] internal static extern Status myriad_whole(ulong client, Entity entity, byte[] attribute, out long value);
         [DllImport(Library)] internal static extern Status myriad_player_name(ulong client, Entity entity, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_world(ulong client, out Entity entity);
         [DllImport(Library)] internal static extern Status myriad_kind_name(ulong client, ushort kind, [Out] byte[] buffer, UIntPtr size);

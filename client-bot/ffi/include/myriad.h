@@ -156,6 +156,11 @@ typedef enum MyriadType {
   MYRIAD_TYPE_BOOL = 2,
   MYRIAD_TYPE_ENTITY = 3,
   MYRIAD_TYPE_SYMBOL = 4,
+  // A whole number of 64 bits. As a number of C it is exact up to 2^53; `myriad_whole` gives it
+  // as it is.
+  MYRIAD_TYPE_I64 = 5,
+  // No attribute: the half of the one before it, whose value is whole.
+  MYRIAD_TYPE_HIGH = 6,
 } MyriadType;
 
 // The clients that an attribute is sent to.
@@ -484,6 +489,16 @@ enum MyriadStatus myriad_value(MyriadClient client,
                                struct MyriadEntity entity,
                                const char *attribute,
                                double *value);
+
+// Writes the newest value of an entity's attribute as a whole number, which is exact for all of
+// 64 bits: of fixed-point numbers the raw one, in steps of 1/4096.
+//
+// # Safety
+// `attribute` is text, and `value` points to room for a number.
+enum MyriadStatus myriad_whole(MyriadClient client,
+                               struct MyriadEntity entity,
+                               const char *attribute,
+                               int64_t *value);
 
 // Writes what the player of an entity in view is called to `buffer`, with a zero byte
 // behind it; nothing but that for entities without a player, and players without a name.

@@ -6,7 +6,11 @@
 use std::ffi::c_char;
 
 use client_bot::named::number;
-use shared::{Attribute, AttributeType, Audience, CommandSchema, Kind, NotificationSchema, Schema};
+use shared::world::schema::KindAttribute;
+use shared::{
+    Attribute, AttributeType, AttributeValue, Audience, CommandSchema, Kind, NotificationSchema,
+    Schema,
+};
 
 use crate::clients::{Client, MyriadClient, with};
 use crate::failure::{Failure, MyriadStatus};
@@ -25,6 +29,11 @@ pub enum MyriadType {
     Bool = 2,
     Entity = 3,
     Symbol = 4,
+    /// A whole number of 64 bits. As a number of C it is exact up to 2^53; `myriad_whole` gives it
+    /// as it is.
+    I64 = 5,
+    /// No attribute: the half of the one before it, whose value is whole.
+    High = 6,
 }
 
 /// The clients that an attribute is sent to.
@@ -201,11 +210,14 @@ pub unsafe extern "C" fn myriad_schema_kind_attribute(
         let own = at(&kind.attributes, index, "an attribute of the kind")?;
         let column = usize::from(own.column);
         let what = at(&schema.attributes, column, "an attribute")?.ty;
+        let number = |of: fn(&KindAttribute) -> i32| {
+            AttributeValue::of(what, kind.words(column, of)).number()
+        };
         let own = MyriadKindAttribute {
             attribute: column,
-            initial: number(what, own.default),
-            min: number(what, own.min),
-            max: number(what, own.max),
+            initial: number(|own| own.default),
+            min: number(|own| own.min),
+            max: number(|own| own.max),
         };
         unsafe { put(attribute, own, "an attribute of a kind") }
     })
@@ -390,6 +402,8 @@ impl From<AttributeType> for MyriadType {
             AttributeType::Bool => MyriadType::Bool,
             AttributeType::Entity => MyriadType::Entity,
             AttributeType::Symbol => MyriadType::Symbol,
+            AttributeType::I64 => MyriadType::I64,
+            AttributeType::High => MyriadType::High,
         }
     }
 }
@@ -404,8 +418,13 @@ impl From<&Attribute> for MyriadAttribute {
                 Audience::Private => MyriadAudience::Private,
                 Audience::Hidden => MyriadAudience::Hidden,
             },
-            min: number(of.ty, of.min),
-            max: number(of.ty, of.max),
+            min: end(of, of.min),
+            max: end(of, of.max),
         }
     }
+}
+
+/// An end of the range of an attribute. Halves of numbers have none of their own.
+fn end(of: &Attribute, end: i32) -> f64 {
+    AttributeValue::of(of.ty, [end, end]).number()
 }

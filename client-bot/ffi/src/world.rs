@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::time::Duration;
 
 use client_bot::View;
-use client_bot::named::NamedError;
+use client_bot::named::{NamedError, whole};
 use shared::{EntityId, EntityRef, Fixed, Slot};
 
 use crate::clients::{Client, MyriadClient, with};
@@ -186,6 +186,25 @@ pub unsafe extern "C" fn myriad_value(
     with(client, |client| {
         let name = unsafe { text(attribute, "an attribute's name") }?;
         let number = client.game.value(entity.into(), name)?;
+        unsafe { put(value, number, "a number") }
+    })
+}
+
+/// Writes the newest value of an entity's attribute as a whole number, which is exact for all of
+/// 64 bits: of fixed-point numbers the raw one, in steps of 1/4096.
+///
+/// # Safety
+/// `attribute` is text, and `value` points to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_whole(
+    client: MyriadClient,
+    entity: MyriadEntity,
+    attribute: *const c_char,
+    value: *mut i64,
+) -> MyriadStatus {
+    with(client, |client| {
+        let name = unsafe { text(attribute, "an attribute's name") }?;
+        let number = whole(client.game.game(), entity.into(), name)?;
         unsafe { put(value, number, "a number") }
     })
 }

@@ -23,7 +23,7 @@ def outline(schema: dict[str, Any]) -> list[Line]:
         lines.append(("kind", kind["name"], ""))
         for column in (own["column"] for own in kind["attributes"]):
             own = schema["attributes"][column]
-            if column >= axes and own["audience"] != "hidden":
+            if column >= axes and own["audience"] != "hidden" and own["ty"] != "high":
                 private = " private" if own["audience"] == "private" else ""
                 lines.append(("attribute", f"{kind['name']}.{own['name']}", f" {own['ty']}{private}"))
     lines += [("command", each["name"], listed(each["words"])) for each in schema["commands"]
@@ -143,6 +143,11 @@ class Seen:
     def _whole(self, attribute: str) -> int:
         return self._values.get(column_of(self.view, attribute), 0)
 
+    def _long(self, attribute: str) -> int:
+        """A number of 64 bits: its low half is in its own column, the high one in the next."""
+        column = column_of(self.view, attribute)
+        return joined([self._values.get(half, 0) for half in (column, column + 1)])
+
     def _entity(self, attribute: str) -> Seen | None:
         return referenced(self.view, self._whole(attribute))
 
@@ -200,6 +205,27 @@ def value(view: View, ty: str, raw: int, symbols: Any) -> Any:
         case "symbol":
             return symbol_of(view.world.schema["symbols"][raw], symbols)
     return raw
+
+
+def changed(view: View, content: dict[str, Any]) -> list[tuple[dict[str, Any], int, int]]:
+    """The attributes of a message `state`, with their values before and after. Half of a number
+    of 64 bits changes with the other one."""
+    after, columns = dict(content["values"]), view.world.columns
+    found = view.entities.get(content["slot"])
+    now = found.values if found else {}
+    numbers: dict[int, tuple[int, int]] = {}
+    for column in after:
+        first = column - 1 if columns[column]["ty"] == "high" else column
+        halves = [first, first + 1] if columns[first]["ty"] == "i64" else [first]
+        old = [content["old"].get(half, now.get(half, 0)) for half in halves]
+        new = [after.get(half, now.get(half, 0)) for half in halves]
+        numbers[first] = joined(old), joined(new)
+    return [(columns[column], old, new) for column, (old, new) in numbers.items()]
+
+
+def joined(words: list[int]) -> int:
+    """A word, or the number of two halves."""
+    return words[0] if len(words) == 1 else words[1] << 32 | words[0] & 0xffffffff
 
 
 def symbol_of(name: str, symbols: Any) -> Any:

@@ -9,7 +9,7 @@ without fields.
 VERSION = 19
 
 ENTITY = {"slot": "integer", "generation": "integer"}
-TYPE = ("one", "i32", "fixed", "bool", "entity", "symbol")
+TYPE = ("one", "i32", "fixed", "bool", "entity", "symbol", "i64", "high")
 BOUNDS = {"min": "signed", "max": "signed"}
 BOX = ("optional", (3, "signed"))
 WORDS = ("list", {"name": "text", "ty": TYPE})

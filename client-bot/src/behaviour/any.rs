@@ -28,7 +28,7 @@ impl Any {
 
     fn word(&self, ty: AttributeType, number: &mut Numbers<'_>) -> Option<i32> {
         Some(match ty {
-            AttributeType::I32 => number.whole(),
+            AttributeType::I32 | AttributeType::I64 | AttributeType::High => number.whole(),
             AttributeType::Fixed => number.fraction(),
             AttributeType::Bool => number.dice.below(2) as i32,
             AttributeType::Entity => number.entity(),

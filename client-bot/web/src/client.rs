@@ -334,7 +334,7 @@ fn share(view: &View, kind: u16, row: &[i32], column: usize) -> Option<f64> {
     let kind = view.schema().kinds.get(usize::from(kind))?;
     let mut attributes = kind.attributes.iter();
     let own = attributes.find(|a| usize::from(a.column) == column)?;
-    if !has_range(own) {
+    if !has_range(view.schema(), own) {
         return None;
     }
     let range = f64::from(own.max) - f64::from(own.min);

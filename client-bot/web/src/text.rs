@@ -41,10 +41,11 @@ struct KindText<'a> {
 
 impl KindText<'_> {
     fn of<'a>(schema: &'a Schema, kind: &'a Kind) -> KindText<'a> {
-        let bounded = kind.attributes.iter().filter(|own| has_range(own));
+        let bounded = kind.attributes.iter();
+        let bounded = bounded.filter(|own| has_range(schema, own));
         let ranges = bounded.filter_map(|own| {
             let ty = schema.attributes.get(usize::from(own.column))?.ty;
-            let value = |raw| plain(schema, AttributeValue::of(ty, raw));
+            let value = |raw| plain(schema, AttributeValue::of_word(ty, raw));
             Some((own.column, value(own.min), value(own.max)))
         });
         KindText {
@@ -112,7 +113,10 @@ impl RankingText<'_> {
         let first = ranking.first.iter().map(|ranked| {
             let name = ranked.name.as_ref().map(ToString::to_string);
             let name = name.unwrap_or_else(|| format!("{kind} {}", ranked.entity.slot.0));
-            (name, plain(schema, AttributeValue::of(ty, ranked.value)))
+            (
+                name,
+                plain(schema, AttributeValue::of(ty, [ranked.value, 0])),
+            )
         });
         RankingText {
             name: &info.name,
@@ -232,8 +236,8 @@ impl EntityText<'_> {
                 Audience::Private => is_own,
                 _ => column >= schema.dimensions(),
             };
-            let raw = *entity.row.get(column)?;
-            let value = AttributeValue::of(attribute.ty, raw);
+            let is_known = is_known && attribute.ty != AttributeType::High;
+            let value = AttributeValue::in_row(attribute.ty, &entity.row, column);
             is_known.then(|| (attribute.name.as_str(), plain(schema, value)))
         });
         EntityText {
@@ -500,9 +504,11 @@ impl Quality {
     }
 }
 
-/// Whether an attribute of a kind has bounds.
-pub fn has_range(own: &KindAttribute) -> bool {
-    own.max > own.min && own.max != i32::MAX
+/// Whether an attribute of a kind has bounds of 32 bits.
+pub fn has_range(schema: &Schema, own: &KindAttribute) -> bool {
+    let attribute = schema.attributes.get(usize::from(own.column));
+    let is_half = attribute.is_none_or(|attribute| attribute.ty.is_half());
+    !is_half && own.max > own.min && own.max != i32::MAX
 }
 
 /// A value for the page: an entity by its slot.

@@ -42,6 +42,9 @@ enum MergeRule : u32 {
     MAX = 2,
     FIRST = 3,
     LAST = 4,
+    RULE_MASK = 7,
+    HALF_LOW = 8,
+    HALF_HIGH = 16,
 };
 enum DeliveryKind : u32 {
     UPDATE = 0,
@@ -688,8 +691,10 @@ struct alignas(8) World {
     const i32 *choices;
     // By kind: the columns that it has, as bits.
     const u64 *kind_columns;
-    // By column.
+    // By column; beside the rule, which half of a number of 64 bits it has.
     const u32 *merge_rules;
+    // By column of a low half: the least and the greatest number.
+    const i64 *wide_bounds;
     // By column: 1 where clients are told of its changes.
     const u32 *visible_columns;
     const Rule *rule_table;
@@ -886,7 +891,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 2144, "as in Rust");
+static_assert(sizeof(World) == 2128, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -905,50 +910,49 @@ static_assert(offsetof(World, atomic_kinds) == 1008 && offsetof(World, reasoned_
 static_assert(offsetof(World, deferred_max) == 1076 && offsetof(World, deferred_base) == 1080 && offsetof(World, hook_first) == 1084, "as in Rust");
 static_assert(offsetof(World, hook_count) == 1088 && offsetof(World, shared_slot) == 1092 && offsetof(World, shared_kind) == 1096, "as in Rust");
 static_assert(offsetof(World, zoned) == 1100 && offsetof(World, wall_edge_bits) == 1104 && offsetof(World, wall_row_bits) == 1108, "as in Rust");
-static_assert(offsetof(World, wall_cells) == 1112 && offsetof(World, wall_refuge) == 1120 && offsetof(World, wall_words) == 1128, "as in Rust");
-static_assert(offsetof(World, padding) == 1132 && offsetof(World, bounds) == 1136 && offsetof(World, initials) == 1144, "as in Rust");
-static_assert(offsetof(World, choices) == 1152 && offsetof(World, kind_columns) == 1160 && offsetof(World, merge_rules) == 1168, "as in Rust");
-static_assert(offsetof(World, visible_columns) == 1176 && offsetof(World, rule_table) == 1184 && offsetof(World, layers) == 1192, "as in Rust");
-static_assert(offsetof(World, walls) == 1200 && offsetof(World, doors) == 1208 && offsetof(World, falls) == 1216, "as in Rust");
-static_assert(offsetof(World, spawn_areas) == 1224 && offsetof(World, hooks) == 1232 && offsetof(World, rests) == 1240, "as in Rust");
-static_assert(offsetof(World, rows) == 1248 && offsetof(World, states) == 1256 && offsetof(World, generations) == 1264, "as in Rust");
-static_assert(offsetof(World, slot_kinds) == 1272 && offsetof(World, track_glides) == 1280 && offsetof(World, track_steps) == 1288, "as in Rust");
-static_assert(offsetof(World, track_offsets) == 1296 && offsetof(World, past) == 1304 && offsetof(World, rebirth_due) == 1312, "as in Rust");
-static_assert(offsetof(World, ready) == 1320 && offsetof(World, observers) == 1328 && offsetof(World, known) == 1336, "as in Rust");
-static_assert(offsetof(World, known_counts) == 1344 && offsetof(World, behind) == 1352 && offsetof(World, timed) == 1360, "as in Rust");
-static_assert(offsetof(World, timed_state) == 1368 && offsetof(World, deferred) == 1376 && offsetof(World, deferred_words) == 1384, "as in Rust");
-static_assert(offsetof(World, deferred_flags) == 1392 && offsetof(World, deferred_state) == 1400 && offsetof(World, index_keys) == 1408, "as in Rust");
-static_assert(offsetof(World, index_keys_spare) == 1416 && offsetof(World, index_slots) == 1424 && offsetof(World, index_slots_spare) == 1432, "as in Rust");
-static_assert(offsetof(World, index_positions) == 1440 && offsetof(World, index_len) == 1448 && offsetof(World, directory) == 1456, "as in Rust");
-static_assert(offsetof(World, crowd_slots) == 1464 && offsetof(World, crowd_positions) == 1472 && offsetof(World, crowd_starts) == 1480, "as in Rust");
-static_assert(offsetof(World, census_starts) == 1488 && offsetof(World, census_keys) == 1496 && offsetof(World, census_given_keys) == 1504, "as in Rust");
-static_assert(offsetof(World, census_slots) == 1512 && offsetof(World, census_given_slots) == 1520 && offsetof(World, standing_slots) == 1528, "as in Rust");
-static_assert(offsetof(World, standing_ranks) == 1536 && offsetof(World, visible) == 1544 && offsetof(World, visible_counts) == 1552, "as in Rust");
-static_assert(offsetof(World, views) == 1560 && offsetof(World, changed) == 1568 && offsetof(World, last_positions) == 1576, "as in Rust");
-static_assert(offsetof(World, wall_places) == 1584 && offsetof(World, several) == 1592 && offsetof(World, told) == 1600, "as in Rust");
-static_assert(offsetof(World, commands) == 1608 && offsetof(World, verdicts) == 1616 && offsetof(World, reasons) == 1624, "as in Rust");
-static_assert(offsetof(World, group_places) == 1632 && offsetof(World, group_starts) == 1640 && offsetof(World, group_order) == 1648, "as in Rust");
-static_assert(offsetof(World, update_counts) == 1656 && offsetof(World, update_offsets) == 1664 && offsetof(World, partials) == 1672, "as in Rust");
-static_assert(offsetof(World, keys) == 1680 && offsetof(World, values) == 1688 && offsetof(World, update_keys) == 1696, "as in Rust");
-static_assert(offsetof(World, update_keys_spare) == 1704 && offsetof(World, update_values) == 1712 && offsetof(World, update_values_spare) == 1720, "as in Rust");
-static_assert(offsetof(World, interval_keys) == 1728 && offsetof(World, interval_starts) == 1736 && offsetof(World, interval_values) == 1744, "as in Rust");
-static_assert(offsetof(World, interval_changed) == 1752 && offsetof(World, bucket_keys) == 1760 && offsetof(World, bucket_slots) == 1768, "as in Rust");
-static_assert(offsetof(World, free_list) == 1776 && offsetof(World, died) == 1784 && offsetof(World, client_counts) == 1792, "as in Rust");
-static_assert(offsetof(World, ranges) == 1800 && offsetof(World, changed_before) == 1808 && offsetof(World, timed_next) == 1816, "as in Rust");
-static_assert(offsetof(World, after_counts) == 1824 && offsetof(World, after_offsets) == 1832 && offsetof(World, after_records) == 1840, "as in Rust");
-static_assert(offsetof(World, after_partials) == 1848 && offsetof(World, fallen) == 1856 && offsetof(World, due_words) == 1864, "as in Rust");
-static_assert(offsetof(World, notification_counts) == 1872 && offsetof(World, notification_offsets) == 1880 && offsetof(World, notification_partials) == 1888, "as in Rust");
-static_assert(offsetof(World, first_updates) == 1896 && offsetof(World, deferred_next) == 1904 && offsetof(World, deferred_words_next) == 1912, "as in Rust");
-static_assert(offsetof(World, deferred_flags_next) == 1920 && offsetof(World, atomic_ranks) == 1928 && offsetof(World, atomic_places) == 1936, "as in Rust");
-static_assert(offsetof(World, atomic_verdicts) == 1944 && offsetof(World, atomic_slots) == 1952 && offsetof(World, atomic_next) == 1960, "as in Rust");
-static_assert(offsetof(World, atomic_waits) == 1968 && offsetof(World, atomic_queue) == 1976 && offsetof(World, pair_keys) == 1984, "as in Rust");
-static_assert(offsetof(World, pair_values) == 1992 && offsetof(World, atomic_pair_keys) == 2000 && offsetof(World, atomic_pair_keys_spare) == 2008, "as in Rust");
-static_assert(offsetof(World, atomic_pair_values) == 2016 && offsetof(World, atomic_pair_values_spare) == 2024 && offsetof(World, atomic_entities) == 2032, "as in Rust");
-static_assert(offsetof(World, atomic_rows) == 2040 && offsetof(World, atomic_after_counts) == 2048 && offsetof(World, atomic_afters) == 2056, "as in Rust");
-static_assert(offsetof(World, atomic_notification_counts) == 2064 && offsetof(World, atomic_notifications) == 2072 && offsetof(World, atomic_writers) == 2080, "as in Rust");
-static_assert(offsetof(World, left_keys) == 2088 && offsetof(World, left_values) == 2096 && offsetof(World, fresh_keys) == 2104, "as in Rust");
-static_assert(offsetof(World, fresh_values) == 2112 && offsetof(World, joined_keys) == 2120 && offsetof(World, joined_values) == 2128, "as in Rust");
-static_assert(offsetof(World, joined_changed) == 2136, "as in Rust");
+static_assert(offsetof(World, wall_cells) == 1112 && offsetof(World, wall_refuge) == 1120 && offsetof(World, bounds) == 1128, "as in Rust");
+static_assert(offsetof(World, initials) == 1136 && offsetof(World, choices) == 1144 && offsetof(World, kind_columns) == 1152, "as in Rust");
+static_assert(offsetof(World, merge_rules) == 1160 && offsetof(World, wide_bounds) == 1168 && offsetof(World, visible_columns) == 1176, "as in Rust");
+static_assert(offsetof(World, rule_table) == 1184 && offsetof(World, layers) == 1192 && offsetof(World, falls) == 1200, "as in Rust");
+static_assert(offsetof(World, spawn_areas) == 1208 && offsetof(World, hooks) == 1216 && offsetof(World, rests) == 1224, "as in Rust");
+static_assert(offsetof(World, rows) == 1232 && offsetof(World, states) == 1240 && offsetof(World, generations) == 1248, "as in Rust");
+static_assert(offsetof(World, slot_kinds) == 1256 && offsetof(World, track_glides) == 1264 && offsetof(World, track_steps) == 1272, "as in Rust");
+static_assert(offsetof(World, track_offsets) == 1280 && offsetof(World, past) == 1288 && offsetof(World, rebirth_due) == 1296, "as in Rust");
+static_assert(offsetof(World, ready) == 1304 && offsetof(World, observers) == 1312 && offsetof(World, known) == 1320, "as in Rust");
+static_assert(offsetof(World, known_counts) == 1328 && offsetof(World, behind) == 1336 && offsetof(World, timed) == 1344, "as in Rust");
+static_assert(offsetof(World, timed_state) == 1352 && offsetof(World, deferred) == 1360 && offsetof(World, deferred_words) == 1368, "as in Rust");
+static_assert(offsetof(World, deferred_flags) == 1376 && offsetof(World, deferred_state) == 1384 && offsetof(World, index_keys) == 1392, "as in Rust");
+static_assert(offsetof(World, index_keys_spare) == 1400 && offsetof(World, index_slots) == 1408 && offsetof(World, index_slots_spare) == 1416, "as in Rust");
+static_assert(offsetof(World, index_positions) == 1424 && offsetof(World, index_len) == 1432 && offsetof(World, directory) == 1440, "as in Rust");
+static_assert(offsetof(World, crowd_slots) == 1448 && offsetof(World, crowd_positions) == 1456 && offsetof(World, crowd_starts) == 1464, "as in Rust");
+static_assert(offsetof(World, census_starts) == 1472 && offsetof(World, census_keys) == 1480 && offsetof(World, census_given_keys) == 1488, "as in Rust");
+static_assert(offsetof(World, census_slots) == 1496 && offsetof(World, census_given_slots) == 1504 && offsetof(World, standing_slots) == 1512, "as in Rust");
+static_assert(offsetof(World, standing_ranks) == 1520 && offsetof(World, visible) == 1528 && offsetof(World, visible_counts) == 1536, "as in Rust");
+static_assert(offsetof(World, views) == 1544 && offsetof(World, changed) == 1552 && offsetof(World, last_positions) == 1560, "as in Rust");
+static_assert(offsetof(World, wall_places) == 1568 && offsetof(World, several) == 1576 && offsetof(World, told) == 1584, "as in Rust");
+static_assert(offsetof(World, commands) == 1592 && offsetof(World, verdicts) == 1600 && offsetof(World, reasons) == 1608, "as in Rust");
+static_assert(offsetof(World, group_places) == 1616 && offsetof(World, group_starts) == 1624 && offsetof(World, group_order) == 1632, "as in Rust");
+static_assert(offsetof(World, update_counts) == 1640 && offsetof(World, update_offsets) == 1648 && offsetof(World, partials) == 1656, "as in Rust");
+static_assert(offsetof(World, keys) == 1664 && offsetof(World, values) == 1672 && offsetof(World, update_keys) == 1680, "as in Rust");
+static_assert(offsetof(World, update_keys_spare) == 1688 && offsetof(World, update_values) == 1696 && offsetof(World, update_values_spare) == 1704, "as in Rust");
+static_assert(offsetof(World, interval_keys) == 1712 && offsetof(World, interval_starts) == 1720 && offsetof(World, interval_values) == 1728, "as in Rust");
+static_assert(offsetof(World, interval_changed) == 1736 && offsetof(World, bucket_keys) == 1744 && offsetof(World, bucket_slots) == 1752, "as in Rust");
+static_assert(offsetof(World, free_list) == 1760 && offsetof(World, died) == 1768 && offsetof(World, client_counts) == 1776, "as in Rust");
+static_assert(offsetof(World, ranges) == 1784 && offsetof(World, changed_before) == 1792 && offsetof(World, timed_next) == 1800, "as in Rust");
+static_assert(offsetof(World, after_counts) == 1808 && offsetof(World, after_offsets) == 1816 && offsetof(World, after_records) == 1824, "as in Rust");
+static_assert(offsetof(World, after_partials) == 1832 && offsetof(World, fallen) == 1840 && offsetof(World, due_words) == 1848, "as in Rust");
+static_assert(offsetof(World, notification_counts) == 1856 && offsetof(World, notification_offsets) == 1864 && offsetof(World, notification_partials) == 1872, "as in Rust");
+static_assert(offsetof(World, first_updates) == 1880 && offsetof(World, deferred_next) == 1888 && offsetof(World, deferred_words_next) == 1896, "as in Rust");
+static_assert(offsetof(World, deferred_flags_next) == 1904 && offsetof(World, atomic_ranks) == 1912 && offsetof(World, atomic_places) == 1920, "as in Rust");
+static_assert(offsetof(World, atomic_verdicts) == 1928 && offsetof(World, atomic_slots) == 1936 && offsetof(World, atomic_next) == 1944, "as in Rust");
+static_assert(offsetof(World, atomic_waits) == 1952 && offsetof(World, atomic_queue) == 1960 && offsetof(World, pair_keys) == 1968, "as in Rust");
+static_assert(offsetof(World, pair_values) == 1976 && offsetof(World, atomic_pair_keys) == 1984 && offsetof(World, atomic_pair_keys_spare) == 1992, "as in Rust");
+static_assert(offsetof(World, atomic_pair_values) == 2000 && offsetof(World, atomic_pair_values_spare) == 2008 && offsetof(World, atomic_entities) == 2016, "as in Rust");
+static_assert(offsetof(World, atomic_rows) == 2024 && offsetof(World, atomic_after_counts) == 2032 && offsetof(World, atomic_afters) == 2040, "as in Rust");
+static_assert(offsetof(World, atomic_notification_counts) == 2048 && offsetof(World, atomic_notifications) == 2056 && offsetof(World, atomic_writers) == 2064, "as in Rust");
+static_assert(offsetof(World, left_keys) == 2072 && offsetof(World, left_values) == 2080 && offsetof(World, fresh_keys) == 2088, "as in Rust");
+static_assert(offsetof(World, fresh_values) == 2096 && offsetof(World, joined_keys) == 2104 && offsetof(World, joined_values) == 2112, "as in Rust");
+static_assert(offsetof(World, joined_changed) == 2120, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -1040,4 +1044,4 @@ static_assert(offsetof(Tick, change_actors) == 256 && offsetof(Tick, course_slot
 static_assert(offsetof(Tick, delivery_offsets) == 280 && offsetof(Tick, deliveries) == 288 && offsetof(Tick, bucket_order) == 296, "as in Rust");
 static_assert(offsetof(Tick, bucket_ranges) == 304 && offsetof(Tick, hearing_offsets) == 312 && offsetof(Tick, hearings) == 320, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xa0012f1e14df35b6ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xa062e9792937f1c8ull;

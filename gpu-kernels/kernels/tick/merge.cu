@@ -5,6 +5,20 @@
 
 __device__ inline bool is_head(const World& w, u64 i) { return i == 0 || w.keys[i - 1] != w.keys[i]; }
 
+// The columns of numbers of 64 bits, in two halves: the low one has as many updates as the high one,
+// and they stand before them in the same order.
+__device__ inline u32 rule_of(const World& w, u32 key) { return w.merge_rules[key % w.columns] & RULE_MASK; }
+__device__ inline u32 half_of(const World& w, u32 key) { return w.merge_rules[key % w.columns] & ~RULE_MASK; }
+
+// An update's value for the fold of an interval. Sums of halves are apart, and can't overflow; where
+// numbers are compared, the high half's interval has the whole ones, of which `updates` is the number.
+__device__ inline i64 value_of(const World& w, u32 rule, u32 half, u64 i, u64 updates) {
+    u32 word = w.values[i];
+    if (half == HALF_LOW) return (i64)word;
+    if (half == HALF_HIGH && (rule == MIN || rule == MAX)) return (i64)((u64)word << 32 | w.values[i - updates]);
+    return (i32)word;
+}
+
 KERNEL merge_mark(World w, Tick t) {
     if ((u64)blockIdx.x * BLOCK >= t.counters->updates) return;
     u64 i = thread_index();
@@ -22,8 +36,8 @@ KERNEL merge_intervals(World w, Tick t) {
         u32 key = w.keys[i];
         w.interval_keys[interval] = key;
         w.interval_starts[interval] = (u32)i;
-        u32 rule = w.merge_rules[key % w.columns];
-        w.interval_values[interval] = rule == MIN ? 0x7fffffffffffffffll : rule == MAX ? -0x7fffffffffffffffll : 0;
+        u32 rule = rule_of(w, key);
+        w.interval_values[interval] = rule == MIN ? 0x7fffffffffffffffll : rule == MAX ? -0x7fffffffffffffffll - 1 : 0;
     }
 }
 
@@ -52,11 +66,13 @@ KERNEL merge_fold(World w, Tick t) {
         // 32 intervals at a time: one thread folds a short one.
         u32 own = interval + lane();
         bool exists = own < intervals && w.interval_starts[own] < end;
-        u64 from = 0, to = 0;
-        u32 rule = SUM;
+        u64 from = 0, to = 0, updates = 0;
+        u32 rule = SUM, half = 0;
         if (exists) {
             u64 stop = own + 1 < intervals ? w.interval_starts[own + 1] : n;
-            rule = w.merge_rules[w.interval_keys[own] % w.columns];
+            updates = stop - w.interval_starts[own];
+            rule = rule_of(w, w.interval_keys[own]);
+            half = half_of(w, w.interval_keys[own]);
             from = max(first, (u64)w.interval_starts[own]);
             to = min(end, stop);
             if (rule == FIRST && from == w.interval_starts[own]) w.interval_values[own] = (i32)w.values[from];
@@ -65,17 +81,19 @@ KERNEL merge_fold(World w, Tick t) {
         bool folds = exists && rule <= MAX;
         bool is_long = folds && to - from > 16;
         if (folds && !is_long) {
-            i64 value = (i32)w.values[from];
-            for (u64 i = from + 1; i < to; i++) value = fold_two(rule, value, (i32)w.values[i]);
+            i64 value = value_of(w, rule, half, from, updates);
+            for (u64 i = from + 1; i < to; i++) value = fold_two(rule, value, value_of(w, rule, half, i, updates));
             fold_into(w, rule, own, value);
         }
         // The whole warp folds the long ones, one after the other.
         for (u32 longs = __ballot_sync(~0u, is_long); longs; longs &= longs - 1) {
             int owner = __ffs(longs) - 1;
             u64 begin = __shfl_sync(~0u, from, owner), stop = __shfl_sync(~0u, to, owner);
-            u32 common = __shfl_sync(~0u, rule, owner);
-            i64 value = common == SUM ? 0 : (i32)w.values[begin];
-            for (u64 i = begin + lane(); i < stop; i += 32) value = fold_two(common, value, (i32)w.values[i]);
+            u32 common = __shfl_sync(~0u, rule, owner), side = __shfl_sync(~0u, half, owner);
+            u64 all = __shfl_sync(~0u, updates, owner);
+            i64 value = common == SUM ? 0 : value_of(w, common, side, begin, all);
+            for (u64 i = begin + lane(); i < stop; i += 32)
+                value = fold_two(common, value, value_of(w, common, side, i, all));
             for (int d = 16; d; d >>= 1) value = fold_two(common, value, __shfl_down_sync(~0u, value, d));
             if (lane() == 0) fold_into(w, common, interval + owner, value);
         }
@@ -83,10 +101,40 @@ KERNEL merge_fold(World w, Tick t) {
     }
 }
 
+// Applies both halves of a number: their updates are the intervals `i` and `i + 1`.
+__device__ inline void apply_wide(const World& w, const Tick& t, u32 i, u32 rule) {
+    u32 key = w.interval_keys[i], slot = key / w.columns, column = key % w.columns;
+    i64 low = w.interval_values[i], high = w.interval_values[i + 1];
+    i64 after;
+    if (rule == SUM) {
+        // In 96 bits: a high half of 64, and a low one of 32.
+        u64 sum = (u64)low + (u32)w.rows[key];
+        high += w.rows[key + 1] + (i64)(sum >> 32);
+        after = high > 0x7fffffffll ? 0x7fffffffffffffffll
+            : high < -0x80000000ll ? -0x7fffffffffffffffll - 1
+                                   : (i64)((u64)high << 32 | (u32)sum);
+    } else {
+        after = rule == MIN || rule == MAX ? high : (i64)((u64)high << 32 | (u32)low);
+    }
+    after = min(max(after, w.wide_bounds[2 * column]), w.wide_bounds[2 * column + 1]);
+    i32 halves[2] = {(i32)after, (i32)(after >> 32)};
+    for (u32 half = 0; half < 2; half++) {
+        bool changes = w.rows[key + half] != halves[half];
+        w.interval_changed[i + half] = changes;
+        w.interval_values[i + half] = halves[half];
+        if (!changes) continue;
+        w.rows[key + half] = halves[half];
+        if (w.visible_columns[column]) w.changed[slot] = t.stamp;
+    }
+}
+
 KERNEL merge_apply(World w, Tick t) {
     u32 i = thread_index();
     if (i >= t.counters->intervals) return;
     u32 key = w.interval_keys[i], slot = key / w.columns, column = key % w.columns;
+    u32 half = half_of(w, key);
+    if (half == HALF_LOW) apply_wide(w, t, i, rule_of(w, key));
+    if (half) return;
     i32 before = w.rows[key];
     i64 folded = w.interval_values[i] + (w.merge_rules[column] == SUM ? before : 0);
     int2 bounds = w.bounds[w.slot_kinds[slot] * w.columns + column];

@@ -1,10 +1,11 @@
 //! What the operators of scripts give, for all operands. Every backend computes the same.
 
+use shared::world::attribute::{halves, joined};
 use shared::world::fixed::Fixed;
 use shared::world::mix::{mix, order_key};
 use shared::{EntityId, Tick};
 
-use crate::ir::{Binary, Unary};
+use crate::ir::{Binary, Half, Unary, Wide};
 
 /// The result of an operator with one operand.
 pub fn unary(op: Unary, a: i32) -> i32 {
@@ -44,6 +45,39 @@ pub fn binary(op: Binary, a: i32, b: i32) -> i32 {
         Binary::Ne => i32::from(a != b),
         Binary::Lt => i32::from(a < b),
         Binary::Le => i32::from(a <= b),
+    }
+}
+
+/// The result of an operator of 64 bits.
+pub fn wide(op: Wide, a: i64, b: i64) -> i64 {
+    match op {
+        Wide::Add => a.wrapping_add(b),
+        Wide::Sub => a.wrapping_sub(b),
+        Wide::AddWithin => a.saturating_add(b),
+        Wide::SubWithin => a.saturating_sub(b),
+        Wide::Mul => a.wrapping_mul(b),
+        Wide::Div | Wide::Rem if b == 0 => 0,
+        Wide::Div => a.wrapping_div(b),
+        Wide::Rem => a.wrapping_rem(b),
+        Wide::And => a & b,
+        Wide::Or => a | b,
+        Wide::Xor => a ^ b,
+        Wide::Shl => a.wrapping_shl(b as u32),
+        Wide::Shr => a.wrapping_shr(b as u32),
+        Wide::Min => a.min(b),
+        Wide::Max => a.max(b),
+        Wide::Eq => i64::from(a == b),
+        Wide::Lt => i64::from(a < b),
+        Wide::Le => i64::from(a <= b),
+    }
+}
+
+/// Half of the result of an operator of 64 bits, from the halves of its operands.
+pub fn wide_half(op: Wide, half: Half, [a_low, a_high, b_low, b_high]: [i32; 4]) -> i32 {
+    let [low, high] = halves(wide(op, joined([a_low, a_high]), joined([b_low, b_high])));
+    match half {
+        Half::Low => low,
+        Half::High => high,
     }
 }
 
@@ -144,6 +178,22 @@ mod tests {
         assert_eq!(unary(Unary::Whole, -6144), -1, "truncates");
         assert_eq!(unary(Unary::Sqrt, -5), 0);
         assert_eq!(unary(Unary::SqrtFixed, 9 << 12), 3 << 12);
+    }
+
+    #[test]
+    fn numbers_of_64_bits_have_the_same_rules() {
+        assert_eq!(wide(Wide::Add, i64::MAX, 1), i64::MIN);
+        assert_eq!(wide(Wide::AddWithin, i64::MAX, 1), i64::MAX);
+        assert_eq!(wide(Wide::SubWithin, i64::MIN, 1), i64::MIN);
+        assert_eq!(wide(Wide::Div, 7, 0), 0);
+        assert_eq!(wide(Wide::Rem, 7, 0), 0);
+        assert_eq!(wide(Wide::Div, i64::MIN, -1), i64::MIN);
+        assert_eq!(wide(Wide::Rem, i64::MIN, -1), 0);
+        assert_eq!(wide(Wide::Shl, 1, 65), 2);
+        assert_eq!(wide(Wide::Shr, -8, 1), -4);
+        // 4,294,967,295 + 1 carries into the high half.
+        let sum = |half| wide_half(Wide::Add, half, [-1, 0, 1, 0]);
+        assert_eq!([sum(Half::Low), sum(Half::High)], [0, 1]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 44] = [
+pub const BUILTINS: [(&str, &str); 45] = [
     ("require", "require(condition, \"reason\")"),
     ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
@@ -54,7 +54,7 @@ pub const BUILTINS: [(&str, &str); 44] = [
 
 /// Built-in functions that are younger than the scripts of some worlds. Where a script has a function
 /// of this name, its own is meant: no world stops compiling as there are more.
-pub const YIELDING: [&str; 16] = [
+pub const YIELDING: [&str; 17] = [
     "sine",
     "cosine",
     "angle",

@@ -275,6 +275,7 @@ impl<W: World, E: Effects> Run<'_, W, E> {
             // Forecasts are without these, and clients run nothing else.
             #[cfg(not(feature = "compile"))]
             Inst::Random(..)
+            | Inst::Wide(..)
             | Inst::ReadAt(..)
             | Inst::UpdateAt(..)
             | Inst::WriteAt(..)
@@ -286,6 +287,10 @@ impl<W: World, E: Effects> Run<'_, W, E> {
             Inst::Unary(reg, op, a) => self.set(reg, arith::unary(op, self.get(a))),
             Inst::Binary(reg, op, a, b) => {
                 self.set(reg, arith::binary(op, self.get(a), self.get(b)));
+            }
+            Inst::Wide(reg, op, half, words) => {
+                let words = words.map(|word| self.get(word));
+                self.set(reg, arith::wide_half(op, half, words));
             }
             Inst::Word(reg, word) => self.set(reg, self.invocation.words[usize::from(word)]),
             Inst::Actor(reg) => self.set(reg, self.invocation.entity.slot.0 as i32),

@@ -71,6 +71,37 @@ pub enum Binary {
     Le,
 }
 
+/// Operators of numbers of 64 bits. An operand is two words, the low half first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Wide {
+    Add,
+    Sub,
+    /// Of sums and differences beyond 64 bits, these give the nearest number.
+    AddWithin,
+    SubWithin,
+    Mul,
+    Div,
+    Rem,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+    Min,
+    Max,
+    /// 0 or 1, as the low half.
+    Eq,
+    Lt,
+    Le,
+}
+
+/// Half of a number of 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Half {
+    Low,
+    High,
+}
+
 /// An instruction. The first field is the register that it sets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Inst {
@@ -155,6 +186,8 @@ pub enum Inst {
     Rank(Reg, Operand, u16),
     /// The slot of the entity at a place of a ranking, from 0 on; [`NOBODY`] where there is none.
     Ranked(Reg, u16, Operand),
+    /// Half of the result of an operator of 64 bits; the four words are those of its operands.
+    Wide(Reg, Wide, Half, [Operand; 4]),
 }
 
 /// Which of some consecutive columns, of which an instruction names the first.
@@ -306,6 +339,7 @@ macro_rules! register {
             | Inst::Nth(reg, ..)
             | Inst::Rank(reg, ..)
             | Inst::Ranked(reg, ..)
+            | Inst::Wide(reg, ..)
             | Inst::Distance(reg, ..)
             | Inst::IsWithin(reg, ..)
             | Inst::NearNext(reg, ..) => Some(reg),
@@ -427,6 +461,7 @@ impl Inst {
                 visit(&mut write.value);
                 visit(&mut index.place);
             }
+            Inst::Wide(_, _, _, words) => words.iter_mut().for_each(visit),
             Inst::Distance(_, a, b) => a.iter_mut().chain(b).for_each(visit),
             Inst::IsWithin(_, a, b, radius) => {
                 a.iter_mut().chain(b).for_each(&mut visit);
@@ -510,6 +545,11 @@ impl Code {
     /// Whether it reads what the cells of the world are.
     pub fn reads_layers(&self) -> bool {
         self.insts.iter().any(|i| matches!(i, Inst::Layer(..)))
+    }
+
+    /// Whether it computes with numbers of 64 bits.
+    pub fn is_wide(&self) -> bool {
+        self.insts.iter().any(|i| matches!(i, Inst::Wide(..)))
     }
 
     /// Whether it draws random numbers.

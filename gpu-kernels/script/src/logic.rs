@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use shared::world::attribute::high_name;
 use shared::world::command::CommandWord;
 use shared::world::hook::HOOKS_MAX;
 use shared::world::logic::{Budget, Constants, LogicConfig, Numbers, Text};
@@ -411,6 +412,8 @@ fn constants_of<'a>(unit: &'a Unit<'a>) -> Vec<WorldConstant> {
     let mut constants = vec![];
     for (file, item) in unit.constants() {
         let value = constant(unit, file, &item.name).and_then(Result::ok);
+        // Clients get constants of one word.
+        let value = value.filter(|value| value.ty != Type::Long);
         let Some(value) = value.and_then(|value| value.operand().constant()) else {
             continue;
         };
@@ -519,6 +522,7 @@ fn words_of(
         let names: Vec<String> = match (ty, points) {
             (Type::Point, 1) => axes.map(|&axis| axis.to_owned()).collect(),
             (Type::Point, _) => axes.map(|axis| format!("{name}_{axis}")).collect(),
+            (Type::Long, _) => vec![name.clone(), high_name(name)],
             _ => vec![name.clone()],
         };
         names.into_iter().zip(ty.words(dimensions))

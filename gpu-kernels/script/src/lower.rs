@@ -18,6 +18,7 @@
 //! | `testing` | what only tests do |
 //! | `sites` | where the instructions come from, for those who look at them |
 //! | `constant` | constants, with what the world file sets |
+//! | `wide` | numbers of 64 bits |
 //! | `symbol` | symbols and the attributes that can have them |
 //! | `log` | `log(…)`, which a world drops |
 //! | `finish` | labels to places; removes what has no use |
@@ -42,6 +43,7 @@ mod symbol;
 mod testing;
 mod timer;
 mod way;
+mod wide;
 
 use std::collections::HashMap;
 
@@ -356,6 +358,10 @@ impl<'a> Lower<'a> {
                 }
                 Value::new(ty, operands)
             }
+            Type::Long => {
+                let low = take();
+                Value::of_halves([low, take()])
+            }
             Type::Entity => {
                 let reference = take();
                 Value::scalar(ty, self.set(|reg| Inst::Resolve(reg, reference)))
@@ -524,6 +530,11 @@ impl<'a> Lower<'a> {
                 }
             };
         }
+        if let (Type::Int, Type::Long, true, Some(whole)) =
+            (value.ty, ty, value.is_literal, value.operand().constant())
+        {
+            return Ok(Value::long_constant(whole.into()));
+        }
         let expected = format!("`{}`", self.unit.show(ty));
         Err(self.mismatch(value.ty, &expected, Some(ty), at.span()))
     }
@@ -552,6 +563,10 @@ impl<'a> Lower<'a> {
             }
             (Type::Fixed, Some(Type::Int)) => Some(format!(
                 "write `{operand} as i32`, which drops the fraction"
+            )),
+            (Type::Int, Some(Type::Long)) => Some(format!("write `{operand} as i64`")),
+            (Type::Long, Some(Type::Int)) => Some(format!(
+                "write `{operand} as i32`, which keeps the low 32 bits"
             )),
             (Type::Int, Some(Type::Fixed)) => Some(format!("write `{operand} as Fixed`")),
             (Type::Entity, Some(Type::Point)) => Some(format!("write `{operand}.position`")),

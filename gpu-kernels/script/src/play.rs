@@ -218,10 +218,10 @@ fn forgotten(parameter: &Parameter) -> Option<(String, &'static str)> {
     }
     if !matches!(
         parameter.ty,
-        Type::Int | Type::Fixed | Type::Bool | Type::Entity | Type::Point
+        Type::Int | Type::Long | Type::Fixed | Type::Bool | Type::Entity | Type::Point
     ) {
         let message = format!("`{name}` can't be remembered");
-        return Some((message, "expected i32, Fixed, bool, Entity or Point"));
+        return Some((message, "expected i32, i64, Fixed, bool, Entity or Point"));
     }
     (!parameter.is_mutable).then(|| {
         let message = format!("`{name}` is remembered, and would never change");

@@ -1,5 +1,6 @@
 //! Values as text, for people.
 
+use shared::world::attribute::joined;
 use shared::world::fixed::Fixed;
 use shared::{Schema, Slot};
 
@@ -10,9 +11,10 @@ use crate::types::{Type, Value};
 /// A value of a run.
 pub fn shown(value: &Value, registers: &[i32], schema: &Schema, world: &impl World) -> String {
     let words = value.operands.map(|operand| word(operand, registers));
-    let [first, ..] = words;
+    let [first, second, _] = words;
     match value.ty {
         Type::Int => first.to_string(),
+        Type::Long => joined([first, second]).to_string(),
         Type::Fixed => fixed(first),
         Type::Bool => (first != 0).to_string(),
         Type::Entity => entity(first, schema, world),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use shared::world::attribute::{halves, joined};
 use shared::{AttributeType, Schema};
 
 use crate::ir::{NOBODY, Operand, Point};
@@ -14,6 +15,8 @@ pub enum Type {
     /// Of what never goes on, such as `return`.
     Never,
     Int,
+    /// 64 bits: two words, the low half first.
+    Long,
     Bool,
     Fixed,
     Entity,
@@ -32,6 +35,7 @@ impl Type {
     pub fn named(name: &str) -> Option<Type> {
         Some(match name {
             "i32" => Type::Int,
+            "i64" => Type::Long,
             "bool" => Type::Bool,
             "Fixed" => Type::Fixed,
             "Entity" => Type::Entity,
@@ -64,7 +68,8 @@ impl Type {
     /// The type of a word of this type.
     pub fn of(ty: AttributeType) -> Type {
         match ty {
-            AttributeType::I32 => Type::Int,
+            AttributeType::I32 | AttributeType::High => Type::Int,
+            AttributeType::I64 => Type::Long,
             AttributeType::Fixed => Type::Fixed,
             AttributeType::Bool => Type::Bool,
             AttributeType::Entity => Type::Entity,
@@ -76,6 +81,7 @@ impl Type {
     pub fn words(self, dimensions: usize) -> Vec<AttributeType> {
         match self {
             Type::Int | Type::Kind => vec![AttributeType::I32],
+            Type::Long => vec![AttributeType::I64, AttributeType::High],
             Type::Bool => vec![AttributeType::Bool],
             Type::Fixed => vec![AttributeType::Fixed],
             Type::Entity => vec![AttributeType::Entity],
@@ -90,12 +96,19 @@ impl Type {
         match self {
             Type::Unit | Type::Never => 0,
             Type::Point => dimensions,
-            _ => 1,
+            Type::Long => 2,
+            Type::Int
+            | Type::Bool
+            | Type::Fixed
+            | Type::Entity
+            | Type::Symbol
+            | Type::SymbolOf(_)
+            | Type::Kind => 1,
         }
     }
 
     pub fn is_number(self) -> bool {
-        matches!(self, Type::Int | Type::Fixed)
+        matches!(self, Type::Int | Type::Fixed | Type::Long)
     }
 }
 
@@ -105,6 +118,7 @@ impl fmt::Display for Type {
             Type::Unit => "()",
             Type::Never => "!",
             Type::Int => "i32",
+            Type::Long => "i64",
             Type::Bool => "bool",
             Type::Fixed => "Fixed",
             Type::Entity => "Entity",
@@ -144,6 +158,31 @@ impl Value {
 
     pub fn constant(ty: Type, value: i32) -> Value {
         Value::scalar(ty, Operand::Const(value))
+    }
+
+    pub const fn of_halves([low, high]: [Operand; 2]) -> Value {
+        Value::new(Type::Long, [low, high, Operand::ZERO])
+    }
+
+    pub fn long_constant(number: i64) -> Value {
+        Value::of_halves(halves(number).map(Operand::Const))
+    }
+
+    /// The halves of a number of 64 bits.
+    pub const fn halves(&self) -> [Operand; 2] {
+        [self.operands[0], self.operands[1]]
+    }
+
+    /// The number, if it has 64 bits and is constant.
+    pub fn long(&self) -> Option<i64> {
+        let [low, high] = self.halves().map(Operand::constant);
+        Some(joined([low?, high?])).filter(|_| self.ty == Type::Long)
+    }
+
+    /// The number of a constant, whatever its width.
+    pub fn number(&self) -> i64 {
+        let word = self.operand().constant().unwrap_or(0);
+        self.long().unwrap_or(word.into())
     }
 
     /// The operand of a value that has one.

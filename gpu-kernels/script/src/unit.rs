@@ -10,7 +10,7 @@ use shared::world::command::REASONS_MAX;
 use shared::world::logic::{Budget, Constant, Constants, Numbers};
 use shared::world::notification::{NOTIFICATION_WORDS_MAX, NOTIFICATIONS_MAX};
 use shared::world::symbols::{KEYS, Symbols};
-use shared::{CommandKind, NotificationKind, Schema};
+use shared::{AttributeType, CommandKind, NotificationKind, Schema};
 
 use crate::diagnostic::{Diagnostic, PROBLEMS_MAX, Problem};
 use crate::parse::{Const, File, Function};
@@ -302,6 +302,7 @@ impl<'a> Unit<'a> {
     /// The names of all attributes, as scripts write them.
     pub fn attribute_names(&self) -> Vec<&'a str> {
         let names = self.schema.attributes.iter();
+        let names = names.filter(|own| own.ty != AttributeType::High);
         let mut names: Vec<&str> = names.map(|own| declared_name(&own.name)).collect();
         names.dedup();
         names
@@ -394,6 +395,12 @@ impl<'a> Unit<'a> {
             return Err(WrongForm {
                 message: format!("the engine itself tells of `{snake}`"),
                 label: "expected another name".to_owned(),
+            });
+        }
+        if let Some((field, _)) = given.iter().find(|(_, ty)| *ty == Type::Long) {
+            return Err(WrongForm {
+                message: format!("the field `{field}` has 64 bits"),
+                label: "notifications have numbers of 32 bits: write `… as i32`".to_owned(),
             });
         }
         let words: usize = given.iter().map(|(_, ty)| ty.width(self.dimensions)).sum();

@@ -18,6 +18,7 @@ const TESTING: &str = include_str!("../../../server/worlds/testing.md");
 const ATOMIC: &str = include_str!("../../../server/worlds/atomic.md");
 const HOOKS: &str = include_str!("../../../server/worlds/hooks.md");
 const ARRAYS: &str = include_str!("../../../server/worlds/arrays.md");
+const NUMBERS: &str = include_str!("../../../server/worlds/numbers.md");
 const ASKING: &str = include_str!("../../../server/worlds/asking.md");
 const DOORS: &str = include_str!("../../../server/worlds/doors.md");
 const LAYERS: &str = include_str!("../../../server/worlds/layers.md");
@@ -86,6 +87,16 @@ fn examples_of_doors_compile() {
     let texts: Vec<Text> = texts.collect();
     let logic = common::compile_for(&schema, &texts, &Constants::default()).unwrap();
     assert_eq!(logic.commands.len(), 3);
+}
+
+#[test]
+fn examples_of_numbers_of_64_bits_compile() {
+    let file = blocks_of(NUMBERS, "toml").next().unwrap();
+    let config = world_file::parse(file, "test").unwrap();
+    let texts = blocks_of(NUMBERS, "rust").map(|block| Text::new("test.rs", block));
+    let texts: Vec<Text> = texts.collect();
+    let logic = common::compile_for(&config.schema, &texts, &Constants::default()).unwrap();
+    assert_eq!(logic.commands.len(), 1);
 }
 
 #[test]

@@ -25,3 +25,4 @@ mod random;
 mod symbols;
 mod watched;
 mod ways;
+mod wide;

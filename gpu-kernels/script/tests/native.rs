@@ -4,14 +4,15 @@
 use crate::programs;
 use std::thread::ScopedJoinHandle;
 
-use crate::programs::{BINARY, LIMITS, UNARY};
+use crate::programs::{BINARY, LIMITS, UNARY, WIDE};
 use script::arith::{Random, is_within};
 use script::atomic::KEYS_MAX;
 use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
-use script::ir::{Budget, Code, Inst, NOBODY, Operand, Reg, WRITES_MAX};
+use script::ir::{Budget, Code, Half, Inst, NOBODY, Operand, Reg, WRITES_MAX};
 use script::native::{Call, Host, Native, NativeError, Rows, Shape, Thread, View};
 use script::standings::Standings;
+use shared::world::attribute::halves;
 use shared::world::mix::mix;
 use shared::{EntityId, Slot, Tick};
 
@@ -154,6 +155,67 @@ fn operators_agree_at_all_limits() {
                 code: &code,
                 actor: Slot(0),
                 words: &[a, b],
+                random: 5,
+            };
+            assert_eq!(
+                run.native(&native, &table),
+                run.interpreted(&table),
+                "{a} {b}"
+            );
+        }
+    }
+}
+
+#[test]
+fn operators_of_64_bits_agree_at_all_limits() {
+    let words: Vec<Operand> = (0..4).map(|i| Reg(i).into()).collect();
+    let mut insts: Vec<Inst> = (0..4).map(|i| Inst::Word(Reg(i), i as u16)).collect();
+    let mut push = |op, half, words| {
+        insts.push(Inst::Wide(Reg(4), op, half, words));
+        insts.push(Inst::Update(0.into(), 0, Reg(4).into()));
+    };
+    const NUMBERS: [i64; 12] = [
+        i64::MIN,
+        i64::MIN + 1,
+        -(1 << 32),
+        -5_000_000_000,
+        -1,
+        0,
+        1,
+        63,
+        u32::MAX as i64,
+        1 << 32,
+        i64::MAX - 1,
+        i64::MAX,
+    ];
+    let [a, b] = [[words[0], words[1]], [words[2], words[3]]];
+    for op in WIDE {
+        for half in [Half::Low, Half::High] {
+            push(op, half, [a[0], a[1], b[0], b[1]]);
+            for limit in NUMBERS {
+                let [low, high] = halves(limit).map(Operand::from);
+                push(op, half, [a[0], a[1], low, high]);
+                push(op, half, [low, high, b[0], b[1]]);
+                push(op, half, [a[0], high, low, b[1]]);
+                push(op, half, [low, high, low, high]);
+            }
+        }
+    }
+    let code = Code {
+        insts,
+        registers: 5,
+        loops: 0,
+    };
+    let shape = shape(1, vec![1]);
+    let native = Native::compile([(7, &code)], shape.clone()).unwrap();
+    let table = Generator { seed: 1, drawn: 0 }.table(&shape);
+    for a in NUMBERS {
+        for b in NUMBERS {
+            let ([a_low, a_high], [b_low, b_high]) = (halves(a), halves(b));
+            let run = Run {
+                code: &code,
+                actor: Slot(0),
+                words: &[a_low, a_high, b_low, b_high],
                 random: 5,
             };
             assert_eq!(

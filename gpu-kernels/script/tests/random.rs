@@ -181,7 +181,10 @@ fn random_world(dice: &mut Dice, schema: &Schema) -> TestWorld {
                 continue;
             }
             row[column] = match schema.attributes[column].ty {
-                AttributeType::I32 | AttributeType::Fixed => number(dice),
+                AttributeType::I32
+                | AttributeType::Fixed
+                | AttributeType::I64
+                | AttributeType::High => number(dice),
                 AttributeType::Bool => dice.below(2) as i32,
                 AttributeType::Symbol => dice.below(schema.symbols.len()) as i32,
                 AttributeType::Entity => reference(dice, count),

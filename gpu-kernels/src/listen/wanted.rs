@@ -78,8 +78,11 @@ impl Wanted {
             name: a.name.clone(),
             is_symbol: a.ty.has_symbols(),
         };
-        let is_visible =
-            |column: u16| schema.attributes[usize::from(column)].audience != Audience::Hidden;
+        // Changes of numbers of 64 bits are no events: each half changes by itself.
+        let is_visible = |column: u16| {
+            let attribute = &schema.attributes[usize::from(column)];
+            attribute.audience != Audience::Hidden && !attribute.ty.is_half()
+        };
         let kind = |kind: &shared::Kind| Kind {
             name: kind.name.clone(),
             columns: kind

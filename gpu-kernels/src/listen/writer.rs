@@ -118,9 +118,9 @@ impl Writer {
                 continue;
             };
             let ty = self.columns[column].ty;
-            let value = subject.row[column];
+            let value = AttributeValue::in_row(ty, subject.row, column);
             self.tail
-                .push(attribute(name, ty, value, &mut self.symbols, batch));
+                .push(attribute(name, value, &mut self.symbols, batch));
         }
         for (place, cells) in self.names.cells.iter().enumerate() {
             let mut used = match known >> cells.column & 1 {
@@ -165,8 +165,10 @@ impl Writer {
             ty @ (AttributeType::I32
             | AttributeType::Fixed
             | AttributeType::Bool
-            | AttributeType::Entity) => {
-                let [old, new] = values.map(|value| AttributeValue::of(ty, value).number());
+            | AttributeType::Entity
+            | AttributeType::I64
+            | AttributeType::High) => {
+                let [old, new] = values.map(|value| AttributeValue::of_word(ty, value).number());
                 push(float(names.old, old));
                 push(float(names.new, new));
             }
@@ -197,7 +199,8 @@ impl Writer {
             .zip(&self.field_types[place]);
         for ((&name, &ty), &word) in fields.zip(words) {
             if wanted.name(name) {
-                let field = attribute(name, ty, word, &mut self.symbols, batch);
+                let value = AttributeValue::of_word(ty, word);
+                let field = attribute(name, value, &mut self.symbols, batch);
                 self.all.push(field);
             }
         }
@@ -258,17 +261,22 @@ impl Texts {
 
 fn attribute(
     name: NameId,
-    ty: AttributeType,
-    value: i32,
+    value: AttributeValue,
     symbols: &mut Texts,
     batch: &mut Batch,
 ) -> Attribute {
-    match AttributeValue::of(ty, value) {
+    match value {
         AttributeValue::Symbol(symbol) => text(name, symbols.place(symbol.0 as usize, batch)),
         AttributeValue::Fixed(number) => float(name, number.to_f64()),
-        AttributeValue::I32(_) | AttributeValue::Bool(_) | AttributeValue::Entity(_) => {
-            integer(name, value)
-        }
+        AttributeValue::I64(number) => Attribute {
+            value: integer_key(number),
+            name: u32::from(name.0),
+            is_string: 0,
+        },
+        AttributeValue::I32(_)
+        | AttributeValue::Bool(_)
+        | AttributeValue::Entity(_)
+        | AttributeValue::High(_) => integer(name, value.raw()),
     }
 }
 

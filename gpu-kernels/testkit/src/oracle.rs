@@ -40,10 +40,11 @@ use gpu_kernels::{
 };
 use script::Logic;
 use script::logic::with_logic;
+use shared::world::attribute::{halves, joined};
 use shared::world::birthplace::Birthplace;
 use shared::world::initial::Choice;
 use shared::world::mix::Random;
-use shared::{Audience, EntityId, MergeRule, Occasion, Slot, Tick, WorldConfig};
+use shared::{AttributeType, Audience, EntityId, MergeRule, Occasion, Slot, Tick, WorldConfig};
 
 use crate::rules::Rules;
 use atomic::Waiting;
@@ -373,13 +374,29 @@ impl Oracle {
         out: &mut OracleOutput,
     ) -> BTreeSet<u32> {
         let mut changed = BTreeSet::new();
-        for ((slot, column), values) in updates {
+        let of = |slot, column| updates.get(&(slot, column));
+        for (&(slot, column), values) in &updates {
             let attribute = &self.config.schema.attributes[column];
+            match attribute.ty {
+                AttributeType::I64 => {
+                    let highs = of(slot, column + 1).expect("numbers are updated as a whole");
+                    let both = values.iter().zip(highs);
+                    let numbers: Vec<i64> = both.map(|(&low, &high)| joined([low, high])).collect();
+                    self.merge_wide(slot, column, &numbers, &mut changed, out);
+                    continue;
+                }
+                AttributeType::High => continue,
+                AttributeType::I32
+                | AttributeType::Fixed
+                | AttributeType::Bool
+                | AttributeType::Entity
+                | AttributeType::Symbol => {}
+            }
             let before = self.slots[slot as usize].row[column];
             let merged = match attribute.merge {
                 MergeRule::Sum => {
                     let mut sum = i128::from(before);
-                    for &value in &values {
+                    for &value in values {
                         sum += i128::from(value);
                     }
                     sum
@@ -409,6 +426,50 @@ impl Oracle {
         }
         out.counts.changes = out.changes.len() as u64;
         changed
+    }
+
+    /// The same of a number of 64 bits, which is in two columns.
+    fn merge_wide(
+        &mut self,
+        slot: u32,
+        column: usize,
+        numbers: &[i64],
+        changed: &mut BTreeSet<u32>,
+        out: &mut OracleOutput,
+    ) {
+        let attribute = &self.config.schema.attributes[column];
+        let row = &self.slots[slot as usize].row;
+        let before = [row[column], row[column + 1]];
+        let mut numbers = numbers.iter().map(|&number| i128::from(number));
+        let merged = match attribute.merge {
+            MergeRule::Sum => i128::from(joined(before)) + numbers.sum::<i128>(),
+            MergeRule::Min => numbers.min().unwrap(),
+            MergeRule::Max => numbers.max().unwrap(),
+            MergeRule::First => numbers.next().unwrap(),
+            MergeRule::Last => numbers.next_back().unwrap(),
+        };
+        let kind = usize::from(self.slots[slot as usize].kind);
+        let own = |column: usize| {
+            let mut own = self.config.schema.kinds[kind].attributes.iter();
+            let own = own.find(|own| usize::from(own.column) == column);
+            own.expect("only attributes that the kind has are updated")
+        };
+        let (low, high) = (own(column), own(column + 1));
+        let least = i128::from(joined([low.min, high.min]));
+        let most = i128::from(joined([low.max, high.max]));
+        let after = halves(merged.max(least).min(most) as i64);
+        let is_seen = attribute.audience != Audience::Hidden;
+        for half in 0..2 {
+            if after[half] == before[half] {
+                continue;
+            }
+            if is_seen {
+                changed.insert(slot);
+            }
+            self.slots[slot as usize].row[column + half] = after[half];
+            let key = (slot, (column + half) as u16);
+            out.changes.insert(key, after[half]);
+        }
     }
 
     fn births_and_deaths(
@@ -504,7 +565,10 @@ impl Oracle {
             if let Some(&value) = given.get(&column)
                 && column >= self.config.schema.world.size.len()
             {
-                row[column] = value.max(own.min).min(own.max);
+                row[column] = match self.config.schema.attributes[column].ty.is_half() {
+                    true => value,
+                    false => value.max(own.min).min(own.max),
+                };
             }
         }
         out.birth_rows.extend(&row);
@@ -581,6 +645,10 @@ impl Oracle {
                     .iter()
                     .find(|a| usize::from(a.column) == column);
                 *value = match own {
+                    // Half of a number has no bounds by itself.
+                    Some(_) if self.config.schema.attributes[column].ty.is_half() => {
+                        words[2 + column]
+                    }
                     Some(own) => words[2 + column].max(own.min).min(own.max),
                     None => 0,
                 };

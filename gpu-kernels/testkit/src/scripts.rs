@@ -5,7 +5,7 @@ use std::fmt::Write;
 use script::logic::with_logic;
 use shared::world::collection::{Member, member, script_form};
 use shared::world::logic::{Constant, Text};
-use shared::{AttributeType, MergeRule, Schema, WorldConfig};
+use shared::{Attribute, AttributeType, MergeRule, Schema, WorldConfig};
 
 use crate::dice::Dice;
 
@@ -58,11 +58,14 @@ fn shoot(me: Entity, target: Entity, reach: Fixed, ticks: i32) {
 /// the attribute of the target, as its merge rule allows: to the value, or by it.
 pub fn setters(schema: &Schema) -> Text {
     let mut text = String::new();
-    for attribute in &schema.attributes[schema.dimensions()..] {
+    let own = schema.attributes[schema.dimensions()..].iter();
+    for attribute in own.filter(|attribute| attribute.ty != AttributeType::High) {
         let name = place(&attribute.name, "value");
         let value = match attribute.ty {
             AttributeType::I32 => "value",
             AttributeType::Fixed => "value as Fixed",
+            // Beyond 32 bits, so that sums carry from the low half into the high one.
+            AttributeType::I64 | AttributeType::High => "(value as i64) * 0x1_2345_6789",
             AttributeType::Bool => "value > 0",
             AttributeType::Entity => "if value > 0 { me } else { target }",
             AttributeType::Symbol => {
@@ -257,6 +260,8 @@ impl Deal<'_> {
 
     fn change(&self, dice: &mut Dice) -> String {
         let own = &self.schema.attributes[self.schema.dimensions()..];
+        let own = own.iter().filter(|own| own.ty != AttributeType::High);
+        let own: Vec<&Attribute> = own.collect();
         if self.schema.world_kind.is_some() && dice.once_in(6) {
             return dice
                 .pick(&["world.round += n;", "world.champion = other;"])
@@ -265,12 +270,13 @@ impl Deal<'_> {
         if own.is_empty() {
             return format!("{}.x += n as Fixed;", self.entity(dice));
         }
-        let attribute = &own[dice.below(own.len())];
+        let attribute = own[dice.below(own.len())];
         let name = place(&attribute.name, "n");
         let to = format!("{}.{name}", self.entity(dice));
         let value = match attribute.ty {
             AttributeType::I32 => self.number(dice),
             AttributeType::Fixed => format!("({} as Fixed)", self.number(dice)),
+            AttributeType::I64 | AttributeType::High => self.long(dice, name.as_str()),
             AttributeType::Bool => return format!("{to} = {};", self.condition(dice)),
             AttributeType::Entity => return format!("{to} = {};", self.entity(dice)),
             AttributeType::Symbol => {
@@ -284,6 +290,22 @@ impl Deal<'_> {
             3 => format!("require_fits({to} -= {value});"),
             4 | 5 => format!("{to} -= {value};"),
             _ => format!("{to} += {value};"),
+        }
+    }
+
+    /// A number of 64 bits, maybe from an attribute of this name.
+    fn long(&self, dice: &mut Dice, name: &str) -> String {
+        let number = format!("({} as i64)", self.number(dice));
+        let own = format!("{}.{name}", self.entity(dice));
+        match dice.below(8) {
+            0 => number,
+            1 => own,
+            2 => format!("({own} + {number})"),
+            3 => format!("({own} - {number} * 5_000_000_000)"),
+            4 => format!("(abs({own}) / {number})"),
+            5 => format!("({own} % max({number}, 3))"),
+            6 => format!("(({own} >> 7) ^ {number})"),
+            _ => format!("({number} << 33)"),
         }
     }
 

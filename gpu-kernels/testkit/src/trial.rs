@@ -266,7 +266,7 @@ impl Play<'_> {
                     let extreme = self.extreme();
                     self.dice.pick(&[near, near + by, by, by, by, extreme])
                 }
-                AttributeType::I32 => {
+                AttributeType::I32 | AttributeType::I64 | AttributeType::High => {
                     let small = self.dice.within(-20..=20);
                     let extreme = self.extreme();
                     self.dice.pick(&[small, small, small, small, extreme])

@@ -220,7 +220,9 @@ impl Play {
                 AttributeType::I32
                 | AttributeType::Fixed
                 | AttributeType::Bool
-                | AttributeType::Symbol => self.word(dice),
+                | AttributeType::Symbol
+                | AttributeType::I64
+                | AttributeType::High => self.word(dice),
             });
             let words: Vec<i32> = words.collect();
             frame.push(entity, sequence, script.kind, &words);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use gpu_kernels::TickOutput;
 use gpu_kernels::listen::Notice;
-use shared::world::attribute::AttributeType;
+use shared::world::attribute::{AttributeType, joined};
 use shared::{Audience, CommandKind, EntityId, WorldConfig};
 
 use super::mirror::Mirror;
@@ -176,7 +176,7 @@ fn happenings(config: &WorldConfig, output: &TickOutput, mirror: &Mirror) -> Vec
                 .expect("a command of the world")
                 .name;
             let attribute = &schema.attributes[usize::from(column)];
-            if attribute.audience == Audience::Hidden {
+            if attribute.audience == Audience::Hidden || attribute.ty.is_half() {
                 continue;
             }
             let entity = mirror.ids[slot.index()];
@@ -248,10 +248,12 @@ fn describe(
     for own in &kind.attributes {
         let column = usize::from(own.column);
         let attribute = &config.schema.attributes[column];
-        names.insert(
-            attribute.name.clone(),
-            value(config, attribute.ty, row[column]),
-        );
+        let value = match attribute.ty {
+            AttributeType::I64 => Value::Number(joined([row[column], row[column + 1]]) as f64),
+            AttributeType::High => continue,
+            ty => value(config, ty, row[column]),
+        };
+        names.insert(attribute.name.clone(), value);
     }
     names
 }

@@ -95,7 +95,9 @@ fn constraint(dice: &mut Dice, config: &WorldConfig, oracle: &Oracle) -> Constra
     let texts = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
     let mut events = texts(schema.notifications.iter().map(|n| &n.name).collect());
     events.push("change".to_owned());
-    let attributes = texts(schema.attributes.iter().map(|a| &a.name).collect());
+    // Changes of numbers of 64 bits are no events.
+    let changing = schema.attributes.iter().filter(|a| !a.ty.is_half());
+    let attributes = texts(changing.map(|a| &a.name).collect());
     let kinds = texts(schema.kinds.iter().map(|k| &k.name).collect());
     let commands = texts(schema.commands.iter().map(|c| &c.name).collect());
     let symbols = schema.symbols.clone();
@@ -119,7 +121,7 @@ fn constraint(dice: &mut Dice, config: &WorldConfig, oracle: &Oracle) -> Constra
     }
     for attribute in &schema.attributes {
         let is_symbol = attribute.ty == AttributeType::Symbol;
-        if attribute.audience != Audience::Hidden {
+        if attribute.audience != Audience::Hidden && attribute.ty != AttributeType::High {
             let values = is_symbol.then(|| symbols.clone());
             named.push((attribute.name.clone(), values));
         }

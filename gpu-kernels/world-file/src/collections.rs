@@ -96,6 +96,10 @@ fn form(key: &str, attribute: &raw::Attribute) -> Result<Form, Problem> {
         return Ok(Form::One);
     };
     names::check(key, &attribute.name)?;
+    if attribute.ty.of.is_half() {
+        let message = "an array or a map can't have values of type i64; declare them one by one";
+        return problem(format!("{key}.type"), message);
+    }
     match many {
         raw::Many::Array { length } => {
             only_one("an array")?;

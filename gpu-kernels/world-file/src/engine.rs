@@ -1,7 +1,7 @@
 //! What the engine itself makes of attributes: falls and rebirths, new owners, and what
 //! accounts keep.
 
-use shared::world::attribute::{AttributeType, MergeRule};
+use shared::world::attribute::{Attribute, AttributeType, MergeRule};
 use shared::world::collection::{Member, declared_name, member};
 use shared::world::config::{DELAY_TICKS_MAX, Fall};
 use shared::world::limits::persist_command;
@@ -48,7 +48,7 @@ fn fall(schema: &Schema, kind: &Kind, raw: &raw::Kind) -> Result<Option<Fall>, P
         return problem(falls_at_key(kind, second), message);
     }
     let key = falls_at_key(kind, attribute);
-    if !attribute.ty.of.is_number() {
+    if !attribute.ty.of.is_number() || attribute.ty.of.is_half() {
         return problem(key, "only i32 and fixed attributes have `falls_at`");
     }
     let at = kinds::value(&key, attribute.ty.of, value, &[], &[])?;
@@ -131,6 +131,9 @@ pub(super) fn persists(
             }
             let column = schema.column(&attribute.name).unwrap_or_default();
             columns.push(place(&key, column)?);
+            if attribute.ty.of == AttributeType::I64 {
+                columns.push(place(&key, column + 1)?);
+            }
         }
     }
     columns.sort_unstable();
@@ -163,14 +166,18 @@ pub(super) fn exact(schema: &Schema, raw: &[raw::Kind]) -> Result<Vec<u16>, Prob
     Ok(columns)
 }
 
+/// The attributes of these columns that commands can give, in one word.
+fn given<'a>(schema: &'a Schema, persists: &'a [u16]) -> impl Iterator<Item = &'a Attribute> {
+    let attributes = persists.iter();
+    let attributes = attributes.map(|&column| &schema.attributes[usize::from(column)]);
+    attributes.filter(|attribute| !attribute.ty.is_half())
+}
+
 /// The commands that give newborns what their accounts keep: one for each attribute, of one
-/// word, which is added where updates are added.
+/// word, which is added where updates are added. Numbers of 64 bits come with births only.
 pub(super) fn persist_text(schema: &Schema, persists: &[u16]) -> Text {
     let mut text = String::new();
-    for attribute in persists
-        .iter()
-        .map(|&column| &schema.attributes[usize::from(column)])
-    {
+    for attribute in given(schema, persists) {
         let name = declared_name(&attribute.name);
         let command = persist_command(&attribute.name);
         let at = match member(&attribute.name) {
@@ -183,7 +190,9 @@ pub(super) fn persist_text(schema: &Schema, persists: &[u16]) -> Text {
             AttributeType::I32
             | AttributeType::Fixed
             | AttributeType::Bool
-            | AttributeType::Entity => String::new(),
+            | AttributeType::Entity
+            | AttributeType::I64
+            | AttributeType::High => String::new(),
         };
         let ty = format!("{}{of}", attribute.ty.script_name());
         let update = match attribute.merge {
@@ -206,10 +215,7 @@ pub(super) fn persist_text(schema: &Schema, persists: &[u16]) -> Text {
 
 /// Checks that scripts can give every attribute that accounts keep.
 pub(super) fn check_persists(schema: &Schema, persists: &[u16]) -> Result<(), Problem> {
-    for attribute in persists
-        .iter()
-        .map(|&column| &schema.attributes[usize::from(column)])
-    {
+    for attribute in given(schema, persists) {
         let name = &attribute.name;
         if schema.command_named(&persist_command(name)).is_none() {
             let key = format!("kind.attributes.{name}.persist");

@@ -73,7 +73,7 @@ impl Reader<'_> {
     }
 
     fn between(&self, from: &Value, to: &Value) -> Result<Choice, Problem> {
-        if !self.attribute.ty.of.is_number() {
+        if !self.attribute.ty.of.is_number() || self.attribute.ty.of.is_half() {
             let message = "only i32 and fixed attributes have `from` and `to`";
             return problem(self.key, message);
         }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use shared::world::attribute::{Attribute, AttributeType, Audience, MergeRule};
+use shared::world::attribute::{
+    Attribute, AttributeType, Audience, MergeRule, halves, high_name, joined,
+};
 use shared::world::collection::{Member, declared_name, member};
 use shared::world::command::CommandSchema;
 use shared::world::layer::Layers;
@@ -88,7 +90,7 @@ pub(super) fn schema(
             attribute.max = attribute.max.max(0);
         }
     }
-    Schema {
+    let schema = Schema {
         commands: vec![CommandSchema::spawn(), CommandSchema::despawn()],
         world,
         attributes,
@@ -104,7 +106,9 @@ pub(super) fn schema(
             .iter()
             .position(|raw| raw.is_shared)
             .and_then(|kind| u16::try_from(kind).ok()),
-    }
+    };
+    check_wide(&schema, problems);
+    schema
 }
 
 /// The symbols that each kind's attributes can have, and the keys of its maps.
@@ -170,8 +174,18 @@ fn kind(
         problems.0.extend(wrongly_shared(raw));
     }
     for raw_attribute in &raw.attributes {
-        let checked = attribute(&raw.key(), raw_attribute, symbols, attributes, &own);
-        own.extend(problems.take(checked));
+        let checked = match raw_attribute.ty.of {
+            AttributeType::I64 => wide_attribute(&raw.key(), raw_attribute, attributes, &own),
+            AttributeType::I32
+            | AttributeType::Fixed
+            | AttributeType::Bool
+            | AttributeType::Entity
+            | AttributeType::Symbol
+            | AttributeType::High => {
+                attribute(&raw.key(), raw_attribute, symbols, attributes, &own).map(|one| vec![one])
+            }
+        };
+        own.extend(problems.take(checked).into_iter().flatten());
     }
     own.sort_by_key(|a| a.column);
     Kind {
@@ -218,7 +232,7 @@ fn attribute(
     let bounds = bounds(&key, raw, symbols)?;
     let column = column(&key, attributes, raw, bounds)?;
     if own.iter().any(|a| a.column == column) {
-        return problem(key, "the kind has two attributes of this name");
+        return problem(key, TWICE);
     }
     let Bounds { default, min, max } = bounds;
     Ok(KindAttribute {
@@ -229,6 +243,91 @@ fn attribute(
     })
 }
 
+/// The same of a number of 64 bits: its halves, in two columns.
+fn wide_attribute(
+    kind: &str,
+    raw: &raw::Attribute,
+    attributes: &mut Vec<Attribute>,
+    own: &[KindAttribute],
+) -> Result<Vec<KindAttribute>, Problem> {
+    let key = format!("{kind}.attributes.{}", raw.name);
+    if raw.audience == Audience::Movement {
+        let expected = "\"state\", \"private\" or \"hidden\" for an attribute of type i64";
+        return unexpected(format!("{key}.audience"), "\"movement\"", expected);
+    }
+    let read = |name: &str, given: &Option<toml::Value>, default: i64| match given {
+        None => Ok(default),
+        Some(toml::Value::Integer(number)) => Ok(*number),
+        Some(other) => unexpected(
+            format!("{key}.{name}"),
+            other,
+            "a whole number: none of 64 bits is drawn",
+        ),
+    };
+    if !raw.symbols.is_empty() {
+        return problem(format!("{key}.symbols"), ONLY_SYMBOLS);
+    }
+    let min = read("min", &raw.min, i64::MIN)?;
+    let max = read("max", &raw.max, i64::MAX)?;
+    if min > max {
+        return unexpected(format!("{key}.min"), min, format!("at most max = {max}"));
+    }
+    let default = read("default", &raw.default, 0)?;
+    let default = in_range(&format!("{key}.default"), default, min, max)?;
+    let types = [AttributeType::I64, AttributeType::High];
+    let names = [raw.name.clone(), high_name(&raw.name)];
+    // The wire carries each half as it is.
+    let bounds = Bounds {
+        default: 0,
+        min: i32::MIN,
+        max: i32::MAX,
+    };
+    let mut both = vec![];
+    for (half, (name, ty)) in names.into_iter().zip(types).enumerate() {
+        let one = raw::Attribute {
+            name,
+            ty: ty.into(),
+            ..raw.clone()
+        };
+        let column = column(&key, attributes, &one, bounds)?;
+        if own.iter().any(|a| a.column == column) {
+            return problem(key, TWICE);
+        }
+        both.push(KindAttribute {
+            column,
+            default: halves(default)[half],
+            min: halves(min)[half],
+            max: halves(max)[half],
+        });
+    }
+    Ok(both)
+}
+
+/// Scripts clamp numbers of 64 bits themselves, whatever kind has them.
+fn check_wide(schema: &Schema, problems: &mut Problems) {
+    let bounds = schema.wide_bounds();
+    for kind in &schema.kinds {
+        for pair in kind.attributes.windows(2) {
+            let attribute = &schema.attributes[usize::from(pair[0].column)];
+            let own = (
+                joined([pair[0].min, pair[1].min]),
+                joined([pair[0].max, pair[1].max]),
+            );
+            let expected = bounds[usize::from(pair[0].column)];
+            if attribute.ty == AttributeType::I64 && own != expected {
+                let key = format!("kind.{}.attributes.{}", kind.name, attribute.name);
+                let (min, max) = expected;
+                let expected = format!("min = {min} and max = {max} as in other kinds");
+                let found = format!("min = {} and max = {}", own.0, own.1);
+                problems.take::<()>(unexpected(key, found, expected));
+            }
+        }
+    }
+}
+
+const ONLY_SYMBOLS: &str = "only attributes of type symbol have `symbols`";
+const TWICE: &str = "the kind has two attributes of this name";
+
 /// The column of an attribute: the one that another kind made under this name, or a new one.
 fn column(
     key: &str,
@@ -236,7 +335,10 @@ fn column(
     raw: &raw::Attribute,
     bounds: Bounds,
 ) -> Result<u16, Problem> {
-    names::check(key, declared_name(&raw.name))?;
+    // The other half of a number has its name checked.
+    if raw.ty.of != AttributeType::High {
+        names::check(key, declared_name(&raw.name))?;
+    }
     let merge = merge_rule(key, raw)?;
     let own = Attribute {
         name: raw.name.clone(),
@@ -275,7 +377,7 @@ fn column(
 
 /// How updates of an attribute become one change. Only numbers have a sum and an order.
 fn merge_rule(key: &str, raw: &raw::Attribute) -> Result<MergeRule, Problem> {
-    let is_number = raw.ty.of.is_number();
+    let is_number = raw.ty.of.is_number() || raw.ty.of.is_half();
     let default = match is_number {
         true => MergeRule::Sum,
         false => MergeRule::Last,
@@ -326,8 +428,7 @@ fn bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result<Bounds,
         ),
     };
     if !raw.ty.of.has_symbols() && !raw.symbols.is_empty() {
-        let message = "only attributes of type symbol have `symbols`";
-        return problem(format!("{key}.symbols"), message);
+        return problem(format!("{key}.symbols"), ONLY_SYMBOLS);
     }
     let natural = natural_bounds(key, raw, symbols)?;
     let is_number = raw.ty.of.is_number();
@@ -357,7 +458,9 @@ fn number_of(symbols: &[String], symbol: &str) -> i32 {
 /// The default and bounds that an attribute's type gives it.
 fn natural_bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result<Bounds, Problem> {
     let (default, min, max) = match raw.ty.of {
-        AttributeType::I32 | AttributeType::Fixed => (0, i32::MIN, i32::MAX),
+        AttributeType::I32 | AttributeType::Fixed | AttributeType::I64 | AttributeType::High => {
+            (0, i32::MIN, i32::MAX)
+        }
         AttributeType::Bool => (0, 0, 1),
         AttributeType::Entity => (-1, i32::MIN, i32::MAX),
         AttributeType::Symbol => {
@@ -397,6 +500,9 @@ pub(super) fn value(
         }
         (AttributeType::Entity, _) => problem(key, "an attribute of type entity has no default"),
         (AttributeType::I32, _) => unexpected(key, value, "a whole number"),
+        (AttributeType::I64 | AttributeType::High, _) => {
+            problem(key, "a number of 64 bits has no place here")
+        }
         (AttributeType::Fixed, _) => unexpected(key, value, "a number"),
         (AttributeType::Bool, _) => unexpected(key, value, "true or false"),
         (AttributeType::Symbol, _) => unexpected(key, value, one_of(own_symbols)),

@@ -206,6 +206,9 @@ pub enum Many {
     Map { keys: Vec<String> },
 }
 
+/// The types that files name.
+const TYPES: &[&str] = &["i32", "fixed", "bool", "entity", "symbol", "i64"];
+
 impl From<AttributeType> for Declared {
     fn from(of: AttributeType) -> Declared {
         Declared { of, many: None }
@@ -224,6 +227,10 @@ impl<'de> Deserialize<'de> for Declared {
             }
 
             fn visit_str<E: de::Error>(self, name: &str) -> Result<Declared, E> {
+                // No file has half of a number.
+                if !TYPES.contains(&name) {
+                    return Err(de::Error::unknown_variant(name, TYPES));
+                }
                 AttributeType::deserialize(name.into_deserializer()).map(Declared::from)
             }
 

@@ -4,3 +4,4 @@
 mod collections;
 mod file;
 mod maps;
+mod wide;

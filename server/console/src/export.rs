@@ -16,6 +16,7 @@ use durability::recovered::Recovered;
 use gpu_kernels::tick::frame::{POPULATION_TOKEN, Person};
 use gpu_kernels::{SlotState, Snapshot};
 use shared::world::schema::Kind;
+use shared::world::value::words_at;
 use shared::{ClientRow, EntityId, Slot, WorldConfig};
 
 /// The entities of a world.
@@ -85,6 +86,11 @@ impl<'a> Entities<'a> {
 }
 
 impl Entity<'_> {
+    /// Its value of an attribute, and the word in the next column.
+    pub fn words(&self, column: usize) -> Option<[i32; 2]> {
+        self.value(column).map(|_| words_at(self.row, column))
+    }
+
     /// Its value of an attribute; `None` if its kind lacks it.
     pub fn value(&self, column: usize) -> Option<i32> {
         let mut own = self.kind.attributes.iter();

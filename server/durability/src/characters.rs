@@ -16,9 +16,11 @@ use std::path::Path;
 use accounts::identity::Account;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Map, Value};
+use shared::world::attribute::halves;
 use shared::world::collection::member;
 use shared::world::schema::KindAttribute;
-use shared::{Attribute, AttributeValue, Plain, Symbol, WorldConfig};
+use shared::world::value::words_at;
+use shared::{Attribute, AttributeType, AttributeValue, Plain, Symbol, WorldConfig};
 use thiserror::Error;
 use tracing::info;
 use world_file::{Format, plain};
@@ -209,16 +211,20 @@ fn copy(from: &FileStore, to: &PostgresStore, tick: u64) -> Result<usize> {
 
 /// A row by the names of its attributes.
 pub fn character_of(world: &WorldConfig, row: &[i32]) -> Map<String, Value> {
-    let attributes = persisted(world).zip(row);
-    let entry = |((attribute, _), &value): ((&Attribute, &KindAttribute), &i32)| {
-        (attribute.name.clone(), value_of(world, attribute, value))
+    let attributes = persisted(world).enumerate();
+    // Beside the low half of a number is its high one, which has no name.
+    let attributes = attributes.filter(|(_, (own, _))| own.ty != AttributeType::High);
+    let attributes = attributes.take_while(|(place, _)| *place < row.len());
+    let entry = |(place, (attribute, _)): (usize, (&Attribute, &KindAttribute))| {
+        let value = value_of(world, attribute, words_at(row, place));
+        (attribute.name.clone(), value)
     };
     attributes.map(entry).collect()
 }
 
-/// A value of an attribute.
-pub fn value_of(world: &WorldConfig, attribute: &Attribute, value: i32) -> Value {
-    match crate::values::plain(world, attribute.ty, value) {
+/// A value of an attribute, with the word after it.
+pub fn value_of(world: &WorldConfig, attribute: &Attribute, words: [i32; 2]) -> Value {
+    match crate::values::plain(world, attribute.ty, words) {
         Plain::Whole(number) => number.into(),
         Plain::Fraction(number) => number.into(),
         Plain::Truth(truth) => truth.into(),
@@ -229,31 +235,52 @@ pub fn value_of(world: &WorldConfig, attribute: &Attribute, value: i32) -> Value
 
 /// The row of a character, as far as the world has such attributes and values.
 pub fn row_of(world: &WorldConfig, character: &Map<String, Value>) -> Vec<i32> {
-    let value = |(attribute, own): (&Attribute, &KindAttribute)| {
+    let mut row: Vec<i32> = vec![];
+    let mut high = None;
+    for (attribute, own) in persisted(world) {
         let given = character.get(&attribute.name);
         let value = given.and_then(|given| parse(world, attribute, given));
         let is_symbol = attribute.ty.has_symbols();
-        match value {
-            Some(value) if can_have(world, attribute, own, value) => value,
-            Some(value) if !is_symbol => value.clamp(own.min, own.max),
+        row.push(match value {
+            _ if attribute.ty == AttributeType::High => high.take().unwrap_or(own.default),
+            Some(AttributeValue::I64(number)) => {
+                let (min, max) = wide_bounds(world, own.column);
+                let [low, rest] = halves(number.clamp(min, max));
+                high = Some(rest);
+                low
+            }
+            None if attribute.ty == AttributeType::I64 => own.default,
+            Some(value) if can_have(world, attribute, own, value.raw()) => value.raw(),
+            Some(value) if !is_symbol => value.raw().clamp(own.min, own.max),
             _ => own.default,
-        }
-    };
-    persisted(world).map(value).collect()
+        });
+    }
+    row
 }
 
 /// Changes values of a row by name. An error describes the first that is invalid.
 pub fn change(world: &WorldConfig, row: &mut [i32], values: &Map<String, Value>) -> Result<()> {
     for (name, given) in values {
-        let mut own = persisted(world).enumerate();
+        let own = persisted(world).enumerate();
+        let mut own = own.filter(|(_, (own, _))| own.ty != AttributeType::High);
         let Some((place, (attribute, own))) = own.find(|(_, (own, _))| own.name == *name) else {
-            let names: Vec<&str> = persisted(world).map(|(own, _)| own.name.as_str()).collect();
+            let names = persisted(world).filter(|(own, _)| own.ty != AttributeType::High);
+            let names: Vec<&str> = names.map(|(own, _)| own.name.as_str()).collect();
             bail!("accounts keep no `{name}`; expected one of {names:?}");
         };
         let Some(value) = parse(world, attribute, given) else {
             let ty = attribute.ty.name();
             bail!("{name}: expected a value of type {ty}, found {given}");
         };
+        if let AttributeValue::I64(number) = value {
+            let (min, max) = wide_bounds(world, own.column);
+            if !(min..=max).contains(&number) {
+                bail!("{name}: expected {min} to {max}, found {given}");
+            }
+            row[place..place + 2].copy_from_slice(&halves(number));
+            continue;
+        }
+        let value = value.raw();
         if attribute.ty.has_symbols() && !can_have(world, attribute, own, value) {
             let symbols = world.symbols.of(world.player_kind, own.column).iter();
             let names = symbols.filter_map(|&s| Symbol(s).name(&world.schema.symbols));
@@ -261,7 +288,8 @@ pub fn change(world: &WorldConfig, row: &mut [i32], values: &Map<String, Value>)
             bail!("{name}: expected one of {names:?}, found {given}");
         }
         if !(own.min..=own.max).contains(&value) {
-            let bounds = [own.min, own.max].map(|bound| value_text(world, attribute.ty, bound));
+            let bounds = [own.min, own.max];
+            let bounds = bounds.map(|bound| value_text(world, attribute.ty, [bound, 0]));
             bail!(
                 "{name}: expected {} to {}, found {given}",
                 bounds[0],
@@ -286,8 +314,12 @@ pub fn default_row(world: &WorldConfig) -> Vec<i32> {
     persisted(world).map(|(_, own)| own.default).collect()
 }
 
-/// A value in raw units.
-fn parse(world: &WorldConfig, attribute: &Attribute, given: &Value) -> Option<i32> {
+/// The bounds of the number whose low half is in a column.
+fn wide_bounds(world: &WorldConfig, column: u16) -> (i64, i64) {
+    world.schema.wide_bounds()[usize::from(column)]
+}
+
+fn parse(world: &WorldConfig, attribute: &Attribute, given: &Value) -> Option<AttributeValue> {
     let plain = match given {
         Value::Bool(truth) => Plain::Truth(*truth),
         Value::String(text) => Plain::Text(text),
@@ -297,8 +329,7 @@ fn parse(world: &WorldConfig, attribute: &Attribute, given: &Value) -> Option<i3
         },
         Value::Null | Value::Array(_) | Value::Object(_) => return None,
     };
-    let value = AttributeValue::of_plain(attribute.ty, plain, &world.schema.symbols)?;
-    Some(value.raw())
+    AttributeValue::of_plain(attribute.ty, plain, &world.schema.symbols)
 }
 
 /// The persistent attributes of accounts, each as the player kind has it.
@@ -358,6 +389,33 @@ mod tests {
         let expected = serde_json::json!({ "team": "amber", "fame": 4, "gold": 50 });
         assert_eq!(found, expected);
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_number_of_64_bits_is_one_value_of_a_character() {
+        let before = world(
+            "{ name = 'luck', type = 'i32', persist = true, audience = 'state' },
+             { name = 'gold', type = 'i64', default = 5_000_000_000, max = 9_000_000_000, persist = true, audience = 'private' }",
+        );
+        let mut row = default_row(&before);
+        let shown = |row: &[i32]| Value::Object(character_of(&before, row));
+        let expected = serde_json::json!({ "luck": 0, "gold": 5_000_000_000i64 });
+        assert_eq!(shown(&row), expected);
+        let given = serde_json::json!({ "gold": -6_000_000_000i64 });
+        change(&before, &mut row, given.as_object().unwrap()).unwrap();
+        assert_eq!(shown(&row)["gold"], -6_000_000_000i64);
+        let given = serde_json::json!({ "gold": 9_000_000_001i64 });
+        let error = change(&before, &mut row, given.as_object().unwrap()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "gold: expected -9223372036854775808 to 9000000000, found 9000000001"
+        );
+        // A character of a world in which it had 32 bits, and one beyond the bounds.
+        for (gold, expected) in [(-7i64, -7), (1 << 40, 9_000_000_000i64)] {
+            let character = serde_json::json!({ "gold": gold });
+            let row = row_of(&before, character.as_object().unwrap());
+            assert_eq!(shown(&row)["gold"], expected);
+        }
     }
 
     #[test]

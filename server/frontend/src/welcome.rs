@@ -79,7 +79,15 @@ impl SharedWelcome {
         length::put(len, &mut begin);
         begin.extend_from_slice(&head);
         let [world, servers, reasons, layers, doors, rankings] = rest;
-        [begin.into(), world, servers, reasons, layers, doors, rankings]
+        [
+            begin.into(),
+            world,
+            servers,
+            reasons,
+            layers,
+            doors,
+            rankings,
+        ]
     }
 }
 

@@ -40,6 +40,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/talk.md", 70),
     ("server/worlds/README.md", 310),
     ("server/worlds/arrays.md", 60),
+    ("server/worlds/numbers.md", 60),
     ("server/worlds/asking.md", 120),
     ("server/worlds/atomic.md", 90),
     ("server/worlds/hooks.md", 120),

@@ -56,6 +56,7 @@ fn rust_examples_are_where_they_are_compiled() {
             "README.md",
             "server/tutorial.md",
             "server/worlds/arrays.md",
+            "server/worlds/numbers.md",
             "server/worlds/asking.md",
             "server/worlds/atomic.md",
             "server/worlds/hooks.md",

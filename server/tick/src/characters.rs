@@ -10,16 +10,20 @@ use durability::roster::{Roster, RosterChange};
 use frontend::mirror::Mirror;
 use gpu_kernels::tick::frame::POPULATION_TOKEN;
 use gpu_kernels::{Frame, TickOutput};
+use shared::world::attribute::{halves, joined};
 use shared::world::initial::Initial;
 use shared::world::limits::persist_command;
 use shared::world::mix::{Random, mix};
-use shared::{ClientRow, CommandKind, EntityId, MergeRule, Slot, Tick, WorldConfig};
+use shared::world::value::words_at;
+use shared::{AttributeType, ClientRow, CommandKind, EntityId, MergeRule, Slot, Tick, WorldConfig};
 
 use super::directory::Directory;
 
 /// The characters of all accounts, and the entities of those that have one.
 pub struct Characters {
     attributes: Vec<PersistentAttribute>,
+    /// The bounds of numbers of 64 bits among them, by the column of the low half.
+    wide: Vec<(usize, (i64, i64))>,
     newborns: Newborns,
     rows: Rows,
     accounts: HashMap<EntityId, Account>,
@@ -50,7 +54,8 @@ struct Newborns {
 /// A persistent attribute, and the command that sets it.
 struct PersistentAttribute {
     column: usize,
-    command: CommandKind,
+    /// `None`: it is half of a number, which is set with births only.
+    command: Option<CommandKind>,
     adds: bool,
     min: i32,
     max: i32,
@@ -62,26 +67,39 @@ impl Characters {
     /// The characters of a world; `None` if it has no persistent attributes.
     pub fn new(config: &WorldConfig, rows: Rows) -> Option<Characters> {
         let player = usize::from(config.player_kind);
+        let bounds = config.schema.bounds(player);
         let persistent = |&column: &u16| {
             let attribute = config.schema.attributes.get(usize::from(column))?;
             let name = persist_command(&attribute.name);
             let mut own = config.schema.kinds[player].attributes.iter();
-            let own = own.find(|own| own.column == column)?;
+            own.find(|own| own.column == column)?;
             let fall = config.falls[player].filter(|fall| fall.column == column);
             Some(PersistentAttribute {
                 column: usize::from(column),
-                command: config.schema.command_named(&name)?.kind,
+                command: match attribute.ty.is_half() {
+                    true => None,
+                    false => Some(config.schema.command_named(&name)?.kind),
+                },
                 adds: attribute.merge == MergeRule::Sum,
                 // A fallen player begins with the default.
-                min: fall.map_or(own.min, |fall| fall.at.saturating_add(1)),
-                max: own.max,
+                min: fall.map_or(bounds[usize::from(column)].0, |fall| {
+                    fall.at.saturating_add(1)
+                }),
+                max: bounds[usize::from(column)].1,
                 symbols: config.symbols.of(config.player_kind, column).to_vec(),
             })
         };
         let attributes: Vec<PersistentAttribute> =
             config.persists.iter().filter_map(persistent).collect();
+        let wide = config.schema.wide_bounds().into_iter().enumerate();
+        let is_kept = |column: usize| {
+            let is_low = config.schema.attributes[column].ty == AttributeType::I64;
+            is_low && attributes.iter().any(|own| own.column == column)
+        };
+        let wide = wide.filter(|(column, _)| is_kept(*column)).collect();
         (!attributes.is_empty()).then(|| Characters {
             attributes,
+            wide,
             newborns: Newborns::of(config),
             rows,
             accounts: HashMap::new(),
@@ -214,6 +232,10 @@ impl Characters {
                 let own = &mut row[attribute.column];
                 *own = attribute.of(*saved).unwrap_or(*own);
             }
+            for &(column, (min, max)) in &self.wide {
+                let number = joined(words_at(&row, column)).clamp(min, max);
+                row[column..column + 2].copy_from_slice(&halves(number));
+            }
             Some(row)
         });
     }
@@ -246,6 +268,7 @@ impl Characters {
         let row = account.and_then(|account| self.rows.get(account));
         let has = mirror.row(entity.slot);
         let attributes = self.attributes.iter().zip(row.into_iter().flatten());
+        let attributes = attributes.filter(|(attribute, _)| attribute.command.is_some());
         attributes.filter_map(move |(attribute, &saved)| {
             let (own, saved) = (has[attribute.column], attribute.of(saved)?);
             (saved != own).then_some((attribute, own, saved))
@@ -291,8 +314,9 @@ impl PersistentAttribute {
     }
 
     fn give(&self, entity: EntityId, own: i32, saved: i32, frame: &mut Frame) {
+        let Some(command) = self.command else { return };
         if !self.adds {
-            return frame.push(entity, 0, self.command, &[saved]);
+            return frame.push(entity, 0, command, &[saved]);
         }
         // A difference may exceed the range of an argument.
         let mut left = i64::from(saved) - i64::from(own);
@@ -300,7 +324,7 @@ impl PersistentAttribute {
             let step = left.clamp(i64::from(i32::MIN), i64::from(i32::MAX));
             left -= step;
             let word = i32::try_from(step).unwrap_or_default();
-            frame.push(entity, 0, self.command, &[word]);
+            frame.push(entity, 0, command, &[word]);
         }
     }
 }

@@ -18,10 +18,10 @@ use quic::{Application, Congestion, Event, Handle, Link, Load, Open, Packet, Rej
 use session::Session;
 use session::fan_out::Scratch;
 use shared::Tick;
-use shared::wire::{DecodeError, LONGER_WELCOME_VERSION};
 use shared::wire::commands::ClientDatagram;
 use shared::wire::control::Close;
 use shared::wire::request::RequestBody;
+use shared::wire::{DecodeError, LONGER_WELCOME_VERSION};
 use tracing::info;
 
 use super::admission_control::{AdmissionControl, AdmissionDecision, HELLO_WAIT, PENDING_MAX};

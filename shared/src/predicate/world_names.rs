@@ -22,7 +22,8 @@ use crate::world::schema::Schema;
 ///
 /// The entity is the one that changed, or the notification's source. It has the
 /// attributes of its kind. A bool is 0 or 1, a reference a whole number (-1: no entity),
-/// a symbol its text. Hidden attributes have no name.
+/// a symbol its text. Hidden attributes have no name. Of a number of 64 bits, changes
+/// are no events.
 #[derive(Clone, Debug)]
 pub struct WorldNames {
     pub vocabulary: Vocabulary,
@@ -87,6 +88,7 @@ impl WorldNames {
         for attribute in &schema.attributes {
             columns.push(match attribute.audience {
                 Audience::Hidden => None,
+                _ if attribute.ty == AttributeType::High => None,
                 _ => Some(declare(&attribute.name, value_type(attribute.ty))?),
             });
         }
@@ -97,7 +99,8 @@ impl WorldNames {
         let commands = schema.commands.iter();
         vocabulary.allow(command, commands.map(|command| command.name.as_str()));
         let known = schema.attributes.iter();
-        let known = known.filter(|attribute| attribute.audience != Audience::Hidden);
+        let known = known
+            .filter(|attribute| attribute.audience != Audience::Hidden && !attribute.ty.is_half());
         vocabulary.allow(attribute, known.map(|attribute| attribute.name.as_str()));
         Ok(WorldNames {
             vocabulary,
@@ -127,7 +130,8 @@ fn cells(
 ) -> Result<Vec<Cells>, NameError> {
     let mut cells = vec![];
     for (column, attribute) in schema.attributes.iter().enumerate() {
-        if !attribute.ty.is_number() || columns[column].is_none() || cells.len() == CELLED_MAX {
+        let is_celled = attribute.ty.is_number() && !attribute.ty.is_half();
+        if !is_celled || columns[column].is_none() || cells.len() == CELLED_MAX {
             continue;
         }
         let mut names = [NameId(0); CELL_SHIFTS.len()];
@@ -142,7 +146,11 @@ fn cells(
 /// The type as which predicates compare an attribute's values.
 fn value_type(ty: AttributeType) -> ValueType {
     match ty {
-        AttributeType::I32 | AttributeType::Bool | AttributeType::Entity => ValueType::Integer,
+        AttributeType::I32
+        | AttributeType::Bool
+        | AttributeType::Entity
+        | AttributeType::I64
+        | AttributeType::High => ValueType::Integer,
         AttributeType::Fixed => ValueType::Float,
         AttributeType::Symbol => ValueType::String,
     }

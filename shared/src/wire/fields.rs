@@ -117,7 +117,10 @@ pub(super) fn put_word(writer: &mut BitWriter, ty: AttributeType, word: i32) {
     match ty {
         AttributeType::I32 | AttributeType::Fixed => writer.put_signed(word),
         AttributeType::Bool => writer.put(word as u64, 1),
-        AttributeType::Entity | AttributeType::Symbol => writer.put(word as u64, 32),
+        AttributeType::Entity
+        | AttributeType::Symbol
+        | AttributeType::I64
+        | AttributeType::High => writer.put(word as u64, 32),
     }
 }
 
@@ -130,7 +133,9 @@ pub(super) fn word(
     Ok(match ty {
         AttributeType::I32 | AttributeType::Fixed => reader.get_signed()?,
         AttributeType::Bool => reader.get_as(1)?,
-        AttributeType::Entity => reader.get_as::<u32>(32)?.cast_signed(),
+        AttributeType::Entity | AttributeType::I64 | AttributeType::High => {
+            reader.get_as::<u32>(32)?.cast_signed()
+        }
         AttributeType::Symbol => below("a symbol", reader.get(32)?, symbols.into())?,
     })
 }

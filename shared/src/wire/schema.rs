@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::codec;
 use super::movement::MovementCodec;
-use crate::world::attribute::Attribute;
+use crate::world::attribute::{Attribute, AttributeType};
 use crate::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX};
 use crate::world::fixed::Fixed;
 use crate::world::id::CAPACITY_MAX;
@@ -29,6 +29,8 @@ pub enum SchemaError {
     AreaOfInterest,
     #[error("an attribute's minimum is above its maximum")]
     AttributeBounds,
+    #[error("half of a number of 64 bits is not beside its other half")]
+    Halves,
     #[error("the number of kinds is out of range")]
     KindCount,
     #[error("a kind's columns are not ascending, don't exist, or lack the position")]
@@ -77,6 +79,16 @@ impl Schema {
         )?;
         let is_ordered = self.attributes.iter().all(|a| a.min <= a.max);
         require(is_ordered, SchemaError::AttributeBounds)?;
+        let types = || self.attributes.iter().map(|a| a.ty);
+        let pairs = types().zip(types().skip(1).map(Some).chain([None]));
+        let is_low = |(ty, _): &(AttributeType, _)| *ty == AttributeType::I64;
+        let highs = types().filter(|ty| *ty == AttributeType::High).count();
+        let is_whole = |(_, next)| next == Some(AttributeType::High);
+        let lows = pairs.clone().filter(is_low).count();
+        require(
+            lows == highs && pairs.filter(is_low).all(is_whole),
+            SchemaError::Halves,
+        )?;
         let (positions, others) = self.attributes.split_at(dimensions);
         let has_steps = positions.iter().all(|a| a.step <= Fixed::FRACTION_BITS)
             && others.iter().all(|a| a.step <= Attribute::STEP_MAX);
@@ -91,6 +103,17 @@ impl Schema {
             let exists = own().all(|column| column < columns);
             let has_position = own().take(dimensions).eq(0..dimensions);
             require(is_ascending && exists && has_position, SchemaError::Kind)?;
+            let has = |column: usize| own().any(|own| own == column);
+            let is_whole = |column: usize| match self.attributes[column].ty {
+                AttributeType::I64 => has(column + 1),
+                AttributeType::High => has(column - 1),
+                AttributeType::I32
+                | AttributeType::Fixed
+                | AttributeType::Bool
+                | AttributeType::Entity
+                | AttributeType::Symbol => true,
+            };
+            require(own().all(is_whole), SchemaError::Halves)?;
         }
         let commands = self.commands.iter();
         let commands = commands.map(|c| (usize::from(c.kind.id()), c.words.len()));

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fixed::Fixed;
 
-/// The type of an attribute's 32 bits.
+/// The type of an attribute's 32 bits, which are those of its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AttributeType {
@@ -15,6 +15,11 @@ pub enum AttributeType {
     Entity,
     /// An index into [`Schema::symbols`](crate::Schema).
     Symbol,
+    /// The low half of a number of 64 bits, whose high half is in the next column.
+    I64,
+    /// The high half of the number that begins in the column before. World files, scripts and
+    /// clients have the whole number only.
+    High,
 }
 
 impl AttributeType {
@@ -26,6 +31,8 @@ impl AttributeType {
             AttributeType::Bool => "bool",
             AttributeType::Entity => "entity",
             AttributeType::Symbol => "symbol",
+            AttributeType::I64 => "i64",
+            AttributeType::High => "high",
         }
     }
 
@@ -37,14 +44,30 @@ impl AttributeType {
             AttributeType::Bool => "bool",
             AttributeType::Entity => "Entity",
             AttributeType::Symbol => "Symbol",
+            AttributeType::I64 | AttributeType::High => "i64",
         }
     }
 
     /// Whether values can be added, and have an order.
     pub const fn is_number(self) -> bool {
         match self {
-            AttributeType::I32 | AttributeType::Fixed => true,
-            AttributeType::Bool | AttributeType::Entity | AttributeType::Symbol => false,
+            AttributeType::I32 | AttributeType::Fixed | AttributeType::I64 => true,
+            AttributeType::Bool
+            | AttributeType::Entity
+            | AttributeType::Symbol
+            | AttributeType::High => false,
+        }
+    }
+
+    /// Whether a column has half of a number of 64 bits.
+    pub const fn is_half(self) -> bool {
+        match self {
+            AttributeType::I64 | AttributeType::High => true,
+            AttributeType::I32
+            | AttributeType::Fixed
+            | AttributeType::Bool
+            | AttributeType::Entity
+            | AttributeType::Symbol => false,
         }
     }
 
@@ -55,7 +78,9 @@ impl AttributeType {
             AttributeType::I32
             | AttributeType::Fixed
             | AttributeType::Bool
-            | AttributeType::Entity => false,
+            | AttributeType::Entity
+            | AttributeType::I64
+            | AttributeType::High => false,
         }
     }
 
@@ -66,7 +91,9 @@ impl AttributeType {
             AttributeType::I32
             | AttributeType::Bool
             | AttributeType::Entity
-            | AttributeType::Symbol => 0,
+            | AttributeType::Symbol
+            | AttributeType::I64
+            | AttributeType::High => 0,
         }
     }
 
@@ -74,6 +101,8 @@ impl AttributeType {
     pub const fn expected(self) -> &'static str {
         match self {
             AttributeType::I32 => "a whole number",
+            AttributeType::I64 => "a whole number of 64 bits",
+            AttributeType::High => "half of a number",
             AttributeType::Fixed => "a number",
             AttributeType::Bool => "true or false",
             AttributeType::Entity => "an entity",
@@ -147,4 +176,19 @@ impl Attribute {
 /// The number of bits that hold every number in `0..=max`.
 pub const fn bits_for(max: u64) -> u32 {
     64 - max.leading_zeros()
+}
+
+/// The halves of a number of 64 bits, the low one first.
+pub const fn halves(number: i64) -> [i32; 2] {
+    [number as i32, (number >> 32) as i32]
+}
+
+/// The number of these halves.
+pub const fn joined([low, high]: [i32; 2]) -> i64 {
+    (high as i64) << 32 | low.cast_unsigned() as i64
+}
+
+/// The name of the column of a number's high half: none that can be written.
+pub fn high_name(name: &str) -> String {
+    format!("{name} high")
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::attribute::{Attribute, AttributeType, Audience, MergeRule};
+use super::attribute::{Attribute, AttributeType, Audience, MergeRule, joined};
 use super::command::{CommandKind, CommandSchema};
 use super::door::Door;
 use super::fixed::Fixed;
@@ -19,6 +19,19 @@ pub struct Kind {
     /// Its attributes by ascending column, always including the position.
     pub attributes: Vec<KindAttribute>,
     pub regions: KindRegions,
+}
+
+impl Kind {
+    /// What `of` says of the attribute in a column, and of the one in the next: both halves of a
+    /// number of 64 bits. 0 where the kind has none.
+    pub fn words(&self, column: usize, of: impl Fn(&KindAttribute) -> i32) -> [i32; 2] {
+        let word = |column: usize| {
+            let mut own = self.attributes.iter();
+            let own = own.find(|own| usize::from(own.column) == column);
+            own.map_or(0, &of)
+        };
+        [word(column), word(column + 1)]
+    }
 }
 
 /// The regions of newborns of a kind: boxes that are centred on the entity and follow it.
@@ -231,11 +244,33 @@ impl Schema {
         row
     }
 
-    /// The bounds of a kind by column, (min, max); (0, 0) in columns that it lacks.
+    /// The bounds of a kind by column, (min, max); (0, 0) in columns that it lacks. The half of a
+    /// number has none by itself.
     pub fn bounds(&self, kind: usize) -> Vec<(i32, i32)> {
         let mut bounds = vec![(0, 0); self.attributes.len()];
         for attribute in &self.kinds[kind].attributes {
-            bounds[usize::from(attribute.column)] = (attribute.min, attribute.max);
+            let column = usize::from(attribute.column);
+            bounds[column] = match self.attributes[column].ty.is_half() {
+                true => (i32::MIN, i32::MAX),
+                false => (attribute.min, attribute.max),
+            };
+        }
+        bounds
+    }
+
+    /// By column of the low half of a number: its bounds, which are the same in all kinds; the
+    /// kinds' own bounds have their halves. (0, 0) in all other columns.
+    pub fn wide_bounds(&self) -> Vec<(i64, i64)> {
+        let mut bounds = vec![(0, 0); self.attributes.len()];
+        for kind in &self.kinds {
+            for pair in kind.attributes.windows(2) {
+                let [low, high] = [&pair[0], &pair[1]];
+                let of = |own: &KindAttribute| self.attributes[usize::from(own.column)].ty;
+                if (of(low), of(high)) == (AttributeType::I64, AttributeType::High) {
+                    let min = joined([low.min, high.min]);
+                    bounds[usize::from(low.column)] = (min, joined([low.max, high.max]));
+                }
+            }
         }
         bounds
     }

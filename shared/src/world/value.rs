@@ -1,11 +1,11 @@
 //! Values of attributes, of commands' arguments and of notifications' fields: what their 32 bits
-//! mean, as numbers, as text and as JSON.
+//! mean, or two times 32, as numbers, as text and as JSON.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::attribute::AttributeType;
+use super::attribute::{AttributeType, halves, joined};
 use super::fixed::Fixed;
 use super::id::EntityRef;
 
@@ -18,6 +18,9 @@ pub enum AttributeValue {
     /// [`EntityRef::NONE`]: no entity.
     Entity(EntityRef),
     Symbol(Symbol),
+    I64(i64),
+    /// The high half of a number, by itself.
+    High(i32),
 }
 
 /// A place in [`Schema::symbols`](crate::Schema).
@@ -36,15 +39,27 @@ pub enum Plain<'a> {
 }
 
 impl AttributeValue {
-    /// The meaning of a raw word.
-    pub const fn of(ty: AttributeType, raw: i32) -> AttributeValue {
+    /// The meaning of a raw word, and for a number of 64 bits of the word in the next column.
+    pub const fn of(ty: AttributeType, [raw, high]: [i32; 2]) -> AttributeValue {
         match ty {
             AttributeType::I32 => AttributeValue::I32(raw),
             AttributeType::Fixed => AttributeValue::Fixed(Fixed::from_raw(raw)),
             AttributeType::Bool => AttributeValue::Bool(raw != 0),
             AttributeType::Entity => AttributeValue::Entity(EntityRef(raw)),
             AttributeType::Symbol => AttributeValue::Symbol(Symbol(raw)),
+            AttributeType::I64 => AttributeValue::I64(joined([raw, high])),
+            AttributeType::High => AttributeValue::High(raw),
         }
+    }
+
+    /// The meaning of a word of a command or a notification, none of which has 64 bits.
+    pub const fn of_word(ty: AttributeType, word: i32) -> AttributeValue {
+        AttributeValue::of(ty, [word, 0])
+    }
+
+    /// The value in a column of a row.
+    pub fn in_row(ty: AttributeType, row: &[i32], column: usize) -> AttributeValue {
+        AttributeValue::of(ty, words_at(row, column))
     }
 
     pub const fn ty(self) -> AttributeType {
@@ -54,13 +69,32 @@ impl AttributeValue {
             AttributeValue::Bool(_) => AttributeType::Bool,
             AttributeValue::Entity(_) => AttributeType::Entity,
             AttributeValue::Symbol(_) => AttributeType::Symbol,
+            AttributeValue::I64(_) => AttributeType::I64,
+            AttributeValue::High(_) => AttributeType::High,
         }
     }
 
-    /// The raw word.
+    /// The raw word, and the one for the next column if the value has two.
+    pub const fn words(self) -> (i32, Option<i32>) {
+        match self {
+            AttributeValue::I64(number) => {
+                let [low, high] = halves(number);
+                (low, Some(high))
+            }
+            AttributeValue::I32(_)
+            | AttributeValue::Fixed(_)
+            | AttributeValue::Bool(_)
+            | AttributeValue::Entity(_)
+            | AttributeValue::Symbol(_)
+            | AttributeValue::High(_) => (self.raw(), None),
+        }
+    }
+
+    /// The raw word; of a number of 64 bits its low half.
     pub const fn raw(self) -> i32 {
         match self {
-            AttributeValue::I32(number) => number,
+            AttributeValue::I32(number) | AttributeValue::High(number) => number,
+            AttributeValue::I64(number) => halves(number)[0],
             AttributeValue::Fixed(number) => number.raw(),
             AttributeValue::Bool(truth) => truth as i32,
             AttributeValue::Entity(entity) => entity.0,
@@ -69,14 +103,17 @@ impl AttributeValue {
     }
 
     /// The value as a number, for programs that have only those: fractions in units, booleans
-    /// as 0 and 1, symbols by their number, entities by their reference. It is exact.
+    /// as 0 and 1, symbols by their number, entities by their reference. It is exact, but for
+    /// numbers beyond [`EXACT_MAX`].
     pub fn number(self) -> f64 {
         match self {
             AttributeValue::Fixed(number) => number.to_f64(),
+            AttributeValue::I64(number) => number as f64,
             AttributeValue::I32(_)
             | AttributeValue::Bool(_)
             | AttributeValue::Entity(_)
-            | AttributeValue::Symbol(_) => f64::from(self.raw()),
+            | AttributeValue::Symbol(_)
+            | AttributeValue::High(_) => f64::from(self.raw()),
         }
     }
 
@@ -84,7 +121,7 @@ impl AttributeValue {
     pub fn of_number(ty: AttributeType, number: f64) -> Result<AttributeValue, String> {
         let whole = |low: f64, high: f64| {
             let fits = number.fract() == 0.0 && (low..=high).contains(&number);
-            fits.then_some(AttributeValue::of(ty, number as i32))
+            fits.then_some(AttributeValue::of(ty, halves(number as i64)))
                 .ok_or_else(|| {
                     format!("expected a whole number from {low} to {high}, found {number}")
                 })
@@ -94,9 +131,11 @@ impl AttributeValue {
                 .map(AttributeValue::Fixed)
                 .ok_or_else(|| format!("expected a number within ±524,288, found {number}")),
             AttributeType::Bool => whole(0.0, 1.0),
-            AttributeType::I32 | AttributeType::Symbol | AttributeType::Entity => {
-                whole(f64::from(i32::MIN), f64::from(i32::MAX))
-            }
+            AttributeType::I64 => whole(-EXACT_MAX, EXACT_MAX),
+            AttributeType::I32
+            | AttributeType::Symbol
+            | AttributeType::Entity
+            | AttributeType::High => whole(f64::from(i32::MIN), f64::from(i32::MAX)),
         }
     }
 
@@ -108,7 +147,10 @@ impl AttributeValue {
         entity: impl FnOnce(EntityRef) -> Plain<'a>,
     ) -> Plain<'a> {
         match self {
-            AttributeValue::I32(number) => Plain::Whole(number.into()),
+            AttributeValue::I32(number) | AttributeValue::High(number) => {
+                Plain::Whole(number.into())
+            }
+            AttributeValue::I64(number) => Plain::Whole(number),
             AttributeValue::Fixed(number) => Plain::Fraction(number.to_f64()),
             AttributeValue::Bool(truth) => Plain::Truth(truth),
             AttributeValue::Entity(reference) => entity(reference),
@@ -129,6 +171,10 @@ impl AttributeValue {
             (AttributeType::I32, Plain::Whole(number)) => {
                 Some(AttributeValue::I32(i32::try_from(number).ok()?))
             }
+            (AttributeType::High, Plain::Whole(number)) => {
+                Some(AttributeValue::High(i32::try_from(number).ok()?))
+            }
+            (AttributeType::I64, Plain::Whole(number)) => Some(AttributeValue::I64(number)),
             (AttributeType::Fixed, Plain::Whole(number)) => {
                 Some(AttributeValue::Fixed(Fixed::from_f64(number as f64)?))
             }
@@ -144,7 +190,9 @@ impl AttributeValue {
                 | AttributeType::Fixed
                 | AttributeType::Bool
                 | AttributeType::Entity
-                | AttributeType::Symbol,
+                | AttributeType::Symbol
+                | AttributeType::I64
+                | AttributeType::High,
                 _,
             ) => None,
         }
@@ -153,7 +201,9 @@ impl AttributeValue {
     /// The value of a text, as of a command line: see [`AttributeValue::of_plain`].
     pub fn parse(ty: AttributeType, text: &str, symbols: &[String]) -> Option<AttributeValue> {
         let plain = match ty {
-            AttributeType::I32 => Plain::Whole(text.parse().ok()?),
+            AttributeType::I32 | AttributeType::I64 | AttributeType::High => {
+                Plain::Whole(text.parse().ok()?)
+            }
             AttributeType::Fixed => Plain::Fraction(text.parse().ok()?),
             AttributeType::Bool => Plain::Truth(text.parse().ok()?),
             AttributeType::Symbol => Plain::Text(text),
@@ -162,6 +212,15 @@ impl AttributeValue {
         AttributeValue::of_plain(ty, plain, symbols)
     }
 }
+
+/// The word in a column of a row, and the one after it.
+pub fn words_at(row: &[i32], column: usize) -> [i32; 2] {
+    let word = |column: usize| row.get(column).copied().unwrap_or(0);
+    [word(column), word(column + 1)]
+}
+
+/// Up to here each whole number is exact as an `f64`.
+pub const EXACT_MAX: f64 = (1u64 << 53) as f64;
 
 impl Symbol {
     /// Its name in a world with these symbols.
@@ -204,7 +263,9 @@ impl Serialize for Plain<'_> {
 mod tests {
     use super::*;
 
-    const TYPES: [AttributeType; 5] = [
+    const TYPES: [AttributeType; 7] = [
+        AttributeType::I64,
+        AttributeType::High,
         AttributeType::I32,
         AttributeType::Fixed,
         AttributeType::Bool,
@@ -221,8 +282,10 @@ mod tests {
         let symbols = symbols();
         for ty in TYPES {
             for raw in [0, 1] {
-                let value = AttributeValue::of(ty, raw);
+                let value = AttributeValue::of(ty, [raw, 0]);
                 assert_eq!((value.ty(), value.raw()), (ty, raw));
+                let (low, high) = value.words();
+                assert_eq!(AttributeValue::of(ty, [low, high.unwrap_or(0)]), value);
                 assert_eq!(AttributeValue::of_number(ty, value.number()), Ok(value));
                 let plain = value.plain(&symbols, |_| Plain::Nothing);
                 let again = AttributeValue::of_plain(ty, plain, &symbols);
@@ -239,7 +302,7 @@ mod tests {
         let symbols = symbols();
         let shown = |ty, raw| {
             let of = |entity: EntityRef| Plain::Whole(entity.slot().0.into());
-            let plain = AttributeValue::of(ty, raw).plain(&symbols, of);
+            let plain = AttributeValue::of_word(ty, raw).plain(&symbols, of);
             (plain.to_string(), serde_json::to_string(&plain).unwrap())
         };
         let both = |text: &str, json: &str| (text.to_owned(), json.to_owned());
@@ -248,6 +311,22 @@ mod tests {
         assert_eq!(shown(AttributeType::Bool, 1), both("true", "true"));
         assert_eq!(shown(AttributeType::Symbol, 1), both("green", "\"green\""));
         assert_eq!(shown(AttributeType::Symbol, 2), both("none", "null"));
+    }
+
+    #[test]
+    fn a_number_of_64_bits_is_two_words() {
+        for number in [i64::MIN, -5_000_000_000, -1, 0, 1 << 31, 1 << 40, i64::MAX] {
+            let value = AttributeValue::I64(number);
+            let (low, high) = value.words();
+            let words = [low, high.unwrap()];
+            assert_eq!(AttributeValue::of(AttributeType::I64, words), value);
+            let plain = value.plain(&[], |_| Plain::Nothing);
+            assert_eq!(serde_json::to_string(&plain).unwrap(), number.to_string());
+        }
+        assert_eq!(halves(-1), [-1, -1]);
+        assert_eq!(halves(5_000_000_000), [705_032_704, 1]);
+        let beyond = EXACT_MAX + 2.0;
+        assert!(AttributeValue::of_number(AttributeType::I64, beyond).is_err());
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Direct<'_> {
         put(names.entity, Value::Integer(reference.into()));
         let attribute = &schema.attributes[usize::from(column)];
         put(names.attribute, attribute.name.as_str().into());
-        let float = |raw: i32| AttributeValue::of(attribute.ty, raw).number();
+        let float = |raw: i32| AttributeValue::of_word(attribute.ty, raw).number();
         put(names.old, Value::Float(float(old)));
         put(names.new, Value::Float(float(new)));
         if let Some(command) = command.and_then(|kind| schema.command(CommandKind(kind))) {
@@ -111,12 +111,14 @@ impl Direct<'_> {
             };
             put(
                 name,
-                match AttributeValue::of(schema.attributes[own].ty, row[own]) {
+                match AttributeValue::in_row(schema.attributes[own].ty, &row, own) {
                     AttributeValue::Fixed(number) => Value::Float(number.to_f64()),
+                    AttributeValue::I64(number) => Value::Integer(number),
                     AttributeValue::I32(_)
                     | AttributeValue::Bool(_)
                     | AttributeValue::Entity(_)
-                    | AttributeValue::Symbol(_) => Value::Integer(row[own].into()),
+                    | AttributeValue::Symbol(_)
+                    | AttributeValue::High(_) => Value::Integer(row[own].into()),
                 },
             );
         }

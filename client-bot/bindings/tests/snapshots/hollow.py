@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from myriad import Client
-from myriad.bindings import Entities, Seen, column_of, symbol_of, value, word
+from myriad.bindings import Entities, Seen, changed, column_of, symbol_of, value, word
 
 # What these bindings need of a server's world, for `connect`.
 BINDINGS = (
@@ -437,11 +437,10 @@ class World:
         if name == "state" and "old" in content:
             found = view.entities.get(content["slot"])
             entity = self.entity(Seen(view, content["slot"], found.generation if found else 0, {}))
-            changed = [(schema["attributes"][column], content["old"][column], new)
-                       for column, new in content["values"]]
             return [CHANGES[own["name"]](entity, value(view, own["ty"], old, Symbol),
                                          value(view, own["ty"], new, Symbol))
-                    for own, old, new in changed if own["name"] in CHANGES and old != new]
+                    for own, old, new in changed(view, content)
+                    if own["name"] in CHANGES and old != new]
         if name == "notification":
             of = next(each for each in schema["notifications"] if each["kind"] == content["kind"])
             if of["name"] in NOTIFICATIONS:

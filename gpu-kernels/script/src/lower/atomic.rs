@@ -98,6 +98,10 @@ impl<'a> Lower<'a> {
             return Err(self.problem(span, message, "expected `=`"));
         }
         let value = self.expression_of(from, ty)?;
+        if value.ty == Type::Long {
+            self.write_wide(slot, place.column, op, value);
+            return Ok(());
+        }
         let mut words = vec![];
         self.words(value, &mut words);
         for (axis, word) in (0..).zip(words) {

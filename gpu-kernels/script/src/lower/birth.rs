@@ -25,6 +25,7 @@ pub(super) struct Newborn {
 }
 
 /// A value that a newborn is given.
+#[derive(Clone, Copy)]
 pub(super) struct Given {
     pub column: u16,
     pub value: Operand,
@@ -104,9 +105,9 @@ impl<'a> Lower<'a> {
                 let message = format!("`{}` is given twice", name_of(member));
                 return Err(self.problem(member.span(), message, "expected one value"));
             }
-            match self.given_value(kind, column, &field.expr)? {
-                Some(value) => given.push(value),
-                None => return Ok(None),
+            match &self.given_value(kind, column, &field.expr)?[..] {
+                [] => return Ok(None),
+                values => given.extend(values),
             }
         }
         if given.len() > GIVEN_MAX {
@@ -177,29 +178,30 @@ impl<'a> Lower<'a> {
         })
     }
 
-    /// The value of a newborn's attribute; `None` if it is never there.
-    fn given_value(
-        &mut self,
-        kind: u16,
-        column: u16,
-        from: &'a syn::Expr,
-    ) -> Checked<Option<Given>> {
+    /// The value of a newborn's attribute, by column; empty if it is never there.
+    fn given_value(&mut self, kind: u16, column: u16, from: &'a syn::Expr) -> Checked<Vec<Given>> {
         let ty = Type::of_column(self.unit.schema, usize::from(column));
         if !ty.is_symbol() {
             let value = self.expression_of(from, ty)?;
             if value.ty == Type::Never {
-                return Ok(None);
+                return Ok(vec![]);
             }
-            let value = self.stored(value);
-            return Ok(Some(Given {
+            let surely = |(column, value)| Given {
                 column,
                 value,
                 can: None,
-            }));
+            };
+            if value.ty == Type::Long {
+                let within = self.wide_within_bounds(column, value);
+                let both = (column..).zip(within.halves());
+                return Ok(both.map(surely).collect());
+            }
+            let value = self.stored(value);
+            return Ok(vec![surely((column, value))]);
         }
         let value = self.expression(from, Some(ty))?;
         if value.ty == Type::Never {
-            return Ok(None);
+            return Ok(vec![]);
         }
         if !value.ty.is_symbol() {
             self.convert(value, ty, from)?;
@@ -207,16 +209,16 @@ impl<'a> Lower<'a> {
         let (value, own) = (value.operand(), self.unit.symbols.of(kind, column));
         let Some(number) = value.constant() else {
             let can = Some(self.is_one_of(value, own));
-            return Ok(Some(Given { column, value, can }));
+            return Ok(vec![Given { column, value, can }]);
         };
         if own.binary_search(&number).is_err() {
             return Err(self.no_symbol_of(kind, column, number, from.span()));
         }
-        Ok(Some(Given {
+        Ok(vec![Given {
             column,
             value,
             can: None,
-        }))
+        }])
     }
 
     /// A kind's attribute can't have a symbol.

@@ -10,7 +10,7 @@ use super::sites::What;
 use super::statement::strip;
 use super::{Checked, Frame, Lower, Scope};
 use crate::functions::{BUILTINS, YIELDING};
-use crate::ir::{Binary, Inst, Operand, Point, Unary};
+use crate::ir::{Binary, Inst, Operand, Point, Unary, Wide};
 use crate::parse::{foreign, name_of};
 use crate::types::{Type, Value};
 
@@ -205,6 +205,7 @@ impl<'a> Lower<'a> {
             }
             ("random", &[low, high]) => {
                 let [low, high] = self.numbers([low, high])?;
+                self.check_short(low, call)?;
                 let drawn = self.set(|reg| Inst::Random(reg, low.operand(), high.operand()));
                 Ok(Value::scalar(low.ty, drawn))
             }
@@ -219,6 +220,13 @@ impl<'a> Lower<'a> {
             }
             ("min" | "max", &[a, b]) => {
                 let [a, b] = self.numbers([a, b])?;
+                if a.ty == Type::Long {
+                    let op = match name {
+                        "min" => Wide::Min,
+                        _ => Wide::Max,
+                    };
+                    return Ok(self.wide(op, a, b));
+                }
                 let op = if name == "min" {
                     Binary::Min
                 } else {
@@ -232,6 +240,9 @@ impl<'a> Lower<'a> {
             ("clamp", &[value, low, high]) => self.clamp(value, low, high),
             ("abs", &[number]) => {
                 let [number] = self.numbers([number])?;
+                if number.ty == Type::Long {
+                    return Ok(self.wide_absolute(number));
+                }
                 Ok(Value::scalar(
                     number.ty,
                     self.unary(Unary::Abs, number.operand()),
@@ -239,6 +250,7 @@ impl<'a> Lower<'a> {
             }
             ("sqrt", &[number]) => {
                 let [number] = self.numbers([number])?;
+                self.check_short(number, call)?;
                 let op = match number.ty {
                     Type::Fixed => Unary::SqrtFixed,
                     _ => Unary::Sqrt,
@@ -313,8 +325,12 @@ impl<'a> Lower<'a> {
             self.check_number(*value, argument)?;
         }
         let is_literal = values.iter().all(|value| value.is_literal);
-        let is_fixed = values.iter().any(|value| value.ty == Type::Fixed);
-        let ty = if is_fixed { Type::Fixed } else { Type::Int };
+        let has = |ty: Type| values.iter().any(|value| value.ty == ty);
+        let ty = match (has(Type::Fixed), has(Type::Long)) {
+            (true, _) => Type::Fixed,
+            (false, true) => Type::Long,
+            (false, false) => Type::Int,
+        };
         for (value, argument) in values.iter_mut().zip(arguments) {
             *value = match self.convert(*value, ty, argument)? {
                 Value {
@@ -327,6 +343,14 @@ impl<'a> Lower<'a> {
             };
         }
         Ok(values)
+    }
+
+    /// Numbers of 64 bits are not for every function.
+    fn check_short(&self, value: Value, call: &syn::ExprCall) -> Checked<()> {
+        if value.ty != Type::Long {
+            return Ok(());
+        }
+        Err(self.mismatch(value.ty, "`i32` or `Fixed`", None, call.args.span()))
     }
 
     fn check_number(&self, value: Value, argument: &syn::Expr) -> Checked<()> {
@@ -352,8 +376,8 @@ impl<'a> Lower<'a> {
         if value_of.ty != Type::Point {
             self.check_number(value_of, value)?;
         }
-        if value_of.ty == Type::Int && low.ty == Type::Fixed {
-            value_of = self.convert(value_of, Type::Fixed, value)?;
+        if value_of.ty == Type::Int && matches!(low.ty, Type::Fixed | Type::Long) {
+            value_of = self.convert(value_of, low.ty, value)?;
         }
         let mut value = value_of;
         let ty = match value.ty {
@@ -362,6 +386,10 @@ impl<'a> Lower<'a> {
         };
         let low = self.convert(low, ty, at_low)?;
         let high = self.convert(high, ty, at_high)?;
+        if ty == Type::Long {
+            let raised = self.wide(Wide::Max, value, low);
+            return Ok(self.wide(Wide::Min, raised, high));
+        }
         for operand in &mut value.operands[..value.ty.width(self.unit.dimensions)] {
             let raised = self.binary(Binary::Max, *operand, low.operand());
             *operand = self.binary(Binary::Min, raised, high.operand());

@@ -247,6 +247,9 @@ impl<'a> Lower<'a> {
             index,
             is_in,
         } = place;
+        if ty == Type::Long {
+            return self.wide_at(slot, column);
+        }
         let value = match index {
             Some(index) => self.set(|reg| Inst::ReadAt(reg, slot, column, index)),
             None => self.set(|reg| Inst::Read(reg, slot, column)),

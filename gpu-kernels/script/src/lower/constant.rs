@@ -37,15 +37,15 @@ fn evaluate<'a>(unit: &'a Unit<'a>, file: usize, item: &'a Const) -> Result<Valu
         None => own,
         Some(setting) => set(unit, stem, &key, item.ty, setting)?,
     };
-    let number = value.operand().constant().unwrap_or(0);
+    let number = value.number();
     let Some((low, high)) = range(unit, file, item)? else {
         return Ok(value);
     };
     if value.ty == Type::Never || (low..=high).contains(&number) {
         return Ok(value);
     }
-    let show = |number: i32| match item.ty {
-        Type::Fixed => Fixed::from_raw(number).to_string(),
+    let show = |number: i64| match item.ty {
+        Type::Fixed => Fixed::from_raw(number as i32).to_string(),
         _ => number.to_string(),
     };
     let expected = format!("expected {} to {}", show(low), show(high));
@@ -62,7 +62,7 @@ fn evaluate<'a>(unit: &'a Unit<'a>, file: usize, item: &'a Const) -> Result<Valu
 }
 
 /// The ends of a constant's range.
-fn range<'a>(unit: &'a Unit<'a>, file: usize, item: &'a Const) -> Result<Option<(i32, i32)>, ()> {
+fn range<'a>(unit: &'a Unit<'a>, file: usize, item: &'a Const) -> Result<Option<(i64, i64)>, ()> {
     let Some((low, high)) = &item.range else {
         return Ok(None);
     };
@@ -75,7 +75,7 @@ fn range<'a>(unit: &'a Unit<'a>, file: usize, item: &'a Const) -> Result<Option<
     }
     let end = |expression| {
         Lower::constant_expression(unit, file, expression, item.ty)
-            .map(|end| end.operand().constant().unwrap_or(0))
+            .map(|end| end.number())
             .map_err(|problem| unit.note(*problem))
     };
     let (low, high) = (end(low)?, end(high)?);
@@ -87,6 +87,9 @@ fn range<'a>(unit: &'a Unit<'a>, file: usize, item: &'a Const) -> Result<Option<
 
 /// A value that the world file sets.
 fn set(unit: &Unit<'_>, stem: &str, key: &str, ty: Type, setting: &Constant) -> Result<Value, ()> {
+    if let (Type::Long, &Constant::Int(whole)) = (ty, setting) {
+        return Ok(Value::long_constant(whole));
+    }
     let number = match (ty, setting) {
         (Type::Int, &Constant::Int(whole)) => i32::try_from(whole).ok(),
         (Type::Fixed, &Constant::Int(whole)) => Fixed::from_f64(whole as f64).map(Fixed::raw),

@@ -105,9 +105,12 @@ impl<'a> Lower<'a> {
         }
         let value = self.expression_of(from, ty)?;
         let mut words = vec![];
-        self.words(value, &mut words);
+        match is_minus && value.ty == Type::Long {
+            true => words.extend(self.wide_negative(value).halves()),
+            false => self.words(value, &mut words),
+        }
         for (axis, word) in (0..).zip(words) {
-            let word = match is_minus {
+            let word = match is_minus && value.ty != Type::Long {
                 true => self.unary(Unary::Neg, word),
                 false => word,
             };
@@ -221,11 +224,16 @@ impl<'a> Lower<'a> {
                 return Err(self.problem(call.span(), message, label));
             };
             let value = self.expression_of(argument, Type::of(attribute.ty))?;
-            let word = self.stored(value);
             let op = match rule {
                 MergeRule::Min => Binary::Min,
                 _ => Binary::Max,
             };
+            if value.ty == Type::Long {
+                self.wide_limit(slot, place.column, op, value);
+                self.update_site(receiver, slot, place, None, value);
+                return Ok(Value::UNIT);
+            }
+            let word = self.stored(value);
             match &self.atomic {
                 Some(_) => self.write_limit(slot, (place, element.ty), op, word, call.span()),
                 None => self.change_at(slot, place, WriteOp::Set, word),
@@ -275,7 +283,7 @@ impl<'a> Lower<'a> {
         })
     }
 
-    /// A value as the word that an attribute or a command holds.
+    /// A value of one word as the word that an attribute or a command holds.
     pub(super) fn stored(&mut self, value: Value) -> Operand {
         let operand = value.operand();
         match value.ty {
@@ -287,6 +295,7 @@ impl<'a> Lower<'a> {
     pub(super) fn words(&mut self, value: Value, words: &mut Vec<Operand>) {
         match value.ty {
             Type::Point => words.extend(&value.operands[..self.unit.dimensions]),
+            Type::Long => words.extend(value.halves()),
             _ => {
                 let word = self.stored(value);
                 words.push(word);

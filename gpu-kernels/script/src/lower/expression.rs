@@ -129,19 +129,15 @@ impl<'a> Lower<'a> {
         let span = literal.span();
         match literal {
             syn::Lit::Bool(literal) => Ok(Value::constant(Type::Bool, i32::from(literal.value))),
-            syn::Lit::Int(literal) if literal.suffix().is_empty() || literal.suffix() == "i32" => {
-                match literal.base10_parse::<i32>() {
-                    Ok(number) => Ok(Value {
-                        is_literal: literal.suffix().is_empty(),
-                        ..Value::constant(Type::Int, number)
-                    }),
-                    Err(_) => Err(self.problem(
-                        span,
-                        "this number does not fit `i32`",
-                        "expected -2147483648 to 2147483647",
-                    )),
+            syn::Lit::Int(literal)
+                if matches!(expected, None | Some(Type::Long)) || literal.suffix() == "i64" =>
+            {
+                match Lower::wide_literal(literal, false) {
+                    Some(wide) => Ok(wide),
+                    None => self.whole_literal(literal),
                 }
             }
+            syn::Lit::Int(literal) => self.whole_literal(literal),
             syn::Lit::Float(literal) if literal.suffix().is_empty() => {
                 let number = literal.base10_parse::<f64>().ok();
                 match number.and_then(Fixed::from_f64) {
@@ -152,11 +148,37 @@ impl<'a> Lower<'a> {
                 }
             }
             syn::Lit::Str(literal) => self.text(&literal.value(), expected, span),
-            _ => {
-                let label = "expected a number, `true`, `false` or a \"symbol\"";
-                Err(self.problem(span, "scripts don't have this literal", label))
-            }
+            _ => Err(self.no_literal(span)),
         }
+    }
+
+    fn whole_literal(&self, literal: &syn::LitInt) -> Checked<Value> {
+        if !["", "i32"].contains(&literal.suffix()) {
+            return Err(match literal.suffix() {
+                "i64" => self.problem(
+                    literal.span(),
+                    "this number does not fit `i64`",
+                    "expected -9223372036854775808 to 9223372036854775807",
+                ),
+                _ => self.no_literal(literal.span()),
+            });
+        }
+        match literal.base10_parse::<i32>() {
+            Ok(number) => Ok(Value {
+                is_literal: literal.suffix().is_empty(),
+                ..Value::constant(Type::Int, number)
+            }),
+            Err(_) => Err(self.problem(
+                literal.span(),
+                "this number does not fit `i32`",
+                "expected -2147483648 to 2147483647",
+            )),
+        }
+    }
+
+    fn no_literal(&self, span: Span) -> Box<crate::Diagnostic> {
+        let label = "expected a number, `true`, `false` or a \"symbol\"";
+        self.problem(span, "scripts don't have this literal", label)
     }
 
     /// The name of a symbol or kind.
@@ -436,6 +458,11 @@ impl<'a> Lower<'a> {
         let a = self.expression(&unary.expr, expected)?;
         match (&unary.op, a.ty) {
             (_, Type::Never) => Ok(Value::NEVER),
+            (syn::UnOp::Neg(_), Type::Long) => Ok(self.wide_negative(a)),
+            (syn::UnOp::Not(_), Type::Long) => {
+                let flipped = a.halves().map(|half| self.unary(Unary::BitNot, half));
+                Ok(Value::of_halves(flipped))
+            }
             (syn::UnOp::Neg(_), Type::Int | Type::Fixed) => {
                 let operand = self.unary(Unary::Neg, a.operand());
                 Ok(Value {
@@ -589,6 +616,9 @@ impl<'a> Lower<'a> {
             (Type::Fixed, Type::Int) if !is_shift => (a, self.convert(b, Type::Fixed, at_b)?),
             (Type::Int, Type::Fixed) if !is_shift => (self.convert(a, Type::Fixed, at_a)?, b),
             (Type::Fixed, Type::Int) => (a, b),
+            (Type::Long, Type::Int) if !is_shift => (a, self.convert(b, Type::Long, at_b)?),
+            (Type::Int, Type::Long) if !is_shift => (self.convert(a, Type::Long, at_a)?, b),
+            (Type::Long, Type::Int) => (a, self.widened(b.operand())),
             (a_ty, b_ty) if a_ty == b_ty => (a, b),
             (a_ty, b_ty) => {
                 let [a_ty, b_ty] = [a_ty, b_ty].map(|ty| self.unit.show(ty));
@@ -596,6 +626,9 @@ impl<'a> Lower<'a> {
                 return Err(self.problem(at.span(), "the two sides differ in type", label));
             }
         };
+        if a.ty == Type::Long {
+            return self.wide_operator(op, a, b, at);
+        }
         let (x, y, ty) = (a.operand(), b.operand(), a.ty);
         let is_literal = a.is_literal && b.is_literal;
         let number = |value| Value {
@@ -694,6 +727,14 @@ impl<'a> Lower<'a> {
             (Type::Fixed, Type::Int) => Ok(Value::scalar(to, self.unary(Unary::Whole, operand))),
             (Type::Int, Type::Fixed) => Ok(Value::scalar(to, self.unary(Unary::ToFixed, operand))),
             (Type::Bool, Type::Int) => Ok(Value::scalar(to, operand)),
+            (Type::Int | Type::Bool, Type::Long) => Ok(self.widened(operand)),
+            (Type::Fixed, Type::Long) => {
+                let whole = self.unary(Unary::Whole, operand);
+                Ok(self.widened(whole))
+            }
+            // Of a number that 32 bits don't hold, the low ones count.
+            (Type::Long, Type::Int) => Ok(Value::scalar(to, operand)),
+            (Type::Long, Type::Fixed) => Ok(Value::scalar(to, self.unary(Unary::ToFixed, operand))),
             (from, to) if from.is_symbol() && to.is_symbol() => {
                 self.convert_symbol(value, to, cast)
             }
@@ -783,7 +824,9 @@ impl<'a> Lower<'a> {
     ) -> Checked<()> {
         // Here a whole number is still known to be as written.
         let value = match expected {
-            Some(Type::Fixed) if value.is_literal => self.convert(value, Type::Fixed, at)?,
+            Some(ty @ (Type::Fixed | Type::Long)) if value.is_literal => {
+                self.convert(value, ty, at)?
+            }
             _ => value,
         };
         if value.ty == Type::Never {
@@ -919,8 +962,14 @@ impl<'a> Lower<'a> {
 fn lowest(literal: &syn::Lit) -> Option<Value> {
     match literal {
         syn::Lit::Int(number) if ["", "i32"].contains(&number.suffix()) => {
-            let number = number.base10_parse::<u32>().ok()?;
-            (number == 1 << 31).then_some(Value::constant(Type::Int, i32::MIN))
+            let magnitude = number.base10_parse::<u64>().ok()?;
+            match magnitude {
+                0x8000_0000 => Some(Value::constant(Type::Int, i32::MIN)),
+                _ => lowest_wide(number, magnitude),
+            }
+        }
+        syn::Lit::Int(number) if number.suffix() == "i64" => {
+            lowest_wide(number, number.base10_parse::<u64>().ok()?)
         }
         syn::Lit::Float(number) if number.suffix().is_empty() => {
             let number = number.base10_parse::<f64>().ok()?;
@@ -929,6 +978,11 @@ fn lowest(literal: &syn::Lit) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+fn lowest_wide(number: &syn::LitInt, magnitude: u64) -> Option<Value> {
+    let is_lowest = magnitude == i64::MIN.unsigned_abs();
+    is_lowest.then(|| Lower::wide_literal(number, true))?
 }
 
 /// What scripts don't have, and what they have in its place.

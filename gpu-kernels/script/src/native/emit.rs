@@ -243,6 +243,10 @@ impl Emit<'_, '_> {
                 let value = self.binary(op, a, b);
                 self.set(reg, value);
             }
+            Inst::Wide(reg, op, half, words) => {
+                let value = self.wide(op, half, words);
+                self.set(reg, value);
+            }
             Inst::Word(reg, word) => {
                 // As many words as it reads are there.
                 let flags = MemFlagsData::trusted().with_readonly().with_can_move();

@@ -319,9 +319,7 @@ fn is_declaring(text: &str) -> bool {
 pub fn type_of(name: &str) -> Option<&'static str> {
     Some(match name {
         "int" | "integer" | "Integer" | "Int" | "long" | "short" | "byte" | "i8" | "i16"
-        | "i64" | "i128" | "isize" | "u8" | "u16" | "u32" | "u64" | "u128" | "usize" | "uint" => {
-            "i32"
-        }
+        | "i128" | "isize" | "u8" | "u16" | "u32" | "u64" | "u128" | "usize" | "uint" => "i32",
         "float" | "double" | "f32" | "f64" | "Float" | "Double" | "fixed" | "real" | "decimal" => {
             "Fixed"
         }

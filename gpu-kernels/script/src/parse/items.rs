@@ -259,7 +259,7 @@ impl File<'_> {
         if let Some(argument) = symbol_argument(ty) {
             return self.symbol_of(argument);
         }
-        let label = "expected `i32`, `bool`, `Fixed`, `Entity`, `Symbol`, `Symbol<attribute>` or \
+        let label = "expected `i32`, `i64`, `bool`, `Fixed`, `Entity`, `Symbol`, `Symbol<attribute>` or \
                      `Point`";
         let mut problem = self.at(ty.span(), "scripts don't have this type", label);
         if let syn::Type::Path(path) = ty

@@ -217,6 +217,16 @@ impl Run<'_> {
                 }
                 _ => operators::binary(self.text, word(to), op, a.into(), b.into()),
             },
+            Inst::Wide(to, op, half, words) => {
+                let known = words.map(Operand::constant);
+                match known {
+                    [Some(a), Some(b), Some(c), Some(d)] => {
+                        let value = arith::wide_half(op, half, [a, b, c, d]);
+                        self.put(to, Value::Const(value));
+                    }
+                    _ => operators::wide(self.text, word(to), op, half, words.map(Value::from)),
+                }
+            }
             Inst::Word(to, number) => {
                 let words = self.words.expect("loaded where a word is used");
                 let value = load(self.text, words, i32::from(number) * 4);

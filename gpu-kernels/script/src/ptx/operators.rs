@@ -2,7 +2,9 @@
 //!
 //! An instruction may set a register that it reads, so each sets it last.
 
-use crate::ir::{Binary, Unary};
+use shared::world::attribute;
+
+use crate::ir::{Binary, Half, Unary, Wide};
 
 use super::text::{Double, Flag, Long, Text, Value, Word};
 
@@ -73,6 +75,98 @@ pub fn binary(text: &mut Text, to: Word, op: Binary, a: Value, b: Value) {
         }
         Binary::DivFixed => divide_fixed(text, to, a, b),
     }
+}
+
+/// Sets a register to half of the result of an operator of 64 bits.
+pub fn wide(text: &mut Text, to: Word, op: Wide, half: Half, words: [Value; 4]) {
+    let [a_low, a_high, b_low, b_high] = words;
+    let a = joined(text, a_low, a_high);
+    let b = joined(text, b_low, b_high);
+    let mut simple = |operation: &str| text.set(operation, format_args!("{a}, {b}"));
+    let result: Long = match op {
+        Wide::Add => simple("add.s64"),
+        Wide::Sub => simple("sub.s64"),
+        Wide::Mul => simple("mul.lo.s64"),
+        Wide::And => simple("and.b64"),
+        Wide::Or => simple("or.b64"),
+        Wide::Xor => simple("xor.b64"),
+        Wide::Min => simple("min.s64"),
+        Wide::Max => simple("max.s64"),
+        Wide::AddWithin => {
+            let sum = simple("add.s64");
+            let of_a: Long = text.set("xor.b64", format_args!("{a}, {sum}"));
+            let of_b: Long = text.set("xor.b64", format_args!("{b}, {sum}"));
+            within(text, a, sum, of_a, of_b)
+        }
+        Wide::SubWithin => {
+            let rest = simple("sub.s64");
+            let of_a: Long = text.set("xor.b64", format_args!("{a}, {rest}"));
+            let of_b: Long = text.set("xor.b64", format_args!("{a}, {b}"));
+            within(text, a, rest, of_a, of_b)
+        }
+        Wide::Shl | Wide::Shr => {
+            let by: Word = text.set("cvt.u32.u64", format_args!("{b}"));
+            let by: Word = text.set("and.b32", format_args!("{by}, 63"));
+            let operation = match op {
+                Wide::Shl => "shl.b64",
+                _ => "shr.s64",
+            };
+            text.set(operation, format_args!("{a}, {by}"))
+        }
+        Wide::Div | Wide::Rem => divide_wide(text, op, a, b),
+        Wide::Eq => compare_wide(text, "setp.eq.s64", a, b),
+        Wide::Lt => compare_wide(text, "setp.lt.s64", a, b),
+        Wide::Le => compare_wide(text, "setp.le.s64", a, b),
+    };
+    let result = match half {
+        Half::Low => result,
+        Half::High => text.set("shr.u64", format_args!("{result}, 32")),
+    };
+    text.put("cvt.u32.u64", to, format_args!("{result}"));
+}
+
+fn joined(text: &mut Text, low: Value, high: Value) -> Long {
+    if let (Value::Const(low), Value::Const(high)) = (low, high) {
+        let number = attribute::joined([low, high]);
+        return text.set("mov.b64", format_args!("{number}"));
+    }
+    let (low, high) = (text.in_register(low), text.in_register(high));
+    text.set("mov.b64", format_args!("{{{low}, {high}}}"))
+}
+
+/// A sum or difference of `a`, or the end of the range that it went beyond: where the signs of
+/// both others are set.
+fn within(text: &mut Text, a: Long, result: Long, of_a: Long, of_b: Long) -> Long {
+    let both: Long = text.set("and.b64", format_args!("{of_a}, {of_b}"));
+    let is_beyond: Flag = text.set("setp.lt.s64", format_args!("{both}, 0"));
+    let sign: Long = text.set("shr.s64", format_args!("{a}, 63"));
+    let end: Long = text.set("xor.b64", format_args!("{sign}, {}", i64::MAX));
+    text.set("selp.b64", format_args!("{end}, {result}, {is_beyond}"))
+}
+
+/// The quotient, rounded to zero, or what is left; 0 by zero. The device does not say what a
+/// number divided by 0 is, or the lowest by -1.
+fn divide_wide(text: &mut Text, op: Wide, a: Long, b: Long) -> Long {
+    let is_zero: Flag = text.set("setp.eq.s64", format_args!("{b}, 0"));
+    let is_minus_one: Flag = text.set("setp.eq.s64", format_args!("{b}, -1"));
+    let divisor: Long = text.set("selp.b64", format_args!("1, {b}, {is_zero}"));
+    let divisor: Long = text.set("selp.b64", format_args!("1, {divisor}, {is_minus_one}"));
+    // By 1, 0 is left, as by 0 and -1.
+    if op == Wide::Rem {
+        return text.set("rem.s64", format_args!("{a}, {divisor}"));
+    }
+    let quotient: Long = text.set("div.s64", format_args!("{a}, {divisor}"));
+    let opposite: Long = text.set("sub.s64", format_args!("0, {a}"));
+    let quotient: Long = text.set(
+        "selp.b64",
+        format_args!("{opposite}, {quotient}, {is_minus_one}"),
+    );
+    text.set("selp.b64", format_args!("0, {quotient}, {is_zero}"))
+}
+
+fn compare_wide(text: &mut Text, operation: &str, a: Long, b: Long) -> Long {
+    let is: Flag = text.set(operation, format_args!("{a}, {b}"));
+    text.set("selp.b64", format_args!("1, 0, {is}"))
 }
 
 fn compare(text: &mut Text, to: Word, operation: &str, a: Value, b: Value) {

@@ -136,6 +136,14 @@ impl<'a> Unit<'a> {
         if !function.hooks.is_empty() {
             return self.check_hooks(file, function);
         }
+        let is_outside = senders.clients || senders.rules;
+        if let Some(parameter) = function.parameters.iter().find(|p| p.ty == Type::Long) {
+            let message = "clients and rules give numbers of 32 bits";
+            let label = "expected `i32`, or a command that only other commands give";
+            if is_outside {
+                self.note(at(parameter.span, message, label));
+            }
+        }
         let is_wrong = |p: &&Parameter| p.name == SEEN && p.ty != Type::Int && senders.clients;
         if let Some(parameter) = function.parameters.iter().find(is_wrong) {
             let message = "`seen` is the tick that the client saw";

@@ -264,7 +264,10 @@ impl World for TestWorld {
         let kind = &self.schema.kinds[usize::from(self.kind(slot))];
         let mut own = kind.attributes.iter();
         let own = own.find(|a| usize::from(a.column) == column).unwrap();
-        (own.min, own.max)
+        match self.schema.attributes[column].ty.is_half() {
+            true => (i32::MIN, i32::MAX),
+            false => (own.min, own.max),
+        }
     }
 
     fn layer(&self, place: i32) -> i32 {

@@ -10,7 +10,7 @@ use shared::world::command::{COMMAND_WORDS_MAX, WAITING_WORDS_MAX};
 use shared::world::logic::Text;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::world::symbols::KEYS;
-use shared::{AttributeType, MergeRule, Schema};
+use shared::{Attribute, AttributeType, MergeRule, Schema};
 
 /// Random choices from a seed.
 pub struct Dice(u64);
@@ -90,6 +90,7 @@ const NEAR_DEPTH_MAX: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Type {
     Int,
+    Long,
     Bool,
     Fixed,
     Entity,
@@ -97,7 +98,7 @@ enum Type {
     Point,
 }
 
-use Type::{Bool, Entity, Fixed, Int, Point, Symbol};
+use Type::{Bool, Entity, Fixed, Int, Long, Point, Symbol};
 
 struct Writer<'a> {
     dice: &'a mut Dice,
@@ -166,7 +167,7 @@ impl Writer<'_> {
         for i in 0..self.dice.below(4) {
             let mut fields = vec![];
             for _ in 0..self.dice.below(4) {
-                fields.push(self.any_type());
+                fields.push(self.short_type());
             }
             while self.width(&fields) > NOTIFICATION_WORDS_MAX {
                 fields.pop();
@@ -201,7 +202,11 @@ impl Writer<'_> {
             };
             let many = 4 + 8 * usize::from(self.dice.once_in(4));
             for _ in 0..self.dice.below(many) {
-                match self.any_type() {
+                let ty = match senders.is_empty() {
+                    true => self.any_type(),
+                    false => self.short_type(),
+                };
+                match ty {
                     Entity if senders.contains("rules") => parameters.push(Int),
                     ty => parameters.push(ty),
                 }
@@ -404,6 +409,11 @@ impl Writer<'_> {
                 let op = self.dice.pick(&ops);
                 format!("{name} {op}= {};", self.value(Int, 3))
             }
+            Long => {
+                let ops = ["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"];
+                let op = self.dice.pick(&ops);
+                format!("{name} {op}= {};", self.value(Long, 3))
+            }
             Fixed => match self.dice.once_in(4) {
                 true => format!(
                     "{name} {}= {};",
@@ -443,7 +453,10 @@ impl Writer<'_> {
             let op = self.dice.pick(&["+", "-"]);
             return format!("{entity}.position {op}= {};", self.value(Point, 3));
         }
-        let attribute = &self.schema.attributes[self.dice.below(self.schema.attributes.len())];
+        let attributes = &self.schema.attributes;
+        let whole = attributes.iter().filter(|a| a.ty != AttributeType::High);
+        let whole: Vec<&Attribute> = whole.collect();
+        let attribute = self.dice.pick(&whole);
         let value = self.value(type_of(attribute.ty), 3);
         let name = self.place_of(&attribute.name);
         match attribute.merge {
@@ -539,13 +552,15 @@ impl Writer<'_> {
         if self.dice.once_in(3) {
             return format!("{:?}", kind.name);
         }
-        let mut fields = vec![];
+        let (mut fields, mut columns) = (vec![], 0);
         for own in &kind.attributes {
             let attribute = &schema.attributes[usize::from(own.column)];
             let is_place = usize::from(own.column) < schema.world.size.len();
             // Values of arrays and maps have no name that a field could have.
-            let is_one = member(&attribute.name).is_none();
-            if !is_place && is_one && fields.len() < 8 && self.dice.once_in(2) {
+            let is_one = member(&attribute.name).is_none() && attribute.ty != AttributeType::High;
+            let width = self.width(&[type_of(attribute.ty)]);
+            if !is_place && is_one && columns + width <= 8 && self.dice.once_in(2) {
+                columns += width;
                 // Not every kind has every symbol, so a run is to decide.
                 let value = match type_of(attribute.ty) {
                     Symbol => format!("{}.{}", self.entity(), attribute.name),
@@ -769,6 +784,7 @@ impl Writer<'_> {
         }
         match ty {
             Int => self.int(d),
+            Long => self.long(d),
             Bool => self.truth(d),
             Fixed => self.fixed(d),
             Entity => self.other_entity(d),
@@ -784,7 +800,11 @@ impl Writer<'_> {
         }
         if !self.body.is_constant && self.dice.once_in(2) {
             let schema = self.schema;
-            let fitting = schema.attributes.iter().filter(|a| type_of(a.ty) == ty);
+            let whole = schema
+                .attributes
+                .iter()
+                .filter(|a| a.ty != AttributeType::High);
+            let fitting = whole.filter(|a| type_of(a.ty) == ty);
             let fitting: Vec<&str> = fitting.map(|a| a.name.as_str()).collect();
             if !fitting.is_empty() {
                 let name = self.dice.pick(&fitting);
@@ -805,6 +825,7 @@ impl Writer<'_> {
         }
         match ty {
             Int => self.bracketed_whole(),
+            Long => self.long_whole(),
             Bool => self.dice.pick(&["true", "false"]).to_owned(),
             Fixed => self.fraction(),
             Entity => match self.body.has_actor {
@@ -863,6 +884,7 @@ impl Writer<'_> {
             }
             7 => format!("({}{})", self.dice.pick(&["-", "!"]), self.value(Int, d)),
             8 => format!("({} as i32)", self.value(Fixed, d)),
+            9 if self.dice.once_in(2) => format!("({} as i32)", self.value(Long, d)),
             9 => format!("({} as i32)", self.value(Bool, d)),
             10 => self.extreme(Int, d),
             11 => format!(
@@ -889,10 +911,36 @@ impl Writer<'_> {
         }
     }
 
+    fn long(&mut self, d: usize) -> String {
+        match self.dice.below(12) {
+            0..=4 => {
+                let op = self.dice.pick(&["+", "-", "*", "/", "%", "&", "|", "^"]);
+                match self.dice.below(6) {
+                    // A whole number next to one of 64 bits has as many.
+                    0 => format!("({} {op} {})", self.value(Long, d), self.dice.below(1000)),
+                    _ => format!("({} {op} {})", self.value(Long, d), self.value(Long, d)),
+                }
+            }
+            5 => {
+                let ty = self.dice.pick(&[Int, Long]);
+                let op = self.dice.pick(&["<<", ">>"]);
+                format!("({} {op} {})", self.value(Long, d), self.value(ty, d))
+            }
+            6 => format!("({}{})", self.dice.pick(&["-", "!"]), self.value(Long, d)),
+            7 | 8 => {
+                let ty = self.dice.pick(&[Int, Int, Fixed, Bool]);
+                format!("({} as i64)", self.value(ty, d))
+            }
+            9 => self.extreme(Long, d),
+            10 => format!("abs({})", self.value(Long, d)),
+            _ => self.leaf(Long),
+        }
+    }
+
     fn truth(&mut self, d: usize) -> String {
         match self.dice.below(14) {
             0..=4 => {
-                let ty = self.dice.pick(&[Int, Fixed]);
+                let ty = self.dice.pick(&[Int, Fixed, Long]);
                 let op = self.dice.pick(&["==", "!=", "<", "<=", ">", ">="]);
                 format!("({} {op} {})", self.value(ty, d), self.value(ty, d))
             }
@@ -933,8 +981,10 @@ impl Writer<'_> {
                 format!("is_within({a}, {b}, {})", self.value(Fixed, d))
             }
             12 if !self.body.is_constant => {
-                let attributes = &self.schema.attributes;
-                let name = &attributes[self.dice.below(attributes.len())].name;
+                let attributes = self.schema.attributes.iter();
+                let whole = attributes.filter(|a| a.ty != AttributeType::High);
+                let whole: Vec<&Attribute> = whole.collect();
+                let name = &self.dice.pick(&whole).name;
                 format!("has({}.{})", self.entity(), declared_name(name))
             }
             13 if !self.body.is_constant => {
@@ -1172,6 +1222,21 @@ impl Writer<'_> {
         }
     }
 
+    /// A number of 64 bits, bracketed if it is negative.
+    fn long_whole(&mut self) -> String {
+        let number = match self.dice.below(4) {
+            0 => self
+                .dice
+                .pick(&[i64::MIN, i64::MAX, -1, 1 << 32, -(1 << 32)]),
+            1 => i64::from(self.dice.any()) << 32 | i64::from(self.dice.any()),
+            _ => i64::from(self.whole()),
+        };
+        match number {
+            ..0 => format!("({number}i64)"),
+            _ => format!("{number}i64"),
+        }
+    }
+
     fn bracketed_whole(&mut self) -> String {
         match self.whole() {
             negative @ ..0 => format!("({negative})"),
@@ -1225,10 +1290,18 @@ impl Writer<'_> {
 
     fn any_type(&mut self) -> Type {
         let ty = self.dice.pick(&[
-            Int, Int, Int, Bool, Fixed, Fixed, Entity, Entity, Point, Symbol,
+            Int, Int, Int, Long, Bool, Fixed, Fixed, Entity, Entity, Point, Symbol,
         ]);
         match ty {
             Symbol if !self.has_symbols() => Int,
+            ty => ty,
+        }
+    }
+
+    /// One that clients and notifications have, too.
+    fn short_type(&mut self) -> Type {
+        match self.any_type() {
+            Long => Int,
             ty => ty,
         }
     }
@@ -1248,13 +1321,15 @@ impl Writer<'_> {
 
     fn width(&self, types: &[Type]) -> usize {
         let points = types.iter().filter(|&&ty| ty == Point).count();
-        types.len() + points * (self.dimensions() - 1)
+        let longs = types.iter().filter(|&&ty| ty == Long).count();
+        types.len() + longs + points * (self.dimensions() - 1)
     }
 }
 
 fn type_of(ty: AttributeType) -> Type {
     match ty {
-        AttributeType::I32 => Int,
+        AttributeType::I32 | AttributeType::High => Int,
+        AttributeType::I64 => Long,
         AttributeType::Fixed => Fixed,
         AttributeType::Bool => Bool,
         AttributeType::Entity => Entity,
@@ -1265,6 +1340,7 @@ fn type_of(ty: AttributeType) -> Type {
 fn name_of(ty: Type) -> &'static str {
     match ty {
         Int => "i32",
+        Long => "i64",
         Bool => "bool",
         Fixed => "Fixed",
         Entity => "Entity",
@@ -1284,6 +1360,8 @@ attributes = [
     { name = "bag", type = { map = "fixed", keys = ["oak", "iron", "coal"] }, audience = "state" },
     { name = "known", type = { map = "bool", keys = ["iron", "wool"] }, audience = "state" },
     { name = "best", type = { array = "i32", length = 2 }, merge = "max", audience = "state" },
+    { name = "gold", type = "i64", min = -5, max = 5_000_000_000, audience = "private" },
+    { name = "deep", type = "i64", merge = "min", audience = "state" },
 ]
 [[kind]]
 name = "other"

@@ -4,8 +4,8 @@
 //! end, and what is near is opened before it is visited. Wild ones do not.
 
 use script::ir::{
-    After, Binary, Code, Index, Inst, NOBODY, Notify, Operand, Point, Reg, TIMED_WORDS_MAX, Unary,
-    Write, WriteOp,
+    After, Binary, Code, Half, Index, Inst, NOBODY, Notify, Operand, Point, Reg, TIMED_WORDS_MAX,
+    Unary, Wide, Write, WriteOp,
 };
 use shared::world::mix::mix;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
@@ -95,6 +95,25 @@ pub const BINARY: [Binary; 18] = [
     Binary::Lt,
     Binary::Le,
 ];
+pub const WIDE: [Wide; 17] = [
+    Wide::Add,
+    Wide::Sub,
+    Wide::AddWithin,
+    Wide::SubWithin,
+    Wide::Mul,
+    Wide::Div,
+    Wide::Rem,
+    Wide::And,
+    Wide::Or,
+    Wide::Xor,
+    Wide::Shl,
+    Wide::Shr,
+    Wide::Min,
+    Wide::Max,
+    Wide::Eq,
+    Wide::Lt,
+    Wide::Le,
+];
 pub const UNARY: [Unary; 8] = [
     Unary::Neg,
     Unary::Not,
@@ -145,6 +164,14 @@ impl Program {
             5 => {
                 let op = UNARY[self.below(UNARY.len() as u32) as usize];
                 Inst::Unary(number, op, self.operand())
+            }
+            6 if self.below(2) == 0 => {
+                let op = WIDE[self.below(WIDE.len() as u32) as usize];
+                let half = match self.below(2) {
+                    0 => Half::Low,
+                    _ => Half::High,
+                };
+                Inst::Wide(number, op, half, [0; 4].map(|_| self.operand()))
             }
             6 => Inst::Copy(number, self.operand()),
             7 => Inst::Word(number, self.word()),

@@ -1,7 +1,9 @@
 use std::ops::Range;
 
+use shared::world::attribute::{self, joined};
 use shared::world::schema::ATTRIBUTES_MAX;
-use shared::{Audience, MergeRule, Slot, WorldConfig};
+use shared::world::value::words_at;
+use shared::{AttributeType, Audience, MergeRule, Slot, WorldConfig};
 
 use super::left::Left;
 use super::logic::Pair;
@@ -9,7 +11,7 @@ use super::reciprocal::Reciprocal;
 use super::{RadixSorter, State, Updates};
 use crate::tick::counts::Counts;
 use crate::tick::output::Changes;
-use crate::tick::state::{attribute, part};
+use crate::tick::state::{attribute as hash_of, part};
 use device::cpu::{Workers, grow, take};
 
 /// Merges each (entity, attribute)'s updates into one change, and applies it.
@@ -44,6 +46,18 @@ struct Columns {
     visible: Vec<bool>,
     /// How many of the first ones, where several updates in a tick are noted.
     noted: u32,
+    halves: Vec<Half>,
+    /// By column of a low half: the bounds of its number.
+    wide_bounds: Vec<(i64, i64)>,
+}
+
+/// Which half of a number of 64 bits a column has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    /// The column has 32 bits by itself.
+    None,
+    Low,
+    High,
 }
 
 /// Entities with neighbouring slots.
@@ -118,6 +132,8 @@ impl Merge {
                     })
                     .collect(),
                 noted: 2 * u32::from(schema.layers.blocked().is_some()),
+                halves: schema.attributes.iter().map(|a| Half::of(a.ty)).collect(),
+                wide_bounds: schema.wide_bounds(),
             },
             keys: vec![],
             values: vec![],
@@ -256,8 +272,8 @@ impl Merge {
                 self.changed_entities += usize::from(*changed != self.stamp);
                 *changed = self.stamp;
             }
-            state.subtract(part::COLUMNS + column, attribute(slot, before));
-            state.add(part::COLUMNS + column, attribute(slot, now));
+            state.subtract(part::COLUMNS + column, hash_of(slot, before));
+            state.add(part::COLUMNS + column, hash_of(slot, now));
         }
     }
 
@@ -401,6 +417,13 @@ impl Fold<'_> {
             let place = key as usize - first_key;
             let (used, bit) = (&mut ledger.is_used[place / 64], 1 << (place % 64));
             let rule = self.columns.rules[column as usize];
+            let half = self.columns.halves[column as usize];
+            if half != Half::None {
+                let is_first = *used & bit == 0;
+                *used |= bit;
+                add_half(&mut ledger.values, place, (rule, half), value, is_first);
+                continue;
+            }
             let value = i64::from(value as i32);
             let sum = &mut ledger.values[place];
             if *used & bit != 0 {
@@ -430,6 +453,13 @@ impl Fold<'_> {
                 let key = (first_key + place) as u32;
                 let (slot, column) = self.width.divide_with_rest(key);
                 let (slot, column) = (slot as usize, column as usize);
+                if self.columns.halves[column] == Half::Low {
+                    let rule = self.columns.rules[column];
+                    let before = joined(words_at(share.rows, in_share + place));
+                    let halves = &mut share.ledger.values[place..place + 2];
+                    let bounds = self.columns.wide_bounds[column];
+                    settle(halves, rule, before, bounds);
+                }
                 let row = &mut share.rows[in_share + place];
                 let before = *row;
                 let (min, max) =
@@ -451,9 +481,23 @@ impl Fold<'_> {
                     *changed = self.stamp;
                 }
                 let difference =
-                    attribute(slot as u32, after).wrapping_sub(attribute(slot as u32, before));
+                    hash_of(slot as u32, after).wrapping_sub(hash_of(slot as u32, before));
                 result.hash[column] = result.hash[column].wrapping_add(difference);
             }
+        }
+    }
+}
+
+impl Half {
+    fn of(ty: AttributeType) -> Half {
+        match ty {
+            AttributeType::I64 => Half::Low,
+            AttributeType::High => Half::High,
+            AttributeType::I32
+            | AttributeType::Fixed
+            | AttributeType::Bool
+            | AttributeType::Entity
+            | AttributeType::Symbol => Half::None,
         }
     }
 }
@@ -475,6 +519,46 @@ fn fold(rule: MergeRule, before: i64, value: i64) -> i64 {
         MergeRule::Max => before.max(value),
         MergeRule::First => before,
         MergeRule::Last => value,
+    }
+}
+
+/// Adds an update of half of a number. The low half comes first, in the place before the other.
+///
+/// The halves of a sum are summed apart: however many there are, neither overflows. Where numbers are
+/// compared, the low half waits in its place for the high one, whose place has the number.
+fn add_half(
+    values: &mut [i64],
+    place: usize,
+    (rule, half): (MergeRule, Half),
+    word: u32,
+    is_first: bool,
+) {
+    let value = match half {
+        Half::Low => i64::from(word),
+        _ => i64::from(word.cast_signed()),
+    };
+    let is_compared = matches!(rule, MergeRule::Min | MergeRule::Max);
+    let value = match half {
+        Half::High if is_compared => value << 32 | values[place - 1],
+        _ => value,
+    };
+    values[place] = match is_first || is_compared && half == Half::Low {
+        true => value,
+        false => fold(rule, values[place], value),
+    };
+}
+
+/// Replaces what the updates of a number's halves came to by the halves of the number after them.
+fn settle(halves: &mut [i64], rule: MergeRule, before: i64, (min, max): (i64, i64)) {
+    let [low, high] = [halves[0], halves[1]].map(i128::from);
+    let folded = match rule {
+        MergeRule::Sum => i128::from(before) + (high << 32) + low,
+        MergeRule::Min | MergeRule::Max => high,
+        MergeRule::First | MergeRule::Last => (high << 32) + low,
+    };
+    let after = folded.clamp(min.into(), max.into()) as i64;
+    for (place, half) in halves.iter_mut().zip(attribute::halves(after)) {
+        *place = half.into();
     }
 }
 

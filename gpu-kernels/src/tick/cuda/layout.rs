@@ -19,6 +19,11 @@ pub use header::{hash, header};
 use script::ir::EFFECTS_MAX;
 pub use scripts::script_layout;
 
+/// In the merge rules of columns: the bits of the rule, and those of a half.
+pub const RULE_MASK: u32 = 7;
+pub const HALF_LOW: u32 = 8;
+pub const HALF_HIGH: u32 = 16;
+
 /// The bits of a tier in what views and known sets hold, below those of the slot.
 pub const TIER_BITS: u32 = 2;
 
@@ -124,8 +129,10 @@ device::device_struct! {
         choices: ConstPointer<i32> = s.choices;
         /// By kind: the columns that it has, as bits.
         kind_columns: ConstPointer<u64> = s.kinds;
-        /// By column.
+        /// By column; beside the rule, which half of a number of 64 bits it has.
         merge_rules: ConstPointer<u32> = s.columns;
+        /// By column of a low half: the least and the greatest number.
+        wide_bounds: ConstPointer<i64> = 2 * s.columns;
         /// By column: 1 where clients are told of its changes.
         visible_columns: ConstPointer<u32> = s.columns;
         rule_table: ConstPointer<Rule> = s.rules;

@@ -8,12 +8,12 @@ use shared::world::attribute::bits_for;
 use shared::world::command::COMMANDS_MAX;
 use shared::world::initial::Choice;
 use shared::world::spawn::{SpawnArea as Area, spawn_seed};
-use shared::{Audience, InterestMode, Occasion, WorldConfig};
+use shared::{AttributeType, Audience, InterestMode, Occasion, WorldConfig};
 
 use super::layout::{
-    BY_THE_SERVER, BoxIndex, Door, Fall, HAS_ACTOR, Hook, IS_CLIENTS, IS_COMMAND, Initial,
-    LEVELS_MAX, Level, NO_REST, ON_BIRTH, ON_BORDER, ON_FALL, ON_JOIN, Regions, Rule, SpawnArea,
-    Tick, World, Zone,
+    BY_THE_SERVER, BoxIndex, Door, Fall, HALF_HIGH, HALF_LOW, HAS_ACTOR, Hook, IS_CLIENTS,
+    IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, ON_BIRTH, ON_BORDER, ON_FALL, ON_JOIN,
+    Regions, Rule, SpawnArea, Tick, World, Zone,
 };
 use super::regions::{has_regions, newborn_edges};
 use super::sizes::{Sizes, buckets};
@@ -334,7 +334,12 @@ pub fn prepare(
         .collect();
     let (initials, choices) = initials(config);
     let attributes = schema.attributes.iter();
-    let merge: Vec<u32> = attributes.clone().map(|a| a.merge as u32).collect();
+    let merge: Vec<u32> = attributes
+        .clone()
+        .map(|a| a.merge as u32 | half(a.ty))
+        .collect();
+    let wide_bounds = schema.wide_bounds().into_iter();
+    let wide_bounds: Vec<i64> = wide_bounds.flat_map(|(min, max)| [min, max]).collect();
     // Where movement is sent as courses, these say what has moved.
     let is_course = |column: usize| config.motion.is_some() && column < config.dimensions();
     let visible: Vec<u32> = attributes
@@ -347,6 +352,7 @@ pub fn prepare(
     device.write(world.choices.writable(), &choices)?;
     device.write(world.kind_columns.writable(), &config.schema.kind_columns())?;
     device.write(world.merge_rules.writable(), &merge)?;
+    device.write(world.wide_bounds.writable(), &wide_bounds)?;
     device.write(world.visible_columns.writable(), &visible)?;
     device.write(world.rule_table.writable(), &rules)?;
     device.write(world.layers.writable(), schema.layers.words())?;
@@ -431,6 +437,19 @@ fn doors(config: &WorldConfig) -> Vec<Door> {
         };
     }
     by_kind
+}
+
+/// What says beside a merge rule that a column has half of a number.
+fn half(ty: AttributeType) -> u32 {
+    match ty {
+        AttributeType::I64 => HALF_LOW,
+        AttributeType::High => HALF_HIGH,
+        AttributeType::I32
+        | AttributeType::Fixed
+        | AttributeType::Bool
+        | AttributeType::Entity
+        | AttributeType::Symbol => 0,
+    }
 }
 
 fn falls(config: &WorldConfig) -> Vec<Fall> {

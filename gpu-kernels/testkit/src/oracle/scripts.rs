@@ -139,7 +139,10 @@ impl World for Oracle {
         let kind = &self.config.schema.kinds[usize::from(self.kind(slot))];
         let mut own = kind.attributes.iter();
         let own = own.find(|a| usize::from(a.column) == column);
-        own.map_or((0, 0), |own| (own.min, own.max))
+        match self.config.schema.attributes[column].ty.is_half() {
+            true => (i32::MIN, i32::MAX),
+            false => own.map_or((0, 0), |own| (own.min, own.max)),
+        }
     }
 
     fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {

@@ -261,6 +261,8 @@ impl Attributes {
              {{ name = \"shy\", type = \"bool\", default = {}, audience = \"{}\" }}, \
              {{ name = \"slot\", type = {{ array = \"i32\", length = 3 }}, default = [1, 2, 3], \
              max = 99, audience = \"state\" }}, \
+             {{ name = \"gold\", type = \"i64\", merge = \"{}\", default = 4_294_967_290, min = -3, \
+             max = {}, audience = \"{}\" }}, \
              {{ name = \"bag\", type = {{ map = \"i32\", keys = [\"ore\", \"blue\"] }}, min = 0, \
              audience = \"private\" }}",
             dice.pick(&[
@@ -272,6 +274,9 @@ impl Attributes {
             dice.pick(&["0.25", "{ from = -0.5, to = 2 }", "{ one_of = [1.5] }"]),
             dice.pick(&audiences),
             dice.pick(&["true", "{ one_of = [false, true] }"]),
+            dice.pick(&audiences),
+            dice.pick(&["sum", "sum", "min", "max", "first", "last"]),
+            dice.pick(&["4_294_967_300", "9_223_372_036_854_775_807"]),
             dice.pick(&audiences),
         );
         Attributes {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use durability::characters::value_of;
 use serde_json::{Map, Value, json};
-use shared::Attribute;
+use shared::{Attribute, AttributeType};
 
 use super::{Entities, Entity};
 
@@ -21,8 +21,10 @@ fn line(entities: &Entities<'_>, entity: &Entity<'_>) -> Value {
     let schema = &entities.world.schema;
     let value = |(column, attribute)| {
         let attribute: &Attribute = attribute;
-        let value = value_of(entities.world, attribute, entity.value(column)?);
-        Some((attribute.name.clone(), value))
+        let words = entity.words(column)?;
+        let value = value_of(entities.world, attribute, words);
+        let is_whole = attribute.ty != AttributeType::High;
+        is_whole.then(|| (attribute.name.clone(), value))
     };
     let attributes: Map<String, Value> = (0..).zip(&schema.attributes).filter_map(value).collect();
     let mut line = json!({

@@ -10,6 +10,7 @@ use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleT
 use ::parquet::errors::Result;
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{Type, TypePtr};
+use shared::world::attribute::joined;
 use shared::{Attribute, AttributeType, AttributeValue, Symbol, WorldConfig};
 
 use super::{Entities, Entity};
@@ -63,7 +64,7 @@ const OF_ENGINE: [(&str, Column); 7] = [
 
 /// All columns in the order of the file.
 fn columns(world: &WorldConfig) -> Vec<Column> {
-    let own = (0..).zip(&world.schema.attributes);
+    let own = attributes(world);
     let own = own.map(|(place, attribute)| Column::Attribute(place, attribute.ty));
     OF_ENGINE
         .map(|(_, column)| column)
@@ -72,10 +73,16 @@ fn columns(world: &WorldConfig) -> Vec<Column> {
         .collect()
 }
 
+/// The attributes by column, without the high halves of numbers.
+fn attributes(world: &WorldConfig) -> impl Iterator<Item = (usize, &Attribute)> {
+    let own = world.schema.attributes.iter().enumerate();
+    own.filter(|(_, attribute)| attribute.ty != AttributeType::High)
+}
+
 fn schema(world: &WorldConfig, columns: &[Column]) -> Result<TypePtr> {
     let (engine, own) = columns.split_at(OF_ENGINE.len());
-    let attributes = own.iter().zip(&world.schema.attributes);
-    let attributes = attributes.map(|(column, Attribute { name, .. })| column.field(name));
+    let attributes = own.iter().zip(attributes(world));
+    let attributes = attributes.map(|(column, (_, Attribute { name, .. }))| column.field(name));
     let attributes = Type::group_type_builder("attributes")
         .with_repetition(Repetition::REQUIRED)
         .with_fields(attributes.collect::<Result<_>>()?)
@@ -106,7 +113,13 @@ impl Column {
             Column::Attribute(_, AttributeType::Symbol) => Physical::BYTE_ARRAY,
             Column::Attribute(_, AttributeType::Fixed) => Physical::DOUBLE,
             Column::Attribute(_, AttributeType::Bool) => Physical::BOOLEAN,
-            Column::Attribute(_, AttributeType::I32 | AttributeType::Entity) => Physical::INT64,
+            Column::Attribute(
+                _,
+                AttributeType::I32
+                | AttributeType::Entity
+                | AttributeType::I64
+                | AttributeType::High,
+            ) => Physical::INT64,
             Column::Tick | Column::Slot | Column::Generation | Column::Reference => Physical::INT64,
         }
     }
@@ -118,7 +131,7 @@ impl Column {
         cells: &mut SerializedColumnWriter<'_>,
     ) -> Result<()> {
         let own = |entity: &Entity<'_>| match self {
-            Column::Attribute(place, ty) => Some(AttributeValue::of(ty, entity.value(place)?)),
+            Column::Attribute(place, ty) => Some(AttributeValue::of(ty, entity.words(place)?)),
             _ => None,
         };
         match self.physical() {
@@ -147,6 +160,7 @@ impl Column {
             Column::Slot => Some(entity.id.slot.0.into()),
             Column::Generation => Some(entity.id.generation.into()),
             Column::Reference => Some(entity.id.reference().0.into()),
+            Column::Attribute(place, AttributeType::I64) => Some(joined(entity.words(place)?)),
             Column::Attribute(place, _) => Some(entity.value(place)?.into()),
             Column::Kind | Column::Account | Column::Name => None,
         }

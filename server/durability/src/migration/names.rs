@@ -33,6 +33,8 @@ enum Conversion {
     ToFixed,
     ToInt,
     Symbols,
+    /// To the high half of a number that is not below 0, or is.
+    Sign,
 }
 
 impl<'a> Names<'a> {
@@ -59,7 +61,8 @@ impl<'a> Names<'a> {
                 .schema
                 .attributes
                 .iter()
-                .map(|new| source(&kept.schema, new, old_name(renames, &new.name)))
+                .enumerate()
+                .map(|(column, _)| source(&kept.schema, &given.schema, renames, column))
                 .collect(),
             renames,
         })
@@ -94,6 +97,7 @@ impl<'a> Names<'a> {
             Conversion::ToFixed => Some(value.saturating_mul(scale)),
             Conversion::ToInt => Some(value.div_euclid(scale)),
             Conversion::Symbols => self.symbol(value),
+            Conversion::Sign => Some(value >> 31),
         }
     }
 
@@ -165,7 +169,9 @@ impl<'a> Names<'a> {
                 players[1], players[0]
             ));
         }
-        for (column, new) in given.attributes.iter().enumerate() {
+        let whole = |attribute: &&Attribute| attribute.ty != AttributeType::High;
+        let all = given.attributes.iter().enumerate();
+        for (column, new) in all.filter(|(_, new)| whole(new)) {
             let before = old_name(self.renames, &new.name);
             let Some(old) = kept.column(before).map(|old| &kept.attributes[old]) else {
                 continue;
@@ -186,7 +192,7 @@ impl<'a> Names<'a> {
         let is_gone = |attribute: &&Attribute| {
             given.column(&attribute.name).is_none() && !is_renamed(&attribute.name)
         };
-        for attribute in kept.attributes.iter().filter(is_gone) {
+        for attribute in kept.attributes.iter().filter(whole).filter(is_gone) {
             changes.say(format!("attribute {} is gone", attribute.name));
         }
         for symbol in kept
@@ -279,15 +285,41 @@ fn check_renames(
     Ok(())
 }
 
-fn source(kept: &Schema, new: &Attribute, old_name: &str) -> Option<Source> {
-    let column = kept.column(old_name)?;
+fn source(
+    kept: &Schema,
+    given: &Schema,
+    renames: &[(String, String)],
+    column: usize,
+) -> Option<Source> {
+    let new = &given.attributes[column];
+    if new.ty == AttributeType::High {
+        // Of the other half, or of the number that is as long as that.
+        let low = source(kept, given, renames, column.checked_sub(1)?)?;
+        return Some(match kept.attributes[low.column].ty {
+            AttributeType::I64 => Source {
+                column: low.column + 1,
+                conversion: Conversion::Same,
+            },
+            AttributeType::I32
+            | AttributeType::Fixed
+            | AttributeType::Bool
+            | AttributeType::Entity
+            | AttributeType::Symbol
+            | AttributeType::High => Source {
+                column: low.column,
+                conversion: Conversion::Sign,
+            },
+        });
+    }
+    let column = kept.column(old_name(renames, &new.name))?;
     let old = &kept.attributes[column];
     let conversion = match (old.ty, new.ty) {
         (AttributeType::Symbol, AttributeType::Symbol) => Conversion::Symbols,
         (old, new) if old == new => Conversion::Same,
         (AttributeType::I32, AttributeType::Fixed) => Conversion::ToFixed,
-        (AttributeType::Fixed, AttributeType::I32) => Conversion::ToInt,
-        (AttributeType::Bool, AttributeType::I32) => Conversion::Same,
+        (AttributeType::Fixed, AttributeType::I32 | AttributeType::I64) => Conversion::ToInt,
+        (AttributeType::Bool, AttributeType::I32 | AttributeType::I64) => Conversion::Same,
+        (AttributeType::I32, AttributeType::I64) => Conversion::Same,
         _ => return None,
     };
     Some(Source { column, conversion })

@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
 use gpu_kernels::{Region, SlotState, Snapshot};
+use shared::world::attribute::{halves, joined};
 use shared::world::schema::{KindAttribute, KindRegions};
-use shared::{EntityId, Tick, WorldConfig};
+use shared::{AttributeType, EntityId, Kind, Tick, WorldConfig};
 
 use super::changes::{Changes, counted};
 use super::names::Names;
@@ -180,6 +181,7 @@ impl Filler<'_> {
         }
         let columns = self.names.given.schema.attributes.len();
         let row = &mut new.rows[slot * columns..][..columns];
+        let wide = self.names.given.schema.wide_bounds();
         let (own, names) = (&self.kinds[usize::from(kind)], self.names);
         let kept_own = &names.kept.schema.kinds[old_kind].attributes;
         for own in own {
@@ -187,13 +189,32 @@ impl Filler<'_> {
             let source = names.source(column);
             let has_it = |column| kept_own.iter().any(|old| usize::from(old.column) == column);
             let place = (usize::from(kind), column);
+            let ty = names.given.schema.attributes[column].ty;
+            if ty.is_half() {
+                let kept = source.filter(|source| has_it(source.column));
+                let value = kept.and_then(|source| names.value(source, old_row[source.column]));
+                row[column] = value.unwrap_or(own.default);
+                if ty == AttributeType::I64 {
+                    *self.tally.new.entry(place).or_default() += u64::from(value.is_none());
+                    continue;
+                }
+                // Both halves are there.
+                let number = joined([row[column - 1], row[column]]);
+                let (min, max) = wide[column - 1];
+                let clamped = number.clamp(min, max);
+                if clamped != number {
+                    let place = (usize::from(kind), column - 1);
+                    *self.tally.clamped.entry(place).or_default() += 1;
+                }
+                row[column - 1..=column].copy_from_slice(&halves(clamped));
+                continue;
+            }
             row[column] = match source.filter(|source| has_it(source.column)) {
                 None => {
                     *self.tally.new.entry(place).or_default() += 1;
                     own.default.clamp(own.min, own.max)
                 }
                 Some(source) => {
-                    let ty = names.given.schema.attributes[column].ty;
                     let value = names.value(source, old_row[source.column]);
                     // A symbol near the one that is meant is another one.
                     let is_symbol = ty.has_symbols();
@@ -295,19 +316,15 @@ impl Tally {
         }
         let name = |(kind, column): (usize, usize)| {
             let (kind, attribute) = (&given.schema.kinds[kind], &given.schema.attributes[column]);
-            let own = kind
-                .attributes
-                .iter()
-                .find(|own| usize::from(own.column) == column);
+            let default = kind.words(column, |own| own.default);
             (
                 format!("{}.{}", kind.name, attribute.name),
                 attribute.ty,
-                own,
+                default,
             )
         };
-        for (&place, &count) in &self.new {
-            let (name, ty, own) = name(place);
-            let default = own.map_or(0, |own| own.default);
+        for (&place, &count) in self.new.iter().filter(|(_, count)| **count > 0) {
+            let (name, ty, default) = name(place);
             let default = value_text(given, ty, default);
             let entities = counted(count, "entity has", "entities have");
             changes.say(format!("{name} is new: {entities} the default, {default}"));
@@ -315,10 +332,13 @@ impl Tally {
         for (&place, &count) in &self.clamped {
             let (name, ty, _) = name(place);
             let (kind, column) = place;
-            let own = bounds(given, kind)
-                .into_iter()
-                .find(|own| usize::from(own.column) == column);
-            let (min, max) = own.map_or((0, 0), |own| (own.min, own.max));
+            let own = Kind {
+                name: String::new(),
+                attributes: bounds(given, kind),
+                regions: KindRegions::default(),
+            };
+            let min = own.words(column, |own| own.min);
+            let max = own.words(column, |own| own.max);
             let range = [min, max].map(|bound| value_text(given, ty, bound));
             let values = counted(count, "value is", "values are");
             changes.say(format!(
@@ -327,8 +347,8 @@ impl Tally {
             ));
         }
         for (&place, &count) in &self.symbols {
-            let (name, ty, own) = name(place);
-            let default = value_text(given, ty, own.map_or(0, |own| own.default));
+            let (name, ty, default) = name(place);
+            let default = value_text(given, ty, default);
             let values = counted(
                 count,
                 "value is a symbol that is",

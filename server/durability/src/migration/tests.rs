@@ -5,6 +5,9 @@ use shared::world::given;
 use shared::{CommandKind, EntityId, Tick};
 use world_file::Reader;
 
+use shared::world::attribute::joined;
+use shared::world::value::words_at;
+
 use super::*;
 use crate::roster::Roster;
 
@@ -203,6 +206,50 @@ fn numbers_become_numbers_of_another_type() {
     );
     let back = super::migrate(migrated.body, &kept(), &MigrationOptions::default()).unwrap();
     assert_eq!(get(&back.body, 0, "mana"), -3);
+}
+
+#[test]
+fn a_number_of_32_bits_keeps_its_value_in_64() {
+    let mut body = state(&kept());
+    set(&mut body, 0, "mana", -3);
+    set(&mut body, 1, "mana", 70);
+    let wide = KINDS.replace(
+        "'mana', type = 'i32'",
+        "'mana', type = 'i64', default = 5_000_000_000, max = 5_000_000_000",
+    );
+    let given = world("capacity = 8", &wide, SCRIPTS);
+    let mut migrated = migrated(body, &given);
+    let number = |body: &Body, slot: usize| {
+        let column = body.world.schema.column("mana").unwrap();
+        let row = &body.snapshot.rows[slot * body.world.schema.attributes.len()..];
+        joined(words_at(row, column))
+    };
+    assert_eq!([0, 1].map(|slot| number(&migrated.body, slot)), [-3, 70]);
+    says(
+        &migrated,
+        "attribute mana: i32, now i64; its values are converted",
+    );
+    runs_on(&migrated.body, 3);
+    // From then on it is one of 64 bits under any name, and within its bounds.
+    set(&mut migrated.body, 0, "mana high", 1);
+    let columns = given.schema.attributes.len();
+    migrated.body.hash = StateHash::of(&migrated.body.snapshot, columns, 1);
+    let renamed = wide
+        .replace("'mana'", "'magic'")
+        .replace("max = 5_", "max = 6_");
+    let given = world("capacity = 8", &renamed, SCRIPTS);
+    let options = MigrationOptions {
+        renames: vec![("mana".to_owned(), "magic".to_owned())],
+        ..MigrationOptions::default()
+    };
+    let again = migrate(migrated.body, &given, &options).unwrap();
+    let column = given.schema.column("magic").unwrap();
+    let row = &again.body.snapshot.rows;
+    assert_eq!(joined(words_at(row, column)), 6_000_000_000);
+    says(
+        &again,
+        "player.magic: 1 value is clamped to -9223372036854775808 to 6000000000",
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use gpu_kernels::{DeferredCommand, Snapshot, TimedCommand};
 use shared::world::given;
-use shared::{CommandKind, Tick};
+use shared::{CommandKind, Schema, Tick};
 
 use super::changes::{Changes, counted};
 use super::names::{Names, Pair};
@@ -106,7 +106,11 @@ fn translate_values(names: &Names<'_>, words: &mut [i32]) {
         let mut all = (0..).take(names.given.schema.attributes.len());
         let new = all.find_map(|new| {
             let source = names.source(usize::from(new))?;
-            let is_it = source.column == usize::from(*column);
+            let is_half = |schema: &Schema, column: usize| schema.attributes[column].ty.is_half();
+            // One word is not both halves of a number.
+            let widens = is_half(&names.given.schema, usize::from(new))
+                && !is_half(&names.kept.schema, source.column);
+            let is_it = source.column == usize::from(*column) && !widens;
             is_it.then_some((new, names.value(source, *value)?))
         });
         (*column, *value) = match new {

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use script::Command;
 use script::interpreter::{Effects, Outgoing, World};
+use shared::world::attribute::{halves, joined};
 use shared::world::collection::declared_name;
 use shared::world::given;
 use shared::world::symbols::KEYS;
+use shared::world::value::words_at;
 use shared::{
     AttributeType, AttributeValue, CommandKind, EntityId, Fixed, MergeRule, NotificationKind, Slot,
     WorldConfig,
@@ -17,6 +19,7 @@ use super::still::Still;
 /// The parameters of a command: `target: Entity, rank: Symbol<rank>`.
 pub fn parameters(config: &WorldConfig, command: &Command) -> String {
     let words = command.schema.words.iter().zip(&command.word_columns);
+    let words = words.filter(|(word, _)| word.ty != AttributeType::High);
     let words = words.map(|(word, column)| {
         let attribute = |column: u16| config.schema.attributes.get(usize::from(column & !KEYS));
         let of = column.and_then(attribute);
@@ -37,9 +40,11 @@ pub fn entity(still: &Still, entity: EntityId) -> String {
 }
 
 /// An argument or an attribute.
-pub fn value(still: &Still, ty: AttributeType, raw: i32) -> String {
-    match AttributeValue::of(ty, raw) {
-        AttributeValue::I32(number) => number.to_string(),
+pub fn value(still: &Still, ty: AttributeType, words: [i32; 2]) -> String {
+    let [raw, _] = words;
+    match AttributeValue::of(ty, words) {
+        AttributeValue::I32(number) | AttributeValue::High(number) => number.to_string(),
+        AttributeValue::I64(number) => number.to_string(),
         AttributeValue::Fixed(number) => units(number.raw()),
         AttributeValue::Bool(truth) => truth.to_string(),
         AttributeValue::Symbol(symbol) => match symbol.name(&still.config.schema.symbols) {
@@ -120,8 +125,18 @@ impl CommandEffects {
     /// A line for each change, deferred command, and notification.
     pub fn lines(&self, still: &Still) -> Vec<String> {
         let updates = self.updates.iter();
+        let updates = updates.filter(|((_, column), _)| !is_high(still, *column));
         let updates =
-            updates.map(|(&(slot, column), values)| change(still, Slot(slot), column, values));
+            updates.map(
+                |(&(slot, column), values)| match self.updates.get(&(slot, column + 1)) {
+                    Some(highs) if is_low(still, column) => {
+                        let both = values.iter().zip(highs);
+                        let numbers = both.map(|(&low, &high)| joined([low, high])).collect();
+                        wide_change(still, Slot(slot), column, numbers)
+                    }
+                    _ => change(still, Slot(slot), column, values),
+                },
+            );
         let mut values = vec![];
         let later = self.later.iter().filter_map(|(ticks, by, kind, words)| {
             let unit = if *ticks == 1 { "tick" } else { "ticks" };
@@ -142,8 +157,11 @@ impl CommandEffects {
         });
         let notifications = self.notifications.iter().map(|n| n.line(still));
         let written = self.written.iter();
-        let written =
-            written.map(|(&(slot, column), &value)| left(still, Slot(slot), column, value));
+        let written = written.filter(|((_, column), _)| !is_high(still, *column));
+        let written = written.map(|(&(slot, column), &value)| {
+            let high = self.written.get(&(slot, column + 1)).copied();
+            left(still, Slot(slot), column, [value, high.unwrap_or(0)])
+        });
         updates
             .chain(written)
             .chain(later)
@@ -194,9 +212,14 @@ fn birth(still: &Still, values: &mut Vec<(u16, i32)>, words: &[i32]) -> Option<S
         *axis = word;
     }
     let at = place(still, at);
-    let given = values.drain(..).filter_map(|(column, raw)| {
+    let all = std::mem::take(values);
+    let given = (0..).zip(&all).filter_map(|(place, &(column, raw))| {
         let attribute = schema.attributes.get(usize::from(column))?;
-        let value = value(still, attribute.ty, raw);
+        if attribute.ty == AttributeType::High {
+            return None;
+        }
+        let next = all.get::<usize>(place + 1).map_or(0, |next| next.1);
+        let value = value(still, attribute.ty, [raw, next]);
         Some(format!("{}: {value}", attribute.name))
     });
     let given: Vec<String> = given.collect();
@@ -211,9 +234,10 @@ fn named_words<'a>(
     named: impl Iterator<Item = (&'a str, AttributeType)>,
     words: &[i32],
 ) -> String {
-    let words = named.zip(words);
-    let words: Vec<String> = words
-        .map(|((name, ty), &word)| format!("{name}: {}", value(still, ty, word)))
+    let named = named.zip(0..);
+    let named = named.filter(|((_, ty), place)| *ty != AttributeType::High && *place < words.len());
+    let words: Vec<String> = named
+        .map(|((name, ty), place)| format!("{name}: {}", value(still, ty, words_at(words, place))))
         .collect();
     words.join(", ")
 }
@@ -227,7 +251,7 @@ fn change(still: &Still, slot: Slot, column: u16, values: &[i32]) -> String {
     let bounds = own.iter().find(|a| a.column == column);
     let (low, high) = bounds.map_or((i32::MIN, i32::MAX), |a| (a.min, a.max));
     let clamp = |value: i64| value.clamp(low.into(), high.into()) as i32;
-    let show = |raw: i32| value(still, attribute.ty, raw);
+    let show = |raw: i32| value(still, attribute.ty, [raw, 0]);
     let who = still
         .entity(slot.0)
         .map_or(String::new(), |e| entity(still, e));
@@ -249,14 +273,72 @@ fn change(still: &Still, slot: Slot, column: u16, values: &[i32]) -> String {
         MergeRule::First => first,
         MergeRule::Last => values.last().copied().unwrap_or(first),
     };
-    left(still, slot, column, clamp(after.into()))
+    left(still, slot, column, [clamp(after.into()), 0])
+}
+
+/// The same of a number of 64 bits, whose low half is in a column.
+fn wide_change(still: &Still, slot: Slot, column: u16, numbers: Vec<i64>) -> String {
+    let schema = &still.config.schema;
+    let attribute = &schema.attributes[usize::from(column)];
+    let before = joined(words(still, slot, column));
+    let (min, max) = schema.wide_bounds()[usize::from(column)];
+    let clamp = |value: i128| value.clamp(min.into(), max.into()) as i64;
+    let mut all = numbers.iter().map(|&number| i128::from(number));
+    let after = match attribute.merge {
+        MergeRule::Sum => {
+            let signed = |number: &i64| match *number < 0 {
+                true => format!(" - {}", number.unsigned_abs()),
+                false => format!(" + {number}"),
+            };
+            let terms: String = numbers.iter().map(signed).collect();
+            let sum = i128::from(before) + all.sum::<i128>();
+            let total = clamp(sum);
+            let limit = match i128::from(total) == sum {
+                true => "",
+                false => ", its limit",
+            };
+            let who = still.entity(slot.0);
+            let who = who.map_or(String::new(), |e| entity(still, e));
+            let name = &attribute.name;
+            return format!("{who}: {name} {before}{terms} = {total}{limit}");
+        }
+        MergeRule::Min => all.min(),
+        MergeRule::Max => all.max(),
+        MergeRule::First => all.next(),
+        MergeRule::Last => all.next_back(),
+    };
+    let after = after.unwrap_or(before.into());
+    left(still, slot, column, halves(clamp(after)))
+}
+
+fn is_low(still: &Still, column: u16) -> bool {
+    still.config.schema.attributes[usize::from(column)].ty == AttributeType::I64
+}
+
+fn is_high(still: &Still, column: u16) -> bool {
+    still.config.schema.attributes[usize::from(column)].ty == AttributeType::High
+}
+
+/// The word of an entity in a column, and of a number of 64 bits the one in the next.
+fn words(still: &Still, slot: Slot, column: u16) -> [i32; 2] {
+    let column = usize::from(column);
+    let high = match still.config.schema.attributes[column].ty {
+        AttributeType::I64 => still.attribute(slot, column + 1),
+        AttributeType::I32
+        | AttributeType::Fixed
+        | AttributeType::Bool
+        | AttributeType::Entity
+        | AttributeType::Symbol
+        | AttributeType::High => 0,
+    };
+    [still.attribute(slot, column), high]
 }
 
 /// `entity 17 (wolf): hp 30 → 25`.
-fn left(still: &Still, slot: Slot, column: u16, after: i32) -> String {
+fn left(still: &Still, slot: Slot, column: u16, after: [i32; 2]) -> String {
     let attribute = &still.config.schema.attributes[usize::from(column)];
-    let before = still.attribute(slot, column.into());
-    let show = |raw: i32| value(still, attribute.ty, raw);
+    let before = words(still, slot, column);
+    let show = |words: [i32; 2]| value(still, attribute.ty, words);
     let who = still
         .entity(slot.0)
         .map_or(String::new(), |e| entity(still, e));

@@ -9,6 +9,7 @@ use script::arith::Random;
 use script::interpreter::{Interpreter, Invocation, NoEffect, Space};
 use script::watched::Watched;
 use script::{Command, Logic};
+use shared::world::value::words_at;
 use shared::{AttributeType, AttributeValue, CommandSchema, EntityId, EntityRef, WorldConfig};
 use world_file::Checked;
 
@@ -146,10 +147,12 @@ fn print_given(still: &Still, schema: &CommandSchema, actor: EntityId, words: &[
             format!("{} at {place}", effects::entity(still, actor))
         }
     };
-    let words = schema.words.iter().zip(words);
-    let words: Vec<String> = words
-        .map(|(word, &raw)| {
-            let shown = effects::value(still, word.ty, raw);
+    let all = schema.words.iter().enumerate();
+    let all = all.filter(|(at, word)| *at < words.len() && word.ty != AttributeType::High);
+    let words: Vec<String> = all
+        .map(|(at, word)| {
+            let raw = words[at];
+            let shown = effects::value(still, word.ty, words_at(words, at));
             match still
                 .referred(EntityRef(raw))
                 .filter(|_| word.ty == AttributeType::Entity)
@@ -177,7 +180,10 @@ fn space(config: &WorldConfig) -> Space {
 /// Parses the arguments of a command.
 fn words(still: &Still, command: &Command, given: &[String]) -> Result<Vec<i32>> {
     let schema = &command.schema;
-    let (expected, found) = (schema.words.len(), given.len());
+    // A number of 64 bits is two words, which are given as one.
+    let words = schema.words.iter().zip(&command.word_columns);
+    let words = words.filter(|(word, _)| word.ty != AttributeType::High);
+    let (expected, found) = (words.clone().count(), given.len());
     let unit = if expected == 1 { "word" } else { "words" };
     let parameters = match effects::parameters(&still.config, command).as_str() {
         "" => String::new(),
@@ -188,23 +194,34 @@ fn words(still: &Still, command: &Command, given: &[String]) -> Result<Vec<i32>>
         "`{}` takes {expected} {unit}{parameters}, found {found}",
         schema.name,
     );
-    let words = schema.words.iter().zip(&command.word_columns);
-    words
-        .zip(given)
-        .map(|((word, column), given)| {
-            let number = self::word(still, word.ty, *column, given);
-            number.map_err(|reason| anyhow!("{}: {reason}, found {given:?}", word.name))
-        })
-        .collect()
+    let mut all = vec![];
+    for ((word, column), given) in words.zip(given) {
+        let (low, high) = self::word(still, word.ty, *column, given)
+            .map_err(|reason| anyhow!("{}: {reason}, found {given:?}", word.name))?;
+        all.push(low);
+        all.extend(high);
+    }
+    Ok(all)
 }
 
-fn word(still: &Still, ty: AttributeType, column: Option<u16>, given: &str) -> Result<i32, String> {
+/// The word of an argument, and of a number of 64 bits the second one.
+fn word(
+    still: &Still,
+    ty: AttributeType,
+    column: Option<u16>,
+    given: &str,
+) -> Result<(i32, Option<i32>), String> {
+    let one = |word: i32| (word, None);
     let expected = |what: &str| format!("expected {what}");
     match ty {
-        AttributeType::I32 | AttributeType::Bool | AttributeType::Fixed => {
+        AttributeType::I32
+        | AttributeType::Bool
+        | AttributeType::Fixed
+        | AttributeType::I64
+        | AttributeType::High => {
             let value = AttributeValue::parse(ty, given, &[]);
-            let raw = value.map(AttributeValue::raw);
-            raw.ok_or_else(|| expected(ty.expected()))
+            let words = value.map(AttributeValue::words);
+            words.ok_or_else(|| expected(ty.expected()))
         }
         AttributeType::Symbol => {
             let all = (0..).zip(&still.config.schema.symbols);
@@ -212,16 +229,16 @@ fn word(still: &Still, ty: AttributeType, column: Option<u16>, given: &str) -> R
             let is_own = |number: &i32| own.as_ref().is_none_or(|own| own.contains(number));
             let mut own = all.filter(|(number, _)| is_own(number));
             let found = own.clone().find(|(_, symbol)| *symbol == given);
-            found.map(|(number, _)| number).ok_or_else(|| {
+            found.map(|(number, _)| one(number)).ok_or_else(|| {
                 let names: Vec<&String> = own.by_ref().map(|(_, symbol)| symbol).collect();
                 expected(&format!("one of {names:?}"))
             })
         }
-        AttributeType::Entity if given == "none" => Ok(EntityRef::NONE.0),
+        AttributeType::Entity if given == "none" => Ok(one(EntityRef::NONE.0)),
         AttributeType::Entity => {
             let slot = given.parse().ok();
             let entity = slot.and_then(|slot| still.entity(slot));
-            let found = entity.map(|entity| entity.reference().0);
+            let found = entity.map(|entity| one(entity.reference().0));
             found.ok_or_else(|| expected("the slot of a living entity, or none"))
         }
     }

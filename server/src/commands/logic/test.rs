@@ -16,7 +16,8 @@ use script::interpreter::{Interpreter, Invocation, World};
 use script::testing::{self, Host, Test};
 use script::watched::Watched;
 use script::{Diagnostic, Problem};
-use shared::{CommandKind, EntityId, Slot, Tick, WorldConfig};
+use shared::world::attribute::{halves, joined};
+use shared::{AttributeType, CommandKind, EntityId, Slot, Tick, WorldConfig};
 
 use super::backends::backends;
 use super::place;
@@ -361,9 +362,10 @@ impl Host for Bench<'_> {
         snapshot.kinds[slot] = kind;
         let mut row = schema.default_row(usize::from(kind));
         row[..schema.dimensions()].copy_from_slice(&place[..schema.dimensions()]);
+        let bounds = schema.bounds(kind.into());
         for own in &schema.kinds[usize::from(kind)].attributes {
-            let value = &mut row[usize::from(own.column)];
-            *value = (*value).clamp(own.min, own.max);
+            let column = usize::from(own.column);
+            row[column] = row[column].clamp(bounds[column].0, bounds[column].1);
         }
         let columns = schema.attributes.len();
         snapshot.rows[slot * columns..][..columns].copy_from_slice(&row);
@@ -383,7 +385,21 @@ impl Host for Bench<'_> {
         };
         let mut state = self.state.borrow_mut();
         let place = slot.index() * schema.attributes.len() + usize::from(column);
-        state.snapshot.rows[place] = value.clamp(own.min, own.max);
+        let rows = &mut state.snapshot.rows;
+        match schema.attributes[usize::from(column)].ty {
+            AttributeType::I64 => rows[place] = value,
+            // The low half came before.
+            AttributeType::High => {
+                let (min, max) = schema.wide_bounds()[usize::from(column) - 1];
+                let number = joined([rows[place - 1], value]).clamp(min, max);
+                rows[place - 1..=place].copy_from_slice(&halves(number));
+            }
+            AttributeType::I32
+            | AttributeType::Fixed
+            | AttributeType::Bool
+            | AttributeType::Entity
+            | AttributeType::Symbol => rows[place] = value.clamp(own.min, own.max),
+        }
         state.is_changed = true;
         Ok(())
     }

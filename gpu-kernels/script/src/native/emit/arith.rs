@@ -3,11 +3,12 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Value};
+use shared::world::attribute::joined;
 use shared::world::fixed::Fixed;
 
 use super::Emit;
 use crate::arith::RANDOM_STEP;
-use crate::ir::{Binary, Operand, Point, Unary};
+use crate::ir::{Binary, Half, Operand, Point, Unary, Wide};
 
 impl Emit<'_, '_> {
     pub(super) fn unary(&mut self, op: Unary, a: Value) -> Value {
@@ -81,6 +82,95 @@ impl Emit<'_, '_> {
             Binary::Lt => self.compare(IntCC::SignedLessThan, a, b),
             Binary::Le => self.compare(IntCC::SignedLessThanOrEqual, a, b),
         }
+    }
+
+    /// Half of the result of an operator of 64 bits. The other half costs nothing more, as the
+    /// compiler finds that they have the rest in common.
+    pub(super) fn wide(&mut self, op: Wide, half: Half, words: [Operand; 4]) -> Value {
+        let [a_low, a_high, b_low, b_high] = words;
+        let a = self.joined(a_low, a_high);
+        let b = self.joined(b_low, b_high);
+        let result = match op {
+            Wide::Add => self.b.ins().iadd(a, b),
+            Wide::Sub => self.b.ins().isub(a, b),
+            Wide::AddWithin => {
+                let sum = self.b.ins().iadd(a, b);
+                let (of_a, of_b) = (self.b.ins().bxor(a, sum), self.b.ins().bxor(b, sum));
+                self.within(a, sum, of_a, of_b)
+            }
+            Wide::SubWithin => {
+                let rest = self.b.ins().isub(a, b);
+                let (of_a, of_b) = (self.b.ins().bxor(a, rest), self.b.ins().bxor(a, b));
+                self.within(a, rest, of_a, of_b)
+            }
+            Wide::Mul => self.b.ins().imul(a, b),
+            Wide::Div => {
+                let (divisor, is_zero, is_minus_one) = self.wide_divisor(b);
+                let quotient = self.b.ins().sdiv(a, divisor);
+                let opposite = self.b.ins().ineg(a);
+                let quotient = (self.b.ins()).select(is_minus_one, opposite, quotient);
+                let zero = self.b.ins().iconst(I64, 0);
+                self.b.ins().select(is_zero, zero, quotient)
+            }
+            Wide::Rem => {
+                // By 1, 0 is left, as by 0 and -1.
+                let (divisor, ..) = self.wide_divisor(b);
+                self.b.ins().srem(a, divisor)
+            }
+            Wide::And => self.b.ins().band(a, b),
+            Wide::Or => self.b.ins().bor(a, b),
+            Wide::Xor => self.b.ins().bxor(a, b),
+            // Like `arith`, these take the amount modulo 64.
+            Wide::Shl => self.b.ins().ishl(a, b),
+            Wide::Shr => self.b.ins().sshr(a, b),
+            Wide::Min => self.b.ins().smin(a, b),
+            Wide::Max => self.b.ins().smax(a, b),
+            Wide::Eq => self.compare_wide(IntCC::Equal, a, b),
+            Wide::Lt => self.compare_wide(IntCC::SignedLessThan, a, b),
+            Wide::Le => self.compare_wide(IntCC::SignedLessThanOrEqual, a, b),
+        };
+        let result = match half {
+            Half::Low => result,
+            Half::High => self.b.ins().ushr_imm_u(result, 32),
+        };
+        self.b.ins().ireduce(I32, result)
+    }
+
+    fn joined(&mut self, low: Operand, high: Operand) -> Value {
+        if let (Some(low), Some(high)) = (low.constant(), high.constant()) {
+            return self.b.ins().iconst(I64, joined([low, high]));
+        }
+        let (low, high) = (self.get(low), self.get(high));
+        let low = self.b.ins().uextend(I64, low);
+        let high = self.b.ins().uextend(I64, high);
+        let high = self.b.ins().ishl_imm_u(high, 32);
+        self.b.ins().bor(high, low)
+    }
+
+    /// A sum or difference of `a`, or the end of the range that it went beyond: where the signs of
+    /// both others are set.
+    fn within(&mut self, a: Value, result: Value, of_a: Value, of_b: Value) -> Value {
+        let both = self.b.ins().band(of_a, of_b);
+        let is_beyond = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, both, 0);
+        let sign = self.b.ins().sshr_imm_u(a, 63);
+        let greatest = self.b.ins().iconst(I64, i64::MAX);
+        let end = self.b.ins().bxor(sign, greatest);
+        self.b.ins().select(is_beyond, end, result)
+    }
+
+    /// A divisor by which no quotient overflows: 1 for 0 and -1; and whether it was 0, or -1.
+    fn wide_divisor(&mut self, b: Value) -> (Value, Value, Value) {
+        let is_zero = self.b.ins().icmp_imm_s(IntCC::Equal, b, 0);
+        let is_minus_one = self.b.ins().icmp_imm_s(IntCC::Equal, b, -1);
+        let is_either = self.b.ins().bor(is_zero, is_minus_one);
+        let one = self.b.ins().iconst(I64, 1);
+        let divisor = self.b.ins().select(is_either, one, b);
+        (divisor, is_zero, is_minus_one)
+    }
+
+    fn compare_wide(&mut self, condition: IntCC, a: Value, b: Value) -> Value {
+        let is = self.b.ins().icmp(condition, a, b);
+        self.b.ins().uextend(I64, is)
     }
 
     fn compare(&mut self, condition: IntCC, a: Value, b: Value) -> Value {

@@ -14,10 +14,10 @@ use shared::{CommandKind, NotificationKind, Refusal};
 
 use super::{
     ATOMIC_THREADS_MIN, AfterRecord, BEGINS, BY_THE_SERVER, Birth, BoxIndex, DeferredState, Door,
-    Fall, HAS_ACTOR, Hook, IS_CLIENTS, IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, ON_BIRTH,
-    ON_BORDER, ON_FALL, ON_JOIN, Observer, ObserverSet, PlacedZone, Refused, Region, RegionSet,
-    Regions, Rule, SCANS, SpawnArea, TIER_BITS, TIMED_COLUMNS, Tick, TimedState, Verdict, World,
-    Zone, ZonePlace,
+    Fall, HALF_HIGH, HALF_LOW, HAS_ACTOR, Hook, IS_CLIENTS, IS_COMMAND, Initial, LEVELS_MAX, Level,
+    NO_REST, ON_BIRTH, ON_BORDER, ON_FALL, ON_JOIN, Observer, ObserverSet, PlacedZone, RULE_MASK,
+    Refused, Region, RegionSet, Regions, Rule, SCANS, SpawnArea, TIER_BITS, TIMED_COLUMNS, Tick,
+    TimedState, Verdict, World, Zone, ZonePlace,
 };
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::frame::{After, Command};
@@ -103,6 +103,9 @@ fn enumerations(header: Header) -> Header {
                     ("max", MergeRule::Max as u32),
                     ("first", MergeRule::First as u32),
                     ("last", MergeRule::Last as u32),
+                    ("rule_mask", RULE_MASK),
+                    ("half_low", HALF_LOW),
+                    ("half_high", HALF_HIGH),
                 ],
             ),
         )

@@ -8,6 +8,7 @@ use frontend::mirror::{SharedMirror, Spot};
 use platform::log::script_lines::ScriptLines;
 use platform::metrics::web::{WebRefusal, WebRefusals};
 use serde::Serialize;
+use shared::world::value::words_at;
 use shared::{
     AttributeType, AttributeValue, Audience, ClientRow, EntityRef, Fixed, Schema, Slot, WorldConfig,
 };
@@ -354,20 +355,24 @@ impl Source {
 /// The attributes that an entity's kind has: `columns`, as bits.
 pub fn attributes(config: &WorldConfig, columns: u64, row: &[i32]) -> Vec<Attribute> {
     let all = config.schema.attributes.iter().zip(row).enumerate();
-    let own = all.filter(|(column, _)| columns >> column & 1 == 1);
-    own.map(|(_, (attribute, &raw))| Attribute {
+    let own = all.filter(|(column, (attribute, _))| {
+        columns >> column & 1 == 1 && attribute.ty != AttributeType::High
+    });
+    own.map(|(column, (attribute, _))| Attribute {
         name: attribute.name.clone(),
         ty: attribute.ty,
         audience: attribute.audience,
-        value: value(config, attribute.ty, raw),
+        value: value(config, attribute.ty, words_at(row, column)),
     })
     .collect()
 }
 
-/// An attribute's value.
-pub fn value(config: &WorldConfig, ty: AttributeType, raw: i32) -> Value {
-    match AttributeValue::of(ty, raw) {
-        AttributeValue::I32(number) => Value::Number(number.into()),
+/// An attribute's value, with the word after it.
+pub fn value(config: &WorldConfig, ty: AttributeType, words: [i32; 2]) -> Value {
+    match AttributeValue::of(ty, words) {
+        // A page has no other numbers.
+        AttributeValue::I64(number) => Value::Number(number as f64),
+        AttributeValue::I32(number) | AttributeValue::High(number) => Value::Number(number.into()),
         AttributeValue::Fixed(number) => Value::Number(number.to_f64()),
         AttributeValue::Bool(truth) => Value::Bool(truth),
         AttributeValue::Entity(EntityRef::NONE) => Value::Nothing,

@@ -9,7 +9,8 @@ use hyper::StatusCode;
 use platform::http::Page;
 use script::watched::Run;
 use serde::Serialize;
-use shared::{ClientRow, EntityId, Fixed, Name, Slot, WorldConfig};
+use shared::world::value::words_at;
+use shared::{AttributeType, ClientRow, EntityId, Fixed, Name, Slot, WorldConfig};
 
 use super::query::{Look, Query};
 use crate::playback::moment::{AttributeChange, Sight};
@@ -341,7 +342,31 @@ fn changed(
     let others = moment.changes.iter().filter(|change| !is_chosen(change));
     for change in own.chain(others).take(CHANGES_MAX) {
         let attribute = &moment.world.schema.attributes[usize::from(change.column)];
-        let value = |raw| value(&moment.world, attribute.ty, raw);
+        let of = |column: u16| {
+            let mut all = moment.changes.iter();
+            all.find(|other| (other.slot, other.column) == (change.slot, column))
+        };
+        // The two halves of a number are one change.
+        let (attribute, low, high) = match attribute.ty {
+            AttributeType::High => match of(change.column - 1) {
+                Some(_) => continue,
+                None => {
+                    let low = usize::from(change.column) - 1;
+                    (&moment.world.schema.attributes[low], None, Some(change))
+                }
+            },
+            AttributeType::I64 => (attribute, Some(change), of(change.column + 1)),
+            AttributeType::I32
+            | AttributeType::Fixed
+            | AttributeType::Bool
+            | AttributeType::Entity
+            | AttributeType::Symbol => (attribute, Some(change), None),
+        };
+        let first = change.column - u16::from(low.is_none());
+        let still = words_at(moment.row(change.slot), first.into());
+        let both =
+            |of: fn(&AttributeChange) -> i32| [low.map_or(still[0], of), high.map_or(still[1], of)];
+        let value = |words: [i32; 2]| value(&moment.world, attribute.ty, words);
         let mut place = |number: u32| {
             let known = numbers.iter().position(|&known| known == number);
             known.unwrap_or_else(|| {
@@ -352,12 +377,21 @@ fn changed(
             })
         };
         let causes = change.causes.iter().take(CAUSES_MAX);
+        let cause = |(at, &(n, raw)): (usize, &(u32, i32))| {
+            let other = match (low, high) {
+                (Some(_), Some(high)) => high.causes.get(at).map(|cause| [raw, cause.1]),
+                _ if attribute.ty.is_half() => None,
+                _ => Some([raw, 0]),
+            };
+            // By one half alone, nobody knows the number.
+            (place(n), other.map_or(Value::Nothing, value))
+        };
         changes.push(Changed {
             slot: change.slot.0,
             attribute: attribute.name.clone(),
-            old: value(change.old),
-            new: value(change.new),
-            causes: causes.map(|&(n, raw)| (place(n), value(raw))).collect(),
+            old: value(both(|change| change.old)),
+            new: value(both(|change| change.new)),
+            causes: causes.enumerate().map(cause).collect(),
         });
     }
     (changes, commands)
@@ -367,8 +401,12 @@ fn given(moment: &Moment, players: &Players<'_>, number: u32, command: &Command)
     let schemas = moment.world.schema.commands.iter();
     let mut own = schemas.filter(|schema| schema.kind.id() == command.kind);
     let schema = own.next();
-    let raw = moment.trace.words_of(command).iter();
-    let words = schema.into_iter().flat_map(|schema| &schema.words).zip(raw);
+    let raw = moment.trace.words_of(command);
+    let words = schema
+        .into_iter()
+        .flat_map(|schema| &schema.words)
+        .enumerate();
+    let words = words.filter(|(at, word)| *at < raw.len() && word.ty != AttributeType::High);
     let entity = Some(command.entity).filter(|&entity| entity != EntityId::NONE);
     CausingCommand {
         number,
@@ -376,7 +414,10 @@ fn given(moment: &Moment, players: &Players<'_>, number: u32, command: &Command)
         entity: entity.map(|entity| (entity.slot.0, entity.generation)),
         player: entity.and_then(|entity| players.entity(entity)),
         words: words
-            .map(|(word, &raw)| (word.name.clone(), value(&moment.world, word.ty, raw)))
+            .map(|(at, word)| {
+                let value = value(&moment.world, word.ty, words_at(raw, at));
+                (word.name.clone(), value)
+            })
             .collect(),
     }
 }
