@@ -1,8 +1,6 @@
-use shared::world::attribute::joined;
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::course::VELOCITY_MAX;
-use shared::world::value::words_at;
-use shared::{AttributeType, EntityId, Tick, WorldConfig};
+use shared::{EntityId, Tick, WorldConfig};
 
 use super::{SlotState, Snapshot, Track};
 use crate::logic::Catalog;
@@ -73,10 +71,8 @@ impl Snapshot {
         let schema = &config.schema;
         let bounds: Vec<_> = (0..schema.kinds.len()).map(|k| schema.bounds(k)).collect();
         let empty = vec![(0, 0); schema.attributes.len()];
-        let wide = schema.wide_bounds();
         for (slot, row) in self.rows.chunks_exact(empty.len()).enumerate() {
             let kind = self.kinds[slot];
-            let is_live = self.states[slot] == SlotState::Live;
             let bounds = match self.states[slot] {
                 SlotState::Live => bounds.get(usize::from(kind)),
                 SlotState::Free | SlotState::Resting => (kind == 0).then_some(&empty),
@@ -87,16 +83,6 @@ impl Snapshot {
             };
             for (&value, &(min, max)) in row.iter().zip(bounds) {
                 if value < min || value > max {
-                    return out_of_range("values", value);
-                }
-            }
-            let own = schema.kinds.get(usize::from(kind)).filter(|_| is_live);
-            for own in own.iter().flat_map(|kind| &kind.attributes) {
-                let column = usize::from(own.column);
-                let is_number = schema.attributes[column].ty == AttributeType::I64;
-                let value = joined(words_at(row, column));
-                let (min, max) = wide[column];
-                if is_number && !(min..=max).contains(&value) {
                     return out_of_range("values", value);
                 }
             }
