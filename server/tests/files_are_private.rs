@@ -139,6 +139,7 @@ async fn what_a_server_and_its_standby_keep_of_players_is_theirs() {
 const OTHERS: &[&str] = &[
     "private.rs",
     "commands/bindings.rs",
+    "commands/import.rs",
     "commands/logic/new.rs",
     "commands/shell.rs",
 ];

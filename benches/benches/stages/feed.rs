@@ -94,7 +94,7 @@ impl Link {
             }
             let bits = mix(self.tick, row.into());
             let step = &mut self.steps[row as usize];
-            if self.tick == 1 || bits % STRAIGHT_TICKS == 0 {
+            if self.tick == 1 || bits.is_multiple_of(STRAIGHT_TICKS) {
                 *step = [bits >> 32, bits >> 48].map(|bits| (bits % 8192) as i32 - 4096);
             }
             frame.push(entity, self.tick as u32, self.walk, step);

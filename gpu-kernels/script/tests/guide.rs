@@ -179,7 +179,7 @@ fn every_warning_has_its_row_and_the_tests_of_the_guide_compile() {
 fn every_built_in_function_has_an_example() {
     for (name, _) in BUILTINS {
         let call = format!("{name}(");
-        let all = [LAYERS, DOORS, ASKING]
+        let all = [LAYERS, DOORS, ASKING, USAGE]
             .into_iter()
             .flat_map(|page| blocks_of(page, "rust"));
         let mut all = blocks("rust").chain(all);

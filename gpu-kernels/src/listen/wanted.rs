@@ -23,6 +23,8 @@ pub struct Wanted {
 struct Column {
     name: String,
     is_symbol: bool,
+    /// Of a number of 64 bits, whose changes are no events: each half changes by itself.
+    is_half: bool,
 }
 
 struct Kind {
@@ -77,12 +79,10 @@ impl Wanted {
         let column = |a: &shared::Attribute| Column {
             name: a.name.clone(),
             is_symbol: a.ty.has_symbols(),
+            is_half: a.ty.is_half(),
         };
-        // Changes of numbers of 64 bits are no events: each half changes by itself.
-        let is_visible = |column: u16| {
-            let attribute = &schema.attributes[usize::from(column)];
-            attribute.audience != Audience::Hidden && !attribute.ty.is_half()
-        };
+        let is_visible =
+            |column: u16| schema.attributes[usize::from(column)].audience != Audience::Hidden;
         let kind = |kind: &shared::Kind| Kind {
             name: kind.name.clone(),
             columns: kind
@@ -212,7 +212,7 @@ impl Wanted {
         };
         let columns = self.columns.iter().enumerate();
         columns.fold(0, |bits, (i, column)| {
-            let all = filter.constraints.iter().all(|c| allows(c, column));
+            let all = !column.is_half && filter.constraints.iter().all(|c| allows(c, column));
             bits | u64::from(all) << i
         })
     }

@@ -18,7 +18,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("README.md", 200),
     ("ARCHITECTURE.md", 460),
     ("SECURITY.md", 125),
-    ("shared/PROTOCOL.md", 810),
+    ("shared/PROTOCOL.md", 820),
     ("server/README.md", 310),
     ("server/game.md", 75),
     ("server/tutorial.md", 385),

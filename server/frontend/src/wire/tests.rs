@@ -7,6 +7,7 @@ use gpu_kernels::{
 };
 use shared::wire::bits::{BitReader, BitWriter};
 use shared::wire::movement::MovementCodec;
+use shared::world::command::COMMAND_WORDS_MAX;
 use shared::world::mix::mix;
 use shared::{ClientRow, CommandKind, EntityId, Fixed, Slot, Tick, WorldConfig};
 
@@ -391,9 +392,12 @@ fn input_comes_back_and_other_bytes_are_errors() {
         Err(WireError::Version(VERSION + 1))
     );
     let mut long = input;
-    long.commands[0].words = vec![0; 6];
+    long.commands[0].words = vec![0; COMMAND_WORDS_MAX + 1];
     let error = Input::decode(&long.encode()).unwrap_err().to_string();
-    assert_eq!(error, "the words of a command is 6, where 5 is the largest");
+    assert_eq!(
+        error,
+        "the words of a command is 17, where 16 is the largest"
+    );
 }
 
 #[test]
