@@ -185,16 +185,19 @@ static YARDS: LazyLock<Vec<WorldConfig>> = LazyLock::new(|| {
         }
         with_logic(&world, &logic).expect("the yard's scripts compile")
     };
-    variants(text).map(with_scripts).collect()
+    variants(text, "yard.toml").map(with_scripts).collect()
 });
 
-/// One of the worlds that come with the server: walls, and guards that never rest.
-static KEEPS: LazyLock<Vec<WorldConfig>> =
-    LazyLock::new(|| variants(include_str!("../../worlds/keep.toml")).collect());
+/// One of the worlds that come with the server: walls, gates, and guards that never rest. Its scripts
+/// are beside it.
+static KEEPS: LazyLock<Vec<WorldConfig>> = LazyLock::new(|| {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../worlds/keep.toml");
+    variants(include_str!("../../worlds/keep.toml"), file).collect()
+});
 
-/// Worlds of a text with other seeds, and other times in which lost clients may come back. No
+/// Worlds of a file's text with other seeds, and other times in which lost clients may come back. No
 /// command of their clients is refused for its time or their number.
-fn variants(text: &str) -> impl Iterator<Item = WorldConfig> {
+fn variants(text: &str, file: &str) -> impl Iterator<Item = WorldConfig> {
     (1..=VARIANTS).map(move |number| {
         let text = text.replace("[world]\n", &format!("[world]\nseed = {number}\n"));
         let limits = format!(
@@ -203,7 +206,7 @@ fn variants(text: &str) -> impl Iterator<Item = WorldConfig> {
         );
         let text = text.replace("[limits]\n", &limits);
         let text = text.replace("move = {", "move = { per_tick = 0,");
-        world_file::parse(&text, "world.toml").expect("it is a world")
+        world_file::parse(&text, file).expect("it is a world")
     })
 }
 
