@@ -64,6 +64,14 @@ export interface Kind {
   ranges: [number, Value, Value][];
 }
 
+export interface Ranking {
+  name: string;
+  /** The own place, from 1 on; null: the server has not said it, or the own entity has none. */
+  own: number | null;
+  /** The first places: the name of a player, or a kind and a slot, and the value. */
+  first: [string, Value][];
+}
+
 export interface Zone {
   name: string;
   /** The kind whose entities each carry one. */
@@ -162,6 +170,8 @@ export class Game {
   /** The entities as they are shown now, for `each`. `bar` is the attribute of their bars, or -1. */
   entities(bar: number): Float32Array;
   schema(): Schema | null;
+  /** The rankings of the world: they are asked for from the first call on. */
+  rankings(): Ranking[];
   /** What the cells of the world are, without their content. */
   layers(): Layer[];
   /** Hands in the content of a missing layer. Throws unless it has the hash. */
