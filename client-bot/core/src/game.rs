@@ -704,17 +704,15 @@ impl Game {
         let is_changed = before
             .as_ref()
             .is_some_and(|world| *world.schema() != *schema);
+        let is_same = before
+            .as_ref()
+            .is_some_and(|world| has_same_rows(world.schema(), &welcome.schema));
         let mut world = match before {
-            Some(mut world)
-                if has_same_rows(world.schema(), &welcome.schema)
-                    && !world.is_ahead_of(&session) =>
-            {
+            Some(mut world) if is_same && !world.is_ahead_of(&session) => {
                 world.resume(session, forecast);
                 world
             }
             before => {
-                let same_rows = |old: &World| has_same_rows(old.schema(), &welcome.schema);
-                let is_same = before.as_ref().is_some_and(|old| same_rows(old));
                 let trip = self.first_round_trip;
                 let mut world = Box::new(World::new(session, forecast, &welcome, trip, now));
                 let shown = before.and_then(|world| world.presentation);

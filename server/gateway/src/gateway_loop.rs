@@ -206,14 +206,13 @@ impl GatewayLoop {
 
     /// Reads a tick for which input was closed at a moment.
     fn read_tick(&mut self, bytes: &[u8], closed: Instant) {
+        let period = self.period();
         let Some(served) = &mut self.served else {
             return;
         };
         match served.reader.read(&self.workers, bytes) {
             Ok(feed) => {
-                let tick_hz = self.session.config.schema.world.tick_hz;
                 let next = feed.publication.tick.next();
-                let period = Duration::from_secs(1) / tick_hz;
                 served.closes = Some((next, closed + period.saturating_sub(INPUT_PERIOD)));
                 served.waiting.push_back(feed);
                 await_input(&self.inboxes, next);
@@ -300,6 +299,11 @@ impl GatewayLoop {
         Ok(())
     }
 
+    /// From one tick to the next.
+    fn period(&self) -> Duration {
+        Duration::from_secs(1) / self.session.config.schema.world.tick_hz
+    }
+
     /// The shards are done with a tick.
     fn conclude(&mut self, done: FannedOut<()>) {
         let FannedOut {
@@ -307,8 +311,7 @@ impl GatewayLoop {
             report,
             ..
         } = done;
-        let tick_hz = self.session.config.schema.world.tick_hz;
-        let period = Duration::from_secs(1) / tick_hz;
+        let period = self.period();
         let late_by = report.took.saturating_sub(period);
         let refusals = std::mem::take(&mut self.refusals);
         telemetry::record_front_end(&report.counts, &refusals, period, late_by);
