@@ -114,6 +114,9 @@ pub struct Join {
     pub network: Option<Network>,
     /// Its client goes on with the numbers of its commands where it resumes.
     pub continues: bool,
+    /// The session was welcomed before the tick host was restarted or out of reach. The client may
+    /// have left this connection meanwhile without its end being known here.
+    pub rejoins: bool,
 }
 
 /// A client that has left.

@@ -204,7 +204,7 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, DecodeError> {
 }
 
 /// Of the link.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 pub const PROTOCOL: Protocol = Protocol {
     alpn: b"myriad-gateway/2",
     to_port: 16 << 20,

@@ -6,7 +6,9 @@
 use simulator::run;
 
 /// Seeds that have failed once.
-const REMEMBERED: &[u64] = &[421, 444, 564, 648, 3352, 3495, 3789, 7175, 13_149];
+const REMEMBERED: &[u64] = &[
+    421, 444, 564, 648, 3352, 3495, 3789, 7175, 13_149, 71_671, 82_642,
+];
 
 #[test]
 fn what_was_confirmed_is_kept_and_views_become_right_whatever_fails() {

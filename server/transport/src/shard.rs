@@ -270,6 +270,7 @@ impl Shard {
             identity,
             network: Some(Network::of(address)),
             continues: hello.version >= LONGER_WELCOME_VERSION,
+            rejoins: false,
         };
         self.inbox.lock().join(join.clone());
         info!(session = id, %address, resumes = hello.resume.is_some(), "a client has come");

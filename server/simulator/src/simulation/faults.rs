@@ -28,10 +28,12 @@ impl Simulation {
                 }
             }
             Fault::PausePlayer(player, time) => {
-                self.players[player].paused_until = now + time;
+                // A shorter pause within another one must not overtake what has arrived.
+                let until = self.players[player].paused_until.max(now + time);
+                self.players[player].paused_until = until;
                 // It would not find out by itself once it goes on.
-                self.players[player].step_at = Some(now + time);
-                self.plan_at(now + time, What::PlayerStep(player));
+                self.players[player].step_at = Some(until);
+                self.plan_at(until, What::PlayerStep(player));
                 if time > IDLE_MAX
                     && let Some(id) = self.players[player].connection
                 {

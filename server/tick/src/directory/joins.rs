@@ -18,6 +18,9 @@ impl Directory {
     pub fn join(&mut self, shard: usize, join: &Join, ticket: Ticket, frame: &mut Frame) {
         let key = (shard, join.session);
         if let Some(client) = self.resumable(join) {
+            if self.is_overtaken(client, join) {
+                return self.close(key, Close::Starting, OVERTAKEN);
+            }
             self.note_network(client, join.network);
             self.processed.begin(client, Begin::Resume, join.continues);
             return self.resume(client, key, join.resume, ticket, frame);
@@ -64,6 +67,14 @@ impl Directory {
         let is_same_account = self.people.account(client) == join.identity.account.as_ref();
         let may_resume = !matches!(self.rows.get(client), Row::Free | Row::Joining(..));
         (is_same_account && may_resume).then_some(client)
+    }
+
+    /// Whether a session that begins anew has lost its client to the one that plays: that one has
+    /// resumed with the ticket of this one. Where a connection has died unnoticed, it would otherwise
+    /// take the entity back from the client.
+    fn is_overtaken(&self, client: ClientRow, join: &Join) -> bool {
+        let is_played = self.rows.get(client).session().is_some();
+        join.rejoins && is_played && self.tickets.before(client) == join.resume
     }
 
     /// A client resumes with a ticket. `new` is its next one.
@@ -166,5 +177,7 @@ impl Directory {
     }
 }
 
+const OVERTAKEN: &str =
+    "the session was resumed elsewhere while the world was out of reach: try again";
 const REPLACED: &str = "the account has come in with another connection";
 const GUESSES_OVER: &str = "this network has shown too many wrong tokens, and the ticket is none of this server; try again in a minute";

@@ -51,6 +51,7 @@ impl World {
             identity,
             network: None,
             continues: true,
+            rejoins: false,
         });
     }
 
@@ -401,6 +402,34 @@ fn a_client_that_leaves_while_dead_leaves_no_entity_behind() {
         world.join(3, None);
         assert!(!entity_of(&world.tick(now)[0]).1);
     }
+}
+
+#[test]
+fn a_session_that_rejoins_does_not_take_the_entity_from_the_one_that_has_resumed_it() {
+    let mut world = World::new("resume_seconds = 1");
+    world.join(1, None);
+    let first = entity_of(&world.tick(0)[0]);
+    world.leave(1, false);
+    world.join(2, Some([1; 16]));
+    assert_eq!(entity_of(&world.tick(0)[0]), (first.0, true));
+    let again = |session, ticket| Join {
+        session,
+        resume: Some([ticket; 16]),
+        rejoins: true,
+        ..Join::default()
+    };
+    world.enter(&again(3, 1));
+    let [SessionEvent::Closed { session, close, .. }] = world.tick(0)[..] else {
+        panic!("expected one session to be closed");
+    };
+    assert_eq!((session, close), (3, Close::Starting));
+    // The session itself begins anew, and its end is not known yet.
+    world.enter(&again(4, 2));
+    let events = world.tick(0);
+    let assigned = events
+        .iter()
+        .find(|event| matches!(event, SessionEvent::Assigned { .. }));
+    assert_eq!(entity_of(assigned.unwrap()), (first.0, true));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Instant;
 use accounts::authenticator::Rejection;
 use accounts::revocations::Revocations;
 use frontend::SessionWorld;
+use frontend::inbox::Join;
 use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, SharedTick};
 use session::Assignment;
 use session::frame::TickView;
@@ -64,7 +65,10 @@ impl Shard {
         let per_second = limits.client_requests_per_second;
         player.requests.restart(per_second, link.now());
         player.is_confirmed = false;
-        self.inbox.lock().join(player.join.clone());
+        self.inbox.lock().join(Join {
+            rejoins: player.session.is_restarting(),
+            ..player.join.clone()
+        });
         self.counts.stream_bytes += player.flush(link) as u64;
     }
 
