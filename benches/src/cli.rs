@@ -9,7 +9,8 @@ use crate::bench::Entry;
 use crate::engines::{Content, Events, Regions};
 use crate::report::{Printer, Report, reprint};
 use crate::tick::{
-    Crowd, Deals, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Stages, Thesis, Zones,
+    Asking, Crowd, Deals, Due, FanOut, Fight, Hot, Keep, Listen, Logic, Overlap, Stages, Thesis,
+    Zones,
 };
 use crate::transport::{Dashboards, Gateways, LiveDeals, Networks, Swarm};
 
@@ -20,6 +21,7 @@ pub const BENCHES: &[Entry] = &[
     Entry::of::<Stages>(),
     Entry::of::<Crowd>(),
     Entry::of::<Logic>(),
+    Entry::of::<Asking>(),
     Entry::of::<Hot>(),
     Entry::of::<Deals>(),
     Entry::of::<Due>(),

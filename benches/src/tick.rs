@@ -11,11 +11,13 @@
 //! | [`zones`] | entities that cross the borders of zones, against a loop |
 //! | [`due`] | waiting commands, and those whose tick has come |
 //! | [`mod@logic`] | scripts: a command's cost, compiling, other scripts for a running world |
+//! | [`asking`] | questions of scripts: rankings, ways around walls |
 //! | [`listen`] | content subscriptions: which clients are sent which changes |
 //! | [`keep`] | worlds that are kept: ticks at each level, during checkpoints, recovery |
 //! | [`overlap`] | two ticks in flight against one at a time |
 //! | `primitives` | the tick's sort and scan against CUB's |
 
+pub mod asking;
 mod backends;
 mod checks;
 mod clients;
@@ -37,6 +39,7 @@ pub mod thesis;
 mod worlds;
 pub mod zones;
 
+pub use asking::Asking;
 pub use backends::{BackendName, BackendOptions};
 pub use clients::ClientCounts;
 pub use crowd::Crowd;

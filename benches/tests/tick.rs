@@ -2,7 +2,7 @@
 
 use benches::report::Row;
 
-use crate::common::{Folder, run_and_keep};
+use crate::common::{Folder, run, run_and_keep};
 
 #[test]
 fn all_backends_agree_on_every_tick_of_a_fight() {
@@ -101,6 +101,33 @@ fn a_flash_crowd_has_the_same_end_on_the_baseline_and_a_row_of_seconds() {
     assert!(last >= 200 * 20, "{deliveries:?}");
     assert_eq!(row.whole("deliveries"), Some(last));
     assert!(tables.contains("400 clients, cpu on 1"), "{tables}");
+}
+
+#[test]
+fn questions_of_scripts_have_the_same_answers_on_all_backends() {
+    let line = "asking --entities 3000 --asking 500 --runs 2 --baseline-runs 2 --threads 2";
+    let (report, tables) = run(line);
+    let rows = report.rows.iter();
+    let checksums: Vec<&str> = rows.map(|row| row.checksum.as_str()).collect();
+    // Each question has a baseline and a backend.
+    assert!(
+        checksums.chunks(2).all(|pair| pair[0] == pair[1]),
+        "{tables}"
+    );
+    let questions = ["hit", "place", "step", "way", "wide_way"];
+    let own = |question| {
+        report
+            .rows
+            .iter()
+            .find(|row| row.text("question") == Some(question))
+    };
+    for question in questions {
+        assert!(own(question).is_some(), "{question}: {tables}");
+    }
+    // They do go around walls, and by ways that a larger square makes shorter.
+    let checksum = |question| own(question).map(|row| row.checksum.as_str());
+    assert_ne!(checksum("step"), checksum("way"));
+    assert_ne!(checksum("place"), checksum("hit"));
 }
 
 #[test]

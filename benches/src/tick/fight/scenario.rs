@@ -72,6 +72,16 @@ pub fn config(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
 /// The same with walls: so many of a hundred blocks of 4 x 4 cells. The cells are as small as can be
 /// without more than 4096 of them along an axis.
 pub fn walled(clients: u32, seed: u64, percent: u32) -> anyhow::Result<WorldConfig> {
+    walled_with(clients, seed, percent, "")
+}
+
+/// The same with more of a world file.
+pub fn walled_with(
+    clients: u32,
+    seed: u64,
+    percent: u32,
+    more: &str,
+) -> anyhow::Result<WorldConfig> {
     let side = (2500.0 * (f64::from(clients) / 524_288.0).sqrt()).ceil();
     let walls = match percent {
         0 => String::new(),
@@ -108,6 +118,7 @@ pub fn walled(clients: u32, seed: u64, percent: u32) -> anyhow::Result<WorldConf
         attributes = [
             {{ name = "hp", type = "i32", default = 1000000, min = 0, max = 1000000, audience = "state" }},
         ]
+        {more}
         {walls}
         "#,
         commands = clients * 2,

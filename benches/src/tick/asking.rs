@@ -1,0 +1,238 @@
+//! Questions of scripts that look at much of the world: what a tick costs with one, against the same
+//! tick without.
+
+use std::io::Write;
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+use clap::{Args, value_parser};
+use client_bot::note;
+use gpu_kernels::{Backend, Frame};
+use script::logic::with_logic;
+use shared::world::logic::{Constant, Text};
+use shared::world::mix::Random;
+use shared::{CommandKind, EntityId, Tick, WorldConfig};
+
+use super::backends::{BASELINE, BackendOptions, Candidate};
+use super::checks::{ensure_nothing_dropped, ensure_same};
+use super::fight;
+use crate::bench::Bench;
+use crate::options::at_least_one;
+use crate::report::markdown::{head, line, number, title};
+use crate::report::{Recorder, Report, Row, Sample};
+
+/// Rankings and ways around walls. Fails where two backends disagree on the state.
+pub struct Asking;
+
+/// What a script's questions cost: the place in a ranking, the first of it, a way around walls
+///
+/// In each tick some of the entities give a command that asks, or one that does the same without
+/// asking. All entities are in the ranking, and have another number in each tick if they ask. The
+/// world has walls, and no observers.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Entities, all of which are ranked
+    #[arg(long, default_value = "1048576", value_name = "N", value_parser = value_parser!(u32).range(2..=1 << 22))]
+    entities: u32,
+    /// How many of them ask in a tick
+    #[arg(long, default_value = "20000", value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 22))]
+    asking: u32,
+    /// How many of a hundred blocks of cells are walls
+    #[arg(long, default_value = "10", value_name = "PERCENT", value_parser = value_parser!(u32).range(1..=50))]
+    walls: u32,
+    /// Timed ticks
+    #[arg(long, default_value = "20", value_name = "N", value_parser = at_least_one)]
+    runs: usize,
+    /// Timed ticks of the baseline
+    #[arg(long, default_value = "5", value_name = "N", value_parser = at_least_one)]
+    baseline_runs: usize,
+    #[command(flatten)]
+    backends: BackendOptions,
+}
+
+impl Bench for Asking {
+    const NAME: &'static str = NAME;
+
+    type Options = Options;
+
+    fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
+        let world = world(options)?;
+        for (question, _) in QUESTIONS {
+            let rows = measure(question, &world, options).with_context(|| question)?;
+            recorder.add(rows)?;
+        }
+        Ok(())
+    }
+
+    fn tables(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+        write(report, out)
+    }
+}
+
+/// A row for the baseline and one for each backend.
+fn measure(question: &str, world: &WorldConfig, options: &Options) -> anyhow::Result<Vec<Row>> {
+    let command = world.schema.command_named(question).context("no command")?;
+    let mut rows = vec![];
+    let mut expected: Vec<u64> = vec![];
+    let common = WARM_UP_TICKS + options.runs.min(options.baseline_runs);
+    for candidate in options.backends.candidates() {
+        let runs = match candidate.is_baseline() {
+            true => options.baseline_runs.min(options.runs),
+            false => options.runs,
+        };
+        let ticks = WARM_UP_TICKS + runs;
+        let (samples, hashes) = sample(command.kind, world, &candidate, options, ticks)?;
+        ensure_same(&candidate, &hashes, &expected)?;
+        let samples = &samples[WARM_UP_TICKS..];
+        let mut row = Row::of(NAME, candidate.name, candidate.approach, samples);
+        row.put("question", question);
+        row.put("entities", options.entities);
+        row.put("asking", options.asking);
+        row.put("threads", candidate.threads);
+        row.work = u64::from(options.asking);
+        row.checksum = format!("{:016x}", hashes[common - 1]);
+        let logic = row.stage("logic").unwrap_or_default();
+        note!("{question}, {}: {logic:.3} ms of logic", row.backend);
+        rows.push(row);
+        if expected.is_empty() {
+            expected = hashes;
+        }
+    }
+    Ok(rows)
+}
+
+/// Runs ticks; returns the time of each and the hash of the state after it.
+fn sample(
+    command: CommandKind,
+    world: &WorldConfig,
+    candidate: &Candidate,
+    options: &Options,
+    ticks: usize,
+) -> anyhow::Result<(Vec<Sample>, Vec<u64>)> {
+    let mut backend = candidate.start(world)?;
+    let mut frame = Frame::new(Tick(0));
+    frame.populate(world);
+    let births = backend.tick(&frame)?;
+    let born = births.births.iter().filter_map(|birth| birth.entity);
+    let entities: Vec<EntityId> = born.take(options.asking as usize).collect();
+    ensure!(
+        entities.len() == options.asking as usize,
+        "--asking is more than --entities"
+    );
+    let walls = world.schema.layers.blocked().context("no walls")?;
+    let goal = GOAL_CELLS << walls.grid.edge_bits;
+    let (mut samples, mut hashes) = (vec![], vec![]);
+    for tick in (1..=ticks as u64).map(Tick) {
+        frame.reset(tick);
+        let rows = places(&mut *backend, world)?;
+        for &entity in &entities {
+            // Each goes towards a place that most squares of cells around it have.
+            let mut random = Random::new(world.seed, tick, entity);
+            let goal = rows[entity.slot.index()].map(|at| at + random.around_zero(goal));
+            frame.push(entity, tick.low(), command, &goal);
+        }
+        frame.order(world.seed);
+        let begin = Instant::now();
+        let output = backend.tick(&frame).context("the tick failed")?;
+        samples.push(Sample::of(&output, begin.elapsed()));
+        ensure_nothing_dropped(&output)?;
+        hashes.push(output.hash.combined());
+    }
+    Ok((samples, hashes))
+}
+
+/// Where each entity is, by slot.
+fn places(backend: &mut dyn Backend, world: &WorldConfig) -> anyhow::Result<Vec<[i32; 2]>> {
+    let rows = backend.snapshot()?.rows;
+    let rows = rows.chunks_exact(world.schema.attributes.len());
+    Ok(rows.map(|row| [row[0], row[1]]).collect())
+}
+
+/// The world of the fight with its walls, a ranking, and a command for each question.
+fn world(options: &Options) -> anyhow::Result<WorldConfig> {
+    let seed = options.backends.run.seed();
+    let config = fight::walled_with(options.entities, seed, options.walls, RANKING)?;
+    let mut logic = config.logic.clone();
+    for (name, question) in QUESTIONS {
+        let text =
+            format!("#[command(clients)]\nfn {name}(me: Entity, at: Point) {{ {question} }}\n");
+        logic.texts.push(Text::new(&format!("{name}.rs"), &text));
+        let per_tick = [("per_tick".to_owned(), Constant::Int(0))].into();
+        logic.constants.insert(name.to_owned(), per_tick);
+    }
+    with_logic(&config, &logic).map_err(|problems| anyhow::anyhow!("{}", problems[0]))
+}
+
+fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+    title(out, "Questions of scripts")?;
+    writeln!(
+        out,
+        "Times of a tick in milliseconds, medians. baseline: {}. {}\n",
+        BASELINE.approach,
+        report.origin()
+    )?;
+    head(
+        out,
+        &[
+            "question",
+            "entities",
+            "asking",
+            "backend",
+            "threads",
+            "a tick",
+            "logic",
+            "more than without",
+        ],
+    )?;
+    for row in &report.rows {
+        let question = row.text("question").unwrap_or_default();
+        let without = WITHOUT.iter().find(|(with, _)| *with == question);
+        let without = without.and_then(|(_, without)| {
+            let mut rows = report.rows.iter();
+            rows.find(|other| {
+                other.text("question") == Some(without)
+                    && other.backend == row.backend
+                    && other.has_same(row, &["entities", "asking", "threads"])
+            })
+        });
+        line(
+            out,
+            &[
+                question.to_owned(),
+                row.cell("entities"),
+                row.cell("asking"),
+                row.backend.clone(),
+                row.cell("threads"),
+                number(Some(row.total_ms)),
+                number(row.stage("logic")),
+                number(without.map(|without| row.total_ms - without.total_ms)),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+const NAME: &str = "asking";
+const RANKING: &str = "[[ranking]]\nname = \"hp\"\nkind = \"player\"\nby = \"hp\"";
+/// What commands do that ask, and that don't.
+const QUESTIONS: [(&str, &str); 6] = [
+    ("hit", "me.hp -= 1;"),
+    ("place", "me.hp -= rank(me, \"hp\") % 2;"),
+    (
+        "first",
+        "let mut sum = 0; for it in top(\"hp\", 10) { sum += it.hp % 2; } me.hp -= sum;",
+    ),
+    ("step", "me.position += slide(me, point(0.25, 0.25));"),
+    ("way", "me.position += approach(me, at, 0.5, 15);"),
+    ("wide_way", "me.position += approach(me, at, 0.5, 31);"),
+];
+/// Questions, each with what does the same without asking.
+const WITHOUT: [(&str, &str); 4] = [
+    ("place", "hit"),
+    ("first", "hit"),
+    ("way", "step"),
+    ("wide_way", "step"),
+];
+/// The farthest goal along an axis, in cells.
+const GOAL_CELLS: i32 = 6;
+const WARM_UP_TICKS: usize = 3;
