@@ -20,6 +20,7 @@ use gateway::places::LinkTotals;
 use peer::trust::LinkKey;
 use platform::metrics::machine;
 use platform::metrics::stats::Figures;
+use platform::metrics::steps::Step;
 use server::commands::demo::world::demo_world;
 use server::server::GatewayPlaces;
 use server::{Server, ServerOptions};
@@ -264,6 +265,12 @@ fn measure_gateways(options: &Options, clients: u32, cores: &Cores) -> anyhow::R
             std::thread::sleep(Duration::from_millis(5));
         }
         run.back.push(begun.elapsed());
+        let seconds = begun.elapsed().as_secs_f64();
+        note!(
+            "kill {} of {}: all are back after {seconds:.2} s",
+            kill + 1,
+            options.kills
+        );
         stay_on(&cores.gateways[at])?;
         let again = GatewayProcess::start(port, &key.0, address, options.gateway_cores)?;
         gateways.insert(at, again);
@@ -440,7 +447,13 @@ impl Measured {
         row.put("bytes_up", self.totals.bytes_up as f64 / client_ticks);
         row.put("ticks", figures.ticks);
         row.put("ticks_late", figures.ticks_late);
+        row.put("tick_ms_p50", figures.tick_ms(0.5));
         row.put("tick_ms_p99", figures.tick_ms(0.99));
+        for step in Step::ALL {
+            let name = step.name();
+            row.put(&format!("{name}_ms_p50"), figures.step_ms(step, 0.5));
+            row.put(&format!("{name}_ms_p99"), figures.step_ms(step, 0.99));
+        }
         row.put(
             "put_off_percent",
             100.0 * figures.deferred as f64 / client_ticks,

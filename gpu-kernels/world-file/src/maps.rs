@@ -1,12 +1,14 @@
-//! Maps of editors, as images of layers: LDtk's, and Tiled's that are saved as JSON.
+//! Maps of editors, as images of layers: LDtk's and Tiled's.
 //!
 //! | module | reads |
 //! | --- | --- |
 //! | `ldtk` | `.ldtk`: the levels of a project |
-//! | `tiled` | `.tmj`: a map, with its tilesets |
+//! | `tiled` | a map of Tiled, with its tilesets: `.tmj` and `.tsj` by itself |
+//! | `tmx` | `.tmx` and `.tsx`: the same as XML |
 
 mod ldtk;
 mod tiled;
+mod tmx;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -57,18 +59,18 @@ pub struct MapError {
     message: String,
 }
 
-/// Reads the grids of a map: a file that ends with `.ldtk`, or with `.tmj` or `.json` of Tiled.
+/// Reads the grids of a map: a file that ends with `.ldtk`, or with `.tmx`, `.tmj` or `.json` of Tiled.
 pub fn read(path: &Path) -> Result<Vec<Grid>, MapError> {
     let place = path.display().to_string();
     let end = path.extension().unwrap_or_default().to_string_lossy();
     match &*end {
         "ldtk" => ldtk::grids(&place, &bytes_of(path)?),
-        "tmj" | "json" => tiled::grids(&place, &bytes_of(path)?, &|name| {
+        "tmx" | "tmj" | "json" => tiled::grids(&place, &bytes_of(path)?, &|name| {
             bytes_of(&path.with_file_name(name))
         }),
         _ => error(
             place,
-            "expected a file of LDtk, `.ldtk`, or of Tiled, saved as `.tmj`",
+            "expected a file of LDtk, `.ldtk`, or of Tiled, `.tmx` or `.tmj`",
         ),
     }
 }
@@ -78,7 +80,7 @@ pub fn ldtk(place: &str, bytes: &[u8]) -> Result<Vec<Grid>, MapError> {
     ldtk::grids(place, bytes)
 }
 
-/// Reads the grids of a map of Tiled, whose tilesets stand in it.
+/// Reads the grids of a map of Tiled, XML or JSON, whose tilesets stand in it.
 pub fn tiled(place: &str, bytes: &[u8]) -> Result<Vec<Grid>, MapError> {
     tiled::grids(place, bytes, &|name| {
         error(name, "expected a tileset that is embedded in the map")

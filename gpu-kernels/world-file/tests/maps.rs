@@ -27,6 +27,30 @@ const TILED: &str = r##"{
     { "id": 1, "type": "mud", "properties": [ { "name": "height", "type": "int", "value": 40 } ] },
     { "id": 2, "properties": [ { "name": "height", "type": "int", "value": 0 } ] } ] } ] }"##;
 
+const TMX: &str = r##"<?xml version="1.0" encoding="UTF-8"?>
+<map version="1.10" orientation="orthogonal" width="4" height="2" tilewidth="16" infinite="0">
+ <tileset firstgid="11" name="tiles" tilecount="3">
+  <tile id="0" type="road">
+   <properties><property name="height" type="int" value="-3"/></properties>
+   <objectgroup><object id="1"><properties><property name="height" type="int" value="9"/>
+   </properties></object></objectgroup>
+  </tile>
+  <tile id="1" class="mud"><properties>
+   <property name="height" type="int" value="40"/></properties></tile>
+  <tile id="2"><properties><property name="height" type="int" value="0"/></properties></tile>
+ </tileset>
+ <objectgroup id="3" name="things"/>
+ <group id="4" name="floor">
+  <layer id="1" name="ground" width="4" height="2">
+   <data encoding="csv">
+12,0,0,11,
+13,0,2147483659,11
+</data>
+  </layer>
+ </group>
+</map>
+"##;
+
 /// A world of 4 x 2 cells with the layer that a grid becomes.
 fn layers(grid: &Grid, name: &str, kind: LayerKind) -> shared::Schema {
     let image = grid.image(kind).unwrap();
@@ -68,6 +92,8 @@ fn cells<T>(of: impl Fn([i32; 3]) -> T) -> Vec<T> {
 fn maps_of_both_editors_become_the_layers_that_they_show() {
     let ldtk = maps::ldtk("town.ldtk", LDTK.as_bytes()).unwrap();
     let tiled = maps::tiled("town.tmj", TILED.as_bytes()).unwrap();
+    let tmx = maps::tiled("town.tmx", TMX.as_bytes()).unwrap();
+    assert_eq!(tmx, tiled);
     let names: Vec<_> = ldtk.iter().chain(&tiled).map(|grid| &*grid.name).collect();
     assert_eq!(names, ["Town/Ground", "floor/ground"]);
     for (grid, expected) in [
@@ -105,6 +131,11 @@ fn maps_that_are_wrong_are_refused_with_the_place_and_what_was_expected() {
         assert_ne!(text, TILED);
         maps::tiled("town.tmj", text.as_bytes()).map(|_| ())
     };
+    let tmx = |from: &str, to: &str| {
+        let text = TMX.replace(from, to);
+        assert_ne!(text, TMX);
+        maps::tiled("town.tmx", text.as_bytes()).map(|_| ())
+    };
     for (found, expected) in [
         (
             ldtk("7, 0, 1, 1]", "7, 0, 1]"),
@@ -130,12 +161,44 @@ fn maps_that_are_wrong_are_refused_with_the_place_and_what_was_expected() {
             "town.tmj: floor/ground: expected the numbers of its tiles",
         ),
         (
-            tiled("\"name\": \"tiles\"", "\"source\": \"tiles.tsx\""),
-            "town.tmj: expected a tileset that is embedded, or saved as `.tsj`",
+            maps::tiled("town.tmj", b"map").map(|_| ()),
+            "town.tmj: expected value at line 1 column 1",
         ),
         (
-            maps::tiled("town.tmj", b"<map>").map(|_| ()),
-            "town.tmj: expected value at line 1 column 1",
+            tmx("infinite=\"0\"", "infinite=\"1\""),
+            "town.tmx: expected a map of a fixed size",
+        ),
+        (
+            tmx("encoding=\"csv\"", "encoding=\"base64\""),
+            "town.tmx: floor/ground: expected the numbers of its tiles, found a text of 31 bytes",
+        ),
+        (
+            tmx("13,0,2147483659", "13,0,wall"),
+            "town.tmx: expected the number of a tile, found \"wall\" at line 20",
+        ),
+        (
+            tmx(
+                "width=\"4\" height=\"2\">\n   <data",
+                "width=\"-4\" height=\"2\">\n   <data",
+            ),
+            "town.tmx: expected a whole number as `width`, found \"-4\" at line 16",
+        ),
+        (tmx(" </group>\n", ""), "town.tmx: ill-formed document"),
+        (
+            tmx("</map>", ""),
+            "town.tmx: expected the end of the element `map` at line",
+        ),
+        (
+            maps::tiled("town.tmx", "<map>".repeat(100_000).as_bytes()).map(|_| ()),
+            "town.tmx: expected at most 64 elements within each other at line 1",
+        ),
+        (
+            maps::tiled("town.tmx", b"<tileset/>").map(|_| ()),
+            "town.tmx: expected the element `map`, found \"tileset\"",
+        ),
+        (
+            tmx("name=\"tiles\"", "source=\"tiles.tsx\""),
+            "tiles.tsx: expected a tileset that is embedded in the map",
         ),
     ] {
         let error = found.unwrap_err().to_string();
@@ -146,10 +209,34 @@ fn maps_that_are_wrong_are_refused_with_the_place_and_what_was_expected() {
     let expected = "Town/Ground: expected heights from -32768 to 32767, found 40000 in row 2, \
                     column 1";
     assert_eq!(error, expected);
-    let error = maps::read(std::path::Path::new("town.tmx")).unwrap_err();
+    let error = maps::read(std::path::Path::new("town.png")).unwrap_err();
     assert!(
         error
             .to_string()
-            .starts_with("town.tmx: expected a file of LDtk")
+            .starts_with("town.png: expected a file of LDtk")
     );
+}
+
+#[test]
+fn a_map_has_the_tilesets_that_are_saved_beside_it() {
+    let folder = tempfile(&[]);
+    let begin = TMX.find(" <tileset").unwrap();
+    let end = TMX.find(" <objectgroup id").unwrap();
+    let map = [
+        &TMX[..begin],
+        "<tileset firstgid=\"11\" source=\"tiles.tsx\"/>",
+        &TMX[end..],
+    ];
+    let tileset = TMX[begin..end].replace(" firstgid=\"11\"", "");
+    std::fs::write(folder.join("town.tmx"), map.concat()).unwrap();
+    std::fs::write(folder.join("tiles.tsx"), tileset).unwrap();
+    let found = maps::read(&folder.join("town.tmx")).unwrap();
+    assert_eq!(found, maps::tiled("town.tmx", TMX.as_bytes()).unwrap());
+    std::fs::write(folder.join("tiles.tsx"), "<map/>").unwrap();
+    let error = maps::read(&folder.join("town.tmx"))
+        .unwrap_err()
+        .to_string();
+    let expected = "tiles.tsx: expected the element `tileset`, found \"map\"";
+    assert_eq!(error, expected);
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -10,7 +10,7 @@ use world_file::maps;
 
 #[derive(Debug, Args)]
 pub struct ImportArguments {
-    /// Map: of LDtk, NAME.ldtk, or of Tiled, NAME.tmj
+    /// Map: of LDtk, NAME.ldtk, or of Tiled, NAME.tmx or NAME.tmj
     #[arg(value_name = "MAP")]
     map: PathBuf,
     /// Layer of the map, as in the list that is printed without this

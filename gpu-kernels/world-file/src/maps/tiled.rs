@@ -1,4 +1,5 @@
-//! Maps of Tiled, saved as JSON: the cells of tile layers, and what tilesets say of tiles.
+//! Maps of Tiled: the cells of tile layers, and what tilesets say of tiles. Both of its formats are read
+//! into the same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,65 +7,65 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::{Grid, MapError, Value, error, parsed};
+use super::{Grid, MapError, Value, error, parsed, tmx};
 
-#[derive(Deserialize)]
-struct Map {
+#[derive(Default, Deserialize)]
+pub(super) struct Map {
     #[serde(default)]
-    infinite: bool,
-    orientation: String,
-    layers: Vec<Layer>,
+    pub(super) infinite: bool,
+    pub(super) orientation: String,
+    pub(super) layers: Vec<Layer>,
     #[serde(default)]
-    tilesets: Vec<Tileset>,
+    pub(super) tilesets: Vec<Tileset>,
 }
 
-#[derive(Deserialize)]
-struct Layer {
-    name: String,
+#[derive(Default, Deserialize)]
+pub(super) struct Layer {
+    pub(super) name: String,
     #[serde(rename = "type")]
-    ty: String,
+    pub(super) ty: String,
     #[serde(default)]
-    width: u32,
+    pub(super) width: u32,
     #[serde(default)]
-    height: u32,
+    pub(super) height: u32,
     /// Of a tile layer: numbers of tiles, or a text with these.
     #[serde(default)]
-    data: Option<Data>,
+    pub(super) data: Option<Data>,
     /// Of a group.
     #[serde(default)]
-    layers: Vec<Layer>,
+    pub(super) layers: Vec<Layer>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Data {
+pub(super) enum Data {
     Numbers(Vec<u32>),
     Text(String),
 }
 
-#[derive(Deserialize)]
-struct Tileset {
+#[derive(Default, Deserialize)]
+pub(super) struct Tileset {
     #[serde(default)]
-    firstgid: u32,
+    pub(super) firstgid: u32,
     /// The file that has the rest.
-    source: Option<String>,
+    pub(super) source: Option<String>,
     #[serde(default)]
-    tiles: Vec<Tile>,
+    pub(super) tiles: Vec<Tile>,
 }
 
-#[derive(Deserialize)]
-struct Tile {
-    id: u32,
+#[derive(Default, Deserialize)]
+pub(super) struct Tile {
+    pub(super) id: u32,
     #[serde(rename = "type", alias = "class", default)]
-    class: String,
+    pub(super) class: String,
     #[serde(default)]
-    properties: Vec<Property>,
+    pub(super) properties: Vec<Property>,
 }
 
-#[derive(Deserialize)]
-struct Property {
-    name: String,
-    value: Json,
+#[derive(Default, Deserialize)]
+pub(super) struct Property {
+    pub(super) name: String,
+    pub(super) value: Json,
 }
 
 /// `file` reads what is beside the map.
@@ -73,7 +74,10 @@ pub fn grids(
     bytes: &[u8],
     file: &dyn Fn(&str) -> Result<Vec<u8>, MapError>,
 ) -> Result<Vec<Grid>, MapError> {
-    let map: Map = parsed(place, bytes)?;
+    let map: Map = match is_xml(bytes) {
+        true => tmx::map(place, bytes)?,
+        false => parsed(place, bytes)?,
+    };
     if map.infinite || map.orientation != "orthogonal" {
         let message = "expected a map of a fixed size, with the orientation `orthogonal`";
         return error(place, message);
@@ -83,14 +87,11 @@ pub fn grids(
         let tiles = match &tileset.source {
             None => tileset.tiles,
             Some(source) => {
-                if !source.ends_with(".tsj") && !source.ends_with(".json") {
-                    let message = format!(
-                        "expected a tileset that is embedded, or saved as `.tsj`, found {source:?}"
-                    );
-                    return error(place, message);
-                }
                 let bytes = file(source)?;
-                parsed::<Tileset>(source, &bytes)?.tiles
+                match is_xml(&bytes) {
+                    true => tmx::tileset(source, &bytes)?.tiles,
+                    false => parsed::<Tileset>(source, &bytes)?.tiles,
+                }
             }
         };
         for tile in tiles {
@@ -109,6 +110,14 @@ pub fn grids(
     let mut grids = vec![];
     add(place, "", map.layers, &Arc::new(values), &mut grids)?;
     Ok(grids)
+}
+
+/// Whether a file is of Tiled's own formats, `.tmx` and `.tsx`, rather than JSON.
+fn is_xml(bytes: &[u8]) -> bool {
+    let text = bytes.trim_ascii_start();
+    text.strip_prefix(BYTE_ORDER_MARK)
+        .unwrap_or(text)
+        .starts_with(b"<")
 }
 
 /// Adds the tile layers of a map or of a group, whose name ends with `/`.
@@ -146,5 +155,6 @@ fn add(
     Ok(())
 }
 
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// How a tile is turned is in the bits from here on.
 const FLAGS: u32 = 1 << 28;
