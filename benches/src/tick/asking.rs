@@ -57,8 +57,8 @@ impl Bench for Asking {
 
     fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
         let world = world(options)?;
-        for (question, _) in QUESTIONS {
-            let rows = measure(question, &world, options).with_context(|| question)?;
+        for (question, _, reach) in QUESTIONS {
+            let rows = measure(question, reach, &world, options).with_context(|| question)?;
             recorder.add(rows)?;
         }
         Ok(())
@@ -70,7 +70,12 @@ impl Bench for Asking {
 }
 
 /// A row for the baseline and one for each backend.
-fn measure(question: &str, world: &WorldConfig, options: &Options) -> anyhow::Result<Vec<Row>> {
+fn measure(
+    question: &str,
+    reach: i32,
+    world: &WorldConfig,
+    options: &Options,
+) -> anyhow::Result<Vec<Row>> {
     let command = world.schema.command_named(question).context("no command")?;
     let mut rows = vec![];
     let mut expected: Vec<u64> = vec![];
@@ -81,7 +86,7 @@ fn measure(question: &str, world: &WorldConfig, options: &Options) -> anyhow::Re
             false => options.runs,
         };
         let ticks = WARM_UP_TICKS + runs;
-        let (samples, hashes) = sample(command.kind, world, &candidate, options, ticks)?;
+        let (samples, hashes) = sample((command.kind, reach), world, &candidate, options, ticks)?;
         ensure_same(&candidate, &hashes, &expected)?;
         let samples = &samples[WARM_UP_TICKS..];
         let mut row = Row::of(NAME, candidate.name, candidate.approach, samples);
@@ -103,7 +108,7 @@ fn measure(question: &str, world: &WorldConfig, options: &Options) -> anyhow::Re
 
 /// Runs ticks; returns the time of each and the hash of the state after it.
 fn sample(
-    command: CommandKind,
+    (command, reach): (CommandKind, i32),
     world: &WorldConfig,
     candidate: &Candidate,
     options: &Options,
@@ -120,15 +125,14 @@ fn sample(
         "--asking is more than --entities"
     );
     let walls = world.schema.layers.blocked().context("no walls")?;
-    let goal = GOAL_CELLS << walls.grid.edge_bits;
+    let reach = reach << walls.grid.edge_bits;
     let (mut samples, mut hashes) = (vec![], vec![]);
     for tick in (1..=ticks as u64).map(Tick) {
         frame.reset(tick);
         let rows = places(&mut *backend, world)?;
         for &entity in &entities {
-            // Each goes towards a place that most squares of cells around it have.
             let mut random = Random::new(world.seed, tick, entity);
-            let goal = rows[entity.slot.index()].map(|at| at + random.around_zero(goal));
+            let goal = rows[entity.slot.index()].map(|at| at + random.around_zero(reach));
             frame.push(entity, tick.low(), command, &goal);
         }
         frame.order(world.seed);
@@ -153,7 +157,7 @@ fn world(options: &Options) -> anyhow::Result<WorldConfig> {
     let seed = options.backends.run.seed();
     let config = fight::walled_with(options.entities, seed, options.walls, RANKING)?;
     let mut logic = config.logic.clone();
-    for (name, question) in QUESTIONS {
+    for (name, question, _) in QUESTIONS {
         let text =
             format!("#[command(clients)]\nfn {name}(me: Entity, at: Point) {{ {question} }}\n");
         logic.texts.push(Text::new(&format!("{name}.rs"), &text));
@@ -182,6 +186,7 @@ fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
             "a tick",
             "logic",
             "more than without",
+            "ns each",
         ],
     )?;
     for row in &report.rows {
@@ -195,6 +200,8 @@ fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
                     && other.has_same(row, &["entities", "asking", "threads"])
             })
         });
+        let more = without.map(|without| row.total_ms - without.total_ms);
+        let asking = row.whole("asking").unwrap_or(1) as f64;
         line(
             out,
             &[
@@ -205,7 +212,8 @@ fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
                 row.cell("threads"),
                 number(Some(row.total_ms)),
                 number(row.stage("logic")),
-                number(without.map(|without| row.total_ms - without.total_ms)),
+                number(more),
+                number(more.map(|ms| ms * 1e6 / asking)),
             ],
         )?;
     }
@@ -214,25 +222,27 @@ fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
 
 const NAME: &str = "asking";
 const RANKING: &str = "[[ranking]]\nname = \"hp\"\nkind = \"player\"\nby = \"hp\"";
-/// What commands do that ask, and that don't.
-const QUESTIONS: [(&str, &str); 6] = [
-    ("hit", "me.hp -= 1;"),
-    ("place", "me.hp -= rank(me, \"hp\") % 2;"),
+/// What commands do that ask, and that don't, and how many cells away their goals are at most, along
+/// an axis.
+const QUESTIONS: [(&str, &str, i32); 7] = [
+    ("hit", "me.hp -= 1;", 0),
+    ("place", "me.hp -= rank(me, \"hp\") % 2;", 0),
     (
         "first",
         "let mut sum = 0; for it in top(\"hp\", 10) { sum += it.hp % 2; } me.hp -= sum;",
+        0,
     ),
-    ("step", "me.position += slide(me, point(0.25, 0.25));"),
-    ("way", "me.position += approach(me, at, 0.5, 15);"),
-    ("wide_way", "me.position += approach(me, at, 0.5, 31);"),
+    ("look", "if sees(me, at) { me.hp -= 1; }", 30),
+    ("step", "me.position += slide(me, point(0.25, 0.25));", 0),
+    ("way", "me.position += approach(me, at, 0.5, 15);", 6),
+    ("wide_way", "me.position += approach(me, at, 0.5, 31);", 14),
 ];
 /// Questions, each with what does the same without asking.
-const WITHOUT: [(&str, &str); 4] = [
+const WITHOUT: [(&str, &str); 5] = [
     ("place", "hit"),
     ("first", "hit"),
+    ("look", "hit"),
     ("way", "step"),
     ("wide_way", "step"),
 ];
-/// The farthest goal along an axis, in cells.
-const GOAL_CELLS: i32 = 6;
 const WARM_UP_TICKS: usize = 3;
