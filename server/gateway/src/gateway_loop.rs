@@ -82,8 +82,8 @@ struct Served {
     mirror: SharedMirror,
     /// Rankings of the tick before, for the next one.
     reordered: Reordered,
-    /// Ticks that have arrived and are not with the shards yet.
-    waiting: VecDeque<Feed>,
+    /// Ticks that are not with the shards yet, and when they arrived.
+    waiting: VecDeque<(Feed, Instant)>,
     /// The tick for which the tick host takes input next, and when that ends.
     closes: Option<(Tick, Instant)>,
     /// The newest tick that is with the shards, or has been.
@@ -180,7 +180,7 @@ impl GatewayLoop {
         if let Some(done) = self.channels.poll()? {
             self.conclude(done);
         }
-        self.publish_next(now)?;
+        self.publish_next()?;
         self.send_input();
         self.close_input(now);
         self.answer_inspections();
@@ -193,7 +193,11 @@ impl GatewayLoop {
             FromHost::World(world, outgoing) => {
                 self.begin_again(FirstWorld::new(*world, outgoing)?)?
             }
-            FromHost::Tick(bytes, closed) => self.read_tick(&bytes, closed),
+            FromHost::Tick {
+                bytes,
+                arrived,
+                closed,
+            } => self.read_tick(&bytes, arrived, closed),
             FromHost::Others(others) => {
                 self.others = Others::new(others.iter().map(|of| Arc::from(&*of.address)));
                 self.gateways.set(others.into());
@@ -204,8 +208,8 @@ impl GatewayLoop {
         Ok(())
     }
 
-    /// Reads a tick for which input was closed at a moment.
-    fn read_tick(&mut self, bytes: &[u8], closed: Instant) {
+    /// Reads a tick that arrived at a moment, and for which input was closed at another.
+    fn read_tick(&mut self, bytes: &[u8], arrived: Instant, closed: Instant) {
         let period = self.period();
         let Some(served) = &mut self.served else {
             return;
@@ -214,7 +218,7 @@ impl GatewayLoop {
             Ok(feed) => {
                 let next = feed.publication.tick.next();
                 served.closes = Some((next, closed + period.saturating_sub(INPUT_PERIOD)));
-                served.waiting.push_back(feed);
+                served.waiting.push_back((feed, arrived));
                 await_input(&self.inboxes, next);
             }
             // Nothing that follows could be read.
@@ -257,14 +261,14 @@ impl GatewayLoop {
     }
 
     /// Gives the next tick that has arrived to the shards, if they are done with the one before.
-    fn publish_next(&mut self, now: Instant) -> Result<()> {
+    fn publish_next(&mut self) -> Result<()> {
         if self.channels.is_busy() {
             return Ok(());
         }
         let Some(served) = &mut self.served else {
             return Ok(());
         };
-        let Some(Feed { publication, logic }) = served.waiting.pop_front() else {
+        let Some((Feed { publication, logic }, arrived)) = served.waiting.pop_front() else {
             return Ok(());
         };
         let world = logic.and_then(|logic| changed(&self.session, logic));
@@ -291,8 +295,9 @@ impl GatewayLoop {
         let tick = SharedTick {
             publication: Arc::new(publication),
             mirror: served.mirror.clone(),
-            due: now,
-            scheduled: now,
+            // One that has waited leaves the shards less time, so that lateness does not add up.
+            due: arrived,
+            scheduled: arrived,
         };
         self.channels.publish(tick, || ())?;
         served.reordered = served.mirror.read().reorder(&self.workers);

@@ -39,8 +39,12 @@ pub struct HostOptions {
 pub enum FromHost {
     /// The world, with the way to its tick host. Ticks follow.
     World(Box<World>, Outgoing),
-    /// A tick, and when input for it was to be sent from here at the latest.
-    Tick(Vec<u8>, Instant),
+    Tick {
+        bytes: Vec<u8>,
+        arrived: Instant,
+        /// When input for it was to be sent from here at the latest.
+        closed: Instant,
+    },
     Others(Vec<ServerAddress>),
     Inspect(u64, Option<Vec<u64>>),
     /// The connection has ended.
@@ -73,12 +77,20 @@ impl Outgoing {
 }
 
 impl FromHost {
-    /// What a message of a connection means to the loop. `back` is now, but for a round trip. Fails
-    /// if the tick host refuses the gateway.
-    pub fn new(message: ToGateway, outgoing: &Outgoing, back: Instant) -> Result<FromHost> {
+    /// What a message of a connection means to the loop. Fails if the tick host refuses the gateway.
+    pub fn new(
+        message: ToGateway,
+        outgoing: &Outgoing,
+        arrived: Instant,
+        round_trip: Duration,
+    ) -> Result<FromHost> {
         Ok(match message {
             ToGateway::World(world) => FromHost::World(world, outgoing.clone()),
-            ToGateway::Tick(bytes, age) => FromHost::Tick(bytes, earlier(back, age)),
+            ToGateway::Tick(bytes, age) => FromHost::Tick {
+                bytes,
+                arrived,
+                closed: earlier(arrived, age + round_trip),
+            },
             ToGateway::Others(others) => FromHost::Others(others),
             ToGateway::Inspect(request, some) => FromHost::Inspect(request, some),
             ToGateway::Refused(reason) => bail!("the tick host refuses this gateway: {reason}"),
@@ -190,8 +202,7 @@ async fn listen(
     loop {
         let message = reader.next::<ToGateway>(&mut receive).await;
         let message = message.context("the link to the tick host")?;
-        let back = earlier(Instant::now(), connection.rtt());
-        let message = FromHost::new(message, outgoing, back)?;
+        let message = FromHost::new(message, outgoing, Instant::now(), connection.rtt())?;
         if let FromHost::World(world, _) = &message {
             info!(host, gateway = world.number, "the gateway has its world");
             *has_world = true;

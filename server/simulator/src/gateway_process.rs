@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use anyhow::Result;
 use device::cpu::Workers;
@@ -114,7 +115,12 @@ impl GatewayProcess {
                 Ok(None) => return Ok(true),
                 Err(_) => return Ok(false),
             };
-            let Ok(message) = FromHost::new(message, &link.outgoing, self.clock.instant()) else {
+            let Ok(message) = FromHost::new(
+                message,
+                &link.outgoing,
+                self.clock.instant(),
+                Duration::ZERO,
+            ) else {
                 return Ok(false);
             };
             link.has_world |= matches!(message, FromHost::World(..));
