@@ -287,9 +287,9 @@ struct alignas(4) Notification {
     u8 has_area;
     i32 low[3];
     i32 high[3];
-    i32 words[4];
+    i32 words[8];
 };
-static_assert(sizeof(Notification) == 52, "as in Rust");
+static_assert(sizeof(Notification) == 68, "as in Rust");
 static_assert(offsetof(Notification, slot) == 0 && offsetof(Notification, generation) == 4 && offsetof(Notification, kind) == 8, "as in Rust");
 static_assert(offsetof(Notification, word_count) == 10 && offsetof(Notification, has_area) == 11 && offsetof(Notification, low) == 12, "as in Rust");
 static_assert(offsetof(Notification, high) == 24 && offsetof(Notification, words) == 36, "as in Rust");
@@ -1054,4 +1054,4 @@ static_assert(offsetof(Tick, change_actors) == 256 && offsetof(Tick, course_slot
 static_assert(offsetof(Tick, delivery_offsets) == 280 && offsetof(Tick, deliveries) == 288 && offsetof(Tick, bucket_order) == 296, "as in Rust");
 static_assert(offsetof(Tick, bucket_ranges) == 304 && offsetof(Tick, hearing_offsets) == 312 && offsetof(Tick, hearings) == 320, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x758d47204183893dull;
+constexpr u64 TICK_LAYOUT_HASH = 0xc444b8ecbb314ea0ull;

@@ -91,7 +91,7 @@ fn test(me: Entity, n: i32) {
     tell(Kiss { m: 1 });
     tell(Kiss { n: 1, n: 1 });
     tell(Pair { 0: 1 });
-    tell(Long { a: me.position, b: me.position, c: 1 });
+    tell(Long { a: me.position, b: me.position, c: me.position, d: me.position, e: 1 });
     tell(Empty { a: tell(Kiss { n: 1 }) });
     tell(Fall { n: 1 });
     tell(Hug { by: me, times: 1 }, me);
