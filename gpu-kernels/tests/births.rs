@@ -557,3 +557,170 @@ fn a_world_begins_with_entities_at_the_places_of_their_kind() {
         assert!((5..=9).contains(&value(&config, row, "count")));
     }
 }
+
+/// Runs the world until a tick, which is not run. Returns the last output.
+fn run_until(parity: &mut Parity, until: u64) {
+    while parity.oracle.tick.0 < until {
+        parity.tick(&Frame::new(parity.oracle.tick));
+    }
+}
+
+/// Gives `test` in the next tick.
+fn give(config: &WorldConfig, parity: &mut Parity, words: &[i32]) {
+    let test = config.schema.command_named("test").unwrap().kind;
+    let mut frame = Frame::new(parity.oracle.tick);
+    frame.push(EntityId::new(0, 1), 0, test, words);
+    parity.tick(&frame);
+}
+
+/// An attribute of the entity in a slot.
+fn now(parity: &Parity, slot: usize, name: &str) -> i32 {
+    let column = parity.oracle.config.schema.column(name).unwrap();
+    parity.oracle.slots[slot].row[column]
+}
+
+/// What scripts schedule for piles: `rot` and `lift` by the pile, `claim` by its owner.
+const NEWBORN: &str = "
+    #[command] fn rot(me: Entity) { me.count -= 1; }
+    #[command] fn lift(me: Entity, by: Entity, n: i32, m: i32) {
+        me.owner = by;
+        me.best.max(n * 100 + m);
+    }
+    #[command] fn claim(me: Entity, pile: Entity, n: i32) {
+        require(exists(pile) && pile.owner == none);
+        me.gold += pile.count * 10 + n;
+    }
+    #[command] fn meet(a: Entity, b: Entity) { a.best.max(8); b.weight -= 0.5; }
+";
+
+#[test]
+fn a_newborn_gives_a_command_so_many_ticks_after_its_spawn_and_not_before_it_lives() {
+    let script = "#[command(clients)] fn test(me: Entity, n: i32) {
+        let pile = spawn(OldPile { count: 20 }, me);
+        after(n, rot(pile));
+    }";
+    // Born in tick 2, it can give commands from tick 3 on.
+    for (ticks, expected) in [(-7, 3), (0, 3), (1, 3), (2, 3), (3, 4), (6, 7)] {
+        let (config, mut parity) = piles(&[script, NEWBORN].concat(), "timed_commands = 8");
+        give(&config, &mut parity, &[ticks]);
+        run_until(&mut parity, expected);
+        assert_eq!(now(&parity, 1, "count"), 20, "{ticks}");
+        parity.restart(true);
+        run_until(&mut parity, expected + 1);
+        assert_eq!(now(&parity, 1, "count"), 19, "{ticks}");
+    }
+}
+
+#[test]
+fn a_newborn_is_an_argument_of_a_command_that_another_entity_gives() {
+    let script = "#[command(clients)] fn test(me: Entity, n: i32) {
+        let pile = spawn(OldPile { count: 20 }, me);
+        let other = spawn(\"old_pile\", point(1.0, 2.0));
+        after(1, claim(me, pile, n));
+        after(1, lift(other, me, n, 4));
+        after(2, meet(pile, pile));
+    }";
+    let (config, mut parity) = piles(&[script, NEWBORN].concat(), "timed_commands = 8");
+    give(&config, &mut parity, &[3]);
+    run_until(&mut parity, 4);
+    assert_eq!(now(&parity, 0, "gold"), 203);
+    assert_eq!(now(&parity, 2, "owner"), EntityId::new(0, 1).reference().0);
+    assert_eq!(now(&parity, 2, "best"), 304);
+    assert_eq!(now(&parity, 1, "best"), 8);
+    assert_eq!(now(&parity, 1, "weight"), -UNIT / 2);
+}
+
+#[test]
+fn each_newborn_of_a_loop_is_named_whatever_else_is_scheduled_between() {
+    let script = "#[command(clients)] fn test(me: Entity, n: i32) {
+        for i in 0..n {
+            let pile = spawn(OldPile { count: 10 + i }, point(1.0, 2.0));
+            after(9, rot(me));
+            after(9, rot(resolve(5)));
+            if i != 1 {
+                after(3, lift(pile, me, i, 1));
+                let second = spawn(\"old_pile\", me);
+                after(1, lift(second, me, i, 2));
+            }
+            after(2, lift(pile, me, i, 3));
+        }
+    }";
+    let (config, mut parity) = piles(&[script, NEWBORN].concat(), "timed_commands = 90");
+    give(&config, &mut parity, &[3]);
+    let bests =
+        |parity: &Parity| -> Vec<i32> { (1..6).map(|slot| now(parity, slot, "best")).collect() };
+    run_until(&mut parity, 4);
+    assert_eq!(bests(&parity), [3, 2, 103, 203, 202]);
+    run_until(&mut parity, 5);
+    assert_eq!(bests(&parity), [1, 2, 103, 201, 202]);
+    let counts: Vec<i32> = [1, 3, 4].map(|slot| now(&parity, slot, "count")).into();
+    assert_eq!(counts, [10, 11, 12]);
+}
+
+#[test]
+fn a_command_that_names_a_newborn_without_a_slot_is_stale() {
+    let script = "#[command(clients)] fn test(me: Entity, n: i32) {
+        for i in 0..n {
+            let pile = spawn(OldPile { count: 20 + i }, me);
+            after(1, rot(pile));
+            after(1, claim(me, pile, 1));
+        }
+    }";
+    let text = [script, NEWBORN].concat();
+    let (config, mut parity) = piles(&text, "timed_commands = 900");
+    let free = config.schema.world.capacity as i32 - 1;
+    give(&config, &mut parity, &[free + 2]);
+    let output = parity.tick(&Frame::new(parity.oracle.tick));
+    assert_eq!(output.counts.births_refused, 2);
+    assert_eq!(output.counts.stale, 4);
+    assert_eq!(output.counts.timed, 2 * free as u64);
+}
+
+#[test]
+fn a_command_that_has_no_room_leaves_its_newborn_without_it() {
+    let script = "#[command(clients)] fn test(me: Entity, n: i32) {
+        let pile = spawn(OldPile { count: 20 }, me);
+        after(1, rot(pile));
+        let other = spawn(OldPile { count: 30 }, me);
+        after(1, rot(other));
+    }";
+    // Of the second pile, the values and the birth fit, but not its command.
+    let (config, mut parity) = piles(&[script, NEWBORN].concat(), "timed_commands = 5");
+    give(&config, &mut parity, &[0]);
+    run_until(&mut parity, 5);
+    assert_eq!([1, 2].map(|slot| now(&parity, slot, "count")), [19, 30]);
+}
+
+#[test]
+fn atomic_commands_name_newborns_and_refused_ones_have_none() {
+    let script = "#[command(clients, atomic)] fn test(me: Entity, n: i32) {
+        let pile = spawn(OldPile { count: 20 }, me);
+        after(1, claim(me, pile, n));
+        require(n > 3);
+    }";
+    let limits = "timed_commands = 8\natomic_per_tick = 8";
+    for (n, gold) in [(3, 0), (4, 204)] {
+        let (config, mut parity) = piles(&[script, NEWBORN].concat(), limits);
+        give(&config, &mut parity, &[n]);
+        run_until(&mut parity, 4);
+        assert_eq!(now(&parity, 0, "gold"), gold);
+    }
+}
+
+#[test]
+fn a_frame_has_no_commands_that_name_newborns() {
+    let (_, mut parity) = piles(NEWBORN, "timed_commands = 8");
+    let follow_up = given::FollowUp {
+        command: CommandKind::DESPAWN.id(),
+        words: 0,
+        newborn: 0,
+        is_giver: true,
+    };
+    let mut frame = Frame::new(Tick(1));
+    frame.push(EntityId::NONE, 0, CommandKind::SPAWN, &[1, -1]);
+    let words = [follow_up.word(), 1 << given::TICK_BITS | 1, 0, 0, 0];
+    frame.push(EntityId::NONE, 1, CommandKind::SPAWN, &words);
+    let output = parity.tick(&frame);
+    assert_eq!((output.counts.malformed, output.counts.births), (1, 1));
+    assert_eq!(output.counts.timed, 0);
+}

@@ -3,10 +3,11 @@
 
 use gpu_kernels::{Area, Frame, Notification};
 use script::builtin;
+use shared::world::logic::Text;
 use shared::{CommandKind, EntityId, NotificationKind, Tick, WorldConfig};
 use testkit::oracle::OracleOutput;
 use testkit::parity::Parity;
-use testkit::scripts::without_limits;
+use testkit::scripts::{with_texts, without_limits};
 
 const UNIT: i32 = 4096;
 
@@ -205,6 +206,43 @@ fn falls_are_notified_where_they_happen_after_the_commands_notifications() {
         output.notifications[1..],
         [fall(ids[1], 5), fall(ids[2], 6)]
     );
+}
+
+#[test]
+fn eight_numbers_come_as_they_were_sent_by_ordinary_and_by_atomic_commands() {
+    let script = "
+        #[command(clients)]
+        fn now(me: Entity, n: i32) {
+            tell(Long { a: n, b: me, c: n > 1, d: 0.5, at: me.position, f: n * 2, g: 7 }, around(me, 2.0));
+            tell(Short { g: n });
+        }
+        #[command(clients, atomic)]
+        fn later(me: Entity, n: i32) {
+            tell(Short { g: n });
+            tell(Long { a: n, b: none, c: n > 1, d: 0.5, at: point(1.0, 2.0), f: n * 2, g: 8 });
+        }";
+    let config = world(
+        "notifications_per_tick = 9\natomic_per_tick = 3\ntimed_commands = 3",
+        "[[kind]]\nname = 'player'",
+    );
+    let config = with_texts(&config, vec![Text::new("tell.rs", script)]);
+    let number = |name: &str| config.schema.command_named(name).unwrap().kind;
+    let mut parity = Parity::new(&config);
+    let me = born(&mut parity, &[[5, 7]])[0];
+    let mut frame = Frame::new(Tick(1));
+    frame.push(me, 0, number("now"), &[3]);
+    frame.push(me, 1, number("later"), &[1]);
+    let told = parity.tick(&frame).notifications;
+    let told: Vec<&[i32]> = told.iter().map(Notification::words).collect();
+    let own = me.reference().0;
+    let half = UNIT / 2;
+    let expected: [&[i32]; 4] = [
+        &[3, own, 1, half, 5 * UNIT, 7 * UNIT, 6, 7],
+        &[3],
+        &[1],
+        &[1, -1, 0, half, UNIT, 2 * UNIT, 2, 8],
+    ];
+    assert_eq!(told, expected);
 }
 
 /// More commands than fit a block, and than fit one group of blocks.

@@ -21,6 +21,7 @@ use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec, length};
 use shared::world::command::{COMMAND_WORDS_MAX, REASON_BYTES_MAX, REASONS_MAX};
 use shared::world::mix::{Random, mix};
+use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::{Attribute, Audience, CommandKind, EntityId, NotificationKind, Schema, Slot, Tick};
 
 proptest! {
@@ -365,7 +366,10 @@ fn a_schema_whose_numbers_or_words_are_out_of_range_is_refused() {
     let notifications: [fn(&mut Schema); 3] = [
         |s| s.notifications.last_mut().unwrap().kind = NotificationKind(64),
         |s| s.notifications.swap(0, 1),
-        |s| s.notifications[0].fields = vec![s.notifications[0].fields[0].clone(); 5],
+        |s| {
+            let field = s.notifications[0].fields[0].clone();
+            s.notifications[0].fields = vec![field; NOTIFICATION_WORDS_MAX + 1];
+        },
     ];
     for change in notifications {
         assert!(is_about(of(change), "the notifications"));

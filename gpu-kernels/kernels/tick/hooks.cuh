@@ -34,14 +34,18 @@ __device__ inline u64 give_hooks(const World& w, const Tick& t, u32 occasion, u3
     return element;
 }
 
+// How many commands the tick has scheduled once newborns and those who name them have.
+__device__ inline u64 scheduled_by_births(const Tick& t) {
+    return t.afters_asked + t.counters->afters + t.counters->born + t.counters->follow_ups;
+}
+
 // Updates the totals of timed commands, once all were scheduled; `crossings` of them by those that
 // crossed the borders of zones.
 __device__ inline void end_scheduling(const World& w, const Tick& t, u64 crossings) {
     if (!w.timed_max) return;
     TimedState& state = *w.timed_state;
     u64 stayed = state.len - t.counters->timed_due;
-    u64 asked = t.afters_asked + t.counters->afters + t.counters->born + t.counters->fall_acts + t.counters->reborn_acts;
-    asked += crossings;
+    u64 asked = scheduled_by_births(t) + t.counters->fall_acts + t.counters->reborn_acts + crossings;
     u64 kept = min(asked, w.timed_max - stayed);
     state.len = stayed + kept;
     state.next_sequence += kept;

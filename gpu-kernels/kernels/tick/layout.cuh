@@ -25,6 +25,12 @@ constexpr u32 BEGINS = 65536;
 constexpr u32 SPAWN_TRIES = 64;
 constexpr u32 GIVEN_COMMANDS_MAX = 2;
 constexpr u32 COLUMN_BITS = 7;
+constexpr u32 FOLLOW_UP_BIT = 268435456;
+constexpr u32 FOLLOW_UP_NUMBER_BITS = 8;
+constexpr u32 FOLLOW_UP_COUNT_BITS = 3;
+constexpr u32 FOLLOW_UP_TICK_BITS = 20;
+constexpr u32 FOLLOW_UP_SINCE_MAX = 4095;
+constexpr u32 DELAY_TICKS_MAX = 1000000;
 constexpr u32 WALL_SEARCH_CELLS = 2401;
 constexpr u32 ATOMIC_KEYS = 8;
 constexpr u32 ATOMIC_EFFECTS = 8;
@@ -62,6 +68,7 @@ enum Verdict : u32 {
     REFUSED = 262,
     MOVED = 263,
     VALUES = 264,
+    FOLLOW_UP = 265,
 };
 enum Refusal : u32 {
     REFUSED_IDLE = 0,
@@ -100,31 +107,32 @@ enum Scan : u32 {
     SCAN_CHANGES = 3,
     SCAN_FREE = 4,
     SCAN_BIRTHS = 5,
-    SCAN_DEATHS = 6,
-    SCAN_LIVE = 7,
-    SCAN_DELIVERIES = 8,
-    SCAN_ORDER = 9,
-    SCAN_TIMED = 10,
-    SCAN_AFTERS = 11,
-    SCAN_FALLS = 12,
-    SCAN_REBORN = 13,
-    SCAN_ZONES = 14,
-    SCAN_CROSSINGS = 15,
-    SCAN_PUBLISHED = 16,
-    SCAN_AREAS = 17,
-    SCAN_HEARINGS = 18,
-    SCAN_NOTIFICATIONS = 19,
-    SCAN_PICKS = 20,
-    SCAN_COURSES = 21,
-    SCAN_REFUSED = 22,
-    SCAN_ATOMIC_ORDER = 23,
-    SCAN_ATOMIC_PAIRS = 24,
-    SCAN_ATOMIC_HEADS = 25,
-    SCAN_ATOMIC_LEFT = 26,
-    SCAN_ATOMIC_FRESH = 27,
-    SCAN_ATOMIC_AGAIN = 28,
-    SCAN_ATOMIC_AFTERS = 29,
-    SCAN_ATOMIC_NOTIFICATIONS = 30,
+    SCAN_FOLLOW_UPS = 6,
+    SCAN_DEATHS = 7,
+    SCAN_LIVE = 8,
+    SCAN_DELIVERIES = 9,
+    SCAN_ORDER = 10,
+    SCAN_TIMED = 11,
+    SCAN_AFTERS = 12,
+    SCAN_FALLS = 13,
+    SCAN_REBORN = 14,
+    SCAN_ZONES = 15,
+    SCAN_CROSSINGS = 16,
+    SCAN_PUBLISHED = 17,
+    SCAN_AREAS = 18,
+    SCAN_HEARINGS = 19,
+    SCAN_NOTIFICATIONS = 20,
+    SCAN_PICKS = 21,
+    SCAN_COURSES = 22,
+    SCAN_REFUSED = 23,
+    SCAN_ATOMIC_ORDER = 24,
+    SCAN_ATOMIC_PAIRS = 25,
+    SCAN_ATOMIC_HEADS = 26,
+    SCAN_ATOMIC_LEFT = 27,
+    SCAN_ATOMIC_FRESH = 28,
+    SCAN_ATOMIC_AGAIN = 29,
+    SCAN_ATOMIC_AFTERS = 30,
+    SCAN_ATOMIC_NOTIFICATIONS = 31,
 };
 
 // A command of a frame.
@@ -279,9 +287,9 @@ struct alignas(4) Notification {
     u8 has_area;
     i32 low[3];
     i32 high[3];
-    i32 words[4];
+    i32 words[8];
 };
-static_assert(sizeof(Notification) == 52, "as in Rust");
+static_assert(sizeof(Notification) == 68, "as in Rust");
 static_assert(offsetof(Notification, slot) == 0 && offsetof(Notification, generation) == 4 && offsetof(Notification, kind) == 8, "as in Rust");
 static_assert(offsetof(Notification, word_count) == 10 && offsetof(Notification, has_area) == 11 && offsetof(Notification, low) == 12, "as in Rust");
 static_assert(offsetof(Notification, high) == 24 && offsetof(Notification, words) == 36, "as in Rust");
@@ -318,9 +326,10 @@ struct alignas(8) Counters {
     u64 ignored_entries;
     // Where each chunk of clients' deliveries begin.
     u64 chunk_starts[8];
-    // Commands that commands and newborns schedule.
+    // Commands that commands and newborns schedule, and those that name newborns.
     u64 afters;
     u64 born;
+    u64 follow_ups;
     // Entities that are born again in their own slots, and the commands that they
     // schedule.
     u64 reborn;
@@ -412,31 +421,31 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 3256, "as in Rust");
+static_assert(sizeof(Counters) == 3264, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, census) == 16, "as in Rust");
 static_assert(offsetof(Counters, ranked) == 24 && offsetof(Counters, crowds) == 88 && offsetof(Counters, commands) == 96, "as in Rust");
 static_assert(offsetof(Counters, updates_total) == 104 && offsetof(Counters, intervals) == 112 && offsetof(Counters, changed_entities) == 120, "as in Rust");
 static_assert(offsetof(Counters, free_slots) == 128 && offsetof(Counters, births_asked) == 136 && offsetof(Counters, refused) == 144, "as in Rust");
 static_assert(offsetof(Counters, changed_live) == 152 && offsetof(Counters, deliveries_total) == 160 && offsetof(Counters, served) == 168, "as in Rust");
 static_assert(offsetof(Counters, ignored_entries) == 176 && offsetof(Counters, chunk_starts) == 184 && offsetof(Counters, afters) == 248, "as in Rust");
-static_assert(offsetof(Counters, born) == 256 && offsetof(Counters, reborn) == 264 && offsetof(Counters, reborn_acts) == 272, "as in Rust");
-static_assert(offsetof(Counters, fall_acts) == 280 && offsetof(Counters, zone_acts) == 288 && offsetof(Counters, zones) == 296, "as in Rust");
-static_assert(offsetof(Counters, timed_unscheduled) == 304 && offsetof(Counters, published) == 312 && offsetof(Counters, areas) == 320, "as in Rust");
-static_assert(offsetof(Counters, notified) == 328 && offsetof(Counters, picked) == 336 && offsetof(Counters, falls) == 344, "as in Rust");
-static_assert(offsetof(Counters, fallen) == 352 && offsetof(Counters, atomic_asked) == 360 && offsetof(Counters, atomic_pairs) == 368, "as in Rust");
-static_assert(offsetof(Counters, atomic_entities) == 376 && offsetof(Counters, atomic_tail) == 384 && offsetof(Counters, atomic_first) == 392, "as in Rust");
-static_assert(offsetof(Counters, atomic_head) == 400 && offsetof(Counters, atomic_done) == 408 && offsetof(Counters, atomic_stuck) == 416, "as in Rust");
-static_assert(offsetof(Counters, atomic_left) == 424 && offsetof(Counters, atomic_fresh) == 432 && offsetof(Counters, atomic_again) == 440, "as in Rust");
-static_assert(offsetof(Counters, atomic_dropped) == 448 && offsetof(Counters, atomic_afters) == 456 && offsetof(Counters, atomic_notified) == 464, "as in Rust");
-static_assert(offsetof(Counters, deferred_hash) == 472 && offsetof(Counters, over_budget_of) == 480 && offsetof(Counters, out_of_range_of) == 1504, "as in Rust");
-static_assert(offsetof(Counters, hash) == 2528 && offsetof(Counters, applied) == 3088 && offsetof(Counters, stale) == 3096, "as in Rust");
-static_assert(offsetof(Counters, malformed) == 3104 && offsetof(Counters, over_budget) == 3112 && offsetof(Counters, over_per_tick) == 3120, "as in Rust");
-static_assert(offsetof(Counters, resting) == 3128 && offsetof(Counters, atomic_refused) == 3136 && offsetof(Counters, atomic_moved) == 3144, "as in Rust");
-static_assert(offsetof(Counters, atomic_deferred) == 3152 && offsetof(Counters, updates) == 3160 && offsetof(Counters, changes) == 3168, "as in Rust");
-static_assert(offsetof(Counters, courses) == 3176 && offsetof(Counters, births) == 3184 && offsetof(Counters, deaths) == 3192, "as in Rust");
-static_assert(offsetof(Counters, deliveries) == 3200 && offsetof(Counters, clients_behind) == 3208 && offsetof(Counters, entities) == 3216, "as in Rust");
-static_assert(offsetof(Counters, timed) == 3224 && offsetof(Counters, respawns) == 3232 && offsetof(Counters, hearings) == 3240, "as in Rust");
-static_assert(offsetof(Counters, hearings_dropped) == 3248, "as in Rust");
+static_assert(offsetof(Counters, born) == 256 && offsetof(Counters, follow_ups) == 264 && offsetof(Counters, reborn) == 272, "as in Rust");
+static_assert(offsetof(Counters, reborn_acts) == 280 && offsetof(Counters, fall_acts) == 288 && offsetof(Counters, zone_acts) == 296, "as in Rust");
+static_assert(offsetof(Counters, zones) == 304 && offsetof(Counters, timed_unscheduled) == 312 && offsetof(Counters, published) == 320, "as in Rust");
+static_assert(offsetof(Counters, areas) == 328 && offsetof(Counters, notified) == 336 && offsetof(Counters, picked) == 344, "as in Rust");
+static_assert(offsetof(Counters, falls) == 352 && offsetof(Counters, fallen) == 360 && offsetof(Counters, atomic_asked) == 368, "as in Rust");
+static_assert(offsetof(Counters, atomic_pairs) == 376 && offsetof(Counters, atomic_entities) == 384 && offsetof(Counters, atomic_tail) == 392, "as in Rust");
+static_assert(offsetof(Counters, atomic_first) == 400 && offsetof(Counters, atomic_head) == 408 && offsetof(Counters, atomic_done) == 416, "as in Rust");
+static_assert(offsetof(Counters, atomic_stuck) == 424 && offsetof(Counters, atomic_left) == 432 && offsetof(Counters, atomic_fresh) == 440, "as in Rust");
+static_assert(offsetof(Counters, atomic_again) == 448 && offsetof(Counters, atomic_dropped) == 456 && offsetof(Counters, atomic_afters) == 464, "as in Rust");
+static_assert(offsetof(Counters, atomic_notified) == 472 && offsetof(Counters, deferred_hash) == 480 && offsetof(Counters, over_budget_of) == 488, "as in Rust");
+static_assert(offsetof(Counters, out_of_range_of) == 1512 && offsetof(Counters, hash) == 2536 && offsetof(Counters, applied) == 3096, "as in Rust");
+static_assert(offsetof(Counters, stale) == 3104 && offsetof(Counters, malformed) == 3112 && offsetof(Counters, over_budget) == 3120, "as in Rust");
+static_assert(offsetof(Counters, over_per_tick) == 3128 && offsetof(Counters, resting) == 3136 && offsetof(Counters, atomic_refused) == 3144, "as in Rust");
+static_assert(offsetof(Counters, atomic_moved) == 3152 && offsetof(Counters, atomic_deferred) == 3160 && offsetof(Counters, updates) == 3168, "as in Rust");
+static_assert(offsetof(Counters, changes) == 3176 && offsetof(Counters, courses) == 3184 && offsetof(Counters, births) == 3192, "as in Rust");
+static_assert(offsetof(Counters, deaths) == 3200 && offsetof(Counters, deliveries) == 3208 && offsetof(Counters, clients_behind) == 3216, "as in Rust");
+static_assert(offsetof(Counters, entities) == 3224 && offsetof(Counters, timed) == 3232 && offsetof(Counters, respawns) == 3240, "as in Rust");
+static_assert(offsetof(Counters, hearings) == 3248 && offsetof(Counters, hearings_dropped) == 3256, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -795,7 +804,7 @@ struct alignas(8) World {
     // By command that can say why it has no effect, those that waited too: the number of the
     // reason, plus 1, or 0.
     u32 *reasons;
-    // By command: its place among those of its kind.
+    // By command: its place among those of its kind; then, of a birth, its slot, or NOWHERE.
     u32 *group_places;
     // By number of a command: where its commands begin in `group_order`; at last, where
     // all end.
@@ -1045,4 +1054,4 @@ static_assert(offsetof(Tick, change_actors) == 256 && offsetof(Tick, course_slot
 static_assert(offsetof(Tick, delivery_offsets) == 280 && offsetof(Tick, deliveries) == 288 && offsetof(Tick, bucket_order) == 296, "as in Rust");
 static_assert(offsetof(Tick, bucket_ranges) == 304 && offsetof(Tick, hearing_offsets) == 312 && offsetof(Tick, hearings) == 320, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x49049573706e4471ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xc444b8ecbb314ea0ull;

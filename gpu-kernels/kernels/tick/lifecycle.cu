@@ -87,7 +87,7 @@ KERNEL lifecycle_fall(World w, Tick t) {
         w.rebirth_due[slot] = t.number + 1;
         // Nobody updated a newborn: its slot was free.
         i32 by = actor_of(w, t, slot, w.falls[kind].column);
-        u64 n = t.afters_asked + t.counters->afters + t.counters->born + (before >> 32);
+        u64 n = scheduled_by_births(t) + (before >> 32);
         element = give_hooks(w, t, ON_FALL, kind, slot, w.generations[slot], by, n);
     }
     add_elements(w, element);
@@ -227,7 +227,7 @@ KERNEL lifecycle_reborn_store(World w, Tick t) {
         bool is_placed = birthplace(w, t, b.kind, slot, axes);
         bear(w, t, b, t.counters->births + place, axes, is_placed ? w.dimensions : 0);
         if ((u32)weight) {
-            u64 n = t.afters_asked + t.counters->afters + t.counters->born + t.counters->fall_acts;
+            u64 n = scheduled_by_births(t) + t.counters->fall_acts;
             element = act_first(w, t, b, false, n + (u32)before);
         }
         t.births[t.counters->births_asked + place] = b;
@@ -306,7 +306,65 @@ KERNEL lifecycle_births_store(World w, Tick t) {
         }
         if (acts) element = act_first(w, t, b, is_first, t.afters_asked + t.counters->afters + (u32)before);
         t.births[place] = b;
+        w.group_places[i] = b.slot;
     }
     add_elements(w, element);
     add_once(&t.counters->born, block_sum(acts));
+}
+
+__device__ inline bool is_follow_up(const World& w, const Tick& t, u32 i) {
+    return i < t.counters->commands && w.verdicts[i] == FOLLOW_UP;
+}
+// The slot of the newborn that the i-th command, a follow-up, names, or NOWHERE: its birth was
+// scheduled so many commands before it, those of other ticks too. None of the frame's is one of these.
+__device__ inline u32 newborn_of(const World& w, const Tick& t, u32 i) {
+    const Command& own = w.commands[i];
+    u32 since = (u32)words_of(w, t, own)[1] >> FOLLOW_UP_TICK_BITS;
+    if (since == FOLLOW_UP_SINCE_MAX) return NOWHERE;
+    for (u32 j = i; j > t.frame_commands; j--) {
+        u32 ago = own.sequence - w.commands[j - 1].sequence;
+        if (ago == since && w.verdicts[j - 1] == SPAWN) return w.group_places[j - 1];
+        if (ago >= since) break;
+    }
+    return NOWHERE;
+}
+
+// Schedules the commands that name newborns; one without its newborn is stale.
+KERNEL lifecycle_follow_count(World w, Tick t) {
+    u32 i = thread_index();
+    bool is_one = is_follow_up(w, t, i);
+    bool is_found = is_one && newborn_of(w, t, i) != NOWHERE;
+    add_once(&t.counters->follow_ups, put_partial(w, t, SCAN_FOLLOW_UPS, is_found));
+    u64 lost = block_sum((u64)(is_one && !is_found));
+    add_once(&t.counters->stale, lost);
+    add_once(&t.counters->applied, 0 - lost);
+}
+KERNEL lifecycle_follow_store(World w, Tick t) {
+    if (!t.counters->follow_ups) return;
+    u32 i = thread_index();
+    u32 slot = is_follow_up(w, t, i) ? newborn_of(w, t, i) : NOWHERE;
+    u64 before = offset_of(w, t, SCAN_FOLLOW_UPS, slot != NOWHERE);
+    u64 element = 0;
+    if (slot != NOWHERE) {
+        const Command& c = w.commands[i];
+        const i32* words = words_of(w, t, c);
+        u64 n = t.afters_asked + t.counters->afters + t.counters->born + before;
+        u32 form = (u32)words[0];
+        u32 kind = form & ((1u << FOLLOW_UP_NUMBER_BITS) - 1);
+        form >>= FOLLOW_UP_NUMBER_BITS;
+        u32 count = min(form & ((1u << FOLLOW_UP_COUNT_BITS) - 1), TIMED_WORDS_MAX);
+        form >>= FOLLOW_UP_COUNT_BITS;
+        u32 ticks = min(max((u32)words[1] & ((1u << FOLLOW_UP_TICK_BITS) - 1), 1u), DELAY_TICKS_MAX);
+        u32 generation = w.generations[slot];
+        bool is_giver = form >> TIMED_WORDS_MAX & 1;
+        Timed timed(t.number + ticks, is_giver ? slot : c.slot, is_giver ? generation : c.generation, kind, count);
+        u32 next = 2;
+        for (u32 word = 0; word < count; word++) {
+            bool is_newborn = form >> word & 1;
+            i32 other = !is_newborn && next < TIMED_WORDS_MAX ? words[next++] : 0;
+            timed.column[TIMED_WORD + word] = (u32)(is_newborn ? reference_to(slot, generation) : other);
+        }
+        element = schedule(w, t, n, timed);
+    }
+    add_elements(w, element);
 }

@@ -5,24 +5,25 @@
 // judge, group, count (for each kind), sum, offsets, refused, store (for each kind), after.
 #include "tick/timed.cuh"
 
-// A birth may have a position, or all columns. Values for one are below 0, as
-// shared/src/world/given.rs says.
-__device__ inline u32 birth_verdict(const World& w, const Tick& t, const Command& c) {
+// A birth may have a position, or all columns. Values for one and follow-ups, which have waited, are
+// below 0, as shared/src/world/given.rs says.
+__device__ inline u32 birth_verdict(const World& w, const Tick& t, u32 i, const Command& c) {
     bool is_full = c.word_count == TIMED_WORDS_MAX;
     bool is_birth = c.word_count == 2 || c.word_count == 2 + w.dimensions || c.word_count == 2 + w.columns;
     if (!is_full && !is_birth) return MALFORMED;
     i32 word = words_of(w, t, c)[0];
+    if (word < 0 && word & FOLLOW_UP_BIT) return is_full && i >= t.frame_commands ? FOLLOW_UP : MALFORMED;
     if (word < 0) return is_full ? VALUES : MALFORMED;
     u32 kind = (u32)word & 0xffffu;
     bool is_born = kind < w.kinds && kind != w.shared_kind && (u32)word >> 16 <= GIVEN_COMMANDS_MAX;
     return is_birth && is_born ? SPAWN : MALFORMED;
 }
 
-__device__ inline u32 verdict(const World& w, const Tick& t, const Command& c) {
+__device__ inline u32 verdict(const World& w, const Tick& t, u32 i, const Command& c) {
     if (c.kind >= COMMANDS_MAX) return MALFORMED;
     u32 form = w.forms[c.kind], words = form & (IS_CLIENTS - 1);
     if (!(form & IS_COMMAND)) return MALFORMED;
-    if (c.kind == SPAWN) return birth_verdict(w, t, c);
+    if (c.kind == SPAWN) return birth_verdict(w, t, i, c);
     if (c.word_count != words) return MALFORMED;
     if (!(form & HAS_ACTOR)) return c.kind;
     bool lives = c.slot < w.capacity && w.states[c.slot] == LIVE && w.generations[c.slot] == c.generation;
@@ -69,7 +70,7 @@ KERNEL logic_judge(const __grid_constant__ World w, const __grid_constant__ Tick
     u32 fate = MALFORMED;
     if (i < t.counters->commands) {
         Command c = w.commands[i];
-        fate = bounded(w, t, i, c, verdict(w, t, c));
+        fate = bounded(w, t, i, c, verdict(w, t, i, c));
         w.verdicts[i] = fate;
         w.update_counts[i] = 0;
         if (w.timed_max) w.after_counts[i] = 0;
@@ -128,7 +129,7 @@ KERNEL logic_sum(World w, Tick t) {
     if (is_command && fate == OVER_BUDGET) atomicAdd(&t.counters->over_budget_of[w.commands[i].kind], 1u);
     // What becomes of atomic commands is known after their turns.
     bool is_now = is_command && fate < COMMANDS_MAX && !is_atomic(w, fate);
-    count(&t.counters->applied, is_now || (is_command && fate == VALUES));
+    count(&t.counters->applied, is_now || (is_command && (fate == VALUES || fate == FOLLOW_UP)));
     count(&t.counters->births_asked, is_command && fate == SPAWN);
     // What was used rests. The commands of an entity write the same.
     if (w.resting && i < t.frame_commands && is_command && fate < COMMANDS_MAX) {

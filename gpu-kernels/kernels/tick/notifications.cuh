@@ -8,7 +8,7 @@ __device__ inline bool tells(const World& w, NotificationKind kind) { return w.t
 // has no words yet.
 __device__ inline Notification notification(const World& w, NotificationKind kind, u32 slot, u32 generation,
                                             const Point& place, i32 distance) {
-    Notification n = {slot, generation, (u16)kind, 0, 1, {0, 0, 0}, {1, 1, 1}, {0, 0, 0, 0}};
+    Notification n = {slot, generation, (u16)kind, 0, 1, {0, 0, 0}, {1, 1, 1}, {}};
     for (u32 axis = 0; axis < 3; axis++) {
         if (axis >= w.dimensions) continue;
         n.low[axis] = place.p[axis] - distance;

@@ -188,7 +188,7 @@ KERNEL zones_cross_store(World w, Tick t, const __grid_constant__ Regions h) {
     u32 slot = thread_index();
     u32 acts = slot < w.capacity ? h.zone_acts[slot] : 0;
     u64 n = offset_of(w, t, SCAN_CROSSINGS, acts);
-    n += t.afters_asked + t.counters->afters + t.counters->born + t.counters->fall_acts + t.counters->reborn_acts;
+    n += scheduled_by_births(t) + t.counters->fall_acts + t.counters->reborn_acts;
     u64 element = 0;
     if (acts) {
         Walker own(w, h, slot);

@@ -2,14 +2,16 @@
 //!
 //! What an atomic command writes stays in the interpreter until its run ends.
 
+use shared::world::command::COMMAND_WORDS_MAX;
 use shared::world::config::DELAY_TICKS_MAX;
+use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::{EntityId, EntityRef, Slot, Tick};
 
 use crate::arith::{self, Random};
 use crate::census::Census;
 use crate::ir::{
     Budget, Code, EFFECTS_MAX, Index, Inst, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, NOBODY, Operand,
-    Point, Reg, TIMED_WORDS_MAX, WRITES_MAX, Write,
+    Point, Reg, WRITES_MAX, Write,
 };
 use crate::standings::Standings;
 
@@ -427,7 +429,7 @@ impl<W: World, E: Effects> Run<'_, W, E> {
                     self.afters += 1;
                     self.check_effects(self.afters)?;
                     let ticks = self.get(after.ticks).clamp(1, DELAY_TICKS_MAX as i32);
-                    let mut words = [0; TIMED_WORDS_MAX];
+                    let mut words = [0; COMMAND_WORDS_MAX];
                     let words = self.words(&after.words, &mut words);
                     let kind = after.command;
                     self.effects.after(ticks as u32, entity, kind, words);
@@ -444,7 +446,7 @@ impl<W: World, E: Effects> Run<'_, W, E> {
                     let distance = self.get(distance).clamp(0, NEAR_RADIUS_MAX);
                     (std::array::from_fn(inside), distance)
                 });
-                let mut words = [0; TIMED_WORDS_MAX];
+                let mut words = [0; NOTIFICATION_WORDS_MAX];
                 let words = self.words(&notify.words, &mut words);
                 let source = source.unwrap_or(EntityId::NONE);
                 self.effects.notify(notify.kind, source, area, words);
@@ -515,7 +517,7 @@ impl<W: World, E: Effects> Run<'_, W, E> {
         point.map(|axis| self.get(axis))
     }
 
-    fn words<'w>(&self, operands: &[Operand], words: &'w mut [i32; TIMED_WORDS_MAX]) -> &'w [i32] {
+    fn words<'w>(&self, operands: &[Operand], words: &'w mut [i32]) -> &'w [i32] {
         for (word, &operand) in words.iter_mut().zip(operands) {
             *word = self.get(operand);
         }

@@ -10,6 +10,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use shared::CommandKind;
+use shared::world::given::{self, FollowUp};
+
 pub use shared::world::logic::Budget;
 
 /// The entity that isn't there: dead, or never born.
@@ -598,6 +601,15 @@ impl Code {
             Inst::After(after) => Some(after),
             _ => None,
         })
+    }
+
+    /// The commands that it may schedule for newborns, once these are born.
+    pub fn follow_ups(&self) -> impl Iterator<Item = FollowUp> {
+        let births = self.afters();
+        let births = births.filter(|after| after.command == CommandKind::SPAWN.id());
+        let words = births.filter_map(|after| after.words.first()?.constant());
+        let words = words.filter(|&word| given::is_follow_up(word));
+        words.map(FollowUp::of)
     }
 
     /// The notifications that it may emit.

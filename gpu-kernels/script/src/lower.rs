@@ -9,6 +9,7 @@
 //! | `call` | helper functions and built-in functions |
 //! | `effect` | updates, scheduled commands, notifications |
 //! | `birth` | births, and the values that newborns are given |
+//! | `newborn` | commands that name newborns |
 //! | `everywhere` | what asks for entities wherever they are |
 //! | `angle` | sines, directions and turns |
 //! | `layer`, `way` | walls, heights and tags; ways around walls |
@@ -36,6 +37,7 @@ mod finish;
 mod layer;
 mod log;
 mod loops;
+mod newborn;
 mod send;
 pub mod sites;
 mod statement;
@@ -105,6 +107,8 @@ pub struct Lower<'a> {
     atomic: Option<Atomic>,
     /// Set while what an attribute is to keep is lowered.
     timer: Option<Timer>,
+    /// How many commands the run has scheduled since it may have begun to name newborns.
+    scheduled: Option<Value>,
     /// Not 0 once an index was none that there is; `None`: there is no index.
     missed: Option<Reg>,
 }
@@ -131,6 +135,9 @@ struct Scope {
 struct Local {
     value: Value,
     is_mutable: bool,
+    /// Whether it is born in the next tick; then the value is how many commands the run had
+    /// scheduled with its birth.
+    is_unborn: bool,
 }
 
 /// A function that is being inlined.
@@ -171,6 +178,7 @@ impl<'a> Lower<'a> {
             me: None,
             atomic: None,
             timer: None,
+            scheduled: None,
             missed: None,
         };
         let exit = lower.label();
@@ -491,7 +499,17 @@ impl<'a> Lower<'a> {
             true => self.copy(value),
             false => value,
         };
-        let local = Local { value, is_mutable };
+        self.bind_local(
+            name,
+            Local {
+                value,
+                is_mutable,
+                is_unborn: false,
+            },
+        );
+    }
+
+    fn bind_local(&mut self, name: &str, local: Local) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.locals.insert(name.to_owned(), local);
         }

@@ -127,9 +127,10 @@ counts! {
         ignored_entries: u64;
         /// Where each chunk of clients' deliveries begin.
         chunk_starts: [u64; CHUNKS_MAX];
-        /// Commands that commands and newborns schedule.
+        /// Commands that commands and newborns schedule, and those that name newborns.
         afters: u64;
         born: u64;
+        follow_ups: u64;
         /// Entities that are born again in their own slots, and the commands that they
         /// schedule.
         reborn: u64;

@@ -8,7 +8,7 @@ use crate::space::Area;
 
 /// A notification of something that happened in a tick. It reaches clients by place or by
 /// subscription.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Notification {
     /// The entity it is about, which may have died in the tick; [`EntityId::NONE`] for none.
@@ -19,10 +19,11 @@ pub struct Notification {
     has_area: u8,
     low: [i32; 3],
     high: [i32; 3],
+    /// What is behind those that are there means nothing.
     words: [i32; NOTIFICATION_WORDS_MAX],
 }
 
-const _: () = assert!(size_of::<Notification>() == 52);
+const _: () = assert!(size_of::<Notification>() == 68);
 
 device::plain!(Notification {
     source: EntityId,
@@ -47,6 +48,15 @@ device::describe_struct! {
         words: [i32; NOTIFICATION_WORDS_MAX] = words;
     }
 }
+
+impl PartialEq for Notification {
+    fn eq(&self, other: &Notification) -> bool {
+        let parts = |n: &Notification| (n.source, n.kind, n.has_area, n.low, n.high);
+        parts(self) == parts(other) && self.words() == other.words()
+    }
+}
+
+impl Eq for Notification {}
 
 impl Notification {
     /// `words` has at most [`NOTIFICATION_WORDS_MAX`] entries.

@@ -3,7 +3,7 @@
 //!
 //! They are scheduled by the server ([`Frame::after`](crate::Frame::after)), by commands
 //! (`after` in a script) and by hooks: of births and clients that join, of falls, of rebirths, and
-//! of the borders of zones; in this order within a tick. Commands above `limits.timed_commands` are dropped, the last first, and counted.
+//! of the borders of zones; in this order within a tick, with those that name newborns before falls. Commands above `limits.timed_commands` are dropped, the last first, and counted.
 
 use serde::{Deserialize, Serialize};
 use shared::world::command::WAITING_WORDS_MAX;

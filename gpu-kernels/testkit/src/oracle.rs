@@ -481,13 +481,29 @@ impl Oracle {
         out: &mut OracleOutput,
     ) {
         let mut died = BTreeMap::new();
+        // By sequence, of births that waited.
+        let mut born = BTreeMap::new();
+        let mut later = vec![];
         for command in commands {
             match command.kind {
                 commands::SPAWN if command.has_values() => {}
+                commands::SPAWN if command.follows_up() => {
+                    let since = command.words[1] as u32 >> 20;
+                    match born.get(&command.sequence.wrapping_sub(since)) {
+                        Some(&newborn) if since < 4095 => later.push(command.follow_up(newborn)),
+                        _ => {
+                            out.counts.applied -= 1;
+                            out.counts.stale += 1;
+                        }
+                    }
+                }
                 commands::SPAWN => {
                     let slot = self.slots.iter().position(|s| s.state == SlotState::Free);
                     let given = given.pop_front().expect("each birth has its values");
-                    self.birth((&command.words, given), slot, changed, out);
+                    let entity = self.birth((&command.words, given), slot, changed, out);
+                    if let (None, Some(entity)) = (command.place, entity) {
+                        born.insert(command.sequence, entity);
+                    }
                 }
                 // Nothing ends what the whole world shares.
                 commands::DESPAWN if self.shared() == Some(command.entity) => {}
@@ -505,6 +521,9 @@ impl Oracle {
                 }
                 _ => {}
             }
+        }
+        for command in later {
+            self.schedule(command, &mut out.counts);
         }
         for entity in self.fall(actors, out) {
             changed.remove(&entity.slot.0);
@@ -537,7 +556,7 @@ impl Oracle {
         slot: Option<usize>,
         changed: &mut BTreeSet<u32>,
         out: &mut OracleOutput,
-    ) {
+    ) -> Option<EntityId> {
         let (kind, mut token) = (words[0] as u16, words[1] as u32);
         // The topmost bit says that a client joins; all bits, that there is no client.
         let joins = token != u32::MAX && token >= 1 << 31;
@@ -556,7 +575,7 @@ impl Oracle {
         });
         let Some(entity) = entity else {
             out.counts.births_refused += 1;
-            return;
+            return None;
         };
         out.counts.births += 1;
         let mut row = self.newborn(words, entity);
@@ -600,6 +619,7 @@ impl Oracle {
                 &mut out.counts,
             );
         }
+        Some(entity)
     }
 
     /// The columns of a newborn: defaults, its place, drawn values, or all as the birth gives them.

@@ -8,7 +8,7 @@ use gpu_kernels::{After, Command, Frame, Observer, ObserverChange, SlotState, Ta
 use script::builtin;
 use shared::world::command::WAITING_WORDS_MAX;
 use shared::world::config::DELAY_TICKS_MAX;
-use shared::world::given;
+use shared::world::given::{self, FollowUp};
 use shared::{AttributeType, ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
 
 use crate::dice::Dice;
@@ -155,6 +155,34 @@ impl Play {
         frame.push(EntityId::NONE, token, CommandKind::SPAWN, &words);
     }
 
+    /// Often a birth, and a command that names its newborn, or that of another one.
+    fn follow_up(&self, dice: &mut Dice, oracle: &Oracle, frame: &mut Frame) {
+        if !dice.once_in(4) {
+            self.spawn(dice, frame);
+        }
+        let before = frame.commands.len();
+        self.command(dice, oracle, frame);
+        let Some(&command) = frame.commands.get(before) else {
+            return;
+        };
+        frame.commands = frame.commands[..before].to_vec().into();
+        let own = frame.words_of(&command).to_vec();
+        let count = own.len().min(WAITING_WORDS_MAX);
+        let form = FollowUp {
+            command: command.kind,
+            words: count,
+            newborn: dice.below(1 << count) as u32,
+            is_giver: dice.once_in(2),
+        };
+        let since = dice.pick(&[0, 1, 1, 1, 2, 2, 3, 4, given::SINCE_MAX]);
+        let ticks = dice.pick(&[0, 1, 1, 2, 5, DELAY_TICKS_MAX, (1 << given::TICK_BITS) - 1]);
+        let when = since << given::TICK_BITS | ticks;
+        let mut words = vec![form.word(), when.cast_signed()];
+        words.extend(own.iter().take(WAITING_WORDS_MAX - 2));
+        words.resize(WAITING_WORDS_MAX - usize::from(dice.once_in(20)), 0);
+        frame.push(command.entity, 0, CommandKind::SPAWN, &words);
+    }
+
     /// A command for a later tick, or embers.
     fn after(&self, dice: &mut Dice, oracle: &Oracle, frame: &mut Frame) {
         let before = frame.commands.len();
@@ -164,6 +192,8 @@ impl Play {
             let any = dice.any();
             words.push(dice.pick(&[1, 2, 5, 0, -1, i32::MIN, i32::MAX, any]));
             frame.push(EntityId::NONE, 0, builtin::BURN, &words);
+        } else if dice.once_in(4) {
+            self.follow_up(dice, oracle, frame);
         } else if dice.once_in(3) {
             self.spawn(dice, frame);
         } else {
@@ -171,9 +201,9 @@ impl Play {
         }
         let ticks = dice.pick(&[1, 1, 2, 3, 5, 10, DELAY_TICKS_MAX]);
         let fits = |command: &&Command| usize::from(command.word_count) <= WAITING_WORDS_MAX;
-        if let Some(&command) = frame.commands.get(before).filter(fits) {
-            frame.after.push(After { ticks, command });
-        }
+        let commands = frame.commands[before..].iter().filter(fits);
+        let after = commands.map(|&command| After { ticks, command });
+        frame.after.extend(after);
         frame.commands = frame.commands[..before].to_vec().into();
     }
 

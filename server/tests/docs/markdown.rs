@@ -49,7 +49,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/doors.md", 90),
     ("server/worlds/maps.md", 40),
     ("server/worlds/motion.md", 60),
-    ("server/worlds/usage.md", 70),
+    ("server/worlds/usage.md", 100),
     ("server/worlds/testing.md", 120),
     ("server/worlds/lag.md", 70),
     ("server/worlds/interest.md", 140),

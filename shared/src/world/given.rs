@@ -1,4 +1,4 @@
-//! The values that a birth is given, beside its place.
+//! The values that a birth is given, beside its place, and the commands that name its newborn.
 //!
 //! A command has few words, so the values stand in commands right before the birth, with the same
 //! number:
@@ -9,8 +9,21 @@
 //! | 1 to 4 | its token, its place | the values of these columns |
 //!
 //! Columns that the world lacks, or that are a position's, stand for nothing.
+//!
+//! Which entity is born is known once it is. A command that names it, a follow-up, waits for the
+//! tick of the birth as a command of the same number, too, and is scheduled there:
+//!
+//! | word | of a follow-up |
+//! | --- | --- |
+//! | 0 | below 0, bit 28 set; the command's number in 8 bits, how many words it has in 3, which of them are the newborn in 5, whether the newborn gives it in 1 |
+//! | 1 | the ticks from the birth to the command in 20 bits; above them, how many commands its run has scheduled from the birth on, up to this one |
+//! | 2 to 4 | its other words |
+//!
+//! Its entity is that of the command, unless the newborn gives it.
 
-use super::command::WAITING_WORDS_MAX;
+use super::command::{COMMANDS_MAX, WAITING_WORDS_MAX};
+use super::config::DELAY_TICKS_MAX;
+use crate::EntityRef;
 
 /// The most values that a script gives a birth.
 pub const GIVEN_MAX: usize = 8;
@@ -23,9 +36,83 @@ pub const COLUMN_BITS: u32 = 7;
 /// In place of a column: no value. Worlds have fewer columns.
 pub const NO_COLUMN: u16 = (1 << COLUMN_BITS) - 1;
 
+/// Set in the first word of a follow-up, which is below 0 too.
+pub const FOLLOW_UP: i32 = 1 << 28;
+/// The most words of a follow-up's command beside its newborn.
+pub const FOLLOW_UP_WORDS: usize = WAITING_WORDS_MAX - 2;
+/// The bits of a command's number in a follow-up, and of how many words it has.
+pub const NUMBER_BITS: u32 = 8;
+pub const COUNT_BITS: u32 = 3;
+/// The bits of a follow-up's ticks.
+pub const TICK_BITS: u32 = 20;
+/// In place of how many commands ago a follow-up's birth was scheduled: more than can be said.
+pub const SINCE_MAX: u32 = (1 << (32 - TICK_BITS)) - 1;
+
 /// Whether the first word of a birth says that the command has values instead.
 pub fn is_values(word: i32) -> bool {
-    word < 0
+    word < 0 && word & FOLLOW_UP == 0
+}
+
+/// Whether the first word of a birth says that the command is a follow-up instead.
+pub fn is_follow_up(word: i32) -> bool {
+    word < 0 && word & FOLLOW_UP != 0
+}
+
+/// What the first word of a follow-up says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FollowUp {
+    /// The number of a command.
+    pub command: u16,
+    /// How many words it has.
+    pub words: usize,
+    /// A bit for each of them that is the newborn.
+    pub newborn: u32,
+    /// Whether the newborn gives the command.
+    pub is_giver: bool,
+}
+
+impl FollowUp {
+    /// Of a word for which [`is_follow_up`] holds.
+    pub fn of(word: i32) -> FollowUp {
+        let bits = word.cast_unsigned();
+        let words = bits >> NUMBER_BITS & ((1 << COUNT_BITS) - 1);
+        let rest = bits >> (NUMBER_BITS + COUNT_BITS);
+        FollowUp {
+            command: bits as u16 & ((1 << NUMBER_BITS) - 1),
+            words: (words as usize).min(WAITING_WORDS_MAX),
+            newborn: rest & ((1 << WAITING_WORDS_MAX) - 1),
+            is_giver: rest >> WAITING_WORDS_MAX & 1 == 1,
+        }
+    }
+
+    pub fn word(self) -> i32 {
+        let rest = self.newborn | u32::from(self.is_giver) << WAITING_WORDS_MAX;
+        let bits = u32::from(self.command)
+            | (self.words as u32) << NUMBER_BITS
+            | rest << (NUMBER_BITS + COUNT_BITS);
+        i32::MIN | FOLLOW_UP | bits.cast_signed()
+    }
+
+    /// The words of the command, of which `others` are not the newborn.
+    pub fn fill(self, others: &[i32], newborn: EntityRef) -> Vec<i32> {
+        let mut others = others.iter().copied();
+        let word = |n: usize| match self.newborn >> n & 1 {
+            1 => newborn.0,
+            _ => others.next().unwrap_or(0),
+        };
+        (0..self.words).map(word).collect()
+    }
+}
+
+/// The ticks from a birth to its follow-up's command, from the follow-up's second word.
+pub fn ticks(word: i32) -> u32 {
+    (word.cast_unsigned() & ((1 << TICK_BITS) - 1)).clamp(1, DELAY_TICKS_MAX)
+}
+
+/// How many commands before a follow-up its birth was scheduled, from the follow-up's second word;
+/// `None`: more than can be said.
+pub fn since(word: i32) -> Option<u32> {
+    Some(word.cast_unsigned() >> TICK_BITS).filter(|&since| since < SINCE_MAX)
 }
 
 /// The first word of a birth of a kind, whose values stand in so many commands.
@@ -54,7 +141,10 @@ pub fn values_word(columns: [u16; GIVEN_PER_COMMAND]) -> i32 {
     bits.fold(i32::MIN, |word, bits| word | bits)
 }
 
-const _: () = assert!(GIVEN_PER_COMMAND as u32 * COLUMN_BITS < 31);
+const _: () = assert!(1 << (GIVEN_PER_COMMAND as u32 * COLUMN_BITS) <= FOLLOW_UP);
+const _: () = assert!(COMMANDS_MAX <= 1 << NUMBER_BITS);
+const _: () = assert!(WAITING_WORDS_MAX < 1 << COUNT_BITS);
+const _: () = assert!(DELAY_TICKS_MAX < 1 << TICK_BITS);
 
 #[cfg(test)]
 mod tests {
@@ -67,6 +157,32 @@ mod tests {
             assert!(is_values(word), "{word:#x}");
             assert_eq!(columns(word), columns_of, "{word:#x}");
         }
+    }
+
+    #[test]
+    fn a_follow_up_comes_back_from_its_words() {
+        for (command, words, newborn, is_giver) in [
+            (0, 0, 0, true),
+            (255, 5, 0b10001, false),
+            (7, 3, 0b010, true),
+        ] {
+            let follow_up = FollowUp {
+                command,
+                words,
+                newborn,
+                is_giver,
+            };
+            let word = follow_up.word();
+            assert!(is_follow_up(word) && !is_values(word), "{word:#x}");
+            assert_eq!(birth(word), None);
+            assert_eq!(FollowUp::of(word), follow_up, "{word:#x}");
+        }
+        let follow_up = FollowUp::of(i32::MIN | FOLLOW_UP | 3 << 8 | 0b010 << 11);
+        let filled = follow_up.fill(&[7, 8], EntityRef(-5));
+        assert_eq!(filled, [7, -5, 8]);
+        assert_eq!(ticks(9 << 20 | 17), 17);
+        assert_eq!(since(9 << 20 | 17), Some(9));
+        assert_eq!((ticks(0), since(-1)), (1, None));
     }
 
     #[test]

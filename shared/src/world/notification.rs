@@ -75,4 +75,4 @@ impl NotificationField {
 /// Notifications are numbered below this.
 pub const NOTIFICATIONS_MAX: usize = 64;
 /// The most words of a notification.
-pub const NOTIFICATION_WORDS_MAX: usize = 4;
+pub const NOTIFICATION_WORDS_MAX: usize = 8;

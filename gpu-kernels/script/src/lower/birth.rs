@@ -11,7 +11,7 @@ use syn::spanned::Spanned;
 use super::statement::strip;
 use super::{Checked, Lower};
 use crate::diagnostic::{Diagnostic, one_of};
-use crate::ir::{After, Binary, Inst, Operand};
+use crate::ir::{After, Binary, Operand};
 use crate::parse::name_of;
 use crate::types::{Type, Value};
 
@@ -34,7 +34,8 @@ pub(super) struct Given {
 }
 
 impl<'a> Lower<'a> {
-    /// `spawn("kind", place)` and `spawn(Kind { attribute: value }, place)`.
+    /// `spawn("kind", place)` and `spawn(Kind { attribute: value }, place)`. It gives a value only
+    /// where a name is bound to it.
     pub(super) fn spawn(&mut self, what: &'a syn::Expr, place: &'a syn::Expr) -> Checked<Value> {
         let Some(newborn) = self.newborn(what)? else {
             return Ok(Value::UNIT);
@@ -48,7 +49,7 @@ impl<'a> Lower<'a> {
         };
         for given in commands {
             let words = self.values_words(given);
-            self.emit(Inst::After(birth(words)));
+            self.schedule(birth(words));
         }
         let mut words = vec![kind, Operand::Const(POPULATION_TOKEN)];
         words.extend(&place[..self.unit.dimensions]);

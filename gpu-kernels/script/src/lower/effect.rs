@@ -22,6 +22,19 @@ pub(super) struct GivenCommand<'a> {
     pub command: u16,
     pub actor: Option<Operand>,
     pub words: Vec<Operand>,
+    /// The newborn that it names, if it does.
+    pub newborn: Option<Named>,
+}
+
+/// A newborn among the arguments of a command.
+#[derive(Clone, Copy)]
+pub(super) struct Named {
+    /// How many commands the run had scheduled with its birth.
+    pub birth: Operand,
+    /// A bit for each word of the command that it is.
+    pub words: u32,
+    /// Whether it gives the command.
+    pub is_giver: bool,
 }
 
 impl<'a> Lower<'a> {
@@ -319,6 +332,9 @@ impl<'a> Lower<'a> {
         let label = "expected `after(ticks, command(…))`";
         let timer = self.timer.take();
         let mut given = self.given_command(command, label, "only commands can be scheduled")?;
+        if let Some(newborn) = given.newborn {
+            return self.follow_up(ticks, newborn, given, timer);
+        }
         let kept = timer.map(|timer| self.keep_timer(timer, &mut given));
         let kept = kept.transpose()?;
         let GivenCommand {
@@ -327,6 +343,7 @@ impl<'a> Lower<'a> {
             command,
             actor,
             words,
+            ..
         } = given;
         if words.len() > TIMED_WORDS_MAX {
             let message = format!("`{name}` has too many parameters to be scheduled");
@@ -386,7 +403,17 @@ impl<'a> Lower<'a> {
             return Err(self.problem(call.span(), message, format!("found {}", call.args.len())));
         }
         let (mut actor, mut words) = (None, vec![]);
+        let mut newborn = None;
         for (argument, parameter) in call.args.iter().zip(&signature.function.parameters) {
+            if let Some(birth) = self
+                .unborn(argument)
+                .filter(|_| parameter.ty == Type::Entity)
+            {
+                let place = (parameter.name != "me").then_some(words.len());
+                self.name_newborn(&mut newborn, birth, place, argument)?;
+                words.extend(place.map(|_| Operand::ZERO));
+                continue;
+            }
             let value = self.expression_of(argument, parameter.ty)?;
             match parameter.name == "me" {
                 true => actor = Some(value.operand()),
@@ -399,6 +426,7 @@ impl<'a> Lower<'a> {
             command: signature.kind.0,
             actor,
             words,
+            newborn,
         })
     }
 
@@ -414,7 +442,7 @@ impl<'a> Lower<'a> {
 
     pub(super) fn put_off(&mut self, after: After) -> Checked<Value> {
         self.step();
-        self.emit(Inst::After(after));
+        self.schedule(after);
         Ok(Value::UNIT)
     }
 

@@ -224,6 +224,9 @@ impl<'a> Lower<'a> {
         };
         let name = name_of(ident);
         if let Some(local) = self.local(&name) {
+            if local.is_unborn {
+                return Err(self.not_born(&name, ident.span()));
+            }
             // A later assignment must not change what was read.
             return Ok(match local.is_mutable {
                 true => self.copy(local.value),

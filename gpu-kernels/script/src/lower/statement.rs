@@ -137,6 +137,9 @@ impl<'a> Lower<'a> {
             let label = "expected a name";
             return Err(self.problem(pattern.span(), "scripts don't have this pattern", label));
         };
+        if let Some(birth) = self.birth_to_name(local, ty, is_mutable)? {
+            return self.bind_newborn(&text, birth);
+        }
         let value = self.let_value(local, ty);
         if value.is_err() {
             // A value that fits everywhere, so that its uses give no more problems.
@@ -289,6 +292,10 @@ impl<'a> Lower<'a> {
         let name = name_of(ident);
         match self.local(&name) {
             Some(local) if local.is_mutable || local.value.ty == Type::Never => Ok(local.value),
+            Some(local) if local.is_unborn => {
+                let message = format!("`{name}` can't be changed");
+                Err(self.problem(ident.span(), message, "it is the name of a newborn"))
+            }
             Some(_) => {
                 let message = format!("`{name}` can't be changed");
                 let help = format!("declare it as `mut {name}`, as in `let mut {name} = …`");

@@ -2,7 +2,6 @@
 //! the other.
 
 use shared::world::config::DELAY_TICKS_MAX;
-use shared::world::notification::NOTIFICATION_WORDS_MAX;
 
 use crate::ir::{
     After, Code, EFFECTS_MAX, Index, NEAR_RADIUS_MAX, NOBODY, Notify, Operand, TIMED_WORDS_MAX,
@@ -260,7 +259,7 @@ impl Effects {
             store_small(8, fields.has_area, notify.area.is_some().into());
             store_area(text, layout, notify, record);
             let words = &notify.words;
-            store_words(text, record, fields.words, words, NOTIFICATION_WORDS_MAX);
+            store_words(text, record, fields.words, words, words.len());
         });
     }
 

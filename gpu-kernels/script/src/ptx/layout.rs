@@ -187,7 +187,7 @@ fields! {
         /// By axis: from the first to just before the second.
         low,
         high,
-        /// As many as a notification can have; 0 in place of those that it lacks.
+        /// As many as a notification can have; those that it lacks are not stored.
         words,
     }
 }

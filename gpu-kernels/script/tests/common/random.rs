@@ -357,6 +357,7 @@ impl Writer<'_> {
             10 => self.update(),
             11 => self.after(),
             12 => self.tell(),
+            13 if self.dice.once_in(3) => self.birth_and_follow_ups(depth),
             13 => match self.dice.once_in(2) {
                 true => format!("spawn({}, {});", self.newborn(), self.place(2)),
                 false => format!("despawn({});", self.value(Entity, 2)),
@@ -573,6 +574,52 @@ impl Writer<'_> {
             fields.reverse();
         }
         format!("{name} {{ {} }}", fields.join(", "))
+    }
+
+    /// A birth, and commands that name its newborn.
+    fn birth_and_follow_ups(&mut self, depth: usize) -> String {
+        let name = format!("born{}", self.body.work);
+        let mut lines = vec![format!(
+            "let {name} = spawn({}, {});",
+            self.newborn(),
+            self.place(2)
+        )];
+        for _ in 0..self.dice.below(3) {
+            if self.dice.once_in(3) {
+                lines.push(self.after());
+            }
+            let command = self.commands[self.dice.below(self.commands.len())].clone();
+            let entities = command.parameters.iter().filter(|ty| **ty == Entity);
+            let entities = entities.count() + usize::from(command.has_actor);
+            let width = self.width(&command.parameters);
+            if entities == 0 || width > WAITING_WORDS_MAX {
+                continue;
+            }
+            // One of them is the newborn, or several; three words beside it have room.
+            let mut is_newborn = vec![self.dice.once_in(2)];
+            is_newborn.extend((1..entities).map(|_| self.dice.once_in(2)));
+            if !is_newborn.contains(&true) {
+                is_newborn[0] = true;
+            }
+            let words = is_newborn[usize::from(command.has_actor)..].iter();
+            if width - words.filter(|is| **is).count() > 3 {
+                continue;
+            }
+            let mut is_newborn = is_newborn.into_iter();
+            let mut arguments = vec![];
+            let actor = command.has_actor.then_some(&Entity);
+            for &ty in actor.into_iter().chain(&command.parameters) {
+                let names_it = ty == Entity && is_newborn.next() == Some(true);
+                arguments.push(match names_it {
+                    true => name.clone(),
+                    false => self.value(ty, 2),
+                });
+            }
+            let ticks = self.dice.pick(&["1", "2", "3", "9", "tick() % 5"]);
+            let arguments = arguments.join(", ");
+            lines.push(format!("after({ticks}, {}({arguments}));", command.name));
+        }
+        lines.join(&format!("\n{}", "    ".repeat(depth)))
     }
 
     fn leave(&mut self) -> String {

@@ -91,7 +91,7 @@ fn test(me: Entity, n: i32) {
     tell(Kiss { m: 1 });
     tell(Kiss { n: 1, n: 1 });
     tell(Pair { 0: 1 });
-    tell(Long { a: me.position, b: me.position, c: 1 });
+    tell(Long { a: me.position, b: me.position, c: me.position, d: me.position, e: 1 });
     tell(Empty { a: tell(Kiss { n: 1 }) });
     tell(Fall { n: 1 });
     tell(Hug { by: me, times: 1 }, me);
@@ -144,3 +144,44 @@ fn waits(me: Entity, a: i32, b: i32, c: i32, d: i32, e: i32, f: i32) {}
 
 #[command]
 fn later(me: Entity, a: i32, b: i32, c: i32, d: i32, e: i32, f: i32) {}
+
+//- newborns
+#[command(clients)]
+fn drop(me: Entity, n: i32, at: Point) {
+    let wolf = spawn("item", me);
+    after(1, chase(wolf, me));
+    wolf.hp += 1;
+    me.target = wolf;
+    tell(Hug { by: wolf, times: 1 });
+    let same = wolf;
+    if wolf == me { return; }
+    despawn(wolf);
+    let mut other = spawn("item", me);
+    let third = spawn("item", wolf);
+    let fourth: i32 = spawn("item", me);
+    let fifth = spawn("item", at);
+    after(1, chase(wolf, fifth));
+    after(1, feed(me, wolf, 1, at, 2));
+    after(1, feed(wolf, me, n, at, 2));
+    after(1, number(me, wolf));
+    wolf = me;
+}
+
+#[command]
+fn chase(me: Entity, prey: Entity) {}
+
+#[command]
+fn feed(me: Entity, by: Entity, n: i32, at: Point, m: i32) {}
+
+#[command]
+fn number(me: Entity, n: i32) {}
+
+//- timers and newborns
+#[command(clients, atomic)]
+fn drop(me: Entity) {
+    let wolf = spawn("item", me);
+    me.score = after(5, chase(me, wolf));
+}
+
+#[command]
+fn chase(me: Entity, prey: Entity) {}

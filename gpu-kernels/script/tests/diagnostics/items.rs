@@ -60,7 +60,7 @@ struct Pair(i32, i32);
 struct Typed { a: String }
 struct Generic<T> { a: i32 }
 //- notifications that can't be sent
-struct Long { a: Point, b: Point, c: i32 }
+struct Long { a: Point, b: Point, c: Point, d: Point, e: i32 }
 struct Twice { a: i32, a: i32 }
 struct Fall { a: i32 }
 //- names that are taken

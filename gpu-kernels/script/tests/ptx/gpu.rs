@@ -104,7 +104,7 @@ device::device_struct! {
         has_area: u8;
         low: [i32; 3];
         high: [i32; 3];
-        words: [i32; 4];
+        words: [i32; 8];
     }
 }
 
@@ -352,7 +352,7 @@ impl Test<'_> {
         assert_eq!(first, expected.first, "first updates, {}", context());
         let records = self.read(self.world.after_records.cast::<[u32; 9]>(), RECORDS_MAX);
         assert_eq!(records, expected.afters, "afters, {}", context());
-        let notifications = self.tick.notifications.cast::<[u32; 13]>();
+        let notifications = self.tick.notifications.cast::<[u32; 17]>();
         let records = self.read(notifications, RECORDS_MAX);
         assert_eq!(records, expected.notifications, "{}", context());
     }
@@ -379,7 +379,7 @@ struct Expected {
     updates: Vec<(u32, u32)>,
     first: Vec<u64>,
     afters: Vec<[u32; 9]>,
-    notifications: Vec<[u32; 13]>,
+    notifications: Vec<[u32; 17]>,
 }
 
 impl Expected {
@@ -392,7 +392,7 @@ impl Expected {
             updates: vec![(u32::MAX, u32::MAX); UPDATES_MAX],
             first: vec![u64::MAX; (numbers.capacity * numbers.columns) as usize],
             afters: vec![[u32::MAX; 9]; RECORDS_MAX],
-            notifications: vec![[u32::MAX; 13]; RECORDS_MAX],
+            notifications: vec![[u32::MAX; 17]; RECORDS_MAX],
         };
         let mut next = [0; 3];
         let max = [

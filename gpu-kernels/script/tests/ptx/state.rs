@@ -42,7 +42,7 @@ pub struct Run {
     /// (slot, column, value)
     pub updates: Vec<(u32, u32, i32)>,
     pub afters: Vec<[u32; 9]>,
-    pub notifications: Vec<[u32; 13]>,
+    pub notifications: Vec<[u32; 17]>,
     /// Whether an index was none that there is.
     pub missed: bool,
     /// Why it has no effect, if it has none.
@@ -270,7 +270,9 @@ impl Outgoing for Run {
         words: &[i32],
     ) {
         let form = u32::from(kind) | (words.len() as u32) << 16 | u32::from(area.is_some()) << 24;
-        let mut record = [0; 13];
+        // Words that are not there are not stored.
+        let mut record = [u32::MAX; 17];
+        record[3..9].fill(0);
         record[..3].copy_from_slice(&[source.slot.0, source.generation, form]);
         if let Some((center, distance)) = area {
             for axis in 0..3 {

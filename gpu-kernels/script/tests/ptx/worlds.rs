@@ -53,7 +53,7 @@ pub fn layout(number: u64) -> Layout {
             words: 16,
         },
         notification: NotificationFields {
-            bytes: 52,
+            bytes: 68,
             slot: 0,
             generation: 4,
             kind: 8,

@@ -2,10 +2,11 @@ use std::borrow::Cow;
 
 use device::cpu::{Workers, ranges};
 use shared::world::command::WAITING_WORDS_MAX;
-use shared::world::given::{birth, columns, is_values};
+use shared::world::given::{FollowUp, birth, columns, is_follow_up, is_values, since, ticks};
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, NotificationKind, Occasion, Slot, Tick};
 
+use super::logic::Life;
 use super::motion::Motion;
 use super::walls::Walls;
 use super::{Merge, State};
@@ -14,11 +15,11 @@ use crate::tick::counts::Counts;
 use crate::tick::frame::{Command, POPULATION_TOKEN};
 use crate::tick::output::{Birth, TickOutput};
 use crate::tick::state::{self, SlotState, attribute, part};
-use crate::tick::timed::token_of;
+use crate::tick::timed::{TimedCommand, token_of};
 
 /// Applies the tick's births and deaths, in command order. The n-th birth gets the n-th
 /// lowest free slot, and its command if its kind has one; a death leaves a resting slot. Then
-/// the fallen of kinds that respawn
+/// the commands that name newborns are scheduled. Then the fallen of kinds that respawn
 /// die too, and keep their slots: once they are due and all clients know of the fall, they
 /// are born there again, by slot. So nothing that happens meanwhile can use up their room.
 /// An entity that was despawned in the tick of its fall does not respawn. One whose kind has hooks
@@ -29,23 +30,35 @@ pub fn run<'a>(
     workers: &Workers,
     state: &mut State,
     catalog: &Catalog,
-    commands: impl Iterator<Item = (u32, &'a Command, &'a [i32])>,
+    commands: impl Iterator<Item = Life<'a>>,
     merge: &mut Merge,
     (mut motion, mut walls): Places<'_>,
     actor: impl Fn(usize) -> EntityId,
     output: &mut TickOutput,
 ) {
     let mut given = Given::default();
-    for (place, command, words) in commands {
+    let mut follow_ups = FollowUps::default();
+    for life in commands {
+        let Life { command, words, .. } = life;
+        let is_full = words.len() == WAITING_WORDS_MAX;
         // An entity born in this tick can't die in it: such a command is stale.
         if command.kind == CommandKind::DESPAWN.id() {
             death(state, command.entity, SlotState::Resting, merge, output);
-        } else if is_values(words[0]) && words.len() == WAITING_WORDS_MAX {
-            given.add(place, words);
-        } else if let Some(newborn) = spawn(state, catalog, words, given.before(place), output) {
+        } else if is_values(words[0]) && is_full {
+            given.add(life.place, words);
+        } else if is_follow_up(words[0]) && is_full && !life.is_given {
+            follow_ups.add(&life, &mut output.counts);
+        } else if let Some(newborn) = spawn(state, catalog, words, given.before(life.place), output)
+        {
             let places = (motion.as_deref_mut(), walls.as_deref_mut());
-            newborn.bear(state, catalog, merge, places, output);
+            let entity = newborn.bear(state, catalog, merge, places, output);
+            if !life.is_given {
+                follow_ups.born.push((command.sequence, entity));
+            }
         }
+    }
+    for command in follow_ups.due(state.tick) {
+        state.schedule(command, &mut output.counts);
     }
     if catalog.has_falls() {
         fall(workers, state, catalog, merge, actor, output);
@@ -256,6 +269,52 @@ impl<'a> Given<'a> {
     }
 }
 
+/// The commands that name newborns of the tick.
+#[derive(Default)]
+struct FollowUps<'a> {
+    /// Births that waited for the tick, by the sequence of the birth's command, ascending.
+    born: Vec<(u32, EntityId)>,
+    /// Each with its newborn.
+    found: Vec<(&'a Command, &'a [i32], EntityId)>,
+}
+
+impl<'a> FollowUps<'a> {
+    /// One whose birth was refused or had no room is as stale as one of a dead entity.
+    fn add(&mut self, life: &Life<'a>, counts: &mut Counts) {
+        let &Life { command, words, .. } = life;
+        match self.newborn(command.sequence, words[1]) {
+            Some(newborn) => self.found.push((command, words, newborn)),
+            None => {
+                counts.applied -= 1;
+                counts.stale += 1;
+            }
+        }
+    }
+
+    fn newborn(&self, sequence: u32, word: i32) -> Option<EntityId> {
+        let since = since(word)?;
+        let births = self.born.iter().rev();
+        let mut births = births.map(|&(born, entity)| (sequence.wrapping_sub(born), entity));
+        let (found, entity) = births.find(|&(ago, _)| ago >= since)?;
+        (found == since).then_some(entity)
+    }
+
+    fn due(self, tick: Tick) -> impl Iterator<Item = TimedCommand> {
+        self.found
+            .into_iter()
+            .map(move |(command, words, newborn)| {
+                let follow_up = FollowUp::of(words[0]);
+                let giver = match follow_up.is_giver {
+                    true => newborn,
+                    false => command.entity,
+                };
+                let due = tick.after(ticks(words[1]));
+                let words = follow_up.fill(&words[2..], newborn.reference());
+                TimedCommand::new(due, giver, follow_up.command, &words)
+            })
+    }
+}
+
 /// An entity that is to be born.
 struct Newborn<'a> {
     slot: Slot,
@@ -271,7 +330,7 @@ struct Newborn<'a> {
 }
 
 impl Newborn<'_> {
-    /// Fills the slot.
+    /// Fills the slot. Returns the entity.
     fn bear(
         &self,
         state: &mut State,
@@ -279,7 +338,7 @@ impl Newborn<'_> {
         merge: &mut Merge,
         (motion, walls): Places<'_>,
         output: &mut TickOutput,
-    ) {
+    ) -> EntityId {
         let &Newborn {
             slot,
             kind,
@@ -357,6 +416,7 @@ impl Newborn<'_> {
                 counts,
             );
         }
+        entity
     }
 }
 

@@ -89,6 +89,16 @@ pub struct Part {
     atomic: Vec<u32>,
 }
 
+/// A birth or a death.
+pub struct Life<'a> {
+    /// Its place among the tick's commands.
+    pub place: u32,
+    /// Whether the frame has it.
+    pub is_given: bool,
+    pub command: &'a Command,
+    pub words: &'a [i32],
+}
+
 /// How many commands had each verdict.
 #[derive(Clone, Copy, Default)]
 struct VerdictCounts {
@@ -483,13 +493,15 @@ impl Updates {
         }
     }
 
-    /// The tick's births and deaths among its commands, in order, each with its place and words.
-    pub fn lives<'a>(
-        &'a self,
-        commands: TickCommands<'a>,
-    ) -> impl Iterator<Item = (u32, &'a Command, &'a [i32])> {
+    /// The tick's births and deaths among its commands, in order.
+    pub fn lives<'a>(&'a self, commands: TickCommands<'a>) -> impl Iterator<Item = Life<'a>> {
         let places = self.parts.iter().flat_map(|part| &part.lives);
-        places.map(move |&n| (n, commands.get(n as usize), commands.words(n as usize)))
+        places.map(move |&place| Life {
+            place,
+            is_given: commands.is_given(place as usize),
+            command: commands.get(place as usize),
+            words: commands.words(place as usize),
+        })
     }
 }
 

@@ -237,7 +237,7 @@ device::device_struct! {
         /// By command that can say why it has no effect, those that waited too: the number of the
         /// reason, plus 1, or 0.
         reasons: Pointer<u32> = s.commands + s.deferred;
-        /// By command: its place among those of its kind.
+        /// By command: its place among those of its kind; then, of a birth, its slot, or NOWHERE.
         group_places: Pointer<u32> = s.commands;
         /// By number of a command: where its commands begin in `group_order`; at last, where
         /// all end.
@@ -720,13 +720,14 @@ device::describe_struct! {
 }
 
 /// Scans of a tick, each with sums of its own.
-pub const SCANS: [&str; 31] = [
+pub const SCANS: [&str; 32] = [
     "due",
     "updates",
     "intervals",
     "changes",
     "free",
     "births",
+    "follow_ups",
     "deaths",
     "live",
     "deliveries",
@@ -770,6 +771,8 @@ pub enum Verdict {
     Moved,
     /// It has values for the birth after it.
     Values,
+    /// It schedules a command that names the newborn of a birth before it.
+    FollowUp,
 }
 
 /// If so many atomic commands can run at first, each thread takes one: with fewer, the other threads

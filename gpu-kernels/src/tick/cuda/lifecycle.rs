@@ -20,6 +20,8 @@ device::kernels! {
         free_store: "lifecycle_free_store",
         births_count: "lifecycle_births_count",
         births_store: "lifecycle_births_store",
+        follow_count: "lifecycle_follow_count",
+        follow_store: "lifecycle_follow_store",
         keep: "lifecycle_keep",
     }
 }
@@ -38,6 +40,10 @@ impl LifecycleKernels {
             run.items(self.free_store, slots)?;
             run.items(self.births_count, counts.commands_max)?;
             run.items(self.births_store, counts.commands_max)?;
+        }
+        if counts.follow_ups {
+            run.items(self.follow_count, counts.commands_max)?;
+            run.items(self.follow_store, counts.commands_max)?;
         }
         if counts.deaths {
             run.items(self.deaths, counts.commands_max)?;

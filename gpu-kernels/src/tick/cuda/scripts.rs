@@ -10,8 +10,9 @@ use device::{CompileError, Device, DriverError, Kernel, Loaded, MachineCode};
 use script::ptx::{AtomicCommand, Layout};
 use script::{Command, Forecast, Logic, ptx};
 use sha2::{Digest, Sha256};
-use shared::WorldConfig;
 use shared::world::command::COMMANDS_MAX;
+use shared::world::given::{FollowUp, is_follow_up};
+use shared::{CommandKind, WorldConfig};
 
 use super::layout::script_layout;
 use super::sizes::Sizes;
@@ -74,6 +75,8 @@ pub struct Form {
     pub updates_max: u64,
     /// The numbers of the commands that it may schedule.
     pub puts_off: Vec<u16>,
+    /// Whether any of these names a newborn.
+    pub follow_ups: bool,
     pub is_atomic: bool,
     /// Whether it can say why it has no effect.
     pub has_reasons: bool,
@@ -215,12 +218,17 @@ impl LogicCompiler for Compiler {
 impl Form {
     fn of(command: &Command) -> Form {
         let mut puts_off: Vec<u16> = command.code.afters().map(|after| after.command).collect();
+        let named = command.code.follow_ups().map(|follow_up| follow_up.command);
+        let before = puts_off.len();
+        puts_off.extend(named);
+        let follow_ups = puts_off.len() > before;
         puts_off.sort_unstable();
         puts_off.dedup();
         Form {
             kind: command.schema.kind.id(),
             updates_max: command.updates_max,
             puts_off,
+            follow_ups,
             is_atomic: command.atomic.is_some(),
             has_reasons: command.code.has_reasons(),
             asks: command.code.asks(),
@@ -382,18 +390,34 @@ pub struct Kinds {
     is_in: [bool; COMMANDS_MAX],
     /// Whether there is any number, also one that no command can have.
     pub any: bool,
+    /// Whether any command that waits may be a follow-up.
+    pub follow_ups: bool,
 }
 
 impl Kinds {
     pub const NONE: Kinds = Kinds {
         is_in: [false; COMMANDS_MAX],
         any: false,
+        follow_ups: false,
     };
 
     pub fn add(&mut self, kind: u16) {
         self.any = true;
         if let Some(is_in) = self.is_in.get_mut(usize::from(kind)) {
             *is_in = true;
+        }
+    }
+
+    /// Adds the number of a command that waits, and of what it schedules as a follow-up.
+    pub fn add_waiting(&mut self, kind: u16, words: &[i32]) {
+        self.add(kind);
+        let is_birth = kind == CommandKind::SPAWN.id();
+        if let Some(&word) = words
+            .first()
+            .filter(|&&word| is_birth && is_follow_up(word))
+        {
+            self.follow_ups = true;
+            self.add(FollowUp::of(word).command);
         }
     }
 

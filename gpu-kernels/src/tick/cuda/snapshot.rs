@@ -112,7 +112,7 @@ impl Part {
         self.tick = snapshot.tick;
         self.waiting = Kinds::NONE;
         for timed in &snapshot.timed {
-            self.waiting.add(timed.kind);
+            self.waiting.add_waiting(timed.kind, timed.words());
         }
         self.may_defer = !snapshot.deferred.is_empty();
         self.clients_used = self.config.limits.clients;

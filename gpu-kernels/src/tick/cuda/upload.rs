@@ -72,6 +72,8 @@ pub struct FrameCounts {
     /// Upper bound of the number of updates.
     pub updates_max: u64,
     pub births: bool,
+    /// Commands that name newborns.
+    pub follow_ups: bool,
     pub deaths: bool,
     /// One more than the highest client row named, or 0.
     pub clients: u32,
@@ -295,6 +297,7 @@ impl FrameCounts {
             kinds,
             updates_max: 0,
             births: kinds[usize::from(CommandKind::SPAWN.id())] > 0,
+            follow_ups: outlook.waiting.follow_ups,
             deaths: kinds[usize::from(CommandKind::DESPAWN.id())] > 0 || config.has_falls(),
             clients: 0,
         };
@@ -328,14 +331,17 @@ impl FrameCounts {
             waiting,
         } = outlook;
         for after in &frame.after {
-            waiting.add(after.command.kind);
+            waiting.add_waiting(after.command.kind, frame.words_of(&after.command));
         }
         let run = scripts
             .commands()
             // Atomic ones may have waited.
             .filter(|command| command.form.is_atomic || self.of_kind(command.form.kind) > 0);
-        for &kind in run.flat_map(|command| &command.form.puts_off) {
-            waiting.add(kind);
+        for command in run {
+            waiting.follow_ups |= command.form.follow_ups;
+            for &kind in &command.form.puts_off {
+                waiting.add(kind);
+            }
         }
         // The server gives the others, in frames.
         let may_wait = |hook: &&Hook| match hook.occasion {

@@ -35,7 +35,39 @@ pub struct Command {
 impl Command {
     /// Whether it is a birth's, and has values for it only.
     pub fn has_values(&self) -> bool {
+        self.is_extra() && self.words[0] & 1 << 28 == 0
+    }
+
+    /// Whether it is a birth's, and schedules a command for its newborn only.
+    pub fn follows_up(&self) -> bool {
+        self.is_extra() && self.words[0] & 1 << 28 != 0
+    }
+
+    fn is_extra(&self) -> bool {
         self.kind == SPAWN && self.words.first().is_some_and(|&word| word < 0)
+    }
+
+    /// The command that it schedules for a newborn, which is of another command.
+    pub fn follow_up(&self, newborn: EntityId) -> Delayed {
+        let form = self.words[0] as u32;
+        let ticks = (self.words[1] as u32 % (1 << 20)).clamp(1, 1_000_000);
+        let (count, mut others) = (form / 256 % 8, self.words[2..].iter());
+        let word = |n: u32| match form >> (11 + n) & 1 {
+            1 => reference(newborn),
+            _ => others.next().copied().unwrap_or(0),
+        };
+        let command = Command {
+            entity: if form >> 16 & 1 == 1 {
+                newborn
+            } else {
+                self.entity
+            },
+            kind: (form % 256) as u16,
+            sequence: 0,
+            words: (0..count.min(5)).map(word).collect(),
+            place: None,
+        };
+        (ticks, command)
     }
 }
 
@@ -100,7 +132,7 @@ impl Oracle {
     pub(super) fn given(&self, commands: &[Command]) -> VecDeque<BTreeMap<usize, i32>> {
         let mut all = VecDeque::new();
         for (place, birth) in commands.iter().enumerate() {
-            let is_birth = birth.kind == SPAWN && !birth.has_values();
+            let is_birth = birth.kind == SPAWN && !birth.is_extra();
             if !is_birth || !self.is_well_formed(birth) {
                 continue;
             }
@@ -177,6 +209,7 @@ impl Oracle {
         }
         match command.kind {
             SPAWN if command.has_values() => words == 5,
+            SPAWN if command.follows_up() => words == 5 && command.place.is_none(),
             SPAWN => {
                 let columns = self.config.schema.attributes.len();
                 let is_birth = [2, 2 + axes, 2 + columns].contains(&words);

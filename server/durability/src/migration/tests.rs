@@ -385,6 +385,12 @@ fn waiting_commands_run_as_what_they_were() {
         given::NO_COLUMN,
         given::NO_COLUMN,
     ];
+    let paint_newborn = given::FollowUp {
+        command: number(&world_before, "paint").id(),
+        words: 1,
+        newborn: 0,
+        is_giver: true,
+    };
     let waiting = [
         (number(&world_before, "grow"), player, vec![-20]),
         (number(&world_before, "paint"), player, vec![blue]),
@@ -399,6 +405,18 @@ fn waiting_commands_run_as_what_they_were() {
             EntityId::NONE,
             vec![given::birth_word(0, 1), -1],
         ),
+        // It is scheduled for the newborn of the birth before it.
+        (
+            CommandKind::SPAWN,
+            EntityId::NONE,
+            vec![
+                paint_newborn.word(),
+                1 << given::TICK_BITS | 1,
+                symbol(&world_before, "red"),
+                0,
+                0,
+            ],
+        ),
         (CommandKind::DESPAWN, EntityId::new(1, 1), vec![]),
     ];
     for (sequence, (kind, entity, words)) in (0..).zip(&waiting) {
@@ -406,7 +424,7 @@ fn waiting_commands_run_as_what_they_were() {
         command.sequence = sequence;
         body.snapshot.timed.push(command);
     }
-    body.snapshot.next_sequence = 6;
+    body.snapshot.next_sequence = 7;
     // Another command comes first, so all numbers are others.
     let scripts = format!("#[command(clients)]\nfn aim(me: Entity) {{ me.hp += 1; }}\n{SCRIPTS}");
     let kinds = format!("[[kind]]\nname = 'altar'\n{KINDS}")
@@ -415,6 +433,10 @@ fn waiting_commands_run_as_what_they_were() {
     assert_ne!(number(&given, "grow"), number(&world_before, "grow"));
     assert_ne!(symbol(&given, "blue"), blue);
     let migrated = migrated(body, &given);
+    let born = Body {
+        snapshot: runs_on(&migrated.body, 3),
+        ..state(&given)
+    };
     let end = Body {
         snapshot: runs_on(&migrated.body, 4),
         ..migrated.body
@@ -428,8 +450,10 @@ fn waiting_commands_run_as_what_they_were() {
         (SlotState::Live, item)
     );
     // The values of a birth are those of the same attributes.
-    assert_eq!(get(&end, 4, "hp"), 55);
-    assert_eq!(get(&end, 4, "team"), symbol(&given, "blue"));
+    assert_eq!(get(&born, 4, "hp"), 55);
+    assert_eq!(get(&born, 4, "team"), symbol(&given, "blue"));
+    // The newborn was given its command.
+    assert_eq!(get(&end, 4, "team"), symbol(&given, "red"));
     // Without its command, a command can't wait.
     let end = body_with(&end, &given);
     let fewer = world(

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use gpu_kernels::{DeferredCommand, Snapshot, TimedCommand};
-use shared::world::given;
+use shared::world::command::{CommandSchema, CommandWord};
+use shared::world::given::{self, FollowUp};
 use shared::{CommandKind, Schema, Tick};
 
 use super::changes::{Changes, counted};
@@ -77,6 +78,10 @@ fn translate(names: &Names<'_>, kept: &TimedCommand) -> Result<TimedCommand, Str
             translate_values(names, words);
             return Ok(command);
         }
+        if given::is_follow_up(*word) {
+            translate_follow_up(names, words)?;
+            return Ok(command);
+        }
         let born = given::birth(*word);
         let born = born.and_then(|(old, commands)| Some((names.kind(old)?, commands)));
         *word = match born {
@@ -86,14 +91,48 @@ fn translate(names: &Names<'_>, kept: &TimedCommand) -> Result<TimedCommand, Str
         return Ok(command);
     }
     for (word, schema) in words.iter_mut().zip(&old.words) {
-        // Below 0 it is no symbol, in all worlds.
-        if schema.ty.has_symbols() && *word >= 0 {
-            *word = names
-                .symbol(*word)
-                .ok_or_else(|| format!("{} names a symbol that is gone", old.name))?;
-        }
+        translate_word(names, old, schema, word)?;
     }
     Ok(command)
+}
+
+fn translate_word(
+    names: &Names<'_>,
+    of: &CommandSchema,
+    schema: &CommandWord,
+    word: &mut i32,
+) -> Result<(), String> {
+    // Below 0 it is no symbol, in all worlds.
+    if schema.ty.has_symbols() && *word >= 0 {
+        *word = names
+            .symbol(*word)
+            .ok_or_else(|| format!("{} names a symbol that is gone", of.name))?;
+    }
+    Ok(())
+}
+
+/// A command that is to be scheduled for a newborn.
+fn translate_follow_up(names: &Names<'_>, words: &mut [i32]) -> Result<(), String> {
+    let [form, _, others @ ..] = words else {
+        return Err("spawn has no newborn".to_owned());
+    };
+    let follow_up = FollowUp::of(*form);
+    let kind = CommandKind(follow_up.command);
+    let Pair { old, new } = names
+        .command(kind)
+        .map_err(|reason| format!("{} {reason}", names.command_name(kind)))?;
+    let own = (0..).zip(&old.words);
+    let own = own.filter(|(place, _)| follow_up.newborn >> place & 1 == 0);
+    for (word, (_, schema)) in others.iter_mut().zip(own) {
+        translate_word(names, old, schema, word)?;
+    }
+    let command = new.kind.id();
+    *form = FollowUp {
+        command,
+        ..follow_up
+    }
+    .word();
+    Ok(())
 }
 
 /// The values that a birth is to be given. Of those that are gone, the new file says what they are.

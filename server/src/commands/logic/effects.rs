@@ -6,12 +6,12 @@ use script::Command;
 use script::interpreter::{Effects, Outgoing, World};
 use shared::world::attribute::{halves, joined};
 use shared::world::collection::declared_name;
-use shared::world::given;
+use shared::world::given::{self, FollowUp, is_follow_up};
 use shared::world::symbols::KEYS;
 use shared::world::value::words_at;
 use shared::{
-    AttributeType, AttributeValue, CommandKind, EntityId, Fixed, MergeRule, NotificationKind, Slot,
-    WorldConfig,
+    AttributeType, AttributeValue, CommandKind, EntityId, EntityRef, Fixed, MergeRule,
+    NotificationKind, Slot, WorldConfig,
 };
 
 use super::still::Still;
@@ -140,6 +140,10 @@ impl CommandEffects {
         let mut values = vec![];
         let later = self.later.iter().filter_map(|(ticks, by, kind, words)| {
             let unit = if *ticks == 1 { "tick" } else { "ticks" };
+            if *kind == CommandKind::SPAWN.id() && words.first().copied().is_some_and(is_follow_up)
+            {
+                return Some(follow_up(still, *by, words));
+            }
             if *kind == CommandKind::SPAWN.id() {
                 let birth = birth(still, &mut values, words)?;
                 return Some(format!("in {ticks} {unit}: {birth}"));
@@ -227,6 +231,37 @@ fn birth(still: &Still, values: &mut Vec<(u16, i32)>, words: &[i32]) -> Option<S
         true => format!("spawn({kind}, {at})"),
         false => format!("spawn({kind} {{ {} }}, {at})", given.join(", ")),
     })
+}
+
+/// `2 ticks after the birth: rot(n: 1) by the newborn`.
+fn follow_up(still: &Still, by: EntityId, words: &[i32]) -> String {
+    let form = FollowUp::of(words[0]);
+    let ticks = given::ticks(words[1]);
+    let unit = if ticks == 1 { "tick" } else { "ticks" };
+    let command = still.config.schema.command(CommandKind(form.command));
+    let words = form.fill(&words[2..], EntityRef::NONE);
+    let named = command.map_or(&[][..], |command| &command.words);
+    let named = (0..).zip(named);
+    let named = named.filter(|(_, word)| word.ty != AttributeType::High);
+    let named: Vec<String> = named
+        .map(|(place, word)| match form.newborn >> place & 1 {
+            1 => format!("{}: the newborn", word.name),
+            _ => format!(
+                "{}: {}",
+                word.name,
+                value(still, word.ty, words_at(&words, place))
+            ),
+        })
+        .collect();
+    let name = command.map_or("a command that the world lacks", |command| &command.name);
+    let by = match form.is_giver {
+        true => "the newborn".to_owned(),
+        false => entity(still, by),
+    };
+    format!(
+        "{ticks} {unit} after the birth: {name}({}) by {by}",
+        named.join(", ")
+    )
 }
 
 fn named_words<'a>(

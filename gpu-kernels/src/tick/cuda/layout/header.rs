@@ -6,8 +6,9 @@ use script::ir::EFFECTS_MAX;
 use script::ptx::layout::NOWHERE;
 use shared::world::attribute::MergeRule;
 use shared::world::command::COMMANDS_MAX;
+use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::course::VELOCITY_MAX;
-use shared::world::given::{COLUMN_BITS, GIVEN_COMMANDS_MAX};
+use shared::world::given;
 use shared::world::layer::SEARCH_CELLS;
 use shared::world::spawn::SPAWN_TRIES;
 use shared::{CommandKind, NotificationKind, Refusal};
@@ -50,8 +51,14 @@ pub fn header() -> String {
         .constant("ON_BORDER", ON_BORDER)
         .constant("BEGINS", BEGINS)
         .constant("SPAWN_TRIES", SPAWN_TRIES)
-        .constant("GIVEN_COMMANDS_MAX", GIVEN_COMMANDS_MAX as u32)
-        .constant("COLUMN_BITS", COLUMN_BITS)
+        .constant("GIVEN_COMMANDS_MAX", given::GIVEN_COMMANDS_MAX as u32)
+        .constant("COLUMN_BITS", given::COLUMN_BITS)
+        .constant("FOLLOW_UP_BIT", given::FOLLOW_UP as u32)
+        .constant("FOLLOW_UP_NUMBER_BITS", given::NUMBER_BITS)
+        .constant("FOLLOW_UP_COUNT_BITS", given::COUNT_BITS)
+        .constant("FOLLOW_UP_TICK_BITS", given::TICK_BITS)
+        .constant("FOLLOW_UP_SINCE_MAX", given::SINCE_MAX)
+        .constant("DELAY_TICKS_MAX", DELAY_TICKS_MAX)
         .constant("WALL_SEARCH_CELLS", SEARCH_CELLS as u32)
         .constant("ATOMIC_KEYS", KEYS_MAX as u32)
         .constant("ATOMIC_EFFECTS", EFFECTS_MAX as u32)
@@ -135,6 +142,7 @@ fn enumerations(header: Header) -> Header {
                     ("refused", Verdict::Refused as u32),
                     ("moved", Verdict::Moved as u32),
                     ("values", Verdict::Values as u32),
+                    ("follow_up", Verdict::FollowUp as u32),
                 ],
             ),
         )
