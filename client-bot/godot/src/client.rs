@@ -1,14 +1,14 @@
 //! A node that plays in a world.
 
 use client_bot::client_core::{
-    GameOptions, LinkState, LossCode, Region, RetryOptions, TalkRequest, Update, View,
+    GameOptions, LinkState, LossCode, Ranking, Region, RetryOptions, TalkRequest, Update, View,
 };
 use client_bot::connect::{addresses_of, host_of};
 use client_bot::named::{NamedError, kind_name, raw, reference, referenced, symbol};
 use client_bot::{GameClient, Trust};
 use godot::classes::{INode, Node, PackedScene};
 use godot::prelude::*;
-use shared::AttributeType;
+use shared::{AttributeType, Fixed};
 
 use crate::convert::{NO_ENTITY, entity, number, text};
 use crate::shown::{Shown, from_space, to_space};
@@ -393,6 +393,45 @@ impl MyriadClient {
         self.number_of(ticks)
     }
 
+    /// Asks for the first `length` entities of a ranking of the world, and for the place of the
+    /// client's own one, from now on, also after another welcome; 0: no longer. False if the world has
+    /// no such ranking for clients, or the client is not in it: `failure` gives the reason.
+    #[func]
+    fn ask_ranking(&mut self, name: GString, length: u32) -> bool {
+        let name = name.to_string();
+        let asked = self.ask(|game| game.ask_ranking(&name, length));
+        let asked = asked.and_then(|is_known| match is_known {
+            true => Ok(()),
+            false => self.find_ranking(&name).map(|_| ()),
+        });
+        self.note(asked).is_some()
+    }
+
+    /// What came last of a ranking, see `ask_ranking`: `place` is that of the client's own entity, from
+    /// 1 on, or 0; `entities`, `values` and `names` of players have the first ones in order, in view or
+    /// not. Empty if there is no such ranking: `failure` gives the reason.
+    #[func]
+    fn ranking(&mut self, name: GString) -> VarDictionary {
+        let found = self.find_ranking(&name.to_string()).map(|(view, found)| {
+            let attribute = view.schema().attributes.get(usize::from(found.info.column));
+            let unit = match attribute.map(|attribute| attribute.ty) {
+                Some(AttributeType::Fixed) => f64::from(Fixed::ONE.raw()),
+                _ => 1.0,
+            };
+            let first = found.first.iter();
+            let entities = first.clone().map(|ranked| number(ranked.entity));
+            let values = first.clone().map(|ranked| f64::from(ranked.value) / unit);
+            let names = first.map(|ranked| text(ranked.name.as_deref().unwrap_or_default()));
+            vdict! {
+                "place" => i64::from(found.own.unwrap_or(0)),
+                "entities" => &entities.collect::<PackedInt64Array>(),
+                "values" => &values.collect::<PackedFloat64Array>(),
+                "names" => &names.collect::<PackedStringArray>(),
+            }
+        });
+        self.note(found).unwrap_or_default()
+    }
+
     /// Requests a box of the world in view too, from its low to its high corner. With `follows`, the
     /// corners are relative to that entity; -1: they are not. The number of the request, or -1.
     #[func]
@@ -557,6 +596,19 @@ impl MyriadClient {
     /// Makes a request that needs a client in the world.
     fn ask<T>(&mut self, ask: impl FnOnce(&mut GameClient) -> Option<T>) -> Result<T, Failure> {
         ask(self.game()?).ok_or(Failure::from(NamedError::NotInWorld))
+    }
+
+    /// A ranking for clients of the world, and the view that has it.
+    fn find_ranking(&self, name: &str) -> Result<(&View, &Ranking), Failure> {
+        let view = self.view().ok_or(NamedError::NotInWorld)?;
+        let found = view.ranking(name).ok_or_else(|| {
+            let names = view.rankings().iter().map(|own| own.info.name.as_str());
+            let names = names.collect::<Vec<_>>().join(", ");
+            Failure(format!(
+                "expected a ranking for clients, of which the world has [{names}], found {name:?}"
+            ))
+        })?;
+        Ok((view, found))
     }
 
     fn talk(&mut self, request: TalkRequest) -> i64 {
