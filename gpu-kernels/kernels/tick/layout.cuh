@@ -24,7 +24,10 @@ constexpr u32 ON_BORDER = 3;
 constexpr u32 BEGINS = 65536;
 constexpr u32 SPAWN_TRIES = 64;
 constexpr u32 GIVEN_COMMANDS_MAX = 2;
+constexpr u32 GIVEN_PER_COMMAND = 4;
 constexpr u32 COLUMN_BITS = 7;
+constexpr u32 FAR = 127;
+constexpr u32 FAR_SHIFT = 28;
 constexpr u32 WALL_SEARCH_CELLS = 2401;
 constexpr u32 ATOMIC_KEYS = 8;
 constexpr u32 ATOMIC_EFFECTS = 8;
@@ -368,7 +371,7 @@ struct alignas(8) Counters {
     // Likewise: runs with an index or a key that an array or a map lacks.
     u32 out_of_range_of[256];
     // The parts of the state hash.
-    u64 hash[70];
+    u64 hash[262];
     // Commands that were run: births, deaths and commands of rules too.
     u64 applied;
     // Commands of entities that are dead.
@@ -412,7 +415,7 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 3256, "as in Rust");
+static_assert(sizeof(Counters) == 4792, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, census) == 16, "as in Rust");
 static_assert(offsetof(Counters, ranked) == 24 && offsetof(Counters, crowds) == 88 && offsetof(Counters, commands) == 96, "as in Rust");
 static_assert(offsetof(Counters, updates_total) == 104 && offsetof(Counters, intervals) == 112 && offsetof(Counters, changed_entities) == 120, "as in Rust");
@@ -429,14 +432,14 @@ static_assert(offsetof(Counters, atomic_head) == 400 && offsetof(Counters, atomi
 static_assert(offsetof(Counters, atomic_left) == 424 && offsetof(Counters, atomic_fresh) == 432 && offsetof(Counters, atomic_again) == 440, "as in Rust");
 static_assert(offsetof(Counters, atomic_dropped) == 448 && offsetof(Counters, atomic_afters) == 456 && offsetof(Counters, atomic_notified) == 464, "as in Rust");
 static_assert(offsetof(Counters, deferred_hash) == 472 && offsetof(Counters, over_budget_of) == 480 && offsetof(Counters, out_of_range_of) == 1504, "as in Rust");
-static_assert(offsetof(Counters, hash) == 2528 && offsetof(Counters, applied) == 3088 && offsetof(Counters, stale) == 3096, "as in Rust");
-static_assert(offsetof(Counters, malformed) == 3104 && offsetof(Counters, over_budget) == 3112 && offsetof(Counters, over_per_tick) == 3120, "as in Rust");
-static_assert(offsetof(Counters, resting) == 3128 && offsetof(Counters, atomic_refused) == 3136 && offsetof(Counters, atomic_moved) == 3144, "as in Rust");
-static_assert(offsetof(Counters, atomic_deferred) == 3152 && offsetof(Counters, updates) == 3160 && offsetof(Counters, changes) == 3168, "as in Rust");
-static_assert(offsetof(Counters, courses) == 3176 && offsetof(Counters, births) == 3184 && offsetof(Counters, deaths) == 3192, "as in Rust");
-static_assert(offsetof(Counters, deliveries) == 3200 && offsetof(Counters, clients_behind) == 3208 && offsetof(Counters, entities) == 3216, "as in Rust");
-static_assert(offsetof(Counters, timed) == 3224 && offsetof(Counters, respawns) == 3232 && offsetof(Counters, hearings) == 3240, "as in Rust");
-static_assert(offsetof(Counters, hearings_dropped) == 3248, "as in Rust");
+static_assert(offsetof(Counters, hash) == 2528 && offsetof(Counters, applied) == 4624 && offsetof(Counters, stale) == 4632, "as in Rust");
+static_assert(offsetof(Counters, malformed) == 4640 && offsetof(Counters, over_budget) == 4648 && offsetof(Counters, over_per_tick) == 4656, "as in Rust");
+static_assert(offsetof(Counters, resting) == 4664 && offsetof(Counters, atomic_refused) == 4672 && offsetof(Counters, atomic_moved) == 4680, "as in Rust");
+static_assert(offsetof(Counters, atomic_deferred) == 4688 && offsetof(Counters, updates) == 4696 && offsetof(Counters, changes) == 4704, "as in Rust");
+static_assert(offsetof(Counters, courses) == 4712 && offsetof(Counters, births) == 4720 && offsetof(Counters, deaths) == 4728, "as in Rust");
+static_assert(offsetof(Counters, deliveries) == 4736 && offsetof(Counters, clients_behind) == 4744 && offsetof(Counters, entities) == 4752, "as in Rust");
+static_assert(offsetof(Counters, timed) == 4760 && offsetof(Counters, respawns) == 4768 && offsetof(Counters, hearings) == 4776, "as in Rust");
+static_assert(offsetof(Counters, hearings_dropped) == 4784, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -689,7 +692,7 @@ struct alignas(8) World {
     const Initial *initials;
     // The values of which births choose.
     const i32 *choices;
-    // By kind: the columns that it has, as bits.
+    // By kind: the columns that it has, 64 of them as bits in each number.
     const u64 *kind_columns;
     // By column; beside the rule, which half of a number of 64 bits it has.
     const u32 *merge_rules;
@@ -1045,4 +1048,4 @@ static_assert(offsetof(Tick, change_actors) == 256 && offsetof(Tick, course_slot
 static_assert(offsetof(Tick, delivery_offsets) == 280 && offsetof(Tick, deliveries) == 288 && offsetof(Tick, bucket_order) == 296, "as in Rust");
 static_assert(offsetof(Tick, bucket_ranges) == 304 && offsetof(Tick, hearing_offsets) == 312 && offsetof(Tick, hearings) == 320, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x49049573706e4471ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xe593f7949de909d4ull;

@@ -7,7 +7,7 @@ use script::ptx::layout::NOWHERE;
 use shared::world::attribute::MergeRule;
 use shared::world::command::COMMANDS_MAX;
 use shared::world::course::VELOCITY_MAX;
-use shared::world::given::{COLUMN_BITS, GIVEN_COMMANDS_MAX};
+use shared::world::given::{COLUMN_BITS, FAR, FAR_SHIFT, GIVEN_COMMANDS_MAX, GIVEN_PER_COMMAND};
 use shared::world::layer::SEARCH_CELLS;
 use shared::world::spawn::SPAWN_TRIES;
 use shared::{CommandKind, NotificationKind, Refusal};
@@ -51,7 +51,10 @@ pub fn header() -> String {
         .constant("BEGINS", BEGINS)
         .constant("SPAWN_TRIES", SPAWN_TRIES)
         .constant("GIVEN_COMMANDS_MAX", GIVEN_COMMANDS_MAX as u32)
+        .constant("GIVEN_PER_COMMAND", GIVEN_PER_COMMAND as u32)
         .constant("COLUMN_BITS", COLUMN_BITS)
+        .constant("FAR", FAR.into())
+        .constant("FAR_SHIFT", FAR_SHIFT)
         .constant("WALL_SEARCH_CELLS", SEARCH_CELLS as u32)
         .constant("ATOMIC_KEYS", KEYS_MAX as u32)
         .constant("ATOMIC_EFFECTS", EFFECTS_MAX as u32)
