@@ -364,7 +364,7 @@ impl Listeners {
         for (row, (slot, columns, _)) in output.changes.iter().enumerate() {
             let wanted = self.candidates.wanted.columns(before.kind(slot));
             for (i, &column) in columns.iter().enumerate() {
-                if wanted >> column & 1 == 0 {
+                if !wanted.has(column.into()) {
                     continue;
                 }
                 self.candidates

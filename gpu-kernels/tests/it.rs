@@ -6,6 +6,7 @@ mod atomic;
 mod births;
 mod cache;
 mod causes;
+mod columns;
 mod contract;
 mod doors;
 mod everywhere;

@@ -93,3 +93,4 @@ mod web_sockets;
 mod webtransport;
 mod what_the_world_shares;
 mod worlds;
+mod worlds_have_many_columns;

@@ -16,6 +16,7 @@
 //! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |
 //! | [`collection`] | arrays and maps: attributes that scripts use as one |
 //! | [`ranking`] | rankings: the entities of a kind, ordered by an attribute |
+//! | [`columns`] | how many columns there can be, and sets of them |
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
 //! | [`spawn`] | where entities are born |
 //! | [`initial`] | the values that entities are born with |
@@ -30,6 +31,7 @@
 pub mod attribute;
 pub mod birthplace;
 pub mod collection;
+pub mod columns;
 pub mod command;
 pub mod config;
 pub mod course;

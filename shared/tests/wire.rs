@@ -19,6 +19,7 @@ use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest
 use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, codec, length};
+use shared::world::columns::ATTRIBUTES_MAX;
 use shared::world::command::{COMMAND_WORDS_MAX, REASON_BYTES_MAX, REASONS_MAX};
 use shared::world::mix::{Random, mix};
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
@@ -374,6 +375,25 @@ fn a_schema_whose_numbers_or_words_are_out_of_range_is_refused() {
     for change in notifications {
         assert!(is_about(of(change), "the notifications"));
     }
+}
+
+#[test]
+fn a_schema_with_too_many_columns_is_refused() {
+    let many = || schemas().last().unwrap().clone();
+    assert_eq!(many().attributes.len(), 2 + 4 * 45);
+    assert_eq!(many().check(), Ok(()));
+    let refused = |schema: &Schema| schema.check().unwrap_err().to_string();
+    let mut schema = many();
+    let others: Vec<_> = schema.kinds[1].attributes[2..20].to_vec();
+    schema.kinds[0].attributes.extend(others);
+    assert_eq!(refused(&schema), "a kind has more than 64 columns");
+    let mut schema = many();
+    let last = schema.attributes[100].clone();
+    schema.attributes.resize(ATTRIBUTES_MAX, last.clone());
+    assert_eq!(schema.check(), Ok(()));
+    schema.attributes.push(last);
+    let expected = "the number of attributes is out of range";
+    assert_eq!(refused(&schema), expected);
 }
 
 #[test]

@@ -59,6 +59,7 @@ class World:
         self.axes = self.columns[:len(self.edges)]
         self.leave, self.capacity = world["aoi_leave"], world["capacity"]
         self.kind_bits = (len(schema["kinds"]) - 1).bit_length()
+        self.column_bits = 6 if len(self.columns) <= 64 else 8
         self.others = [c for c in range(len(self.axes), len(self.columns))
                        if self.columns[c]["audience"] == "movement"]
 
@@ -67,6 +68,12 @@ class World:
 
     def entity(self, bits: Bits) -> dict[str, int]:
         return {"slot": self.slot(bits), "generation": bits.small()}
+
+    def column(self, bits: Bits) -> int:
+        column = bits.get(self.column_bits)
+        if column >= len(self.columns):
+            raise Malformed(f"column {column} of {len(self.columns)}")
+        return column
 
     def value(self, bits: Bits, column: int, step: int = 0) -> int:
         own = self.columns[column]
@@ -103,7 +110,8 @@ class World:
                 return "enter", self.enter(bits)
             case 3:
                 slot, columns = self.slot(bits), range(bits.get(6))
-                values = [(c, self.value(bits, c)) for c in (bits.get(6) for _ in columns)]
+                numbers = (self.column(bits) for _ in columns)
+                values = [(c, self.value(bits, c)) for c in numbers]
                 return "state", {"slot": slot, "values": values}
             case 4:
                 return "reborn", {"entity": self.entity(bits)}
@@ -171,7 +179,7 @@ class World:
         form, heard = bits.get(1), bits.get(1) == 1
         notice = {"heard": heard, "subscriptions": [bits.get(32) for _ in range(bits.get(11))]}
         if form == 0:
-            entity, kind, column = self.entity(bits), bits.get(self.kind_bits), bits.get(6)
+            entity, kind, column = self.entity(bits), bits.get(self.kind_bits), self.column(bits)
             old, new = self.value(bits, column), self.value(bits, column)
             command = bits.get(9) - 1
             by = self.entity(bits) if bits.get(1) else None

@@ -24,8 +24,11 @@ constexpr u32 ON_BORDER = 3;
 constexpr u32 BEGINS = 65536;
 constexpr u32 SPAWN_TRIES = 64;
 constexpr u32 GIVEN_COMMANDS_MAX = 2;
+constexpr u32 GIVEN_PER_COMMAND = 4;
 constexpr u32 COLUMN_BITS = 7;
-constexpr u32 FOLLOW_UP_BIT = 268435456;
+constexpr u32 FAR = 127;
+constexpr u32 FAR_SHIFT = 28;
+constexpr u32 FOLLOW_UP_BITS = 1879048192;
 constexpr u32 FOLLOW_UP_NUMBER_BITS = 8;
 constexpr u32 FOLLOW_UP_COUNT_BITS = 3;
 constexpr u32 FOLLOW_UP_TICK_BITS = 20;
@@ -377,7 +380,7 @@ struct alignas(8) Counters {
     // Likewise: runs with an index or a key that an array or a map lacks.
     u32 out_of_range_of[256];
     // The parts of the state hash.
-    u64 hash[70];
+    u64 hash[262];
     // Commands that were run: births, deaths and commands of rules too.
     u64 applied;
     // Commands of entities that are dead.
@@ -421,7 +424,7 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 3264, "as in Rust");
+static_assert(sizeof(Counters) == 4800, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, census) == 16, "as in Rust");
 static_assert(offsetof(Counters, ranked) == 24 && offsetof(Counters, crowds) == 88 && offsetof(Counters, commands) == 96, "as in Rust");
 static_assert(offsetof(Counters, updates_total) == 104 && offsetof(Counters, intervals) == 112 && offsetof(Counters, changed_entities) == 120, "as in Rust");
@@ -438,14 +441,14 @@ static_assert(offsetof(Counters, atomic_first) == 400 && offsetof(Counters, atom
 static_assert(offsetof(Counters, atomic_stuck) == 424 && offsetof(Counters, atomic_left) == 432 && offsetof(Counters, atomic_fresh) == 440, "as in Rust");
 static_assert(offsetof(Counters, atomic_again) == 448 && offsetof(Counters, atomic_dropped) == 456 && offsetof(Counters, atomic_afters) == 464, "as in Rust");
 static_assert(offsetof(Counters, atomic_notified) == 472 && offsetof(Counters, deferred_hash) == 480 && offsetof(Counters, over_budget_of) == 488, "as in Rust");
-static_assert(offsetof(Counters, out_of_range_of) == 1512 && offsetof(Counters, hash) == 2536 && offsetof(Counters, applied) == 3096, "as in Rust");
-static_assert(offsetof(Counters, stale) == 3104 && offsetof(Counters, malformed) == 3112 && offsetof(Counters, over_budget) == 3120, "as in Rust");
-static_assert(offsetof(Counters, over_per_tick) == 3128 && offsetof(Counters, resting) == 3136 && offsetof(Counters, atomic_refused) == 3144, "as in Rust");
-static_assert(offsetof(Counters, atomic_moved) == 3152 && offsetof(Counters, atomic_deferred) == 3160 && offsetof(Counters, updates) == 3168, "as in Rust");
-static_assert(offsetof(Counters, changes) == 3176 && offsetof(Counters, courses) == 3184 && offsetof(Counters, births) == 3192, "as in Rust");
-static_assert(offsetof(Counters, deaths) == 3200 && offsetof(Counters, deliveries) == 3208 && offsetof(Counters, clients_behind) == 3216, "as in Rust");
-static_assert(offsetof(Counters, entities) == 3224 && offsetof(Counters, timed) == 3232 && offsetof(Counters, respawns) == 3240, "as in Rust");
-static_assert(offsetof(Counters, hearings) == 3248 && offsetof(Counters, hearings_dropped) == 3256, "as in Rust");
+static_assert(offsetof(Counters, out_of_range_of) == 1512 && offsetof(Counters, hash) == 2536 && offsetof(Counters, applied) == 4632, "as in Rust");
+static_assert(offsetof(Counters, stale) == 4640 && offsetof(Counters, malformed) == 4648 && offsetof(Counters, over_budget) == 4656, "as in Rust");
+static_assert(offsetof(Counters, over_per_tick) == 4664 && offsetof(Counters, resting) == 4672 && offsetof(Counters, atomic_refused) == 4680, "as in Rust");
+static_assert(offsetof(Counters, atomic_moved) == 4688 && offsetof(Counters, atomic_deferred) == 4696 && offsetof(Counters, updates) == 4704, "as in Rust");
+static_assert(offsetof(Counters, changes) == 4712 && offsetof(Counters, courses) == 4720 && offsetof(Counters, births) == 4728, "as in Rust");
+static_assert(offsetof(Counters, deaths) == 4736 && offsetof(Counters, deliveries) == 4744 && offsetof(Counters, clients_behind) == 4752, "as in Rust");
+static_assert(offsetof(Counters, entities) == 4760 && offsetof(Counters, timed) == 4768 && offsetof(Counters, respawns) == 4776, "as in Rust");
+static_assert(offsetof(Counters, hearings) == 4784 && offsetof(Counters, hearings_dropped) == 4792, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -698,7 +701,7 @@ struct alignas(8) World {
     const Initial *initials;
     // The values of which births choose.
     const i32 *choices;
-    // By kind: the columns that it has, as bits.
+    // By kind: the columns that it has, 64 of them as bits in each number.
     const u64 *kind_columns;
     // By column; beside the rule, which half of a number of 64 bits it has.
     const u32 *merge_rules;
@@ -1054,4 +1057,4 @@ static_assert(offsetof(Tick, change_actors) == 256 && offsetof(Tick, course_slot
 static_assert(offsetof(Tick, delivery_offsets) == 280 && offsetof(Tick, deliveries) == 288 && offsetof(Tick, bucket_order) == 296, "as in Rust");
 static_assert(offsetof(Tick, bucket_ranges) == 304 && offsetof(Tick, hearing_offsets) == 312 && offsetof(Tick, hearings) == 320, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xc444b8ecbb314ea0ull;
+constexpr u64 TICK_LAYOUT_HASH = 0x48aeaf09093181b6ull;

@@ -141,13 +141,22 @@ __device__ inline void bear(const World& w, const Tick& t, const Birth& b, u64 r
     }
 }
 
+// The column of a value, from 0 on, that a command with this first word has for a birth, as
+// shared/src/world/given.rs says; no column of a world if there is no value.
+__device__ inline u32 given_column(u32 word, u32 value) {
+    u32 bits = word >> value * COLUMN_BITS & FAR, far = word >> FAR_SHIFT & 7;
+    if (bits == FAR) return ~0u;
+    if (value + far >= GIVEN_PER_COMMAND) return FAR + bits;
+    return bits < 2 ? 2 * FAR + bits : bits;
+}
+
 // Sets the columns of a newborn whose values the commands right before its birth have, the i-th: as
 // shared/src/world/given.rs says. The first of several commands counts, and its last value.
 __device__ inline void bear_given(const World& w, const Tick& t, const Birth& b, u64 row, u32 i, u32 commands) {
     for (u32 n = 1; n <= commands && n <= i && w.verdicts[i - n] == VALUES; n++) {
         const i32* words = words_of(w, t, w.commands[i - n]);
         for (u32 value = 1; value < TIMED_WORDS_MAX; value++) {
-            u32 column = (u32)words[0] >> (value - 1) * COLUMN_BITS & ((1u << COLUMN_BITS) - 1);
+            u32 column = given_column((u32)words[0], value - 1);
             if (column < w.dimensions || column >= w.columns) continue;
             int2 bounds = w.bounds[b.kind * w.columns + column];
             i32 given = min(max(words[value], bounds.x), bounds.y);

@@ -12,7 +12,7 @@ __device__ inline u32 birth_verdict(const World& w, const Tick& t, u32 i, const 
     bool is_birth = c.word_count == 2 || c.word_count == 2 + w.dimensions || c.word_count == 2 + w.columns;
     if (!is_full && !is_birth) return MALFORMED;
     i32 word = words_of(w, t, c)[0];
-    if (word < 0 && word & FOLLOW_UP_BIT) return is_full && i >= t.frame_commands ? FOLLOW_UP : MALFORMED;
+    if (word < 0 && (word & FOLLOW_UP_BITS) == FOLLOW_UP_BITS) return is_full && i >= t.frame_commands ? FOLLOW_UP : MALFORMED;
     if (word < 0) return is_full ? VALUES : MALFORMED;
     u32 kind = (u32)word & 0xffffu;
     bool is_born = kind < w.kinds && kind != w.shared_kind && (u32)word >> 16 <= GIVEN_COMMANDS_MAX;

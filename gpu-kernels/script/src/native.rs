@@ -29,7 +29,7 @@ mod thread;
 
 use std::sync::Arc;
 
-use shared::world::schema::ATTRIBUTES_MAX;
+use shared::world::columns::{ATTRIBUTES_MAX, Columns};
 use thiserror::Error;
 
 pub use frame::{Pair, Rows, View};
@@ -67,8 +67,8 @@ pub struct Shape {
     pub columns: usize,
     /// The number of rankings.
     pub rankings: usize,
-    /// By kind: the columns that it has, as bits.
-    pub kind_columns: Vec<u64>,
+    /// By kind: the columns that it has.
+    pub kind_columns: Vec<Columns>,
     /// By kind, then by column: the least and the greatest value of an attribute that it has.
     pub bounds: Vec<(i32, i32)>,
     /// The state of a slot whose entity lives.

@@ -13,6 +13,7 @@ use script::ir::{Budget, Code, Half, Inst, NOBODY, Operand, Reg, WRITES_MAX};
 use script::native::{Call, Host, Native, NativeError, Rows, Shape, Thread, View};
 use script::standings::Standings;
 use shared::world::attribute::halves;
+use shared::world::columns::{ATTRIBUTES_MAX, Columns};
 use shared::world::mix::mix;
 use shared::{EntityId, Slot, Tick};
 
@@ -146,7 +147,7 @@ fn operators_agree_at_all_limits() {
         registers: 3,
         loops: 0,
     };
-    let shape = shape(1, vec![1]);
+    let shape = shape(1, vec![Columns::from(1)]);
     let native = Native::compile([(7, &code)], shape.clone()).unwrap();
     let table = Generator { seed: 1, drawn: 0 }.table(&shape);
     for a in LIMITS {
@@ -206,7 +207,7 @@ fn operators_of_64_bits_agree_at_all_limits() {
         registers: 5,
         loops: 0,
     };
-    let shape = shape(1, vec![1]);
+    let shape = shape(1, vec![Columns::from(1)]);
     let native = Native::compile([(7, &code)], shape.clone()).unwrap();
     let table = Generator { seed: 1, drawn: 0 }.table(&shape);
     for a in NUMBERS {
@@ -235,7 +236,7 @@ fn updates_that_do_not_fit_are_counted_only() {
         registers: 1,
         loops: 0,
     };
-    let shape = shape(2, vec![3]);
+    let shape = shape(2, vec![Columns::from(3)]);
     let native = Native::compile([(0, &code)], shape.clone()).unwrap();
     let table = Generator { seed: 1, drawn: 0 }.table(&shape);
     let view = table.view();
@@ -265,7 +266,7 @@ fn copies_run_on_when_others_are_dropped_or_replaced() {
         registers: 1,
         loops: 0,
     };
-    let shape = shape(1, vec![1]);
+    let shape = shape(1, vec![Columns::from(1)]);
     let table = Generator { seed: 1, drawn: 0 }.table(&shape);
     let first = Native::compile([(0, &constant(0)), (1, &constant(1))], shape.clone()).unwrap();
     let value_of = |native: &Native, number: u16| {
@@ -307,7 +308,7 @@ fn what_is_not_there_is_refused() {
             registers: 1,
             loops: 1,
         };
-        Native::compile([(3, &code)], shape(2, vec![3])).map(|_| ())
+        Native::compile([(3, &code)], shape(2, vec![Columns::from(3)])).map(|_| ())
     };
     let refused = |reason| Err(NativeError::Malformed { number: 3, reason });
     let column = refused("a column that isn't there");
@@ -331,7 +332,7 @@ fn a_run_without_its_words_is_refused() {
         registers: 1,
         loops: 0,
     };
-    let shape = shape(1, vec![1]);
+    let shape = shape(1, vec![Columns::from(1)]);
     let native = Native::compile([(0, &code)], shape.clone()).unwrap();
     let table = Generator { seed: 1, drawn: 0 }.table(&shape);
     let view = table.view();
@@ -351,7 +352,7 @@ const WORDS: usize = 3;
 const LIVE: u8 = 1;
 const RANKINGS: usize = 2;
 
-fn shape(columns: usize, kind_columns: Vec<u64>) -> Shape {
+fn shape(columns: usize, kind_columns: Vec<Columns>) -> Shape {
     Shape {
         space: Space {
             dimensions: 2,
@@ -420,7 +421,7 @@ impl World for Table<'_> {
 
     fn has(&self, slot: Slot, column: usize) -> bool {
         let kind = self.kinds.get(slot.index());
-        kind.is_some_and(|&kind| self.shape.kind_columns[usize::from(kind)] >> column & 1 == 1)
+        kind.is_some_and(|&kind| self.shape.kind_columns[usize::from(kind)].has(column))
     }
 
     fn bounds(&self, slot: Slot, column: usize) -> (i32, i32) {
@@ -710,7 +711,7 @@ impl Generator {
 
     fn shape(&mut self) -> Shape {
         let columns = match self.below(10) {
-            0 => 64,
+            0 => self.one_of(&[64, 65, 200, ATTRIBUTES_MAX]),
             _ => 1 + self.below(6),
         };
         let kinds = match self.below(4) {
@@ -718,8 +719,8 @@ impl Generator {
             1 => 1,
             _ => 1 + self.below(5),
         };
-        let all = u64::MAX >> (64 - columns);
-        let kinds = (0..kinds).map(|_| (self.next() | self.next()) & all);
+        let mut has = |_: &usize| !self.one_in(4);
+        let kinds = (0..kinds).map(|_| (0..columns).filter(&mut has).collect());
         let mut shape = shape(columns, kinds.collect());
         shape.space.dimensions = 2 + self.below(2);
         shape.space.size[2] = self.one_of(&[1, 1 << 20]);
@@ -774,7 +775,7 @@ impl Generator {
             };
             table.kinds.push(kind as u16);
             for column in 0..shape.columns {
-                if is_live && shape.kind_columns[kind] >> column & 1 == 1 {
+                if is_live && shape.kind_columns[kind].has(column) {
                     table.rows[slot * shape.columns + column] = match self.below(3) {
                         0 => self.word(),
                         1 => {

@@ -9,6 +9,7 @@ use script::arith::{Random, is_within};
 use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Space, World};
 use script::ir::{After, Binary, Budget, Code, Inst, NOBODY, Notify, Operand, Point, Reg};
 use script::native::{Call, Host, Native, Shape, Thread, View};
+use shared::world::columns::Columns;
 use shared::world::mix::mix;
 use shared::{EntityId, EntityRef, Slot, Tick};
 
@@ -134,7 +135,7 @@ fn shape() -> Shape {
         },
         columns: COLUMNS,
         rankings: 0,
-        kind_columns: vec![0b111111, 0b010011, 0b001011],
+        kind_columns: [0b111111, 0b010011, 0b001011].map(Columns::from).into(),
         bounds: vec![(i32::MIN, i32::MAX); COLUMNS],
         live: 1,
     }
@@ -256,7 +257,7 @@ fn best(mut run: impl FnMut() -> usize) -> (Duration, usize) {
 
 struct Table {
     columns: usize,
-    kind_columns: Vec<u64>,
+    kind_columns: Vec<Columns>,
     rows: Vec<i32>,
     states: Vec<u8>,
     generations: Vec<u32>,
@@ -327,7 +328,7 @@ impl World for Table {
     }
 
     fn has(&self, slot: Slot, column: usize) -> bool {
-        self.kind_columns[usize::from(self.kind(slot))] >> column & 1 == 1
+        self.kind_columns[usize::from(self.kind(slot))].has(column)
     }
 
     fn near(&self, _: [i32; 3], _: i32, _: &mut Vec<u32>) {}

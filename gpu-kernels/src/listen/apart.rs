@@ -384,7 +384,7 @@ impl Events {
             }
             let column = changes.columns[start + self.change];
             let kind = before.kind(shared::Slot(changes.slots[self.row]));
-            if candidates.wanted.columns(kind) >> column & 1 == 1 {
+            if candidates.wanted.columns(kind).has(column.into()) {
                 candidates.add_change(clients, output, before, (self.row, self.change));
             }
             self.change += 1;

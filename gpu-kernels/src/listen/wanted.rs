@@ -3,6 +3,7 @@
 use shared::predicate::{
     CELL_SHIFTS, Constraint, Filter, NameId, Operator, Predicate, Value, WorldNames,
 };
+use shared::world::columns::Columns;
 use shared::world::notification::NOTIFICATIONS_MAX;
 use shared::{Audience, Schema};
 
@@ -29,12 +30,12 @@ struct Column {
 
 struct Kind {
     name: String,
-    /// The kind's columns that are not hidden, as bits.
-    columns: u64,
+    /// The kind's columns that are not hidden.
+    columns: Columns,
     /// By column: the number of filters that may match a change of it.
     filters: Vec<u32>,
-    /// The columns with any such filter, as bits.
-    wanted: u64,
+    /// The columns with any such filter.
+    wanted: Columns,
 }
 
 struct NotificationFilters {
@@ -57,8 +58,8 @@ pub enum Sort {
 /// The sorts of events that one predicate may match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sorts {
-    /// By kind: the columns whose changes it may match, as bits.
-    columns: Vec<u64>,
+    /// By kind: the columns whose changes it may match.
+    columns: Vec<Columns>,
     /// The notifications, as bits.
     notifications: u64,
 }
@@ -67,7 +68,7 @@ impl Sorts {
     pub fn has(&self, sort: Sort) -> bool {
         match sort {
             Sort::Notification(place) => self.notifications >> place & 1 == 1,
-            Sort::Change { kind, column } => self.columns[usize::from(kind)] >> column & 1 == 1,
+            Sort::Change { kind, column } => self.columns[usize::from(kind)].has(column.into()),
         }
     }
 }
@@ -89,9 +90,10 @@ impl Wanted {
                 .attributes
                 .iter()
                 .filter(|a| is_visible(a.column))
-                .fold(0, |bits, a| bits | 1 << a.column),
+                .map(|a| usize::from(a.column))
+                .collect(),
             filters: vec![0; schema.attributes.len()],
-            wanted: 0,
+            wanted: Columns::NONE,
         };
         Wanted {
             columns: schema.attributes.iter().map(column).collect(),
@@ -110,8 +112,8 @@ impl Wanted {
         }
     }
 
-    /// The columns of a kind whose changes a filter may match, as bits.
-    pub fn columns(&self, kind: u16) -> u64 {
+    /// The columns of a kind whose changes a filter may match.
+    pub fn columns(&self, kind: u16) -> Columns {
         self.kinds[usize::from(kind)].wanted
     }
 
@@ -159,14 +161,13 @@ impl Wanted {
                     continue;
                 }
                 let kind = &mut self.kinds[kind];
-                let mut left = columns & kind.columns;
-                while left != 0 {
-                    let column = left.trailing_zeros();
-                    left &= left - 1;
-                    let filters = &mut kind.filters[column as usize];
+                for column in (columns & kind.columns).iter() {
+                    let filters = &mut kind.filters[column];
                     change(filters);
-                    let bit = u64::from(*filters > 0) << column;
-                    kind.wanted = kind.wanted & !(1 << column) | bit;
+                    match *filters {
+                        0 => kind.wanted.remove(column),
+                        _ => kind.wanted.insert(column),
+                    }
                 }
             }
             for place in 0..self.notifications.len() {
@@ -180,14 +181,14 @@ impl Wanted {
     /// The sorts of events that a predicate may match.
     pub fn sorts(&self, predicate: &Predicate) -> Sorts {
         let mut sorts = Sorts {
-            columns: vec![0; self.kinds.len()],
+            columns: vec![Columns::NONE; self.kinds.len()],
             notifications: 0,
         };
         for filter in &predicate.filters {
             let columns = self.columns_of(filter);
             for (kind, own) in sorts.columns.iter_mut().enumerate() {
                 if self.is_of_kind(filter, kind) {
-                    *own |= columns & self.kinds[kind].columns;
+                    *own = *own | columns & self.kinds[kind].columns;
                 }
             }
             for place in 0..self.notifications.len() {
@@ -197,8 +198,8 @@ impl Wanted {
         sorts
     }
 
-    /// The columns whose changes a filter may match, as bits.
-    fn columns_of(&self, filter: &Filter) -> u64 {
+    /// The columns whose changes a filter may match.
+    fn columns_of(&self, filter: &Filter) -> Columns {
         let names = &self.names;
         let allows = |constraint: &Constraint, column: &Column| {
             let name = constraint.name;
@@ -211,10 +212,10 @@ impl Wanted {
             }
         };
         let columns = self.columns.iter().enumerate();
-        columns.fold(0, |bits, (i, column)| {
-            let all = !column.is_half && filter.constraints.iter().all(|c| allows(c, column));
-            bits | u64::from(all) << i
-        })
+        let allowed = columns.filter(|(_, column)| {
+            !column.is_half && filter.constraints.iter().all(|c| allows(c, column))
+        });
+        allowed.map(|(i, _)| i).collect()
     }
 
     /// Whether a filter may match an entity of a kind.
@@ -228,7 +229,7 @@ impl Wanted {
             let column = columns
                 .enumerate()
                 .find(|(_, name)| **name == Some(constraint.name));
-            column.is_none_or(|(column, _)| kind.columns >> column & 1 == 1)
+            column.is_none_or(|(column, _)| kind.columns.has(column))
         })
     }
 

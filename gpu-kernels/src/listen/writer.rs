@@ -3,6 +3,7 @@
 use shared::predicate::number::{float_key, integer_key};
 use shared::predicate::{CELL_SHIFTS, NameId, WorldNames};
 use shared::world::attribute::AttributeType;
+use shared::world::columns::Columns;
 use shared::{Attribute as Column, AttributeValue, Audience, ClientRow, EntityId, Schema};
 
 use super::wanted::{CHANGE, Wanted};
@@ -13,10 +14,10 @@ use crate::content::batch::{Attribute, Batch};
 pub struct Writer {
     names: WorldNames,
     columns: Vec<Column>,
-    /// By kind: its columns, as bits.
-    kinds: Vec<u64>,
-    /// The private columns, as bits.
-    private: u64,
+    /// By kind: its columns.
+    kinds: Vec<Columns>,
+    /// The private columns.
+    private: Columns,
     events: Texts,
     kind_names: Texts,
     column_names: Texts,
@@ -55,9 +56,6 @@ pub struct AttributeChange {
 
 impl Writer {
     pub fn new(schema: &Schema, names: &WorldNames) -> Writer {
-        let is_private = |a: &Column| a.audience == Audience::Private;
-        let columns = schema.attributes.iter().enumerate();
-        let private = columns.fold(0, |bits, (i, a)| bits | u64::from(is_private(a)) << i);
         let events = schema.notifications.iter().map(|n| n.name.as_str());
         let commands = schema.commands_by_number(|command| command.name.clone());
         let commands: Vec<String> = commands
@@ -68,7 +66,7 @@ impl Writer {
             names: names.clone(),
             columns: schema.attributes.clone(),
             kinds: schema.kind_columns(),
-            private,
+            private: schema.columns_for(Audience::Private),
             events: Texts::new(events.chain([CHANGE])),
             kind_names: Texts::new(schema.kinds.iter().map(|k| k.name.as_str())),
             column_names: Texts::new(schema.attributes.iter().map(|a| a.name.as_str())),
@@ -87,7 +85,7 @@ impl Writer {
 
     /// Whether only an entity's own client may know a column's values.
     pub fn is_private(&self, column: usize) -> bool {
-        self.private >> column & 1 == 1
+        self.private.has(column)
     }
 
     /// Sets the subject of the next notification, or that it has none.
@@ -106,15 +104,13 @@ impl Writer {
             self.head.push(integer(self.names.entity, reference));
         }
         // Only the entity's own client may know private values.
-        let hidden = if subject.client.is_some() {
-            0
-        } else {
-            self.private
+        let own = self.kinds[usize::from(subject.kind)];
+        let known = match subject.client {
+            Some(_) => own,
+            None => own & !self.private,
         };
-        let known = self.kinds[usize::from(subject.kind)] & !hidden;
         for (column, name) in self.names.columns.iter().enumerate() {
-            let Some(name) = name.filter(|&name| known >> column & 1 == 1 && wanted.name(name))
-            else {
+            let Some(name) = name.filter(|&name| known.has(column) && wanted.name(name)) else {
                 continue;
             };
             let ty = self.columns[column].ty;
@@ -123,9 +119,9 @@ impl Writer {
                 .push(attribute(name, value, &mut self.symbols, batch));
         }
         for (place, cells) in self.names.cells.iter().enumerate() {
-            let mut used = match known >> cells.column & 1 {
-                0 => 0,
-                _ => wanted.cells(place),
+            let mut used = match known.has(cells.column) {
+                true => wanted.cells(place),
+                false => 0,
             };
             while used != 0 {
                 let shift = used.trailing_zeros() as usize;

@@ -8,6 +8,7 @@ use script::interpreter::Space;
 use script::ir::Inst;
 use script::native::{Native, NativeError, Shape};
 use script::{Command, Logic, Problem};
+use shared::world::columns::Columns;
 use shared::{EntityId, Tick, WorldConfig};
 
 use crate::tick::state::SlotState;
@@ -21,8 +22,8 @@ pub struct Scripts {
     draws: Vec<bool>,
     /// By number: whether a command is atomic, and whether it looks at its keys.
     atomic: Vec<(bool, bool)>,
-    /// By entity kind: its columns, as bits.
-    kind_columns: Vec<u64>,
+    /// By entity kind: its columns.
+    kind_columns: Vec<Columns>,
     /// By entity kind: whether a command asks for its entities wherever they are. Empty if none
     /// asks for any.
     asked_kinds: Vec<bool>,
@@ -159,8 +160,8 @@ impl Scripts {
         Ok(Some(native))
     }
 
-    /// By entity kind: its columns, as bits.
-    pub fn kind_columns(&self) -> &[u64] {
+    /// By entity kind: its columns.
+    pub fn kind_columns(&self) -> &[Columns] {
         &self.kind_columns
     }
 

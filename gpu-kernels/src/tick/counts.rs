@@ -2,9 +2,9 @@
 //! counters on the device, the counts in the output, and the metrics that operators see.
 
 use serde::{Deserialize, Serialize};
+use shared::world::columns::ATTRIBUTES_MAX;
 use shared::world::command::COMMANDS_MAX;
 use shared::world::ranking::RANKINGS_MAX;
-use shared::world::schema::ATTRIBUTES_MAX;
 
 use crate::tick::state::part;
 

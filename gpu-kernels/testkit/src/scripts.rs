@@ -59,7 +59,7 @@ fn shoot(me: Entity, target: Entity, reach: Fixed, ticks: i32) {
 pub fn setters(schema: &Schema) -> Text {
     let mut text = String::new();
     let own = schema.attributes[schema.dimensions()..].iter();
-    for attribute in own.filter(|attribute| attribute.ty != AttributeType::High) {
+    for attribute in own.filter(|attribute| is_set(attribute)) {
         let name = place(&attribute.name, "value");
         let value = match attribute.ty {
             AttributeType::I32 => "value",
@@ -86,6 +86,16 @@ pub fn setters(schema: &Schema) -> Text {
         .expect("a string takes everything");
     }
     Text::new("setters.rs", text)
+}
+
+/// Those of a long array have a setter together.
+fn is_set(attribute: &Attribute) -> bool {
+    let is_later = |index: u16| index > 3;
+    let is_own = match member(&attribute.name) {
+        Some((_, Member::Index(index))) => !is_later(index),
+        _ => true,
+    };
+    is_own && attribute.ty != AttributeType::High
 }
 
 /// An attribute as scripts write it: of an array, the first one is that at an index.

@@ -142,7 +142,9 @@ impl Play {
         let asked = dice.pick(&[0, 1, 1, 2, 2, 3]);
         for _ in 0..dice.pick(&[asked, asked, 1, 3]) {
             let columns = [(); 4].map(|()| dice.below(self.config.schema.attributes.len() + 2));
-            let mut words = vec![given::values_word(columns.map(|column| column as u16))];
+            let mut columns = columns.map(|column| column as u16);
+            columns.sort_by_key(|&column| given::is_far(column));
+            let mut words = vec![given::values_word(columns)];
             words.extend((0..4).map(|_| self.word(dice)));
             frame.push(
                 EntityId::NONE,

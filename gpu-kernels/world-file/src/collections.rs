@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use shared::world::collection::{Member, member};
-use shared::world::schema::ATTRIBUTES_MAX;
+use shared::world::columns::KIND_ATTRIBUTES_MAX;
 
 use super::check::{Problem, Problems, one_of, problem, unexpected};
 use super::{names, raw};
@@ -107,12 +107,12 @@ fn form(key: &str, attribute: &raw::Attribute) -> Result<Form, Problem> {
                 Some(length) => *length,
                 None => return problem(format!("{key}.type"), "the key `length` is missing"),
             };
-            let is_few = |few: &u16| (1..=ATTRIBUTES_MAX).contains(&usize::from(*few));
+            let is_few = |few: &u16| (1..=KIND_ATTRIBUTES_MAX).contains(&usize::from(*few));
             match u16::try_from(length).ok().filter(is_few) {
                 Some(length) => Ok(Form::Array(length)),
                 None => {
                     let key = format!("{key}.type.length");
-                    let expected = format!("1 to {ATTRIBUTES_MAX}, as each value is a column");
+                    let expected = format!("1 to {KIND_ATTRIBUTES_MAX}, as each value is a column");
                     unexpected(key, length, expected)
                 }
             }
@@ -122,8 +122,9 @@ fn form(key: &str, attribute: &raw::Attribute) -> Result<Form, Problem> {
             let key = format!("{key}.type.keys");
             let mut sorted = keys.clone();
             sorted.sort();
-            if !(1..=ATTRIBUTES_MAX).contains(&sorted.len()) {
-                let expected = format!("1 to {ATTRIBUTES_MAX} keys, as each value is a column");
+            if !(1..=KIND_ATTRIBUTES_MAX).contains(&sorted.len()) {
+                let expected =
+                    format!("1 to {KIND_ATTRIBUTES_MAX} keys, as each value is a column");
                 return unexpected(key, sorted.len(), expected);
             }
             if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {

@@ -3,6 +3,7 @@
 use script::diagnostic::{Problem, draw};
 use script::ir::{After, Inst, Operand};
 use script::logic::{Command, Logic};
+use shared::world::columns::Columns;
 use shared::world::command::CommandSchema;
 use shared::world::given;
 use shared::world::logic::LogicConfig;
@@ -35,10 +36,10 @@ pub struct Declared {
     pub spawns: Vec<u16>,
     /// The kinds of which a command goes over all, and which command that is.
     pub gone_over: Vec<(u16, String)>,
-    /// The columns that commands update, as bits; of an array or a map, all or none.
-    pub updates: u64,
+    /// The columns that commands update; of an array or a map, all or none.
+    pub updates: Columns,
     /// The columns that commands read, likewise.
-    pub reads: u64,
+    pub reads: Columns,
     /// Built-in commands that the world can't have, and why.
     pub left_out: Vec<(String, String)>,
 }
@@ -88,13 +89,9 @@ pub(super) fn compile(
         reasons,
         reads: {
             let reads = insts().filter(|inst| !inst.is_change());
-            let columns = reads.flat_map(Inst::columns);
-            schema.with_collections(columns.fold(0, |bits, column| bits | 1 << column))
+            schema.with_collections(reads.flat_map(Inst::columns).collect())
         },
-        updates: {
-            let bits = columns.fold(0, |bits, column| bits | 1 << column);
-            schema.with_collections(bits)
-        },
+        updates: schema.with_collections(columns.map(usize::from).collect()),
         left_out: compiled.left_out,
         unmet: compiled.reasons,
         word_columns: compiled

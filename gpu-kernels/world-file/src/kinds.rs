@@ -6,9 +6,10 @@ use shared::world::attribute::{
     Attribute, AttributeType, Audience, MergeRule, halves, high_name, joined,
 };
 use shared::world::collection::{Member, declared_name, member};
+use shared::world::columns::{ATTRIBUTES_MAX, KIND_ATTRIBUTES_MAX};
 use shared::world::command::CommandSchema;
 use shared::world::layer::Layers;
-use shared::world::schema::{ATTRIBUTES_MAX, Kind, KindAttribute, KindRegions, Schema, WorldInfo};
+use shared::world::schema::{Kind, KindAttribute, KindRegions, Schema, WorldInfo};
 use shared::world::symbols::{SymbolSet, Symbols};
 
 use super::check::{Problem, Problems, fixed, in_range, one_of, place, problem, unexpected};
@@ -186,12 +187,46 @@ fn kind(
             }
         };
         own.extend(problems.take(checked).into_iter().flatten());
+        if own.len() > KIND_ATTRIBUTES_MAX {
+            problems.0.push(too_many(raw, dimensions, raw_attribute));
+            own.truncate(KIND_ATTRIBUTES_MAX);
+            break;
+        }
     }
     own.sort_by_key(|a| a.column);
     Kind {
         name: raw.name.clone(),
         attributes: own,
         regions: KindRegions::default(),
+    }
+}
+
+/// A kind with more columns than it can have; `first` is the first attribute beyond.
+fn too_many(raw: &raw::Kind, dimensions: usize, first: &raw::Attribute) -> Problem {
+    let columns = raw.attributes.iter().map(|a| match a.ty.of {
+        AttributeType::I64 => 2,
+        AttributeType::I32
+        | AttributeType::Fixed
+        | AttributeType::Bool
+        | AttributeType::Entity
+        | AttributeType::Symbol
+        | AttributeType::High => 1,
+    });
+    let found = dimensions + columns.sum::<usize>();
+    let message = format!(
+        "expected at most {KIND_ATTRIBUTES_MAX} columns of a kind, positions included{}, found \
+         {found}",
+        counts(first)
+    );
+    Problem::new(format!("{}.attributes.{}", raw.key(), first.name), message)
+}
+
+/// How an attribute counts that is more than one column.
+fn counts(attribute: &raw::Attribute) -> String {
+    match member(&attribute.name) {
+        Some((whole, _)) => format!("; each value of `{whole}` counts as one"),
+        None if attribute.ty.of.is_half() => "; an i64 counts as two".to_owned(),
+        None => String::new(),
     }
 }
 
@@ -361,13 +396,10 @@ fn column(
         return place(key, i);
     }
     if attributes.len() == ATTRIBUTES_MAX {
-        let counts = match member(&raw.name) {
-            Some((whole, _)) => format!("; each value of `{whole}` counts as one"),
-            None => String::new(),
-        };
         let message = format!(
-            "expected at most {ATTRIBUTES_MAX} different attributes in all kinds together, \
-             positions included{counts}"
+            "expected at most {ATTRIBUTES_MAX} different columns of all kinds together, \
+             positions included{}",
+            counts(raw)
         );
         return problem(key, message);
     }

@@ -75,7 +75,7 @@ fn values_of_nobody(
     declared: &Declared,
 ) -> Option<Problem> {
     let column = config.schema.column(&attribute.name)?;
-    if !attribute.ty.of.has_symbols() || declared.updates >> column & 1 == 1 {
+    if !attribute.ty.of.has_symbols() || declared.updates.has(column) {
         return None;
     }
     let has = |symbol: &String| {
@@ -134,7 +134,7 @@ fn unused(
         || attribute.tells_owner == Some(true)
         || attribute.persist
         || ["vx", "vy", "vz"].contains(&attribute.name.as_str()) && config.motion.is_some();
-    let is_used = attribute.audience != Audience::Hidden || declared.reads >> column & 1 == 1;
+    let is_used = attribute.audience != Audience::Hidden || declared.reads.has(column);
     let is_allowed = attribute.allow.contains(&raw::Allow::UnusedAttributes);
     (!is_engines && !is_used && !is_allowed).then(|| {
         Problem::new(

@@ -88,7 +88,7 @@ fn what_is_wrong_with_an_array_or_a_map_is_said_once() {
         ),
         (
             r#"{ name = "slot", type = { array = "i32", length = 63 }, audience = "state" }"#,
-            "w.toml:4: kind.player.attributes.slot: expected at most 64 different attributes in all kinds together, positions included; each value of `slot` counts as one",
+            "w.toml:4: kind.player.attributes.slot: expected at most 64 columns of a kind, positions included; each value of `slot` counts as one, found 65",
         ),
         (
             r#"{ name = "slot", type = { array = "i32", length = 2 }, default = 5, max = 4, audience = "state" }"#,

@@ -2,6 +2,7 @@
 //! everything. `cargo test -p world-file --test it NAME` runs those of a module.
 
 mod collections;
+mod columns;
 mod file;
 mod maps;
 mod wide;

@@ -1,6 +1,7 @@
 //! The world on the host, for the fan-out: kept up to date from the outputs of ticks.
 
 mod courses;
+pub mod masks;
 mod part;
 pub mod rankings;
 
@@ -12,9 +13,11 @@ use device::cpu::{Workers, ranges};
 use gpu_kernels::listen::Before;
 use gpu_kernels::{Snapshot, TickOutput};
 use shared::wire::movement::{EncodedPosition, MovementCodec, PackedEntity, Tail};
-use shared::{Audience, Course, EntityId, Name, Schema, Slot, Tick, WorldConfig};
+use shared::world::columns::Columns;
+use shared::{Course, EntityId, Name, Slot, Tick, WorldConfig};
 
 use courses::Courses;
+use masks::{KindMasks, Masks, Values};
 use part::Part;
 use rankings::Rankings;
 
@@ -28,9 +31,9 @@ pub struct Mirror {
     layout: Layout,
     /// By slot: the names of players with living entities.
     names: HashMap<u32, (EntityId, Name)>,
-    pub masks: AudienceMasks,
-    /// By kind: the columns it has, as bits.
-    kinds: Vec<u64>,
+    masks: Masks,
+    /// By kind: the columns it has.
+    kinds: Vec<Columns>,
     entities: Vec<Entry>,
     courses: Vec<Courses>,
     rows: Vec<i32>,
@@ -66,14 +69,6 @@ pub struct Newborns {
     pub unready: Vec<Slot>,
 }
 
-/// Columns by audience, as bits.
-#[derive(Clone, Copy, Debug)]
-pub struct AudienceMasks {
-    pub movement: u64,
-    pub state: u64,
-    pub private: u64,
-}
-
 #[derive(Clone, Copy)]
 struct Entry {
     id: EntityId,
@@ -83,7 +78,7 @@ struct Entry {
     tail: Tail,
     /// Of the tick `changed`, if a new course began in it.
     turn: Option<Turn>,
-    /// The last tick with changes for clients, and their columns.
+    /// The last tick with changes for clients, and their columns, as bits of [`Masks`].
     changed: Tick,
     columns: u64,
 }
@@ -103,25 +98,6 @@ struct Turn {
     /// The first tick of the course before.
     since: Tick,
     place: EncodedPosition,
-}
-
-impl AudienceMasks {
-    pub fn of(schema: &Schema) -> AudienceMasks {
-        let mask = |audience: Audience| {
-            let with_audience = |(_, a): &(usize, &shared::Attribute)| a.audience == audience;
-            schema
-                .attributes
-                .iter()
-                .enumerate()
-                .filter(with_audience)
-                .fold(0, |mask, (column, _)| mask | 1 << column)
-        };
-        AudienceMasks {
-            movement: mask(Audience::Movement),
-            state: mask(Audience::State),
-            private: mask(Audience::Private),
-        }
-    }
 }
 
 impl SharedMirror {
@@ -161,12 +137,8 @@ impl Mirror {
                 has_courses: config.motion.is_some(),
                 movement,
             },
-            masks: AudienceMasks::of(schema),
-            kinds: schema
-                .kinds
-                .iter()
-                .map(|k| k.attributes.iter().fold(0, |mask, a| mask | 1 << a.column))
-                .collect(),
+            masks: Masks::of(schema),
+            kinds: schema.kind_columns(),
             names: HashMap::new(),
             entities: vec![empty; capacity],
             courses: vec![Courses::default(); capacity],
@@ -246,7 +218,7 @@ impl Mirror {
     fn part(&mut self) -> Part<'_> {
         Part {
             layout: &self.layout,
-            masks: self.masks,
+            masks: &self.masks,
             tick: self.tick,
             first: 0,
             entities: &mut self.entities,
@@ -324,9 +296,19 @@ impl Mirror {
         self.entities[slot.index()].kind
     }
 
-    /// The columns that an entity's kind has, as bits.
-    pub fn kind_columns(&self, slot: Slot) -> u64 {
+    /// The columns that an entity's kind has.
+    pub fn kind_columns(&self, slot: Slot) -> Columns {
         self.kinds[usize::from(self.kind(slot))]
+    }
+
+    /// The columns that an entity's kind has by audience, as bits.
+    pub fn masks(&self, slot: Slot) -> &KindMasks {
+        self.masks.kind(self.kind(slot))
+    }
+
+    /// The values of an entity in the columns of these bits.
+    pub fn values(&self, slot: Slot, bits: u64) -> Values<'_> {
+        self.masks.values(self.kind(slot), bits, self.row(slot))
     }
 
     /// The values of all columns.

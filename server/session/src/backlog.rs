@@ -20,7 +20,7 @@ struct Waiting {
     tier: u32,
     /// The first tick in which it waited.
     since: Tick,
-    /// The deferred columns, as bits.
+    /// The deferred columns, as the bits of a mirror.
     columns: u64,
 }
 

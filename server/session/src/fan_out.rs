@@ -191,7 +191,7 @@ impl Session {
             if !self.enters.is_empty() && self.enters.holds(slot, tier) {
                 continue;
             }
-            if columns & view.mirror.masks.movement != 0 {
+            if columns & view.mirror.masks(slot).movement != 0 {
                 let slot = slot.0;
                 scratch.moved.push(Moved { slot, tier });
             }
@@ -247,7 +247,7 @@ impl Session {
             );
             return;
         }
-        let columns = mirror.columns_to_send(slot) & mirror.masks.state & mirror.kind_columns(slot);
+        let columns = mirror.columns_to_send(slot) & mirror.masks(slot).state;
         match columns {
             0 => {}
             columns if may_wait => self.values.add(slot, 0, columns, view.publication.tick),
@@ -340,19 +340,16 @@ impl Session {
 
 /// The lasting attributes among these columns that the client may receive.
 fn lasting_columns(view: TickView<'_>, player: Player, slot: Slot, columns: u64) -> u64 {
-    let mirror = view.mirror;
-    let private = match mirror.id(slot) == player.entity {
-        true => mirror.masks.private,
+    let own = view.mirror.masks(slot);
+    let private = match view.mirror.id(slot) == player.entity {
+        true => own.private,
         false => 0,
     };
-    columns & (mirror.masks.state | private) & mirror.kind_columns(slot)
+    columns & (own.state | private)
 }
 
 fn write_values(frame: &mut FrameWriter<'_>, view: TickView<'_>, slot: Slot, columns: u64) {
-    let values = Columns {
-        bits: columns,
-        row: view.mirror.row(slot),
-    };
+    let values = view.mirror.values(slot, columns);
     frame.codec.state(frame.message(), slot, values);
 }
 
@@ -368,29 +365,3 @@ const LINK_BYTES_MIN: usize = 24;
 pub(super) fn probe_ticks(tick_hz: u32) -> u32 {
     (tick_hz / PROBES_PER_SECOND).max(1)
 }
-
-/// The values of the columns whose bits are set.
-struct Columns<'a> {
-    bits: u64,
-    row: &'a [i32],
-}
-
-impl Iterator for Columns<'_> {
-    type Item = (u16, i32);
-
-    fn next(&mut self) -> Option<(u16, i32)> {
-        if self.bits == 0 {
-            return None;
-        }
-        let column = self.bits.trailing_zeros() & 63;
-        self.bits &= self.bits - 1;
-        Some((column as u16, self.row[column as usize]))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let n = self.bits.count_ones() as usize;
-        (n, Some(n))
-    }
-}
-
-impl ExactSizeIterator for Columns<'_> {}

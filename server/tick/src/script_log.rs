@@ -280,7 +280,7 @@ impl World for Before<'_> {
     }
 
     fn has(&self, slot: Slot, column: usize) -> bool {
-        self.mirror.kind_columns(slot) >> column & 1 == 1
+        self.mirror.kind_columns(slot).has(column)
     }
 
     fn layer(&self, place: i32) -> i32 {

@@ -5,13 +5,14 @@
 //! | slot | as many as the world's capacity needs |
 //! | entity | its slot, then its generation: its length (6), then so many bits |
 //! | kind | as many as the world's kinds need |
-//! | column | 6 |
+//! | column | 6; in a world of more than 64 columns 8 |
 //! | value | as many as the attribute's bounds need; the wire carries the value less the minimum |
 //! | word | by type: signed number, 1, or 32 |
 
 use super::DecodeError;
 use super::bits::{BitReader, BitWriter};
 use crate::world::attribute::{Attribute, AttributeType, bits_for};
+use crate::world::columns::{ATTRIBUTES_MAX, KIND_ATTRIBUTES_MAX};
 use crate::world::id::{EntityId, Slot};
 use crate::world::schema::Schema;
 use crate::world::talk::{NAME_BYTES_MAX, Name};
@@ -23,6 +24,7 @@ pub(super) struct FieldCodec {
     capacity: u32,
     kinds: usize,
     symbols: u32,
+    column_bits: u32,
     attributes: Vec<Attribute>,
 }
 
@@ -33,6 +35,10 @@ impl FieldCodec {
             capacity: schema.world.capacity,
             kinds: schema.kinds.len(),
             symbols: u32::try_from(schema.symbols.len()).unwrap_or(u32::MAX),
+            column_bits: match schema.attributes.len() <= 1 << COLUMN_BITS {
+                true => COLUMN_BITS,
+                false => WIDE_COLUMN_BITS,
+            },
             attributes: schema.attributes.clone(),
         }
     }
@@ -71,12 +77,13 @@ impl FieldCodec {
     }
 
     pub(super) fn put_column(&self, writer: &mut BitWriter, column: u16) {
-        writer.put(u64::from(column), COLUMN_BITS);
+        writer.put(u64::from(column), self.column_bits);
     }
 
     pub(super) fn column(&self, reader: &mut BitReader<'_>) -> Result<u16, DecodeError> {
         let columns = self.attributes.len() as u64;
-        below("an attribute's column", reader.get(COLUMN_BITS)?, columns)
+        let column = reader.get(self.column_bits)?;
+        below("an attribute's column", column, columns)
     }
 
     pub(super) fn put_value(&self, writer: &mut BitWriter, column: u16, value: i32) {
@@ -174,8 +181,14 @@ pub(super) fn read_bytes(
     (0..length).map(|_| reader.get_as(8)).collect()
 }
 
-/// Holds any column; also the number of columns in a state message.
-pub(super) const COLUMN_BITS: u32 = 6;
+/// Holds any column of most worlds.
+const COLUMN_BITS: u32 = 6;
+/// Holds any column.
+const WIDE_COLUMN_BITS: u32 = 8;
+const _: () = assert!(ATTRIBUTES_MAX <= 1 << WIDE_COLUMN_BITS);
+/// Holds the number of columns in a state message: those of a kind, less its position.
+pub(super) const COLUMN_COUNT_BITS: u32 = 6;
+const _: () = assert!(KIND_ATTRIBUTES_MAX - 2 < 1 << COLUMN_COUNT_BITS);
 /// Holds [`NAME_BYTES_MAX`].
 const NAME_LENGTH_BITS: u32 = 6;
 const _: () = assert!(NAME_BYTES_MAX < 1 << NAME_LENGTH_BITS);

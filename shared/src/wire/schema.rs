@@ -5,12 +5,13 @@ use thiserror::Error;
 use super::codec;
 use super::movement::MovementCodec;
 use crate::world::attribute::{Attribute, AttributeType};
+use crate::world::columns::{ATTRIBUTES_MAX, KIND_ATTRIBUTES_MAX};
 use crate::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX};
 use crate::world::fixed::Fixed;
 use crate::world::id::CAPACITY_MAX;
 use crate::world::mix::hash_of;
 use crate::world::notification::{NOTIFICATION_WORDS_MAX, NOTIFICATIONS_MAX};
-use crate::world::schema::{ATTRIBUTES_MAX, Schema};
+use crate::world::schema::Schema;
 
 /// Why a schema can't be that of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -35,6 +36,8 @@ pub enum SchemaError {
     KindCount,
     #[error("a kind's columns are not ascending, don't exist, or lack the position")]
     Kind,
+    #[error("a kind has more than {KIND_ATTRIBUTES_MAX} columns")]
+    KindColumnCount,
     #[error("the commands are not in ascending order, or one has a number or words out of range")]
     Command,
     #[error(
@@ -103,6 +106,10 @@ impl Schema {
             let exists = own().all(|column| column < columns);
             let has_position = own().take(dimensions).eq(0..dimensions);
             require(is_ascending && exists && has_position, SchemaError::Kind)?;
+            require(
+                own().count() <= KIND_ATTRIBUTES_MAX,
+                SchemaError::KindColumnCount,
+            )?;
             let has = |column: usize| own().any(|own| own == column);
             let is_whole = |column: usize| match self.attributes[column].ty {
                 AttributeType::I64 => has(column + 1),

@@ -26,7 +26,7 @@
 use super::bits::{BitReader, BitWriter};
 use super::codec;
 use super::control::{ADDRESS_BYTES_MAX, Interface, SERVERS_MAX};
-use super::fields::{COLUMN_BITS, FieldCodec, put_bytes, put_name, read_bytes, read_name};
+use super::fields::{COLUMN_COUNT_BITS, FieldCodec, put_bytes, put_name, read_bytes, read_name};
 use super::layers::LAYER_PART_BYTES_MAX;
 use super::length;
 use super::notice::{Notice, NoticeCodec};
@@ -191,7 +191,7 @@ impl StreamCodec {
     ) {
         writer.put(TAG_STATE, TAG_BITS);
         self.fields.put_slot(writer, slot);
-        writer.put(values.len() as u64, COLUMN_BITS);
+        writer.put(values.len() as u64, COLUMN_COUNT_BITS);
         for (column, value) in values {
             self.fields.put_column(writer, column);
             self.fields.put_value(writer, column, value);
@@ -421,7 +421,7 @@ impl StreamCodec {
 
     fn read_state(&self, reader: &mut BitReader<'_>) -> Result<Message, DecodeError> {
         let slot = self.fields.slot(reader)?;
-        let count = reader.get(COLUMN_BITS)?;
+        let count = reader.get(COLUMN_COUNT_BITS)?;
         let values = (0..count)
             .map(|_| {
                 let column = self.fields.column(reader)?;

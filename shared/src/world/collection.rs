@@ -2,6 +2,7 @@
 //! several, in consecutive columns. An array `slot` of 3 has the attributes `slot[0]`, `slot[1]` and
 //! `slot[2]`; a map `bag` has one for each key, as `bag.wood`.
 
+use super::columns::Columns;
 use super::schema::Schema;
 
 /// An array or a map.
@@ -113,11 +114,15 @@ impl Schema {
         found
     }
 
-    /// Columns, as bits, and the others of their arrays and maps.
-    pub fn with_collections(&self, columns: u64) -> u64 {
+    /// Columns, and the others of their arrays and maps.
+    pub fn with_collections(&self, columns: Columns) -> Columns {
         self.collections().iter().fold(columns, |all, own| {
-            let bits = (0..own.len).fold(0, |bits, place| bits | 1 << (own.first + place));
-            if all & bits == 0 { all } else { all | bits }
+            let first = usize::from(own.first);
+            let whole: Columns = (first..first + usize::from(own.len)).collect();
+            match (all & whole).is_empty() {
+                true => all,
+                false => all | whole,
+            }
         })
     }
 }

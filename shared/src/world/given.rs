@@ -5,22 +5,25 @@
 //!
 //! | word | of a birth | of its values |
 //! | --- | --- | --- |
-//! | 0 | its kind; from bit 16 on, how many commands have its values | below 0; four columns of 7 bits each, the first in the low bits |
+//! | 0 | its kind; from bit 16 on, how many commands have its values | below 0; four columns of 7 bits each, the first in the low bits; then in 3 bits, how many of them, the last ones, are far |
 //! | 1 to 4 | its token, its place | the values of these columns |
 //!
-//! Columns that the world lacks, or that are a position's, stand for nothing.
+//! 127 is no column; others less than 127 are columns themselves, and 127 less than far ones. So 0 and
+//! 1, which would be a position's, are the columns 254 and 255. Columns that the world lacks, or that
+//! are a position's, stand for nothing.
 //!
 //! Which entity is born is known once it is. A command that names it, a follow-up, waits for the
 //! tick of the birth as a command of the same number, too, and is scheduled there:
 //!
 //! | word | of a follow-up |
 //! | --- | --- |
-//! | 0 | below 0, bit 28 set; the command's number in 8 bits, how many words it has in 3, which of them are the newborn in 5, whether the newborn gives it in 1 |
+//! | 0 | below 0, bits 28 to 30 set; the command's number in 8 bits, how many words it has in 3, which of them are the newborn in 5, whether the newborn gives it in 1 |
 //! | 1 | the ticks from the birth to the command in 20 bits; above them, how many commands its run has scheduled from the birth on, up to this one |
 //! | 2 to 4 | its other words |
 //!
 //! Its entity is that of the command, unless the newborn gives it.
 
+use super::columns::ATTRIBUTES_MAX;
 use super::command::{COMMANDS_MAX, WAITING_WORDS_MAX};
 use super::config::DELAY_TICKS_MAX;
 use crate::EntityRef;
@@ -33,11 +36,15 @@ pub const GIVEN_PER_COMMAND: usize = WAITING_WORDS_MAX - 1;
 pub const GIVEN_COMMANDS_MAX: usize = GIVEN_MAX.div_ceil(GIVEN_PER_COMMAND);
 /// The bits of a column.
 pub const COLUMN_BITS: u32 = 7;
-/// In place of a column: no value. Worlds have fewer columns.
-pub const NO_COLUMN: u16 = (1 << COLUMN_BITS) - 1;
+/// Columns from this on are far ones; as the bits of a column: no value.
+pub const FAR: u16 = (1 << COLUMN_BITS) - 1;
+/// Where the number of far columns is.
+pub const FAR_SHIFT: u32 = GIVEN_PER_COMMAND as u32 * COLUMN_BITS;
+/// In place of a column: no value.
+pub const NO_COLUMN: u16 = u16::MAX;
 
-/// Set in the first word of a follow-up, which is below 0 too.
-pub const FOLLOW_UP: i32 = 1 << 28;
+/// Set in the first word of a follow-up, which is below 0 too: more far columns than there are.
+pub const FOLLOW_UP: i32 = 7 << FAR_SHIFT;
 /// The most words of a follow-up's command beside its newborn.
 pub const FOLLOW_UP_WORDS: usize = WAITING_WORDS_MAX - 2;
 /// The bits of a command's number in a follow-up, and of how many words it has.
@@ -50,12 +57,12 @@ pub const SINCE_MAX: u32 = (1 << (32 - TICK_BITS)) - 1;
 
 /// Whether the first word of a birth says that the command has values instead.
 pub fn is_values(word: i32) -> bool {
-    word < 0 && word & FOLLOW_UP == 0
+    word < 0 && word & FOLLOW_UP != FOLLOW_UP
 }
 
 /// Whether the first word of a birth says that the command is a follow-up instead.
 pub fn is_follow_up(word: i32) -> bool {
-    word < 0 && word & FOLLOW_UP != 0
+    word < 0 && word & FOLLOW_UP == FOLLOW_UP
 }
 
 /// What the first word of a follow-up says.
@@ -129,22 +136,53 @@ pub fn birth(word: i32) -> Option<(u16, usize)> {
 
 /// The columns whose values a command has.
 pub fn columns(word: i32) -> [u16; GIVEN_PER_COMMAND] {
-    std::array::from_fn(|n| (word >> (n as u32 * COLUMN_BITS)) as u16 & NO_COLUMN)
+    let far = (word >> FAR_SHIFT & 7) as usize;
+    std::array::from_fn(|n| {
+        let bits = (word >> (n as u32 * COLUMN_BITS)) as u16 & FAR;
+        match n + far >= GIVEN_PER_COMMAND {
+            _ if bits == FAR => NO_COLUMN,
+            true => FAR + bits,
+            false if bits < 2 => 2 * FAR + bits,
+            false => bits,
+        }
+    })
 }
 
-/// The first word of a command with the values of these columns.
+/// Whether a column is a far one, which only others follow in a command.
+pub fn is_far(column: u16) -> bool {
+    (FAR..2 * FAR).contains(&column)
+}
+
+/// The bits of a column in the first word of a command.
+pub fn column_bits(column: u16) -> u16 {
+    match column {
+        NO_COLUMN => FAR,
+        _ => column % FAR,
+    }
+}
+
+/// How many of a command's columns are far ones, with what follows them.
+pub fn far_of(mut columns: impl Iterator<Item = u16>) -> usize {
+    let first = columns.position(is_far);
+    first.map_or(0, |first| GIVEN_PER_COMMAND - first)
+}
+
+/// The first word of a command with the values of these columns, far ones last.
 pub fn values_word(columns: [u16; GIVEN_PER_COMMAND]) -> i32 {
-    let bits = (0..).zip(columns).map(|(n, column)| {
-        let column = i32::from(column.min(NO_COLUMN));
-        column << (n * COLUMN_BITS)
-    });
-    bits.fold(i32::MIN, |word, bits| word | bits)
+    let far = far_of(columns.into_iter());
+    let bits = (0..).zip(columns);
+    let bits = bits.map(|(n, column)| i32::from(column_bits(column)) << (n * COLUMN_BITS));
+    bits.fold(i32::MIN | (far as i32) << FAR_SHIFT, |word, bits| {
+        word | bits
+    })
 }
 
-const _: () = assert!(1 << (GIVEN_PER_COMMAND as u32 * COLUMN_BITS) <= FOLLOW_UP);
+const _: () = assert!(FOLLOW_UP >> FAR_SHIFT > GIVEN_PER_COMMAND as i32);
 const _: () = assert!(COMMANDS_MAX <= 1 << NUMBER_BITS);
 const _: () = assert!(WAITING_WORDS_MAX < 1 << COUNT_BITS);
 const _: () = assert!(DELAY_TICKS_MAX < 1 << TICK_BITS);
+const _: () = assert!(FAR_SHIFT + 3 <= 31 && GIVEN_PER_COMMAND < 8);
+const _: () = assert!(ATTRIBUTES_MAX <= 2 * FAR as usize + 2);
 
 #[cfg(test)]
 mod tests {
@@ -152,11 +190,30 @@ mod tests {
 
     #[test]
     fn columns_come_back_from_the_word_that_holds_them() {
-        for columns_of in [[0, 1, 2, 3], [63, 2, NO_COLUMN, NO_COLUMN], [NO_COLUMN; 4]] {
+        for columns_of in [
+            [2, 3, 4, 5],
+            [63, 2, NO_COLUMN, NO_COLUMN],
+            [NO_COLUMN; 4],
+            [126, 254, 255, 127],
+            [NO_COLUMN, 128, 253, 200],
+            [127, 252, 253, 128],
+            [2, 253, 127, NO_COLUMN],
+            [188, NO_COLUMN, NO_COLUMN, NO_COLUMN],
+        ] {
             let word = values_word(columns_of);
             assert!(is_values(word), "{word:#x}");
             assert_eq!(columns(word), columns_of, "{word:#x}");
         }
+        for column in 2..ATTRIBUTES_MAX as u16 {
+            let alone = [NO_COLUMN, NO_COLUMN, NO_COLUMN, column];
+            assert_eq!(columns(values_word(alone)), alone);
+        }
+    }
+
+    #[test]
+    fn words_without_far_columns_are_four_times_7_bits() {
+        let word = values_word([63, 2, 7, NO_COLUMN]);
+        assert_eq!(word, i32::MIN | 63 | 2 << 7 | 7 << 14 | 127 << 21);
     }
 
     #[test]

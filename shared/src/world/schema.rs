@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::attribute::{Attribute, AttributeType, Audience, MergeRule, joined};
+use super::columns::Columns;
 use super::command::{CommandKind, CommandSchema};
 use super::door::Door;
 use super::fixed::Fixed;
@@ -129,9 +130,6 @@ pub struct WorldConstant {
     pub value: i32,
 }
 
-/// The most columns a world can have.
-pub const ATTRIBUTES_MAX: usize = 64;
-
 impl Schema {
     /// The number of axes, 2 or 3: as many columns, the first ones, are the position.
     pub fn dimensions(&self) -> usize {
@@ -186,10 +184,10 @@ impl Schema {
     /// What clients may know: of a hidden attribute only that there is a column.
     pub fn for_clients(&self) -> Schema {
         let mut schema = self.clone();
-        let mut hidden = 0u64;
+        let mut hidden = Columns::NONE;
         for (column, attribute) in schema.attributes.iter_mut().enumerate() {
             if attribute.audience == Audience::Hidden {
-                hidden |= 1 << column;
+                hidden.insert(column);
                 *attribute = Attribute {
                     name: String::new(),
                     ty: AttributeType::I32,
@@ -202,7 +200,7 @@ impl Schema {
             }
         }
         for kind in &mut schema.kinds {
-            kind.attributes.retain(|a| hidden >> a.column & 1 == 0);
+            kind.attributes.retain(|a| !hidden.has(a.column.into()));
         }
         schema
     }
@@ -226,13 +224,20 @@ impl Schema {
         self.commands.iter().filter(|command| command.cooldown > 0)
     }
 
-    /// By kind: its columns, as bits.
-    pub fn kind_columns(&self) -> Vec<u64> {
+    /// By kind: its columns.
+    pub fn kind_columns(&self) -> Vec<Columns> {
         let columns = |kind: &Kind| {
             let own = kind.attributes.iter();
-            own.fold(0, |bits, attribute| bits | 1 << attribute.column)
+            own.map(|own| usize::from(own.column)).collect()
         };
         self.kinds.iter().map(columns).collect()
+    }
+
+    /// The columns that clients of an audience receive.
+    pub fn columns_for(&self, audience: Audience) -> Columns {
+        let all = self.attributes.iter().enumerate();
+        let own = all.filter(|(_, attribute)| attribute.audience == audience);
+        own.map(|(column, _)| column).collect()
     }
 
     /// The default row of a kind: a value for each column, 0 in columns that it lacks.

@@ -11,7 +11,7 @@ use shared::world::mix::hash_of;
 use shared::{EntityId, Fixed, Schema, Tick};
 
 use crate::protocol::case::Case;
-use crate::protocol::world::{PLAYER, deep, flat};
+use crate::protocol::world::{PLAYER, deep, flat, wide};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -37,6 +37,11 @@ pub fn cases() -> Vec<Case> {
             "welcome-deep",
             "a spectator's welcome to the world `deep`",
             watching(deep()),
+        ),
+        welcome(
+            "welcome-wide",
+            "a welcome to the world `wide`",
+            first(wide()),
         ),
         welcome(
             "welcome-layers",

@@ -17,7 +17,7 @@ use shared::{EntityId, Name, NotificationKind, Refusal, Schema, Slot, Text, Tick
 use crate::decoders;
 use crate::protocol::case::Case;
 use crate::protocol::document;
-use crate::protocol::world::{CHEST, GIVE, PLAYER, SHOUT, deep, flat};
+use crate::protocol::world::{CHEST, GIVE, PLAYER, SHOUT, deep, flat, wide};
 
 const FRIEND: EntityId = EntityId::new(300, 2);
 const OTHER: EntityId = EntityId::new(17, 1);
@@ -142,6 +142,38 @@ pub fn cases() -> Vec<Case> {
     let text = "an entity comes into view in three axes";
     let enter = [enter, Message::Full];
     cases.push(case("welcome-deep", &deep(), "enter-deep", text, &enter));
+    let state = Message::State {
+        slot: Slot(300),
+        values: vec![(2, 1), (70, 0), (129, 77)],
+    };
+    let change = Message::Notice(Notice {
+        body: NoticeBody::Change {
+            entity: FRIEND,
+            kind: 1,
+            column: 129,
+            old: 95,
+            new: 90,
+            command: None,
+            by: EntityId::NONE,
+        },
+        heard: false,
+        subscriptions: vec![77],
+    });
+    for (name, text, message) in [
+        (
+            "state-wide",
+            "lasting attributes of a world with many columns",
+            state,
+        ),
+        (
+            "notice-change-wide",
+            "a change in a world with many columns",
+            change,
+        ),
+    ] {
+        let frame = [message, Message::Full];
+        cases.push(case("welcome-wide", &wide(), name, text, &frame));
+    }
     let several = [
         Message::Leave(Slot(7)),
         Message::Leave(Slot(8)),

@@ -163,6 +163,49 @@ pub fn deep() -> Schema {
     }
 }
 
+/// More than 64 columns, of two kinds: a column takes 8 bits.
+pub fn wide() -> Schema {
+    let mut attributes = axes(&[100, 100], 0);
+    for n in 2..130 {
+        let bounds = (0, [1, 100][n % 2]);
+        let name = format!("a{n}");
+        attributes.push(attribute(
+            &name,
+            AttributeType::I32,
+            Audience::State,
+            bounds,
+        ));
+    }
+    let low: Vec<u16> = (0..64).collect();
+    let high: Vec<u16> = [0, 1, 2].into_iter().chain(70..130).collect();
+    let kinds = vec![
+        kind("player", &low, &attributes),
+        kind("tower", &high, &attributes),
+    ];
+    Schema {
+        world: WorldInfo {
+            name: "wide".to_owned(),
+            size: units(&[100, 100]),
+            aoi: unit(40),
+            aoi_leave: unit(40),
+            capacity: 1000,
+            tick_hz: 10,
+            visible_max: 0,
+        },
+        attributes,
+        kinds,
+        commands: vec![CommandSchema::spawn(), CommandSchema::despawn()],
+        notifications: vec![],
+        symbols: vec![],
+        zones: vec![],
+        world_kind: None,
+        constants: vec![],
+        layers: Default::default(),
+        rankings: vec![],
+        doors: vec![],
+    }
+}
+
 fn axes(size: &[i32], step: u32) -> Vec<Attribute> {
     let axes = ["x", "y", "z"].into_iter().zip(size);
     axes.map(|(name, &size)| Attribute {

@@ -18,6 +18,7 @@ use shared::wire::request::{Answer, Region, Request, RequestBody};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::talk::{Talk, TalkRequest};
 use shared::world::attribute::AttributeType;
+use shared::world::columns::KIND_ATTRIBUTES_MAX;
 use shared::world::door::{DOOR_CELLS_MAX, Door};
 use shared::world::layer::cells_of;
 use shared::world::mix::mix;
@@ -53,11 +54,25 @@ pub fn schemas() -> &'static [Schema] {
             include_str!("tiny.toml"),
             include_str!("wide.toml"),
             include_str!("stepped.toml"),
+            &many_columns(),
         ]
         .map(schema)
         .into()
     });
     &SCHEMAS
+}
+
+/// A world with more than 64 columns.
+fn many_columns() -> String {
+    let kinds = ["player", "tree", "rock", "house"].map(|kind| {
+        let own = (0..45).map(|n| {
+            let audience = ["state", "private", "hidden"][n % 3];
+            format!("{{ name = '{kind}{n}', type = 'i32', max = 99, audience = '{audience}' }}, ")
+        });
+        let own: String = own.collect();
+        format!("[[kind]]\nname = '{kind}'\nattributes = [{own}]\n")
+    });
+    kinds.concat()
 }
 
 pub fn any_schema() -> impl Strategy<Value = &'static Schema> {
@@ -216,7 +231,9 @@ pub fn any_sent(schema: &'static Schema) -> BoxedStrategy<Sent> {
         matches!(audience, Audience::State | Audience::Private)
     };
     let columns: Vec<usize> = (0..schema.attributes.len()).filter(lasting).collect();
-    let values = prop::sample::subsequence(columns.clone(), 0..=columns.len());
+    // A kind has no more.
+    let most = columns.len().min(KIND_ATTRIBUTES_MAX - 2);
+    let values = prop::sample::subsequence(columns.clone(), 0..=most);
     let values = values.prop_flat_map(|columns| {
         let value = |c: usize| {
             let attribute = &schema.attributes[c];

@@ -5,6 +5,7 @@ use script::census::Census;
 use script::interpreter::World;
 use script::logic::with_logic;
 use script::standings::Standings;
+use shared::world::columns::Columns;
 use shared::world::logic::Text;
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, Slot, Tick, WorldConfig};
@@ -19,7 +20,7 @@ pub struct Frozen {
     pub generations: Vec<u32>,
     pub kinds: Vec<u16>,
     /// By kind: its columns, as bits.
-    pub kind_columns: Vec<u64>,
+    pub kind_columns: Vec<Columns>,
     pub census: Census,
     pub standings: Standings,
     grid: Grid,
@@ -206,7 +207,7 @@ impl World for Frozen {
     }
 
     fn has(&self, slot: Slot, column: usize) -> bool {
-        self.kind_columns[usize::from(self.kind(slot))] >> column & 1 == 1
+        self.kind_columns[usize::from(self.kind(slot))].has(column)
     }
 
     fn census(&self) -> Option<&Census> {

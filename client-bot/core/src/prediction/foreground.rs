@@ -37,7 +37,7 @@ impl World for Foreground<'_> {
 
     fn has(&self, slot: Slot, column: usize) -> bool {
         self.generation(slot).is_some()
-            && self.kinds.columns[usize::from(self.kind(slot))] >> column & 1 == 1
+            && self.kinds.columns[usize::from(self.kind(slot))].has(column)
     }
 
     fn bounds(&self, slot: Slot, column: usize) -> (i32, i32) {

@@ -1,5 +1,6 @@
 //! The schema of columns, as predictions need it.
 
+use shared::world::columns::Columns;
 use shared::{Audience, MergeRule, Schema};
 
 /// The schema of columns.
@@ -7,8 +8,8 @@ use shared::{Audience, MergeRule, Schema};
 pub struct Kinds {
     pub dimensions: usize,
     pub edge: i32,
-    /// By kind: its columns, as bits.
-    pub columns: Vec<u64>,
+    /// By kind: its columns.
+    pub columns: Vec<Columns>,
     /// By kind and column.
     pub bounds: Vec<Vec<(i32, i32)>>,
     /// By column.

@@ -4,7 +4,8 @@ use proc_macro2::Span;
 use shared::CommandKind;
 use shared::predicate::nearest;
 use shared::world::given::{
-    COLUMN_BITS, GIVEN_MAX, GIVEN_PER_COMMAND, NO_COLUMN, birth_word, values_word,
+    COLUMN_BITS, FAR, FAR_SHIFT, GIVEN_MAX, GIVEN_PER_COMMAND, birth_word, column_bits, far_of,
+    is_far, values_word,
 };
 use syn::spanned::Spanned;
 
@@ -42,7 +43,9 @@ impl<'a> Lower<'a> {
         };
         let place = self.place_of(place)?;
         // Their births follow the values at once, so that no limit parts them.
-        let commands = newborn.given.chunks(GIVEN_PER_COMMAND);
+        let mut given = newborn.given;
+        given.sort_by_key(|given| is_far(given.column));
+        let commands = given.chunks(GIVEN_PER_COMMAND);
         let kind = match newborn.kind {
             Operand::Const(kind) => birth_word(kind as u16, commands.len()).into(),
             kind => kind,
@@ -58,14 +61,17 @@ impl<'a> Lower<'a> {
 
     /// The words of a command with values for a birth.
     fn values_words(&mut self, given: &[Given]) -> Vec<Operand> {
-        let mut columns = Operand::Const(values_word([0; GIVEN_PER_COMMAND]));
+        let far = far_of(given.iter().map(|given| given.column)) as i32;
+        let none = values_word([0; GIVEN_PER_COMMAND]);
+        let mut columns = Operand::Const(none | far << FAR_SHIFT);
         let mut values = [Operand::ZERO; GIVEN_PER_COMMAND];
         for (n, word) in values.iter_mut().enumerate() {
-            let none = i32::from(NO_COLUMN);
+            let none = i32::from(FAR);
             let column = match given.get(n) {
                 None => Operand::Const(none),
                 Some(&Given { column, value, can }) => {
                     *word = value;
+                    let column = column_bits(column);
                     let can = can.unwrap_or(Operand::Const(1));
                     let less = self.binary(Binary::Mul, can, (none - i32::from(column)).into());
                     self.binary(Binary::Sub, none.into(), less)

@@ -199,7 +199,7 @@ fn in_ranking(text: &mut Text, layout: &Layout, field: u32, ranking: u16, at: Wo
 /// Whether an entity is there, and its kind has a column.
 pub fn has(text: &mut Text, layout: &Layout, slot: Value, is: Presence, column: u16) -> Presence {
     let kinds = &layout.numbers.kind_columns;
-    let owners = kinds.iter().map(|columns| columns >> column & 1 == 1);
+    let owners = kinds.iter().map(|columns| columns.has(column.into()));
     if let Presence::Never = is {
         return is;
     }
@@ -219,7 +219,8 @@ pub fn has(text: &mut Text, layout: &Layout, slot: Value, is: Presence, column: 
     } else {
         // Of nobody, that of the first kind: it is not asked for.
         let kind: Word = text.set("max.s32", format_args!("{kind}, 0"));
-        let address = element_of(text, layout.world.kind_columns, kind, 8);
+        let bytes = layout.numbers.columns.div_ceil(64) * 8;
+        let address = element_of(text, layout.world.kind_columns, kind, bytes);
         let half = i32::from(column) / 32 * 4;
         let columns = load(text, address, half);
         text.set("shr.u32", format_args!("{columns}, {}", column % 32))

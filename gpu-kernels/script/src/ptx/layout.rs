@@ -1,6 +1,8 @@
 //! What the text must know of the device: the sizes and offsets of the structures that
 //! kernels are given, and the numbers of the world that it is for.
 
+use shared::world::columns::Columns;
+
 use crate::interpreter::Space;
 
 /// The device's structures and the world's numbers. All offsets are in bytes.
@@ -88,7 +90,7 @@ fields! {
         /// the ranking's kind.
         standing_slots,
         standing_ranks,
-        /// By kind, 64 bits each.
+        /// By kind: 64 bits for each 64 columns.
         kind_columns,
         /// One number of 64 bits.
         index_len,
@@ -203,8 +205,8 @@ pub struct Numbers {
     pub columns: u32,
     /// By ranking: the kind of its entities.
     pub rankings: Vec<u16>,
-    /// By kind: the columns that it has, as bits.
-    pub kind_columns: Vec<u64>,
+    /// By kind: the columns that it has.
+    pub kind_columns: Vec<Columns>,
     /// For how many ticks positions are kept; 0: for none.
     pub rewind_ticks: u32,
     /// The edge of a bucket.

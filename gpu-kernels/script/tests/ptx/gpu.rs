@@ -47,7 +47,7 @@ device::device_struct! {
         states: Pointer<u32> = n.capacity;
         generations: Pointer<u32> = n.capacity;
         slot_kinds: Pointer<u32> = n.capacity;
-        kind_columns: ConstPointer<u64> = n.kinds;
+        kind_columns: ConstPointer<u64> = n.kinds * n.columns.div_ceil(64);
         census_starts: Pointer<u32> = n.kinds + 1;
         census_slots: Pointer<u32> = n.capacity;
         standing_slots: Pointer<u32> = n.standings;
@@ -253,7 +253,10 @@ impl Test<'_> {
         self.write(world.states, &state.states);
         self.write(world.generations, &state.generations);
         self.write(world.slot_kinds, &state.slot_kinds);
-        self.write(world.kind_columns.writable(), &state.numbers.kind_columns);
+        let columns = state.numbers.columns as usize;
+        let kinds = state.numbers.kind_columns.iter();
+        let words: Vec<u64> = kinds.flat_map(|own| own.words(columns)).copied().collect();
+        self.write(world.kind_columns.writable(), &words);
         self.write(world.index_len, &[state.index.len() as u64]);
         let (keys, slots): (Vec<u64>, Vec<u32>) = state.index.iter().copied().unzip();
         self.write(world.index_keys, &keys);

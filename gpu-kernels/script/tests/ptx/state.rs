@@ -78,7 +78,7 @@ impl State {
             let kind = below(state.numbers.kind_columns.len() as u64) as usize;
             state.slot_kinds[slot] = kind as u32;
             for column in 0..columns {
-                let has = state.numbers.kind_columns[kind] >> column & 1 == 1;
+                let has = state.numbers.kind_columns[kind].has(column);
                 let value = match column < dimensions {
                     true => below(state.numbers.space.size[column] as u64) as i32,
                     false => below(1 << 14) as i32 - (1 << 13),
@@ -207,7 +207,7 @@ impl World for State {
 
     fn has(&self, slot: Slot, column: usize) -> bool {
         let kind = self.slot_kinds[slot.index()];
-        self.numbers.kind_columns[kind as usize] >> column & 1 == 1
+        self.numbers.kind_columns[kind as usize].has(column)
     }
 
     fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {

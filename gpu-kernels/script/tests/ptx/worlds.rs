@@ -71,6 +71,13 @@ pub fn layout(number: u64) -> Layout {
 pub fn numbers(number: u64) -> Numbers {
     let is_deep = number % 2 == 1;
     let kinds = [2, 40][(number / 4 % 2) as usize];
+    let columns = [7, 131][(number / 32 % 2) as usize];
+    let kind = |kind: usize| {
+        let has = |column: &usize| kind % 8 >> (column % 3) & 1 == 1;
+        (0..3)
+            .chain((3..columns as usize - 1).filter(has))
+            .collect()
+    };
     Numbers {
         seed: 0x0123_4567_89ab_cdef ^ number,
         space: Space {
@@ -80,10 +87,10 @@ pub fn numbers(number: u64) -> Numbers {
         },
         capacity: 1 << 20,
         layer_words: [64, 0][(number / 2 % 2) as usize],
-        columns: 7,
+        columns,
         rankings: vec![0, 1],
         // Positions are everywhere, the last column nowhere.
-        kind_columns: (0..kinds).map(|kind| 0b111 | ((kind % 8) << 3)).collect(),
+        kind_columns: (0..kinds).map(kind).collect(),
         rewind_ticks: [5, 0][(number / 2 % 2) as usize],
         bucket_edge: 20 << 12,
         buckets: [52, 26, if is_deep { 13 } else { 1 }],

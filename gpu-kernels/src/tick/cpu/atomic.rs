@@ -180,7 +180,7 @@ impl Atomic {
         self.keys.clear();
         let read = |slot: i32, column: u16| {
             let kind = state.slots.kinds()[slot as usize];
-            match scripts.kind_columns()[usize::from(kind)] >> column & 1 == 1 {
+            match scripts.kind_columns()[usize::from(kind)].has(column.into()) {
                 true => state.rows[slot as usize * state.columns + usize::from(column)],
                 false => EntityRef::NONE.0,
             }

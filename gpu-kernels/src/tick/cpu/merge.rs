@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use shared::world::attribute::{self, joined};
-use shared::world::schema::ATTRIBUTES_MAX;
+use shared::world::columns::ATTRIBUTES_MAX;
 use shared::world::value::words_at;
 use shared::{AttributeType, Audience, MergeRule, Slot, WorldConfig};
 

@@ -127,8 +127,8 @@ device::device_struct! {
         initials: ConstPointer<Initial> = s.kinds * s.columns;
         /// The values of which births choose.
         choices: ConstPointer<i32> = s.choices;
-        /// By kind: the columns that it has, as bits.
-        kind_columns: ConstPointer<u64> = s.kinds;
+        /// By kind: the columns that it has, 64 of them as bits in each number.
+        kind_columns: ConstPointer<u64> = s.kinds * s.columns.div_ceil(64);
         /// By column; beside the rule, which half of a number of 64 bits it has.
         merge_rules: ConstPointer<u32> = s.columns;
         /// By column of a low half: the least and the greatest number.

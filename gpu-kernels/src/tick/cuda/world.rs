@@ -350,7 +350,12 @@ pub fn prepare(
     device.write(world.bounds.writable(), &bounds)?;
     device.write(world.initials.writable(), &initials)?;
     device.write(world.choices.writable(), &choices)?;
-    device.write(world.kind_columns.writable(), &config.schema.kind_columns())?;
+    let own = config.schema.kind_columns();
+    let own = own
+        .iter()
+        .flat_map(|own| own.words(config.schema.attributes.len()));
+    let own: Vec<u64> = own.copied().collect();
+    device.write(world.kind_columns.writable(), &own)?;
     device.write(world.merge_rules.writable(), &merge)?;
     device.write(world.wide_bounds.writable(), &wide_bounds)?;
     device.write(world.visible_columns.writable(), &visible)?;

@@ -142,10 +142,17 @@ impl Oracle {
                 if !command.has_values() || !self.is_well_formed(command) {
                     break;
                 }
-                let mut columns = command.words[0] as u32 - (1 << 31);
-                for &value in &command.words[1..] {
-                    given.insert(columns as usize % 128, value);
-                    columns /= 128;
+                let columns = command.words[0] as u32 - (1 << 31);
+                let near = 4usize.saturating_sub(columns as usize / (1 << 28));
+                for (n, &value) in command.words[1..].iter().enumerate() {
+                    let column = (columns >> (7 * n)) as usize % 128;
+                    let column = match column {
+                        127 => continue,
+                        _ if n >= near => column + 127,
+                        0 | 1 => column + 254,
+                        _ => column,
+                    };
+                    given.insert(column, value);
                 }
             }
             all.push_back(given);

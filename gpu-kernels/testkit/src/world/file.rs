@@ -91,12 +91,13 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
         true => SHARED,
         false => "",
     };
+    let seed = dice.below(1 << 30);
+    let fillers = fillers(seed);
     let text = format!(
-        "[world]\nsize = {size:?}\naoi = {aoi:?}\naoi_leave = {aoi_leave:?}\ncapacity = {capacity}\nseed = {}\n\
+        "[world]\nsize = {size:?}\naoi = {aoi:?}\naoi_leave = {aoi_leave:?}\ncapacity = {capacity}\nseed = {seed}\n\
          visible_max = {visible_max}\n{motion}{shared}\
          [limits]\nclients = {clients}\nobservers_per_client = {observers}\n\
-         {limits}{}{budget}{commands}{kinds}{every}{zones}",
-        dice.below(1 << 30),
+         {limits}{}{budget}{commands}{fillers}{kinds}{every}{zones}",
         regions.limits,
     );
     let walls = match dice.once_in(3) {
@@ -108,6 +109,24 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
         false => text,
     };
     (text + &walls, interest)
+}
+
+/// Kinds with so many columns that those of all others are beyond 64, 128 or 192. Most worlds have
+/// none.
+fn fillers(seed: usize) -> String {
+    let count = match seed % 16 {
+        0 => 1 + seed / 16 % 4,
+        _ => 0,
+    };
+    let kinds = ["moss", "fern", "reed", "vine"].into_iter().take(count);
+    let kinds = kinds.zip(["state", "private", "hidden", "state"]);
+    let kinds = kinds.map(|(name, audience)| {
+        format!(
+            "[[kind]]\nname = \"{name}\"\nattributes = [{{ name = \"{name}s\", \
+             type = {{ array = \"i32\", length = 57 }}, max = 9999, audience = \"{audience}\" }}]\n"
+        )
+    });
+    kinds.collect()
 }
 
 /// Lets the entities of a kind block cells.

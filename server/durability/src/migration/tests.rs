@@ -372,6 +372,48 @@ fn values_of_arrays_and_maps_follow_their_index_and_key() {
 }
 
 #[test]
+fn values_of_a_birth_that_waits_move_to_any_columns() {
+    let world_before = kept();
+    let mut body = state(&world_before);
+    let column = |name: &str| world_before.schema.column(name).unwrap() as u16;
+    let none = given::NO_COLUMN;
+    let columns = [column("hp"), column("team"), column("mana"), none];
+    let blue = symbol(&world_before, "blue");
+    let waiting = [
+        vec![given::values_word(columns), 55, blue, 7, 0],
+        vec![given::birth_word(0, 1), -1],
+    ];
+    for (sequence, words) in (0..).zip(&waiting) {
+        let kind = CommandKind::SPAWN.id();
+        let mut command = TimedCommand::new(Tick(3), EntityId::NONE, kind, words);
+        command.sequence = sequence;
+        body.snapshot.timed.push(command);
+    }
+    body.snapshot.next_sequence = 2;
+    // The team comes before many others, and all else behind them.
+    let others = ["moss", "fern", "reed"].map(|name| {
+        format!(
+            "[[kind]]\nname = '{name}'\nattributes = [
+                {{ name = 'team', type = 'symbol', symbols = ['red'], audience = 'state' }},
+                {{ name = '{name}s', type = {{ array = 'i32', length = 60 }}, audience = 'state' }},
+            ]\n"
+        )
+    });
+    let wide = world("capacity = 8", &(others.concat() + KINDS), SCRIPTS);
+    let column = |name: &str| wide.schema.column(name).unwrap() as u16;
+    let is_far = ["hp", "team", "mana"].map(|name| given::is_far(column(name)));
+    assert_eq!(is_far, [true, false, true]);
+    let migrated = migrated(body, &wide);
+    let end = Body {
+        snapshot: runs_on(&migrated.body, 4),
+        ..migrated.body
+    };
+    assert_eq!(get(&end, 3, "hp"), 55);
+    assert_eq!(get(&end, 3, "mana"), 7);
+    assert_eq!(get(&end, 3, "team"), symbol(&wide, "blue"));
+}
+
+#[test]
 fn waiting_commands_run_as_what_they_were() {
     let world_before = kept();
     let mut body = state(&world_before);

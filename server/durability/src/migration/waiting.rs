@@ -141,7 +141,7 @@ fn translate_values(names: &Names<'_>, words: &mut [i32]) {
         return;
     };
     let mut columns = given::columns(*word);
-    for (column, value) in columns.iter_mut().zip(values) {
+    for (column, value) in columns.iter_mut().zip(values.iter_mut()) {
         let mut all = (0..).take(names.given.schema.attributes.len());
         let new = all.find_map(|new| {
             let source = names.source(usize::from(new))?;
@@ -156,6 +156,12 @@ fn translate_values(names: &Names<'_>, words: &mut [i32]) {
             Some(new) => new,
             None => (given::NO_COLUMN, 0),
         };
+    }
+    let mut pairs: Vec<(u16, i32)> = columns.into_iter().zip(values.iter().copied()).collect();
+    pairs.sort_by_key(|(column, _)| given::is_far(*column));
+    let sorted = columns.iter_mut().zip(values);
+    for ((column, value), pair) in sorted.zip(pairs) {
+        (*column, *value) = pair;
     }
     *word = given::values_word(columns);
 }

@@ -5,12 +5,12 @@ use std::ops::Range;
 use gpu_kernels::{SlotState, Snapshot, TickOutput, Track};
 use shared::{Course, EntityId, Slot, Tick};
 
-use super::{AudienceMasks, Courses, Entry, Layout, Turn};
+use super::{Courses, Entry, Layout, Masks, Turn};
 
 /// The entities of a range of slots, for one thread.
 pub struct Part<'a> {
     pub layout: &'a Layout,
-    pub masks: AudienceMasks,
+    pub masks: &'a Masks,
     pub tick: Tick,
     /// The slot of the first entity.
     pub first: usize,
@@ -134,10 +134,14 @@ impl<'a> Part<'a> {
         let own = self.among(&output.changes.slots);
         for (slot, columns, values) in output.changes.range(own) {
             let row = self.row(slot);
-            let mut mask = 0;
+            let mut mask = 0_u64;
             for (&column, &value) in columns.iter().zip(values) {
                 row[usize::from(column)] = value;
-                mask |= 1 << column;
+                mask |= 1_u64.wrapping_shl(column.into());
+            }
+            let kind = self.entry(slot).kind;
+            if self.masks.are_by_kind() {
+                mask = self.masks.mask(kind, columns);
             }
             // Changes of a position are sent as courses.
             if has_courses {
@@ -148,7 +152,7 @@ impl<'a> Part<'a> {
             let entry = self.entry(slot);
             entry.changed = output.tick;
             entry.columns = mask;
-            if mask & self.masks.movement != 0 {
+            if mask & self.masks.kind(kind).movement != 0 {
                 self.pack(slot);
             }
         }

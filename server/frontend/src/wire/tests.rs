@@ -1,4 +1,5 @@
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use device::cpu::Workers;
 use gpu_kernels::listen::Notices;
@@ -48,6 +49,11 @@ impl Link {
     /// Runs a tick and passes it on. Returns its output, and what the front end has of it.
     fn tick(&mut self, frame: &Frame, events: Vec<SessionEvent>) -> (Publication, Feed) {
         let output = self.backend.tick(frame).unwrap();
+        self.pass(output, events)
+    }
+
+    /// Passes the output of a tick on.
+    fn pass(&mut self, output: Arc<TickOutput>, events: Vec<SessionEvent>) -> (Publication, Feed) {
         self.near.apply(&self.workers, &output);
         let publication = Publication {
             tick: output.tick,
@@ -210,6 +216,98 @@ fn a_wanderer_with_20_in_view_takes_few_bytes_of_a_feed() {
         let bytes = wander(1000, 40, true, straight, 7);
         println!("{bytes:.1} bytes a client and tick, with a turn every {straight} ticks");
         assert!(bytes < bytes_max, "{bytes:.1} bytes a client and tick");
+    }
+}
+
+/// Kinds with so many columns that worlds have more or less than 64.
+fn kinds(attributes: usize) -> String {
+    let kinds = ["player", "tree", "rock"].map(|kind| {
+        let own = (0..attributes).map(|n| {
+            let audience = ["state", "private", "hidden", "state"][n % 4];
+            format!("{{ name = '{kind}{n}', type = 'i32', audience = '{audience}' }}, ")
+        });
+        let own: String = own.collect();
+        format!("[[kind]]\nname = '{kind}'\nattributes = [{own}]\n")
+    });
+    kinds.concat()
+}
+
+#[test]
+fn a_front_end_has_the_changes_of_every_kind() {
+    const ENTITIES: u32 = 60;
+    for (attributes, motion) in [(20, true), (20, false), (62, true), (62, false)] {
+        let text = format!(
+            "[world]\ncapacity = {ENTITIES}\nmotion = {motion}\n[limits]\nclients = 2\n{}",
+            kinds(attributes)
+        );
+        let config = world_file::parse(&text, "test").unwrap();
+        let schema = &config.schema;
+        assert_eq!(schema.attributes.len(), 2 + 3 * attributes);
+        let mut link = Link::new(&config);
+        let mut dice = dice(attributes as u64);
+        let mut sent = 0;
+        for tick in 0..12 {
+            if tick == 0 {
+                let mut frame = Frame::new(Tick(tick));
+                (0..ENTITIES).for_each(|slot| frame.spawn((slot % 3) as u16, slot));
+                link.tick(&frame, vec![]);
+            } else {
+                let mut output = TickOutput {
+                    tick: Tick(tick),
+                    ..TickOutput::default()
+                };
+                let changes = &mut output.changes;
+                changes.offsets.push(0);
+                for slot in 0..ENTITIES {
+                    let kind = &schema.kinds[slot as usize % 3];
+                    let own = kind.attributes[2..].iter().map(|own| own.column);
+                    let own: Vec<u16> = own.filter(|_| dice(12) == 0).collect();
+                    if own.is_empty() {
+                        continue;
+                    }
+                    changes.slots.push(slot);
+                    changes
+                        .values
+                        .extend(own.iter().map(|_| dice(1 << 32) as i32));
+                    changes.columns.extend(own);
+                    changes.offsets.push(changes.columns.len() as u32);
+                }
+                link.pass(output.into(), vec![]);
+            }
+            for slot in (0..ENTITIES).map(Slot) {
+                let read = |mirror: &Mirror| {
+                    let own = mirror.masks(slot);
+                    let bits = mirror.columns_to_send(slot) & (own.state | own.private);
+                    mirror.values(slot, bits).collect::<Vec<_>>()
+                };
+                let expected = read(&link.near);
+                assert_eq!(
+                    read(&link.far),
+                    expected,
+                    "{attributes}, tick {tick}, {slot:?}"
+                );
+                let is_own = |&(column, _): &(u16, i32)| {
+                    let kind = &schema.kinds[slot.index() % 3];
+                    kind.attributes.iter().any(|own| own.column == column)
+                };
+                assert!(expected.iter().all(is_own), "{expected:?}");
+                sent += expected.len();
+            }
+        }
+        // Three in four columns are for clients.
+        let all = 12 * ENTITIES as usize * attributes;
+        assert!(sent > all / 24, "{sent} of {all}");
+        let mut joined = Mirror::new(&config, MovementCodec::new(schema).unwrap());
+        let bytes = snapshot::encode(&config, &link.near);
+        snapshot::decode(&bytes, &config, &mut joined).unwrap();
+        for slot in (0..ENTITIES).map(Slot) {
+            let own = link.near.masks(slot);
+            let read = |mirror: &Mirror| {
+                let values = mirror.values(slot, own.state | own.private);
+                values.collect::<Vec<_>>()
+            };
+            assert_eq!(read(&joined), read(&link.near), "{attributes}, {slot:?}");
+        }
     }
 }
 

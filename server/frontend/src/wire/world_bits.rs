@@ -3,10 +3,10 @@
 //!
 //! | field | bits |
 //! | --- | --- |
-//! | births: their number; of each: kind, slot, generation, the columns | as small numbers |
+//! | births: their number; of each: kind, slot, generation, the columns, of worlds with more than 64 those of its kind | as small numbers |
 //! | deaths: their number; of each: slot, generation | as small numbers |
 //! | courses: their number; of each: its distance in slots, position, velocity | a Rice code, then signed numbers |
-//! | changes: the number of entities; of each: its distance in slots, which columns, their values | a Rice code, a bit for each column, signed numbers |
+//! | changes: the number of entities; of each: its distance in slots, which columns, their values | a Rice code, a bit for each column, or of worlds with more than 64 their number as a small number and 8 bits for each; signed numbers |
 //!
 //! Where movement is sent as courses, other changes of a position are left out: a front end
 //! extrapolates it as clients do.
@@ -14,42 +14,50 @@
 use gpu_kernels::tick::output::Changes;
 use gpu_kernels::{Birth, Courses, TickOutput};
 use shared::wire::bits::{BitReader, BitWriter};
+use shared::world::columns::Columns;
 use shared::{EntityId, Slot, WorldConfig};
 
 use super::known::{Fresh, gap_parameter};
 use super::{WireError, below};
-use crate::mirror::{AudienceMasks, Mirror};
+use crate::mirror::{Mirror, masks};
 
 /// The layout of a world's entities.
 pub struct Shape {
     pub capacity: u32,
-    kinds: u64,
     columns: usize,
     dimensions: usize,
-    /// The columns that any client is sent, as bits.
-    visible: u64,
-    /// Of these, the ones whose changes are sent by themselves.
-    by_change: u64,
+    /// By kind: the columns that are sent of a newborn.
+    born: Vec<Columns>,
+    /// The columns whose changes are sent by themselves.
+    by_change: Columns,
+    /// Whether changes have numbers of columns instead of a bit for each.
+    is_wide: bool,
     has_courses: bool,
 }
 
 impl Shape {
     pub fn of(config: &WorldConfig) -> Shape {
         let schema = &config.schema;
-        let masks = AudienceMasks::of(schema);
         let has_courses = config.motion.is_some();
-        let position = (1 << schema.dimensions()) - 1;
-        let visible = masks.movement | masks.state | masks.private;
+        let is_wide = schema.attributes.len() > BITS;
+        let visible = masks::visible(schema);
+        let position: Columns = (0..schema.dimensions()).collect();
         Shape {
             capacity: schema.world.capacity,
-            kinds: schema.kinds.len() as u64,
             columns: schema.attributes.len(),
             dimensions: schema.dimensions(),
-            visible: visible | position,
+            born: match is_wide {
+                true => {
+                    let own = schema.kind_columns().into_iter();
+                    own.map(|own| visible & own).collect()
+                }
+                false => vec![visible; schema.kinds.len()],
+            },
             by_change: match has_courses {
                 true => visible & !position,
                 false => visible,
             },
+            is_wide,
             has_courses,
         }
     }
@@ -87,7 +95,8 @@ impl Shape {
     pub fn write_entity(&self, entity: EntityId, kind: u16, row: &[i32], writer: &mut BitWriter) {
         writer.put_small(kind.into());
         put_entity(writer, entity);
-        columns(self.visible).for_each(|column| writer.put_signed(row[column]));
+        let columns = self.born[usize::from(kind)].iter();
+        columns.for_each(|column| writer.put_signed(row[column]));
     }
 
     /// Reads an entity and its kind. The other columns of its row are 0.
@@ -97,11 +106,11 @@ impl Shape {
         reader: &mut BitReader<'_>,
     ) -> Result<(EntityId, u16), WireError> {
         let kind = reader.get_small()?;
-        below("a kind", kind.into(), self.kinds)?;
+        below("a kind", kind.into(), self.born.len() as u64)?;
         let entity = self.read_entity(reader)?;
         row.clear();
         row.resize(self.columns, 0);
-        for column in columns(self.visible) {
+        for column in self.born[kind as usize].iter() {
             row[column] = reader.get_signed()?;
         }
         Ok((entity, u16::try_from(kind).unwrap_or(u16::MAX)))
@@ -129,7 +138,7 @@ impl Shape {
     }
 
     fn write_changes(&self, changes: &Changes, fresh: &mut Fresh, writer: &mut BitWriter) {
-        let is_sent = |&column: &u16| self.by_change >> column & 1 == 1;
+        let is_sent = |&column: &u16| self.by_change.has(column.into());
         let sent = || {
             let changes = changes.iter();
             changes.filter(|(_, columns, _)| columns.iter().any(is_sent))
@@ -138,11 +147,18 @@ impl Shape {
         for (slot, changed, values) in sent() {
             gaps.put(slot.0, writer);
             fresh.add(slot.0);
-            let mask = changed
-                .iter()
-                .filter(|c| is_sent(c))
-                .fold(0, |mask, &c| mask | 1u64 << c);
-            columns(self.by_change).for_each(|column| writer.put(mask >> column & 1, 1));
+            let columns = changed.iter().filter(|c| is_sent(c));
+            match self.is_wide {
+                true => {
+                    put_count(writer, columns.clone().count());
+                    columns.for_each(|&column| writer.put(column.into(), COLUMN_BITS));
+                }
+                false => {
+                    let mask: Columns = columns.map(|&column| usize::from(column)).collect();
+                    let all = self.by_change.iter();
+                    all.for_each(|column| writer.put(mask.has(column).into(), 1));
+                }
+            }
             // Columns ascend, as their bits do.
             for (column, &value) in changed.iter().zip(values) {
                 if is_sent(column) {
@@ -214,17 +230,34 @@ impl Shape {
         let mut gaps = self.read_gaps(reader)?;
         while let Some(slot) = gaps.get(reader)? {
             fresh.add(slot);
-            let mut mask = 0u64;
-            for column in columns(self.by_change) {
-                mask |= reader.get(1)? << column;
-            }
-            slots.push((slot, mask.count_ones() as usize));
-            for column in columns(mask) {
+            let changed = self.read_columns(reader)?;
+            let before = changes.len();
+            for column in changed.iter() {
                 let value = reader.get_signed()?;
                 changes.push((u16::try_from(column).unwrap_or(u16::MAX), value));
             }
+            slots.push((slot, changes.len() - before));
         }
         Ok((slots, changes))
+    }
+
+    /// The columns of an entity that have changed.
+    fn read_columns(&self, reader: &mut BitReader<'_>) -> Result<Columns, WireError> {
+        let mut changed = Columns::NONE;
+        if self.is_wide {
+            for _ in 0..reader.get_small()? {
+                let column: u16 = reader.get_as(COLUMN_BITS)?;
+                below("a column", column.into(), self.columns as u64)?;
+                changed.insert(column.into());
+            }
+            return Ok(changed);
+        }
+        for column in self.by_change.iter() {
+            if reader.get_bool()? {
+                changed.insert(column);
+            }
+        }
+        Ok(changed)
     }
 
     /// Joins the positions of courses with the other changes, by slot.
@@ -322,17 +355,6 @@ impl Gaps {
     }
 }
 
-/// The columns of a mask, ascending.
-fn columns(mut mask: u64) -> impl Iterator<Item = usize> + Clone {
-    std::iter::from_fn(move || {
-        let column = mask.trailing_zeros();
-        (mask != 0).then(|| {
-            mask &= mask - 1;
-            column as usize
-        })
-    })
-}
-
 fn put_count(writer: &mut BitWriter, count: usize) {
     writer.put_small(u32::try_from(count).unwrap_or(u32::MAX));
 }
@@ -345,3 +367,7 @@ fn put_entity(writer: &mut BitWriter, entity: EntityId) {
     writer.put_small(slot);
     writer.put_small(generation);
 }
+
+/// With more columns, an entity has far fewer changes than there are columns.
+const BITS: usize = 64;
+const COLUMN_BITS: u32 = 8;

@@ -217,12 +217,13 @@ fn birth(still: &Still, values: &mut Vec<(u16, i32)>, words: &[i32]) -> Option<S
     }
     let at = place(still, at);
     let all = std::mem::take(values);
-    let given = (0..).zip(&all).filter_map(|(place, &(column, raw))| {
+    let given = all.iter().filter_map(|&(column, raw)| {
         let attribute = schema.attributes.get(usize::from(column))?;
         if attribute.ty == AttributeType::High {
             return None;
         }
-        let next = all.get::<usize>(place + 1).map_or(0, |next| next.1);
+        let next = all.iter().find(|next| next.0 == column.saturating_add(1));
+        let next = next.map_or(0, |next| next.1);
         let value = value(still, attribute.ty, [raw, next]);
         Some(format!("{}: {value}", attribute.name))
     });

@@ -93,7 +93,7 @@ impl Emit<'_, '_> {
         let columns = shape.columns;
         let len = at.map_or(1, |(_, index)| usize::from(index.len));
         let rows = shape.bounds.chunks_exact(columns).zip(&shape.kind_columns);
-        let own = rows.filter(|(_, bits)| *bits >> column & 1 == 1);
+        let own = rows.filter(|(_, columns)| columns.has(column.into()));
         let own = own.flat_map(|(row, _)| &row[usize::from(column)..usize::from(column) + len]);
         let own: Vec<(i32, i32)> = own.copied().collect();
         if let Some(&(min, max)) = own.first()

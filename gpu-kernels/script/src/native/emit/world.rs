@@ -6,6 +6,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value};
 
+use shared::world::columns::Columns;
+
 use super::super::frame::{self, Frame, Pair};
 use super::Emit;
 use crate::ir::{After, Index, NOBODY, Notify, Operand};
@@ -133,7 +135,7 @@ impl Emit<'_, '_> {
     /// Whether the kind of an entity has a column.
     pub(super) fn kind_has(&mut self, slot: Value, column: u16) -> Value {
         let kinds = &self.of.shape.kind_columns;
-        let has = |bits: &u64| bits >> column & 1 == 1;
+        let has = |columns: &Columns| columns.has(column.into());
         if kinds.iter().all(has) {
             return self.get(Operand::Const(1));
         }
@@ -147,19 +149,21 @@ impl Emit<'_, '_> {
         let bit = if kinds.len() <= 64 {
             // A bit for each kind.
             let bits = kinds.iter().enumerate();
-            let bits = bits.fold(0, |all, (kind, bits)| all | (bits >> column & 1) << kind);
+            let bits = bits.fold(0, |all, (kind, own)| all | u64::from(has(own)) << kind);
             let bits = self.b.ins().iconst(I64, bits as i64);
             self.b.ins().ushr(bits, kind)
         } else {
             // No kind is above the last, but nothing outside the table is to be read.
             let last = self.b.ins().iconst(I64, last);
             let kind = self.b.ins().umin(kind, last);
-            let offset = self.b.ins().ishl_imm_u(kind, 3);
+            let bytes = size_of::<Columns>() as i64;
+            let offset = self.b.ins().imul_imm_s(kind, bytes);
             let table = self.b.ins().iconst(I64, table);
             let address = self.b.ins().iadd(table, offset);
             let flags = self.frozen();
-            let bits = self.b.ins().load(I64, flags, address, 0);
-            self.b.ins().ushr_imm_u(bits, i64::from(column))
+            let word = i32::from(column / 64) * 8;
+            let bits = self.b.ins().load(I64, flags, address, word);
+            self.b.ins().ushr_imm_u(bits, i64::from(column % 64))
         };
         let bit = self.b.ins().band_imm_u(bit, 1);
         self.b.ins().ireduce(I32, bit)

@@ -6,6 +6,7 @@ use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
 use script::native::{Rows, Thread};
 use script::standings::Standings;
+use shared::world::columns::Columns;
 use shared::world::layer::Layers;
 use shared::{EntityId, Slot, Tick};
 
@@ -41,7 +42,7 @@ struct Turn<'a> {
     catalog: &'a Catalog,
     tick: Tick,
     columns: usize,
-    kind_columns: &'a [u64],
+    kind_columns: &'a [Columns],
     rows: &'a mut [i32],
     slots: &'a Slots,
     past: &'a Past,
@@ -235,7 +236,7 @@ impl World for Turn<'_> {
     }
 
     fn has(&self, slot: Slot, column: usize) -> bool {
-        self.kind_columns[usize::from(self.kind(slot))] >> column & 1 == 1
+        self.kind_columns[usize::from(self.kind(slot))].has(column)
     }
 
     fn bounds(&self, slot: Slot, column: usize) -> (i32, i32) {

@@ -5,6 +5,7 @@ use script::census::Census;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
 use script::native::{Call, Thread, View};
 use script::standings::Standings;
+use shared::world::columns::Columns;
 use shared::{EntityId, Slot};
 
 use super::pairs::{Pair, Pairs};
@@ -20,7 +21,7 @@ use device::cpu::lanes::prefetch;
 pub struct Frozen<'a> {
     pub state: &'a State,
     pub index: &'a Index,
-    pub kind_columns: &'a [u64],
+    pub kind_columns: &'a [Columns],
 }
 
 impl Frozen<'_> {
@@ -55,7 +56,7 @@ impl World for Frozen<'_> {
     }
 
     fn has(&self, slot: Slot, column: usize) -> bool {
-        self.kind_columns[usize::from(self.kind(slot))] >> column & 1 == 1
+        self.kind_columns[usize::from(self.kind(slot))].has(column)
     }
 
     fn past(&self, slot: Slot, axis: usize, tick: i32) -> i32 {

@@ -8,6 +8,7 @@ use frontend::mirror::{SharedMirror, Spot};
 use platform::log::script_lines::ScriptLines;
 use platform::metrics::web::{WebRefusal, WebRefusals};
 use serde::Serialize;
+use shared::world::columns::Columns;
 use shared::world::value::words_at;
 use shared::{
     AttributeType, AttributeValue, Audience, ClientRow, EntityRef, Fixed, Schema, Slot, WorldConfig,
@@ -352,11 +353,11 @@ impl Source {
     }
 }
 
-/// The attributes that an entity's kind has: `columns`, as bits.
-pub fn attributes(config: &WorldConfig, columns: u64, row: &[i32]) -> Vec<Attribute> {
+/// The attributes that an entity's kind has, those of these columns.
+pub fn attributes(config: &WorldConfig, columns: Columns, row: &[i32]) -> Vec<Attribute> {
     let all = config.schema.attributes.iter().zip(row).enumerate();
     let own = all.filter(|(column, (attribute, _))| {
-        columns >> column & 1 == 1 && attribute.ty != AttributeType::High
+        columns.has(*column) && attribute.ty != AttributeType::High
     });
     own.map(|(column, (attribute, _))| Attribute {
         name: attribute.name.clone(),
