@@ -91,7 +91,7 @@ pub(super) fn compile(
             let reads = insts().filter(|inst| !inst.is_change());
             schema.with_collections(reads.flat_map(Inst::columns).collect())
         },
-        updates: schema.with_collections(columns.map(usize::from).collect()),
+        updates: schema.with_collections(columns.collect()),
         left_out: compiled.left_out,
         unmet: compiled.reasons,
         word_columns: compiled

@@ -73,7 +73,7 @@ pub fn numbers(number: u64) -> Numbers {
     let kinds = [2, 40][(number / 4 % 2) as usize];
     let columns = [7, 131][(number / 32 % 2) as usize];
     let kind = |kind: usize| {
-        let has = |column: &usize| kind % 8 >> (column % 3) & 1 == 1;
+        let has = |column: &usize| (kind % 8) >> (column % 3) & 1 == 1;
         (0..3)
             .chain((3..columns as usize - 1).filter(has))
             .collect()
