@@ -160,7 +160,7 @@ fn world(options: &Options) -> anyhow::Result<WorldConfig> {
     for (name, question, _) in QUESTIONS {
         let text =
             format!("#[command(clients)]\nfn {name}(me: Entity, at: Point) {{ {question} }}\n");
-        logic.texts.push(Text::new(&format!("{name}.rs"), &text));
+        logic.texts.push(Text::new(format!("{name}.rs"), &text));
         let per_tick = [("per_tick".to_owned(), Constant::Int(0))].into();
         logic.constants.insert(name.to_owned(), per_tick);
     }
