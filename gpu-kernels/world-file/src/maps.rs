@@ -4,10 +4,12 @@
 //! | --- | --- |
 //! | `ldtk` | `.ldtk`: the levels of a project |
 //! | `tiled` | a map of Tiled, with its tilesets: `.tmj` and `.tsj` by itself |
+//! | `tiled_document` | what both of its formats are read into |
 //! | `tmx` | `.tmx` and `.tsx`: the same as XML |
 
 mod ldtk;
 mod tiled;
+mod tiled_document;
 mod tmx;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -174,7 +174,7 @@ fn maps_that_are_wrong_are_refused_with_the_place_and_what_was_expected() {
         ),
         (
             tmx("13,0,2147483659", "13,0,wall"),
-            "town.tmx: expected the number of a tile, found \"wall\" at line 20",
+            "town.tmx: expected the number of a tile, found \"wall\" at line 19",
         ),
         (
             tmx(

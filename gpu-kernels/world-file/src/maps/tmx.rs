@@ -3,7 +3,7 @@
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use super::tiled::{Data, Layer, Map, Property, Tile, Tileset};
+use super::tiled_document::{Data, Layer, Map, Property, Tile, Tileset};
 use super::{MapError, error};
 
 /// Reads a `.tmx` file.
