@@ -181,7 +181,7 @@ fn maps_that_are_wrong_are_refused_with_the_place_and_what_was_expected() {
                 "width=\"4\" height=\"2\">\n   <data",
                 "width=\"-4\" height=\"2\">\n   <data",
             ),
-            "town.tmx: expected a whole number as `width`, found \"-4\" at line 16",
+            "town.tmx: expected a whole number as `width`, found \"-4\" at line 15",
         ),
         (tmx(" </group>\n", ""), "town.tmx: ill-formed document"),
         (
