@@ -35,12 +35,12 @@ pub struct Command {
 impl Command {
     /// Whether it is a birth's, and has values for it only.
     pub fn has_values(&self) -> bool {
-        self.is_extra() && self.words[0] & 1 << 28 == 0
+        self.is_extra() && self.words[0] >> 28 & 7 != 7
     }
 
     /// Whether it is a birth's, and schedules a command for its newborn only.
     pub fn follows_up(&self) -> bool {
-        self.is_extra() && self.words[0] & 1 << 28 != 0
+        self.is_extra() && self.words[0] >> 28 & 7 == 7
     }
 
     fn is_extra(&self) -> bool {
