@@ -186,7 +186,7 @@ fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
             "a tick",
             "logic",
             "more than without",
-            "ns each",
+            "logic, ns each",
         ],
     )?;
     for row in &report.rows {
@@ -201,6 +201,10 @@ fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
             })
         });
         let more = without.map(|without| row.total_ms - without.total_ms);
+        let of_logic = without.and_then(|without| {
+            let both = row.stage("logic").zip(without.stage("logic"));
+            both.map(|(with, without)| with - without)
+        });
         let asking = row.whole("asking").unwrap_or(1) as f64;
         line(
             out,
@@ -213,7 +217,7 @@ fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
                 number(Some(row.total_ms)),
                 number(row.stage("logic")),
                 number(more),
-                number(more.map(|ms| ms * 1e6 / asking)),
+                number(of_logic.map(|ms| ms * 1e6 / asking)),
             ],
         )?;
     }
@@ -226,13 +230,17 @@ const RANKING: &str = "[[ranking]]\nname = \"hp\"\nkind = \"player\"\nby = \"hp\
 /// an axis.
 const QUESTIONS: [(&str, &str, i32); 7] = [
     ("hit", "me.hp -= 1;", 0),
-    ("place", "me.hp -= rank(me, \"hp\") % 2;", 0),
+    ("place", "me.hp -= 1 + rank(me, \"hp\") % 2;", 0),
     (
         "first",
-        "let mut sum = 0; for it in top(\"hp\", 10) { sum += it.hp % 2; } me.hp -= sum;",
+        "let mut sum = 0; for it in top(\"hp\", 10) { sum += it.hp % 2; } me.hp -= 1 + sum;",
         0,
     ),
-    ("look", "if sees(me, at) { me.hp -= 1; }", 30),
+    (
+        "look",
+        "let mut hit = 1; if sees(me, at) { hit = 2; } me.hp -= hit;",
+        30,
+    ),
     ("step", "me.position += slide(me, point(0.25, 0.25));", 0),
     ("way", "me.position += approach(me, at, 0.5, 15);", 6),
     ("wide_way", "me.position += approach(me, at, 0.5, 31);", 14),
