@@ -27,6 +27,7 @@ struct Turn;
 
 static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 const RUNNING_MAX: usize = 2;
+const ATTEMPTS: usize = 3;
 
 impl Turn {
     fn wait() -> Turn {
@@ -50,16 +51,25 @@ impl Chromium {
     /// there is none.
     pub fn start(profile: &Path) -> Option<Chromium> {
         let turn = Turn::wait();
-        let driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let Ok(mut driver) = driver else {
-            println!("skipped: there is no chromedriver (apt-get install chromium-driver)");
-            return None;
+        // A driver ends if another program has the port that it has found free.
+        let mut attempts = 0..ATTEMPTS;
+        let (driver, port) = loop {
+            assert!(attempts.next().is_some(), "no driver has got a port");
+            let driver = Command::new("chromedriver")
+                .arg("--port=0")
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn();
+            let Ok(mut driver) = driver else {
+                println!("skipped: there is no chromedriver (apt-get install chromium-driver)");
+                return None;
+            };
+            match port(&mut driver) {
+                Some(port) => break (driver, port),
+                None => driver.wait().expect("a driver that has ended"),
+            };
         };
-        let address = SocketAddr::from(([127, 0, 0, 1], port(&mut driver)));
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
         let mut browser = Chromium {
             driver,
             address,
@@ -207,8 +217,8 @@ impl Drop for Chromium {
     }
 }
 
-/// The port that a driver has chosen.
-fn port(driver: &mut Child) -> u16 {
+/// The port that a driver has chosen; `None` if it has ended without one.
+fn port(driver: &mut Child) -> Option<u16> {
     let output = driver.stdout.take().expect("its output");
     let mut lines = BufReader::new(output).lines();
     let line = lines.find_map(|line| {
@@ -218,7 +228,7 @@ fn port(driver: &mut Child) -> u16 {
     });
     // Its later output must have a reader.
     std::thread::spawn(move || lines.for_each(drop));
-    line.expect("the driver says its port")
+    line
 }
 
 /// The body of an answer of HTTP.
