@@ -8,14 +8,13 @@ use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
 use client_bot::note;
 use gpu_kernels::{Backend, Frame};
-use script::logic::with_logic;
-use shared::world::logic::{Constant, Text};
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
 
 use super::backends::{BASELINE, BackendOptions, Candidate};
 use super::checks::{ensure_nothing_dropped, ensure_same};
 use super::fight;
+use super::worlds::with_commands;
 use crate::bench::Bench;
 use crate::options::at_least_one;
 use crate::report::markdown::{head, line, number, title};
@@ -156,15 +155,11 @@ fn places(backend: &mut dyn Backend, world: &WorldConfig) -> anyhow::Result<Vec<
 fn world(options: &Options) -> anyhow::Result<WorldConfig> {
     let seed = options.backends.run.seed();
     let config = fight::walled_with(options.entities, seed, options.walls, RANKING)?;
-    let mut logic = config.logic.clone();
-    for (name, question, _) in QUESTIONS {
-        let text =
-            format!("#[command(clients)]\nfn {name}(me: Entity, at: Point) {{ {question} }}\n");
-        logic.texts.push(Text::new(format!("{name}.rs"), &text));
-        let per_tick = [("per_tick".to_owned(), Constant::Int(0))].into();
-        logic.constants.insert(name.to_owned(), per_tick);
-    }
-    with_logic(&config, &logic).map_err(|problems| anyhow::anyhow!("{}", problems[0]))
+    let scripts = QUESTIONS.map(|(name, question, _)| {
+        format!("#[command(clients)]\nfn {name}(me: Entity, at: Point) {{ {question} }}\n")
+    });
+    let names = QUESTIONS.iter().map(|(name, ..)| *name);
+    with_commands(&config, names.zip(scripts.iter().map(String::as_str)))
 }
 
 fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -7,12 +7,11 @@ use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
 use client_bot::note;
 use gpu_kernels::Frame;
-use script::logic::with_logic;
-use shared::world::logic::{Constant, Text};
 use shared::world::mix::mix;
 use shared::{EntityId, Tick, WorldConfig};
 
 use super::backends::{BackendOptions, Candidate};
+use super::worlds::with_commands;
 use crate::bench::Bench;
 use crate::dice::Zipf;
 use crate::options::at_least_one;
@@ -240,11 +239,7 @@ fn config(options: &Options) -> anyhow::Result<WorldConfig> {
 /// The world of a file with a command `transfer`, which clients may give as often as they want.
 pub fn with_transfer(text: &str, script: &str) -> anyhow::Result<WorldConfig> {
     let config = world_file::parse(text, "the world of deals")?;
-    let mut logic = config.logic.clone();
-    logic.texts.push(Text::new("transfer.rs", script));
-    let per_tick = [("per_tick".to_owned(), Constant::Int(0))].into();
-    logic.constants.insert("transfer".to_owned(), per_tick);
-    with_logic(&config, &logic).map_err(|problems| anyhow::anyhow!("{}", problems[0]))
+    with_commands(&config, [("transfer", script)])
 }
 
 const TRANSFER: &str = "#[command(clients, atomic)]

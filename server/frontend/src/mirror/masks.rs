@@ -3,8 +3,7 @@
 //! In a world of at most 64 columns, bit n is column n. In one of more, it is the n-th column of the
 //! entity's kind, which has at most 64. A position has the lowest bits in both.
 
-use shared::world::columns::Columns;
-use shared::world::columns::KIND_ATTRIBUTES_MAX;
+use shared::world::columns::{Columns, KIND_ATTRIBUTES_MAX};
 use shared::{Audience, Schema};
 
 /// By kind: which columns the bits are.
@@ -45,10 +44,7 @@ impl Masks {
         let kinds = kinds.map(|(kind, columns)| {
             let mask = |audience| {
                 let columns = (columns & schema.columns_for(audience)).iter();
-                columns.fold(0, |mask, column| match &own {
-                    Some(own) => mask | own.bit(kind, column),
-                    None => mask | 1 << column,
-                })
+                columns.fold(0, |mask, column| mask | bit(own.as_ref(), kind, column))
             };
             KindMasks {
                 movement: mask(Audience::Movement),
@@ -71,10 +67,11 @@ impl Masks {
 
     /// Columns of a kind, as bits.
     pub fn mask(&self, kind: u16, columns: &[u16]) -> u64 {
-        columns.iter().fold(0, |mask, &column| match &self.own {
-            Some(own) => mask | own.bit(kind.into(), column.into()),
-            None => mask | 1 << column,
-        })
+        let own = self.own.as_ref();
+        let bits = columns
+            .iter()
+            .map(|&column| bit(own, kind.into(), column.into()));
+        bits.fold(0, |mask, bit| mask | bit)
     }
 
     /// The values of these columns of an entity of a kind.
@@ -133,6 +130,14 @@ impl Iterator for Values<'_> {
 }
 
 impl ExactSizeIterator for Values<'_> {}
+
+/// The bit of a column of a kind.
+fn bit(own: Option<&OwnBits>, kind: usize, column: usize) -> u64 {
+    match own {
+        Some(own) => own.bit(kind, column),
+        None => 1 << column,
+    }
+}
 
 /// The columns that any client may be sent.
 pub fn visible(schema: &Schema) -> Columns {
