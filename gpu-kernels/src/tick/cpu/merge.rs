@@ -1,7 +1,6 @@
 use std::ops::Range;
 
 use shared::world::attribute::{self, joined};
-use shared::world::columns::ATTRIBUTES_MAX;
 use shared::world::value::words_at;
 use shared::{AttributeType, Audience, MergeRule, Slot, WorldConfig};
 
@@ -76,6 +75,8 @@ struct Ledger {
     is_used: Vec<u64>,
     /// The slots of which a column that is noted has several updates.
     several: Vec<u32>,
+    /// The difference that a share's changes make to the hash, by column. Between ticks, none.
+    hash: Vec<u64>,
 }
 
 /// One thread's share: whole groups.
@@ -92,14 +93,12 @@ struct Share<'a> {
     result: &'a mut ShareResult,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct ShareResult {
     changes: usize,
     entities: usize,
     /// The number of entities with a change that clients may see.
     visible: usize,
-    /// The difference that the changes make to the hash, by column.
-    hash: [u64; ATTRIBUTES_MAX],
 }
 
 impl Merge {
@@ -218,9 +217,9 @@ impl Merge {
         let cuts = cuts(&self.starts, parts);
         grow(&mut self.keys, n);
         grow(&mut self.values, n);
-        let mut results = vec![ShareResult::NONE; parts];
+        let mut results = vec![ShareResult::default(); parts];
         while self.ledgers.len() < parts {
-            self.ledgers.push(Ledger::new(group.slots * state.columns));
+            self.ledgers.push(Ledger::new(group.slots, state.columns));
         }
         let fold = Fold {
             stamp: self.stamp,
@@ -246,15 +245,12 @@ impl Merge {
         self.several.clear();
         for ledger in &mut self.ledgers[..parts] {
             self.several.append(&mut ledger.several);
+            for (column, difference) in ledger.hash.iter_mut().enumerate() {
+                state.add(part::COLUMNS + column, std::mem::take(difference));
+            }
         }
         self.several.sort_unstable();
         self.several.dedup();
-        for result in &results {
-            for column in 0..state.columns {
-                let sum = &mut state.hash.parts[part::COLUMNS + column];
-                *sum = sum.wrapping_add(result.hash[column]);
-            }
-        }
         let firsts = cuts.iter().map(|&group| self.starts[group] as usize);
         self.pack(workers, state.columns, firsts, &results, changes);
         counts.changes = changes.values.len() as u64;
@@ -366,11 +362,13 @@ impl<'a> Buffers<'a> {
 }
 
 impl Ledger {
-    fn new(keys: usize) -> Ledger {
+    fn new(slots: usize, columns: usize) -> Ledger {
+        let keys = slots * columns;
         Ledger {
             values: vec![0; keys],
             is_used: vec![0; keys.div_ceil(64)],
             several: vec![],
+            hash: vec![0; columns],
         }
     }
 }
@@ -387,7 +385,7 @@ struct Fold<'a> {
 
 impl Fold<'_> {
     fn run(&self, mut share: Share<'_>) {
-        let mut result = ShareResult::NONE;
+        let mut result = ShareResult::default();
         let width = self.columns.rules.len();
         let mut updates = share.updates;
         for group in share.groups.clone() {
@@ -482,7 +480,8 @@ impl Fold<'_> {
                 }
                 let difference =
                     hash_of(slot as u32, after).wrapping_sub(hash_of(slot as u32, before));
-                result.hash[column] = result.hash[column].wrapping_add(difference);
+                let sum = &mut share.ledger.hash[column];
+                *sum = sum.wrapping_add(difference);
             }
         }
     }
@@ -500,15 +499,6 @@ impl Half {
             | AttributeType::Symbol => Half::None,
         }
     }
-}
-
-impl ShareResult {
-    const NONE: ShareResult = ShareResult {
-        changes: 0,
-        entities: 0,
-        visible: 0,
-        hash: [0; ATTRIBUTES_MAX],
-    };
 }
 
 /// What an attribute's updates come to, with one more. Nothing is clamped before the end.
