@@ -8,6 +8,7 @@
 //! | [`reload`] | scripts that change while the world runs |
 //! | [`requests`] | the queue of clients' requests, fair between clients |
 //! | `script_log` | what scripts log |
+//! | [`clients`] | all that the tick keeps of clients, as one |
 //! | [`directory`] | clients and their entities; slots that can't be reused yet |
 //! | [`characters`] | the saved attributes of accounts without an entity |
 //! | [`holdings`] | regions and subscriptions of clients |
@@ -18,6 +19,7 @@
 
 pub mod backend;
 pub mod characters;
+pub mod clients;
 pub mod directory;
 pub mod holdings;
 pub mod intake;

@@ -11,14 +11,12 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | `initial` | the initial state of a loop |
 //! | [`traces`] | traces of single commands |
 //! | `durable` | the journal and checkpoints of a persistent world |
 //! | `figures` | figures of ticks, for metrics and the dashboard |
 
 mod durable;
 mod figures;
-mod initial;
 pub mod traces;
 
 use std::sync::Arc;
@@ -32,13 +30,12 @@ use device::cpu::Workers;
 use durability::characters::Rows;
 use durability::recording::RecordingWriter;
 use durability::recovered::Recovered;
-use durability::roster::RosterChange;
 use durability::worker::DurabilityWorker;
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
 use frontend::mirror::rankings::Reordered;
 use frontend::mirror::{Newborns, SharedMirror};
-use frontend::publication::{FanOutReport, Publication, SessionEvent, SharedTick};
+use frontend::publication::{FanOutReport, Publication, SharedTick};
 use frontend::servers::Others;
 use frontend::shard_channels::{ShardChannels, ShardSender};
 use gpu_kernels::listen::{Listeners, Notices};
@@ -51,24 +48,18 @@ use platform::metrics::steps::{Step, StepClock};
 use platform::metrics::window::SharedWindow;
 use platform::waits::Stopped;
 use shared::wire::control::Ticket;
-use shared::wire::request::RequestBody;
 use shared::{EntityId, Text, Tick, WorldConfig};
 use tracing::{info, warn};
 
 use durable::LastTick;
 use figures::{TickRecord, show_commands};
-use initial::InitialState;
 use traces::{TracedTick, Traces};
 
 use super::backend::advise;
-use super::characters::Characters;
-use super::directory::{Directory, Presence};
-use super::holdings::Holdings;
+use super::clients::{Clients, Rules, SaidNearby, SavedClients};
 use super::intake::Intake;
-use super::operator::{self, OperatorRequest};
-use super::requests::RequestQueue;
+use super::operator::OperatorRequest;
 use super::script_log::ScriptLog;
-use super::talk::Talk;
 use super::talk::filter::TalkFilter;
 use super::talk::mutes::KeptMutes;
 
@@ -77,9 +68,7 @@ pub struct TickLoop {
     config: WorldConfig,
     backend: Box<dyn Backend>,
     fan_out: FanOutMode,
-    directory: Directory,
-    holdings: Holdings,
-    talk: Talk,
+    clients: Clients,
     /// Requests of the operator; none without a control socket.
     operator: Option<Receiver<OperatorRequest>>,
     /// Matches the tick with subscriptions; none in worlds without them.
@@ -88,9 +77,6 @@ pub struct TickLoop {
     workers: Workers,
     intake: Intake,
     order: CommandOrder,
-    requests: RequestQueue,
-    /// The answers of this tick, by shard.
-    answers: Vec<(usize, SessionEvent)>,
     mirror: SharedMirror,
     /// Rankings of the tick before, for the next one.
     reordered: Reordered,
@@ -98,10 +84,6 @@ pub struct TickLoop {
     recording: Option<RecordingWriter>,
     /// Keeps the world on disk; none for a world in memory.
     worker: Option<DurabilityWorker>,
-    /// Saved attributes of accounts; none in worlds without persistent attributes.
-    characters: Option<Characters>,
-    /// Changes of clients, for the worker.
-    changes: Vec<RosterChange>,
     /// The state before the next tick, for the worker.
     before: StateHash,
     /// Scripts that were compiled on the thread that watches them.
@@ -199,51 +181,43 @@ pub struct Start {
 }
 
 impl TickLoop {
-    pub fn new(mut parts: Parts) -> TickLoop {
+    pub fn new(parts: Parts) -> TickLoop {
         show_commands(&parts.config);
-        let registry = parts.listeners.as_ref().map(Listeners::registry);
-        let holdings = Holdings::new(&parts.config, registry);
-        let InitialState {
-            frame,
-            mut directory,
-            holdings,
-            before,
-            characters,
-            changes,
-        } = match &mut parts.persistent {
-            Some(world) => {
-                let rows = std::mem::take(&mut world.characters);
-                InitialState::recovered(&parts.config, holdings, &world.recovered, rows)
-            }
-            None => InitialState::new(&parts.config, holdings),
+        let rules = Rules {
+            registry: parts.listeners.as_ref().map(Listeners::registry),
+            talk_filter: parts.talk_filter,
+            names: parts.names,
         };
-        directory.set_names(parts.names);
-        let mut talk = Talk::new(&parts.config, parts.talk_filter);
-        talk.set_names(parts.names);
-        if let Some(world) = &mut parts.persistent {
-            talk.restore(&world.recovered.roster);
-            if let Some(mutes) = world.mutes.take() {
-                talk.keep_mutes(mutes);
+        let (clients, frame, before, worker) = match parts.persistent {
+            Some(world) => {
+                let recovered = &*world.recovered;
+                let mut frame = first_frame(&parts.config, recovered.snapshot.tick);
+                let saved = SavedClients {
+                    recovered,
+                    characters: world.characters,
+                    mutes: world.mutes,
+                };
+                let clients = Clients::restore(&parts.config, rules, saved, &mut frame);
+                (clients, frame, recovered.hash.clone(), Some(world.worker))
             }
-        }
+            None => {
+                let frame = first_frame(&parts.config, Tick(0));
+                let clients = Clients::new(&parts.config, rules);
+                (clients, frame, StateHash::default(), None)
+            }
+        };
         let script_log = ScriptLog::new(parts.script_lines);
         // The shards have the world of the checkpoint.
-        let is_persistent = parts.persistent.is_some();
+        let is_session_new = worker.is_some();
         TickLoop {
-            directory,
-            holdings,
-            talk,
+            clients,
             operator: parts.operator,
-            worker: parts.persistent.map(|world| world.worker),
-            characters,
-            changes,
+            worker,
             before,
             listeners: parts.listeners,
             workers: parts.workers,
             intake: Intake::new(parts.inboxes),
             order: CommandOrder::new(),
-            requests: RequestQueue::new(&parts.config),
-            answers: vec![],
             mirror: parts.mirror,
             reordered: vec![],
             shards: ShardChannels::new(parts.shards, parts.reports),
@@ -253,7 +227,7 @@ impl TickLoop {
             recording: parts.recording,
             reloads: parts.reloads,
             session: parts.session,
-            is_session_new: is_persistent,
+            is_session_new,
             stats: parts.stats,
             window: parts.window,
             stop: parts.stop,
@@ -336,7 +310,7 @@ impl TickLoop {
             Err(_) => Ok(()),
         };
         // The folder is still locked.
-        self.talk.end_keeping();
+        self.clients.end();
         ended.and(checkpoint).and(worker.finish())
     }
 
@@ -390,7 +364,7 @@ impl TickLoop {
         let fan_out_wait = clock.lap();
         let newborns = self.apply(&output);
         clock.end(Step::Apply);
-        let clients = self.directory.live() as u64;
+        let clients = self.clients.live() as u64;
         if let Some(worker) = &self.worker
             && let Err(error) = worker.wait(output.tick, &self.stop)
         {
@@ -452,11 +426,7 @@ impl TickLoop {
 
     /// By shard: the entities of its clients, by client row.
     pub fn players(&self) -> Vec<Vec<EntityId>> {
-        let mut players = vec![vec![]; self.shards.count()];
-        for (shard, entity) in self.directory.players() {
-            players[shard].push(entity);
-        }
-        players
+        self.clients.players(self.shards.count())
     }
 
     /// Waits until a scheduled start, and handles the shards' reports meanwhile. False when it
@@ -495,8 +465,7 @@ impl TickLoop {
         frame.logic = Some(Box::new(logic.config.logic.clone()));
         self.config = logic.config.clone();
         frame.give_reload_hooks(&self.config);
-        self.directory.change_world(&self.config);
-        self.talk.change_world(&self.config);
+        self.clients.change_world(&self.config);
         let session = self.session.changed(&self.config, &logic.forecast);
         self.backend.stage(logic);
         show_commands(&self.config);
@@ -511,71 +480,27 @@ impl TickLoop {
         info!(tick = %self.frame.tick, "other scripts are in force");
     }
 
-    /// Fills the frame: from the inboxes, the directory and the holdings.
+    /// Fills the frame: from the inboxes, and by what clients wait for.
     fn gather(&mut self) -> Refusals {
         self.reload();
         let traces = self.traces.as_ref();
         self.intake.wants_sample = traces.is_some_and(|traces| traces.is_due(Instant::now()));
         let frame = Arc::make_mut(&mut self.frame);
-        let (requests, talk) = (&mut self.requests, &mut self.talk);
-        let mut refusals = self
-            .intake
-            .gather(&self.workers, &mut self.directory, requests, frame);
+        let clients = &mut self.clients;
+        let mut refusals = clients.receive(&mut self.intake, &self.workers, frame);
         if let Some(requests) = &self.operator {
             let inspect = |some: Option<&[_]>, sender: &_| self.shards.inspect(some, sender);
-            let characters = self.characters.as_mut();
-            operator::take(
-                requests,
-                &mut self.directory,
-                talk,
-                characters,
-                frame,
-                inspect,
-            );
+            clients.execute(requests, frame, inspect);
         }
-        if let Some(characters) = &mut self.characters {
-            let forgotten = characters.forget_due(&mut self.directory, frame);
-            self.changes.extend(forgotten);
-        }
-        if let Some(warning) = self
+        let warning = self
             .worker
             .as_ref()
-            .and_then(DurabilityWorker::take_warning)
-            && let Ok(text) = Text::new(warning)
-        {
-            talk.announce(&self.directory, None, text, frame);
+            .and_then(DurabilityWorker::take_warning);
+        if let Some(Ok(warning)) = warning.map(Text::new) {
+            clients.announce(warning, frame);
         }
-        let holdings = &mut self.holdings;
-        let grant =
-            |directory: &mut Directory, client, presence: &Presence, body: &RequestBody| match body
-            {
-                RequestBody::Talk(request) => {
-                    Ok(talk.grant(directory, client, presence, request, frame)?)
-                }
-                RequestBody::SetSight { radius } => Ok(directory.set_sight(client, *radius)?),
-                RequestBody::Watch { point } => Ok(directory.watch(client, *point)?),
-                body => holdings.grant(client, presence, body),
-            };
-        refusals.requests = requests.answer(&mut self.directory, grant, &mut self.answers);
-        self.directory.prepare(frame, self.acked_through);
-        if let Some(characters) = &mut self.characters {
-            characters.give(&self.mirror.read(), frame);
-            characters.complete_births(&self.directory, frame);
-        }
-        let mut changed = self.directory.take_changed();
-        talk.follow(&self.directory, &changed, frame);
-        let presence = |client| self.directory.presence(client);
-        self.holdings
-            .follow(changed.iter().copied(), presence, frame);
-        let channels = self.talk.take_changes();
-        if self.worker.is_some() {
-            changed.sort_unstable();
-            changed.dedup();
-            let saved = |client| RosterChange::Row(client, self.directory.saved(client));
-            self.changes.extend(changed.into_iter().map(saved));
-            self.changes.extend(self.holdings.take_changes());
-            self.changes.extend(channels);
-        }
+        refusals.requests = clients.answer(frame);
+        clients.complete(&self.mirror.read(), self.acked_through, frame);
         refusals
     }
 
@@ -605,19 +530,12 @@ impl TickLoop {
         subscribed
     }
 
-    /// Brings the mirror and the directory up to date. No shard reads the mirror now.
+    /// Brings the mirror and the clients up to date. No shard reads the mirror now.
     fn apply(&mut self, output: &TickOutput) -> Newborns {
-        let mut newborns = Newborns::default();
         let mut mirror = self.mirror.write();
         mirror.apply(&self.workers, output);
         mirror.rankings.take(std::mem::take(&mut self.reordered));
-        self.directory.settle(output, |slot| mirror.position(slot));
-        if let Some(characters) = &mut self.characters {
-            let changes = characters.settle(output, &self.directory, Some(&mirror));
-            self.changes.extend(changes);
-            newborns.unready = characters.unready(&mirror);
-        }
-        newborns.named.extend(self.directory.take_named());
+        let newborns = self.clients.apply(output, &mirror);
         mirror.note_newborns(&newborns, &output.deaths);
         newborns
     }
@@ -629,11 +547,8 @@ impl TickLoop {
         newborns: Newborns,
         subscribed: Notices,
     ) -> Publication {
-        let mut events = vec![vec![]; self.shards.count()];
-        let decided = self.directory.events().chain(self.answers.drain(..));
-        for (shard, event) in decided.chain(self.talk.events()) {
-            events[shard].push(event);
-        }
+        let events = self.clients.take_events(self.shards.count());
+        let SaidNearby { nearby, muted } = self.clients.take_said_nearby();
         if let Some(worker) = &self.worker {
             // The journal may still have this one.
             self.frame = Arc::default();
@@ -650,13 +565,22 @@ impl TickLoop {
             output,
             newborns,
             subscribed,
-            nearby_talk: self.talk.take_nearby(),
-            muted: self.talk.take_muted(),
+            nearby_talk: nearby,
+            muted,
             world: std::mem::take(&mut self.is_session_new).then(|| self.session.clone()),
             events,
             inputs: self.intake.messages(),
         }
     }
+}
+
+/// The frame of the first tick.
+fn first_frame(config: &WorldConfig, tick: Tick) -> Frame {
+    let mut frame = Frame::new(tick);
+    if tick == Tick(0) {
+        frame.populate(config);
+    }
+    frame
 }
 
 /// The next scheduled start that is not past. Starts that a late tick has missed are skipped, so

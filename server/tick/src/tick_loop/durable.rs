@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use durability::record::Entry;
-use durability::roster::RosterChange;
 use durability::worker::{Boundary, DurabilityWorker};
 use gpu_kernels::{Birth, TickOutput};
 use shared::{EntityId, Tick};
@@ -31,7 +30,7 @@ impl TickLoop {
         worker.record(Entry {
             frame: self.frame.clone(),
             before: self.before.clone(),
-            changes: std::mem::take(&mut self.changes),
+            changes: self.clients.save(),
         })
     }
 
@@ -89,7 +88,7 @@ impl TickLoop {
             hash: self.before.clone(),
             births: births.clone(),
             deaths: deaths.clone(),
-            characters: self.changes.iter().filter_map(character).collect(),
+            characters: self.clients.unsaved_characters().collect(),
         })
     }
 
@@ -101,13 +100,5 @@ impl TickLoop {
         last.tick = output.tick;
         last.births.clone_from(&output.births);
         last.deaths.clone_from(&output.deaths);
-    }
-}
-
-/// The saved attributes of a change.
-fn character(change: &RosterChange) -> Option<(String, Vec<i32>)> {
-    match change {
-        RosterChange::Character { account, row } => Some((account.clone(), row.clone())),
-        _ => None,
     }
 }

@@ -1,0 +1,298 @@
+//! The clients of a world: everything that the tick keeps of them, besides their entities. Without
+//! I/O and without a clock.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+use accounts::names::NameRule;
+use device::cpu::Workers;
+use durability::characters::Rows;
+use durability::recovered::Recovered;
+use durability::roster::RosterChange;
+use frontend::inbox::SessionKey;
+use frontend::mirror::{Mirror, Newborns};
+use frontend::publication::{SessionEvent, ShardLinks};
+use gpu_kernels::listen::SubscriptionRegistry;
+use gpu_kernels::{Frame, TickOutput};
+use platform::metrics::counts::Refusals;
+use shared::wire::request::RequestBody;
+use shared::wire::talk::Talk as TalkMessage;
+use shared::{ClientRow, EntityId, Text, Tick, WorldConfig};
+use tracing::warn;
+
+use super::characters::Characters;
+use super::directory::{Directory, Presence};
+use super::holdings::Holdings;
+use super::intake::Intake;
+use super::operator::{self, OperatorRequest};
+use super::requests::RequestQueue;
+use super::talk::Talk;
+use super::talk::filter::TalkFilter;
+use super::talk::mutes::KeptMutes;
+
+/// All clients. Each tick they complete its frame, from [`Clients::receive`] to
+/// [`Clients::complete`], and [`Clients::apply`] its output.
+pub struct Clients {
+    directory: Directory,
+    holdings: Holdings,
+    talk: Talk,
+    /// Saved attributes of accounts; none in worlds without persistent attributes.
+    characters: Option<Characters>,
+    requests: RequestQueue,
+    /// The answers of this tick, by shard.
+    answers: Vec<(usize, SessionEvent)>,
+    /// Changes since the last [`Clients::save`]; none for a world in memory.
+    changes: Option<Vec<RosterChange>>,
+}
+
+/// What decides on requests, talk and names.
+pub struct Rules {
+    /// The subscription registry; none in worlds without subscriptions.
+    pub registry: Option<SubscriptionRegistry>,
+    /// Judges what players say.
+    pub talk_filter: Arc<dyn TalkFilter>,
+    /// Which names count as the same one.
+    pub names: NameRule,
+}
+
+/// The clients of an earlier server.
+pub struct SavedClients<'a> {
+    pub recovered: &'a Recovered,
+    /// Saved attributes of accounts, without those in the roster.
+    pub characters: Rows,
+    /// The mutes of accounts.
+    pub mutes: Option<KeptMutes>,
+}
+
+/// Talk in a tick, by index in its frame.
+pub struct SaidNearby {
+    /// Talk to players nearby.
+    pub nearby: Vec<Option<Arc<TalkMessage>>>,
+    /// Clients that have muted the speaker.
+    pub muted: HashSet<(ClientRow, usize)>,
+}
+
+impl Clients {
+    /// A world without clients.
+    pub fn new(config: &WorldConfig, rules: Rules) -> Clients {
+        let mut talk = Talk::new(config, rules.talk_filter);
+        talk.set_names(rules.names);
+        let mut directory = Directory::new(config);
+        directory.set_names(rules.names);
+        Clients {
+            directory,
+            holdings: Holdings::new(config, rules.registry),
+            talk,
+            characters: None,
+            requests: RequestQueue::new(config),
+            answers: vec![],
+            changes: None,
+        }
+    }
+
+    /// The clients of a recovered world, whose sessions have ended. Completes the first frame.
+    pub fn restore(
+        config: &WorldConfig,
+        rules: Rules,
+        saved: SavedClients<'_>,
+        frame: &mut Frame,
+    ) -> Clients {
+        let names = rules.names;
+        let mut clients = Clients::new(config, rules);
+        let Recovered {
+            roster,
+            snapshot,
+            last,
+            ..
+        } = saved.recovered;
+        let left_out = clients.holdings.restore(roster);
+        if left_out > 0 {
+            warn!(
+                left_out,
+                "subscriptions that the world's scripts don't allow any more"
+            );
+        }
+        clients.holdings.record_changes();
+        clients.directory = Directory::restore(config, roster, snapshot.tick);
+        // No client watches the position of a death: all sessions have ended.
+        clients.directory.settle(last, |_| [0; 3]);
+        clients.characters = Characters::new(config, saved.characters);
+        if let Some(characters) = &mut clients.characters {
+            characters.restore(roster);
+            characters.settle(last, &clients.directory, None);
+        }
+        // The journal may lack these, if it ended with the deaths.
+        let changed = roster.characters.clone().into_iter();
+        let changed = changed.map(|(account, row)| RosterChange::Character { account, row });
+        clients.changes = Some(changed.collect());
+        clients.directory.lose_sessions(snapshot, frame);
+        clients.directory.set_names(names);
+        clients.talk.restore(roster);
+        if let Some(mutes) = saved.mutes {
+            clients.talk.keep_mutes(mutes);
+        }
+        clients
+    }
+
+    /// The changes since the last call, for the journal.
+    pub fn save(&mut self) -> Vec<RosterChange> {
+        self.changes
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// The characters among the changes that [`Clients::save`] will return.
+    pub fn unsaved_characters(&self) -> impl Iterator<Item = (String, Vec<i32>)> {
+        let changes = self.changes.iter().flatten();
+        changes.filter_map(|change| match change {
+            RosterChange::Character { account, row } => Some((account.clone(), row.clone())),
+            _ => None,
+        })
+    }
+
+    /// The last mutes are saved once this returns.
+    pub fn end(&mut self) {
+        self.talk.end_keeping();
+    }
+
+    /// The world with other scripts.
+    pub fn change_world(&mut self, config: &WorldConfig) {
+        self.directory.change_world(config);
+        self.talk.change_world(config);
+    }
+
+    /// Takes joins, leaves, requests and commands from the inboxes of the shards, and returns the
+    /// shards' refusals.
+    pub fn receive(
+        &mut self,
+        intake: &mut Intake,
+        workers: &Workers,
+        frame: &mut Frame,
+    ) -> Refusals {
+        intake.gather(workers, &mut self.directory, &mut self.requests, frame)
+    }
+
+    /// Executes the operator's requests. `inspect` asks the shards about all connections or some,
+    /// and gives the number of shards that will answer.
+    pub fn execute(
+        &mut self,
+        requests: &Receiver<OperatorRequest>,
+        frame: &mut Frame,
+        inspect: impl Fn(Option<&[SessionKey]>, &Sender<ShardLinks>) -> usize,
+    ) {
+        let mut characters = self.characters.as_mut();
+        operator::take(
+            requests,
+            &mut self.directory,
+            &mut self.talk,
+            characters.as_deref_mut(),
+            frame,
+            inspect,
+        );
+        if let Some(characters) = characters {
+            let forgotten = characters.forget_due(&mut self.directory, frame);
+            self.note(forgotten);
+        }
+    }
+
+    /// Sends a text to all.
+    pub fn announce(&mut self, text: Text, frame: &mut Frame) {
+        self.talk.announce(&self.directory, None, text, frame);
+    }
+
+    /// Grants or rejects requests, as many as one tick can afford. Returns the number of
+    /// rejections.
+    pub fn answer(&mut self, frame: &mut Frame) -> u64 {
+        let (talk, holdings) = (&mut self.talk, &mut self.holdings);
+        let grant =
+            |directory: &mut Directory, client, presence: &Presence, body: &RequestBody| match body
+            {
+                RequestBody::Talk(request) => {
+                    Ok(talk.grant(directory, client, presence, request, frame)?)
+                }
+                RequestBody::SetSight { radius } => Ok(directory.set_sight(client, *radius)?),
+                RequestBody::Watch { point } => Ok(directory.watch(client, *point)?),
+                body => holdings.grant(client, presence, body),
+            };
+        let (directory, answers) = (&mut self.directory, &mut self.answers);
+        self.requests.answer(directory, grant, answers)
+    }
+
+    /// Completes a frame: with observers and regions, with births of clients and the characters of
+    /// accounts. `acked_through` is the tick up to which all clients have acknowledged their
+    /// streams; the mirror is that of the tick before.
+    pub fn complete(&mut self, mirror: &Mirror, acked_through: Tick, frame: &mut Frame) {
+        self.directory.prepare(frame, acked_through);
+        if let Some(characters) = &mut self.characters {
+            characters.give(mirror, frame);
+            characters.complete_births(&self.directory, frame);
+        }
+        let mut changed = self.directory.take_changed();
+        self.talk.follow(&self.directory, &changed, frame);
+        let presence = |client| self.directory.presence(client);
+        self.holdings
+            .follow(changed.iter().copied(), presence, frame);
+        let channels = self.talk.take_changes();
+        if let Some(changes) = &mut self.changes {
+            changed.sort_unstable();
+            changed.dedup();
+            let saved = |client| RosterChange::Row(client, self.directory.saved(client));
+            changes.extend(changed.into_iter().map(saved));
+            changes.extend(self.holdings.take_changes());
+            changes.extend(channels);
+        }
+    }
+
+    /// Applies a tick's births and deaths. The mirror has the tick already.
+    pub fn apply(&mut self, output: &TickOutput, mirror: &Mirror) -> Newborns {
+        let mut newborns = Newborns::default();
+        self.directory.settle(output, |slot| mirror.position(slot));
+        if let Some(characters) = &mut self.characters {
+            let saved = characters.settle(output, &self.directory, Some(mirror));
+            newborns.unready = characters.unready(mirror);
+            self.note(saved);
+        }
+        newborns.named.extend(self.directory.take_named());
+        newborns
+    }
+
+    /// The decisions of the tick about sessions, by shard.
+    pub fn take_events(&mut self, shards: usize) -> Vec<Vec<SessionEvent>> {
+        let mut events = vec![vec![]; shards];
+        let decided = self.directory.events().chain(self.answers.drain(..));
+        for (shard, event) in decided.chain(self.talk.events()) {
+            events[shard].push(event);
+        }
+        events
+    }
+
+    /// What was said to players nearby since the last call.
+    pub fn take_said_nearby(&mut self) -> SaidNearby {
+        SaidNearby {
+            nearby: self.talk.take_nearby(),
+            muted: self.talk.take_muted(),
+        }
+    }
+
+    fn note(&mut self, new: Vec<RosterChange>) {
+        if let Some(changes) = &mut self.changes {
+            changes.extend(new);
+        }
+    }
+
+    /// The number of clients in the world.
+    pub fn live(&self) -> usize {
+        self.directory.live()
+    }
+
+    /// By shard: the entities of its clients, by client row.
+    pub fn players(&self, shards: usize) -> Vec<Vec<EntityId>> {
+        let mut players = vec![vec![]; shards];
+        for (shard, entity) in self.directory.players() {
+            players[shard].push(entity);
+        }
+        players
+    }
+}
