@@ -38,7 +38,12 @@ async fn pending_connections_of_one_address_keep_no_others_out() {
     Player::join(&server).await;
     // They are sent away, and their places are free again.
     let reason = ended_as(&pending[0].connection, Close::TooSlow).await;
-    assert_eq!(reason, "no hello within 5 seconds");
+    let reasons = [
+        "no hello within 5 seconds",
+        // The player needed one, and they had been silent for longer than is usual.
+        "no hello, and others need the place",
+    ];
+    assert!(reasons.contains(&&*reason), "{reason}");
     for connection in &pending {
         connection.closed().await;
     }

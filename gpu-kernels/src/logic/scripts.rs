@@ -24,15 +24,19 @@ pub struct Scripts {
     atomic: Vec<(bool, bool)>,
     /// By entity kind: its columns.
     kind_columns: Vec<Columns>,
-    /// By entity kind: whether a command asks for its entities wherever they are. Empty if none
-    /// asks for any.
-    asked_kinds: Vec<bool>,
-    /// Likewise by ranking.
-    asked_rankings: Vec<bool>,
+    /// The commands that ask for entities wherever they are.
+    asking: Vec<Asking>,
     pub space: Space,
     seed: u64,
     engine: Engine,
     native: Option<Native>,
+}
+
+/// A command that asks for entities wherever they are.
+pub struct Asking {
+    pub command: u16,
+    pub kinds: Vec<u16>,
+    pub rankings: Vec<u16>,
 }
 
 /// Why scripts can't run.
@@ -93,24 +97,20 @@ impl Scripts {
             let is_guarded = command.code.insts.iter().any(is_guard);
             atomic[number] = (command.atomic.is_some(), is_guarded);
         }
-        let mut asked_kinds = vec![];
-        for kind in logic.commands.iter().flat_map(|c| c.code.asked_kinds()) {
-            asked_kinds.resize(config.schema.kinds.len(), false);
-            asked_kinds[usize::from(kind)] = true;
-        }
-        let mut asked_rankings = vec![];
-        for ranking in logic.commands.iter().flat_map(|c| c.code.asked_rankings()) {
-            asked_rankings.resize(config.schema.rankings.len(), false);
-            asked_rankings[usize::from(ranking)] = true;
-        }
+        let asks = logic.commands.iter().filter(|command| command.code.asks());
+        let asking = asks.map(|command| Asking {
+            command: command.schema.kind.id(),
+            kinds: command.code.asked_kinds().collect(),
+            rankings: command.code.asked_rankings().collect(),
+        });
+        let asking = asking.collect();
         let mut scripts = Scripts {
             logic,
             places,
             draws,
             atomic,
             kind_columns: config.schema.kind_columns(),
-            asked_kinds,
-            asked_rankings,
+            asking,
             space,
             seed: config.seed,
             engine,
@@ -165,15 +165,9 @@ impl Scripts {
         &self.kind_columns
     }
 
-    /// By entity kind: whether a command asks for its entities wherever they are. Empty if none
-    /// asks for any.
-    pub fn asked_kinds(&self) -> &[bool] {
-        &self.asked_kinds
-    }
-
-    /// By ranking: whether a command asks for it. Empty if none asks for any.
-    pub fn asked_rankings(&self) -> &[bool] {
-        &self.asked_rankings
+    /// The commands that ask for entities wherever they are.
+    pub fn asking(&self) -> &[Asking] {
+        &self.asking
     }
 
     pub fn logic(&self) -> &Logic {

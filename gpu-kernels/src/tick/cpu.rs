@@ -31,7 +31,7 @@ mod usage;
 mod walls;
 mod zones;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use device::cpu::{RadixSorter, Workers};
@@ -422,12 +422,24 @@ impl State {
         self.hash.parts[part] = self.hash.parts[part].wrapping_sub(element);
     }
 
-    /// Finds what scripts see of entities wherever they are.
-    fn count_and_rank(&mut self, workers: &Workers, scripts: &Scripts) {
+    /// Finds what the tick's commands ask of entities wherever they are.
+    fn count_and_rank(&mut self, workers: &Workers, scripts: &Scripts, commands: TickCommands<'_>) {
+        if scripts.asking().is_empty() {
+            return;
+        }
+        let given = commands.kinds();
+        let asking = || {
+            let asking = scripts.asking().iter();
+            asking.filter(|asking| given[usize::from(asking.command)])
+        };
+        let kinds = asking().flat_map(|asking| asking.kinds.iter().copied());
+        let kinds: BTreeSet<u16> = kinds.collect();
+        let rankings = asking().flat_map(|asking| asking.rankings.iter().copied());
+        let rankings: BTreeSet<u16> = rankings.collect();
         let (slots, rows) = (&self.slots, (&self.rows[..], self.columns));
-        self.counted.update(workers, slots, scripts.asked_kinds());
-        let asked = scripts.asked_rankings();
-        self.ranked.update(workers, slots, rows, asked);
+        let count = scripts.kind_columns().len();
+        self.counted.update(workers, slots, (&kinds, count));
+        self.ranked.update(workers, slots, rows, &rankings);
     }
 
     /// The number of fallen entities that are to be born again.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use client_bot::client_core::Handshake;
 use client_bot::connect::hello;
+use quinn::Connection;
 use shared::wire::PROTOCOL_VERSION;
 use shared::wire::codec;
 use shared::wire::control::{Close, Hello, Welcome};
@@ -116,14 +117,19 @@ async fn of_many_resumes_of_one_ticket_one_client_is_left() {
             racers.push(greeting.await);
         }
         field.ticks(3).await;
-        let mut alive = racers
-            .iter_mut()
-            .filter(|racer| racer.0.close_reason().is_none());
-        let (_, _, receive) = alive.next().expect("one of them is in");
+        // On a busy machine the others hear later that they are closed.
+        let is_open = |connection: &Connection| connection.close_reason().is_none();
+        let mut waited = 0;
+        while racers.iter().filter(|racer| is_open(&racer.0)).count() > 1 {
+            assert!(waited < 100, "several clients act as one entity");
+            field.ticks(1).await;
+            waited += 1;
+        }
+        let mut open = racers.iter_mut().filter(|racer| is_open(&racer.0));
+        let (_, _, receive) = open.next().expect("one of them is in");
         let welcome = welcome(receive).await.expect("a welcome");
         assert!(welcome.resumed);
         assert_eq!(welcome.entity, entity);
-        assert!(alive.next().is_none(), "two clients act as one entity");
         ticket = welcome.ticket;
         tickets.insert(ticket);
         all.extend(racers);

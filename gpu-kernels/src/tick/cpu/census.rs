@@ -1,5 +1,7 @@
 //! The living entities of those kinds of which scripts ask wherever they are.
 
+use std::collections::BTreeSet;
+
 use device::cpu::{Workers, ranges};
 use script::census::Census;
 
@@ -11,7 +13,7 @@ pub struct Counted {
     census: Census,
     /// [`Slots::version`] and the kinds of which it was taken.
     version: u64,
-    kinds: Vec<bool>,
+    kinds: BTreeSet<u16>,
 }
 
 impl Counted {
@@ -19,22 +21,32 @@ impl Counted {
         &self.census
     }
 
-    /// Takes the census again, unless all that live are the same as before. Of kinds of which
-    /// nobody asks it has none.
-    pub fn update(&mut self, workers: &Workers, slots: &Slots, kinds: &[bool]) {
-        if kinds.is_empty() || (self.version == slots.version() && self.kinds == kinds) {
+    /// Takes the census of some kinds, of as many as the world has, again, unless all that live are
+    /// the same as before. Of other kinds it may have none.
+    pub fn update(
+        &mut self,
+        workers: &Workers,
+        slots: &Slots,
+        (kinds, count): (&BTreeSet<u16>, usize),
+    ) {
+        let is_same = self.version == slots.version() && self.kinds.is_superset(kinds);
+        if kinds.is_empty() || is_same {
             return;
         }
         self.version = slots.version();
-        self.kinds = kinds.to_vec();
+        self.kinds.clone_from(kinds);
         let used = slots.used();
         let parts = workers.parts(used);
-        let mut found = vec![vec![vec![]; kinds.len()]; parts];
+        let mut is_asked = vec![false; count];
+        for &kind in kinds {
+            is_asked[usize::from(kind)] = true;
+        }
+        let mut found = vec![vec![vec![]; count]; parts];
         let tasks = ranges(used, parts).zip(&mut found);
         workers.run(tasks.collect(), |(range, found)| {
             for slot in range {
                 let kind = usize::from(slots.kinds()[slot]);
-                if kinds[kind] && slots.is_somewhere(slot) {
+                if is_asked[kind] && slots.is_somewhere(slot) {
                     found[kind].push(slot as u32);
                 }
             }

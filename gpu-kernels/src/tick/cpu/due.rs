@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use shared::world::command::WAITING_WORDS_MAX;
+use shared::world::command::{COMMANDS_MAX, WAITING_WORDS_MAX};
 use shared::{EntityId, Slot, WorldConfig};
 
 use super::State;
@@ -37,6 +37,18 @@ pub struct TickCommands<'a> {
 }
 
 impl<'a> TickCommands<'a> {
+    /// By number of a command: whether the tick has it, also among those that waited.
+    pub fn kinds(&self) -> [bool; COMMANDS_MAX] {
+        let mut kinds = [false; COMMANDS_MAX];
+        let all = self.given.iter().chain(self.due);
+        for command in all.chain(self.deferred_commands) {
+            if let Some(has) = kinds.get_mut(usize::from(command.kind)) {
+                *has = true;
+            }
+        }
+        kinds
+    }
+
     /// Without those that waited.
     pub fn len(&self) -> usize {
         self.given.len() + self.due.len()

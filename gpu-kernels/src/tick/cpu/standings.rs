@@ -1,5 +1,7 @@
 //! The order of those rankings of which scripts ask.
 
+use std::collections::BTreeSet;
+
 use device::cpu::{RadixSorter, Workers, ranges};
 use script::standings::Standings;
 use shared::world::ranking::Ranking;
@@ -33,13 +35,13 @@ impl Ranked {
         &self.standings
     }
 
-    /// Orders the rankings again of which somebody asks, unless nothing in them has changed.
+    /// Orders some rankings again, unless nothing in them has changed.
     pub fn update(
         &mut self,
         workers: &Workers,
         slots: &Slots,
         (rows, columns): (&[i32], usize),
-        asked: &[bool],
+        asked: &BTreeSet<u16>,
     ) {
         if asked.is_empty() {
             return;
@@ -50,8 +52,7 @@ impl Ranked {
             self.standings = Standings::new(self.rankings.len(), self.slots_max);
             self.entries.iter_mut().for_each(Vec::clear);
         }
-        let asked = asked.iter().enumerate().filter(|(_, is_asked)| **is_asked);
-        for (number, _) in asked {
+        for number in asked.iter().copied().map(usize::from) {
             let ranking = &self.rankings[number];
             let column = usize::from(ranking.column);
             let used = slots.used();

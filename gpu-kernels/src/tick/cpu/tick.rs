@@ -27,7 +27,8 @@ impl CpuBackend {
             catalog: &self.catalog,
             scripts: &self.scripts,
         };
-        self.state.count_and_rank(&self.workers, rules.scripts);
+        self.state
+            .count_and_rank(&self.workers, rules.scripts, commands);
         self.state.close_doors(&self.workers, &self.config);
         self.updates.emit(
             &self.workers,
