@@ -40,6 +40,8 @@ pub(super) struct Lead {
     /// One bit for each of the latest 64 inputs: whether it was late.
     all_late: u64,
     all_judged: u32,
+    /// Input that comes so much too early is refused.
+    early_max: i64,
     /// The most that input may be early, beside what it needs.
     spare_max: i64,
 }
@@ -91,6 +93,7 @@ impl Lead {
             left_out: i64::MIN,
             all_late: 0,
             all_judged: 0,
+            early_max: i64::MAX,
             spare_max: SPARE_MAX,
         }
     }
@@ -115,8 +118,9 @@ impl Lead {
         self.ahead = self.ahead.min(most);
     }
 
-    /// Input that comes this much too early, or earlier, is refused.
+    /// Input that comes earlier than this is refused.
     pub fn set_early_max(&mut self, early: i64) {
+        self.early_max = early;
         self.spare_max = SPARE_MAX.min(early / 2).max(self.period);
     }
 
@@ -212,9 +216,17 @@ impl Lead {
         // Of one that came far too early only a bound is sent.
         let is_exact = feedback.margin.is_some_and(|margin| margin < MARGIN_MAX);
         self.delay = is_exact.then_some(came - judged.at);
+        let most = came - judged.due;
+        if margin * self.period > self.early_max {
+            // It was refused. What input needed before, as in an outage, holds no longer: where input
+            // is rare, many would be refused until enough of them show it.
+            self.needs.clear();
+            self.ahead = self.ahead.min(most + self.spare_max);
+            (self.changed, self.judged, self.late) = (now, 0, 0);
+        }
         self.needs.push_back(Need {
             sent: judged.at,
-            most: came - judged.due,
+            most,
             way,
         });
         let is_old = |need: &Need| need.sent < now - NEEDS_SPAN;
@@ -223,7 +235,7 @@ impl Lead {
         {
             self.needs.pop_front();
         }
-        let is_late = came - judged.due > self.ahead && margin < 0;
+        let is_late = most > self.ahead && margin < 0;
         self.adapt(judged.at, is_late, now)
     }
 
@@ -319,3 +331,54 @@ const WAITS: usize = 32;
 /// Input is this much earlier than lately needed at most: older delays are
 /// forgotten. A world keeps input for half a second, unless its file sets another time.
 const SPARE_MAX: i64 = 250_000_000;
+
+#[cfg(test)]
+mod tests {
+    use std::iter::repeat_n;
+
+    use super::*;
+
+    const PERIOD: i64 = 100_000_000;
+    const SECOND: i64 = 1_000_000_000;
+    /// The server keeps input for so long.
+    const EARLY: i64 = SECOND / 2;
+
+    /// Sends an input a second, each so long on its way, to a server whose ticks begin at multiples
+    /// of the period. Returns by how many ticks each was early.
+    fn margins(ways: impl IntoIterator<Item = i64>) -> Vec<i64> {
+        let mut lead = Lead::new(PERIOD);
+        lead.set_early_max(EARLY);
+        lead.guess(2 * PERIOD);
+        let mut margins = vec![];
+        for (n, way) in (1..).zip(ways) {
+            // At different times of a tick.
+            let at = i64::from(n) * SECOND + i64::from(n * 37 % 100) * PERIOD / 100;
+            let tick = (at + lead.ahead()).div_euclid(PERIOD) + 1;
+            let next = (at + way).div_euclid(PERIOD) + 1;
+            lead.send(n, Tick(tick as u64), tick * PERIOD, at);
+            let feedback = Feedback {
+                tick: Tick(next as u64),
+                before: Tick(next as u64 - 1),
+                processed: n,
+                margin: Some((tick - next).clamp(-64, 64) as i32),
+            };
+            lead.receive(feedback, at + way, |tick| tick.0 as i64 * PERIOD);
+            margins.push(tick - next);
+        }
+        margins
+    }
+
+    #[test]
+    fn rare_input_is_not_refused_for_long_after_an_outage() {
+        let (usual, outage) = (2 * PERIOD, 25 * PERIOD);
+        for late in 1..8 {
+            let ways = [usual; 8].into_iter().chain(repeat_n(outage, late));
+            let margins = margins(ways.chain([usual; 30]));
+            let is_refused = |&&margin: &&i64| margin * PERIOD > EARLY;
+            let refused = margins.iter().filter(is_refused).count();
+            assert_eq!(refused, 1, "{late} late: {margins:?}");
+            let calm = margins.iter().rev().take(16);
+            assert!(calm.clone().all(|&m| m >= 0), "{late} late: {margins:?}");
+        }
+    }
+}
