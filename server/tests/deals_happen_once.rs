@@ -329,7 +329,7 @@ impl Audit {
         let mut audit = Audit::new(&recording.config);
         loop {
             match recording.next_tick() {
-                NextTick::Tick(frame, _) => drop(audit.tick(&frame)),
+                NextTick::Tick(next) => drop(audit.tick(&next.frame)),
                 NextTick::End => return audit,
                 NextTick::BrokenOff(reason) => panic!("{reason}"),
             }

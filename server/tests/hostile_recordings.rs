@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
+use durability::annotations::Annotations;
 use durability::recording::{RecordingReader, RecordingWriter, Sink};
 use gpu_kernels::{Frame, StateHash};
 use server::commands::replay::{Replayed, replay_recording};
@@ -205,7 +206,7 @@ fn write(config: &WorldConfig, ticks: &[(Frame, StateHash)]) -> Vec<u8> {
     let memory = Memory::default();
     let mut recording = RecordingWriter::to(memory.clone(), config).unwrap();
     for (frame, hash) in ticks {
-        assert!(recording.record(&mut frame.clone(), hash));
+        assert!(recording.record(&mut frame.clone(), Annotations::default(), hash));
     }
     recording.finish().unwrap();
     let bytes = memory.0.lock().unwrap();

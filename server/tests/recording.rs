@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use client_bot::BehaviourKind;
+use durability::annotations::Annotations;
 use durability::recording::{NextTick, RecordingReader, RecordingWriter};
 use gpu_kernels::{Frame, StateHash};
 use script::builtin;
@@ -114,7 +115,7 @@ async fn a_difference_is_found_in_its_tick() {
             if i == middle {
                 change(&mut frame, &mut hash);
             }
-            assert!(recording.record(&mut frame, &hash));
+            assert!(recording.record(&mut frame, Annotations::default(), &hash));
         }
         recording.finish().unwrap();
         replay(&changed.0, cpu(), 2)
@@ -206,7 +207,7 @@ fn read(file: &Path) -> (shared::WorldConfig, Vec<(Frame, StateHash)>) {
     let mut ticks = vec![];
     loop {
         match recording.next_tick() {
-            NextTick::Tick(frame, hash) => ticks.push((*frame, hash)),
+            NextTick::Tick(next) => ticks.push((*next.frame, next.hash)),
             NextTick::End => return (recording.config, ticks),
             NextTick::BrokenOff(reason) => panic!("a whole recording breaks off: {reason}"),
         }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use console::playback::{Moment, Player as PlaybackPlayer, surveyor};
 use console::web::replay::ReplaySite;
+use durability::annotations::Annotations;
 use durability::recording::{NextTick, RecordingReader, RecordingWriter};
 use gpu_kernels::{Backend, CpuBackend, Frame, StateHash};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -115,7 +116,7 @@ fn every_command_that_updated_an_attribute_is_named() {
     let mut recording = RecordingWriter::create(&file.0, &world).unwrap();
     let mut tick = |mut frame: Frame| {
         let output = backend.tick(&frame).unwrap();
-        assert!(recording.record(&mut frame, &output.hash));
+        assert!(recording.record(&mut frame, Annotations::default(), &output.hash));
     };
     let mut frame = Frame::new(Tick(0));
     frame.spawn_at(0, 0, &[units(10.0), units(10.0)]);
@@ -510,9 +511,9 @@ fn straight(file: &Path) -> (WorldConfig, Vec<StateHash>) {
     let mut recording = RecordingReader::open(file).unwrap();
     let mut backend = CpuBackend::new(&recording.config, 1, None).unwrap();
     let mut hashes = vec![];
-    while let NextTick::Tick(frame, hash) = recording.next_tick() {
-        assert_eq!(backend.tick(&frame).unwrap().hash, hash);
-        hashes.push(hash);
+    while let NextTick::Tick(next) = recording.next_tick() {
+        assert_eq!(backend.tick(&next.frame).unwrap().hash, next.hash);
+        hashes.push(next.hash);
     }
     (recording.config, hashes)
 }

@@ -340,9 +340,9 @@ async fn a_recording_has_clients_and_texts() {
     server.stop().unwrap();
     let mut journal = RecordingReader::open(&file).unwrap();
     let (mut people, mut sayings) = (vec![], vec![]);
-    while let NextTick::Tick(frame, _) = journal.next_tick() {
-        people.extend(frame.people);
-        sayings.extend(frame.said);
+    while let NextTick::Tick(next) = journal.next_tick() {
+        people.extend(next.annotations.people);
+        sayings.extend(next.annotations.said);
     }
     let names: Vec<_> = people.iter().map(|p| p.person.name.as_deref()).collect();
     assert_eq!(names, [Some("Ann"), Some("Bob")]);

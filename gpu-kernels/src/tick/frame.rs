@@ -3,7 +3,6 @@
 mod batch;
 mod commands;
 mod order;
-mod people;
 mod regions;
 
 use crate::tick::error::TickError;
@@ -24,7 +23,6 @@ use shared::world::mix::order_key;
 use shared::{ClientRow, CommandKind, EntityId, Occasion, Refusal, Slot, Tick, WorldConfig};
 
 pub use order::CommandOrder;
-pub use people::{Person, PersonChange, Recipients, Saying};
 pub use regions::{COORDINATE_MAX, Holder, Region, RegionChange, RegionError, region_changes_max};
 
 /// All input of the world in one tick. The world's configuration and all frames so far
@@ -53,10 +51,6 @@ pub struct Frame {
     pub release: Vec<Slot>,
     /// The world's scripts from this tick on; `None`: as before.
     pub logic: Option<Box<LogicConfig>>,
-    /// Clients that were admitted. The tick does not read them.
-    pub people: Vec<PersonChange>,
-    /// Chat. The tick does not read it.
-    pub said: Vec<Saying>,
 }
 
 /// One command of an entity or of the server.
@@ -157,8 +151,6 @@ impl Frame {
         self.forget.clear();
         self.release.clear();
         self.logic = None;
-        self.people.clear();
-        self.said.clear();
     }
 
     /// Appends a command.

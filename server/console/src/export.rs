@@ -12,8 +12,9 @@ pub mod parquet;
 
 use std::collections::HashMap;
 
+use durability::annotations::Person;
 use durability::recovered::Recovered;
-use gpu_kernels::tick::frame::{POPULATION_TOKEN, Person};
+use gpu_kernels::tick::frame::POPULATION_TOKEN;
 use gpu_kernels::{SlotState, Snapshot};
 use shared::world::schema::Kind;
 use shared::world::value::words_at;

@@ -22,7 +22,6 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use device::cpu::Workers;
-use gpu_kernels::tick::frame::{PersonChange, Saying};
 use gpu_kernels::{Command, Frame, ObserverChange, RegionChange};
 use serde::Serialize;
 use shared::wire::codec;
@@ -30,6 +29,7 @@ use shared::world::command::COMMANDS_MAX;
 use shared::world::logic::LogicConfig;
 use shared::{ClientRow, EntityId, Slot};
 
+use super::annotations::{Annotations, PersonChange, Saying};
 use super::code::{put, put_signed};
 
 /// Codes the frames of one segment, in order.
@@ -42,7 +42,7 @@ pub struct FrameCoder {
     outgrown: Option<Frame>,
 }
 
-/// The parts of a frame beside its commands.
+/// The parts of a frame beside its commands, and its annotations.
 #[derive(Serialize)]
 struct Rest<'a> {
     observers: &'a [ObserverChange],
@@ -75,8 +75,13 @@ impl FrameCoder {
         self.newest.iter_mut().for_each(|newest| *newest = 0.into());
     }
 
-    /// Appends a frame, without its tick.
-    pub fn encode(&mut self, workers: &Workers, frame: &Frame, out: &mut Vec<u8>) {
+    /// Appends a frame, without its tick, and its annotations.
+    pub fn encode(
+        &mut self,
+        workers: &Workers,
+        (frame, annotations): (&Frame, &Annotations),
+        out: &mut Vec<u8>,
+    ) {
         self.encode_commands(workers, frame, out);
         // All fields are named, so that a new one can't be forgotten.
         let Frame {
@@ -89,9 +94,8 @@ impl FrameCoder {
             forget,
             release,
             logic,
-            people,
-            said,
         } = frame;
+        let Annotations { people, said } = annotations;
         put(out, after.len() as u64);
         for after in after {
             put(out, u64::from(after.ticks));
@@ -263,7 +267,7 @@ const USUAL_WORDS: u16 = 2;
 
 #[cfg(test)]
 mod tests {
-    use gpu_kernels::tick::frame::{Person, Recipients};
+    use crate::annotations::{Person, Recipients};
     use gpu_kernels::{Observer, Target};
     use shared::{CommandKind, Name, Text, Tick};
 
@@ -276,9 +280,9 @@ mod tests {
         FrameCoder::new(100_000)
     }
 
-    fn bytes_of(coder: &mut FrameCoder, frame: &Frame, threads: usize) -> Vec<u8> {
+    fn bytes_of(coder: &mut FrameCoder, both: (&Frame, &Annotations), threads: usize) -> Vec<u8> {
         let mut bytes = vec![];
-        coder.encode(&Workers::new(threads).unwrap(), frame, &mut bytes);
+        coder.encode(&Workers::new(threads).unwrap(), both, &mut bytes);
         bytes
     }
 
@@ -299,10 +303,6 @@ mod tests {
             (&expected.forget, &expected.release)
         );
         assert_eq!((found.tick, &found.logic), (expected.tick, &expected.logic));
-        assert_eq!(
-            (&found.people, &found.said),
-            (&expected.people, &expected.said)
-        );
     }
 
     #[test]
@@ -315,7 +315,8 @@ mod tests {
                 let entity = EntityId::new(slot * 10, 3);
                 frame.push(entity, 70_000 + tick, MOVE, &[-8192, 8191]);
             }
-            longest = bytes_of(&mut coder, &frame, 1).len();
+            let both = (&frame, &Annotations::default());
+            longest = bytes_of(&mut coder, both, 1).len();
         }
         assert!(longest <= 100_000, "{longest} bytes of 10,000 commands");
     }
@@ -328,21 +329,23 @@ mod tests {
             let workers = Workers::new(1 + dice(3) as usize).unwrap();
             let mut memory = Frame::default();
             for tick in 0..4 {
-                let frame = random_frame(Tick(tick), &mut dice);
-                let bytes = bytes_of(&mut one, &frame, 1);
-                assert_eq!(bytes, bytes_of(&mut four, &frame, 4), "seed {seed}");
+                let (frame, annotations) = random_frame(Tick(tick), &mut dice);
+                let both = (&frame, &annotations);
+                let bytes = bytes_of(&mut one, both, 1);
+                assert_eq!(bytes, bytes_of(&mut four, both, 4), "seed {seed}");
                 let mut left = Bytes(&bytes);
-                memory = reader
-                    .decode(&workers, frame.tick, &mut left, memory)
-                    .unwrap();
-                assert_same(&memory, &frame);
+                let read = reader.decode(&workers, frame.tick, &mut left, memory);
+                let (read, annotated) = read.unwrap();
+                assert_same(&read, &frame);
+                assert_eq!(annotated, annotations, "seed {seed}");
+                memory = read;
                 assert!(left.0.is_empty(), "seed {seed}");
             }
         }
     }
 
-    fn random_frame(tick: Tick, dice: &mut impl FnMut(u64) -> u64) -> Frame {
-        let mut frame = Frame::new(tick);
+    fn random_frame(tick: Tick, dice: &mut impl FnMut(u64) -> u64) -> (Frame, Annotations) {
+        let (mut frame, mut annotations) = (Frame::new(tick), Annotations::default());
         let many = dice(2) == 0;
         for _ in 0..dice(if many { 30_000 } else { 20 }) {
             // Some entities give several commands, and not only one after the other.
@@ -370,19 +373,19 @@ mod tests {
         });
         frame.forget.push(ClientRow(2));
         frame.release.extend([Slot(1), Slot(9)]);
-        frame.people.push(PersonChange {
+        annotations.people.push(PersonChange {
             client: ClientRow(2),
             person: Person {
                 account: Some("alice".to_owned()),
                 name: Name::new("Alice").ok(),
             },
         });
-        frame.said.push(Saying {
+        annotations.said.push(Saying {
             speaker: Some(ClientRow(2)),
             to: Recipients::Everybody,
             text: Text::new("hello").unwrap(),
         });
-        frame
+        (frame, annotations)
     }
 
     #[test]

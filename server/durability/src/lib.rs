@@ -28,6 +28,7 @@
 //! | [`level`] | durability levels: when a tick is sent to clients |
 //! | [`disk`] | the file operations of the journal |
 //! | [`code`] | numbers as bytes |
+//! | [`annotations`] | what comes with a frame beside the tick's input: clients' names, chat |
 //! | [`frame_code`] | frames as bytes |
 //! | [`record`] | records, each bound to the one before |
 //! | [`roster`] | the clients of a world, as records change them |
@@ -54,6 +55,7 @@
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
 pub mod ahead;
+pub mod annotations;
 pub mod backup;
 #[cfg(feature = "s3")]
 pub mod bucket;

@@ -11,7 +11,7 @@
 //! | tick | 8 |
 //! | ticks whose records were not synced when this one was written | 1 to 10 |
 //! | parts of the state hash before the tick: their number, then 8 each | 1 + 8 each |
-//! | frame, see [`frame_code`](super::frame_code) | |
+//! | frame and annotations, see [`frame_code`](super::frame_code) | |
 //! | changes of the roster: length, then their bytes | |
 //!
 //! Numbers of fixed length have their lowest byte first.
@@ -24,6 +24,7 @@ use shared::Tick;
 use shared::wire::codec;
 use thiserror::Error;
 
+use super::annotations::Annotations;
 use super::code::{Bytes, CodeError, put};
 use super::epoch::Epoch;
 use super::frame_code::FrameCoder;
@@ -33,6 +34,7 @@ use super::roster::RosterChange;
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub frame: Arc<Frame>,
+    pub annotations: Annotations,
     /// The state before the tick.
     pub before: StateHash,
     /// The changes of clients since the record before.
@@ -106,7 +108,7 @@ pub fn encode(
     for part in &entry.before.parts {
         out.extend_from_slice(&part.to_le_bytes());
     }
-    coder.encode(workers, &entry.frame, out);
+    coder.encode(workers, (&entry.frame, &entry.annotations), out);
     let changes = codec::to_bytes(&entry.changes);
     put(out, changes.len() as u64);
     out.extend_from_slice(&changes);
@@ -202,7 +204,7 @@ impl Checked<'_> {
             parts.push(u64::from_le_bytes(*rest.array()?));
         }
         let tick = tick_of(self.head.tick)?;
-        let frame = coder.decode(workers, tick, &mut rest, memory)?;
+        let (frame, annotations) = coder.decode(workers, tick, &mut rest, memory)?;
         let changes = codec::from_bytes::<CHANGES_BYTES_MAX, _>(rest.slice()?)
             .map_err(|_| CodeError::Malformed("changes of clients can't be read"))?;
         if !rest.0.is_empty() {
@@ -210,6 +212,7 @@ impl Checked<'_> {
         }
         Ok(Entry {
             frame: Arc::new(frame),
+            annotations,
             before: StateHash { parts },
             changes,
         })
@@ -271,6 +274,7 @@ mod tests {
         frame.forget.push(ClientRow(3));
         Entry {
             frame: Arc::new(frame),
+            annotations: Annotations::default(),
             before: StateHash { parts: vec![1, 2] },
             changes: vec![RosterChange::Row(ClientRow(3), None)],
         }

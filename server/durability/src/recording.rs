@@ -20,6 +20,8 @@ use shared::WorldConfig;
 use shared::world::talk::NAME_BYTES_MAX;
 use shared::world::talk::TALK_BYTES_MAX;
 
+use super::annotations::Annotations;
+
 pub use reader::{NextTick, RecordingReader};
 pub use writer::{RecordingWriter, Sink};
 
@@ -28,7 +30,16 @@ pub use writer::{RecordingWriter, Sink};
 pub enum Record<W> {
     /// The first record.
     Start(Box<W>),
-    Tick(Box<Frame>, StateHash),
+    Tick(RecordedTick),
+}
+
+/// A tick of a recording.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct RecordedTick {
+    pub frame: Box<Frame>,
+    pub annotations: Annotations,
+    /// The state after it.
+    pub hash: StateHash,
 }
 
 /// The most bytes of a tick's record: what clients may do at once, births and deaths of

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use gpu_kernels::Region;
-use gpu_kernels::tick::frame::Person;
 use serde::{Deserialize, Serialize};
 use shared::wire::control::Ticket;
 use shared::{ClientRow, EntityId, Name, Tick};
+
+use super::annotations::Person;
 
 /// All clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

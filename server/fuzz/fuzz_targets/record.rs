@@ -55,6 +55,7 @@ fn with_head(tick: u64, body: &[u8]) -> Vec<u8> {
     };
     let empty = Entry {
         frame: Default::default(),
+        annotations: Default::default(),
         before: StateHash { parts: vec![] },
         changes: vec![],
     };

@@ -147,7 +147,7 @@ pub fn replay_recording<R: Read>(
     let mut in_flight: Option<InFlight> = None;
     let broken_off = loop {
         let (frame, recorded) = match recording.next_tick() {
-            NextTick::Tick(frame, hash) => (frame, hash),
+            NextTick::Tick(next) => (next.frame, next.hash),
             NextTick::End => break None,
             NextTick::BrokenOff(reason) => break Some(reason),
         };

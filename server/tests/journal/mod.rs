@@ -9,6 +9,7 @@ mod worker;
 use std::sync::Arc;
 
 use device::cpu::Workers;
+use durability::annotations::Annotations;
 use durability::checkpoint::{self, Head};
 use durability::disk::Disk;
 use durability::epoch::Epoch;
@@ -146,6 +147,7 @@ impl History {
             let frame = self.frame(world.tick);
             let entry = Entry {
                 frame: Arc::new(frame),
+                annotations: Annotations::default(),
                 before: world.hash(),
                 changes: vec![],
             };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use device::cpu::Workers;
+use durability::annotations::Annotations;
 use durability::checkpoint;
 use durability::disk::Disk;
 use durability::epoch::Epoch;
@@ -75,6 +76,7 @@ impl Kept {
         self.next += 1;
         let entry = Entry {
             frame: Arc::new(frame),
+            annotations: Annotations::default(),
             before: StateHash::default(),
             changes: vec![],
         };

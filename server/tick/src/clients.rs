@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use accounts::names::NameRule;
 use device::cpu::Workers;
+use durability::annotations::Annotations;
 use durability::characters::Rows;
 use durability::recovered::Recovered;
 use durability::roster::RosterChange;
@@ -65,7 +66,7 @@ pub struct SavedClients<'a> {
     pub mutes: Option<KeptMutes>,
 }
 
-/// Talk in a tick, by index in its frame.
+/// Talk in a tick, by index in [`Annotations::said`].
 pub struct SaidNearby {
     /// Talk to players nearby.
     pub nearby: Vec<Option<Arc<TalkMessage>>>,
@@ -198,8 +199,8 @@ impl Clients {
     }
 
     /// Sends a text to all.
-    pub fn announce(&mut self, text: Text, frame: &mut Frame) {
-        self.talk.announce(&self.directory, None, text, frame);
+    pub fn announce(&mut self, text: Text) {
+        self.talk.announce(&self.directory, None, text);
     }
 
     /// Grants or rejects requests, as many as one tick can afford. Returns the number of
@@ -230,7 +231,7 @@ impl Clients {
             characters.complete_births(&self.directory, frame);
         }
         let mut changed = self.directory.take_changed();
-        self.talk.follow(&self.directory, &changed, frame);
+        self.talk.follow(&self.directory, &changed, frame.tick);
         let presence = |client| self.directory.presence(client);
         self.holdings
             .follow(changed.iter().copied(), presence, frame);
@@ -242,6 +243,14 @@ impl Clients {
             changes.extend(changed.into_iter().map(saved));
             changes.extend(self.holdings.take_changes());
             changes.extend(channels);
+        }
+    }
+
+    /// What the frame since the last call does not say of clients.
+    pub fn take_annotations(&mut self) -> Annotations {
+        Annotations {
+            people: self.directory.take_admitted(),
+            said: self.talk.take_said(),
         }
     }
 

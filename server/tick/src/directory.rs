@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 
 use accounts::names::NameRule;
 use accounts::network::Network;
+use durability::annotations::PersonChange;
 use frontend::inbox::{Leave, SessionKey};
 use frontend::publication::SessionEvent;
 use gpu_kernels::tick::frame::JOIN_TOKEN;
@@ -72,6 +73,8 @@ pub struct Directory {
     resting: VecDeque<Resting>,
     /// Newborn players with names.
     named: Vec<(EntityId, Name)>,
+    /// Clients that were admitted since the last [`Directory::take_admitted`].
+    admitted: Vec<PersonChange>,
     /// By shard.
     events: Vec<(usize, SessionEvent)>,
 }
@@ -117,6 +120,7 @@ impl Directory {
             rebirths: vec![],
             resting: VecDeque::new(),
             named: vec![],
+            admitted: vec![],
             events: vec![],
         }
     }
@@ -424,6 +428,11 @@ impl Directory {
     /// The newborn players with a name since the last call.
     pub fn take_named(&mut self) -> impl Iterator<Item = (EntityId, Name)> + '_ {
         self.named.drain(..)
+    }
+
+    /// Clients that were admitted since the last call.
+    pub fn take_admitted(&mut self) -> Vec<PersonChange> {
+        std::mem::take(&mut self.admitted)
     }
 
     /// Events for sessions since the last call: (shard, event).

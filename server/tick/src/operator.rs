@@ -132,8 +132,8 @@ pub fn take(
             },
             OperatorRequest::Announce { to, text, done } => {
                 let sent = match to.map(|client| find(directory, &client)) {
-                    None => talk.announce(directory, None, text, frame),
-                    Some(Some(client)) => talk.announce(directory, Some(client), text, frame),
+                    None => talk.announce(directory, None, text),
+                    Some(Some(client)) => talk.announce(directory, Some(client), text),
                     Some(None) => 0,
                 };
                 let _ = done.send(sent);

@@ -18,13 +18,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use accounts::names::{self, NameRule};
+use durability::annotations::{Recipients, Saying};
 use durability::roster::{Roster, RosterChange};
 use frontend::publication::SessionEvent;
 use gpu_kernels::Frame;
-use gpu_kernels::tick::frame::{Recipients, Saying};
 use shared::wire::talk::{Talk as TalkMessage, TalkRequest};
 use shared::world::talk::{SAYINGS_MAX, TextError};
-use shared::{ClientRow, CommandKind, Name, Text, WorldConfig};
+use shared::{ClientRow, CommandKind, Name, Text, Tick, WorldConfig};
 use thiserror::Error;
 
 use super::directory::{Directory, Presence};
@@ -45,9 +45,11 @@ pub struct Talk {
     rate_limits: RateLimits,
     mutes: Mutes,
     outbox: Outbox,
-    /// By index in the frame: talk to players nearby.
+    /// What is said in this tick.
+    said: Vec<Saying>,
+    /// By index in `said`: talk to players nearby.
     nearby: Vec<Option<Arc<TalkMessage>>>,
-    /// Clients that have muted the speaker of the talk at an index in the frame.
+    /// Clients that have muted the speaker of the talk at an index in `said`.
     muted: HashSet<(ClientRow, usize)>,
 }
 
@@ -98,6 +100,7 @@ impl Talk {
             rate_limits: RateLimits::new(config.schema.world.tick_hz),
             mutes: Mutes::default(),
             outbox: Outbox::new(config.schema.world.tick_hz),
+            said: vec![],
             nearby: vec![],
             muted: HashSet::new(),
         };
@@ -169,24 +172,25 @@ impl Talk {
             name: directory.people().name(client),
         };
         let ticket_of = |client| directory.presence(client).map(|presence| presence.ticket);
-        if !(self.rate_limits).take(&caller.rate_key(), frame.tick, ticket_of) {
+        let now = frame.tick;
+        if !(self.rate_limits).take(&caller.rate_key(), now, ticket_of) {
             return Err(TalkError::TooMuch);
         }
         match request {
             TalkRequest::Say { text } => self.say(&caller, text, frame),
-            TalkRequest::Whisper { to, text } => self.whisper(&caller, to, text, frame),
-            TalkRequest::Join { channel } => self.join(&caller, channel, frame),
+            TalkRequest::Whisper { to, text } => self.whisper(&caller, to, text, now),
+            TalkRequest::Join { channel } => self.join(&caller, channel, now),
             TalkRequest::Leave { channel } => {
                 let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
-                self.leave(directory, client, channel, frame);
+                self.leave(directory, client, channel, now);
                 Ok(())
             }
-            TalkRequest::Speak { channel, text } => self.speak(&caller, channel, text, frame),
+            TalkRequest::Speak { channel, text } => self.speak(&caller, channel, text, now),
             TalkRequest::Members { channel } => {
                 let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
                 let names = self.channels.names(&channel);
                 let message = Arc::new(TalkMessage::Members { channel, names });
-                (self.outbox).send(directory, client, frame.said.len(), &message);
+                (self.outbox).send(directory, client, self.said.len(), &message);
                 Ok(())
             }
             TalkRequest::Mute { name } => {
@@ -203,16 +207,16 @@ impl Talk {
 
     /// Issues the command that finds the clients nearby.
     fn say(&mut self, caller: &Caller<'_>, text: &str, frame: &mut Frame) -> Result<(), TalkError> {
-        let text = self.judge(Speech::Say, caller.name, text, frame)?;
+        let text = self.judge(Speech::Say, caller.name, text)?;
         let speaker = caller.presence.entity.ok_or(TalkError::Dead)?;
-        let index = frame.said.len();
+        let index = self.said.len();
         let muting = self.muted_by(caller.directory, caller.client);
         (self.muted).extend(muting.into_iter().map(|to| (to, index)));
         let say = self.say.ok_or(TalkError::NoSay)?;
         let word = i32::try_from(index).map_err(|_| TalkError::Crowded)?;
         // An entity's commands run in the order of their numbers, and so is its talk.
         frame.push(speaker, word.unsigned_abs(), say, &[word]);
-        frame.said.push(Saying {
+        self.said.push(Saying {
             speaker: Some(caller.client),
             to: Recipients::Near,
             text: text.clone(),
@@ -231,26 +235,26 @@ impl Talk {
         caller: &Caller<'_>,
         to: &str,
         text: &str,
-        frame: &mut Frame,
+        now: Tick,
     ) -> Result<(), TalkError> {
         let (directory, client) = (caller.directory, caller.client);
         let (from, to) = (caller.name()?, Name::new(to)?);
         let listener = directory.people().of_name(&to);
         let listener = listener.ok_or_else(|| TalkError::NoSuchPlayer(to.clone()))?;
-        let text = self.judge(Speech::Whisper(&to), caller.name, text, frame)?;
+        let text = self.judge(Speech::Whisper(&to), caller.name, text)?;
         let message = Arc::new(TalkMessage::Whispered {
             from: from.clone(),
             text: text.clone(),
         });
         let muting = self.muted_by(directory, client);
-        let outbox = self.outbox.at(directory, frame);
+        let outbox = self.outbox.at(directory, now, self.said.len());
         match outbox.send_from((client, listener), Route::Whisper, &message, &muting) {
             Outcome::Away => return Err(TalkError::Away(to)),
             Outcome::Busy => return Err(TalkError::Busy(to)),
             Outcome::Sent | Outcome::Muted => {}
         }
         self.outbox.note_partner(directory, client, listener);
-        frame.said.push(Saying {
+        self.said.push(Saying {
             speaker: Some(client),
             to: Recipients::One(listener),
             text,
@@ -258,7 +262,7 @@ impl Talk {
         Ok(())
     }
 
-    fn join(&mut self, caller: &Caller<'_>, channel: &str, frame: &Frame) -> Result<(), TalkError> {
+    fn join(&mut self, caller: &Caller<'_>, channel: &str, now: Tick) -> Result<(), TalkError> {
         let (channel, name) = (names::wished(channel)?, caller.name()?);
         let own = (caller.presence.ticket, name);
         let channel = self.channels.join(caller.client, own, &channel)?;
@@ -269,7 +273,7 @@ impl Talk {
         let members = self.channels.members(&channel).to_vec();
         let name = name.clone();
         let message = TalkMessage::Joined { channel, name };
-        self.send_to_all(caller.directory, caller.client, &members, frame, message);
+        self.send_to_all(caller.directory, caller.client, &members, now, message);
         Ok(())
     }
 
@@ -278,19 +282,19 @@ impl Talk {
         caller: &Caller<'_>,
         channel: &str,
         text: &str,
-        frame: &mut Frame,
+        now: Tick,
     ) -> Result<(), TalkError> {
         let from = caller.name()?.clone();
         let channel = self.channels.own(caller.client, &Name::new(channel)?)?;
-        let text = self.judge(Speech::Channel(&channel), caller.name, text, frame)?;
+        let text = self.judge(Speech::Channel(&channel), caller.name, text)?;
         let members = self.channels.members(&channel).to_vec();
         let message = TalkMessage::Spoken {
             channel: channel.clone(),
             from,
             text: text.clone(),
         };
-        self.send_to_all(caller.directory, caller.client, &members, frame, message);
-        frame.said.push(Saying {
+        self.send_to_all(caller.directory, caller.client, &members, now, message);
+        self.said.push(Saying {
             speaker: Some(caller.client),
             to: Recipients::Channel(channel),
             text,
@@ -298,7 +302,7 @@ impl Talk {
         Ok(())
     }
 
-    fn leave(&mut self, directory: &Directory, client: ClientRow, channel: Name, frame: &Frame) {
+    fn leave(&mut self, directory: &Directory, client: ClientRow, channel: Name, now: Tick) {
         let members = self.channels.members(&channel).to_vec();
         if let Some(name) = self.channels.leave(client, &channel) {
             self.changes.push(RosterChange::Left {
@@ -306,28 +310,22 @@ impl Talk {
                 channel: channel.clone(),
             });
             let message = TalkMessage::Left { channel, name };
-            self.send_to_all(directory, client, &members, frame, message);
+            self.send_to_all(directory, client, &members, now, message);
         }
     }
 
     /// Sends a text of the operator to one client, or to all. Returns the number of clients
     /// that get it.
-    pub fn announce(
-        &mut self,
-        directory: &Directory,
-        to: Option<ClientRow>,
-        text: Text,
-        frame: &mut Frame,
-    ) -> usize {
+    pub fn announce(&mut self, directory: &Directory, to: Option<ClientRow>, text: Text) -> usize {
         let message = Arc::new(TalkMessage::Announced { text: text.clone() });
-        let index = frame.said.len();
+        let index = self.said.len();
         let listeners = match to {
             Some(client) => vec![client],
             None => directory.rows().collect(),
         };
         let send = |client: &ClientRow| self.outbox.send(directory, *client, index, &message);
         let count = listeners.into_iter().filter(send).count();
-        frame.said.push(Saying {
+        self.said.push(Saying {
             speaker: None,
             to: to.map_or(Recipients::Everybody, Recipients::One),
             text,
@@ -337,7 +335,7 @@ impl Talk {
 
     /// Removes clients that are gone from their channels. `changed` are the rows that may have
     /// other clients now.
-    pub fn follow(&mut self, directory: &Directory, changed: &[ClientRow], frame: &Frame) {
+    pub fn follow(&mut self, directory: &Directory, changed: &[ClientRow], now: Tick) {
         for &client in changed {
             let ticket = directory.presence(client).map(|presence| presence.ticket);
             self.mutes.follow(client, ticket);
@@ -346,7 +344,7 @@ impl Talk {
             }
             if self.channels.ticket(client) != ticket {
                 for channel in self.channels.all_of(client) {
-                    self.leave(directory, client, channel, frame);
+                    self.leave(directory, client, channel, now);
                 }
             }
         }
@@ -357,12 +355,17 @@ impl Talk {
         self.outbox.events()
     }
 
-    /// By index in the frame: talk to players nearby since the last call.
+    /// What was said since the last call.
+    pub fn take_said(&mut self) -> Vec<Saying> {
+        std::mem::take(&mut self.said)
+    }
+
+    /// By index in what was said: talk to players nearby since the last call.
     pub fn take_nearby(&mut self) -> Vec<Option<Arc<TalkMessage>>> {
         std::mem::take(&mut self.nearby)
     }
 
-    /// By index in the frame: clients that have muted the speaker, since the last call.
+    /// By index in what was said: clients that have muted the speaker, since the last call.
     pub fn take_muted(&mut self) -> HashSet<(ClientRow, usize)> {
         std::mem::take(&mut self.muted)
     }
@@ -373,9 +376,8 @@ impl Talk {
         speech: Speech<'_>,
         speaker: Option<&Name>,
         text: &str,
-        frame: &Frame,
     ) -> Result<Text, TalkError> {
-        if frame.said.len() >= SAYINGS_MAX {
+        if self.said.len() >= SAYINGS_MAX {
             return Err(TalkError::Crowded);
         }
         let text = Text::new(text)?;
@@ -391,13 +393,13 @@ impl Talk {
         directory: &Directory,
         from: ClientRow,
         clients: &[ClientRow],
-        frame: &Frame,
+        now: Tick,
         message: TalkMessage,
     ) {
         let muting = self.muted_by(directory, from);
         let message = Arc::new(message);
         for &client in clients {
-            let outbox = self.outbox.at(directory, frame);
+            let outbox = self.outbox.at(directory, now, self.said.len());
             outbox.send_from((from, client), Route::Channel, &message, &muting);
         }
     }

@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 use accounts::names::NameRule;
 use anyhow::Result;
 use device::cpu::Workers;
+use durability::annotations::Annotations;
 use durability::characters::Rows;
 use durability::recording::RecordingWriter;
 use durability::recovered::Recovered;
@@ -97,6 +98,8 @@ pub struct TickLoop {
     window: Option<SharedWindow>,
     stop: Arc<AtomicBool>,
     frame: Arc<Frame>,
+    /// Those of the frame.
+    annotations: Annotations,
     /// Notices of an earlier tick, kept for their memory.
     spare: Notices,
     script_log: ScriptLog,
@@ -232,6 +235,7 @@ impl TickLoop {
             window: parts.window,
             stop: parts.stop,
             frame: Arc::new(frame),
+            annotations: Annotations::default(),
             spare: Notices::default(),
             script_log,
             traces: None,
@@ -497,10 +501,11 @@ impl TickLoop {
             .as_ref()
             .and_then(DurabilityWorker::take_warning);
         if let Some(Ok(warning)) = warning.map(Text::new) {
-            clients.announce(warning, frame);
+            clients.announce(warning);
         }
         refusals.requests = clients.answer(frame);
         clients.complete(&self.mirror.read(), self.acked_through, frame);
+        self.annotations = clients.take_annotations();
         refusals
     }
 
@@ -516,7 +521,8 @@ impl TickLoop {
         let recording = self.recording.as_mut();
         recording.is_none_or(|recording| {
             let frame = Arc::make_mut(&mut self.frame);
-            recording.record(frame, &output.hash)
+            let annotations = std::mem::take(&mut self.annotations);
+            recording.record(frame, annotations, &output.hash)
         })
     }
 

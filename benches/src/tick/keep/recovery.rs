@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use client_bot::note;
+use durability::annotations::Annotations;
 use durability::disk::Folder;
 use durability::level::Level;
 use durability::record::Entry;
@@ -157,6 +158,7 @@ fn play(
 fn entry(frame: Arc<Frame>, before: StateHash) -> Entry {
     Entry {
         frame,
+        annotations: Annotations::default(),
         before,
         changes: vec![],
     }

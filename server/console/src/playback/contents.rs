@@ -1,8 +1,10 @@
 //! The contents of a recording or a journal, and the recorded hashes of its states.
 
+use std::sync::Arc;
+
 use anyhow::{Result, ensure};
-use gpu_kernels::tick::frame::PersonChange;
-use gpu_kernels::{Snapshot, StateHash};
+use durability::annotations::PersonChange;
+use gpu_kernels::{Frame, Snapshot, StateHash};
 use shared::{Schema, WorldConfig};
 
 use super::difference::differing_parts;
@@ -22,6 +24,14 @@ pub struct Contents {
     pub identity: u32,
     /// Why it ends early, if it does.
     pub broken_off: Option<String>,
+}
+
+/// A tick of a recording or a journal.
+pub struct ReadTick {
+    pub frame: Arc<Frame>,
+    /// Clients that were admitted.
+    pub people: Vec<PersonChange>,
+    pub written: RecordedHash,
 }
 
 /// The recorded hash of the state after a tick.

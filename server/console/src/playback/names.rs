@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use gpu_kernels::tick::frame::PersonChange;
+use durability::annotations::PersonChange;
 use shared::{ClientRow, Name};
 
 /// The names of each client row, in their order.
@@ -39,7 +39,7 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use gpu_kernels::tick::frame::Person;
+    use durability::annotations::Person;
 
     use super::*;
 

@@ -6,18 +6,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use durability::annotations::PersonChange;
 use durability::checkpoint;
 use durability::disk::Folder;
 use durability::log::{self, Log};
 use durability::recovered::Stored;
 use durability::recovery;
 use durability::recovery::open;
-use gpu_kernels::Frame;
 use gpu_kernels::tick::VERSION;
-use gpu_kernels::tick::frame::PersonChange;
 use shared::wire::codec;
 
-use super::contents::{Contents, RecordedHash};
+use super::contents::{Contents, ReadTick, RecordedHash};
 
 /// Reads the ticks of a persistent world.
 pub struct Persistent {
@@ -69,7 +68,7 @@ impl Persistent {
         }
     }
 
-    pub fn read(&mut self, tick: u64) -> Result<(Arc<Frame>, RecordedHash)> {
+    pub fn read(&mut self, tick: u64) -> Result<ReadTick> {
         let ahead = self.ahead.take().filter(|ahead| ahead.head.tick == tick);
         let mut log = match self.log.take() {
             Some(log) if ahead.is_some() || log.next_tick() == tick => log,
@@ -92,7 +91,11 @@ impl Persistent {
             Ok(Err(_)) | Err(_) => RecordedHash::Nothing,
         };
         self.log = Some(log);
-        Ok((record.entry.frame, written))
+        Ok(ReadTick {
+            frame: record.entry.frame,
+            people: record.entry.annotations.people,
+            written,
+        })
     }
 
     /// The tick behind the last that can be run, and why, if more records follow.

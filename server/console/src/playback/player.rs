@@ -144,8 +144,9 @@ impl Player {
         let tick = position - 1;
         self.go_before(tick)?;
         let before = self.backend.snapshot()?;
-        let (frame, written) = self.ticks.read(tick)?;
-        let (output, trace) = self.backend.tick_traced(&frame)?;
+        let read = self.ticks.read(tick)?;
+        let (output, trace) = self.backend.tick_traced(&read.frame)?;
+        let written = &read.written;
         written.compare(&self.world.schema, tick, &output.hash)?;
         self.position = Some(position);
         let after = self.backend.snapshot()?;
@@ -192,8 +193,9 @@ impl Player {
             }
         }
         for next in self.position.unwrap_or(tick)..tick {
-            let (frame, written) = self.ticks.read(next)?;
-            let output = self.backend.tick(&frame)?;
+            let read = self.ticks.read(next)?;
+            let output = self.backend.tick(&read.frame)?;
+            let written = &read.written;
             written.compare(&self.world.schema, next, &output.hash)?;
             self.position = Some(next + 1);
         }

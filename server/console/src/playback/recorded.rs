@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use durability::recording::{NextTick, RecordingReader};
-use gpu_kernels::Frame;
 
-use super::contents::{Contents, RecordedHash};
+use super::contents::{Contents, ReadTick, RecordedHash};
 
 /// Reads the ticks of a recording.
 pub struct Recorded {
@@ -75,7 +74,7 @@ impl Recorded {
         })
     }
 
-    pub fn read(&mut self, tick: u64) -> Result<(Arc<Frame>, RecordedHash)> {
+    pub fn read(&mut self, tick: u64) -> Result<ReadTick> {
         if tick != self.next {
             let start = usize::try_from(tick).ok();
             let start = start.and_then(|tick| self.starts.get(tick));
@@ -85,9 +84,13 @@ impl Recorded {
         // The position after an error does not matter: the reader seeks the next tick.
         self.next = u64::MAX;
         match self.reader.next_tick() {
-            NextTick::Tick(frame, hash) => {
+            NextTick::Tick(next) => {
                 self.next = tick + 1;
-                Ok((frame.into(), RecordedHash::Hash(hash)))
+                Ok(ReadTick {
+                    frame: next.frame.into(),
+                    people: next.annotations.people,
+                    written: RecordedHash::Hash(next.hash),
+                })
             }
             NextTick::End => bail!("the recording ends before tick {tick}"),
             NextTick::BrokenOff(reason) => bail!("{reason}"),

@@ -122,8 +122,8 @@ impl Surveyor {
                     self.position = position;
                     self.note(|progress, position| progress.reached = position);
                     for tick in self.ticks.contents().first..position {
-                        let (frame, _) = self.ticks.read(tick)?;
-                        self.names.note(tick, &frame.people);
+                        let read = self.ticks.read(tick)?;
+                        self.names.note(tick, &read.people);
                     }
                     return Ok(());
                 }
@@ -136,10 +136,11 @@ impl Surveyor {
 
     fn step(&mut self) -> Result<()> {
         let tick = self.position;
-        let (frame, written) = self.ticks.read(tick)?;
-        let output = self.backend.tick(&frame)?;
+        let read = self.ticks.read(tick)?;
+        let output = self.backend.tick(&read.frame)?;
+        let written = &read.written;
         written.compare(&self.ticks.contents().world.schema, tick, &output.hash)?;
-        self.names.note(tick, &frame.people);
+        self.names.note(tick, &read.people);
         self.position += 1;
         Ok(())
     }

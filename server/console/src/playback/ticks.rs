@@ -4,9 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use gpu_kernels::Frame;
 
-use super::contents::{Contents, RecordedHash};
+use super::contents::{Contents, ReadTick, RecordedHash};
 use super::persistent::Persistent;
 use super::recorded::Recorded;
 
@@ -55,8 +54,8 @@ impl Ticks {
         &self.contents
     }
 
-    /// A tick's frame, and the recorded hash of the state after it.
-    pub fn read(&mut self, tick: u64) -> Result<(Arc<Frame>, RecordedHash)> {
+    /// Reads a tick.
+    pub fn read(&mut self, tick: u64) -> Result<ReadTick> {
         let Contents { first, end, .. } = *self.contents;
         if !(first..end).contains(&tick) {
             bail!("there is no tick {tick}: expected {first} to {end}");
@@ -70,7 +69,7 @@ impl Ticks {
     /// The recorded hash of the state at a position.
     pub fn hash_at(&mut self, position: u64) -> Result<RecordedHash> {
         match position.checked_sub(1) {
-            Some(tick) if tick >= self.contents.first => Ok(self.read(tick)?.1),
+            Some(tick) if tick >= self.contents.first => Ok(self.read(tick)?.written),
             _ => Ok(RecordedHash::Nothing),
         }
     }

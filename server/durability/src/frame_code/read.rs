@@ -1,17 +1,17 @@
 //! Reading frames.
 
 use device::cpu::{Workers, take};
-use gpu_kernels::tick::frame::{PersonChange, Saying};
 use gpu_kernels::{After, Command, Frame, ObserverChange, RegionChange};
 use serde::Deserialize;
 use shared::wire::codec;
 use shared::world::logic::LogicConfig;
 use shared::{ClientRow, EntityId, Slot, Tick};
 
+use super::super::annotations::{Annotations, PersonChange, Saying};
 use super::super::code::{Bytes, CodeError};
 use super::{Before, CHUNK_COMMANDS, FrameCoder};
 
-/// The parts of a frame beside its commands.
+/// The parts of a frame beside its commands, and its annotations.
 #[derive(Deserialize)]
 struct ReadRest {
     observers: Vec<ObserverChange>,
@@ -24,14 +24,14 @@ struct ReadRest {
 }
 
 impl FrameCoder {
-    /// Reads a frame, into the memory of another one.
+    /// Reads a frame and its annotations, into the memory of another one.
     pub fn decode(
         &mut self,
         workers: &Workers,
         tick: Tick,
         bytes: &mut Bytes<'_>,
         mut frame: Frame,
-    ) -> Result<Frame, CodeError> {
+    ) -> Result<(Frame, Annotations), CodeError> {
         self.decode_commands(workers, tick, bytes, &mut frame)?;
         // Each takes some bytes, so memory is bounded by the input.
         for _ in 0..bytes.number()? {
@@ -46,9 +46,8 @@ impl FrameCoder {
         frame.forget = rest.forget;
         frame.release = rest.release;
         frame.logic = rest.logic;
-        frame.people = rest.people;
-        frame.said = rest.said;
-        Ok(frame)
+        let (people, said) = (rest.people, rest.said);
+        Ok((frame, Annotations { people, said }))
     }
 
     fn decode_commands(

@@ -5,13 +5,12 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use gpu_kernels::{Frame, StateHash};
 use serde::de::DeserializeOwned;
 use shared::WorldConfig;
 use shared::wire::codec;
 use world_file::StoredWorld;
 
-use super::{MAGIC, Record, WORLD_BYTES_MAX, tick_bytes_max};
+use super::{MAGIC, Record, RecordedTick, WORLD_BYTES_MAX, tick_bytes_max};
 
 /// Reads a recording.
 pub struct RecordingReader<R = BufReader<File>> {
@@ -24,7 +23,7 @@ pub struct RecordingReader<R = BufReader<File>> {
 
 /// The result of reading a tick.
 pub enum NextTick {
-    Tick(Box<Frame>, StateHash),
+    Tick(RecordedTick),
     End,
     /// The recording is incomplete or damaged; the place and the reason are for people.
     BrokenOff(String),
@@ -69,7 +68,7 @@ impl<R: Read> RecordingReader<R> {
         let begin = self.offset;
         let record = read_record::<NoWorld>(&mut self.input, &mut self.offset, self.tick_bytes_max);
         match record {
-            Ok(Some(Record::Tick(frame, hash))) => NextTick::Tick(frame, hash),
+            Ok(Some(Record::Tick(tick))) => NextTick::Tick(tick),
             Ok(Some(Record::Start(_))) => {
                 NextTick::BrokenOff(format!("byte {begin}: a second world"))
             }

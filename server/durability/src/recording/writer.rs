@@ -22,7 +22,8 @@ use shared::{Tick, WorldConfig};
 use tracing::error;
 use world_file::StoredWorld;
 
-use super::{MAGIC, Record, tick_bytes_max};
+use super::{MAGIC, Record, RecordedTick, tick_bytes_max};
+use crate::annotations::Annotations;
 
 /// Where a recording is written.
 pub trait Sink: Write + Send + 'static {
@@ -115,17 +116,26 @@ impl RecordingWriter {
     /// Appends a tick, without waiting for the disk. Takes its frame and leaves another
     /// one, with the memory of one that is written. False if the tick is not recorded, since
     /// the recording has ended.
-    pub fn record(&mut self, frame: &mut Frame, hash: &StateHash) -> bool {
+    pub fn record(
+        &mut self,
+        frame: &mut Frame,
+        annotations: Annotations,
+        hash: &StateHash,
+    ) -> bool {
         let Some(records) = &self.records else {
             self.count_lost();
             return false;
         };
         let (tick, bytes) = (frame.tick, bytes_of(frame));
         let waiting = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
-        let mut recorded = self.written.try_iter().last().unwrap_or_default();
-        std::mem::swap(&mut *recorded, frame);
+        let mut own = self.written.try_iter().last().unwrap_or_default();
+        std::mem::swap(&mut *own, frame);
         let queued = Queued {
-            record: Record::Tick(recorded, hash.clone()),
+            record: Record::Tick(RecordedTick {
+                frame: own,
+                annotations,
+                hash: hash.clone(),
+            }),
             bytes,
         };
         let reason = if waiting > QUEUE_BYTES_MAX {
@@ -211,9 +221,9 @@ impl<S: Sink> Thread<S> {
         for Queued { record, bytes } in incoming {
             write_record(&mut self.sink, &record, self.bytes_max)?;
             self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
-            if let Record::Tick(frame, _) = record {
+            if let Record::Tick(tick) = record {
                 // A world that has ended needs none.
-                let _ = self.returned.send(frame);
+                let _ = self.returned.send(tick.frame);
             }
         }
         self.sink.flush()?;
@@ -322,10 +332,16 @@ mod tests {
     fn ticks_of(bytes: &[u8]) -> Vec<Tick> {
         let mut recording = RecordingReader::read(bytes, "test").unwrap();
         let next = std::iter::from_fn(|| match recording.next_tick() {
-            NextTick::Tick(frame, _) => Some(frame.tick),
+            NextTick::Tick(next) => Some(next.frame.tick),
             NextTick::End | NextTick::BrokenOff(_) => None,
         });
         next.collect()
+    }
+
+    /// False if the tick is not recorded.
+    fn record(recording: &mut RecordingWriter, tick: u64) -> bool {
+        let none = Annotations::default();
+        recording.record(&mut frame(tick), none, &StateHash::default())
     }
 
     #[test]
@@ -334,15 +350,14 @@ mod tests {
         let disk = Disk::default();
         disk.change(|state| state.room = Some(20_000));
         let mut recording = RecordingWriter::to(disk.clone(), &config).unwrap();
-        let hash = StateHash::default();
         let mut tick = 0;
-        while recording.record(&mut frame(tick), &hash) {
+        while record(&mut recording, tick) {
             tick += 1;
             // On a busy machine the writer's thread needs time to come to the end of the disk.
             std::thread::sleep(Duration::from_millis(1));
         }
         for later in tick + 1..tick + 10 {
-            assert!(!recording.record(&mut frame(later), &hash));
+            assert!(!record(&mut recording, later));
         }
         let failure = recording.finish().unwrap_err().to_string();
         let expected =
@@ -358,9 +373,8 @@ mod tests {
         let disk = Disk::default();
         disk.change(|state| state.is_stalled = true);
         let mut recording = RecordingWriter::with_queue(disk.clone(), &config, 5).unwrap();
-        let hash = StateHash::default();
         let recorded = (0..100)
-            .filter(|&tick| recording.record(&mut frame(tick), &hash))
+            .filter(|&tick| record(&mut recording, tick))
             .count();
         assert!((5..100).contains(&recorded), "{recorded} ticks");
         disk.change(|state| state.is_stalled = false);
@@ -380,7 +394,7 @@ mod tests {
         let disk = Disk::default();
         disk.change(|state| state.room = Some(100));
         let mut recording = RecordingWriter::to(disk, &config).unwrap();
-        recording.record(&mut Frame::new(Tick(0)), &StateHash::default());
+        record(&mut recording, 0);
         let failure = format!("{:#}", recording.finish().unwrap_err());
         assert!(failure.ends_with("no space is left"), "{failure}");
     }

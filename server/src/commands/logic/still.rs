@@ -46,7 +46,7 @@ impl Still {
         let mut ticks = 0;
         while tick.is_none_or(|tick| ticks < tick) {
             match recording.next_tick() {
-                NextTick::Tick(frame, _) => backend.tick(&frame)?,
+                NextTick::Tick(next) => backend.tick(&next.frame)?,
                 NextTick::End | NextTick::BrokenOff(_) if tick.is_none() => break,
                 NextTick::End => bail!("{} has only {ticks} ticks", path.display()),
                 NextTick::BrokenOff(reason) => {

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
+use durability::annotations::PersonChange;
 use frontend::inbox::{Join, SessionKey};
 use gpu_kernels::Frame;
-use gpu_kernels::tick::frame::PersonChange;
 use shared::wire::control::{Close, Ticket};
 use shared::{ClientRow, EntityId};
 
@@ -48,7 +48,7 @@ impl Directory {
         self.processed.begin(client, Begin::Join, join.continues);
         self.note_network(client, join.network);
         self.tickets.give(client, ticket, None);
-        frame.people.push(PersonChange {
+        self.admitted.push(PersonChange {
             client,
             person: self.people.enter(client, &join.identity),
         });

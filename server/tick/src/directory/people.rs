@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 
 use accounts::identity::{Account, Identity};
 use accounts::names::NameRule;
-use gpu_kernels::tick::frame::Person;
+use durability::annotations::Person;
 use shared::world::talk::NAME_BYTES_MAX;
 use shared::{ClientRow, Name};
 

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use accounts::identity::{Account, Identity};
+use durability::annotations::Person;
 use durability::roster::{Roster, RowState, SavedRow};
 use frontend::inbox::Leave;
 use frontend::inbox::SessionKey;
 use gpu_kernels::Frame;
-use gpu_kernels::tick::frame::Person;
 use gpu_kernels::tick::state::{SlotState, Snapshot};
 use shared::{ClientRow, Slot, Tick, WorldConfig};
 

@@ -753,18 +753,13 @@ fn a_kicked_client_is_removed_in_every_state_and_frees_its_row() {
 }
 
 #[test]
-fn frames_have_new_clients_and_a_replaced_connection_is_none() {
+fn new_clients_are_admitted_and_a_replaced_connection_is_none() {
     let mut world = World::new("");
     let mut came = vec![];
     for (session, name) in [(1, "alice"), (2, "bob"), (3, "alice")] {
         world.join_as(session, None, account(name));
-        came.extend(
-            world
-                .frame
-                .people
-                .iter()
-                .map(|p| (p.client, p.person.account.clone())),
-        );
+        let admitted = world.directory.take_admitted().into_iter();
+        came.extend(admitted.map(|p| (p.client, p.person.account)));
         world.tick(99);
     }
     let named = |name: &str| Some(name.to_owned());

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use frontend::publication::SessionEvent;
 use frontend::talk::size_of;
 use frontend::talk_budget::TalkBudget;
-use gpu_kernels::Frame;
 use platform::metrics::table;
 use shared::wire::control::Ticket;
 use shared::wire::talk::Talk as TalkMessage;
@@ -69,13 +68,18 @@ impl Outbox {
         }
     }
 
-    /// The outbox for the next talk of a frame.
-    pub fn at<'a>(&'a mut self, directory: &'a Directory, frame: &Frame) -> OutboxAt<'a> {
+    /// The outbox for the talk at an index in a tick.
+    pub fn at<'a>(
+        &'a mut self,
+        directory: &'a Directory,
+        tick: Tick,
+        index: usize,
+    ) -> OutboxAt<'a> {
         OutboxAt {
             outbox: self,
             directory,
-            tick: frame.tick,
-            index: frame.said.len(),
+            tick,
+            index,
         }
     }
 

@@ -29,6 +29,7 @@ impl TickLoop {
         };
         worker.record(Entry {
             frame: self.frame.clone(),
+            annotations: self.annotations.clone(),
             before: self.before.clone(),
             changes: self.clients.save(),
         })

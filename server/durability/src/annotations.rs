@@ -1,8 +1,17 @@
-//! The players behind the clients, and their chat. A tick reads none of it: it is in the
-//! frame so that a recording has it.
+//! What comes with the frame of a tick, which the tick does not read: the players behind the clients,
+//! and their chat.
 
 use serde::{Deserialize, Serialize};
 use shared::{ClientRow, Name, Text};
+
+/// What comes with the frame of a tick.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Annotations {
+    /// Clients that were admitted.
+    pub people: Vec<PersonChange>,
+    /// Chat.
+    pub said: Vec<Saying>,
+}
 
 /// A client row stands for another client from this tick on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +42,7 @@ pub struct Saying {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Recipients {
     /// Players nearby: the tick finds them by the notification of a command, whose argument is
-    /// the message's place in the frame.
+    /// the message's place in [`Annotations::said`].
     Near,
     /// Members of a channel.
     Channel(Name),
