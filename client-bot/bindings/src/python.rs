@@ -81,7 +81,7 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
             let attribute = quoted(&own.name);
             let ty = field_type(own.ty);
             let value = match own.ty {
-                AttributeType::I32 => format!("self._whole({attribute})"),
+                AttributeType::I32 | AttributeType::Text => format!("self._whole({attribute})"),
                 AttributeType::I64 | AttributeType::High => format!("self._long({attribute})"),
                 AttributeType::Fixed => format!("self._whole({attribute}) / 4096"),
                 AttributeType::Bool => format!("self._whole({attribute}) != 0"),
@@ -334,7 +334,9 @@ fn doc(source: &mut Source, text: &str, otherwise: &str) {
 
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 | AttributeType::I64 | AttributeType::High => "int",
+        AttributeType::I32 | AttributeType::Text | AttributeType::I64 | AttributeType::High => {
+            "int"
+        }
         AttributeType::Fixed => "float",
         AttributeType::Bool => "bool",
         AttributeType::Entity => "Seen | None",
@@ -344,7 +346,9 @@ fn field_type(ty: AttributeType) -> &'static str {
 
 fn argument_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 | AttributeType::I64 | AttributeType::High => "int",
+        AttributeType::I32 | AttributeType::Text | AttributeType::I64 | AttributeType::High => {
+            "int"
+        }
         AttributeType::Fixed => "float",
         AttributeType::Bool => "bool",
         AttributeType::Entity => "Seen",

@@ -270,9 +270,11 @@ fn doc(source: &mut Source, text: &str) {
 
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 | AttributeType::Fixed | AttributeType::I64 | AttributeType::High => {
-            "number"
-        }
+        AttributeType::I32
+        | AttributeType::Fixed
+        | AttributeType::Text
+        | AttributeType::I64
+        | AttributeType::High => "number",
         AttributeType::Bool => "boolean",
         // By its slot.
         AttributeType::Entity => "number | null",
@@ -282,9 +284,11 @@ fn field_type(ty: AttributeType) -> &'static str {
 
 fn argument_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 | AttributeType::Fixed | AttributeType::I64 | AttributeType::High => {
-            "number"
-        }
+        AttributeType::I32
+        | AttributeType::Fixed
+        | AttributeType::Text
+        | AttributeType::I64
+        | AttributeType::High => "number",
         AttributeType::Bool => "boolean",
         AttributeType::Entity => "Seen",
         AttributeType::Symbol => "Symbols",
@@ -293,7 +297,9 @@ fn argument_type(ty: AttributeType) -> &'static str {
 
 fn argument(name: &str, ty: AttributeType) -> String {
     match ty {
-        AttributeType::I32 | AttributeType::I64 | AttributeType::High => name.to_owned(),
+        AttributeType::I32 | AttributeType::Text | AttributeType::I64 | AttributeType::High => {
+            name.to_owned()
+        }
         AttributeType::Fixed => format!("this.fixed({name})"),
         AttributeType::Bool => format!("{name} ? 1 : 0"),
         AttributeType::Entity => format!("{name}.reference"),

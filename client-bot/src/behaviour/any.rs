@@ -33,6 +33,7 @@ impl Any {
             AttributeType::Bool => number.dice.below(2) as i32,
             AttributeType::Entity => number.entity(),
             // Others than the world's can't be read.
+            AttributeType::Text => 0,
             AttributeType::Symbol if self.symbols == 0 => return None,
             AttributeType::Symbol => number.dice.below(self.symbols) as i32,
         })

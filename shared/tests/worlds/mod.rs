@@ -650,8 +650,10 @@ fn any_word(schema: &Schema, ty: AttributeType) -> BoxedStrategy<i32> {
         AttributeType::Fixed => {
             prop_oneof![any::<i32>(), -Fixed::ONE.raw()..Fixed::ONE.raw()].boxed()
         }
-        AttributeType::I32 | AttributeType::Entity | AttributeType::I64 | AttributeType::High => {
-            any::<i32>().boxed()
-        }
+        AttributeType::I32
+        | AttributeType::Entity
+        | AttributeType::Text
+        | AttributeType::I64
+        | AttributeType::High => any::<i32>().boxed(),
     }
 }

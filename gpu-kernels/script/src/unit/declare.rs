@@ -144,6 +144,14 @@ impl<'a> Unit<'a> {
                 self.note(at(parameter.span, message, label));
             }
         }
+        let mut texts = function.parameters.iter().filter(|p| p.ty == Type::Text);
+        if let Some(parameter) = texts.next()
+            && (!senders.clients || senders.rules || function.is_atomic)
+        {
+            let message = "only clients give texts, for a command that runs at once";
+            let label = "expected `#[command(clients)]`";
+            self.note(at(parameter.span, message, label));
+        }
         let is_wrong = |p: &&Parameter| p.name == SEEN && p.ty != Type::Int && senders.clients;
         if let Some(parameter) = function.parameters.iter().find(is_wrong) {
             let message = "`seen` is the tick that the client saw";

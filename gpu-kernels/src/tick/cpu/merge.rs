@@ -497,7 +497,8 @@ impl Half {
             | AttributeType::Fixed
             | AttributeType::Bool
             | AttributeType::Entity
-            | AttributeType::Symbol => Half::None,
+            | AttributeType::Symbol
+            | AttributeType::Text => Half::None,
         }
     }
 }

@@ -117,6 +117,7 @@ impl Column {
                 _,
                 AttributeType::I32
                 | AttributeType::Entity
+                | AttributeType::Text
                 | AttributeType::I64
                 | AttributeType::High,
             ) => Physical::INT64,

@@ -10,6 +10,7 @@ use platform::metrics::web::{WebRefusal, WebRefusals};
 use serde::Serialize;
 use shared::world::columns::Columns;
 use shared::world::value::words_at;
+use shared::world::words::TextHandle;
 use shared::{
     AttributeType, AttributeValue, Audience, ClientRow, EntityRef, Fixed, Schema, Slot, WorldConfig,
 };
@@ -374,6 +375,8 @@ pub fn value(config: &WorldConfig, ty: AttributeType, words: [i32; 2]) -> Value 
         // A page has no other numbers.
         AttributeValue::I64(number) => Value::Number(number as f64),
         AttributeValue::I32(number) | AttributeValue::High(number) => Value::Number(number.into()),
+        AttributeValue::Text(TextHandle::EMPTY) => Value::Text(String::new()),
+        AttributeValue::Text(handle) => Value::Number(handle.0.into()),
         AttributeValue::Fixed(number) => Value::Number(number.to_f64()),
         AttributeValue::Bool(truth) => Value::Bool(truth),
         AttributeValue::Entity(EntityRef::NONE) => Value::Nothing,

@@ -360,7 +360,8 @@ fn changed(
             | AttributeType::Fixed
             | AttributeType::Bool
             | AttributeType::Entity
-            | AttributeType::Symbol => (attribute, Some(change), None),
+            | AttributeType::Symbol
+            | AttributeType::Text => (attribute, Some(change), None),
         };
         let first = change.column - u16::from(low.is_none());
         let still = words_at(moment.row(change.slot), first.into());
