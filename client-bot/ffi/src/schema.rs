@@ -34,7 +34,7 @@ pub enum MyriadType {
     I64 = 5,
     /// No attribute: the half of the one before it, whose value is whole.
     High = 6,
-    /// A text. Its number is a handle; `myriad_text` gives the text itself.
+    /// A text, of which this library has the handle only: equal texts have the same. 0: none.
     Text = 7,
 }
 

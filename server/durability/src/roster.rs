@@ -7,7 +7,8 @@ use gpu_kernels::Region;
 use gpu_kernels::tick::frame::Person;
 use serde::{Deserialize, Serialize};
 use shared::wire::control::Ticket;
-use shared::{ClientRow, EntityId, Name, Tick};
+use shared::world::words::TextHandle;
+use shared::{ClientRow, EntityId, Name, Text, Tick};
 
 /// All clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +18,9 @@ pub struct Roster {
     /// own.
     #[serde(skip)]
     pub characters: BTreeMap<String, Vec<i32>>,
+    /// The texts of the world. A checkpoint has them at its end.
+    #[serde(skip)]
+    pub texts: BTreeMap<TextHandle, Text>,
 }
 
 /// A client, with its grants.
@@ -106,6 +110,11 @@ pub enum RosterChange {
         account: String,
         row: Vec<i32>,
     },
+    /// A text of the world from now on; `None`: it has it no more.
+    Text {
+        handle: TextHandle,
+        text: Option<Text>,
+    },
 }
 
 impl Roster {
@@ -148,6 +157,12 @@ impl Roster {
             }
             RosterChange::Character { account, row } => {
                 self.characters.insert(account.clone(), row.clone());
+            }
+            RosterChange::Text { handle, text } => {
+                match text {
+                    Some(text) => self.texts.insert(*handle, text.clone()),
+                    None => self.texts.remove(handle),
+                };
             }
             RosterChange::Left { client, channel } => {
                 if let Some(client) = self.clients.get_mut(client) {

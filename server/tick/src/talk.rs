@@ -168,10 +168,7 @@ impl Talk {
             presence,
             name: directory.people().name(client),
         };
-        let ticket_of = |client| directory.presence(client).map(|presence| presence.ticket);
-        if !(self.rate_limits).take(&caller.rate_key(), frame.tick, ticket_of) {
-            return Err(TalkError::TooMuch);
-        }
+        self.take_rate(&caller, frame)?;
         match request {
             TalkRequest::Say { text } => self.say(&caller, text, frame),
             TalkRequest::Whisper { to, text } => self.whisper(&caller, to, text, frame),
@@ -199,6 +196,34 @@ impl Talk {
                 Ok(self.mutes.unmute(&caller.listener(), &speaker, name)?)
             }
         }
+    }
+
+    /// Validates and filters a text that a client gives for attributes, which counts as talk.
+    pub fn judge_attribute(
+        &mut self,
+        directory: &Directory,
+        client: ClientRow,
+        presence: &Presence,
+        text: &str,
+        frame: &Frame,
+    ) -> Result<Text, TalkError> {
+        let name = directory.people().name(client);
+        let caller = Caller {
+            directory,
+            client,
+            presence,
+            name,
+        };
+        self.take_rate(&caller, frame)?;
+        self.judge(Speech::Attribute, name, text, frame)
+    }
+
+    /// Takes one message from the speaker's limit.
+    fn take_rate(&mut self, caller: &Caller<'_>, frame: &Frame) -> Result<(), TalkError> {
+        let directory = caller.directory;
+        let ticket_of = |client| directory.presence(client).map(|presence| presence.ticket);
+        let may = (self.rate_limits).take(&caller.rate_key(), frame.tick, ticket_of);
+        may.then_some(()).ok_or(TalkError::TooMuch)
     }
 
     /// Issues the command that finds the clients nearby.

@@ -43,6 +43,7 @@ use frontend::servers::Others;
 use frontend::shard_channels::{ShardChannels, ShardSender};
 use gpu_kernels::listen::{Listeners, Notices};
 use gpu_kernels::logic::CompiledLogic;
+use gpu_kernels::tick::frame::{Recipients, Saying};
 use gpu_kernels::{Backend, CommandOrder, Frame, StateHash, TickOutput};
 use platform::log::script_lines::ScriptLines;
 use platform::metrics::counts::Refusals;
@@ -63,14 +64,15 @@ use traces::{TracedTick, Traces};
 use super::backend::advise;
 use super::characters::Characters;
 use super::directory::{Directory, Presence};
-use super::holdings::Holdings;
-use super::intake::Intake;
+use super::holdings::{Holdings, RequestError};
+use super::intake::{Intake, random_numbers};
 use super::operator::{self, OperatorRequest};
-use super::requests::RequestQueue;
+use super::requests::{Granted, RequestQueue};
 use super::script_log::ScriptLog;
 use super::talk::Talk;
 use super::talk::filter::TalkFilter;
 use super::talk::mutes::KeptMutes;
+use super::texts::Texts;
 
 /// Everything that the tick thread owns.
 pub struct TickLoop {
@@ -80,6 +82,7 @@ pub struct TickLoop {
     directory: Directory,
     holdings: Holdings,
     talk: Talk,
+    texts: Texts,
     /// Requests of the operator; none without a control socket.
     operator: Option<Receiver<OperatorRequest>>,
     /// Matches the tick with subscriptions; none in worlds without them.
@@ -226,6 +229,12 @@ impl TickLoop {
                 talk.keep_mutes(mutes);
             }
         }
+        let mut texts = Texts::new(&parts.config, random_numbers());
+        if let Some(world) = &parts.persistent {
+            let recovered = &world.recovered;
+            texts.restore(&recovered.roster.texts, &recovered.snapshot);
+            texts.record_changes();
+        }
         let script_log = ScriptLog::new(parts.script_lines);
         // The shards have the world of the checkpoint.
         let is_persistent = parts.persistent.is_some();
@@ -233,6 +242,7 @@ impl TickLoop {
             directory,
             holdings,
             talk,
+            texts,
             operator: parts.operator,
             worker: parts.persistent.map(|world| world.worker),
             characters,
@@ -497,6 +507,7 @@ impl TickLoop {
         frame.give_reload_hooks(&self.config);
         self.directory.change_world(&self.config);
         self.talk.change_world(&self.config);
+        self.texts.change_world(&self.config);
         let session = self.session.changed(&self.config, &logic.forecast);
         self.backend.stage(logic);
         show_commands(&self.config);
@@ -518,9 +529,15 @@ impl TickLoop {
         self.intake.wants_sample = traces.is_some_and(|traces| traces.is_due(Instant::now()));
         let frame = Arc::make_mut(&mut self.frame);
         let (requests, talk) = (&mut self.requests, &mut self.talk);
-        let mut refusals = self
-            .intake
-            .gather(&self.workers, &mut self.directory, requests, frame);
+        let texts = &mut self.texts;
+        let is_there = |client, ticket| {
+            let presence = self.directory.presence(client);
+            presence.is_some_and(|presence| presence.ticket == ticket)
+        };
+        texts.forget(frame.tick, is_there);
+        let mut refusals =
+            self.intake
+                .gather(&self.workers, &mut self.directory, (requests, texts), frame);
         if let Some(requests) = &self.operator {
             let inspect = |some: Option<&[_]>, sender: &_| self.shards.inspect(some, sender);
             let characters = self.characters.as_mut();
@@ -546,17 +563,42 @@ impl TickLoop {
             talk.announce(&self.directory, None, text, frame);
         }
         let holdings = &mut self.holdings;
-        let grant =
-            |directory: &mut Directory, client, presence: &Presence, body: &RequestBody| match body
-            {
+        let mut texts_rejected = 0;
+        let grant = |directory: &mut Directory,
+                     client,
+                     presence: &Presence,
+                     body: &RequestBody|
+         -> Result<Granted, RequestError> {
+            let own = (client, presence.ticket);
+            match body {
                 RequestBody::Talk(request) => {
-                    Ok(talk.grant(directory, client, presence, request, frame)?)
+                    talk.grant(directory, client, presence, request, frame)?;
                 }
-                RequestBody::SetSight { radius } => Ok(directory.set_sight(client, *radius)?),
-                RequestBody::Watch { point } => Ok(directory.watch(client, *point)?),
-                body => holdings.grant(client, presence, body),
-            };
+                RequestBody::Text { text } => {
+                    let given = talk
+                        .judge_attribute(directory, client, presence, text, frame)
+                        .map_err(RequestError::from)
+                        .and_then(|text| Ok(texts.give(own, &text, frame.tick)?));
+                    texts_rejected += u64::from(given.is_err());
+                    let given = given?;
+                    frame.said.extend(given.text.clone().map(|text| Saying {
+                        speaker: Some(client),
+                        to: Recipients::Attributes(given.handle),
+                        text,
+                    }));
+                    return Ok(Granted::Texts(vec![given]));
+                }
+                RequestBody::TextsOf { handles } => {
+                    return Ok(Granted::Texts(texts.read(own, handles, frame.tick)?));
+                }
+                RequestBody::SetSight { radius } => directory.set_sight(client, *radius)?,
+                RequestBody::Watch { point } => directory.watch(client, *point)?,
+                body => holdings.grant(client, presence, body)?,
+            }
+            Ok(Granted::Plainly)
+        };
         refusals.requests = requests.answer(&mut self.directory, grant, &mut self.answers);
+        refusals.texts_rejected = texts_rejected;
         self.directory.prepare(frame, self.acked_through);
         if let Some(characters) = &mut self.characters {
             characters.give(&self.mirror.read(), frame);
@@ -575,6 +617,7 @@ impl TickLoop {
             self.changes.extend(changed.into_iter().map(saved));
             self.changes.extend(self.holdings.take_changes());
             self.changes.extend(channels);
+            self.changes.extend(self.texts.take_changes());
         }
         refusals
     }
@@ -609,7 +652,9 @@ impl TickLoop {
     fn apply(&mut self, output: &TickOutput) -> Newborns {
         let mut newborns = Newborns::default();
         let mut mirror = self.mirror.write();
+        let texts = self.texts.before(output, &mirror);
         mirror.apply(&self.workers, output);
+        self.texts.after_tick(&texts, &mut mirror);
         mirror.rankings.take(std::mem::take(&mut self.reordered));
         self.directory.settle(output, |slot| mirror.position(slot));
         if let Some(characters) = &mut self.characters {

@@ -71,12 +71,9 @@ impl Schema {
             .map(|(column, _)| column)
     }
 
-    /// Whether an attribute, a command or a notification has texts.
+    /// Whether the world has texts: commands and notifications have some only where attributes do.
     pub fn has_texts(&self) -> bool {
-        let is_text = |ty: AttributeType| ty == AttributeType::Text;
         self.text_columns().next().is_some()
-            || (self.commands.iter()).any(|c| c.words.iter().any(|word| is_text(word.ty)))
-            || (self.notifications.iter()).any(|n| n.fields.iter().any(|field| is_text(field.ty)))
     }
 
     /// The bytes of the longest text that an attribute can have.

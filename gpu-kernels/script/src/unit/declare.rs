@@ -145,6 +145,11 @@ impl<'a> Unit<'a> {
             }
         }
         let mut texts = function.parameters.iter().filter(|p| p.ty == Type::Text);
+        if let Some(parameter) = texts.clone().next()
+            && !self.schema.has_texts()
+        {
+            self.note(at(parameter.span, NO_TEXTS, NO_TEXTS_LABEL));
+        }
         if let Some(parameter) = texts.next()
             && (!senders.clients || senders.rules || function.is_atomic)
         {
@@ -225,6 +230,9 @@ impl<'a> Unit<'a> {
                 );
             }
         }
+        if item.fields.iter().any(|field| field.1 == Type::Text) && !self.schema.has_texts() {
+            at(item.span, NO_TEXTS.to_owned(), NO_TEXTS_LABEL);
+        }
         let known = self
             .notifications
             .borrow()
@@ -241,6 +249,9 @@ impl<'a> Unit<'a> {
         }
     }
 }
+
+const NO_TEXTS: &str = "no attribute of this world has a text";
+const NO_TEXTS_LABEL: &str = "expected an attribute of `type = \"text\"` in the world file";
 
 /// How a hook of an occasion has to be declared, unless it is.
 fn expected_form(function: &Function, occasion: Occasion) -> Option<String> {

@@ -2,6 +2,7 @@
 //! frame so that a recording has it.
 
 use serde::{Deserialize, Serialize};
+use shared::world::words::TextHandle;
 use shared::{ClientRow, Name, Text};
 
 /// A client row stands for another client from this tick on.
@@ -39,4 +40,6 @@ pub enum Recipients {
     Channel(Name),
     One(ClientRow),
     Everybody,
+    /// Nobody yet: attributes that are written with this handle have the text.
+    Attributes(TextHandle),
 }

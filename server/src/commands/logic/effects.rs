@@ -53,7 +53,10 @@ pub fn value(still: &Still, ty: AttributeType, words: [i32; 2]) -> String {
             None => format!("the unknown symbol {raw}"),
         },
         AttributeValue::Text(TextHandle::EMPTY) => "\"\"".to_owned(),
-        AttributeValue::Text(handle) => format!("text {}", handle.0),
+        AttributeValue::Text(handle) => match still.texts.get(&handle) {
+            Some(text) => format!("{:?}", &**text),
+            None => format!("text {}", handle.0),
+        },
         AttributeValue::Entity(reference) => match still.referred(reference) {
             Some(found) => entity(still, found),
             None => "nobody".to_owned(),

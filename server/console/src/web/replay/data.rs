@@ -326,6 +326,7 @@ fn entity(moment: &Moment, players: &Players<'_>, slot: Slot) -> Option<Entity> 
             &moment.world,
             columns[usize::from(spot.kind)],
             moment.row(slot),
+            &HashMap::new(),
         ),
     })
 }
