@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use client_core::event::Both;
 use client_core::{
-    Answer, Ending, Event, Game, GameOptions, Message, Region, Session, Step, TalkRequest, View,
+    Answer, Argument, CommandError, Ending, Event, Game, GameOptions, GivenCommand, Message,
+    Region, Session, Step, TalkRequest, View,
 };
 use quinn::{Connection, RecvStream, SendStream, VarInt};
 use shared::wire::DecodeError;
@@ -341,6 +342,16 @@ impl Client {
     /// not with so many words, or while the client is not in the world.
     pub fn command(&mut self, kind: CommandKind, words: &[i32]) -> Option<u32> {
         self.game.command(kind, words).ok()
+    }
+
+    /// The same with texts among the arguments, see
+    /// [`Session::command_with`](client_core::Session::command_with).
+    pub fn command_with(
+        &mut self,
+        kind: CommandKind,
+        arguments: &[Argument<'_>],
+    ) -> Result<GivenCommand, CommandError> {
+        self.game.command_with(kind, arguments)
     }
 
     /// Requests the entities in a region, beside the area of interest, or no longer (`None`).

@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use client_core::{
-    CommandError, Ending, Event, Game, GameOptions, Layers, LossCode, PredicateTooLong, Region,
-    Step, TalkRequest, View,
+    Argument, CommandError, Ending, Event, Game, GameOptions, GivenCommand, Layers, LossCode,
+    PredicateTooLong, Region, Step, TalkRequest, View,
 };
 use quic::proto::ClientConfig;
 use quic::{Endpoint, Faults, Handle, Network, Socket, Turns};
@@ -246,6 +246,16 @@ impl GameClient {
     /// units: [`GameClient::command_named`].
     pub fn command(&mut self, kind: CommandKind, words: &[i32]) -> Result<u32, CommandError> {
         self.driver.game.command(kind, words)
+    }
+
+    /// The same with texts among the arguments, see
+    /// [`Session::command_with`](client_core::Session::command_with).
+    pub fn command_with(
+        &mut self,
+        kind: CommandKind,
+        arguments: &[Argument<'_>],
+    ) -> Result<GivenCommand, CommandError> {
+        self.driver.game.command_with(kind, arguments)
     }
 
     /// See [`Game::set_region`].

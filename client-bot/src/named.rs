@@ -1,7 +1,7 @@
 //! Commands and attributes by their names, and raw words as numbers: for games and engines that
 //! look into no schema.
 
-use client_core::{CommandError, Entity, Game, View};
+use client_core::{Argument, CommandError, Entity, Game, GivenCommand, View};
 use shared::predicate::nearest;
 use shared::world::attribute::joined;
 use shared::{
@@ -57,6 +57,9 @@ pub enum NamedError {
     /// An attribute whose audience is another.
     #[error("this client may not know `{0}` of this entity")]
     Hidden(String),
+    /// An attribute of another type.
+    #[error("`{0}` is no text")]
+    NoText(String),
     /// The command can't be sent.
     #[error(transparent)]
     Command(#[from] CommandError),
@@ -91,6 +94,27 @@ impl GameClient {
         Ok(self.command(kind, &words)?)
     }
 
+    /// The same of a command with texts among its arguments, see
+    /// [`Session::command_with`](client_core::Session::command_with):
+    ///
+    /// ```no_run
+    /// use client_bot::GameClient;
+    /// use client_bot::named::{NamedArgument, NamedError};
+    ///
+    /// fn write(client: &mut GameClient) -> Result<(), NamedError> {
+    ///     client.command_named_with("write", &[NamedArgument::Text("Beware of the dog")])?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn command_named_with(
+        &mut self,
+        name: &str,
+        arguments: &[NamedArgument<'_>],
+    ) -> Result<GivenCommand, NamedError> {
+        let (kind, arguments) = command_with(self.game(), name, arguments)?;
+        Ok(self.command_with(kind, &arguments)?)
+    }
+
     /// The newest value of an attribute of an entity in view, as [`number`] gives it.
     pub fn value(&self, entity: EntityId, attribute: &str) -> Result<f64, NamedError> {
         value(self.game(), entity, attribute)
@@ -110,6 +134,16 @@ impl crate::Client {
         let given = self.command(kind, &words);
         // The words are those of a command that clients can give.
         given.ok_or(NamedError::NotInWorld)
+    }
+
+    /// See [`GameClient::command_named_with`].
+    pub fn command_named_with(
+        &mut self,
+        name: &str,
+        arguments: &[NamedArgument<'_>],
+    ) -> Result<GivenCommand, NamedError> {
+        let (kind, arguments) = command_with(self.game(), name, arguments)?;
+        Ok(self.command_with(kind, &arguments)?)
     }
 
     /// See [`GameClient::value`].
@@ -162,6 +196,48 @@ fn command(
         })
     });
     Ok((command.kind, words.collect::<Result<_, _>>()?))
+}
+
+/// An argument of a command.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NamedArgument<'a> {
+    /// As [`number`] gives it.
+    Number(f64),
+    /// For a parameter of type text.
+    Text(&'a str),
+}
+
+/// The number of a command, and its arguments.
+fn command_with<'a>(
+    game: &Game,
+    name: &str,
+    arguments: &[NamedArgument<'a>],
+) -> Result<(CommandKind, Vec<Argument<'a>>), NamedError> {
+    let numbers = arguments.iter().map(|argument| match argument {
+        NamedArgument::Number(number) => *number,
+        NamedArgument::Text(_) => 0.0,
+    });
+    let numbers: Vec<f64> = numbers.collect();
+    let (kind, words) = command(game, name, &numbers)?;
+    let arguments = words.iter().zip(arguments);
+    let arguments = arguments.map(|(&word, argument)| match argument {
+        NamedArgument::Number(_) => Argument::Word(word),
+        NamedArgument::Text(text) => Argument::Text(text),
+    });
+    Ok((kind, arguments.collect()))
+}
+
+/// The text of an attribute; `None` if it has not been received yet, or the world has it no more.
+pub fn text<'a>(
+    game: &'a Game,
+    entity: EntityId,
+    attribute: &str,
+) -> Result<Option<&'a str>, NamedError> {
+    let view = game.view().ok_or(NamedError::NotInWorld)?;
+    match found(game, entity, attribute)? {
+        AttributeValue::Text(handle) => Ok(view.text(handle)),
+        _ => Err(NamedError::NoText(attribute.to_owned())),
+    }
 }
 
 fn value(game: &Game, entity: EntityId, attribute: &str) -> Result<f64, NamedError> {

@@ -88,6 +88,7 @@ mod stops_in_time;
 mod storms;
 mod subscribers_get_notices_once;
 mod talk;
+mod texts_reach_readers;
 mod web_root;
 mod web_sockets;
 mod webtransport;

@@ -23,6 +23,7 @@
 //! | [`given`] | the values that a birth is given by its command |
 //! | [`symbols`] | the symbols that each attribute can have |
 //! | [`talk`] | names of players, and what they say |
+//! | [`words`] | handles of texts that attributes have |
 //! | [`source`] | what a world was made from |
 //! | [`limits`] | sizes and quotas, each declared once |
 //! | [`config`] | everything that defines a world, checked |
@@ -53,3 +54,4 @@ pub mod spawn;
 pub mod symbols;
 pub mod talk;
 pub mod value;
+pub mod words;

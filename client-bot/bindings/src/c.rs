@@ -423,12 +423,13 @@ if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
             AttributeType::Bool => "bool".to_owned(),
             AttributeType::Entity => "MyriadEntity".to_owned(),
             AttributeType::Symbol => format!("{}Symbol", self.type_name),
+            AttributeType::Text => "int32_t".to_owned(),
         }
     }
 
     fn field(&self, number: &str, ty: AttributeType) -> String {
         match ty {
-            AttributeType::I32 => format!("(int32_t){number}"),
+            AttributeType::I32 | AttributeType::Text => format!("(int32_t){number}"),
             AttributeType::I64 | AttributeType::High => format!("(int64_t){number}"),
             AttributeType::Fixed => number.to_owned(),
             AttributeType::Bool => format!("{number} != 0"),
@@ -439,7 +440,11 @@ if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
 
     fn argument(&self, name: &str, ty: AttributeType) -> String {
         match ty {
-            AttributeType::I32 | AttributeType::Bool | AttributeType::I64 | AttributeType::High => {
+            AttributeType::I32
+            | AttributeType::Bool
+            | AttributeType::Text
+            | AttributeType::I64
+            | AttributeType::High => {
                 format!("(double){name}")
             }
             AttributeType::Fixed => name.to_owned(),

@@ -193,7 +193,7 @@ fn attribute(source: &mut Source, name: &str, own: &Attribute) {
 fn typed(own: &Attribute) -> (String, String) {
     let attribute = quoted(&own.name);
     let (ty, value) = match own.ty {
-        AttributeType::I32 => ("int", format!("Seen.Whole({attribute})")),
+        AttributeType::I32 | AttributeType::Text => ("int", format!("Seen.Whole({attribute})")),
         AttributeType::I64 | AttributeType::High => ("long", format!("Seen.Long({attribute})")),
         AttributeType::Fixed => ("double", format!("Seen.Fraction({attribute})")),
         AttributeType::Bool => ("bool", format!("Seen.Truth({attribute})")),
@@ -421,7 +421,7 @@ fn escaped(name: &str) -> String {
 
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 => "int",
+        AttributeType::I32 | AttributeType::Text => "int",
         AttributeType::I64 | AttributeType::High => "long",
         AttributeType::Fixed => "double",
         AttributeType::Bool => "bool",
@@ -437,7 +437,7 @@ fn argument_type(ty: AttributeType) -> &'static str {
 /// A field of a number.
 fn field(number: &str, ty: AttributeType) -> String {
     match ty {
-        AttributeType::I32 => format!("(int){number}"),
+        AttributeType::I32 | AttributeType::Text => format!("(int){number}"),
         AttributeType::I64 | AttributeType::High => format!("(long){number}"),
         AttributeType::Fixed => number.to_owned(),
         AttributeType::Bool => format!("{number} != 0"),
@@ -449,9 +449,11 @@ fn field(number: &str, ty: AttributeType) -> String {
 /// The number of an argument.
 fn argument(name: &str, ty: AttributeType) -> String {
     match ty {
-        AttributeType::I32 | AttributeType::Fixed | AttributeType::I64 | AttributeType::High => {
-            name.to_owned()
-        }
+        AttributeType::I32
+        | AttributeType::Fixed
+        | AttributeType::Text
+        | AttributeType::I64
+        | AttributeType::High => name.to_owned(),
         AttributeType::Bool => format!("{name} ? 1 : 0"),
         AttributeType::Entity => format!("Client.Reference({name})"),
         AttributeType::Symbol => format!("bound.Client.Symbol(Symbols.Name({name}))"),

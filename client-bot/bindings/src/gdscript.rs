@@ -185,6 +185,7 @@ fn give(source: &mut Source, world: &World, members: &mut Scope) -> Result<(), C
                 AttributeType::I32
                 | AttributeType::Fixed
                 | AttributeType::I64
+                | AttributeType::Text
                 | AttributeType::High => name.clone(),
                 AttributeType::Bool => format!("1 if {name} else 0"),
                 AttributeType::Entity => format!("client.reference({name})"),
@@ -339,9 +340,11 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
 
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 | AttributeType::Entity | AttributeType::I64 | AttributeType::High => {
-            "int"
-        }
+        AttributeType::I32
+        | AttributeType::Entity
+        | AttributeType::Text
+        | AttributeType::I64
+        | AttributeType::High => "int",
         AttributeType::Fixed => "float",
         AttributeType::Bool => "bool",
         AttributeType::Symbol => "Symbols",
@@ -350,7 +353,9 @@ fn field_type(ty: AttributeType) -> &'static str {
 
 fn field(number: &str, ty: AttributeType) -> String {
     match ty {
-        AttributeType::I32 | AttributeType::I64 | AttributeType::High => format!("int({number})"),
+        AttributeType::I32 | AttributeType::Text | AttributeType::I64 | AttributeType::High => {
+            format!("int({number})")
+        }
         AttributeType::Fixed => number.to_owned(),
         AttributeType::Bool => format!("{number} != 0.0"),
         AttributeType::Entity => format!("client.referenced({number})"),

@@ -468,7 +468,7 @@ fn scope(case: Case, others: &[&'static str]) -> Scope {
 /// The type of what is read.
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 => "i32",
+        AttributeType::I32 | AttributeType::Text => "i32",
         AttributeType::I64 | AttributeType::High => "i64",
         AttributeType::Fixed => "f64",
         AttributeType::Bool => "bool",
@@ -480,7 +480,7 @@ fn field_type(ty: AttributeType) -> &'static str {
 /// The type of what is given.
 fn argument_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 => "i32",
+        AttributeType::I32 | AttributeType::Text => "i32",
         AttributeType::I64 | AttributeType::High => "i64",
         AttributeType::Fixed => "f64",
         AttributeType::Bool => "bool",
@@ -496,7 +496,7 @@ fn is_optional(ty: AttributeType) -> bool {
 /// The method of a value that reads it.
 fn read(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 => "whole()",
+        AttributeType::I32 | AttributeType::Text => "whole()",
         AttributeType::I64 | AttributeType::High => "long()",
         AttributeType::Fixed => "fraction()",
         AttributeType::Bool => "truth()",

@@ -273,6 +273,8 @@ fn field_type(ty: AttributeType) -> &'static str {
         AttributeType::I32 | AttributeType::Fixed | AttributeType::I64 | AttributeType::High => {
             "number"
         }
+        // Nothing until it has been received.
+        AttributeType::Text => "string | null",
         AttributeType::Bool => "boolean",
         // By its slot.
         AttributeType::Entity => "number | null",
@@ -285,6 +287,7 @@ fn argument_type(ty: AttributeType) -> &'static str {
         AttributeType::I32 | AttributeType::Fixed | AttributeType::I64 | AttributeType::High => {
             "number"
         }
+        AttributeType::Text => "string",
         AttributeType::Bool => "boolean",
         AttributeType::Entity => "Seen",
         AttributeType::Symbol => "Symbols",
@@ -293,7 +296,9 @@ fn argument_type(ty: AttributeType) -> &'static str {
 
 fn argument(name: &str, ty: AttributeType) -> String {
     match ty {
-        AttributeType::I32 | AttributeType::I64 | AttributeType::High => name.to_owned(),
+        AttributeType::I32 | AttributeType::Text | AttributeType::I64 | AttributeType::High => {
+            name.to_owned()
+        }
         AttributeType::Fixed => format!("this.fixed({name})"),
         AttributeType::Bool => format!("{name} ? 1 : 0"),
         AttributeType::Entity => format!("{name}.reference"),

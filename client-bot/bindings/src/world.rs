@@ -6,6 +6,7 @@ use shared::world::attribute::joined;
 use shared::world::collection::{Member, declared_name, member};
 use shared::world::command::SEEN;
 use shared::world::schema::KindAttribute;
+use shared::world::words::TextHandle;
 use shared::{AttributeType, AttributeValue, Audience, Schema, WorldConfig};
 
 use crate::comments::Comments;
@@ -265,6 +266,7 @@ fn range(schema: &Schema, ty: AttributeType, own: &KindAttribute, symbols: &[i32
                 false => format!("One of {}.", names.join(", ")),
             }
         }
+        AttributeType::Text => format!("At most {} bytes.", TextHandle(own.max).length()),
         AttributeType::Bool | AttributeType::Entity | AttributeType::I64 | AttributeType::High => {
             String::new()
         }

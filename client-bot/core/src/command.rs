@@ -27,6 +27,27 @@ pub enum CommandError {
         /// How many were given.
         found: usize,
     },
+    /// A parameter of another type is given a text, or one of type text a number other than 0.
+    #[error("`{name}` takes {expected} as `{word}`")]
+    WrongArgument {
+        /// The command's name.
+        name: String,
+        /// The parameter's name.
+        word: String,
+        /// What it takes.
+        expected: &'static str,
+    },
+    /// A text is longer than any attribute of the world.
+    #[error("a text has {found} bytes, expected at most {limit}")]
+    TextTooLong {
+        /// Its bytes.
+        found: usize,
+        /// How many one can have.
+        limit: u32,
+    },
+    /// Others wait until the server has their texts.
+    #[error("too many commands wait for their texts")]
+    TooManyTexts,
 }
 
 /// The latest commands, oldest first. Each datagram repeats all of them until the server

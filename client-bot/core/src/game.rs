@@ -34,6 +34,7 @@ use crate::retry::RetryOptions;
 use crate::route::Route;
 use crate::scene::Scene;
 use crate::session::Session;
+use crate::texts::{Argument, GivenCommand};
 use crate::view::View;
 use crate::{LayerError, LayerInfo, Layers, Region, TalkRequest, Welcomed};
 use presentation::Presentation;
@@ -362,6 +363,30 @@ impl Game {
             presentation.prediction.give(sequence, kind, words);
         }
         Ok(sequence)
+    }
+
+    /// The same, with texts among the arguments, see [`Session::command_with`].
+    pub fn command_with(
+        &mut self,
+        kind: CommandKind,
+        arguments: &[Argument<'_>],
+    ) -> Result<GivenCommand, CommandError> {
+        let world = self.playing().ok_or(CommandError::NotInWorld)?;
+        let shown = world.shown();
+        let given = (world.session).command_with_seeing(kind, arguments, shown)?;
+        if let GivenCommand::Queued(sequence) = given {
+            world.unsent = Some(sequence);
+            let words = arguments.iter().map(|argument| match argument {
+                Argument::Word(word) => *word,
+                Argument::Text(_) => 0,
+            });
+            let words: Vec<i32> = words.collect();
+            if let Some(presentation) = &mut world.presentation {
+                let words = &world.session.filled(kind, &words, shown);
+                presentation.prediction.give(sequence, kind, words);
+            }
+        }
+        Ok(given)
     }
 
     /// The first tick for which a command can be used again, by the client's knowledge: one

@@ -39,6 +39,7 @@
 //! | [`layers`] | the walls, heights and tags of the world |
 //! | [`command`] | commands that the server has not confirmed yet |
 //! | [`request`] | requests for regions and subscriptions |
+//! | [`texts`] | texts of attributes, and commands with texts |
 //! | [`frame`] | messages with a length in front, cut out of a stream |
 //!
 //! A game before its first connection, with a transport that the caller brings:
@@ -90,6 +91,7 @@ pub mod retry;
 pub mod route;
 pub mod scene;
 pub mod session;
+pub mod texts;
 mod usage;
 pub mod view;
 
@@ -109,6 +111,7 @@ pub use request::PredicateTooLong;
 pub use retry::RetryOptions;
 pub use scene::Scene;
 pub use session::Session;
+pub use texts::{Argument, GivenCommand};
 pub use view::{Entity, View, ViewCounts};
 
 /// Why a server closed a connection, and where to get another version of the game.

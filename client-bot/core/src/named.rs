@@ -96,6 +96,8 @@ pub struct NamedEvent {
     pub count: u32,
     /// The old value of an attribute, and the new one.
     pub change: Option<(AttributeValue, AttributeValue)>,
+    /// What an attribute of type text says now.
+    pub new_text: Option<String>,
     /// The name of an attribute, a notification or a player.
     pub name: Option<String>,
     /// The channel in which players talk.
@@ -119,6 +121,8 @@ pub struct NamedValue {
     pub name: String,
     /// Of the type that the schema says.
     pub value: AttributeValue,
+    /// What a text says.
+    pub text: Option<String>,
 }
 
 /// The end of a connection.
@@ -239,9 +243,11 @@ impl NamedEvent {
             Some(attribute) => AttributeValue::of(attribute.ty, words),
             None => AttributeValue::I32(words[0]),
         };
+        let words = attribute.and_then(|attribute| text_of(view, attribute.ty, new[0]));
         NamedEvent {
             name: attribute.map(|attribute| attribute.name.clone()),
             change: Some((value(old), value(new))),
+            new_text: words,
             ..self
         }
     }
@@ -280,6 +286,7 @@ impl NamedEvent {
                         .map(|(field, raw)| NamedValue {
                             name: field.name.clone(),
                             value: AttributeValue::of_word(field.ty, *raw),
+                            text: text_of(view, field.ty, *raw),
                         })
                         .collect(),
                     ..NamedEvent::about(EventType::Notified, tick, *source)
@@ -330,6 +337,14 @@ impl NamedEvent {
             }
             Talk::Announced { text } => said(Type::Announced, None, text),
         }
+    }
+}
+
+/// What a word of type text says, if that is known.
+fn text_of(view: Option<&View>, ty: AttributeType, word: i32) -> Option<String> {
+    match AttributeValue::of_word(ty, word) {
+        AttributeValue::Text(handle) => view?.text(handle).map(str::to_owned),
+        _ => None,
     }
 }
 

@@ -1,13 +1,15 @@
 //! Received data compared with a game's state before: the events of [`Game::poll`](crate::Game).
 
 use rustc_hash::FxHashMap;
+use shared::world::columns::Columns;
+use shared::world::words::TextHandle;
 use shared::{AttributeType, Course, EntityId, Schema, Slot, Tick};
 
 use crate::event::{Change, DatagramSummary, Event, EventHandler, RefusedRun};
 use crate::prediction::Prediction;
 use crate::scene::Scene;
 use crate::view::View;
-use crate::{Message, Movement};
+use crate::{Message, Movement, Notice};
 
 /// The entities that a game knows, across connections.
 #[derive(Debug)]
@@ -23,6 +25,12 @@ pub(crate) struct Record {
     known: FxHashMap<u32, Known>,
     /// The client's own entity has entered in this connection.
     is_in_world: bool,
+    /// The columns of texts.
+    text_columns: Columns,
+    /// Changes to texts that have not been received yet.
+    unread: Vec<Unread>,
+    /// Notices with such texts.
+    unread_notices: Vec<(Tick, Notice)>,
     /// Entities that entered with the bytes that are being read.
     entered: Vec<u32>,
     pub events: Vec<Event>,
@@ -34,6 +42,17 @@ struct Known {
     row: Vec<i32>,
     /// Known from an earlier connection only.
     is_stale: bool,
+}
+
+/// A text that an entity has, from when it was sent until its text is.
+#[derive(Debug)]
+struct Unread {
+    tick: Tick,
+    entity: EntityId,
+    column: u16,
+    old: i32,
+    /// Whether the entity had it as it entered, which is no change if it is known by then.
+    is_entering: bool,
 }
 
 /// Records all that a session receives.
@@ -57,6 +76,9 @@ impl Record {
                 .collect(),
             world_kind: schema.world_kind,
             own,
+            text_columns: schema.text_columns().collect(),
+            unread: vec![],
+            unread_notices: vec![],
             known: FxHashMap::default(),
             is_in_world: false,
             entered: vec![],
@@ -81,6 +103,7 @@ impl Record {
                 scene.go(slot, entity.course);
             }
         }
+        self.show_texts(view);
         if !self.is_in_world && view.own().is_some() {
             self.is_in_world = true;
             let tick = view.newest();
@@ -89,6 +112,81 @@ impl Record {
                 scene.leave(slot);
                 let entity = known.id;
                 self.events.push(Event::Left { tick, entity });
+            }
+        }
+    }
+
+    /// Reports texts, and what has some, once they have been received.
+    fn show_texts(&mut self, view: &View) {
+        if self.text_columns.is_empty() {
+            return;
+        }
+        let mut unread = std::mem::take(&mut self.unread);
+        unread.retain_mut(|one| {
+            let known = self.known.get(&one.entity.slot.0);
+            let known = known.filter(|known| known.id == one.entity);
+            let Some(new) = known.map(|known| known.row[usize::from(one.column)]) else {
+                return false;
+            };
+            let is_there = view.texts.is_settled(TextHandle(new));
+            if is_there && !one.is_entering && new != one.old {
+                let (column, old) = (one.column, one.old);
+                self.events.push(Event::Changed {
+                    tick: one.tick,
+                    entity: one.entity,
+                    changes: vec![Change { column, old, new }],
+                });
+            }
+            one.is_entering = false;
+            !is_there
+        });
+        self.unread = unread;
+        let is_settled = |notice: &Notice| {
+            let mut handles = view.text_handles(&notice.body).into_iter();
+            handles.all(|handle| view.texts.is_settled(handle))
+        };
+        // Those that have come in order, and wait for one of their texts.
+        let waiting = self.events.extract_if(.., |event| match event {
+            Event::Notice { notice, .. } => !is_settled(notice),
+            _ => false,
+        });
+        let mut waiting: Vec<(Tick, Notice)> = waiting
+            .filter_map(|event| match event {
+                Event::Notice { tick, notice } => Some((tick, notice)),
+                _ => None,
+            })
+            .collect();
+        for (tick, notice) in std::mem::take(&mut self.unread_notices) {
+            match is_settled(&notice) {
+                true => self.events.push(Event::Notice { tick, notice }),
+                false => self.unread_notices.push((tick, notice)),
+            }
+        }
+        self.unread_notices.append(&mut waiting);
+        let beyond = self.unread_notices.len().saturating_sub(UNREAD_MAX);
+        let given_up = self.unread_notices.drain(..beyond);
+        let given_up = given_up.map(|(tick, notice)| Event::Notice { tick, notice });
+        self.events.extend(given_up);
+    }
+
+    /// Notes that an entity has other texts, among these values.
+    fn note_texts(&mut self, tick: Tick, entity: EntityId, changes: &[Change], is_entering: bool) {
+        let texts = changes.iter().filter(|change| {
+            let is_text = self.text_columns.has(usize::from(change.column));
+            is_text && change.old != change.new
+        });
+        for change in texts {
+            let column = change.column;
+            let is_same = |one: &Unread| (one.entity, one.column) == (entity, column);
+            // One that was never shown was never the old one.
+            if !self.unread.iter().any(is_same) {
+                self.unread.push(Unread {
+                    tick,
+                    entity,
+                    column,
+                    old: change.old,
+                    is_entering,
+                });
             }
         }
     }
@@ -119,6 +217,13 @@ impl Record {
                 let gone = gone.map(|entity| Event::Left { tick, entity });
                 self.events.extend(gone);
                 self.events.push(Event::Entered { tick, entity, kind });
+                let texts = values.iter().map(|&(column, new)| Change {
+                    column,
+                    old: 0,
+                    new,
+                });
+                let texts: Vec<Change> = texts.collect();
+                self.note_texts(tick, entity, &texts, true);
             }
         }
     }
@@ -136,6 +241,8 @@ impl Record {
 
     fn change(&mut self, tick: Tick, entity: EntityId, mut changes: Vec<Change>) {
         changes.retain(|c| c.old != c.new && usize::from(c.column) >= self.dimensions);
+        self.note_texts(tick, entity, &changes, false);
+        changes.retain(|c| !self.text_columns.has(usize::from(c.column)));
         self.complete_halves(entity, &mut changes);
         if !changes.is_empty() {
             self.events.push(Event::Changed {
@@ -252,7 +359,7 @@ impl EventHandler for Recorder<'_> {
             },
             Message::Full => Event::NoticesFull(tick),
             // The view has them; the enter came before.
-            Message::Name { .. } | Message::Ranking(_) => return,
+            Message::Name { .. } | Message::Ranking(_) | Message::Texts { .. } => return,
             Message::Talk(talk) => Event::Talk {
                 tick,
                 talk: talk.clone(),
@@ -276,3 +383,6 @@ impl EventHandler for Recorder<'_> {
         self.record.events.push(Event::Refused { tick, commands });
     }
 }
+
+/// The most notices that wait for their texts.
+const UNREAD_MAX: usize = 256;

@@ -1,6 +1,7 @@
 //! Requests for regions and subscriptions.
 
 use shared::wire::request::REQUEST_BYTES_MAX;
+use shared::world::words::TextHandle;
 use thiserror::Error;
 
 use crate::{Region, Request, RequestBody, TalkRequest};
@@ -64,6 +65,15 @@ impl RequestQueue {
 
     pub fn ask_ranking(&mut self, number: u32, length: u32) {
         self.push(RequestBody::Ranking { number, length });
+    }
+
+    pub fn text(&mut self, text: &str) -> u32 {
+        let text = text.to_owned();
+        self.push(RequestBody::Text { text })
+    }
+
+    pub fn texts_of(&mut self, handles: Vec<TextHandle>) -> u32 {
+        self.push(RequestBody::TextsOf { handles })
     }
 
     fn push(&mut self, body: RequestBody) -> u32 {

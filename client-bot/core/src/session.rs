@@ -8,10 +8,11 @@ use shared::wire::commands::{Acknowledgement, ClientDatagram, CommandCodec};
 use shared::wire::control::{Interface, Ticket, Welcome};
 use shared::wire::layers::{LayerError, LayerInfo};
 use shared::wire::movement::{MovementCodec, nearest_sequence};
+use shared::wire::request::GivenText;
 use shared::wire::stream::StreamCodec;
 use shared::wire::{DATAGRAM_BYTES_MAX, DecodeError, FRAME_BYTES_MAX};
 use shared::world::layer::Layers;
-use shared::{CommandKind, Refusal, Slot, Tick};
+use shared::{AttributeType, CommandKind, Refusal, Slot, Tick};
 
 use crate::command::{CommandError, CommandQueue};
 use crate::event::{DatagramSummary, EventHandler, RefusedRun};
@@ -19,8 +20,9 @@ use crate::frame::FrameReader;
 use crate::layers::{LayerCache, LayerFetch};
 use crate::receipt::Receipt;
 use crate::request::{PredicateTooLong, RequestQueue};
+use crate::texts::{Argument, GivenCommand, HeldCommands, Wanted};
 use crate::view::View;
-use crate::{Message, Movement, Region, TalkRequest};
+use crate::{Answer, Message, Movement, Region, TalkRequest};
 
 /// A client that the server has welcomed: commands and requests go out, and a [`View`] is
 /// built from received bytes.
@@ -37,6 +39,10 @@ pub struct Session {
     commands: CommandQueue,
     requests: RequestQueue,
     layers: LayerFetch,
+    wanted: Wanted,
+    held: HeldCommands,
+    /// Held commands that were queued as the last bytes were read.
+    released: Vec<Released>,
     /// A welcome comes next, with which the server begins the session anew.
     is_restarting: bool,
     /// The acknowledgement of the last datagram to the server.
@@ -46,6 +52,17 @@ pub struct Session {
     stream_codec: StreamCodec,
     /// Reused from one datagram to the next.
     scratch: Scratch,
+}
+
+/// The words of a command, and its texts with their places among them.
+type WordsAndTexts<'t> = (Vec<i32>, Vec<(usize, &'t str)>);
+
+/// A command that waited for its texts, as it was queued.
+#[derive(Debug)]
+pub(crate) struct Released {
+    pub sequence: u32,
+    pub kind: CommandKind,
+    pub words: Vec<i32>,
 }
 
 #[derive(Default)]
@@ -85,6 +102,9 @@ impl Session {
             commands: CommandQueue::new(welcome.processed),
             requests: RequestQueue::new(),
             layers: LayerFetch::new(schema.world.size_raw(), &welcome.layers),
+            wanted: Wanted::new(&schema),
+            held: HeldCommands::default(),
+            released: vec![],
             is_restarting: false,
             command_codec: CommandCodec::new(&schema, welcome.commands_epoch),
             movement_codec,
@@ -177,13 +197,21 @@ impl Session {
         handler: &mut (impl EventHandler + ?Sized),
     ) -> Result<(), DecodeError> {
         self.frames.push(bytes);
+        self.released.clear();
         while let Some(bytes) = self.frames.next_frame()? {
             let frame = self.stream_codec.decode(bytes, self.view.newest())?;
             self.receipt.frame(frame.tick);
             self.view.begin_frame(frame.tick, bytes.len());
             for message in frame.messages {
                 handler.message(frame.tick, &message);
+                if self.view.keeps_of(&message) {
+                    let view = &self.view;
+                    let of_notice = |body: &_| view.text_handles(body);
+                    self.wanted.see(&message, &view.texts, of_notice);
+                }
                 match message {
+                    Message::Answer(answer) => self.note_answer(&answer),
+                    Message::Texts { request, texts } => self.take_texts(request, &texts),
                     Message::Interface(interface) => self.change_interface(interface)?,
                     Message::Servers(servers) => self.servers = servers,
                     Message::Restart => {
@@ -215,7 +243,44 @@ impl Session {
             }
             self.view.close_doors();
         }
+        self.release_commands();
+        self.wanted.ask(|handles| self.requests.texts_of(handles));
         Ok(())
+    }
+
+    fn note_answer(&mut self, answer: &Answer) {
+        if answer.result.is_err() && !self.wanted.answer(answer.request) {
+            self.held.answer(answer.request, None);
+        }
+    }
+
+    fn take_texts(&mut self, request: u32, texts: &[GivenText]) {
+        let handle = texts.first().map(|given| given.handle);
+        self.held.answer(request, handle);
+        let mut known = std::mem::take(&mut self.view.texts);
+        let is_in_view = |handle| self.view.shows(handle);
+        self.wanted.take(request, texts, &mut known, is_in_view);
+        self.view.texts = known;
+    }
+
+    /// Queues the commands whose texts the server has granted.
+    fn release_commands(&mut self) {
+        while let Some((kind, words)) = self.held.next() {
+            let words = self.filled(kind, &words, self.view.newest()).into_owned();
+            // The world may have lost the command meanwhile.
+            if let Ok(sequence) = self.commands.push(self.view.schema(), kind, &words) {
+                self.released.push(Released {
+                    sequence,
+                    kind,
+                    words,
+                });
+            }
+        }
+    }
+
+    /// The held commands that were queued as the last bytes were read.
+    pub(crate) fn take_released(&mut self) -> Vec<Released> {
+        std::mem::take(&mut self.released)
     }
 }
 
@@ -235,8 +300,11 @@ impl Session {
         let commands = &self.view.schema().commands;
         if self.view.has_continued() && before.view.schema().commands == *commands {
             let empty = CommandQueue::new(None);
-            let before = std::mem::replace(&mut before.commands, empty);
-            self.commands.continue_from(before, self.view.processed());
+            let commands = std::mem::replace(&mut before.commands, empty);
+            self.commands.continue_from(commands, self.view.processed());
+            self.view.texts = std::mem::take(&mut before.view.texts);
+            self.held = std::mem::take(&mut before.held);
+            self.held.ask_again(|text| self.requests.text(text));
         }
     }
 
@@ -308,6 +376,77 @@ impl Session {
     ) -> Result<u32, CommandError> {
         let words = self.filled(kind, words, shown);
         self.commands.push(self.view.schema(), kind, &words)
+    }
+
+    /// Gives a command with texts among its arguments. Its sequence number is known once the server
+    /// has granted the texts, which it is asked for now; without any, it is queued at once. Commands
+    /// with texts keep their order among themselves.
+    pub fn command_with(
+        &mut self,
+        kind: CommandKind,
+        arguments: &[Argument<'_>],
+    ) -> Result<GivenCommand, CommandError> {
+        self.command_with_seeing(kind, arguments, self.view.newest())
+    }
+
+    /// The same, by a client that shows this tick.
+    pub fn command_with_seeing(
+        &mut self,
+        kind: CommandKind,
+        arguments: &[Argument<'_>],
+        shown: Tick,
+    ) -> Result<GivenCommand, CommandError> {
+        let (words, texts) = self.words_and_texts(kind, arguments)?;
+        if texts.is_empty() {
+            let sequence = self.command_seeing(kind, &words, shown)?;
+            return Ok(GivenCommand::Queued(sequence));
+        }
+        let requests = &mut self.requests;
+        let request = (self.held).hold((kind, words), texts, |text| requests.text(text))?;
+        Ok(GivenCommand::Waits(request))
+    }
+
+    /// The words of a command, with 0 in place of its texts, and these with their places.
+    fn words_and_texts<'t>(
+        &self,
+        kind: CommandKind,
+        arguments: &[Argument<'t>],
+    ) -> Result<WordsAndTexts<'t>, CommandError> {
+        let schema = self.view.schema();
+        let command = schema.command(kind).filter(|c| c.senders.clients);
+        let command = command.ok_or(CommandError::Unavailable(kind))?;
+        if command.words.len() != arguments.len() {
+            return Err(CommandError::WordCount {
+                name: command.name.clone(),
+                expected: command.words.len(),
+                found: arguments.len(),
+            });
+        }
+        let (mut words, mut texts) = (vec![], vec![]);
+        for (place, (word, argument)) in command.words.iter().zip(arguments).enumerate() {
+            let is_text = word.ty == AttributeType::Text;
+            let value = match *argument {
+                Argument::Text("") if is_text => 0,
+                Argument::Text(text) if is_text => {
+                    let (found, limit) = (text.len(), schema.text_bytes_max());
+                    if found as u64 > u64::from(limit) {
+                        return Err(CommandError::TextTooLong { found, limit });
+                    }
+                    texts.push((place, text));
+                    0
+                }
+                Argument::Word(number) if !is_text || number == 0 => number,
+                Argument::Word(_) | Argument::Text(_) => {
+                    return Err(CommandError::WrongArgument {
+                        name: command.name.clone(),
+                        word: word.name.clone(),
+                        expected: word.ty.expected(),
+                    });
+                }
+            };
+            words.push(value);
+        }
+        Ok((words, texts))
     }
 
     /// The words of a command with the tick that its client shows.

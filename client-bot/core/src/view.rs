@@ -10,9 +10,11 @@ use shared::wire::movement::BASE_TICKS_MAX;
 use shared::world::config::VISIBLE_MAX;
 use shared::world::door::closed_cells;
 use shared::world::layer::Layers;
-use shared::{Audience, Course, EntityId, Name, Schema, Slot, Tick};
+use shared::world::words::TextHandle;
+use shared::{AttributeType, Audience, Course, EntityId, Name, Schema, Slot, Tick};
 
-use crate::{Message, Movement, Ranking, RankingInfo};
+use crate::texts::Texts;
+use crate::{Message, Movement, NoticeBody, Ranking, RankingInfo};
 
 /// A client's view.
 pub struct View {
@@ -36,6 +38,7 @@ pub struct View {
     processed: u32,
     has_continued: bool,
     kept: Option<Tick>,
+    pub(crate) texts: Texts,
     /// In the order of the welcome.
     rankings: Vec<Ranking>,
     counts: ViewCounts,
@@ -149,6 +152,7 @@ impl View {
             processed: processed.unwrap_or(0),
             has_continued: processed.is_some(),
             kept: None,
+            texts: Texts::default(),
             rankings: vec![],
             counts: ViewCounts::default(),
             have_doors_changed: false,
@@ -241,6 +245,15 @@ impl View {
         !self.is_own_only || slot == self.entity.slot
     }
 
+    /// Whether a message is about something that this holds.
+    pub(crate) fn keeps_of(&self, message: &Message) -> bool {
+        match message {
+            Message::Enter { own, .. } => !self.is_own_only || *own,
+            Message::State { slot, .. } => self.keeps(*slot),
+            _ => true,
+        }
+    }
+
     /// What the whole world shares: an entity that is nowhere, whose attributes every client sees.
     /// `None` in worlds that share nothing.
     pub fn world(&self) -> Option<&Entity> {
@@ -288,6 +301,53 @@ impl View {
 
     pub(crate) fn note_kept(&mut self, kept: Option<Tick>) {
         self.kept = self.kept.max(kept);
+    }
+
+    /// The text of an attribute or of a notification's field, by its word; `None` if it has not been
+    /// received yet, or the world has it no more.
+    pub fn text(&self, handle: TextHandle) -> Option<&str> {
+        self.texts.get(handle)
+    }
+
+    /// The text of an entity's attribute, in the same way; `None` also for attributes that are no
+    /// texts.
+    pub fn text_of(&self, entity: &Entity, column: usize) -> Option<&str> {
+        let attribute = self.schema.attributes.get(column)?;
+        let is_text = attribute.ty == AttributeType::Text;
+        let word = entity.row.get(column).filter(|_| is_text)?;
+        self.text(TextHandle(*word))
+    }
+
+    /// The texts of a notice.
+    pub(crate) fn text_handles(&self, notice: &NoticeBody) -> Vec<TextHandle> {
+        match notice {
+            NoticeBody::Notification { kind, words, .. } => {
+                let form = self.schema.notification(*kind);
+                let fields = form.map_or(&[][..], |form| &form.fields).iter();
+                let texts = fields
+                    .zip(words)
+                    .filter(|(field, _)| field.ty == AttributeType::Text);
+                texts.map(|(_, &word)| TextHandle(word)).collect()
+            }
+            NoticeBody::Change {
+                column, old, new, ..
+            } => {
+                let attribute = self.schema.attributes.get(usize::from(*column));
+                match attribute.is_some_and(|of| of.ty == AttributeType::Text) {
+                    true => vec![TextHandle(*old), TextHandle(*new)],
+                    false => vec![],
+                }
+            }
+        }
+    }
+
+    /// Whether an entity in view has a text.
+    pub(crate) fn shows(&self, handle: TextHandle) -> bool {
+        let mut rows = self.entities.values().chain(&self.world);
+        rows.any(|entity| {
+            let mut columns = self.schema.text_columns();
+            columns.any(|column| entity.row.get(column) == Some(&handle.0))
+        })
     }
 
     /// What was received so far.
@@ -469,6 +529,7 @@ impl View {
             | Message::Servers(_)
             | Message::Restart
             | Message::Layer { .. }
+            | Message::Texts { .. }
             | Message::Talk(_) => {}
         }
     }

@@ -177,6 +177,8 @@ namespace Myriad
         I64 = 5,
         /// No attribute: the half of the one before it, whose value is whole.
         High = 6,
+        /// A text, of which this library has the handle only: equal texts have the same. 0: none.
+        Text = 7,
     }
 
     /// The clients that an attribute is sent to.

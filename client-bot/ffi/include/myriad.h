@@ -161,6 +161,8 @@ typedef enum MyriadType {
   MYRIAD_TYPE_I64 = 5,
   // No attribute: the half of the one before it, whose value is whole.
   MYRIAD_TYPE_HIGH = 6,
+  // A text, of which this library has the handle only: equal texts have the same. 0: none.
+  MYRIAD_TYPE_TEXT = 7,
 } MyriadType;
 
 // The clients that an attribute is sent to.

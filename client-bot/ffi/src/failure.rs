@@ -85,7 +85,12 @@ impl From<NamedError> for Failure {
             NamedError::NotInView(_) => Failure::NotInView(sentence),
             NamedError::Number { .. }
             | NamedError::Count { .. }
-            | NamedError::Command(CommandError::WordCount { .. }) => Failure::Argument(sentence),
+            | NamedError::NoText(_)
+            | NamedError::Command(
+                CommandError::WordCount { .. }
+                | CommandError::WrongArgument { .. }
+                | CommandError::TextTooLong { .. },
+            ) => Failure::Argument(sentence),
             NamedError::Unknown { .. }
             | NamedError::NotForClients(_)
             | NamedError::Hidden(_)

@@ -34,6 +34,8 @@ pub enum MyriadType {
     I64 = 5,
     /// No attribute: the half of the one before it, whose value is whole.
     High = 6,
+    /// A text, of which this library has the handle only: equal texts have the same. 0: none.
+    Text = 7,
 }
 
 /// The clients that an attribute is sent to.
@@ -404,6 +406,7 @@ impl From<AttributeType> for MyriadType {
             AttributeType::Symbol => MyriadType::Symbol,
             AttributeType::I64 => MyriadType::I64,
             AttributeType::High => MyriadType::High,
+            AttributeType::Text => MyriadType::Text,
         }
     }
 }

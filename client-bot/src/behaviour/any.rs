@@ -32,6 +32,9 @@ impl Any {
             AttributeType::Fixed => number.fraction(),
             AttributeType::Bool => number.dice.below(2) as i32,
             AttributeType::Entity => number.entity(),
+            // None, or one that the server has not given.
+            AttributeType::Text if number.dice.below(4) > 0 => 0,
+            AttributeType::Text => number.wild(),
             // Others than the world's can't be read.
             AttributeType::Symbol if self.symbols == 0 => return None,
             AttributeType::Symbol => number.dice.below(self.symbols) as i32,

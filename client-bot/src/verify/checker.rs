@@ -215,6 +215,7 @@ impl Checker {
             | Message::Servers(_)
             | Message::Restart
             | Message::Layer { .. }
+            | Message::Texts { .. }
             | Message::Name { .. }
             | Message::Talk(_) => {}
         }

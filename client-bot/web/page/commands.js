@@ -89,6 +89,10 @@ export class Commands {
         const input = element("select", {}, ...options);
         return { label: label(input), value: () => Number(input.value) };
       }
+      case "text": {
+        const input = element("input", { type: "text", maxLength: 255 });
+        return { label: label(input), value: () => input.value };
+      }
       case "entity":
         return { label: null, value: (selected) => selected };
       case "fixed": {

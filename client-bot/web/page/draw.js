@@ -154,14 +154,15 @@ export class Scene {
   }
 
   /** Takes in where an entity is now, and what has changed since the last frame. */
-  #take({ slot, kind, x, y, isOwn, isNamed, share }, bar, now) {
+  #take({ slot, kind, x, y, isOwn, isNamed, textMark, share }, bar, now) {
     let figure = this.#figures.get(slot);
     if (!figure || figure.frame !== this.#frame - 1 || figure.kind !== kind) {
-      figure = { slot, kind, name: null, share, worldX: x, worldY: y, isLeft: false, movedAt: -1e9, look: this.looks[kind] };
+      figure = { slot, kind, name: null, textMark: 0, texts: [], share, worldX: x, worldY: y, isLeft: false, movedAt: -1e9, look: this.looks[kind] };
       this.#figures.set(slot, figure);
     }
     // A name may come after its entity.
     if (isNamed !== (figure.name !== null)) figure.name = isNamed ? this.#describe(slot)?.name ?? null : null;
+    if (figure.textMark !== textMark) [figure.textMark, figure.texts] = [textMark, this.#describe(slot)?.texts ?? []];
     if (figure.share !== share && share >= 0 && figure.share >= 0) {
       const range = this.rangeOf(kind, bar);
       if (range) this.#effects.number(slot, (share - figure.share) * (range[1] - range[0]), now);
@@ -199,7 +200,7 @@ export class Scene {
   }
 
   /** Names and bars above figures: of those that are hurt, the chosen one and the player. */
-  #sign({ slot, x, y, radius, name, share, isOwn, kind, look }) {
+  #sign({ slot, x, y, radius, name, texts, share, isOwn, kind, look }) {
     if (!look) return;
     const context = this.#context;
     const isChosen = slot === this.selected;
@@ -216,6 +217,8 @@ export class Scene {
     }
     const text = name ?? (isChosen ? `${this.#schema.kinds[kind].name} ${slot}` : isOwn ? "you" : null);
     if (text) this.#effects.text(context, text, x, top - 6 * this.#ratio, 12 * this.#ratio, isChosen ? "#ffe08a" : isOwn ? "#ffffff" : "#dbe6ff");
+    // What it says, or what is written there.
+    texts.forEach((words, line) => this.#effects.text(context, words, x, y + radius * 1.15 + (10 + 15 * line) * this.#ratio, 12 * this.#ratio, "#ffffff"));
   }
 
   /** The outlines of zones; those that are carried lie around each carrier. */

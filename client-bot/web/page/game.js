@@ -88,8 +88,24 @@ export class Game {
 
   /** Throws where the world has no such command. */
   command(number, words) {
+    if (words.some((word) => typeof word === "string")) return this.#commandWith(number, words);
     this.#put(new Uint8Array(Int32Array.from(words).buffer));
     this.#check(this.wasm.command(number));
+  }
+
+  /** The same, where some words are texts. */
+  #commandWith(number, words) {
+    const numbers = Int32Array.from(words, (word) => (typeof word === "string" ? 0 : word));
+    const texts = words.filter((word) => typeof word === "string").map((text) => encoder.encode(text));
+    const parts = [numbers, ...texts.flatMap((text) => [Int32Array.of(text.length), text])];
+    const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.byteLength, 0));
+    let at = 0;
+    for (const part of parts) {
+      bytes.set(new Uint8Array(part.buffer, part.byteOffset, part.byteLength), at);
+      at += part.byteLength;
+    }
+    this.#put(bytes);
+    this.#check(this.wasm.command_with(number, words.length));
   }
 
   /** Talks: `what` is one of TALKS. Throws outside of a world. */
@@ -205,6 +221,8 @@ export function each(entities, visit) {
       z: entities[i + 4],
       isOwn: (entities[i + 5] & 1) !== 0,
       isNamed: (entities[i + 5] & 2) !== 0,
+      /** Other texts have another mark; 0: none. */
+      textMark: entities[i + 5] >> 2,
       share: entities[i + 6],
     });
   }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use client_core::{
-    Ending, Event, Game, GameOptions, LayerCache, LayerSource, LossCode, NamedEvent, Prediction,
-    RetryOptions, Step, TalkRequest, View,
+    Argument, Ending, Entity, Event, Game, GameOptions, GivenCommand, LayerCache, LayerSource,
+    LossCode, NamedEvent, Prediction, RetryOptions, Step, TalkRequest, View,
 };
 use serde::Serialize;
-use shared::{CommandKind, Slot};
+use shared::{AttributeType, CommandKind, Slot};
 
 use crate::given::Given;
 use crate::text::{EntityText, EventText, LayerText, Quality, RankingText, SchemaText, has_range};
@@ -210,6 +210,36 @@ impl Client {
         self.give_error(given)
     }
 
+    /// The same with texts: the input is so many words, then each text behind its length in four
+    /// bytes. Words of type text are the texts, in their order.
+    pub fn command_with(&mut self, kind: u32, words: usize) -> usize {
+        let kind = CommandKind(u16::try_from(kind).unwrap_or(u16::MAX));
+        let schema = self.game.view().map(View::schema);
+        let form = schema.and_then(|schema| schema.command(kind));
+        let (numbers, texts) = self
+            .input
+            .split_at(self.input.len().min(words.saturating_mul(4)));
+        let numbers = numbers.as_chunks::<4>().0;
+        let texts = texts_of(texts);
+        let mut texts = texts.iter();
+        let types = form.map_or(&[][..], |form| &form.words).iter();
+        let arguments = numbers
+            .iter()
+            .zip(types)
+            .map(|(number, word)| match word.ty {
+                AttributeType::Text => Argument::Text(texts.next().map_or("", String::as_str)),
+                _ => Argument::Word(i32::from_le_bytes(*number)),
+            });
+        let arguments: Vec<Argument<'_>> = arguments.collect();
+        let name = form.map_or_else(String::new, |form| form.name.clone());
+        let given = self.game.command_with(kind, &arguments).map(|given| {
+            if let GivenCommand::Queued(sequence) = given {
+                self.given.note(sequence, &name);
+            }
+        });
+        self.give_error(given)
+    }
+
     /// After how many ticks a command can be used again; 0: now, or nothing is known.
     pub fn rest(&self, kind: u32, now_ms: f64) -> f64 {
         let kind = CommandKind(u16::try_from(kind).unwrap_or(u16::MAX));
@@ -234,6 +264,7 @@ impl Client {
             };
             let is_own = u8::from(entity.id == view.entity());
             let is_named = u8::from(view.name(entity.id).is_some());
+            let flags = u32::from(is_own | is_named << 1);
             let share = bar.and_then(|column| share(view, entity.kind, &entity.row, column));
             let numbers = [
                 f64::from(entity.id.slot.0),
@@ -241,7 +272,7 @@ impl Client {
                 place[0],
                 place[1],
                 place[2],
-                f64::from(is_own | is_named << 1),
+                f64::from(flags | text_mark(view, entity) << 2),
                 share.unwrap_or(-1.0),
             ];
             for number in numbers {
@@ -322,10 +353,33 @@ impl Client {
     }
 }
 
+/// Texts, each behind its length in four bytes.
+fn texts_of(mut bytes: &[u8]) -> Vec<String> {
+    let mut texts = vec![];
+    while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
+        let length = u32::from_le_bytes(*length) as usize;
+        let (text, behind) = rest.split_at(length.min(rest.len()));
+        texts.push(String::from_utf8_lossy(text).into_owned());
+        bytes = behind;
+    }
+    texts
+}
+
 fn give(output: &mut Vec<u8>, value: &impl Serialize) -> usize {
     // Numbers, text and lists can always be written.
     *output = serde_json::to_vec(value).unwrap_or_default();
     output.len()
+}
+
+/// Other texts of an entity have, most often, another mark of 20 bits; 0: it has none.
+fn text_mark(view: &View, entity: &Entity) -> u32 {
+    let columns = view.schema().text_columns();
+    let known = columns.filter(|&column| view.text_of(entity, column).is_some());
+    let handles = known.filter_map(|column| entity.row.get(column));
+    let mixed = handles.fold(0u32, |mark, word| {
+        mark.rotate_left(7) ^ word.cast_unsigned()
+    });
+    mixed & 0xf_ffff
 }
 
 /// How much of its largest value an attribute has, from 0 to 1. `None` if the kind lacks it,

@@ -126,6 +126,13 @@ pub extern "C" fn command(kind: u32) -> usize {
     with(|client| client.command(kind))
 }
 
+/// Gives a command with texts: `input` is so many words, then each text behind its length in four
+/// bytes. 0, or the bytes of an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn command_with(kind: u32, words: usize) -> usize {
+    with(|client| client.command_with(kind, words))
+}
+
 /// Talks: `what` is a number of [`client::TALKS`], `input` the recipient, a text of so many
 /// bytes, and behind it the message. 0, or the bytes of an error.
 #[unsafe(no_mangle)]

@@ -216,6 +216,8 @@ pub struct EntityText<'a> {
     name: Option<&'a str>,
     /// As it is shown; `null` if it is not.
     place: Option<[f64; 3]>,
+    /// What its texts say.
+    texts: Vec<&'a str>,
     /// (name, value), of what the player may know.
     values: Vec<(&'a str, Plain<'a>)>,
     /// The same in the engine's own numbers, by column.
@@ -238,7 +240,7 @@ impl EntityText<'_> {
             };
             let is_known = is_known && attribute.ty != AttributeType::High;
             let value = AttributeValue::in_row(attribute.ty, &entity.row, column);
-            is_known.then(|| (attribute.name.as_str(), plain(schema, value)))
+            is_known.then(|| (attribute.name.as_str(), plain_in(view, value)))
         });
         EntityText {
             slot: entity.id.slot.0,
@@ -247,6 +249,11 @@ impl EntityText<'_> {
             kind: kind.map_or("", |kind| &kind.name),
             name: view.name(entity.id).map(|name| &**name),
             place,
+            texts: schema
+                .text_columns()
+                .filter_map(|column| view.text_of(entity, column))
+                .filter(|text| !text.is_empty())
+                .collect(),
             values: values.collect(),
             row: &entity.row,
         }
@@ -399,7 +406,7 @@ fn values(event: &NamedEvent, view: &View) -> Vec<serde_json::Value> {
     let change = event.change.iter().flat_map(|&(old, new)| [old, new]);
     let values = change.chain(event.fields.iter().map(|field| field.value));
     // Numbers and text can always be written.
-    let json = |value| serde_json::to_value(plain(view.schema(), value)).unwrap_or_default();
+    let json = |value| serde_json::to_value(plain_in(view, value)).unwrap_or_default();
     values.map(json).collect()
 }
 
@@ -412,7 +419,7 @@ fn noticed(event: &NamedEvent, view: &View) -> String {
 
 /// A change that was subscribed to, as a line of a log.
 fn change(event: &NamedEvent, view: &View) -> String {
-    let shown = |value| shown(view.schema(), value);
+    let shown = |value| shown(view, value);
     let slot = event.entity.map_or(0, |entity| entity.slot.0);
     let (old, new) = match event.change {
         Some((old, new)) => (shown(old), shown(new)),
@@ -434,7 +441,7 @@ fn notification(event: &NamedEvent, view: &View) -> String {
     let mut text = event.name.as_deref().unwrap_or("something").to_owned();
     text += &by(" by", event.entity, view);
     for field in &event.fields {
-        text += &format!(", {} {}", field.name, shown(view.schema(), field.value));
+        text += &format!(", {} {}", field.name, shown(view, field.value));
     }
     text
 }
@@ -507,8 +514,9 @@ impl Quality {
 /// Whether an attribute of a kind has bounds of 32 bits.
 pub fn has_range(schema: &Schema, own: &KindAttribute) -> bool {
     let attribute = schema.attributes.get(usize::from(own.column));
-    let is_half = attribute.is_none_or(|attribute| attribute.ty.is_half());
-    !is_half && own.max > own.min && own.max != i32::MAX
+    let is_number = attribute
+        .is_some_and(|attribute| !attribute.ty.is_half() && attribute.ty != AttributeType::Text);
+    is_number && own.max > own.min && own.max != i32::MAX
 }
 
 /// A value for the page: an entity by its slot.
@@ -520,9 +528,17 @@ fn plain(schema: &Schema, value: AttributeValue) -> Plain<'_> {
     value.plain(&schema.symbols, slot)
 }
 
+/// The same with texts that were received; others are nothing.
+fn plain_in(view: &View, value: AttributeValue) -> Plain<'_> {
+    match value {
+        AttributeValue::Text(handle) => view.text(handle).map_or(Plain::Nothing, Plain::Text),
+        value => plain(view.schema(), value),
+    }
+}
+
 /// A value in a line of a log.
-fn shown(schema: &Schema, value: AttributeValue) -> String {
-    match plain(schema, value) {
+fn shown(view: &View, value: AttributeValue) -> String {
+    match plain_in(view, value) {
         Plain::Fraction(number) => format!("{}", (number * 100.0).round() / 100.0),
         plain => plain.to_string(),
     }

@@ -379,6 +379,15 @@ impl<'a> Lower<'a> {
                 let word = take();
                 Value::scalar(ty, self.binary(Binary::Ne, word, Operand::ZERO))
             }
+            // So does a text that the client was not given: the server puts a number below all
+            // handles in its place.
+            Type::Text => {
+                let word = take();
+                let is_given = self.binary(Binary::Le, Operand::ZERO, word);
+                let refusal = self.refusal();
+                self.emit(Inst::JumpUnless(is_given, refusal));
+                Value::scalar(ty, word)
+            }
             // A foreign symbol ends the command before it does anything.
             Type::SymbolOf(column) => {
                 let word = take();

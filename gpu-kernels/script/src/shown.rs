@@ -2,6 +2,7 @@
 
 use shared::world::attribute::joined;
 use shared::world::fixed::Fixed;
+use shared::world::words::TextHandle;
 use shared::{Schema, Slot};
 
 use crate::interpreter::World;
@@ -23,6 +24,10 @@ pub fn shown(value: &Value, registers: &[i32], schema: &Schema, world: &impl Wor
             let symbol = symbol.and_then(|number| schema.symbols.get(number));
             symbol.map_or_else(|| "no symbol".to_owned(), |symbol| format!("{symbol:?}"))
         }
+        Type::Text => match TextHandle(first).length() {
+            0 => "\"\"".to_owned(),
+            bytes => format!("a text of {bytes} bytes"),
+        },
         Type::Kind => {
             let kind = usize::try_from(first).ok();
             let kind = kind.and_then(|number| schema.kinds.get(number));

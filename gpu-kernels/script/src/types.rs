@@ -25,6 +25,8 @@ pub enum Type {
     /// Of the attribute in this column; with [`KEYS`](shared::world::symbols::KEYS), a key of the map
     /// that begins there.
     SymbolOf(u16),
+    /// The handle of a text; 0: empty.
+    Text,
     /// Of the attribute `kind`.
     Kind,
     Point,
@@ -40,6 +42,7 @@ impl Type {
             "Fixed" => Type::Fixed,
             "Entity" => Type::Entity,
             "Symbol" => Type::Symbol,
+            "Text" => Type::Text,
             "Point" => Type::Point,
             _ => return None,
         })
@@ -74,6 +77,7 @@ impl Type {
             AttributeType::Bool => Type::Bool,
             AttributeType::Entity => Type::Entity,
             AttributeType::Symbol => Type::Symbol,
+            AttributeType::Text => Type::Text,
         }
     }
 
@@ -86,6 +90,7 @@ impl Type {
             Type::Fixed => vec![AttributeType::Fixed],
             Type::Entity => vec![AttributeType::Entity],
             Type::Symbol | Type::SymbolOf(_) => vec![AttributeType::Symbol],
+            Type::Text => vec![AttributeType::Text],
             Type::Point => vec![AttributeType::Fixed; dimensions],
             Type::Unit | Type::Never => vec![],
         }
@@ -103,6 +108,7 @@ impl Type {
             | Type::Entity
             | Type::Symbol
             | Type::SymbolOf(_)
+            | Type::Text
             | Type::Kind => 1,
         }
     }
@@ -123,6 +129,7 @@ impl fmt::Display for Type {
             Type::Fixed => "Fixed",
             Type::Entity => "Entity",
             Type::Symbol | Type::SymbolOf(_) => "Symbol",
+            Type::Text => "Text",
             Type::Kind => "kind",
             Type::Point => "Point",
         })

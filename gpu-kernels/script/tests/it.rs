@@ -23,6 +23,7 @@ mod programs;
 mod ptx;
 mod random;
 mod symbols;
+mod texts;
 mod watched;
 mod ways;
 mod wide;

@@ -187,6 +187,7 @@ fn random_world(dice: &mut Dice, schema: &Schema) -> TestWorld {
                 | AttributeType::High => number(dice),
                 AttributeType::Bool => dice.below(2) as i32,
                 AttributeType::Symbol => dice.below(schema.symbols.len()) as i32,
+                AttributeType::Text => dice.below(1 << 20) as i32,
                 AttributeType::Entity => reference(dice, count),
             };
         }

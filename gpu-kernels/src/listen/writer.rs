@@ -162,6 +162,7 @@ impl Writer {
             | AttributeType::Fixed
             | AttributeType::Bool
             | AttributeType::Entity
+            | AttributeType::Text
             | AttributeType::I64
             | AttributeType::High) => {
                 let [old, new] = values.map(|value| AttributeValue::of_word(ty, value).number());
@@ -272,6 +273,7 @@ fn attribute(
         AttributeValue::I32(_)
         | AttributeValue::Bool(_)
         | AttributeValue::Entity(_)
+        | AttributeValue::Text(_)
         | AttributeValue::High(_) => integer(name, value.raw()),
     }
 }

@@ -390,7 +390,8 @@ impl Oracle {
                 | AttributeType::Fixed
                 | AttributeType::Bool
                 | AttributeType::Entity
-                | AttributeType::Symbol => {}
+                | AttributeType::Symbol
+                | AttributeType::Text => {}
             }
             let before = self.slots[slot as usize].row[column];
             let merged = match attribute.merge {

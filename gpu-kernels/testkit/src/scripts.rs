@@ -68,7 +68,7 @@ pub fn setters(schema: &Schema) -> Text {
             AttributeType::I64 | AttributeType::High => "(value as i64) * 0x1_2345_6789",
             AttributeType::Bool => "value > 0",
             AttributeType::Entity => "if value > 0 { me } else { target }",
-            AttributeType::Symbol => {
+            AttributeType::Symbol | AttributeType::Text => {
                 &format!("if value > 0 {{ me.{name} }} else {{ target.{name} }}")
             }
         };
@@ -289,7 +289,7 @@ impl Deal<'_> {
             AttributeType::I64 | AttributeType::High => self.long(dice, name.as_str()),
             AttributeType::Bool => return format!("{to} = {};", self.condition(dice)),
             AttributeType::Entity => return format!("{to} = {};", self.entity(dice)),
-            AttributeType::Symbol => {
+            AttributeType::Symbol | AttributeType::Text => {
                 return format!("{to} = {}.{name};", self.entity(dice));
             }
         };

@@ -272,6 +272,8 @@ impl Play<'_> {
                     self.dice.pick(&[small, small, small, small, extreme])
                 }
                 AttributeType::Bool => self.dice.within(0..=1),
+                // The server has no texts for them.
+                AttributeType::Text => 0,
                 AttributeType::Symbol => {
                     let symbols = self.config.schema.symbols.len().max(1);
                     self.dice.below(symbols) as i32

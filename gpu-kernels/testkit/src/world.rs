@@ -253,6 +253,7 @@ impl Play {
                 | AttributeType::Fixed
                 | AttributeType::Bool
                 | AttributeType::Symbol
+                | AttributeType::Text
                 | AttributeType::I64
                 | AttributeType::High => self.word(dice),
             });

@@ -179,6 +179,7 @@ pub(super) fn build(
         rewinds: scripted(|d| d.rewinds),
         is_atomic: scripted(|d| d.reasons.atomic_per_tick.is_some()),
         is_heard: scripted(|d| !d.notifications.is_empty()),
+        has_texts: schema.has_texts(),
         notifies: !notifications.is_empty(),
     };
     let limits = limits::limits(ranges, &raw.limits, &needs, problems);

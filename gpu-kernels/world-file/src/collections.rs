@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use shared::world::attribute::AttributeType;
 use shared::world::collection::{Member, member};
 use shared::world::columns::KIND_ATTRIBUTES_MAX;
 
@@ -98,6 +99,10 @@ fn form(key: &str, attribute: &raw::Attribute) -> Result<Form, Problem> {
     names::check(key, &attribute.name)?;
     if attribute.ty.of.is_half() {
         let message = "an array or a map can't have values of type i64; declare them one by one";
+        return problem(format!("{key}.type"), message);
+    }
+    if attribute.ty.of == AttributeType::Text {
+        let message = "an array or a map can't have texts; declare them one by one";
         return problem(format!("{key}.type"), message);
     }
     match many {

@@ -125,6 +125,9 @@ pub(super) fn persists(
             if attribute.ty.of == AttributeType::Entity {
                 return problem(key, "an entity may be gone when its account comes back");
             }
+            if attribute.ty.of == AttributeType::Text {
+                return problem(key, "a text is the world's, and not its account's");
+            }
             let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
             if !declared_name(&attribute.name).chars().all(is_plain) {
                 return problem(key, UNWRITABLE);
@@ -192,7 +195,8 @@ pub(super) fn persist_text(schema: &Schema, persists: &[u16]) -> Text {
             | AttributeType::Bool
             | AttributeType::Entity
             | AttributeType::I64
-            | AttributeType::High => String::new(),
+            | AttributeType::High
+            | AttributeType::Text => String::new(),
         };
         let ty = format!("{}{of}", attribute.ty.script_name());
         let update = match attribute.merge {

@@ -11,6 +11,7 @@ use shared::world::command::CommandSchema;
 use shared::world::layer::Layers;
 use shared::world::schema::{Kind, KindAttribute, KindRegions, Schema, WorldInfo};
 use shared::world::symbols::{SymbolSet, Symbols};
+use shared::world::words::{LENGTH_MAX, TextHandle};
 
 use super::check::{Problem, Problems, fixed, in_range, one_of, place, problem, unexpected};
 use super::{names, raw, wire_step};
@@ -182,6 +183,7 @@ fn kind(
             | AttributeType::Bool
             | AttributeType::Entity
             | AttributeType::Symbol
+            | AttributeType::Text
             | AttributeType::High => {
                 attribute(&raw.key(), raw_attribute, symbols, attributes, &own).map(|one| vec![one])
             }
@@ -210,6 +212,7 @@ fn too_many(raw: &raw::Kind, dimensions: usize, first: &raw::Attribute) -> Probl
         | AttributeType::Bool
         | AttributeType::Entity
         | AttributeType::Symbol
+        | AttributeType::Text
         | AttributeType::High => 1,
     });
     let found = dimensions + columns.sum::<usize>();
@@ -462,6 +465,14 @@ fn bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result<Bounds,
     if !raw.ty.of.has_symbols() && !raw.symbols.is_empty() {
         return problem(format!("{key}.symbols"), ONLY_SYMBOLS);
     }
+    if raw.ty.of == AttributeType::Text {
+        check_text(key, raw)?;
+    } else if raw.length.is_some() {
+        return problem(
+            format!("{key}.length"),
+            "only attributes of type text have `length`",
+        );
+    }
     let natural = natural_bounds(key, raw, symbols)?;
     let is_number = raw.ty.of.is_number();
     if !is_number && (raw.min.is_some() || raw.max.is_some()) {
@@ -481,6 +492,32 @@ fn bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result<Bounds,
     Ok(Bounds { default, min, max })
 }
 
+/// Checks what only texts lack.
+fn check_text(key: &str, raw: &raw::Attribute) -> Result<(), Problem> {
+    if raw.audience == Audience::Movement {
+        let expected = "\"state\", \"private\" or \"hidden\" for an attribute of type text";
+        return unexpected(format!("{key}.audience"), "\"movement\"", expected);
+    }
+    if let Some(toml::Value::Table(_)) = raw.default {
+        let message = "a text is empty until a client writes it";
+        return problem(format!("{key}.default"), message);
+    }
+    Ok(())
+}
+
+/// The largest handle of an attribute's texts.
+fn text_max(key: &str, raw: &raw::Attribute) -> Result<i32, Problem> {
+    let key = format!("{key}.length");
+    let expected = format!("the most bytes of a text, 1 to {LENGTH_MAX}");
+    let Some(length) = raw.length else {
+        return problem(key, format!("expected {expected}"));
+    };
+    match u8::try_from(length).ok().filter(|&length| length > 0) {
+        Some(length) => Ok(TextHandle::max_of(length)),
+        None => unexpected(key, length, expected),
+    }
+}
+
 /// The number of a symbol, one of the world's sorted `symbols`.
 fn number_of(symbols: &[String], symbol: &str) -> i32 {
     let found = symbols.binary_search_by(|own| own.as_str().cmp(symbol));
@@ -495,6 +532,7 @@ fn natural_bounds(key: &str, raw: &raw::Attribute, symbols: &[String]) -> Result
         }
         AttributeType::Bool => (0, 0, 1),
         AttributeType::Entity => (-1, i32::MIN, i32::MAX),
+        AttributeType::Text => (0, 0, text_max(key, raw)?),
         AttributeType::Symbol => {
             let index = |s: &String| number_of(symbols, s);
             let own: Vec<i32> = raw.symbols.iter().map(index).collect();
@@ -530,6 +568,8 @@ pub(super) fn value(
         (AttributeType::Symbol, toml::Value::String(s)) if own_symbols.contains(s) => {
             Ok(number_of(symbols, s))
         }
+        (AttributeType::Text, toml::Value::String(text)) if text.is_empty() => Ok(0),
+        (AttributeType::Text, _) => problem(key, "a text is empty until a client writes it"),
         (AttributeType::Entity, _) => problem(key, "an attribute of type entity has no default"),
         (AttributeType::I32, _) => unexpected(key, value, "a whole number"),
         (AttributeType::I64 | AttributeType::High, _) => {

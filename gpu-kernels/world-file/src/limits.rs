@@ -26,6 +26,8 @@ pub(super) struct Needs<'a> {
     pub rewinds: bool,
     /// Whether any command is atomic.
     pub is_atomic: bool,
+    /// Whether attributes or commands have texts.
+    pub has_texts: bool,
     /// Whether any notifications can happen.
     pub notifies: bool,
 }
@@ -48,6 +50,10 @@ pub(super) fn limits(
     ] = of_rate(needs.world.tick_hz, ranges.late_ticks_max.max);
     ranges.rewind_ticks.min = u32::from(needs.rewinds);
     ranges.client_bytes_per_tick.or_zero = true;
+    if needs.has_texts {
+        ranges.texts.default = 65_536;
+        ranges.texts.min = 1;
+    }
     let unread_max = TOLD_TICKS_MAX / needs.world.tick_hz.max(1);
     ranges.unread_seconds.max = unread_max.clamp(1, ranges.unread_seconds.max);
     // The hearings of all clients together are counted in 32 bits.

@@ -180,6 +180,7 @@ pub struct Attribute {
     pub audience: Audience,
     #[serde(default)]
     pub symbols: Vec<String>,
+    pub length: Option<u32>,
     pub falls_at: Option<toml::Value>,
     pub tells_owner: Option<bool>,
     #[serde(default)]
@@ -207,7 +208,7 @@ pub enum Many {
 }
 
 /// The types that files name.
-const TYPES: &[&str] = &["i32", "fixed", "bool", "entity", "symbol", "i64"];
+const TYPES: &[&str] = &["i32", "fixed", "bool", "entity", "symbol", "i64", "text"];
 
 impl From<AttributeType> for Declared {
     fn from(of: AttributeType) -> Declared {
@@ -388,6 +389,7 @@ pub fn default_kinds() -> Vec<Kind> {
             merge: Some(MergeRule::Sum),
             audience: Audience::State,
             symbols: vec![],
+            length: None,
             falls_at: None,
             tells_owner: None,
             persist: false,

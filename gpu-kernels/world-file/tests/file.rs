@@ -733,7 +733,7 @@ command = "roam"
         "the key `name` is missing",
         "w.toml:3:14: kind[0].population: expected a whole number from 0 to 4294967295, found \"few\"",
         "w.toml:4:1: kind[0].colour: unknown key `colour`, expected one of",
-        "w.toml:6:27: kind[0].attributes.hp.type: expected one of `i32`, `fixed`, `bool`, `entity`, `symbol`, `i64`, found `int`",
+        "w.toml:6:27: kind[0].attributes.hp.type: expected one of `i32`, `fixed`, `bool`, `entity`, `symbol`, `i64`, `text`, found `int`",
         "w.toml:6:54: kind[0].attributes.hp.mni: unknown key `mni`, expected one of",
         "w.toml:7:5: kind[0].attributes.mana: the key `type` is missing",
         "w.toml:8:14: kind[0].attributes[2].name: expected a string, found 3",

@@ -5,4 +5,5 @@ mod collections;
 mod columns;
 mod file;
 mod maps;
+mod texts;
 mod wide;

@@ -10,7 +10,7 @@ pub mod json;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use durability::annotations::Person;
 use durability::recovered::Recovered;
@@ -18,7 +18,8 @@ use gpu_kernels::tick::frame::POPULATION_TOKEN;
 use gpu_kernels::{SlotState, Snapshot};
 use shared::world::schema::Kind;
 use shared::world::value::words_at;
-use shared::{ClientRow, EntityId, Slot, WorldConfig};
+use shared::world::words::TextHandle;
+use shared::{ClientRow, EntityId, Slot, Text, WorldConfig};
 
 /// The entities of a world.
 pub struct Entities<'a> {
@@ -27,6 +28,7 @@ pub struct Entities<'a> {
     pub tick: u64,
     snapshot: &'a Snapshot,
     people: HashMap<EntityId, &'a Person>,
+    texts: &'a BTreeMap<TextHandle, Text>,
 }
 
 /// One of them.
@@ -62,6 +64,15 @@ impl<'a> Entities<'a> {
             tick: recovered.snapshot.tick.0,
             snapshot: &recovered.snapshot,
             people,
+            texts: &recovered.roster.texts,
+        }
+    }
+
+    /// A text of an attribute; `None` if the world has it no more.
+    pub fn text(&self, handle: TextHandle) -> Option<&str> {
+        match handle.is_empty() {
+            true => Some(""),
+            false => self.texts.get(&handle).map(|text| &**text),
         }
     }
 

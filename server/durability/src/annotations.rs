@@ -2,6 +2,7 @@
 //! and their chat.
 
 use serde::{Deserialize, Serialize};
+use shared::world::words::TextHandle;
 use shared::{ClientRow, Name, Text};
 
 /// What comes with the frame of a tick.
@@ -48,4 +49,6 @@ pub enum Recipients {
     Channel(Name),
     One(ClientRow),
     Everybody,
+    /// Nobody yet: attributes that are written with this handle have the text.
+    Attributes(TextHandle),
 }

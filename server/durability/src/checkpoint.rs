@@ -9,6 +9,7 @@
 //! | CRC-32C of what follows the head, and its length | 4, 8 |
 //! | CRC-32C of the head up to here | 4 |
 //! | the world, its state and its clients | |
+//! | the world's texts, if it has some | |
 
 use std::io;
 
@@ -104,14 +105,27 @@ pub fn newest_name(disk: &impl Disk) -> io::Result<Option<u64>> {
 
 /// The bytes of a checkpoint's body.
 pub fn encode(body: &Body) -> Vec<u8> {
-    codec::to_bytes(&Written {
+    let mut bytes = codec::to_bytes(&Written {
         world: StoredWorld::of(&body.world),
         snapshot: &body.snapshot,
         hash: &body.hash,
         roster: &body.roster,
         births: &body.births,
         deaths: &body.deaths,
-    })
+    });
+    if !body.roster.texts.is_empty() {
+        bytes.extend(codec::to_bytes(&body.roster.texts));
+    }
+    bytes
+}
+
+/// Reads the bytes of a checkpoint's body.
+pub fn decode(bytes: &[u8]) -> Result<Body<StoredWorld>, DecodeError> {
+    let (mut body, rest) = codec::split_first::<BODY_BYTES_MAX, Body<StoredWorld>>(bytes)?;
+    if !rest.is_empty() {
+        body.roster.texts = codec::from_bytes::<BODY_BYTES_MAX, _>(rest)?;
+    }
+    Ok(body)
 }
 
 /// Writes a checkpoint. It is there as a whole, or not at all.
@@ -207,6 +221,8 @@ fn parse_head(bytes: &[u8; HEAD_BYTES]) -> Option<(Head, u32, u64)> {
     Some((head, short(28)?, long(32)?))
 }
 
+/// The most bytes of a body.
+const BODY_BYTES_MAX: usize = 1 << 40;
 const PREFIX: &str = "checkpoint-";
 pub const MAGIC: &[u8; 8] = b"MYRIADC4";
 /// What the checkpoints of all versions begin with.

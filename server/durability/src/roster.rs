@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use gpu_kernels::Region;
 use serde::{Deserialize, Serialize};
 use shared::wire::control::Ticket;
-use shared::{ClientRow, EntityId, Name, Tick};
+use shared::world::words::TextHandle;
+use shared::{ClientRow, EntityId, Name, Text, Tick};
 
 use super::annotations::Person;
 
@@ -18,6 +19,9 @@ pub struct Roster {
     /// own.
     #[serde(skip)]
     pub characters: BTreeMap<String, Vec<i32>>,
+    /// The texts of the world. A checkpoint has them at its end.
+    #[serde(skip)]
+    pub texts: BTreeMap<TextHandle, Text>,
 }
 
 /// A client, with its grants.
@@ -107,6 +111,11 @@ pub enum RosterChange {
         account: String,
         row: Vec<i32>,
     },
+    /// A text of the world from now on; `None`: it has it no more.
+    Text {
+        handle: TextHandle,
+        text: Option<Text>,
+    },
 }
 
 impl Roster {
@@ -149,6 +158,12 @@ impl Roster {
             }
             RosterChange::Character { account, row } => {
                 self.characters.insert(account.clone(), row.clone());
+            }
+            RosterChange::Text { handle, text } => {
+                match text {
+                    Some(text) => self.texts.insert(*handle, text.clone()),
+                    None => self.texts.remove(handle),
+                };
             }
             RosterChange::Left { client, channel } => {
                 if let Some(client) = self.clients.get_mut(client) {

@@ -14,7 +14,8 @@ use gpu_kernels::listen::Before;
 use gpu_kernels::{Snapshot, TickOutput};
 use shared::wire::movement::{EncodedPosition, MovementCodec, PackedEntity, Tail};
 use shared::world::columns::Columns;
-use shared::{Course, EntityId, Name, Slot, Tick, WorldConfig};
+use shared::world::words::TextHandle;
+use shared::{Course, EntityId, Name, Slot, Text, Tick, WorldConfig};
 
 use courses::Courses;
 use masks::{KindMasks, Masks, Values};
@@ -45,6 +46,8 @@ pub struct Mirror {
     shared: Option<Slot>,
     /// Those that clients ask for.
     pub rankings: Rankings,
+    /// What the texts of attributes say; empty in a gateway, which only passes them on.
+    pub texts: HashMap<TextHandle, Text>,
 }
 
 /// The layout that all entities of a world share.
@@ -147,6 +150,7 @@ impl Mirror {
             tick: Tick(0),
             shared: schema.world_entity().map(|entity| entity.slot),
             rankings: Rankings::new(schema),
+            texts: HashMap::new(),
         };
         if let (Some(entity), Some(kind)) = (schema.world_entity(), schema.world_kind) {
             let row = schema.default_row(usize::from(kind));

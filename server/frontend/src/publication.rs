@@ -13,7 +13,7 @@ use gpu_kernels::listen::Notices;
 use platform::metrics::counts::FanOutCounts;
 use serde::{Deserialize, Serialize};
 use shared::wire::control::{Close, Ticket};
-use shared::wire::request::Answer;
+use shared::wire::request::{Answer, GivenText};
 use shared::wire::talk::Talk;
 use shared::{ClientRow, EntityId, Tick};
 
@@ -84,6 +84,12 @@ pub enum SessionEvent {
     },
     /// One of its requests is answered.
     Answered { session: SessionId, answer: Answer },
+    /// One of its requests is granted: it is given texts.
+    Texts {
+        session: SessionId,
+        request: u32,
+        texts: Vec<GivenText>,
+    },
     /// Talk for its client.
     Talk {
         session: SessionId,
@@ -105,6 +111,7 @@ impl SessionEvent {
         let (SessionEvent::Assigned { session, .. }
         | SessionEvent::Reborn { session, .. }
         | SessionEvent::Answered { session, .. }
+        | SessionEvent::Texts { session, .. }
         | SessionEvent::Talk { session, .. }
         | SessionEvent::Closed { session, .. }) = self;
         *session
@@ -115,6 +122,7 @@ impl SessionEvent {
         let (SessionEvent::Assigned { session, .. }
         | SessionEvent::Reborn { session, .. }
         | SessionEvent::Answered { session, .. }
+        | SessionEvent::Texts { session, .. }
         | SessionEvent::Talk { session, .. }
         | SessionEvent::Closed { session, .. }) = self;
         *session = number;

@@ -29,6 +29,8 @@ pub struct SessionWorld {
     per_tick: Vec<u8>,
     /// The notification that finds the clients near a speaker.
     pub say: Option<NotificationKind>,
+    /// Whether it has texts, which older clients don't know.
+    pub has_texts: bool,
 }
 
 impl SessionWorld {
@@ -63,6 +65,7 @@ impl SessionWorld {
             stream: StreamCodec::new(&config.schema),
             per_tick: per_tick(&config.schema),
             say: config.schema.say().map(|(_, notification)| notification),
+            has_texts: config.schema.has_texts(),
             config: config.clone(),
         }
     }

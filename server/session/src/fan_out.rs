@@ -11,7 +11,7 @@ use super::acknowledgement::{Due, MergeScratch, Moved};
 use super::backlog::UrgencyOrder;
 use super::frame::{FrameWriter, TickView};
 use super::refused::of_entity;
-use super::{Player, Session, notices, talk};
+use super::{Player, Reply, Session, notices, talk};
 
 /// Buffers of a fan-out; one set serves all sessions of a shard in turn.
 #[derive(Default)]
@@ -150,7 +150,10 @@ impl Session {
         let codec = &view.world.stream;
         let mut frame = FrameWriter::new(codec, tick, &mut scratch.frame);
         for answer in self.answers.drain(..) {
-            codec.answer(frame.message(), &answer);
+            match answer {
+                Reply::Answer(answer) => codec.answer(frame.message(), &answer),
+                Reply::Texts(request, texts) => codec.texts(frame.message(), request, &texts),
+            }
         }
         let refused = &view.publication.output.refused;
         self.refused.note_all(of_entity(refused, player.entity));

@@ -49,7 +49,7 @@ use shared::wire::PROTOCOL_VERSION;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::Acknowledgement;
 use shared::wire::control::Ticket;
-use shared::wire::request::Answer;
+use shared::wire::request::{Answer, GivenText};
 use shared::wire::stream::StreamCodec;
 use shared::wire::talk::Talk;
 use shared::{ClientRow, EntityId, Limits, Tick};
@@ -104,7 +104,7 @@ pub struct Session {
     refused: Refused,
     planned: Planned,
     /// Answers for the next frame.
-    answers: Vec<Answer>,
+    answers: Vec<Reply>,
     layers: Layers,
     rankings: Rankings,
     /// Talk to the client in the next frame's tick, each with its index among all talk of the
@@ -135,6 +135,14 @@ pub struct Assignment {
 pub struct Player {
     pub client: ClientRow,
     pub entity: EntityId,
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    Answer(Answer),
+    /// It is granted: by its number.
+    Texts(u32, Vec<GivenText>),
 }
 
 impl Session {
@@ -274,7 +282,7 @@ impl Session {
     }
 
     /// Puts an answer into the next frame.
-    pub fn answer(&mut self, answer: Answer) {
+    pub fn answer(&mut self, answer: Reply) {
         self.answers.push(answer);
     }
 

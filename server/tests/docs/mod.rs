@@ -57,6 +57,7 @@ fn rust_examples_are_where_they_are_compiled() {
             "server/tutorial.md",
             "server/worlds/arrays.md",
             "server/worlds/numbers.md",
+            "server/worlds/texts.md",
             "server/worlds/asking.md",
             "server/worlds/atomic.md",
             "server/worlds/hooks.md",

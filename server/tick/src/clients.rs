@@ -24,13 +24,14 @@ use tracing::warn;
 
 use super::characters::Characters;
 use super::directory::{Directory, Presence};
-use super::holdings::Holdings;
-use super::intake::Intake;
+use super::holdings::{Holdings, RequestError};
+use super::intake::{Intake, random_numbers};
 use super::operator::{self, OperatorRequest};
-use super::requests::RequestQueue;
+use super::requests::{Granted, RequestQueue};
 use super::talk::Talk;
 use super::talk::filter::TalkFilter;
 use super::talk::mutes::KeptMutes;
+use super::texts::Texts;
 
 /// All clients. Each tick they complete its frame, from [`Clients::receive`] to
 /// [`Clients::complete`], and [`Clients::apply`] its output.
@@ -40,6 +41,7 @@ pub struct Clients {
     talk: Talk,
     /// Saved attributes of accounts; none in worlds without persistent attributes.
     characters: Option<Characters>,
+    texts: Texts,
     requests: RequestQueue,
     /// The answers of this tick, by shard.
     answers: Vec<(usize, SessionEvent)>,
@@ -86,6 +88,7 @@ impl Clients {
             holdings: Holdings::new(config, rules.registry),
             talk,
             characters: None,
+            texts: Texts::new(config, random_numbers()),
             requests: RequestQueue::new(config),
             answers: vec![],
             changes: None,
@@ -130,6 +133,8 @@ impl Clients {
         clients.directory.lose_sessions(snapshot, frame);
         clients.directory.set_names(names);
         clients.talk.restore(roster);
+        clients.texts.restore(&roster.texts, snapshot);
+        clients.texts.record_changes();
         if let Some(mutes) = saved.mutes {
             clients.talk.keep_mutes(mutes);
         }
@@ -162,6 +167,7 @@ impl Clients {
     pub fn change_world(&mut self, config: &WorldConfig) {
         self.directory.change_world(config);
         self.talk.change_world(config);
+        self.texts.change_world(config);
     }
 
     /// Takes joins, leaves, requests and commands from the inboxes of the shards, and returns the
@@ -172,7 +178,13 @@ impl Clients {
         workers: &Workers,
         frame: &mut Frame,
     ) -> Refusals {
-        intake.gather(workers, &mut self.directory, &mut self.requests, frame)
+        let is_there = |client, ticket| {
+            let presence = self.directory.presence(client);
+            presence.is_some_and(|presence| presence.ticket == ticket)
+        };
+        self.texts.forget(frame.tick, is_there);
+        let requests = (&mut self.requests, &mut self.texts);
+        intake.gather(workers, &mut self.directory, requests, frame)
     }
 
     /// Executes the operator's requests. `inspect` asks the shards about all connections or some,
@@ -203,22 +215,44 @@ impl Clients {
         self.talk.announce(&self.directory, None, text);
     }
 
-    /// Grants or rejects requests, as many as one tick can afford. Returns the number of
-    /// rejections.
-    pub fn answer(&mut self, frame: &mut Frame) -> u64 {
-        let (talk, holdings) = (&mut self.talk, &mut self.holdings);
-        let grant =
-            |directory: &mut Directory, client, presence: &Presence, body: &RequestBody| match body
-            {
+    /// Grants or rejects requests, as many as one tick can afford, and counts the rejected ones.
+    pub fn answer(&mut self, frame: &mut Frame, refusals: &mut Refusals) {
+        let (talk, texts, holdings) = (&mut self.talk, &mut self.texts, &mut self.holdings);
+        let mut texts_rejected = 0;
+        let grant = |directory: &mut Directory,
+                     client,
+                     presence: &Presence,
+                     body: &RequestBody|
+         -> Result<Granted, RequestError> {
+            let own = (client, presence.ticket);
+            match body {
                 RequestBody::Talk(request) => {
-                    Ok(talk.grant(directory, client, presence, request, frame)?)
+                    talk.grant(directory, client, presence, request, frame)?;
                 }
-                RequestBody::SetSight { radius } => Ok(directory.set_sight(client, *radius)?),
-                RequestBody::Watch { point } => Ok(directory.watch(client, *point)?),
-                body => holdings.grant(client, presence, body),
-            };
+                RequestBody::Text { text } => {
+                    let given = talk
+                        .judge_attribute(directory, client, presence, text, frame.tick)
+                        .map_err(RequestError::from)
+                        .and_then(|text| Ok(texts.give(own, &text, frame.tick)?));
+                    texts_rejected += u64::from(given.is_err());
+                    let given = given?;
+                    if let Some(text) = &given.text {
+                        talk.note_attribute(client, given.handle, text.clone());
+                    }
+                    return Ok(Granted::Texts(vec![given]));
+                }
+                RequestBody::TextsOf { handles } => {
+                    return Ok(Granted::Texts(texts.read(own, handles, frame.tick)?));
+                }
+                RequestBody::SetSight { radius } => directory.set_sight(client, *radius)?,
+                RequestBody::Watch { point } => directory.watch(client, *point)?,
+                body => holdings.grant(client, presence, body)?,
+            }
+            Ok(Granted::Plainly)
+        };
         let (directory, answers) = (&mut self.directory, &mut self.answers);
-        self.requests.answer(directory, grant, answers)
+        refusals.requests = self.requests.answer(directory, grant, answers);
+        refusals.texts_rejected = texts_rejected;
     }
 
     /// Completes a frame: with observers and regions, with births of clients and the characters of
@@ -243,6 +277,7 @@ impl Clients {
             changes.extend(changed.into_iter().map(saved));
             changes.extend(self.holdings.take_changes());
             changes.extend(channels);
+            changes.extend(self.texts.take_changes());
         }
     }
 
@@ -254,8 +289,16 @@ impl Clients {
         }
     }
 
-    /// Applies a tick's births and deaths. The mirror has the tick already.
-    pub fn apply(&mut self, output: &TickOutput, mirror: &Mirror) -> Newborns {
+    /// Brings the mirror and the clients up to date.
+    pub fn apply(
+        &mut self,
+        workers: &Workers,
+        output: &TickOutput,
+        mirror: &mut Mirror,
+    ) -> Newborns {
+        let texts = self.texts.before(output, mirror);
+        mirror.apply(workers, output);
+        self.texts.after_tick(&texts, mirror);
         let mut newborns = Newborns::default();
         self.directory.settle(output, |slot| mirror.position(slot));
         if let Some(characters) = &mut self.characters {
@@ -264,6 +307,7 @@ impl Clients {
             self.note(saved);
         }
         newborns.named.extend(self.directory.take_named());
+        mirror.note_newborns(&newborns, &output.deaths);
         newborns
     }
 
@@ -289,6 +333,11 @@ impl Clients {
         if let Some(changes) = &mut self.changes {
             changes.extend(new);
         }
+    }
+
+    /// How many texts the world has, and their bytes.
+    pub fn texts(&self) -> (usize, u64) {
+        self.texts.size()
     }
 
     /// The number of clients in the world.

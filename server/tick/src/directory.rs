@@ -149,6 +149,13 @@ impl Directory {
         self.processed.note(commands)
     }
 
+    /// The client that acts as an entity, with its first ticket.
+    pub fn actor(&self, entity: EntityId) -> Option<(ClientRow, Ticket)> {
+        let client = self.processed.owner(entity)?;
+        let presence = self.presence(client)?;
+        (presence.entity == Some(entity)).then_some((client, presence.ticket))
+    }
+
     /// Sets a client's radius of sight; `None`: as far as the world allows.
     pub fn set_sight(&mut self, client: ClientRow, radius: Option<i32>) -> Result<(), SightError> {
         self.sights.set_radius(client, radius)?;

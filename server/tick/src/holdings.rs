@@ -18,6 +18,7 @@ use thiserror::Error;
 
 use super::directory::{Presence, SightError};
 use super::talk::TalkError;
+use super::texts::TextsError;
 use coverage::Coverage;
 
 mod coverage;
@@ -68,6 +69,8 @@ pub enum RequestError {
     Talk(#[from] TalkError),
     #[error(transparent)]
     Sight(#[from] SightError),
+    #[error(transparent)]
+    Texts(#[from] TextsError),
 }
 
 impl From<LongText> for RequestError {
@@ -203,11 +206,13 @@ impl Holdings {
                 let id = *id;
                 self.note(|| RosterChange::Unsubscribed { client, id });
             }
-            // The directory sets observers, talk is handled elsewhere, and front ends send layers and
-            // rankings.
+            // The directory sets observers, talk and texts are handled elsewhere, and front ends send
+            // layers and rankings.
             RequestBody::SetSight { .. }
             | RequestBody::Watch { .. }
             | RequestBody::Talk(_)
+            | RequestBody::Text { .. }
+            | RequestBody::TextsOf { .. }
             | RequestBody::Layer { .. }
             | RequestBody::Ranking { .. } => return Err(RequestError::NotHeld),
         }

@@ -10,6 +10,7 @@ use shared::wire::control::Ticket;
 
 use super::directory::Directory;
 use super::requests::RequestQueue;
+use super::texts::Texts;
 
 /// The tick's ends of the inboxes.
 pub struct Intake {
@@ -61,7 +62,7 @@ impl Intake {
         &mut self,
         workers: &Workers,
         directory: &mut Directory,
-        requests: &mut RequestQueue,
+        (requests, texts): (&mut RequestQueue, &mut Texts),
         frame: &mut Frame,
     ) -> Refusals {
         let mut refusals = Refusals::default();
@@ -88,6 +89,8 @@ impl Intake {
                 directory.confirm((shard, session));
             }
             refusals.commands_repeated += directory.note_commands(&mut inbox.commands);
+            let owner = |entity| directory.actor(entity);
+            refusals.texts_foreign += texts.check(&mut inbox.commands, frame.tick, owner);
         }
         for (shard, inbox) in self.spares.iter_mut().enumerate() {
             for change in inbox.changes() {
@@ -104,6 +107,15 @@ impl Intake {
         let commands: Vec<&Batch> = self.spares.iter().map(|inbox| &inbox.commands).collect();
         frame.append(workers, &commands);
         refusals
+    }
+}
+
+/// Numbers that nobody can guess.
+pub fn random_numbers() -> impl FnMut() -> u32 + Send {
+    let mut tickets = random_tickets();
+    move || {
+        let [a, b, c, d, ..] = tickets();
+        u32::from_le_bytes([a, b, c, d])
     }
 }
 
@@ -136,6 +148,7 @@ mod tests {
         let mut backend = CpuBackend::new(&config, 1, None).unwrap();
         let mut directory = Directory::new(&config);
         let mut requests = RequestQueue::new(&config);
+        let mut texts = Texts::new(&config, || 0);
         let inbox = SharedInbox::default();
         let mut intake = Intake::new(vec![inbox.clone()]);
         let workers = Workers::new(1).unwrap();
@@ -147,7 +160,8 @@ mod tests {
             });
             let is_final = false;
             inbox.lock().leave(Leave { session, is_final });
-            intake.gather(&workers, &mut directory, &mut requests, &mut frame);
+            let requests = (&mut requests, &mut texts);
+            intake.gather(&workers, &mut directory, requests, &mut frame);
             let acked_through = frame.tick;
             directory.prepare(&mut frame, acked_through);
             let output = backend.tick(&frame).unwrap();

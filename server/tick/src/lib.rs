@@ -13,6 +13,7 @@
 //! | [`characters`] | the saved attributes of accounts without an entity |
 //! | [`holdings`] | regions and subscriptions of clients |
 //! | [`talk`] | chat of players |
+//! | [`texts`] | texts of attributes, and who may use them |
 //! | [`operator`] | requests of the operator |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
@@ -28,4 +29,5 @@ pub mod reload;
 pub mod requests;
 mod script_log;
 pub mod talk;
+pub mod texts;
 pub mod tick_loop;

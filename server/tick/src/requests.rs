@@ -11,7 +11,7 @@ use frontend::inbox::PendingRequest;
 use frontend::inbox::SessionKey;
 use frontend::publication::SessionEvent;
 use shared::predicate::filters_at_most;
-use shared::wire::request::{Answer, RequestBody};
+use shared::wire::request::{Answer, GivenText, RequestBody};
 use shared::{ClientRow, WorldConfig};
 
 use super::directory::{Directory, Presence};
@@ -29,6 +29,18 @@ pub struct RequestQueue {
     /// The highest price that an answered client had paid. New clients begin with it.
     paid: u64,
     prices: Prices,
+}
+
+/// What a granted request gives its client.
+pub enum Granted {
+    Plainly,
+    Texts(Vec<GivenText>),
+}
+
+impl From<()> for Granted {
+    fn from((): ()) -> Granted {
+        Granted::Plainly
+    }
 }
 
 /// The requests of a client, oldest first.
@@ -92,7 +104,7 @@ impl RequestQueue {
 
     /// Grants or rejects requests, as many as one tick can afford; the others wait. Puts the
     /// answers into `events`, by shard, and returns the number of rejections.
-    pub fn answer(
+    pub fn answer<G: Into<Granted>>(
         &mut self,
         directory: &mut Directory,
         mut grant: impl FnMut(
@@ -100,7 +112,7 @@ impl RequestQueue {
             ClientRow,
             &Presence,
             &RequestBody,
-        ) -> Result<(), RequestError>,
+        ) -> Result<G, RequestError>,
         events: &mut Vec<(usize, SessionEvent)>,
     ) -> u64 {
         let mut rejected = 0;
@@ -129,12 +141,24 @@ impl RequestQueue {
             };
             self.give_turn(client);
             rejected += u64::from(granted.is_err());
-            let answer = Answer {
-                request: request.number,
-                result: granted.map_err(|error| error.to_string()),
-            };
             let (shard, session) = session;
-            events.push((shard, SessionEvent::Answered { session, answer }));
+            let answered = |result| SessionEvent::Answered {
+                session,
+                answer: Answer {
+                    request: request.number,
+                    result,
+                },
+            };
+            let event = match granted.map(G::into) {
+                Ok(Granted::Plainly) => answered(Ok(())),
+                Ok(Granted::Texts(texts)) => SessionEvent::Texts {
+                    session,
+                    request: request.number,
+                    texts,
+                },
+                Err(error) => answered(Err(error.to_string())),
+            };
+            events.push((shard, event));
         }
         if self.turns.is_empty() {
             // No client waits, so none is behind another.
@@ -182,7 +206,8 @@ impl Prices {
         let predicate = match &request.body {
             Ok(RequestBody::Subscribe { predicate, .. }) => predicate,
             // A channel has many members.
-            Ok(RequestBody::Talk(_)) => return TALK_PRICE,
+            Ok(RequestBody::Talk(_) | RequestBody::Text { .. }) => return TALK_PRICE,
+            Ok(RequestBody::TextsOf { handles }) => return 1 + handles.len() as u64,
             _ => return 1,
         };
         let filters = (filters_at_most(predicate) as u64).min(self.filters_max);

@@ -23,6 +23,7 @@ use durability::roster::{Roster, RosterChange};
 use frontend::publication::SessionEvent;
 use gpu_kernels::Frame;
 use shared::wire::talk::{Talk as TalkMessage, TalkRequest};
+use shared::world::words::TextHandle;
 use shared::world::talk::{SAYINGS_MAX, TextError};
 use shared::{ClientRow, CommandKind, Name, Text, Tick, WorldConfig};
 use thiserror::Error;
@@ -171,11 +172,8 @@ impl Talk {
             presence,
             name: directory.people().name(client),
         };
-        let ticket_of = |client| directory.presence(client).map(|presence| presence.ticket);
         let now = frame.tick;
-        if !(self.rate_limits).take(&caller.rate_key(), now, ticket_of) {
-            return Err(TalkError::TooMuch);
-        }
+        self.take_rate(&caller, now)?;
         match request {
             TalkRequest::Say { text } => self.say(&caller, text, frame),
             TalkRequest::Whisper { to, text } => self.whisper(&caller, to, text, now),
@@ -203,6 +201,43 @@ impl Talk {
                 Ok(self.mutes.unmute(&caller.listener(), &speaker, name)?)
             }
         }
+    }
+
+    /// Validates and filters a text that a client gives for attributes, which counts as talk.
+    pub fn judge_attribute(
+        &mut self,
+        directory: &Directory,
+        client: ClientRow,
+        presence: &Presence,
+        text: &str,
+        now: Tick,
+    ) -> Result<Text, TalkError> {
+        let name = directory.people().name(client);
+        let caller = Caller {
+            directory,
+            client,
+            presence,
+            name,
+        };
+        self.take_rate(&caller, now)?;
+        self.judge(Speech::Attribute, name, text)
+    }
+
+    /// Notes a text that a client gave for attributes.
+    pub fn note_attribute(&mut self, speaker: ClientRow, handle: TextHandle, text: Text) {
+        self.said.push(Saying {
+            speaker: Some(speaker),
+            to: Recipients::Attributes(handle),
+            text,
+        });
+    }
+
+    /// Takes one message from the speaker's limit.
+    fn take_rate(&mut self, caller: &Caller<'_>, now: Tick) -> Result<(), TalkError> {
+        let directory = caller.directory;
+        let ticket_of = |client| directory.presence(client).map(|presence| presence.ticket);
+        let may = (self.rate_limits).take(&caller.rate_key(), now, ticket_of);
+        may.then_some(()).ok_or(TalkError::TooMuch)
     }
 
     /// Issues the command that finds the clients nearby.

@@ -503,7 +503,7 @@ impl TickLoop {
         if let Some(Ok(warning)) = warning.map(Text::new) {
             clients.announce(warning);
         }
-        refusals.requests = clients.answer(frame);
+        clients.answer(frame, &mut refusals);
         clients.complete(&self.mirror.read(), self.acked_through, frame);
         self.annotations = clients.take_annotations();
         refusals
@@ -539,11 +539,8 @@ impl TickLoop {
     /// Brings the mirror and the clients up to date. No shard reads the mirror now.
     fn apply(&mut self, output: &TickOutput) -> Newborns {
         let mut mirror = self.mirror.write();
-        mirror.apply(&self.workers, output);
         mirror.rankings.take(std::mem::take(&mut self.reordered));
-        let newborns = self.clients.apply(output, &mirror);
-        mirror.note_newborns(&newborns, &output.deaths);
-        newborns
+        self.clients.apply(&self.workers, output, &mut mirror)
     }
 
     /// The publication of a tick for the shards.

@@ -14,7 +14,7 @@ use platform::audit::Audit;
 use quic::StreamEnd;
 use shared::wire::close::{Close, Redirect, Update};
 use shared::wire::control::{HELLO_BYTES_MAX, Hello};
-use shared::wire::{DecodeError, PROTOCOL_VERSION, PROTOCOL_VERSION_MIN};
+use shared::wire::{DecodeError, PROTOCOL_VERSION, PROTOCOL_VERSION_MIN, TEXTS_VERSION};
 
 use super::client_link::ClientLink;
 
@@ -72,6 +72,8 @@ impl Room {
 pub struct Arrival {
     pub address: IpAddr,
     pub now: Moment,
+    /// Whether the world has texts, which older clients don't know.
+    pub has_texts: bool,
 }
 
 /// Why a client is not admitted.
@@ -130,7 +132,8 @@ impl HelloReader {
         let bytes = &self.bytes[LENGTH_BYTES..];
         // Another version may have another hello.
         let version = Hello::version(bytes).map_err(|error| malformed(&error))?;
-        if !(PROTOCOL_VERSION_MIN..=PROTOCOL_VERSION).contains(&version) {
+        let is_known = (PROTOCOL_VERSION_MIN..=PROTOCOL_VERSION).contains(&version);
+        if !is_known || arrival.has_texts && version < TEXTS_VERSION {
             let update = Update::of_server(admission.update_url.as_deref());
             let reason = update.reason(&format!(
                 "the client speaks protocol version {version}, the server {PROTOCOL_VERSION}"
@@ -176,7 +179,7 @@ fn check(
         token: &hello.token,
         wished_name: &hello.name,
     };
-    let Arrival { address, now } = arrival;
+    let Arrival { address, now, .. } = arrival;
     if !admission.audit.may_admit() {
         return Err(AdmissionError {
             close: Close::Starting,

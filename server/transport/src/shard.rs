@@ -209,6 +209,7 @@ impl Shard {
                     let arrival = Arrival {
                         address: pending.address.ip(),
                         now: link.moment(),
+                        has_texts: self.world.session.has_texts,
                     };
                     match pending.hello.read(link, &self.world.admission, arrival) {
                         Ok(Some(admitted)) => {

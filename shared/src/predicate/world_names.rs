@@ -22,7 +22,7 @@ use crate::world::schema::Schema;
 ///
 /// The entity is the one that changed, or the notification's source. It has the
 /// attributes of its kind. A bool is 0 or 1, a reference a whole number (-1: no entity),
-/// a symbol its text. Hidden attributes have no name. Of a number of 64 bits, changes
+/// a symbol its text, a text the number of its handle (0: empty). Hidden attributes have no name. Of a number of 64 bits, changes
 /// are no events.
 #[derive(Clone, Debug)]
 pub struct WorldNames {
@@ -149,6 +149,7 @@ fn value_type(ty: AttributeType) -> ValueType {
         AttributeType::I32
         | AttributeType::Bool
         | AttributeType::Entity
+        | AttributeType::Text
         | AttributeType::I64
         | AttributeType::High => ValueType::Integer,
         AttributeType::Fixed => ValueType::Float,

@@ -16,6 +16,17 @@ pub fn to_bytes<T: Serialize>(message: &T) -> Vec<u8> {
 /// Reads a message of at most `LIMIT` bytes, on the wire and in memory. A short message
 /// that claims a long list is an error; nothing is allocated for the list.
 pub fn from_bytes<const LIMIT: usize, T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
+    let (message, rest) = split_first::<LIMIT, T>(bytes)?;
+    match rest.len() {
+        0 => Ok(message),
+        left => Err(DecodeError::TrailingBytes(left)),
+    }
+}
+
+/// Reads the message with which these bytes begin, in the same way, and gives what follows it.
+pub fn split_first<const LIMIT: usize, T: DeserializeOwned>(
+    bytes: &[u8],
+) -> Result<(T, &[u8]), DecodeError> {
     if bytes.len() > LIMIT {
         return Err(DecodeError::TooLong {
             found: bytes.len(),
@@ -25,10 +36,7 @@ pub fn from_bytes<const LIMIT: usize, T: DeserializeOwned>(bytes: &[u8]) -> Resu
     let config = bincode::config::standard().with_limit::<LIMIT>();
     let (message, used) = bincode::serde::decode_from_slice(bytes, config)
         .map_err(|error| DecodeError::Malformed(reason(error)))?;
-    match bytes.len() - used {
-        0 => Ok(message),
-        left => Err(DecodeError::TrailingBytes(left)),
-    }
+    Ok((message, bytes.get(used..).unwrap_or_default()))
 }
 
 /// Reads a message from the network, as [`from_bytes`] does. One with an integer that is not in

@@ -126,6 +126,7 @@ pub(super) fn put_word(writer: &mut BitWriter, ty: AttributeType, word: i32) {
         AttributeType::Bool => writer.put(word as u64, 1),
         AttributeType::Entity
         | AttributeType::Symbol
+        | AttributeType::Text
         | AttributeType::I64
         | AttributeType::High => writer.put(word as u64, 32),
     }
@@ -140,7 +141,7 @@ pub(super) fn word(
     Ok(match ty {
         AttributeType::I32 | AttributeType::Fixed => reader.get_signed()?,
         AttributeType::Bool => reader.get_as(1)?,
-        AttributeType::Entity | AttributeType::I64 | AttributeType::High => {
+        AttributeType::Entity | AttributeType::Text | AttributeType::I64 | AttributeType::High => {
             reader.get_as::<u32>(32)?.cast_signed()
         }
         AttributeType::Symbol => below("a symbol", reader.get(32)?, symbols.into())?,

@@ -11,11 +11,15 @@ use serde::{Deserialize, Serialize};
 use super::talk::TalkRequest;
 use super::{DecodeError, codec};
 use crate::world::id::EntityId;
+use crate::world::talk::Text;
+use crate::world::words::TextHandle;
 
 /// The most bytes of a request: room for the longest predicate and the other fields.
 pub const REQUEST_BYTES_MAX: usize = 16 * 1024 + 64;
 /// The most bytes of the reason in an answer. Longer ones are cut.
 pub const ANSWER_BYTES_MAX: usize = 512;
+/// The most texts that a request asks for.
+pub const TEXTS_MAX: usize = 32;
 
 /// One request of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +55,20 @@ pub enum RequestBody {
     /// the client's own one, in messages of the stream whenever they have changed; 0: no longer. It has
     /// no answer; one for another number is ignored.
     Ranking { number: u32, length: u32 },
+    /// Makes a text of the world of this one, for commands of the client: it is granted by a
+    /// [`Message::Texts`](super::stream::Message) with its handle, in place of an answer. A client
+    /// may use the handle for some time.
+    Text { text: String },
+    /// Asks for the texts of handles, at most [`TEXTS_MAX`]. It is granted in the same way.
+    TextsOf { handles: Vec<TextHandle> },
+}
+
+/// A text of the world.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenText {
+    pub handle: TextHandle,
+    /// `None`: the world has no such text any more.
+    pub text: Option<Text>,
 }
 
 /// A box `low..high` in raw units, half-open: boxes that only touch don't overlap. Axes

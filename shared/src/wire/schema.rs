@@ -118,7 +118,8 @@ impl Schema {
                 | AttributeType::Fixed
                 | AttributeType::Bool
                 | AttributeType::Entity
-                | AttributeType::Symbol => true,
+                | AttributeType::Symbol
+                | AttributeType::Text => true,
             };
             require(own().all(is_whole), SchemaError::Halves)?;
         }

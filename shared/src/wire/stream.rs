@@ -21,6 +21,7 @@
 //! | rare | which (4), see below |
 //! | rare 0: restart | none: the next message of the stream is a welcome. It stands alone in its frame. To clients before [`RARE_VERSION`] without `which` |
 //! | rare 1: ranking | see [`super::rankings`] |
+//! | rare 2: texts | request (32): it is granted; how many (6), each: handle (32), its bytes (8; 0: the world has it no more), each 8 |
 //! | interface | its bytes (20), each 8: an encoded [`Interface`]. It stands alone in its frame |
 
 use super::bits::{BitReader, BitWriter};
@@ -31,7 +32,7 @@ use super::layers::LAYER_PART_BYTES_MAX;
 use super::length;
 use super::notice::{Notice, NoticeCodec};
 use super::rankings::{self, Ranked, Standing};
-use super::request::{ANSWER_BYTES_MAX, Answer};
+use super::request::{ANSWER_BYTES_MAX, Answer, GivenText, TEXTS_MAX};
 use super::talk::{TALK_BYTES_MAX, Talk};
 use super::velocity::{self, PackedVelocity};
 use super::{DecodeError, FRAME_BYTES_MAX, RARE_VERSION};
@@ -40,7 +41,8 @@ use crate::world::command::{REASONS_MAX, Refusal};
 use crate::world::course::Course;
 use crate::world::id::{EntityId, Slot, Tick};
 use crate::world::schema::Schema;
-use crate::world::talk::Name;
+use crate::world::talk::{Name, Text};
+use crate::world::words::{LENGTH_MAX, TextHandle};
 
 /// Encodes and decodes frames in one world.
 #[derive(Clone, Debug)]
@@ -115,6 +117,8 @@ pub enum Message {
     },
     /// A ranking that the client has asked for has changed.
     Ranking(Standing),
+    /// Texts of the world, as a request asked for them: its answer.
+    Texts { request: u32, texts: Vec<GivenText> },
 }
 
 /// The messages of one tick.
@@ -319,6 +323,23 @@ impl StreamCodec {
         rankings::put(&self.fields, writer, (number, own), first);
     }
 
+    /// Writes texts that a request asked for, at most [`TEXTS_MAX`]. One that is too long for an
+    /// attribute counts as gone.
+    pub fn texts(&self, writer: &mut BitWriter, request: u32, texts: &[GivenText]) {
+        writer.put(TAG_RARE, TAG_BITS);
+        writer.put(RARE_TEXTS, RARE_BITS);
+        writer.put(u64::from(request), 32);
+        let texts = &texts[..texts.len().min(TEXTS_MAX)];
+        writer.put(texts.len() as u64, TEXTS_BITS);
+        for GivenText { handle, text } in texts {
+            writer.put(u64::from(handle.0.cast_unsigned()), 32);
+            let text = text.as_ref().map_or("", |text| text);
+            let fits = text.len() <= usize::from(LENGTH_MAX);
+            let bytes = text.as_bytes().get(..text.len()).filter(|_| fits);
+            put_bytes(writer, bytes.unwrap_or_default(), TEXT_LENGTH_BITS);
+        }
+    }
+
     /// Ends the frame and appends it, with its length, to `out`.
     pub fn finish(&self, writer: &mut BitWriter, out: &mut Vec<u8>) {
         writer.put(TAG_END, TAG_BITS);
@@ -435,6 +456,7 @@ impl StreamCodec {
         match reader.get(RARE_BITS)? {
             RARE_RESTART => Ok(Message::Restart),
             RARE_RANKING => Ok(Message::Ranking(Standing::read(&self.fields, reader)?)),
+            RARE_TEXTS => read_texts(reader),
             found => Err(DecodeError::OutOfRange {
                 what: "the number of a rare message",
                 found,
@@ -460,6 +482,27 @@ fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
     Ok(Answer {
         request,
         result: Err(reason),
+    })
+}
+
+fn read_texts(reader: &mut BitReader<'_>) -> Result<Message, DecodeError> {
+    let request = reader.get_as(32)?;
+    let count = reader.get(TEXTS_BITS)?;
+    let texts = (0..count).map(|_| {
+        let handle = TextHandle(reader.get_as::<u32>(32)?.cast_signed());
+        let bytes = read_bytes(reader, TEXT_LENGTH_BITS)?;
+        let text = match bytes.is_empty() {
+            true => None,
+            false => {
+                let text = Text::new(read_text(bytes, "a text")?);
+                Some(text.map_err(|error| DecodeError::Malformed(error.to_string()))?)
+            }
+        };
+        Ok(GivenText { handle, text })
+    });
+    Ok(Message::Texts {
+        request,
+        texts: texts.collect::<Result<_, DecodeError>>()?,
     })
 }
 
@@ -512,6 +555,12 @@ const TAG_TALK: u64 = 15;
 const RARE_BITS: u32 = 4;
 const RARE_RESTART: u64 = 0;
 const RARE_RANKING: u64 = 1;
+const RARE_TEXTS: u64 = 2;
+/// Holds [`TEXTS_MAX`].
+const TEXTS_BITS: u32 = 6;
+const _: () = assert!(TEXTS_MAX < 1 << TEXTS_BITS);
+/// Holds [`LENGTH_MAX`].
+const TEXT_LENGTH_BITS: u32 = 8;
 const REFUSED_PARAMETER: u32 = 1;
 const REFUSAL_BITS: u32 = 4;
 /// Instead of the numbers of [`Refusal::Idle`] and [`Refusal::Unmet`]: that of a reason follows.

@@ -20,6 +20,8 @@ pub enum AttributeType {
     /// The high half of the number that begins in the column before. World files, scripts and
     /// clients have the whole number only.
     High,
+    /// The [`TextHandle`](super::words::TextHandle) of a text.
+    Text,
 }
 
 impl AttributeType {
@@ -31,6 +33,7 @@ impl AttributeType {
             AttributeType::Bool => "bool",
             AttributeType::Entity => "entity",
             AttributeType::Symbol => "symbol",
+            AttributeType::Text => "text",
             AttributeType::I64 => "i64",
             AttributeType::High => "high",
         }
@@ -44,6 +47,7 @@ impl AttributeType {
             AttributeType::Bool => "bool",
             AttributeType::Entity => "Entity",
             AttributeType::Symbol => "Symbol",
+            AttributeType::Text => "Text",
             AttributeType::I64 | AttributeType::High => "i64",
         }
     }
@@ -55,6 +59,7 @@ impl AttributeType {
             AttributeType::Bool
             | AttributeType::Entity
             | AttributeType::Symbol
+            | AttributeType::Text
             | AttributeType::High => false,
         }
     }
@@ -67,7 +72,8 @@ impl AttributeType {
             | AttributeType::Fixed
             | AttributeType::Bool
             | AttributeType::Entity
-            | AttributeType::Symbol => false,
+            | AttributeType::Symbol
+            | AttributeType::Text => false,
         }
     }
 
@@ -79,6 +85,7 @@ impl AttributeType {
             | AttributeType::Fixed
             | AttributeType::Bool
             | AttributeType::Entity
+            | AttributeType::Text
             | AttributeType::I64
             | AttributeType::High => false,
         }
@@ -92,6 +99,7 @@ impl AttributeType {
             | AttributeType::Bool
             | AttributeType::Entity
             | AttributeType::Symbol
+            | AttributeType::Text
             | AttributeType::I64
             | AttributeType::High => 0,
         }
@@ -107,6 +115,7 @@ impl AttributeType {
             AttributeType::Bool => "true or false",
             AttributeType::Entity => "an entity",
             AttributeType::Symbol => "one of the symbols",
+            AttributeType::Text => "a text",
         }
     }
 }

@@ -71,6 +71,12 @@ macro_rules! limits {
             predicate_bytes: u32 as u32 = 1024, 16 => 16_384;
             /// notices of one client in a tick because it subscribed
             client_notices_per_tick: u32 as u32 = 64, 1 => 65_536;
+            /// [texts](texts.md) that the world has at a time
+            texts: u32 as u32 by "65536 with an attribute of type text, else 0", 0 => 1 << 22;
+            /// bytes of all texts together
+            text_bytes: u32 as u32 = 4_194_304, 256 => 1 << 30;
+            /// texts that one client has given, and may use in commands
+            client_texts: u32 as u32 = 16, 1 => 256;
             /// notifications that one client receives by place in a tick; with `clients`, at most 4294967295 together
             client_hearings_per_tick: u32 as u32 = 32, 1 => $crate::world::limits::HEARINGS_MAX;
             /// commands in a tick, including those of rules and timed ones

@@ -13,7 +13,7 @@ use thiserror::Error;
 pub struct Name(String);
 
 /// What somebody says at once: 1 to [`TEXT_BYTES_MAX`] bytes that can be shown in a line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Text(String);
 

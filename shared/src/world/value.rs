@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use super::attribute::{AttributeType, halves, joined};
 use super::fixed::Fixed;
 use super::id::EntityRef;
+use super::words::TextHandle;
 
 /// A value, with its type. A `match` names all types, so that a new one is missed nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub enum AttributeValue {
     /// [`EntityRef::NONE`]: no entity.
     Entity(EntityRef),
     Symbol(Symbol),
+    /// [`TextHandle::EMPTY`]: no text. Which text it is, only a server or client knows that has it.
+    Text(TextHandle),
     I64(i64),
     /// The high half of a number, by itself.
     High(i32),
@@ -47,6 +50,7 @@ impl AttributeValue {
             AttributeType::Bool => AttributeValue::Bool(raw != 0),
             AttributeType::Entity => AttributeValue::Entity(EntityRef(raw)),
             AttributeType::Symbol => AttributeValue::Symbol(Symbol(raw)),
+            AttributeType::Text => AttributeValue::Text(TextHandle(raw)),
             AttributeType::I64 => AttributeValue::I64(joined([raw, high])),
             AttributeType::High => AttributeValue::High(raw),
         }
@@ -69,6 +73,7 @@ impl AttributeValue {
             AttributeValue::Bool(_) => AttributeType::Bool,
             AttributeValue::Entity(_) => AttributeType::Entity,
             AttributeValue::Symbol(_) => AttributeType::Symbol,
+            AttributeValue::Text(_) => AttributeType::Text,
             AttributeValue::I64(_) => AttributeType::I64,
             AttributeValue::High(_) => AttributeType::High,
         }
@@ -86,6 +91,7 @@ impl AttributeValue {
             | AttributeValue::Bool(_)
             | AttributeValue::Entity(_)
             | AttributeValue::Symbol(_)
+            | AttributeValue::Text(_)
             | AttributeValue::High(_) => (self.raw(), None),
         }
     }
@@ -99,11 +105,12 @@ impl AttributeValue {
             AttributeValue::Bool(truth) => truth as i32,
             AttributeValue::Entity(entity) => entity.0,
             AttributeValue::Symbol(symbol) => symbol.0,
+            AttributeValue::Text(handle) => handle.0,
         }
     }
 
     /// The value as a number, for programs that have only those: fractions in units, booleans
-    /// as 0 and 1, symbols by their number, entities by their reference. It is exact, but for
+    /// as 0 and 1, symbols by their number, entities by their reference, texts by their handle. It is exact, but for
     /// numbers beyond [`EXACT_MAX`].
     pub fn number(self) -> f64 {
         match self {
@@ -113,6 +120,7 @@ impl AttributeValue {
             | AttributeValue::Bool(_)
             | AttributeValue::Entity(_)
             | AttributeValue::Symbol(_)
+            | AttributeValue::Text(_)
             | AttributeValue::High(_) => f64::from(self.raw()),
         }
     }
@@ -135,12 +143,14 @@ impl AttributeValue {
             AttributeType::I32
             | AttributeType::Symbol
             | AttributeType::Entity
+            | AttributeType::Text
             | AttributeType::High => whole(f64::from(i32::MIN), f64::from(i32::MAX)),
         }
     }
 
     /// The value for people and other programs, in a world with these symbols. Those have numbers
-    /// of their own for entities: `entity` gives it, also for no entity.
+    /// of their own for entities: `entity` gives it, also for no entity. A text is its handle:
+    /// callers that have the texts look it up first.
     pub fn plain<'a>(
         self,
         symbols: &'a [String],
@@ -157,11 +167,14 @@ impl AttributeValue {
             AttributeValue::Symbol(symbol) => {
                 symbol.name(symbols).map_or(Plain::Nothing, Plain::Text)
             }
+            AttributeValue::Text(TextHandle::EMPTY) => Plain::Text(""),
+            AttributeValue::Text(handle) => Plain::Whole(handle.0.into()),
         }
     }
 
     /// The value of what a person or another program wrote; `None` if it is of another type, and
-    /// of entities, which each of them names in its own way.
+    /// of entities, which each of them names in its own way. A text is empty or its handle: only a
+    /// server makes one of the words themselves.
     pub fn of_plain(
         ty: AttributeType,
         plain: Plain<'_>,
@@ -185,12 +198,17 @@ impl AttributeValue {
             (AttributeType::Symbol, Plain::Text(name)) => {
                 Some(AttributeValue::Symbol(Symbol::named(name, symbols)?))
             }
+            (AttributeType::Text, Plain::Text("")) => Some(AttributeValue::Text(TextHandle::EMPTY)),
+            (AttributeType::Text, Plain::Whole(number)) => Some(AttributeValue::Text(TextHandle(
+                i32::try_from(number).ok()?,
+            ))),
             (
                 AttributeType::I32
                 | AttributeType::Fixed
                 | AttributeType::Bool
                 | AttributeType::Entity
                 | AttributeType::Symbol
+                | AttributeType::Text
                 | AttributeType::I64
                 | AttributeType::High,
                 _,
@@ -207,6 +225,10 @@ impl AttributeValue {
             AttributeType::Fixed => Plain::Fraction(text.parse().ok()?),
             AttributeType::Bool => Plain::Truth(text.parse().ok()?),
             AttributeType::Symbol => Plain::Text(text),
+            AttributeType::Text => match text {
+                "" => Plain::Text(text),
+                handle => Plain::Whole(handle.parse().ok()?),
+            },
             AttributeType::Entity => return None,
         };
         AttributeValue::of_plain(ty, plain, symbols)
@@ -263,7 +285,8 @@ impl Serialize for Plain<'_> {
 mod tests {
     use super::*;
 
-    const TYPES: [AttributeType; 7] = [
+    const TYPES: [AttributeType; 8] = [
+        AttributeType::Text,
         AttributeType::I64,
         AttributeType::High,
         AttributeType::I32,

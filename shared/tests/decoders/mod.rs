@@ -94,8 +94,8 @@ pub fn frame(schema: &Schema, bytes: &[u8]) {
                 assert!(lengths.all(|length| length <= ADDRESS_BYTES_MAX));
                 continue;
             }
-            // Both are checked as they are read.
-            Message::Name { .. } | Message::Talk(_) => continue,
+            // These are checked as they are read.
+            Message::Name { .. } | Message::Talk(_) | Message::Texts { .. } => continue,
             Message::Full | Message::Lost(_) | Message::Refused { .. } | Message::Restart => {
                 continue;
             }
@@ -175,6 +175,7 @@ pub fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, messa
             let first = standing.first.as_deref();
             codec.ranking(writer, standing.ranking, standing.own, first);
         }
+        Message::Texts { request, texts } => codec.texts(writer, *request, texts),
         Message::Name { slot, name } => codec.name(writer, *slot, name),
         Message::Talk(talk) => codec.talk(writer, talk),
     }

@@ -14,13 +14,14 @@ use shared::wire::control::{
 };
 use shared::wire::layers::{LAYER_BYTES_MAX, LAYER_PACKED_BYTES_MAX};
 use shared::wire::movement::{BASE_TICKS_MAX, PARTS_MAX};
-use shared::wire::request::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX};
+use shared::wire::request::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX, TEXTS_MAX};
 use shared::wire::talk::{CHANNEL_MEMBERS_MAX, TALK_BYTES_MAX};
 use shared::wire::{DATAGRAM_BYTES_MAX, FRAME_BYTES_MAX, PROTOCOL_VERSION};
 use shared::world::command::COMMAND_WORDS_MAX;
 use shared::world::course::VELOCITY_MAX;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::world::talk::{NAME_BYTES_MAX, TEXT_BYTES_MAX};
+use shared::world::words::LENGTH_MAX;
 
 use crate::protocol::handshake::{first, layers_of_flat, plain, rankings_of_flat};
 use crate::protocol::world::flat;
@@ -100,6 +101,8 @@ fn limits_are_those_of_the_code() {
                 NAME_BYTES_MAX as u64,
             ),
             ("bytes of a text that is said", TEXT_BYTES_MAX as u64),
+            ("bytes of a text of an attribute", LENGTH_MAX.into()),
+            ("texts that a request asks for", TEXTS_MAX as u64),
             ("members of a channel", CHANNEL_MEMBERS_MAX as u64),
             ("commands in a datagram", COMMANDS_MAX as u64),
             (

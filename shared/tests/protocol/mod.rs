@@ -67,9 +67,10 @@ fn bytes_are_those_of_the_golden_file() {
 fn the_first_alpn_names_the_version() {
     let expected = format!("myriad/1.{PROTOCOL_VERSION}");
     assert_eq!(ALPNS, [expected.as_bytes(), b"myriad/1"]);
-    let before = format!("myriad/1.{PROTOCOL_VERSION_MIN}");
-    let of_server = [expected.as_bytes(), before.as_bytes(), b"myriad/1"];
-    assert_eq!(SERVER_ALPNS, of_server);
+    let versions = (PROTOCOL_VERSION_MIN..=PROTOCOL_VERSION).rev();
+    let versions = versions.map(|version| format!("myriad/1.{version}").into_bytes());
+    let of_server: Vec<Vec<u8>> = versions.chain([b"myriad/1".to_vec()]).collect();
+    assert_eq!(SERVER_ALPNS.map(<[u8]>::to_vec).to_vec(), of_server);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use shared::EntityId;
 use shared::wire::request::{Region, Request, RequestBody, RequestReader};
 use shared::wire::talk::TalkRequest;
+use shared::world::words::TextHandle;
 
 use crate::protocol::case::Case;
 
@@ -56,10 +57,16 @@ pub fn cases() -> Vec<Case> {
         number: 0,
         length: 10,
     };
+    let text = RequestBody::Text {
+        text: "Beware".to_owned(),
+    };
+    let texts = RequestBody::TextsOf {
+        handles: vec![TextHandle::new(6, 5), TextHandle::new(200, 0x12_3456)],
+    };
     let all = bodies
         .into_iter()
         .chain(talk)
-        .chain([layer, ranking])
+        .chain([layer, ranking, text, texts])
         .zip(300..);
     all.map(|(body, number)| case(Request { number, body }))
         .collect()
@@ -94,6 +101,8 @@ fn named(body: &RequestBody) -> (&'static str, &'static str) {
         RequestBody::Watch { .. } => ("request-watch", "where a spectator watches"),
         RequestBody::Layer { .. } => ("request-layer", "the content of a layer"),
         RequestBody::Ranking { .. } => ("request-ranking", "the first ten of a ranking"),
+        RequestBody::Text { .. } => ("request-text", "a text for commands"),
+        RequestBody::TextsOf { .. } => ("request-texts", "the texts of two handles"),
         RequestBody::Talk(talk) => match talk {
             TalkRequest::Say { .. } => ("request-say", "to all that are near"),
             TalkRequest::Whisper { .. } => ("request-whisper", "to one player"),

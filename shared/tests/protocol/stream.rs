@@ -9,9 +9,10 @@ use shared::wire::control::Interface;
 use shared::wire::length;
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::rankings::{Ranked, Standing};
-use shared::wire::request::Answer;
+use shared::wire::request::{Answer, GivenText};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::talk::Talk;
+use shared::world::words::TextHandle;
 use shared::{EntityId, Name, NotificationKind, Refusal, Schema, Slot, Text, Tick};
 
 use crate::decoders;
@@ -108,6 +109,10 @@ enum GoldenMessage {
         ranking: u8,
         own: u32,
         first: Option<Vec<GoldenRanked>>,
+    },
+    Texts {
+        request: u32,
+        texts: Vec<GivenText>,
     },
 }
 
@@ -256,6 +261,19 @@ fn lasting() -> Vec<Message> {
             own: 300,
             first: None,
         }),
+        Message::Texts {
+            request: 300,
+            texts: vec![
+                GivenText {
+                    handle: TextHandle::new(7, 0x12_3456),
+                    text: Some(Text::new("Beware!").expect("a text")),
+                },
+                GivenText {
+                    handle: TextHandle::new(3, 5),
+                    text: None,
+                },
+            ],
+        },
     ]
 }
 
@@ -416,6 +434,7 @@ fn named(message: &Message) -> (&'static str, &'static str) {
             "another place of the own entity in a ranking",
         ),
         Message::Ranking(_) => ("ranking", "the first of a ranking, and the own place in it"),
+        Message::Texts { .. } => ("texts", "a text, and one that the world has no more"),
         Message::Name { .. } => ("name", "what the player of an entity is called"),
         Message::Talk(talk) => match talk {
             Talk::Said { name: Some(_), .. } => ("talk-said", "somebody near spoke"),
@@ -543,6 +562,7 @@ fn golden_message(message: Message, schema: &Schema) -> GoldenMessage {
             offset,
             bytes,
         },
+        Message::Texts { request, texts } => GoldenMessage::Texts { request, texts },
         Message::Ranking(standing) => GoldenMessage::Ranking {
             ranking: standing.ranking,
             own: standing.own,
@@ -641,5 +661,6 @@ fn word(message: &Message) -> &'static str {
         Message::Talk(_) => "talk",
         Message::Layer { .. } => "layer",
         Message::Ranking(_) => "ranking",
+        Message::Texts { .. } => "texts",
     }
 }

@@ -14,7 +14,7 @@ use shared::wire::movement::{
 };
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::rankings::{Ranked, RankingInfo, Standing};
-use shared::wire::request::{Answer, Region, Request, RequestBody};
+use shared::wire::request::{Answer, GivenText, Region, Request, RequestBody, TEXTS_MAX};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::talk::{Talk, TalkRequest};
 use shared::world::attribute::AttributeType;
@@ -22,6 +22,7 @@ use shared::world::columns::KIND_ATTRIBUTES_MAX;
 use shared::world::door::{DOOR_CELLS_MAX, Door};
 use shared::world::layer::cells_of;
 use shared::world::mix::mix;
+use shared::world::words::TextHandle;
 use shared::{Audience, Course, EntityId, Fixed, Name, Refusal, Schema, Slot, Text, Tick};
 
 /// By slot: kind, and a row within the kind's bounds.
@@ -308,6 +309,14 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
             first,
         })
     });
+    let text = "[ -~é]{1,100}".prop_map(|text| Text::new(text).expect("a short text"));
+    let text = (any::<i32>(), prop::option::of(text));
+    let text = text.prop_map(|(handle, text)| GivenText {
+        handle: TextHandle(handle),
+        text,
+    });
+    let texts = (any::<u32>(), prop::collection::vec(text, 0..=TEXTS_MAX));
+    let texts = texts.prop_map(|(request, texts)| Message::Texts { request, texts });
     let reason = prop::sample::select(Refusal::ALL.to_vec());
     let reason = (reason, any::<Option<u8>>());
     let refused = (any::<u16>(), 1u32.., reason);
@@ -327,6 +336,7 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
         interface,
         servers,
         Just(Message::Restart),
+        texts,
         name,
         talk,
         layer,
@@ -442,6 +452,9 @@ pub fn any_request() -> impl Strategy<Value = Request> {
         r"\PC{0,40}".prop_map(|name| RequestBody::Talk(TalkRequest::Mute { name })),
         any::<u64>().prop_map(|hash| RequestBody::Layer { hash }),
         any::<(u32, u32)>().prop_map(|(number, length)| RequestBody::Ranking { number, length }),
+        r"\PC{0,200}".prop_map(|text| RequestBody::Text { text }),
+        prop::collection::vec(any::<i32>().prop_map(TextHandle), 0..40)
+            .prop_map(|handles| RequestBody::TextsOf { handles }),
     ];
     (any::<u32>(), body).prop_map(|(number, body)| Request { number, body })
 }
@@ -493,6 +506,9 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
             Sent::Other(Message::Ranking(standing)) => {
                 let first = standing.first.as_deref();
                 codec.ranking(&mut writer, standing.ranking, standing.own, first);
+            }
+            Sent::Other(Message::Texts { request, texts }) => {
+                codec.texts(&mut writer, *request, texts);
             }
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
@@ -650,8 +666,10 @@ fn any_word(schema: &Schema, ty: AttributeType) -> BoxedStrategy<i32> {
         AttributeType::Fixed => {
             prop_oneof![any::<i32>(), -Fixed::ONE.raw()..Fixed::ONE.raw()].boxed()
         }
-        AttributeType::I32 | AttributeType::Entity | AttributeType::I64 | AttributeType::High => {
-            any::<i32>().boxed()
-        }
+        AttributeType::I32
+        | AttributeType::Entity
+        | AttributeType::Text
+        | AttributeType::I64
+        | AttributeType::High => any::<i32>().boxed(),
     }
 }

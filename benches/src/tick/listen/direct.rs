@@ -118,6 +118,7 @@ impl Direct<'_> {
                     | AttributeValue::Bool(_)
                     | AttributeValue::Entity(_)
                     | AttributeValue::Symbol(_)
+                    | AttributeValue::Text(_)
                     | AttributeValue::High(_) => Value::Integer(row[own].into()),
                 },
             );

@@ -124,13 +124,22 @@ impl World {
         handler: &mut dyn EventHandler,
     ) -> Result<(), DecodeError> {
         let Some(shown) = &mut self.presentation else {
-            return self.session.handle_stream(bytes, handler);
+            self.session.handle_stream(bytes, handler)?;
+            let released = self.session.take_released();
+            self.unsent = released.last().map(|last| last.sequence).or(self.unsent);
+            return Ok(());
         };
         let mut recorder = shown.recorder();
         let both = &mut Both(&mut recorder, handler);
         self.session.handle_stream(bytes, both)?;
         let forecast = recorder.forecast.take();
-        shown.settle(self.session.view(), forecast)
+        shown.settle(self.session.view(), forecast)?;
+        for released in self.session.take_released() {
+            let (kind, words) = (released.kind, &released.words);
+            self.unsent = Some(released.sequence);
+            shown.prediction.give(released.sequence, kind, words);
+        }
+        Ok(())
     }
 
     pub fn handle_datagram(

@@ -188,6 +188,11 @@ impl<'a> Lower<'a> {
     /// The value of a newborn's attribute, by column; empty if it is never there.
     fn given_value(&mut self, kind: u16, column: u16, from: &'a syn::Expr) -> Checked<Vec<Given>> {
         let ty = Type::of_column(self.unit.schema, usize::from(column));
+        if ty == Type::Text {
+            let message = "a newborn has no text";
+            let label = "a command of a client writes it later";
+            return Err(self.problem(from.span(), message, label));
+        }
         if !ty.is_symbol() {
             let value = self.expression_of(from, ty)?;
             if value.ty == Type::Never {

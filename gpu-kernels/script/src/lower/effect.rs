@@ -97,8 +97,9 @@ impl<'a> Lower<'a> {
             };
             return self.test_update(slot, place, (old, op, from), to.span());
         }
-        // Symbols are set alone, and checked.
-        if self.atomic.is_some() && (op.is_some() || !ty.is_symbol()) {
+        // Symbols and texts are set alone, and checked.
+        let is_checked = ty.is_symbol() || ty == Type::Text;
+        if self.atomic.is_some() && (op.is_some() || !is_checked) {
             self.begin_timer(&element, op, from)?;
             return self.write(slot, (place, ty), op, from, span);
         }
@@ -113,6 +114,11 @@ impl<'a> Lower<'a> {
         self.begin_timer(&element, op, from)?;
         if let Type::SymbolOf(_) = ty {
             let value = self.update_symbol(slot, (place, ty), from)?;
+            self.update_site(to, slot, place, op, value);
+            return Ok(());
+        }
+        if ty == Type::Text {
+            let value = self.update_text(slot, place, from)?;
             self.update_site(to, slot, place, op, value);
             return Ok(());
         }
@@ -152,6 +158,24 @@ impl<'a> Lower<'a> {
         let over = self.label();
         if let Some(can) = can {
             self.emit(Inst::JumpUnless(can, over));
+        }
+        self.change_at(slot, place, WriteOp::Set, word);
+        self.place(over);
+        Ok(value)
+    }
+
+    /// An update by a text, which has no effect if it is longer than the attribute's: handles are
+    /// ordered by the lengths of their texts.
+    fn update_text(&mut self, slot: Operand, place: Place, from: &'a syn::Expr) -> Checked<Value> {
+        let value = self.expression_of(from, Type::Text)?;
+        if value.ty == Type::Never {
+            return Ok(value);
+        }
+        let (word, over) = (value.operand(), self.label());
+        if word.constant().is_none() {
+            let most = self.unit.schema.attributes[usize::from(place.column)].max;
+            let fits = self.binary(Binary::Le, word, most.into());
+            self.emit(Inst::JumpUnless(fits, over));
         }
         self.change_at(slot, place, WriteOp::Set, word);
         self.place(over);
@@ -401,6 +425,17 @@ impl<'a> Lower<'a> {
         if call.args.len() != expected {
             let message = format!("`{name}` takes {}", count(expected, "argument"));
             return Err(self.problem(call.span(), message, format!("found {}", call.args.len())));
+        }
+        if !self.unit.is_test
+            && signature
+                .function
+                .parameters
+                .iter()
+                .any(|p| p.ty == Type::Text)
+        {
+            let message = "a command with a text can't wait";
+            let label = "expected a command without `Text`: only clients give texts";
+            return Err(self.problem(call.span(), message, label));
         }
         let (mut actor, mut words) = (None, vec![]);
         let mut newborn = None;

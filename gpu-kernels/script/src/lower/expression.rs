@@ -3,6 +3,8 @@
 use proc_macro2::Span;
 use shared::predicate::nearest;
 use shared::world::fixed::Fixed;
+use shared::world::mix::hash_of;
+use shared::world::words::{LENGTH_MAX, TextHandle};
 use shared::{Audience, Kind};
 use syn::spanned::Spanned;
 
@@ -199,6 +201,7 @@ impl<'a> Lower<'a> {
                 (found, "symbol", self.unit.symbol_names(ty))
             }
             Some(Type::Never) => return Ok(Value::NEVER),
+            Some(Type::Text) => return self.text_literal(text, span),
             Some(ty) if ty != Type::Unit => {
                 let label = format!("expected `{}`, found a text", self.unit.show(ty));
                 return Err(self.problem(span, "the types differ", label));
@@ -216,6 +219,25 @@ impl<'a> Lower<'a> {
                 Err(self.problem(span, message, one_of(&names)))
             }
         }
+    }
+
+    /// The empty text. Tests have others, too: a text of each length and content is one of its own.
+    fn text_literal(&self, text: &str, span: Span) -> Checked<Value> {
+        if text.is_empty() {
+            return Ok(Value::constant(Type::Text, 0));
+        }
+        if !self.unit.is_test {
+            let message = "scripts have no texts of their own";
+            let label = "expected `\"\"`, a parameter of type `Text` or an attribute of type text";
+            return Err(self.problem(span, message, label));
+        }
+        let Ok(length) = u8::try_from(text.len()) else {
+            let message = "this text is too long";
+            let label = format!("expected at most {LENGTH_MAX} bytes, found {}", text.len());
+            return Err(self.problem(span, message, label));
+        };
+        let handle = TextHandle::new(length, hash_of(text.as_bytes()) as u32);
+        Ok(Value::constant(Type::Text, handle.0))
     }
 
     fn name(&mut self, path: &'a syn::ExprPath, expected: Option<Type>) -> Checked<Value> {

@@ -325,7 +325,8 @@ pub fn type_of(name: &str) -> Option<&'static str> {
         }
         "number" | "Number" => "i32` or `Fixed",
         "boolean" | "Boolean" | "Bool" => "bool",
-        "string" | "String" | "str" | "text" | "symbol" | "char" => "Symbol",
+        "string" | "String" | "str" | "text" => "Text` or `Symbol",
+        "symbol" | "char" => "Symbol",
         "Vec2" | "Vec3" | "Vector" | "Vector2" | "Vector3" | "Position" | "point" | "vec" => {
             "Point"
         }

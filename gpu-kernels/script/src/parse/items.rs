@@ -259,8 +259,8 @@ impl File<'_> {
         if let Some(argument) = symbol_argument(ty) {
             return self.symbol_of(argument);
         }
-        let label = "expected `i32`, `i64`, `bool`, `Fixed`, `Entity`, `Symbol`, `Symbol<attribute>` or \
-                     `Point`";
+        let label = "expected `i32`, `i64`, `bool`, `Fixed`, `Entity`, `Symbol`, `Symbol<attribute>`, \
+                     `Text` or `Point`";
         let mut problem = self.at(ty.span(), "scripts don't have this type", label);
         if let syn::Type::Path(path) = ty
             && let Some(name) = path.path.get_ident()

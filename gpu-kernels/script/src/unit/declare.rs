@@ -144,6 +144,19 @@ impl<'a> Unit<'a> {
                 self.note(at(parameter.span, message, label));
             }
         }
+        let mut texts = function.parameters.iter().filter(|p| p.ty == Type::Text);
+        if let Some(parameter) = texts.clone().next()
+            && !self.schema.has_texts()
+        {
+            self.note(at(parameter.span, NO_TEXTS, NO_TEXTS_LABEL));
+        }
+        if let Some(parameter) = texts.next()
+            && (!senders.clients || senders.rules || function.is_atomic)
+        {
+            let message = "only clients give texts, for a command that runs at once";
+            let label = "expected `#[command(clients)]`";
+            self.note(at(parameter.span, message, label));
+        }
         let is_wrong = |p: &&Parameter| p.name == SEEN && p.ty != Type::Int && senders.clients;
         if let Some(parameter) = function.parameters.iter().find(is_wrong) {
             let message = "`seen` is the tick that the client saw";
@@ -217,6 +230,9 @@ impl<'a> Unit<'a> {
                 );
             }
         }
+        if item.fields.iter().any(|field| field.1 == Type::Text) && !self.schema.has_texts() {
+            at(item.span, NO_TEXTS.to_owned(), NO_TEXTS_LABEL);
+        }
         let known = self
             .notifications
             .borrow()
@@ -233,6 +249,9 @@ impl<'a> Unit<'a> {
         }
     }
 }
+
+const NO_TEXTS: &str = "no attribute of this world has a text";
+const NO_TEXTS_LABEL: &str = "expected an attribute of `type = \"text\"` in the world file";
 
 /// How a hook of an occasion has to be declared, unless it is.
 fn expected_form(function: &Function, occasion: Occasion) -> Option<String> {

@@ -1381,6 +1381,8 @@ fn type_of(ty: AttributeType) -> Type {
         AttributeType::Bool => Bool,
         AttributeType::Entity => Entity,
         AttributeType::Symbol => Symbol,
+        // The random worlds have none.
+        AttributeType::Text => Int,
     }
 }
 

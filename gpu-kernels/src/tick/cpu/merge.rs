@@ -496,7 +496,8 @@ impl Half {
             | AttributeType::Fixed
             | AttributeType::Bool
             | AttributeType::Entity
-            | AttributeType::Symbol => Half::None,
+            | AttributeType::Symbol
+            | AttributeType::Text => Half::None,
         }
     }
 }

@@ -453,7 +453,8 @@ fn half(ty: AttributeType) -> u32 {
         | AttributeType::Fixed
         | AttributeType::Bool
         | AttributeType::Entity
-        | AttributeType::Symbol => 0,
+        | AttributeType::Symbol
+        | AttributeType::Text => 0,
     }
 }
 

@@ -33,6 +33,17 @@ impl Batch {
         *self = kept;
     }
 
+    /// Passes each command with its words, which may be changed.
+    pub fn change_words(&mut self, mut change: impl FnMut(&Command, &mut [i32])) {
+        for command in self.commands.iter() {
+            let start = command.word_start as usize;
+            let end = start + usize::from(command.word_count);
+            if let Some(words) = self.words.get_mut(start..end) {
+                change(command, words);
+            }
+        }
+    }
+
     /// Removes all commands and keeps the memory.
     pub fn clear(&mut self) {
         self.commands.clear();

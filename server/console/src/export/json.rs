@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use durability::characters::value_of;
 use serde_json::{Map, Value, json};
+use shared::world::words::TextHandle;
 use shared::{Attribute, AttributeType};
 
 use super::{Entities, Entity};
@@ -22,7 +23,10 @@ fn line(entities: &Entities<'_>, entity: &Entity<'_>) -> Value {
     let value = |(column, attribute)| {
         let attribute: &Attribute = attribute;
         let words = entity.words(column)?;
-        let value = value_of(entities.world, attribute, words);
+        let value = match attribute.ty {
+            AttributeType::Text => json!(entities.text(TextHandle(words[0]))),
+            _ => value_of(entities.world, attribute, words),
+        };
         let is_whole = attribute.ty != AttributeType::High;
         is_whole.then(|| (attribute.name.clone(), value))
     };

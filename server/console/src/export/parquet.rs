@@ -11,6 +11,7 @@ use ::parquet::errors::Result;
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{Type, TypePtr};
 use shared::world::attribute::joined;
+use shared::world::words::TextHandle;
 use shared::{Attribute, AttributeType, AttributeValue, Symbol, WorldConfig};
 
 use super::{Entities, Entity};
@@ -110,7 +111,9 @@ impl Column {
     fn physical(self) -> Physical {
         match self {
             Column::Kind | Column::Account | Column::Name => Physical::BYTE_ARRAY,
-            Column::Attribute(_, AttributeType::Symbol) => Physical::BYTE_ARRAY,
+            Column::Attribute(_, AttributeType::Symbol | AttributeType::Text) => {
+                Physical::BYTE_ARRAY
+            }
             Column::Attribute(_, AttributeType::Fixed) => Physical::DOUBLE,
             Column::Attribute(_, AttributeType::Bool) => Physical::BOOLEAN,
             Column::Attribute(
@@ -136,7 +139,7 @@ impl Column {
         };
         match self.physical() {
             Physical::BYTE_ARRAY => {
-                let text = |entity| self.text(entities.world, entity).map(ByteArray::from);
+                let text = |entity| self.text(entities, entity).map(ByteArray::from);
                 put::<ByteArrayType>(cells.typed(), group.iter().map(text))
             }
             Physical::DOUBLE => {
@@ -166,12 +169,17 @@ impl Column {
         }
     }
 
-    fn text<'a>(self, world: &'a WorldConfig, entity: &'a Entity<'_>) -> Option<&'a str> {
+    fn text<'a>(self, entities: &'a Entities<'_>, entity: &'a Entity<'_>) -> Option<&'a str> {
         match self {
             Column::Kind => Some(&entity.kind.name),
             Column::Account => entity.person?.account.as_deref(),
             Column::Name => entity.person?.name.as_deref(),
-            Column::Attribute(place, _) => Symbol(entity.value(place)?).name(&world.schema.symbols),
+            Column::Attribute(place, AttributeType::Text) => {
+                entities.text(TextHandle(entity.value(place)?))
+            }
+            Column::Attribute(place, _) => {
+                Symbol(entity.value(place)?).name(&entities.world.schema.symbols)
+            }
             _ => None,
         }
     }

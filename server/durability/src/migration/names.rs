@@ -305,6 +305,7 @@ fn source(
             | AttributeType::Bool
             | AttributeType::Entity
             | AttributeType::Symbol
+            | AttributeType::Text
             | AttributeType::High => Source {
                 column: low.column,
                 conversion: Conversion::Sign,

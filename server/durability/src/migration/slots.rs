@@ -225,6 +225,11 @@ impl Filler<'_> {
                             *self.tally.symbols.entry(place).or_default() += 1;
                             own.default
                         }
+                        // So is a text near the one that is too long.
+                        Some(value) if ty == AttributeType::Text && value > own.max => {
+                            *self.tally.texts.entry(place).or_default() += 1;
+                            own.default
+                        }
                         Some(value) => {
                             let clamped = value.clamp(own.min, own.max);
                             if clamped != value {
@@ -277,6 +282,7 @@ struct Tally {
     new: BTreeMap<(usize, usize), u64>,
     clamped: BTreeMap<(usize, usize), u64>,
     symbols: BTreeMap<(usize, usize), u64>,
+    texts: BTreeMap<(usize, usize), u64>,
     removed: BTreeMap<usize, u64>,
     not_reborn: BTreeMap<usize, u64>,
 }
@@ -355,6 +361,11 @@ impl Tally {
                 "values are symbols that are",
             );
             changes.say(format!("{name}: {values} gone, now the default, {default}"));
+        }
+        for (&place, &count) in &self.texts {
+            let (name, ..) = name(place);
+            let texts = counted(count, "text is", "texts are");
+            changes.say(format!("{name}: {texts} too long, now empty"));
         }
     }
 }

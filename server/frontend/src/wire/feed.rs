@@ -411,7 +411,7 @@ impl End {
                     }
                 }
                 Event::Closed { session, .. } => self.remove(session),
-                Event::Answered { .. } | Event::Talk { .. } => {}
+                Event::Answered { .. } | Event::Texts { .. } | Event::Talk { .. } => {}
             }
         }
     }

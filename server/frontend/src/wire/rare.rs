@@ -9,7 +9,7 @@ use gpu_kernels::{Notification, RefusedCommand, TickOutput};
 use serde::{Deserialize, Serialize};
 use shared::wire::close::Close;
 use shared::wire::control::Ticket;
-use shared::wire::request::Answer;
+use shared::wire::request::{Answer, GivenText};
 use shared::wire::talk::Talk;
 use shared::world::logic::LogicConfig;
 use shared::{ClientRow, EntityId, Name, NotificationKind, Refusal, Slot, Tick};
@@ -61,6 +61,11 @@ pub enum Event {
         session: SessionId,
         request: u32,
         result: Result<(), String>,
+    },
+    Texts {
+        session: SessionId,
+        request: u32,
+        texts: Vec<GivenText>,
     },
     Talk {
         session: SessionId,
@@ -157,6 +162,15 @@ impl Event {
                 request: answer.request,
                 result: answer.result,
             },
+            SessionEvent::Texts {
+                session,
+                request,
+                texts,
+            } => Event::Texts {
+                session,
+                request,
+                texts,
+            },
             SessionEvent::Talk {
                 session,
                 index,
@@ -204,6 +218,15 @@ impl Event {
             } => SessionEvent::Answered {
                 session,
                 answer: Answer { request, result },
+            },
+            Event::Texts {
+                session,
+                request,
+                texts,
+            } => SessionEvent::Texts {
+                session,
+                request,
+                texts,
             },
             Event::Talk {
                 session,

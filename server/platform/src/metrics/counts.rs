@@ -17,6 +17,10 @@ pub struct Refusals {
     pub commands_too_late: u64,
     /// Commands received a second time.
     pub commands_repeated: u64,
+    /// Texts of commands that their clients were not given.
+    pub texts_foreign: u64,
+    /// Texts that clients gave, and the world did not take.
+    pub texts_rejected: u64,
     /// Messages that could not be read.
     pub malformed: u64,
     /// Rejected requests.
@@ -118,6 +122,8 @@ impl AddAssign for Refusals {
         self.commands_too_early += other.commands_too_early;
         self.commands_too_late += other.commands_too_late;
         self.commands_repeated += other.commands_repeated;
+        self.texts_foreign += other.texts_foreign;
+        self.texts_rejected += other.texts_rejected;
         self.malformed += other.malformed;
         self.requests += other.requests;
         self.connections += other.connections;

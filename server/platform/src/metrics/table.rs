@@ -296,6 +296,12 @@ table! {
         "how often a client reached its limit of notices in a tick, by number or by time";
     TALK_LEFT_OUT: Counter = "myriad_talk_left_out_total",
         "texts of others that were left out for a client, since it had received its limit of late";
+    TEXTS: Gauge = "myriad_texts",
+        "texts of attributes that the world has";
+    TEXT_BYTES: Gauge = "myriad_text_bytes",
+        "bytes of the texts of attributes";
+    TEXTS_REFUSED: Counter = "myriad_texts_refused_total" ["why": &TEXT_REFUSALS],
+        "texts for attributes that were refused: `given` (by the rules of talk, or beyond a limit), `foreign` (in a command, and not given by its client)";
     SUBSCRIPTIONS_LOST: Counter = "myriad_subscriptions_lost_total",
         "subscriptions that ended because there was no room for them";
     REQUESTS_REFUSED: Counter = "myriad_requests_refused_total",
@@ -382,6 +388,7 @@ const FATES: [&str; 13] = [
     "too_late",
     "repeated",
 ];
+const TEXT_REFUSALS: [&str; 2] = ["given", "foreign"];
 const DIRECTIONS: [&str; 2] = ["sent", "received"];
 const RESULTS: [&str; 2] = ["compiled", "rejected"];
 const RENEWAL_RESULTS: [&str; 2] = ["renewed", "rejected"];

@@ -80,6 +80,8 @@ pub fn record_front_end(
     table::COMMANDS.add_to("too_early", refusals.commands_too_early);
     table::COMMANDS.add_to("too_late", refusals.commands_too_late);
     table::COMMANDS.add_to("repeated", refusals.commands_repeated);
+    table::TEXTS_REFUSED.add_to("given", refusals.texts_rejected);
+    table::TEXTS_REFUSED.add_to("foreign", refusals.texts_foreign);
     table::MESSAGES_MALFORMED.add(refusals.malformed);
     table::REQUESTS_REFUSED.add(refusals.requests);
     table::CLIENTS_PUT_OFF.add(sent.deferred);

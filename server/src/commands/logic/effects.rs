@@ -9,6 +9,7 @@ use shared::world::collection::declared_name;
 use shared::world::given::{self, FollowUp, is_follow_up};
 use shared::world::symbols::KEYS;
 use shared::world::value::words_at;
+use shared::world::words::TextHandle;
 use shared::{
     AttributeType, AttributeValue, CommandKind, EntityId, EntityRef, Fixed, MergeRule,
     NotificationKind, Slot, WorldConfig,
@@ -50,6 +51,11 @@ pub fn value(still: &Still, ty: AttributeType, words: [i32; 2]) -> String {
         AttributeValue::Symbol(symbol) => match symbol.name(&still.config.schema.symbols) {
             Some(symbol) => format!("{symbol:?}"),
             None => format!("the unknown symbol {raw}"),
+        },
+        AttributeValue::Text(TextHandle::EMPTY) => "\"\"".to_owned(),
+        AttributeValue::Text(handle) => match still.texts.get(&handle) {
+            Some(text) => format!("{:?}", &**text),
+            None => format!("text {}", handle.0),
         },
         AttributeValue::Entity(reference) => match still.referred(reference) {
             Some(found) => entity(still, found),
@@ -365,6 +371,7 @@ fn words(still: &Still, slot: Slot, column: u16) -> [i32; 2] {
         | AttributeType::Bool
         | AttributeType::Entity
         | AttributeType::Symbol
+        | AttributeType::Text
         | AttributeType::High => 0,
     };
     [still.attribute(slot, column), high]

@@ -218,6 +218,7 @@ fn word(
         | AttributeType::Bool
         | AttributeType::Fixed
         | AttributeType::I64
+        | AttributeType::Text
         | AttributeType::High => {
             let value = AttributeValue::parse(ty, given, &[]);
             let words = value.map(AttributeValue::words);

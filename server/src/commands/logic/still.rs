@@ -1,20 +1,25 @@
 //! A world that stands still between two ticks, in which a command can be run alone.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use durability::annotations::Recipients;
 use durability::recording::{NextTick, RecordingReader};
 use gpu_kernels::logic::StillWorld;
 use gpu_kernels::{Backend, CpuBackend, Frame, Snapshot};
 use platform::metrics::machine;
 use script::interpreter::World;
 use script::logic::with_logic;
-use shared::{EntityId, EntityRef, Slot, Tick, WorldConfig};
+use shared::world::words::TextHandle;
+use shared::{EntityId, EntityRef, Slot, Text, Tick, WorldConfig};
 
 /// A world and its state.
 pub struct Still {
     pub config: WorldConfig,
     pub snapshot: Snapshot,
+    /// The texts that attributes may have.
+    pub texts: BTreeMap<TextHandle, Text>,
 }
 
 impl Still {
@@ -32,7 +37,12 @@ impl Still {
         frame.populate(&config);
         backend.tick(&frame)?;
         let snapshot = backend.snapshot()?;
-        Ok(Still { config, snapshot })
+        let texts = BTreeMap::new();
+        Ok(Still {
+            config,
+            snapshot,
+            texts,
+        })
     }
 
     /// The world of a recording before a tick; `None`: after its last.
@@ -44,9 +54,17 @@ impl Still {
             machine::memory_available(),
         )?;
         let mut ticks = 0;
+        let mut texts = BTreeMap::new();
         while tick.is_none_or(|tick| ticks < tick) {
             match recording.next_tick() {
-                NextTick::Tick(next) => backend.tick(&next.frame)?,
+                NextTick::Tick(next) => {
+                    let said = next.annotations.said.into_iter();
+                    texts.extend(said.filter_map(|saying| match saying.to {
+                        Recipients::Attributes(handle) => Some((handle, saying.text)),
+                        _ => None,
+                    }));
+                    backend.tick(&next.frame)?
+                }
                 NextTick::End | NextTick::BrokenOff(_) if tick.is_none() => break,
                 NextTick::End => bail!("{} has only {ticks} ticks", path.display()),
                 NextTick::BrokenOff(reason) => {
@@ -59,7 +77,11 @@ impl Still {
         let config = with_logic(&recording.config, &snapshot.logic)
             .map_err(|problems| anyhow::anyhow!("{}", problems[0]))
             .context("the recording's scripts")?;
-        Ok(Still { config, snapshot })
+        Ok(Still {
+            config,
+            snapshot,
+            texts,
+        })
     }
 
     /// The entity in a slot.

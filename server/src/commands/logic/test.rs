@@ -398,7 +398,8 @@ impl Host for Bench<'_> {
             | AttributeType::Fixed
             | AttributeType::Bool
             | AttributeType::Entity
-            | AttributeType::Symbol => rows[place] = value.clamp(own.min, own.max),
+            | AttributeType::Symbol
+            | AttributeType::Text => rows[place] = value.clamp(own.min, own.max),
         }
         state.is_changed = true;
         Ok(())

@@ -96,6 +96,13 @@ impl ProcessedCommands {
         }
     }
 
+    /// The client that acts as an entity.
+    pub fn owner(&self, entity: EntityId) -> Option<ClientRow> {
+        let client = self.owners.get(entity.slot.index()).copied().flatten()?;
+        let numbers = self.rows.get(client.index())?;
+        (numbers.entity == entity).then_some(client)
+    }
+
     /// The number after which a session's commands begin, if it goes on with those of one before.
     pub fn through(&self, client: ClientRow) -> Option<u32> {
         let numbers = self.rows.get(client.index())?;

@@ -80,7 +80,7 @@ fn entity_of(event: &SessionEvent) -> (EntityId, bool) {
         SessionEvent::Assigned {
             entity, resumed, ..
         } => (*entity, *resumed),
-        SessionEvent::Answered { .. } | SessionEvent::Talk { .. } => {
+        SessionEvent::Answered { .. } | SessionEvent::Texts { .. } | SessionEvent::Talk { .. } => {
             panic!("a directory answers nothing")
         }
         SessionEvent::Reborn { entity, .. } => (*entity, false),

@@ -26,6 +26,8 @@ pub enum Speech<'a> {
     /// One player.
     Whisper(&'a Name),
     Channel(&'a Name),
+    /// All that see an entity with it: the text of an attribute.
+    Attribute,
 }
 
 /// The verdict on a text.

@@ -78,6 +78,9 @@ impl TickLoop {
             debug!(tick = %publication.tick, ?late_by, "a late tick");
         }
         self.stats.add(&figures);
+        let (texts, bytes) = self.clients.texts();
+        table::TEXTS.set(texts as u64);
+        table::TEXT_BYTES.set(bytes);
         self.count_by_command(&publication.output);
         let report = TickReport {
             figures: &figures,

@@ -8,8 +8,8 @@ use accounts::revocations::Revocations;
 use frontend::SessionWorld;
 use frontend::inbox::Join;
 use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, SharedTick};
-use session::Assignment;
 use session::frame::TickView;
+use session::{Assignment, Reply};
 use shared::wire::control::Close;
 use tracing::{debug, info};
 
@@ -145,7 +145,11 @@ impl Shard {
             SessionEvent::Reborn { entity, .. } => session.reassign(*entity),
             SessionEvent::Talk { index, talk, .. } => session.push_talk(*index, talk.clone()),
             SessionEvent::Answered { answer, .. } => {
-                session.answer(answer.clone());
+                session.answer(Reply::Answer(answer.clone()));
+                of.requests.answer();
+            }
+            SessionEvent::Texts { request, texts, .. } => {
+                session.answer(Reply::Texts(*request, texts.clone()));
                 of.requests.answer();
             }
             SessionEvent::Closed {

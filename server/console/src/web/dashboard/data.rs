@@ -1,5 +1,6 @@
 //! Answers to the page, as JSON.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -10,8 +11,10 @@ use platform::metrics::web::{WebRefusal, WebRefusals};
 use serde::Serialize;
 use shared::world::columns::Columns;
 use shared::world::value::words_at;
+use shared::world::words::TextHandle;
 use shared::{
-    AttributeType, AttributeValue, Audience, ClientRow, EntityRef, Fixed, Schema, Slot, WorldConfig,
+    AttributeType, AttributeValue, Audience, ClientRow, EntityRef, Fixed, Schema, Slot, Text,
+    WorldConfig,
 };
 use tick::operator::ClientFilter;
 
@@ -274,7 +277,12 @@ impl Source {
             velocity: velocity
                 .map(|&raw| Fixed::from_raw(raw).to_f64() * tick_hz)
                 .collect(),
-            attributes: attributes(&config, mirror.kind_columns(slot), mirror.row(slot)),
+            attributes: attributes(
+                &config,
+                mirror.kind_columns(slot),
+                mirror.row(slot),
+                &mirror.texts,
+            ),
         })
     }
 
@@ -353,8 +361,14 @@ impl Source {
     }
 }
 
-/// The attributes that an entity's kind has, those of these columns.
-pub fn attributes(config: &WorldConfig, columns: Columns, row: &[i32]) -> Vec<Attribute> {
+/// The attributes that an entity's kind has, those of these columns. A text that is not known is its
+/// handle.
+pub fn attributes(
+    config: &WorldConfig,
+    columns: Columns,
+    row: &[i32],
+    texts: &HashMap<TextHandle, Text>,
+) -> Vec<Attribute> {
     let all = config.schema.attributes.iter().zip(row).enumerate();
     let own = all.filter(|(column, (attribute, _))| {
         columns.has(*column) && attribute.ty != AttributeType::High
@@ -363,7 +377,10 @@ pub fn attributes(config: &WorldConfig, columns: Columns, row: &[i32]) -> Vec<At
         name: attribute.name.clone(),
         ty: attribute.ty,
         audience: attribute.audience,
-        value: value(config, attribute.ty, words_at(row, column)),
+        value: match texts.get(&TextHandle(row[column])) {
+            Some(text) if attribute.ty == AttributeType::Text => Value::Text(text.to_string()),
+            _ => value(config, attribute.ty, words_at(row, column)),
+        },
     })
     .collect()
 }
@@ -374,6 +391,8 @@ pub fn value(config: &WorldConfig, ty: AttributeType, words: [i32; 2]) -> Value 
         // A page has no other numbers.
         AttributeValue::I64(number) => Value::Number(number as f64),
         AttributeValue::I32(number) | AttributeValue::High(number) => Value::Number(number.into()),
+        AttributeValue::Text(TextHandle::EMPTY) => Value::Text(String::new()),
+        AttributeValue::Text(handle) => Value::Number(handle.0.into()),
         AttributeValue::Fixed(number) => Value::Number(number.to_f64()),
         AttributeValue::Bool(truth) => Value::Bool(truth),
         AttributeValue::Entity(EntityRef::NONE) => Value::Nothing,

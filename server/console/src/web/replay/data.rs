@@ -326,6 +326,7 @@ fn entity(moment: &Moment, players: &Players<'_>, slot: Slot) -> Option<Entity> 
             &moment.world,
             columns[usize::from(spot.kind)],
             moment.row(slot),
+            &HashMap::new(),
         ),
     })
 }
@@ -360,7 +361,8 @@ fn changed(
             | AttributeType::Fixed
             | AttributeType::Bool
             | AttributeType::Entity
-            | AttributeType::Symbol => (attribute, Some(change), None),
+            | AttributeType::Symbol
+            | AttributeType::Text => (attribute, Some(change), None),
         };
         let first = change.column - u16::from(low.is_none());
         let still = words_at(moment.row(change.slot), first.into());
