@@ -20,6 +20,7 @@
 //! | `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `hearings`, `hash`, `download` | one file a stage |
 //! | `census`, `standings` | the living entities by kind, and in rankings, before the stage `logic` |
 //! | `doors` | the cells that entities block, likewise |
+//! | `fields` | flow fields, likewise |
 //! | `atomic` | atomic commands, within the stage `merge` |
 //! | `deferred`, `regions`, `timed`, `snapshot`, `copy` | copying parts of the state between host and device |
 
@@ -31,6 +32,7 @@ mod deferred;
 mod doors;
 mod download;
 mod due;
+mod fields;
 mod hash;
 mod hearings;
 mod index;
@@ -118,6 +120,8 @@ struct Part {
     seen: HostVec<u32>,
     /// Whether zones that stay where they are were sorted.
     are_zones_placed: bool,
+    /// Whether the fields under way have begun.
+    are_fields_begun: bool,
     /// Timed commands of the last tick.
     due: DueBuffer,
     /// A copy of the state that is under way.
@@ -380,6 +384,7 @@ impl Start<'_> {
             clients_used: 0,
             is_quiet: false,
             are_zones_placed: false,
+            are_fields_begun: false,
             due: DueBuffer::default(),
             seen: match self.links {
                 Some(_) => HostVec::locked(sizes.clients as usize),

@@ -8,7 +8,7 @@
 //! | CRC-32C of the record before | 4 |
 //! | CRC-32C of what follows the head, and its length | 4, 8 |
 //! | CRC-32C of the head up to here | 4 |
-//! | the world, its state and its clients | |
+//! | the world, its state and its clients; fields, if it has some | |
 
 use std::io;
 
@@ -104,14 +104,32 @@ pub fn newest_name(disk: &impl Disk) -> io::Result<Option<u64>> {
 
 /// The bytes of a checkpoint's body.
 pub fn encode(body: &Body) -> Vec<u8> {
-    codec::to_bytes(&Written {
+    let mut bytes = codec::to_bytes(&Written {
         world: StoredWorld::of(&body.world),
         snapshot: &body.snapshot,
         hash: &body.hash,
         roster: &body.roster,
         births: &body.births,
         deaths: &body.deaths,
-    })
+    });
+    if !body.snapshot.fields.is_empty() {
+        bytes.extend(codec::to_bytes(&body.snapshot.fields));
+    }
+    bytes
+}
+
+/// Reads what [`encode`] wrote.
+pub fn decode(bytes: &[u8]) -> Result<Body<StoredWorld>, DecodeError> {
+    match codec::from_bytes::<BODY_BYTES_MAX, Body<StoredWorld>>(bytes) {
+        // Fields stand behind it.
+        Err(DecodeError::TrailingBytes(left)) => {
+            let (body, fields) = bytes.split_at(bytes.len() - left);
+            let mut body = codec::from_bytes::<BODY_BYTES_MAX, Body<StoredWorld>>(body)?;
+            body.snapshot.fields = codec::from_bytes::<BODY_BYTES_MAX, _>(fields)?;
+            Ok(body)
+        }
+        read => read,
+    }
 }
 
 /// Writes a checkpoint. It is there as a whole, or not at all.
@@ -212,3 +230,5 @@ pub const MAGIC: &[u8; 8] = b"MYRIADC4";
 /// What the checkpoints of all versions begin with.
 const KIND: &[u8] = b"MYRIADC";
 const HEAD_BYTES: usize = 44;
+/// As long as a file may be.
+const BODY_BYTES_MAX: usize = 1 << 40;

@@ -9,9 +9,7 @@ use gpu_kernels::Backend;
 use gpu_kernels::tick::VERSION;
 use platform::metrics::machine;
 use shared::WorldConfig;
-use shared::wire::codec;
 use tracing::{info, warn};
-use world_file::StoredWorld;
 
 use super::ahead::{self, ReadEnd};
 use super::checkpoint::{self, Body, CheckpointError, Head};
@@ -85,7 +83,7 @@ fn is_of_another_version(error: &anyhow::Error) -> bool {
 pub fn read(disk: &impl Disk, tick: u64) -> Result<Stored> {
     let (head, bytes) = checkpoint::read(disk, tick)?;
     let name = checkpoint::name_of(tick);
-    let body = match codec::from_bytes::<BODY_BYTES_MAX, Body<StoredWorld>>(&bytes) {
+    let body = match checkpoint::decode(&bytes) {
         Ok(body) => body,
         Err(reason) => bail!(CheckpointError::Layout { name, reason }),
     };
@@ -222,9 +220,6 @@ pub fn report(recovered: &Recovered, end: &End) {
 
 const DIFFERENCES_SHOWN: usize = 20;
 const LOG_PERIOD: Duration = Duration::from_secs(1);
-/// As long as a file may be.
-const BODY_BYTES_MAX: usize = 1 << 40;
-
 #[cfg(test)]
 mod tests {
     use gpu_kernels::CpuBackend;
@@ -241,7 +236,7 @@ mod tests {
         let mut backend = CpuBackend::new(world, 1, None).expect("a backend");
         let body = genesis(world, &mut backend).expect("a state").body;
         let bytes = checkpoint::encode(&body);
-        let read = codec::from_bytes::<BODY_BYTES_MAX, Body<StoredWorld>>(&bytes).expect("whole");
+        let read = checkpoint::decode(&bytes).expect("whole");
         let world = read.world.restore("test").expect("a valid world");
         assert_eq!(read.snapshot, body.snapshot);
         Body { world, ..body }

@@ -10,6 +10,7 @@ use shared::world::initial::Choice;
 use shared::world::spawn::{SpawnArea as Area, spawn_seed};
 use shared::{AttributeType, Audience, InterestMode, Occasion, WorldConfig};
 
+use super::fields;
 use super::layout::{
     BY_THE_SERVER, BoxIndex, Door, Fall, HALF_HIGH, HALF_LOW, HAS_ACTOR, Hook, IS_CLIENTS,
     IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, ON_BIRTH, ON_BORDER, ON_FALL, ON_JOIN,
@@ -271,6 +272,8 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         world.wall_cells = walls.grid.cells;
         world.wall_refuge = walls.refuge;
         world.wall_words = sizes.wall_words as u32;
+        world.field_count = sizes.fields as u32;
+        world.field_tagged = sizes.field_tagged as u32;
     }
     set_logic(&mut world, config);
     world
@@ -364,6 +367,7 @@ pub fn prepare(
     let walls = &schema.layers.words()[..world.wall_words as usize];
     device.write(world.walls.writable(), walls)?;
     device.write(world.doors.writable(), &doors(config))?;
+    fields::prepare(device, world, config)?;
     device.write(world.falls.writable(), &falls(config))?;
     device.write(world.spawn_areas.writable(), &spawn_areas(config))?;
     device.write(world.hooks.writable(), &hooks(config))?;
