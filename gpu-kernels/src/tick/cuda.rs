@@ -22,7 +22,7 @@
 //! | `doors` | the cells that entities block, likewise |
 //! | `fields` | flow fields, likewise |
 //! | `atomic` | atomic commands, within the stage `merge` |
-//! | `deferred`, `regions`, `timed`, `snapshot`, `copy` | copying parts of the state between host and device |
+//! | `deferred`, `regions`, `timed`, `field_state`, `snapshot`, `copy` | copying parts of the state between host and device |
 
 mod atomic;
 mod backend;
@@ -32,6 +32,7 @@ mod deferred;
 mod doors;
 mod download;
 mod due;
+mod field_state;
 mod fields;
 mod hash;
 mod hearings;
@@ -361,6 +362,7 @@ impl Start<'_> {
         world.reasoned_kinds = scripts.reasoned_kinds();
         let regions = buffers.regions(config, &sizes, base);
         world::prepare(&device, &buffers, base, config, &world, &regions)?;
+        field_state::prepare(&device, &world, config)?;
         let scratch = Pointer::new(buffers.sort_scratch(base));
         Ok(Part {
             number,

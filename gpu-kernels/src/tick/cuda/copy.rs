@@ -5,12 +5,11 @@ use device::plan::ALIGNMENT;
 use device::{Device, DriverError, Lane, Plain, Pointer};
 use shared::Tick;
 
-use super::fields::SETS;
 use super::layout::{self, TIMED_COLUMNS, TimedState};
 use super::regions::host_region;
 use super::sizes::Sizes;
 use super::snapshot::{host_observer, of_living, slot_state};
-use super::{Part, deferred, fields, timed};
+use super::{Part, deferred, field_state, timed};
 use crate::tick::frame::Command;
 use crate::tick::state::{Snapshot, Track};
 use crate::tick::timed::TIMED_WORDS_MAX;
@@ -158,7 +157,7 @@ impl Part {
             deferred_words: from.piece(w.deferred_words, deferred * TIMED_WORDS_MAX as u64)?,
             deferred_flags: from.piece(w.deferred_flags, deferred)?,
             field_count: s.fields as usize,
-            fields: from.piece(w.field_sets, s.fields * SETS * s.set_words)?,
+            fields: from.piece(w.field_sets, s.field_sets())?,
         };
         // The downloads have a lane of their own.
         device.synchronize(Lane::Work)?;
@@ -230,7 +229,7 @@ impl Copy {
                 &self.deferred_words.values,
                 &self.deferred_flags.values,
             ),
-            fields: fields::states(&self.fields.values, self.field_count),
+            fields: field_state::states(&self.fields.values, self.field_count),
             logic: self.logic,
             states: states.into_iter().map(slot_state).collect(),
         }
@@ -251,7 +250,7 @@ pub fn copy_bytes(s: &Sizes) -> u64 {
         3 * slots,
         3 * slots,
         s.past(),
-        s.fields * SETS * s.set_words,
+        s.field_sets(),
     ];
     let words = words.into_iter().map(|count| count * 4);
     let timed = (0..TIMED_COLUMNS).map(|_| s.timed * 4);

@@ -9,7 +9,6 @@ use shared::EntityId;
 use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX};
 use shared::world::hook::HOOKS_MAX;
 
-use super::fields::SETS;
 use super::sizes::Sizes;
 use crate::tick::counts::Counters;
 use crate::tick::frame::{After, Command};
@@ -181,7 +180,7 @@ device::device_struct! {
         /// By slot, then by command that rests: the first tick in which it may be used again.
         ready: Pointer<u64> = s.capacity * s.resting, zeroed;
         /// By field, as bits of cells: goals and doors of what is in force, and of what is under way.
-        field_sets: Pointer<u32> = s.fields * SETS * s.set_words, zeroed;
+        field_sets: Pointer<u32> = s.field_sets(), zeroed;
         observers: Pointer<Observer> = s.observers, zeroed;
         /// By client: the slots that it knows, ascending, each with a tier in the lowest bits.
         known: Pointer<u32> = s.clients * s.visible_max;

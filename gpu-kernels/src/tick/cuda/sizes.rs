@@ -218,6 +218,11 @@ impl Sizes {
         }
     }
 
+    /// Words of the sets of cells of all fields.
+    pub fn field_sets(&self) -> u64 {
+        self.fields * FIELD_SETS * self.set_words
+    }
+
     /// Where the words of commands that waited begin, behind those of rules and timed commands.
     pub fn deferred_base(&self) -> u64 {
         self.rule_words + self.commands.min(self.timed) * TIMED_WORDS_MAX as u64
@@ -335,6 +340,8 @@ pub fn buckets(config: &WorldConfig) -> [u64; 3] {
         .map(|size| ((i64::from(size) - 1) / aoi) as u64 + 1)
 }
 
+/// Sets of cells that a field has: `SETS` of the kernels.
+pub const FIELD_SETS: u64 = 4;
 /// Entities that make a bucket crowded: `CROWD` of the kernels.
 const CROWD: u64 = 1024;
 /// Items per block of a scan: `BLOCK` of the kernels.

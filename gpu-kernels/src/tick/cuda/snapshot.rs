@@ -7,7 +7,7 @@ use shared::EntityId;
 
 use super::Part;
 use super::deferred;
-use super::fields;
+use super::field_state;
 use super::layout;
 use super::motion;
 use super::regions::{device_region, host_region};
@@ -102,7 +102,7 @@ impl Part {
         motion::put(self, snapshot)?;
         timed::put(self, snapshot)?;
         deferred::put(self, &snapshot.deferred)?;
-        fields::put(device, &w, &self.config, &snapshot.fields)?;
+        field_state::put(device, &w, &self.config, &snapshot.fields)?;
         for (to, regions) in [
             (r.clients, &snapshot.regions),
             (r.publications, &snapshot.publications),

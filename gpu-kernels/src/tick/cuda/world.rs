@@ -10,7 +10,6 @@ use shared::world::initial::Choice;
 use shared::world::spawn::{SpawnArea as Area, spawn_seed};
 use shared::{AttributeType, Audience, InterestMode, Occasion, WorldConfig};
 
-use super::fields;
 use super::layout::{
     BY_THE_SERVER, BoxIndex, Door, Fall, HALF_HIGH, HALF_LOW, HAS_ACTOR, Hook, IS_CLIENTS,
     IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, ON_BIRTH, ON_BORDER, ON_FALL, ON_JOIN,
@@ -367,7 +366,6 @@ pub fn prepare(
     let walls = &schema.layers.words()[..world.wall_words as usize];
     device.write(world.walls.writable(), walls)?;
     device.write(world.doors.writable(), &doors(config))?;
-    fields::prepare(device, world, config)?;
     device.write(world.falls.writable(), &falls(config))?;
     device.write(world.spawn_areas.writable(), &spawn_areas(config))?;
     device.write(world.hooks.writable(), &hooks(config))?;
