@@ -97,7 +97,11 @@ fn a_field_is_named_by_its_text() {
     let field = "[[field]]\nname = 'home'\nkind = 'player'\nrefresh_ticks = 5";
     for (field, call, expected) in [
         (field, "toward(me, \"hone\", 1.0)", "did you mean \"home\"?"),
-        (field, "toward(me, \"tavern\", 1.0)", "expected \"home\""),
+        (
+            field,
+            "toward(me, \"tavern\", 1.0)",
+            "expected one of `home`",
+        ),
         (
             field,
             "toward(me, me.hp, 1.0)",

@@ -35,7 +35,8 @@ pub(super) fn fields(
         return vec![];
     }
     let mut fields: Vec<Field> = vec![];
-    for (i, own) in raw.iter().enumerate() {
+    let count = u32::try_from(raw.len()).unwrap_or(u32::MAX);
+    for (i, own) in (0u32..).zip(raw) {
         let is_taken = fields.iter().any(|field| field.name == own.name);
         if own.name.is_empty() || is_taken {
             let expected = "a name that no other field has";
@@ -46,8 +47,7 @@ pub(super) fn fields(
         let found = field(schema, walls, tags, &key, own);
         if let Some(mut field) = problems.take(found) {
             // Fields of the same time are taken in different ticks.
-            let before = u64::from(field.refresh_ticks) * i as u64;
-            field.first = (before / raw.len() as u64) as u32;
+            field.first = field.refresh_ticks * i / count;
             fields.push(field);
         }
     }
@@ -152,7 +152,10 @@ fn costs(tags: &[String], key: &str, raw: &raw::Field) -> Result<Vec<u8>, Proble
             return unexpected(key, format!("{name:?}"), expected);
         };
         let key = format!("{key}.{name}");
-        costs[at + 1] = in_range(&key, cost, 1, i64::from(COST_MAX))? as u8;
+        costs[at + 1] = match u8::try_from(cost) {
+            Ok(cost) => in_range(&key, cost, 1, COST_MAX)?,
+            Err(_) => return unexpected(key, cost, format!("1 to {COST_MAX}")),
+        };
     }
     Ok(costs)
 }

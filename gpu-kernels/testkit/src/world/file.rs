@@ -120,7 +120,7 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
 
 /// Flow fields of worlds with few cells; most worlds have none.
 fn fields(seed: usize, size: &[f64], cells: usize) -> String {
-    if cells > 1000 || seed / 16 % 3 != 0 {
+    if cells > 1000 || !(seed / 16).is_multiple_of(3) {
         return String::new();
     }
     // The first cell of a drawing is free.
